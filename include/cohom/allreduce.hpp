@@ -1,0 +1,74 @@
+#pragma once
+// allreduce: one call, no plan to keep. Plans are looked up in a cache of the communicator.
+
+#include <cohom/communicator.hpp>
+#include <cohom/element_type.hpp>
+#include <cohom/error.hpp>
+#include <cohom/options.hpp>
+#include <cohom/plan.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <span>
+
+namespace cohom {
+
+class CallImpl;
+
+/// An allreduce in flight. Destroying it waits for the call.
+class Request {
+ public:
+  Request() = default;  ///< nothing in flight; test() is true
+  explicit Request(std::shared_ptr<CallImpl> call);
+  Request(Request&&) noexcept = default;
+  Request& operator=(Request&&) noexcept;
+  ~Request();
+
+  /// Advances every call of the communicator; true when this one is complete. Throws its error.
+  bool test();
+  /// Blocks until complete. Throws its error (the same one on all ranks).
+  void wait();
+
+ private:
+  std::shared_ptr<CallImpl> call_;
+};
+
+/// Starts: output := sum or mean over all ranks of input (count elements of `type` on every rank).
+/// Collective, does not block. `output` may equal `input`, or not overlap it. Every error, of this
+/// rank's arguments too, comes out of the request, on all ranks.
+Request allreduce_start(const void* input, void* output, std::size_t count, ElementType type,
+                        Communicator& communicator, const Options& options = {});
+
+/// The same for an operation that does not even reach argument checking on this rank, e.g. a
+/// datatype that cannot be compressed: takes part in the call so that all ranks get `error`.
+Request allreduce_fail(const Error& error, Communicator& communicator);
+
+/// Blocking form. All ranks end with bit-identical results.
+/// @throws Error on all ranks alike.
+inline void allreduce(const void* input, void* output, std::size_t count, ElementType type,
+                      Communicator& communicator, const Options& options = {}) {
+  allreduce_start(input, output, count, type, communicator, options).wait();
+}
+
+/// Typed form; the spans must have one size.
+template <Element T>
+void allreduce(std::span<const T> input, std::span<T> output, Communicator& communicator,
+               const Options& options = {}) {
+  if (input.size() != output.size()) {
+    allreduce_fail(Error(ErrorKind::invalid_argument,
+                         "input and output differ in size: " + std::to_string(input.size()) + " and " +
+                             std::to_string(output.size()) + " elements"),
+                   communicator)
+        .wait();
+    return;
+  }
+  allreduce(input.data(), output.data(), input.size(), element_type_v<T>, communicator, options);
+}
+
+/// In place.
+template <Element T>
+void allreduce(std::span<T> data, Communicator& communicator, const Options& options = {}) {
+  allreduce(data.data(), data.data(), data.size(), element_type_v<T>, communicator, options);
+}
+
+}  // namespace cohom

@@ -1,0 +1,52 @@
+#pragma once
+// Communicator: a group of ranks, the transport between them, and what the library keeps for them.
+
+#include <cohom/offload.hpp>
+#include <cohom/transport.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace cohom {
+
+class CommunicatorImpl;
+
+/// Calls on one communicator are collective: all ranks make the same ones in the same order. One
+/// thread at a time may use a communicator; different communicators are independent.
+/// For MPI use cohom::mpi::communicator() of <cohom/mpi.hpp>.
+class Communicator {
+ public:
+  /// `fabric` may be null (then algorithm=fabric is an error).
+  explicit Communicator(std::shared_ptr<Transport> transport,
+                        std::shared_ptr<Aggregator> fabric = nullptr);
+  Communicator(Communicator&&) noexcept;
+  Communicator& operator=(Communicator&&) noexcept;
+  ~Communicator();
+
+  [[nodiscard]] int rank() const;
+  [[nodiscard]] int ranks() const;
+  [[nodiscard]] const Transport& transport() const;
+  /// Bytes and messages this rank has sent so far, counted by the transport.
+  [[nodiscard]] WireCounters wire_counters() const;
+
+  /// Advances all calls in flight without blocking; returns whether anything moved.
+  bool progress();
+
+  /// What a codec keeps for the named buffer (Options::buffer), to be put into a checkpoint.
+  /// Local. @throws Error(invalid_argument) when there is no such buffer.
+  [[nodiscard]] std::vector<std::byte> save_state(std::string_view buffer) const;
+  /// Puts back what save_state gave. Local; call it on all ranks with their own bytes, between calls.
+  void restore_state(std::string_view buffer, std::span<const std::byte> saved);
+  /// Forgets the named buffer's state; a name that was never used is not an error. Local.
+  void reset_state(std::string_view buffer);
+
+  [[nodiscard]] CommunicatorImpl& impl() const { return *impl_; }
+
+ private:
+  std::unique_ptr<CommunicatorImpl> impl_;
+};
+
+}  // namespace cohom

@@ -1,0 +1,44 @@
+#pragma once
+// The few kinds of error the library reports.
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace cohom {
+
+/// What went wrong. The values travel between ranks, so they are part of the wire format; the
+/// largest one wins when ranks meet different errors.
+enum class ErrorKind : std::uint32_t {
+  invalid_argument = 1,  ///< an argument is wrong by itself (null pointer, unknown codec, ...)
+  unsupported = 2,       ///< right in itself, but not available here (an op that cannot be compressed)
+  mismatch = 3,          ///< ranks called with different arguments
+  peer = 4,              ///< this rank's call was right; another rank reported an error
+  state = 5,             ///< used in the wrong order (plan already in flight, freed communicator)
+  transport = 6,         ///< the transport below failed
+};
+
+constexpr std::string_view name_of(ErrorKind kind) noexcept {
+  switch (kind) {
+    case ErrorKind::invalid_argument: return "invalid argument";
+    case ErrorKind::unsupported: return "unsupported";
+    case ErrorKind::mismatch: return "ranks disagree";
+    case ErrorKind::peer: return "error on another rank";
+    case ErrorKind::state: return "wrong state";
+    case ErrorKind::transport: return "transport";
+  }
+  return "?";
+}
+
+/// Every error the library throws. `what()` names the argument, its value and what would be right.
+class Error : public std::runtime_error {
+ public:
+  Error(ErrorKind kind, const std::string& message) : std::runtime_error(message), kind_(kind) {}
+  [[nodiscard]] ErrorKind kind() const noexcept { return kind_; }
+
+ private:
+  ErrorKind kind_;
+};
+
+}  // namespace cohom

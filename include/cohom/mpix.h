@@ -1,0 +1,67 @@
+#ifndef COHOM_MPIX_H
+#define COHOM_MPIX_H
+/* The C API: a compressed MPI_Allreduce. Every function returns MPI_SUCCESS or an error code, after
+ * the communicator's error handler has been called with it; MPI_Error_string gives the text that
+ * names the argument, its value and what would be right. An error is the same on all ranks. */
+
+#include <mpi.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct MPIX_Compressed_request_s* MPIX_Compressed_request;
+typedef struct MPIX_Compressed_plan_s* MPIX_Compressed_plan;
+#define MPIX_COMPRESSED_REQUEST_NULL ((MPIX_Compressed_request)0)
+#define MPIX_COMPRESSED_PLAN_NULL ((MPIX_Compressed_plan)0)
+
+/* Datatypes that MPI lacks: IEEE binary16 and bfloat16, 2 bytes each. Valid after MPI_Init; do not
+ * free them. */
+MPI_Datatype MPIX_Float16(void);
+MPI_Datatype MPIX_Bfloat16(void);
+
+/* recvbuf := sum over all ranks of sendbuf (MPI_IN_PLACE: of recvbuf), `count` elements.
+ * datatype: MPI_FLOAT, MPI_DOUBLE, MPIX_Float16(), MPIX_Bfloat16(). op: MPI_SUM.
+ * info: MPI_INFO_NULL or any of the keys
+ *   cohom_codec      codec spec, e.g. "thc:bits=4"         (else environment COHOM_CODEC, else thc)
+ *   cohom_algorithm  name or "auto"                        (else COHOM_ALGORITHM, else auto)
+ *   cohom_segment    elements of a segment                 (else COHOM_SEGMENT, else by transport)
+ *   cohom_op         "sum" or "mean"
+ *   cohom_buffer     name of the buffer, needed by codecs that keep state (error feedback)
+ * Other keys that start with cohom_ are an error; keys of others are ignored.
+ * Collective over comm. All ranks get bit-identical results. */
+int MPIX_Allreduce_compressed(const void* sendbuf, void* recvbuf, MPI_Count count,
+                              MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info);
+
+/* The same without blocking. Several may be in flight on one communicator, started in the same
+ * order on all ranks. Buffers must stay untouched until test or wait says it is complete. */
+int MPIX_Iallreduce_compressed(const void* sendbuf, void* recvbuf, MPI_Count count,
+                               MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info,
+                               MPIX_Compressed_request* request);
+int MPIX_Compressed_test(MPIX_Compressed_request* request, int* flag);
+int MPIX_Compressed_wait(MPIX_Compressed_request* request);
+
+/* A plan for repeated calls with vectors of `count` elements. Creating one is collective. */
+int MPIX_Compressed_plan_create(MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
+                                MPI_Info info, MPIX_Compressed_plan* plan);
+int MPIX_Compressed_plan_start(MPIX_Compressed_plan plan, const void* sendbuf, void* recvbuf);
+int MPIX_Compressed_plan_test(MPIX_Compressed_plan plan, int* flag);
+int MPIX_Compressed_plan_wait(MPIX_Compressed_plan plan);
+int MPIX_Compressed_plan_execute(MPIX_Compressed_plan plan, const void* sendbuf, void* recvbuf);
+/* State between calls (error feedback). save: *bytes is the size of `state` on entry and the bytes
+ * needed on return; with state NULL only the size is asked. Local. */
+int MPIX_Compressed_plan_save_state(MPIX_Compressed_plan plan, void* state, MPI_Count* bytes);
+int MPIX_Compressed_plan_restore_state(MPIX_Compressed_plan plan, const void* state, MPI_Count bytes);
+int MPIX_Compressed_plan_reset_state(MPIX_Compressed_plan plan);
+int MPIX_Compressed_plan_free(MPIX_Compressed_plan* plan);
+
+/* The same for the state kept under a buffer name (key cohom_buffer) on a communicator. Local. */
+int MPIX_Compressed_save_state(MPI_Comm comm, const char* buffer, void* state, MPI_Count* bytes);
+int MPIX_Compressed_restore_state(MPI_Comm comm, const char* buffer, const void* state,
+                                  MPI_Count bytes);
+int MPIX_Compressed_reset_state(MPI_Comm comm, const char* buffer);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,35 @@
+#pragma once
+// What a caller may choose about an allreduce.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace cohom {
+
+enum class ReduceOp : std::uint8_t { sum, mean };
+
+constexpr std::string_view name_of(ReduceOp op) noexcept {
+  return op == ReduceOp::sum ? "sum" : "mean";
+}
+
+/// Must be equal on all ranks. An empty string means: take the environment variable named beside
+/// it, or its default.
+struct Options {
+  /// `name` or `name:parameter=value,...`, e.g. "thc:bits=4,dither=nearest". COHOM_CODEC, "thc".
+  std::string codec = {};
+  /// A name of cohom-info's list of algorithms, or "auto": the library's table decides, and sends
+  /// vectors that are too small to gain uncompressed. COHOM_ALGORITHM, "auto".
+  std::string algorithm = {};
+  ReduceOp op = ReduceOp::sum;
+  /// Elements of a segment (the pipelining unit), rounded up to whole blocks; 0: COHOM_SEGMENT, or
+  /// what suits the transport. It never changes a result of an integer codec.
+  std::size_t segment = 0;
+  /// Name under which the communicator keeps what the codec remembers about this buffer between
+  /// calls (error feedback). Needed by allreduce() exactly when the codec keeps state; a plan keeps
+  /// its own and takes no name.
+  std::string buffer = {};
+};
+
+}  // namespace cohom

@@ -1,0 +1,64 @@
+#pragma once
+// AllreducePlan: everything decided and allocated for one repeated allreduce.
+
+#include <cohom/communicator.hpp>
+#include <cohom/element_type.hpp>
+#include <cohom/options.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace cohom {
+
+class PlanImpl;
+
+/// What a plan decided; for logs and benchmarks.
+struct PlanDescription {
+  std::string codec;      ///< full spec of the codec that runs, e.g. "thc:bits=4"
+  std::string algorithm;  ///< e.g. "ring"
+  std::string reason;     ///< which row of the selection table chose it, and why
+  bool bypass = false;    ///< a compressing codec was asked for, and the vector goes raw
+  std::size_t segment = 0;          ///< elements
+  std::size_t workspace_bytes = 0;  ///< memory the plan holds
+  std::size_t state_bytes = 0;      ///< of it, what the codec remembers between calls
+};
+
+/// A plan for vectors of `count` elements of one type. Creating one is collective and blocks until
+/// all ranks agree; all other functions are collective unless they say local. A plan has one call
+/// in flight at a time; several plans of a communicator may be in flight together.
+class AllreducePlan {
+ public:
+  /// @throws Error on all ranks alike: invalid_argument, unsupported, or mismatch (ranks disagree).
+  AllreducePlan(Communicator& communicator, std::size_t count, ElementType type,
+                const Options& options = {});
+  AllreducePlan(AllreducePlan&&) noexcept;
+  AllreducePlan& operator=(AllreducePlan&&) noexcept;
+  /// Waits for a call in flight. The communicator must still exist.
+  ~AllreducePlan();
+
+  /// Starts: `output` (count elements) := sum or mean over ranks of `input` (count elements). They
+  /// must be equal (in place) or not overlap, and stay untouched until wait() or a true test().
+  /// Does not block. Errors of the arguments are thrown by test() or wait(), on all ranks.
+  void start(const void* input, void* output);
+  /// Advances the call; true when it is complete (or none is in flight). Does not block.
+  bool test();
+  /// Blocks until the call is complete, yielding the core while there is nothing to do.
+  void wait();
+  /// start() and wait().
+  void execute(const void* input, void* output);
+
+  /// Local: what the codec remembers between calls; empty when it keeps nothing.
+  [[nodiscard]] std::vector<std::byte> save_state() const;
+  void restore_state(std::span<const std::byte> saved);
+  void reset_state();
+
+  [[nodiscard]] PlanDescription describe() const;
+
+ private:
+  std::unique_ptr<PlanImpl> impl_;
+};
+
+}  // namespace cohom

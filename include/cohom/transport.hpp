@@ -1,0 +1,63 @@
+#pragma once
+// Transport: moves bytes between ranks, nothing more.
+
+#include <cohom/memory_space.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+
+namespace cohom {
+
+/// A finished send, receive or reduction. `cookie` is the caller's own number for it.
+struct Completion {
+  std::uint64_t cookie = 0;
+  std::size_t bytes = 0;  ///< bytes that arrived (receives); bytes asked for otherwise
+};
+
+/// The messages of one call in flight. Messages from one rank to another with the same tag arrive
+/// in the order they were sent. Used by one thread at a time. No function blocks.
+class Channel {
+ public:
+  virtual ~Channel() = default;
+
+  /// Starts sending; `data` must stay untouched until the completion. `bytes` may be zero.
+  virtual void send(std::span<const std::byte> data, int peer, std::uint32_t tag,
+                    std::uint64_t cookie) = 0;
+
+  /// Starts receiving up to `buffer.size()` bytes; a longer message is an Error(transport).
+  virtual void receive(std::span<std::byte> buffer, int peer, std::uint32_t tag,
+                       std::uint64_t cookie) = 0;
+
+  /// Makes progress and reports at most `out.size()` completions.
+  virtual std::size_t poll(std::span<Completion> out) = 0;
+};
+
+/// What moved between ranks, counted where it moved: payload bytes handed to the wire.
+struct WireCounters {
+  std::uint64_t bytes_sent = 0;
+  std::uint64_t messages_sent = 0;
+};
+
+class Transport {
+ public:
+  /// Tags are below this number, whatever the transport.
+  static constexpr std::uint32_t tag_limit = 1u << 20;
+  /// Channels are numbered modulo this.
+  static constexpr std::uint32_t channel_limit = 256;
+
+  virtual ~Transport() = default;
+  [[nodiscard]] virtual std::string_view name() const = 0;
+  [[nodiscard]] virtual int rank() const = 0;
+  [[nodiscard]] virtual int ranks() const = 0;
+  /// Messages up to this size travel at the transport's best (below its rendezvous limit on TCP).
+  [[nodiscard]] virtual std::size_t preferred_message_bytes() const = 0;
+  [[nodiscard]] virtual bool reaches(MemorySpace space) const = 0;
+  /// Opens the channel of one call; all ranks use the same `number` for the same call.
+  virtual std::unique_ptr<Channel> open(std::uint32_t number) = 0;
+  [[nodiscard]] virtual WireCounters counters() const = 0;
+};
+
+}  // namespace cohom

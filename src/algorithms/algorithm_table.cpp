@@ -1,0 +1,39 @@
+#include "algorithms/algorithm.hpp"
+#include "algorithms/algorithms.hpp"
+
+#include <algorithm>
+
+namespace cohom {
+namespace {
+
+constexpr AlgorithmRow table[] = {
+    {.name = "ring",
+     .summary = "reduce-scatter and allgather around a ring; large vectors, many ranks",
+     .build = build_ring,
+     .chunk_per_rank = true},
+    {.name = "direct",
+     .summary = "contributions straight to the chunk's owner, narrow if possible; few ranks",
+     .build = build_direct,
+     .chunk_per_rank = true},
+    {.name = "tree",
+     .summary = "binomial reduce to rank 0 and broadcast; small vectors, many ranks",
+     .build = build_tree},
+    {.name = "recursive_doubling",
+     .summary = "pairwise exchange over doubling distances; smallest vectors",
+     .build = build_recursive_doubling},
+    {.name = "fabric",
+     .summary = "an aggregator (switch, SHARP, MPI below) reduces the words",
+     .build = build_fabric,
+     .needs_aggregator = true},
+};
+
+}  // namespace
+
+std::span<const AlgorithmRow> algorithm_table() { return table; }
+
+const AlgorithmRow* find_algorithm(std::string_view name) {
+  const auto row = std::ranges::find(table, name, &AlgorithmRow::name);
+  return row == std::end(table) ? nullptr : row;
+}
+
+}  // namespace cohom

@@ -1,0 +1,24 @@
+#pragma once
+// The builders of the algorithm table, one file each. `n` below is the number of ranks.
+
+#include "algorithms/algorithm.hpp"
+
+namespace cohom {
+
+/// n chunks; a reduce-scatter around the ring, then an allgather around it. Wide form.
+Schedule build_ring(const AlgorithmInput& input);
+
+/// n chunks; contributions go straight to the chunk's owner and sums straight to every rank.
+/// The only algorithm that uses the narrow form, because only here no partial sum travels.
+Schedule build_direct(const AlgorithmInput& input);
+
+/// One chunk; binomial reduce to rank 0, then binomial broadcast. Wide form.
+Schedule build_tree(const AlgorithmInput& input);
+
+/// One chunk; pairs of ranks exchange partial sums over doubling distances. Wide form.
+Schedule build_recursive_doubling(const AlgorithmInput& input);
+
+/// One chunk; the aggregator reduces the words. Wide form.
+Schedule build_fabric(const AlgorithmInput& input);
+
+}  // namespace cohom

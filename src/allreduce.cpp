@@ -1,0 +1,95 @@
+#include <cohom/allreduce.hpp>
+
+#include "call.hpp"
+#include "call_arguments.hpp"
+#include "communicator_impl.hpp"
+
+#include <exception>
+#include <new>
+#include <utility>
+
+namespace cohom {
+
+namespace {
+
+constexpr const char* call_kind = "allreduce";
+
+/// The named buffer's state. It belongs to one codec, count and type until it is reset.
+StateBuffer* state_of(CommunicatorImpl& communicator, const PlanCore& core, const Options& options) {
+  if (core.state_bytes() == 0) return nullptr;
+  if (options.buffer.empty())
+    throw Error(ErrorKind::invalid_argument,
+                "codec " + core.description().codec +
+                    " keeps state between calls and the buffer has no name; give Options::buffer "
+                    "(Info key cohom_buffer), or use a plan");
+  StateBuffer& state = communicator.states()[options.buffer];
+  if (!state.key.empty() && state.key != core.state_key())
+    throw Error(ErrorKind::invalid_argument,
+                "buffer \"" + options.buffer + "\" has state of " + state.key + ", and this call is " +
+                    core.state_key() + "; reset the state first, or take another name");
+  return &state;
+}
+
+void prepare(CallRequest& request, const void* input, void* output, std::size_t count,
+             ElementType type, CommunicatorImpl& communicator, const Options& options) {
+  auto core = communicator.plans().find_or_make(communicator.environment(), count, type,
+                                                resolve(options));
+  check_buffers(input, output, count * size_of(type));
+  request.input = input;
+  request.output = output;
+  request.state = state_of(communicator, *core, options);
+  request.step = request.state != nullptr ? request.state->step : communicator.next_call();
+  core->sign(request.signature);
+  request.signature.text("buffer", request.state != nullptr ? options.buffer : std::string());
+  request.signature.number("step", request.step);
+  request.core = std::move(core);
+}
+
+}  // namespace
+
+Request::Request(std::shared_ptr<CallImpl> call) : call_(std::move(call)) {}
+
+Request& Request::operator=(Request&& other) noexcept {
+  std::swap(call_, other.call_);
+  return *this;
+}
+
+Request::~Request() {
+  if (!call_ || call_->done()) return;
+  try {
+    call_->wait();
+  } catch (const std::exception&) {
+    // The caller did not ask for the result.
+  }
+}
+
+bool Request::test() { return !call_ || call_->test(); }
+
+void Request::wait() {
+  if (call_) call_->wait();
+}
+
+Request allreduce_start(const void* input, void* output, std::size_t count, ElementType type,
+                        Communicator& communicator, const Options& options) {
+  CommunicatorImpl& impl = communicator.impl();
+  CallRequest request;
+  request.signature.text("call", call_kind);
+  try {
+    prepare(request, input, output, count, type, impl, options);
+  } catch (const Error& error) {
+    request.error = error;
+  } catch (const std::bad_alloc&) {
+    request.error = Error(ErrorKind::state, "out of memory for a plan of " + std::to_string(count) +
+                                                " elements");
+  }
+  return Request(impl.start(std::move(request)));
+}
+
+Request allreduce_fail(const Error& error, Communicator& communicator) {
+  CallRequest request;
+  request.signature.text("call", call_kind);
+  request.error = error;
+  return Request(communicator.impl().start(std::move(request)));
+}
+
+}  // namespace cohom

@@ -1,0 +1,128 @@
+#include "call.hpp"
+
+#include "communicator_impl.hpp"
+
+#include <array>
+#include <chrono>
+#include <exception>
+#include <thread>
+#include <utility>
+
+namespace cohom {
+
+namespace {
+
+/// What a rank does that waits for others: yield for a while, because more ranks than cores is the
+/// normal case; then sleep, which saves a third of the processor time and costs little latency.
+class Backoff {
+ public:
+  void moved() { idle_ = 0; }
+  void wait() {
+    if (++idle_ < 2000)
+      std::this_thread::yield();
+    else
+      std::this_thread::sleep_for(std::chrono::microseconds(30));
+  }
+
+ private:
+  int idle_ = 0;
+};
+
+}  // namespace
+
+CallImpl::CallImpl(CommunicatorImpl& communicator, std::uint64_t number, CallRequest request)
+    : communicator_(communicator), number_(number), request_(std::move(request)) {
+  Transport& transport = communicator_.transport();
+  channel_ = transport.open(static_cast<std::uint32_t>(number % Transport::channel_limit));
+  if (request_.core) request_.core->in_flight = true;
+  agreement_.emplace(*channel_, transport.rank(), transport.ranks(), std::move(request_.signature),
+                     std::move(request_.error));
+  // What a codec remembers must not change before all ranks agree; without state, encoding can
+  // hide the time the agreement takes.
+  if (request_.core && request_.state == nullptr && !agreement_->finished()) begin();
+}
+
+CallImpl::~CallImpl() {
+  if (request_.core) request_.core->in_flight = false;
+}
+
+bool CallImpl::advance() noexcept {
+  if (done()) return false;
+  try {
+    return step();
+  } catch (const Error& error) {
+    finish(error);
+  } catch (const std::exception& failure) {
+    finish(Error(ErrorKind::transport, failure.what()));
+  }
+  return true;
+}
+
+bool CallImpl::step() {
+  bool moved = poll();
+  if (state_ == State::agreeing && agreement_->finished()) {
+    if (agreement_->error() || !request_.core) {
+      finish(agreement_->error());
+      return true;
+    }
+    if (!begun_) begin();
+    request_.core->executor().open();
+    state_ = State::running;
+    moved = true;
+  }
+  if (begun_) moved |= request_.core->executor().advance();
+  if (state_ == State::running && request_.core->executor().finished()) {
+    if (request_.state != nullptr) ++request_.state->step;
+    finish(std::nullopt);
+  }
+  return moved;
+}
+
+bool CallImpl::poll() {
+  std::array<Completion, 32> done;
+  const std::size_t count = channel_->poll(done);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (CallAgreement::owns(done[i].cookie))
+      agreement_->complete(done[i]);
+    else
+      request_.core->executor().complete(done[i]);
+  }
+  return count != 0;
+}
+
+void CallImpl::begin() {
+  begun_ = true;
+  CallBuffers buffers{.input = request_.input, .output = request_.output, .step = request_.step};
+  if (request_.state != nullptr) {
+    request_.state->key = request_.core->state_key();
+    request_.state->bytes.resize(request_.core->state_bytes());
+    buffers.state = request_.state->bytes;
+  }
+  request_.core->executor().begin(buffers, *channel_, number_);
+}
+
+void CallImpl::finish(std::optional<Error> error) {
+  error_ = std::move(error);
+  state_ = State::done;
+  channel_.reset();
+  if (request_.core) request_.core->in_flight = false;
+}
+
+bool CallImpl::test() {
+  if (!done()) communicator_.progress();
+  if (done() && error_) throw Error(*error_);
+  return done();
+}
+
+void CallImpl::wait() {
+  Backoff backoff;
+  while (!done()) {
+    if (communicator_.progress())
+      backoff.moved();
+    else
+      backoff.wait();
+  }
+  if (error_) throw Error(*error_);
+}
+
+}  // namespace cohom

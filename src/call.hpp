@@ -1,0 +1,66 @@
+#pragma once
+// CallImpl: one allreduce in flight, from the agreement of all ranks to the last decoded element.
+
+#include "call_agreement.hpp"
+#include "plan_core.hpp"
+#include "state_buffer.hpp"
+
+#include <cohom/error.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+namespace cohom {
+
+class CommunicatorImpl;
+
+/// What one rank brings to a call.
+struct CallRequest {
+  CallSignature signature;
+  std::optional<Error> error;       ///< this rank cannot make the call
+  std::shared_ptr<PlanCore> core;   ///< null: only agree
+  const void* input = nullptr;
+  void* output = nullptr;
+  StateBuffer* state = nullptr;     ///< outlives the call; null: the codec keeps none
+  std::uint64_t step = 0;
+};
+
+class CallImpl {
+ public:
+  CallImpl(CommunicatorImpl& communicator, std::uint64_t number, CallRequest request);
+  ~CallImpl();
+  CallImpl(const CallImpl&) = delete;
+  CallImpl& operator=(const CallImpl&) = delete;
+
+  /// One step of the state machine; whether anything moved. Never throws: see error().
+  bool advance() noexcept;
+  [[nodiscard]] bool done() const { return state_ == State::done; }
+  [[nodiscard]] const std::optional<Error>& error() const { return error_; }
+  [[nodiscard]] std::uint64_t number() const { return number_; }
+  [[nodiscard]] CommunicatorImpl& communicator() const { return communicator_; }
+
+  /// Blocks until done(), advancing all calls of the communicator; throws error().
+  void wait();
+  /// Advances all calls of the communicator once; throws error() when this one is done with one.
+  bool test();
+
+ private:
+  enum class State { agreeing, running, done };
+
+  bool step();
+  bool poll();
+  void begin();
+  void finish(std::optional<Error> error);
+
+  CommunicatorImpl& communicator_;
+  std::uint64_t number_;
+  CallRequest request_;
+  std::unique_ptr<Channel> channel_;
+  std::optional<CallAgreement> agreement_;
+  std::optional<Error> error_;
+  State state_ = State::agreeing;
+  bool begun_ = false;
+};
+
+}  // namespace cohom

@@ -1,0 +1,119 @@
+#include "call_agreement.hpp"
+
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cstring>
+#include <span>
+#include <utility>
+
+namespace cohom {
+
+void CallSignature::number(std::string_view name, std::uint64_t value) {
+  fields_.push_back({name, value, {}});
+}
+
+void CallSignature::text(std::string_view name, std::string value) {
+  const std::uint64_t hash = XXH3_64bits(value.data(), value.size());
+  fields_.push_back({name, hash, std::move(value)});
+}
+
+CallAgreement::CallAgreement(Channel& channel, int rank, int ranks, CallSignature signature,
+                             std::optional<Error> error)
+    : channel_(channel),
+      rank_(rank),
+      ranks_(ranks),
+      signature_(std::move(signature)),
+      own_error_(std::move(error)) {
+  // The lowest failing rank wins the maximum. A failed call still sends a full signature, so that
+  // sizes match; its fields are not compared.
+  maximum_.assign(1 + 2 * CallSignature::field_count, 0);
+  maximum_[0] = own_error_ ? std::uint64_t(ranks - rank) : 0;
+  const auto& fields = signature_.fields();
+  for (std::size_t f = 0; f < fields.size(); ++f) {
+    maximum_[1 + 2 * f] = fields[f].value;
+    maximum_[2 + 2 * f] = ~fields[f].value;
+  }
+  arriving_ = maximum_;
+  next_hop();
+}
+
+void CallAgreement::next_hop() {
+  if (distance_ >= ranks_) return evaluate();
+  leaving_ = maximum_;
+  pending_ = 2;
+  const std::uint64_t cookie = cookie_round << 56;
+  channel_.receive(std::as_writable_bytes(std::span(arriving_)),
+                   (rank_ + ranks_ - distance_) % ranks_, tag + hop_, cookie);
+  channel_.send(std::as_bytes(std::span(leaving_)), (rank_ + distance_) % ranks_, tag + hop_, cookie);
+}
+
+void CallAgreement::complete(const Completion&) {
+  if (--pending_ != 0) return;
+  if (state_ == State::maximum) {
+    merge_arrived();
+    distance_ *= 2;
+    ++hop_;
+    next_hop();
+  } else if (state_ == State::message) {
+    std::uint32_t kind = 0;
+    std::memcpy(&kind, message_.data(), sizeof kind);
+    const char* text = reinterpret_cast<const char*>(message_.data()) + sizeof kind;
+    result_.emplace(static_cast<ErrorKind>(kind), std::string(text));
+    state_ = State::finished;
+  }
+}
+
+void CallAgreement::merge_arrived() {
+  for (std::size_t i = 0; i < maximum_.size(); ++i)
+    maximum_[i] = std::max(maximum_[i], arriving_[i]);
+}
+
+void CallAgreement::evaluate() {
+  if (maximum_[0] != 0) return exchange_message(ranks_ - static_cast<int>(maximum_[0]));
+  result_ = mismatch();
+  state_ = State::finished;
+}
+
+/// Everybody gets the words of the lowest rank that failed.
+void CallAgreement::exchange_message(int failing_rank) {
+  state_ = State::message;
+  message_.assign(message_bytes, std::byte{0});
+  const std::uint64_t cookie = cookie_round << 56;
+  if (rank_ == failing_rank) {
+    const std::string text = ranks_ == 1 ? std::string(own_error_->what())
+                                         : "rank " + std::to_string(rank_) + ": " + own_error_->what();
+    const auto kind = static_cast<std::uint32_t>(own_error_->kind());
+    std::memcpy(message_.data(), &kind, sizeof kind);
+    std::memcpy(message_.data() + sizeof kind, text.data(),
+                std::min(text.size(), message_bytes - sizeof kind - 1));
+    pending_ = std::size_t(ranks_ - 1);
+    for (int peer = 0; peer < ranks_; ++peer)
+      if (peer != rank_) channel_.send(message_, peer, tag + 63, cookie);
+    if (pending_ == 0) {
+      pending_ = 1;
+      complete({});
+    }
+  } else {
+    pending_ = 1;
+    channel_.receive(message_, failing_rank, tag + 63, cookie);
+  }
+}
+
+std::optional<Error> CallAgreement::mismatch() const {
+  std::string differing;
+  const auto& fields = signature_.fields();
+  for (std::size_t f = 0; f < fields.size(); ++f) {
+    const std::uint64_t high = maximum_[1 + 2 * f];
+    const std::uint64_t low = ~maximum_[2 + 2 * f];
+    if (high == low) continue;
+    differing += differing.empty() ? "" : "; ";
+    differing += std::string(fields[f].name);
+    if (fields[f].text.empty())
+      differing += " (from " + std::to_string(low) + " to " + std::to_string(high) + ")";
+  }
+  if (differing.empty()) return std::nullopt;
+  return Error(ErrorKind::mismatch, "ranks disagree on " + differing);
+}
+
+}  // namespace cohom

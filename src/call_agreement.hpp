@@ -1,0 +1,80 @@
+#pragma once
+// CallAgreement: before anything else is sent, all ranks find out whether they make the same call
+// and whether each of them can.
+//
+// A fixed-size maximum over {error, value, ~value of every field} by dissemination: ceil(log2 n)
+// messages of a few hundred bytes, whatever went wrong on whichever rank. Because the maximum of
+// ~value is the complement of the minimum, a field differs exactly when the two disagree.
+
+#include <cohom/error.hpp>
+#include <cohom/transport.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cohom {
+
+/// One thing that must be equal on all ranks.
+struct SignatureField {
+  std::string_view name;
+  std::uint64_t value = 0;  ///< the number, or a hash of the text
+  std::string text;         ///< this rank's, for messages; empty: the number speaks for itself
+};
+
+/// What one rank is about to do. All signatures have the same fields in the same order.
+class CallSignature {
+ public:
+  static constexpr std::size_t field_count = 12;
+
+  void number(std::string_view name, std::uint64_t value);
+  void text(std::string_view name, std::string value);
+  [[nodiscard]] const std::vector<SignatureField>& fields() const { return fields_; }
+
+ private:
+  std::vector<SignatureField> fields_;
+};
+
+class CallAgreement {
+ public:
+  /// `error`: this rank cannot make the call. Starts the exchange; the channel outlives it.
+  CallAgreement(Channel& channel, int rank, int ranks, CallSignature signature,
+                std::optional<Error> error);
+
+  /// Takes one completion whose cookie is one of ours.
+  void complete(const Completion& completion);
+  [[nodiscard]] static bool owns(std::uint64_t cookie) { return (cookie >> 56) == cookie_round; }
+
+  [[nodiscard]] bool finished() const { return state_ == State::finished && pending_ == 0; }
+  /// The error that all ranks have in common, once finished.
+  [[nodiscard]] const std::optional<Error>& error() const { return result_; }
+
+ private:
+  enum class State { maximum, message, finished };
+  static constexpr std::uint64_t cookie_round = 0xff;
+  static constexpr std::uint32_t tag = Transport::tag_limit - 64;  // one tag a hop
+  static constexpr std::size_t message_bytes = 1024;
+
+  void next_hop();
+  void merge_arrived();
+  void evaluate();
+  void exchange_message(int failing_rank);
+  [[nodiscard]] std::optional<Error> mismatch() const;
+
+  Channel& channel_;
+  int rank_, ranks_;
+  CallSignature signature_;
+  std::optional<Error> own_error_, result_;
+  State state_ = State::maximum;
+  std::vector<std::uint64_t> maximum_, arriving_, leaving_;
+  std::vector<std::byte> message_;
+  int distance_ = 1;
+  std::uint32_t hop_ = 0;
+  int failing_rank_ = -1;
+  std::size_t pending_ = 0;  ///< requests under way
+};
+
+}  // namespace cohom

@@ -1,0 +1,61 @@
+#include "codec_table.hpp"
+
+#include "codecs/parameters.hpp"
+#include "codecs/raw.hpp"
+#include "codecs/thc.hpp"
+#include "codecs/thc_options.hpp"
+
+#include <cohom/error.hpp>
+
+#include <vector>
+
+namespace cohom {
+
+std::span<const CodecRow> codec_table() {
+  static const CodecRow rows[] = {
+      {{"raw", "the vector itself: baseline, exact up to the order of additions", raw_parameters()},
+       make_raw},
+      {{"thc", "rotated, 4-bit quantised gradients whose lanes add in the network (NSDI'24)",
+        thc_parameters()},
+       make_thc},
+  };
+  return rows;
+}
+
+std::span<const CodecInfo> codecs() {
+  static const std::vector<CodecInfo> infos = [] {
+    std::vector<CodecInfo> list;
+    for (const auto& row : codec_table()) list.push_back(row.info);
+    return list;
+  }();
+  return infos;
+}
+
+const CodecRow& find_codec(std::string_view name) {
+  std::vector<std::string_view> names;
+  std::string list;
+  for (const auto& row : codec_table()) {
+    if (row.info.name == name) return row;
+    names.push_back(row.info.name);
+    list += (list.empty() ? "" : ", ") + std::string(row.info.name);
+  }
+  const auto near = nearest_name(name, names);
+  throw Error(ErrorKind::invalid_argument,
+              "codec \"" + std::string(name) + "\" is unknown" +
+                  (near.empty() ? "." : "; did you mean " + std::string(near) + "?") +
+                  " There are: " + list);
+}
+
+std::string canonical_spec(const CodecRow& row, const Parameters& given) {
+  std::string spec(row.info.name);
+  char separator = ':';
+  for (const auto& parameter : row.info.parameters) {
+    const auto found = given.find(parameter.name);
+    if (found == given.end() || found->second == parameter.default_value) continue;
+    spec += separator + found->first + "=" + found->second;
+    separator = ',';
+  }
+  return spec;
+}
+
+}  // namespace cohom

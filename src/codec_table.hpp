@@ -1,0 +1,30 @@
+#pragma once
+// The list of codecs: one row each. Adding a codec is a file in codecs/ and a row here.
+
+#include "codec_interface.hpp"
+#include "codecs/codec_context.hpp"
+
+#include <cohom/codec.hpp>
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace cohom {
+
+struct CodecRow {
+  CodecInfo info;
+  std::unique_ptr<Codec> (*make)(const CodecContext&) = nullptr;
+};
+
+std::span<const CodecRow> codec_table();
+
+/// @throws Error(invalid_argument) naming the nearest codec when there is none of that name.
+const CodecRow& find_codec(std::string_view name);
+
+/// The spec with every parameter that differs from its default, in the table's order: equal for two
+/// specs exactly when they mean the same.
+std::string canonical_spec(const CodecRow& row, const Parameters& given);
+
+}  // namespace cohom

@@ -1,0 +1,41 @@
+#include <cohom/communicator.hpp>
+
+#include "communicator_impl.hpp"
+
+#include <cohom/error.hpp>
+
+#include <utility>
+
+namespace cohom {
+
+Communicator::Communicator(std::shared_ptr<Transport> transport, std::shared_ptr<Aggregator> fabric)
+    : impl_(std::make_unique<CommunicatorImpl>(std::move(transport), std::move(fabric))) {}
+Communicator::Communicator(Communicator&&) noexcept = default;
+Communicator& Communicator::operator=(Communicator&&) noexcept = default;
+Communicator::~Communicator() = default;
+
+int Communicator::rank() const { return impl_->transport().rank(); }
+int Communicator::ranks() const { return impl_->transport().ranks(); }
+const Transport& Communicator::transport() const { return impl_->transport(); }
+WireCounters Communicator::wire_counters() const { return impl_->transport().counters(); }
+bool Communicator::progress() { return impl_->progress(); }
+
+std::vector<std::byte> Communicator::save_state(std::string_view buffer) const {
+  const auto& states = impl_->states();
+  const auto found = states.find(buffer);
+  if (found == states.end())
+    throw Error(ErrorKind::invalid_argument,
+                "buffer \"" + std::string(buffer) + "\" has no state on this communicator");
+  return found->second.save();
+}
+
+void Communicator::restore_state(std::string_view buffer, std::span<const std::byte> saved) {
+  impl_->states().insert_or_assign(std::string(buffer), StateBuffer::restore(saved));
+}
+
+void Communicator::reset_state(std::string_view buffer) {
+  const auto found = impl_->states().find(buffer);
+  if (found != impl_->states().end()) found->second = StateBuffer{};
+}
+
+}  // namespace cohom

@@ -1,0 +1,36 @@
+#include "communicator_impl.hpp"
+
+#include <utility>
+
+namespace cohom {
+
+CommunicatorImpl::CommunicatorImpl(std::shared_ptr<Transport> transport,
+                                   std::shared_ptr<Aggregator> fabric)
+    : transport_(std::move(transport)),
+      fabric_(std::move(fabric)),
+      kernels_(kernels::kernel_table()) {}
+
+PlanEnvironment CommunicatorImpl::environment() const {
+  return {.transport = transport_.get(),
+          .aggregator = fabric_.get(),
+          .kernels = &kernels_,
+          .tuning = tuning};
+}
+
+std::shared_ptr<CallImpl> CommunicatorImpl::start(CallRequest request) {
+  // Channels are numbered modulo a limit: the call that had this number before must be over.
+  while (!in_flight_.empty() && in_flight_.front()->number() + Transport::channel_limit <= next_call_)
+    progress();
+  auto call = std::make_shared<CallImpl>(*this, next_call_++, std::move(request));
+  in_flight_.push_back(call);
+  return call;
+}
+
+bool CommunicatorImpl::progress() {
+  bool moved = false;
+  for (const auto& call : in_flight_) moved |= call->advance();
+  std::erase_if(in_flight_, [](const auto& call) { return call->done(); });
+  return moved;
+}
+
+}  // namespace cohom

@@ -1,0 +1,48 @@
+#pragma once
+// CommunicatorImpl: what the library keeps for one communicator: calls in flight, plans, states.
+
+#include "call.hpp"
+#include "plan_cache.hpp"
+#include "plan_core.hpp"
+#include "state_buffer.hpp"
+
+#include <cohom/communicator.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace cohom {
+
+class CommunicatorImpl {
+ public:
+  CommunicatorImpl(std::shared_ptr<Transport> transport, std::shared_ptr<Aggregator> fabric);
+
+  [[nodiscard]] Transport& transport() const { return *transport_; }
+  [[nodiscard]] PlanEnvironment environment() const;
+  [[nodiscard]] PlanCache& plans() { return plans_; }
+  /// By buffer name.
+  using States = std::map<std::string, StateBuffer, std::less<>>;
+  [[nodiscard]] States& states() { return states_; }
+
+  /// Number of the next call: equal on all ranks, because calls are collective.
+  [[nodiscard]] std::uint64_t next_call() const { return next_call_; }
+  std::shared_ptr<CallImpl> start(CallRequest request);
+  bool progress();
+
+  Tuning tuning;
+
+ private:
+  std::shared_ptr<Transport> transport_;
+  std::shared_ptr<Aggregator> fabric_;
+  const kernels::KernelTable& kernels_;
+  std::uint64_t next_call_ = 0;
+  PlanCache plans_;
+  States states_;
+  std::vector<std::shared_ptr<CallImpl>> in_flight_;
+};
+
+}  // namespace cohom

@@ -1,0 +1,86 @@
+#pragma once
+// Executor: the only loop over time. A resumable state machine that runs the rounds of one call.
+
+#include "algorithms/algorithm.hpp"
+#include "chunking.hpp"
+#include "codec_interface.hpp"
+#include "kernels/kernel_table.hpp"
+#include "round_run.hpp"
+#include "workspace.hpp"
+
+#include <cohom/offload.hpp>
+#include <cohom/transport.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace cohom {
+
+/// Everything an executor is made of. What is pointed at outlives it.
+struct ExecutorSetup {
+  int rank = 0;
+  int ranks = 1;
+  std::size_t elements = 0;
+  ElementType type = ElementType::f32;
+  Codec* codec = nullptr;
+  const kernels::KernelTable* kernels = nullptr;
+  const AlgorithmRow* algorithm = nullptr;
+  Aggregator* aggregator = nullptr;
+  std::size_t segment = 0;        ///< elements
+  std::size_t message_bytes = 0;
+  Tuning tuning;
+};
+
+class Executor final : private Agreed {
+ public:
+  /// @throws Error(unsupported) when the aggregator cannot merge what the codec sends.
+  explicit Executor(const ExecutorSetup& setup);
+
+  [[nodiscard]] std::size_t workspace_bytes() const { return workspace_.words() * 8; }
+
+  /// Starts a call; `call_number` is equal on all ranks. Nothing is sent before open().
+  void begin(const CallBuffers& buffers, Channel& channel, std::uint64_t call_number);
+  void open();
+  /// Takes one completion of the channel.
+  void complete(const Completion& completion);
+  /// Runs at most one slice of work; false when there was none.
+  bool advance();
+  [[nodiscard]] bool finished() const;
+
+ private:
+  [[nodiscard]] ConstWords words(int round, const Piece& piece) const override;
+  [[nodiscard]] std::span<const Piece> pieces() const override { return chunking_.pieces(); }
+
+  const AlgorithmRow& algorithm_of(int round) const;
+  std::unique_ptr<RoundRun> make_round(int round, const AlgorithmRow& algorithm,
+                                       const Chunking& chunking) const;
+  void begin_round(std::size_t index);
+  bool poll_reductions();
+  void start_late_round(int round);
+  bool late_rounds_due() const;
+  bool work();
+  [[nodiscard]] std::size_t open_sends() const;
+
+  ExecutorSetup setup_;
+  Chunking chunking_;
+  Workspace workspace_;
+  std::vector<std::unique_ptr<RoundRun>> rounds_;  ///< by round; late ones null until they run
+  int payload_ = 0;
+
+  // Of the call in flight.
+  CallBuffers buffers_;
+  Channel* channel_ = nullptr;
+  std::uint64_t call_number_ = 0;
+  bool open_ = false;
+  bool late_decided_ = false;
+  std::vector<std::unique_ptr<Reduction>> reductions_;
+  struct Late {
+    std::unique_ptr<Chunking> chunking;
+    Workspace workspace;
+  };
+  std::vector<Late> late_;
+};
+
+}  // namespace cohom

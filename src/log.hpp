@@ -1,0 +1,17 @@
+#pragma once
+// The library's log: standard error, level by COHOM_LOG (off, error, warn, info, debug; warn).
+
+#include <string>
+
+namespace spdlog {
+class logger;
+}
+
+namespace cohom {
+
+spdlog::logger& log();
+
+/// Logs at info level, but each message only once a process: for decisions made again every call.
+void log_once(const std::string& message);
+
+}  // namespace cohom

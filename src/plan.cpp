@@ -1,0 +1,118 @@
+#include <cohom/plan.hpp>
+
+#include "call.hpp"
+#include "call_arguments.hpp"
+#include "communicator_impl.hpp"
+
+#include <cohom/error.hpp>
+
+#include <exception>
+#include <new>
+#include <utility>
+
+namespace cohom {
+
+class PlanImpl {
+ public:
+  PlanImpl(CommunicatorImpl& communicator, std::size_t count, ElementType type,
+           const Options& options)
+      : communicator_(communicator), id_(communicator.next_call()) {
+    CallRequest request;
+    request.signature.text("call", "plan creation");
+    try {
+      core_ = std::make_shared<PlanCore>(communicator.environment(), count, type, resolve(options));
+      core_->sign(request.signature);
+      request.signature.text("buffer", {});
+      request.signature.number("step", 0);
+    } catch (const Error& error) {
+      request.error = error;
+    } catch (const std::bad_alloc&) {
+      request.error = Error(ErrorKind::state, "out of memory for a plan of " +
+                                                  std::to_string(count) + " elements");
+    }
+    communicator_.start(std::move(request))->wait();
+  }
+
+  ~PlanImpl() {
+    if (!call_) return;
+    try {
+      call_->wait();
+    } catch (const std::exception&) {
+      // Nobody asked for the result.
+    }
+  }
+  PlanImpl(const PlanImpl&) = delete;
+  PlanImpl& operator=(const PlanImpl&) = delete;
+
+  void start(const void* input, void* output) {
+    if (call_ && !call_->done())
+      throw Error(ErrorKind::state, "the plan has a call in flight; wait for it before the next start");
+    CallRequest request;
+    request.core = core_;
+    request.input = input;
+    request.output = output;
+    request.step = state_.step;
+    if (core_->state_bytes() != 0) request.state = &state_;
+    // The plan's number says everything else: all ranks agreed on it when the plan was made.
+    request.signature.text("call", "plan start");
+    request.signature.number("plan", id_);
+    request.signature.number("step", state_.step);
+    try {
+      check_buffers(input, output, core_->count() * size_of(core_->type()));
+    } catch (const Error& error) {
+      request.error = error;
+    }
+    if (request.state == nullptr) ++state_.step;
+    call_ = communicator_.start(std::move(request));
+  }
+
+  bool test() { return !call_ || call_->test(); }
+  void wait() {
+    if (call_) call_->wait();
+  }
+
+  std::vector<std::byte> save_state() const {
+    StateBuffer state = state_;
+    state.key = core_->state_key();
+    return state.save();
+  }
+
+  void restore_state(std::span<const std::byte> saved) {
+    StateBuffer state = StateBuffer::restore(saved);
+    if (state.key != core_->state_key())
+      throw Error(ErrorKind::invalid_argument,
+                  "saved state belongs to " + state.key + ", and this plan is " + core_->state_key());
+    state_ = std::move(state);
+  }
+
+  void reset_state() { state_ = {}; }
+  [[nodiscard]] const PlanDescription& description() const { return core_->description(); }
+
+ private:
+  CommunicatorImpl& communicator_;
+  std::uint64_t id_;
+  std::shared_ptr<PlanCore> core_;
+  StateBuffer state_;
+  std::shared_ptr<CallImpl> call_;
+};
+
+AllreducePlan::AllreducePlan(Communicator& communicator, std::size_t count, ElementType type,
+                             const Options& options)
+    : impl_(std::make_unique<PlanImpl>(communicator.impl(), count, type, options)) {}
+AllreducePlan::AllreducePlan(AllreducePlan&&) noexcept = default;
+AllreducePlan& AllreducePlan::operator=(AllreducePlan&&) noexcept = default;
+AllreducePlan::~AllreducePlan() = default;
+
+void AllreducePlan::start(const void* input, void* output) { impl_->start(input, output); }
+bool AllreducePlan::test() { return impl_->test(); }
+void AllreducePlan::wait() { impl_->wait(); }
+void AllreducePlan::execute(const void* input, void* output) {
+  start(input, output);
+  wait();
+}
+std::vector<std::byte> AllreducePlan::save_state() const { return impl_->save_state(); }
+void AllreducePlan::restore_state(std::span<const std::byte> saved) { impl_->restore_state(saved); }
+void AllreducePlan::reset_state() { impl_->reset_state(); }
+PlanDescription AllreducePlan::describe() const { return impl_->description(); }
+
+}  // namespace cohom

@@ -1,0 +1,24 @@
+#include "plan_cache.hpp"
+
+#include <algorithm>
+
+namespace cohom {
+
+std::shared_ptr<PlanCore> PlanCache::find_or_make(const PlanEnvironment& environment,
+                                                  std::size_t count, ElementType type,
+                                                  const ResolvedOptions& options) {
+  const std::string key = options.key(count, type);
+  const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
+    return entry.key == key && !entry.plan->in_flight;
+  });
+  if (found != entries_.end()) {
+    entries_.splice(entries_.begin(), entries_, found);
+    return entries_.front().plan;
+  }
+  // Room first: two large workspaces at once may be one too many.
+  while (entries_.size() >= capacity) entries_.pop_back();
+  entries_.push_front({key, std::make_shared<PlanCore>(environment, count, type, options)});
+  return entries_.front().plan;
+}
+
+}  // namespace cohom

@@ -1,0 +1,135 @@
+#include "plan_core.hpp"
+
+#include "codec_table.hpp"
+#include "log.hpp"
+#include "spec.hpp"
+
+#include <cohom/error.hpp>
+#include <cohom/version.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+
+namespace cohom {
+
+namespace {
+
+std::size_t segment_from(const std::string& text) {
+  std::size_t value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, failure] = std::from_chars(text.data(), end, value);
+  if (failure != std::errc() || stop != end)
+    throw Error(ErrorKind::invalid_argument,
+                "segment \"" + text + "\": expected a number of elements, 0 for the default");
+  return value;
+}
+
+/// Segments that keep codec slices short and messages at the transport's best size, and that cut
+/// every chunk into a few, so that encoding, sending and decoding overlap.
+std::size_t default_segment(std::size_t message_bytes, std::size_t chunk_elements) {
+  const std::size_t longest = message_bytes >= 65536 ? 65536 : 32768;
+  constexpr std::size_t shortest = 8192;
+  return std::clamp(chunk_elements / 4, shortest, longest);
+}
+
+std::size_t checked_bytes(std::size_t count, ElementType type) {
+  if (count > std::numeric_limits<std::ptrdiff_t>::max() / size_of(type))
+    throw Error(ErrorKind::invalid_argument,
+                "count " + std::to_string(count) + " overflows: " + std::string(name_of(type)) +
+                    " vectors have at most " +
+                    std::to_string(std::numeric_limits<std::ptrdiff_t>::max() / size_of(type)) +
+                    " elements");
+  return count * size_of(type);
+}
+
+}  // namespace
+
+std::string ResolvedOptions::key(std::size_t count, ElementType type) const {
+  return codec + '|' + algorithm + '|' + std::string(name_of(op)) + '|' + std::to_string(segment) +
+         '|' + std::to_string(count) + '|' + std::string(name_of(type));
+}
+
+ResolvedOptions resolve(const Options& options) {
+  ResolvedOptions resolved{
+      .codec = option_or_environment(options.codec, "COHOM_CODEC", "thc"),
+      .algorithm = option_or_environment(options.algorithm, "COHOM_ALGORITHM", "auto"),
+      .op = options.op,
+      .segment = options.segment,
+  };
+  if (resolved.segment == 0)
+    resolved.segment = segment_from(option_or_environment({}, "COHOM_SEGMENT", "0"));
+  return resolved;
+}
+
+PlanCore::PlanCore(const PlanEnvironment& environment, std::size_t count, ElementType type,
+                   const ResolvedOptions& options)
+    : count_(count),
+      type_(type),
+      op_(options.op),
+      message_bytes_(environment.transport->preferred_message_bytes()) {
+  const Transport& transport = *environment.transport;
+  const std::size_t bytes = checked_bytes(count, type);
+  const Spec spec = parse_spec(options.codec);
+  const CodecRow* row = &find_codec(spec.name);
+  CodecContext context{.rank = transport.rank(),
+                       .ranks = transport.ranks(),
+                       .type = type,
+                       .divisor = op_ == ReduceOp::mean ? std::uint64_t(transport.ranks()) : 1,
+                       .kernels = *environment.kernels,
+                       .parameters = spec.parameters};
+  codec_ = row->make(context);  // also when it will be bypassed: a wrong parameter is an error
+
+  const Selection selection =
+      select_algorithm(options.algorithm, spec.name, bytes, transport.ranks());
+  if (selection.algorithm->needs_aggregator && environment.aggregator == nullptr)
+    throw Error(ErrorKind::unsupported, "algorithm " + std::string(selection.algorithm->name) +
+                                            " needs an aggregator, and this communicator has none");
+  description_.codec = canonical_spec(*row, spec.parameters);
+  description_.algorithm = selection.algorithm->name;
+  description_.reason = selection.reason;
+  description_.bypass = selection.bypass;
+  if (selection.bypass) {
+    log_once("codec " + description_.codec + " bypassed for " + std::to_string(bytes) +
+             " bytes: " + selection.reason);
+    row = &find_codec("raw");
+    context.parameters.clear();
+    codec_ = row->make(context);
+    description_.codec = "raw";
+  }
+  const std::size_t chunks =
+      selection.algorithm->chunk_per_rank ? std::size_t(transport.ranks()) : 1;
+  description_.segment =
+      options.segment != 0 ? options.segment : default_segment(message_bytes_, count / chunks);
+  executor_ = std::make_unique<Executor>(ExecutorSetup{.rank = transport.rank(),
+                                                       .ranks = transport.ranks(),
+                                                       .elements = count,
+                                                       .type = type,
+                                                       .codec = codec_.get(),
+                                                       .kernels = environment.kernels,
+                                                       .algorithm = selection.algorithm,
+                                                       .aggregator = environment.aggregator,
+                                                       .segment = description_.segment,
+                                                       .message_bytes = message_bytes_,
+                                                       .tuning = environment.tuning});
+  description_.workspace_bytes = executor_->workspace_bytes();
+  description_.state_bytes = codec_->state_bytes(count);
+}
+
+void PlanCore::sign(CallSignature& signature) const {
+  signature.number("wire format version", wire_format_version);
+  signature.text("codec", description_.codec);
+  signature.text("algorithm", description_.algorithm);
+  signature.text("op", std::string(name_of(op_)));
+  signature.text("element type", std::string(name_of(type_)));
+  signature.number("count", count_);
+  signature.number("segment", description_.segment);
+  signature.number("message bytes", message_bytes_);
+  signature.text("memory space", std::string(name_of(MemorySpace::host)));
+}
+
+std::string PlanCore::state_key() const {
+  return description_.codec + '|' + std::to_string(count_) + '|' + std::string(name_of(type_));
+}
+
+}  // namespace cohom

@@ -1,0 +1,94 @@
+#pragma once
+// Schedule: an algorithm written down as data. No element type, codec or pointer in here.
+//
+// A schedule speaks of *slots*. A slot is the value "the words of chunk c, holding the
+// contributions of a known set of ranks", written once by one step (static single assignment).
+// Several slots may share one *buffer* when a later one replaces an earlier one in place.
+// The executor runs every step once for each unit (segment) of the step's chunk; steps depend on
+// each other only through the slots they read, so units flow through the steps in a pipeline.
+
+#include <cohom/merge.hpp>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace cohom {
+
+enum class StepKind : std::uint8_t {
+  encode,   ///< result := this rank's contribution to the chunk, in the slot's form
+  receive,  ///< result := what `peer` sends in stream `stream`
+  merge,    ///< result := the sources merged in the given order
+  send,     ///< sends source 0 to `peer` in stream `stream`
+  offload,  ///< result := source 0 reduced over all ranks by the aggregator, in the source's buffer.
+            ///< The only step that may overwrite a contribution: its buffer is never user memory.
+  decode,   ///< writes the chunk of the user's output from source 0
+};
+
+struct Slot {
+  std::uint32_t chunk = 0;
+  std::uint32_t buffer = 0;         ///< slots of one buffer have the same chunk and form
+  Form form = Form::wide;
+  std::uint32_t contributions = 0;  ///< how many ranks' contributions it holds
+};
+
+struct Step {
+  StepKind kind = StepKind::encode;
+  std::uint32_t result = no_slot;     ///< slot written (encode, receive, merge, offload)
+  std::uint32_t first_source = 0;     ///< into Schedule::sources (merge, send, offload, decode)
+  std::uint32_t source_count = 0;
+  int peer = -1;                      ///< send, receive
+  std::uint32_t stream = 0;           ///< send, receive: equal at both ends, unique per ordered pair of ranks
+
+  static constexpr std::uint32_t no_slot = 0xffffffffu;
+};
+
+/// What one rank does. Plain data, printable, checked symbolically in the tests.
+struct Schedule {
+  int rank = 0;
+  int ranks = 1;
+  std::uint32_t chunks = 1;
+  std::uint32_t buffers = 0;
+  std::vector<Slot> slots;
+  std::vector<Step> steps;
+  std::vector<std::uint32_t> sources;
+
+  [[nodiscard]] std::span<const std::uint32_t> sources_of(const Step& step) const {
+    return std::span(sources).subspan(step.first_source, step.source_count);
+  }
+  /// The chunk a step works on.
+  [[nodiscard]] std::uint32_t chunk_of(const Step& step) const {
+    return slots[step.result != Step::no_slot ? step.result : sources[step.first_source]].chunk;
+  }
+};
+
+/// One line a step, for logs and tests.
+std::string to_string(const Schedule& schedule);
+
+/// Appends steps to a schedule; keeps slots, buffers and sources consistent.
+class ScheduleBuilder {
+ public:
+  ScheduleBuilder(int rank, int ranks, std::uint32_t chunks);
+
+  /// Each function returns the slot it writes.
+  std::uint32_t encode(std::uint32_t chunk, Form form);
+  std::uint32_t receive(std::uint32_t chunk, Form form, std::uint32_t contributions, int peer,
+                        std::uint32_t stream);
+  /// `in_place` names a source whose buffer the result takes over, or no_slot for a buffer of its own.
+  /// Contributions of this rank (encode slots) are never overwritten.
+  std::uint32_t merge(std::span<const std::uint32_t> sources, std::uint32_t in_place = Step::no_slot);
+  std::uint32_t offload(std::uint32_t source, std::uint32_t contributions);
+
+  void send(std::uint32_t source, int peer, std::uint32_t stream);
+  void decode(std::uint32_t source);
+
+  Schedule finish() &&;
+
+ private:
+  std::uint32_t add_slot(Slot slot);
+  void add_step(Step step, std::span<const std::uint32_t> sources);
+  Schedule schedule_;
+};
+
+}  // namespace cohom

@@ -1,0 +1,37 @@
+#pragma once
+// Selector: the static table behind algorithm=auto. Every threshold of the choice lives in it.
+
+#include "algorithms/algorithm.hpp"
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace cohom {
+
+/// A row applies when all its conditions hold; the first that applies decides.
+struct SelectionRow {
+  std::size_t max_bytes;   ///< of the vector
+  int min_ranks;
+  int max_ranks;
+  bool only_raw;           ///< applies to codec raw alone
+  bool bypass;             ///< the vector goes raw whatever codec was asked for
+  std::string_view algorithm;
+  std::string_view reason;
+};
+
+std::span<const SelectionRow> selection_table();
+
+struct Selection {
+  const AlgorithmRow* algorithm = nullptr;
+  bool bypass = false;
+  std::string reason;
+};
+
+/// `requested` is "auto" or the name of an algorithm.
+/// @throws Error(invalid_argument) naming the nearest algorithm when there is none of that name.
+Selection select_algorithm(std::string_view requested, std::string_view codec, std::size_t bytes,
+                           int ranks);
+
+}  // namespace cohom

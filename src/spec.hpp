@@ -1,0 +1,23 @@
+#pragma once
+// Spec strings: "name" or "name:parameter=value,parameter=value".
+
+#include "codecs/codec_context.hpp"
+
+#include <string>
+#include <string_view>
+
+namespace cohom {
+
+struct Spec {
+  std::string name;
+  Parameters parameters;
+};
+
+/// @throws Error(invalid_argument) for an empty name, a parameter without "=", or one given twice.
+Spec parse_spec(std::string_view text);
+
+/// `given` if not empty, else the environment variable, else `fallback`.
+std::string option_or_environment(std::string_view given, const char* variable,
+                                  std::string_view fallback);
+
+}  // namespace cohom
