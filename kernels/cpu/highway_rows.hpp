@@ -1,0 +1,19 @@
+#pragma once
+// What the Highway sources offer to the table of kernels, one row for each compiled target.
+
+#include "kernels/isa.hpp"
+#include "kernels/kernel_table.hpp"
+
+namespace cohom::kernels {
+
+/// merge and finish_elements of a target, as in KernelTable.
+struct MergeKernels {
+  decltype(KernelTable::merge) merge;
+  decltype(KernelTable::finish_elements) finish_elements;
+};
+
+// `isa` is any supported one but scalar.
+MergeKernels highway_merge(Isa isa);
+ThcKernels highway_thc(Isa isa);
+
+}  // namespace cohom::kernels

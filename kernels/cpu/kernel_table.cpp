@@ -1,0 +1,44 @@
+#include "kernels/kernel_table.hpp"
+
+#include "kernels/cpu/highway_rows.hpp"
+#include "kernels/cpu/scalar_merge.hpp"
+#include "kernels/cpu/scalar_thc.hpp"
+
+#include <cohom/error.hpp>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace cohom::kernels {
+namespace {
+
+KernelTable row_of(Isa isa) {
+  if (isa == Isa::scalar) return {isa, scalar_merge, scalar_finish_elements, scalar_thc()};
+  const auto merge = highway_merge(isa);
+  return {isa, merge.merge, merge.finish_elements, highway_thc(isa)};
+}
+
+std::vector<KernelTable> supported_rows() {
+  std::vector<KernelTable> rows;
+  for (auto isa : supported_isas()) rows.push_back(row_of(isa));
+  return rows;
+}
+
+}  // namespace
+
+const KernelTable& kernel_table(Isa isa) {
+  static const std::vector<KernelTable> rows = supported_rows();
+  const auto row = std::ranges::find(rows, isa, &KernelTable::isa);
+  if (row == rows.end())
+    throw Error(ErrorKind::unsupported,
+                "instruction set " + std::string(name_of(isa)) + " is not supported here");
+  return *row;
+}
+
+const KernelTable& kernel_table() {
+  static const KernelTable& active = kernel_table(active_isa());
+  return active;
+}
+
+}  // namespace cohom::kernels

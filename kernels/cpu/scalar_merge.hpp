@@ -1,0 +1,19 @@
+#pragma once
+// Merging and finishing in plain C++: the reference for the functions of the same name in
+// KernelTable, which says what they do.
+
+#include <cohom/element_type.hpp>
+#include <cohom/merge.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace cohom::kernels {
+
+void scalar_merge(Merge merge, const void* const* sources, std::size_t source_count,
+                  std::size_t bytes, void* destination);
+
+void scalar_finish_elements(ElementType type, const void* source, std::size_t elements,
+                            std::uint64_t divisor, void* destination);
+
+}  // namespace cohom::kernels

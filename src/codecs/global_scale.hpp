@@ -1,0 +1,21 @@
+#pragma once
+// scale=global of thc: one scale for the whole vector, made from the norm codes of its blocks
+// (docs/wire-format.md, "Norm code").
+
+#include <cohom/element_type.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace cohom {
+
+/// Code of the root mean square of a vector of `elements` elements, given its blocks' norm codes in
+/// block order; escaped when any block is.
+std::uint32_t global_code(ElementType type, std::span<const std::uint32_t> block_codes,
+                          std::size_t elements);
+
+/// Norm code that a block of `padded` elements takes from the agreed global one.
+std::uint32_t block_code_of_global(ElementType type, std::uint32_t code, std::size_t padded);
+
+}  // namespace cohom

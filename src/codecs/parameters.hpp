@@ -1,0 +1,49 @@
+#pragma once
+// Reading a codec's parameters. Whatever is wrong becomes one Error(invalid_argument) that names
+// the parameter, the value given and what would be right.
+
+#include "codecs/codec_context.hpp"
+
+#include <cohom/codec.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace cohom {
+
+/// The candidate closest to `name` in edit distance, or empty when none is close.
+std::string_view nearest_name(std::string_view name, std::span<const std::string_view> candidates);
+
+class ParameterReader {
+ public:
+  /// @throws Error(invalid_argument) when a parameter is given that is not among `known`.
+  ParameterReader(std::string_view codec, std::span<const ParameterInfo> known,
+                  const Parameters& given);
+
+  /// Whether there is a value to read: "auto" is a default that depends on other parameters.
+  [[nodiscard]] bool given(std::string_view name) const { return value(name) != "auto"; }
+
+  [[nodiscard]] std::uint64_t integer(std::string_view name, std::uint64_t low,
+                                      std::uint64_t high) const;
+  /// A decimal ("0.03125") or a quotient of whole numbers ("1/32"), low <= value <= high.
+  [[nodiscard]] double fraction(std::string_view name, double low, double high) const;
+  /// Index of the value in `names`.
+  [[nodiscard]] std::size_t choice(std::string_view name,
+                                   std::span<const std::string_view> names) const;
+
+  /// Reports the parameter's value as wrong; `reason` says why when the range alone does not.
+  [[noreturn]] void reject(std::string_view name, std::string_view reason = {}) const;
+
+ private:
+  [[nodiscard]] const ParameterInfo& info(std::string_view name) const;
+  [[nodiscard]] std::string_view value(std::string_view name) const;
+
+  std::string_view codec_;
+  std::span<const ParameterInfo> known_;
+  const Parameters& given_;
+};
+
+}  // namespace cohom

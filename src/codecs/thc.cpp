@@ -1,0 +1,255 @@
+#include "codecs/thc.hpp"
+
+#include "codecs/escaped_blocks.hpp"
+#include "codecs/global_scale.hpp"
+#include "codecs/thc_options.hpp"
+#include "kernels/body/element.hpp"
+#include "kernels/body/random.hpp"
+#include "lane_layout.hpp"
+
+#include <cohom/error.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <string>
+
+namespace cohom {
+namespace {
+
+using kernels::Dither;
+using kernels::escaped_code;
+using kernels::ThcRun;
+
+enum Round : int { norms_round, payload_round_index, escape_round };
+
+std::array<RoundInfo, 3> make_rounds(const ThcOptions& options, const kernels::ThcFormat& format,
+                                     ElementType type) {
+  return {RoundInfo{.name = "norms",
+                    .merge = {MergeKind::max},
+                    .scope = options.global_scale ? RoundScope::vector : RoundScope::piece},
+          RoundInfo{.name = "payload",
+                    .merge = {MergeKind::add},
+                    .narrow = format.narrow_width < format.wide_width},
+          // direct: the owner adds in rank order, and so IEEE sums are the same for any algorithm.
+          RoundInfo{.name = "escape",
+                    .merge = {MergeKind::add_float, type},
+                    .scope = RoundScope::late,
+                    .algorithm = "direct"}};
+}
+
+/// Writes v = input + feedback, which the feedback holds since the norms were measured, as elements.
+/// They are summed as they are, so nothing is left to feed back.
+void take_feedback(ElementType type, std::byte* feedback, std::size_t count, std::byte* elements) {
+  using namespace kernels::body;
+  with_element_type(type, [&]<class T>(T) {
+    using Real = Arithmetic<T>;
+    for (std::size_t i = 0; i < count; ++i) {
+      store_element<T>(elements, i, load_element<Real>(feedback, i));
+      store_element<Real>(feedback, i, Real{0});
+    }
+  });
+}
+
+class ThcCodec final : public Codec {
+ public:
+  ThcCodec(const CodecContext& context, const ThcOptions& options)
+      : type_(context.type),
+        rank_(static_cast<std::uint32_t>(context.rank)),
+        divisor_(context.divisor),
+        kernels_(context.kernels),
+        options_(options),
+        format_(make_thc_format(options, rank_, static_cast<std::uint32_t>(context.ranks))),
+        rounds_(make_rounds(options, format_, type_)),
+        escaped_(options.rotation) {}
+
+  [[nodiscard]] std::size_t block() const override { return format_.rotation; }
+  [[nodiscard]] std::span<const RoundInfo> rounds() const override { return rounds_; }
+  [[nodiscard]] int payload_round() const override { return payload_round_index; }
+  [[nodiscard]] std::size_t capacity(int round, Form form, std::size_t elements) const override;
+  [[nodiscard]] std::size_t state_bytes(std::size_t elements) const override;
+
+  void begin(const CallBuffers& call) override;
+  std::size_t late_elements(int round, const Agreed& agreed) override;
+  std::size_t encode(int round, Form form, const Piece& piece, const Agreed& agreed,
+                     Words out) override;
+  std::size_t widen(int round, const Piece& piece, const Agreed& agreed,
+                    std::span<const ConstWords> contributions, Words sum) override;
+  void decode(int round, const Piece& piece, const Agreed& agreed, ConstWords sum,
+              std::size_t contributions) override;
+
+ private:
+  [[nodiscard]] std::size_t encode_norms(const Piece& piece, const Agreed& agreed, Words out);
+  [[nodiscard]] std::span<const std::uint32_t> agreed_codes(const Piece& piece,
+                                                            const Agreed& agreed);
+  [[nodiscard]] std::size_t blocks_of(std::size_t elements) const {
+    return (elements + block() - 1) / block();
+  }
+  [[nodiscard]] ThcRun run_of(const Piece& piece) const {
+    return {type_, piece.first, piece.count};
+  }
+  [[nodiscard]] const std::byte* input_at(std::size_t element) const {
+    return static_cast<const std::byte*>(call_.input) + element * size_of(type_);
+  }
+  [[nodiscard]] std::byte* output_at(std::size_t element) const {
+    return static_cast<std::byte*>(call_.output) + element * size_of(type_);
+  }
+  [[nodiscard]] std::size_t feedback_size() const { return type_ == ElementType::f64 ? 8 : 4; }
+  /// State of `count` elements from element `first` on; null without error feedback.
+  [[nodiscard]] std::byte* feedback_at(std::size_t first, std::size_t count) const;
+
+  ElementType type_;
+  std::uint32_t rank_;
+  std::uint64_t divisor_;
+  const kernels::KernelTable& kernels_;
+  ThcOptions options_;
+  kernels::ThcFormat format_;
+  std::array<RoundInfo, 3> rounds_;
+
+  // Of the call in flight.
+  CallBuffers call_;
+  kernels::ThcDraws draws_;
+  std::vector<std::uint32_t> codes_;         ///< of one piece
+  std::vector<std::uint32_t> vector_codes_;  ///< scale=global: of all blocks, in block order
+  std::vector<const std::uint64_t*> contribution_words_;  ///< of one call of widen()
+  EscapedBlocks escaped_;
+};
+
+std::size_t ThcCodec::capacity(int round, Form form, std::size_t elements) const {
+  switch (round) {
+    case norms_round:
+      return options_.global_scale ? (elements != 0) : (blocks_of(elements) + 1) / 2;
+    case payload_round_index:
+      return words_of_run(elements, block(),
+                          form == Form::narrow ? format_.narrow_width : format_.wide_width);
+    default: return (elements * size_of(type_) + 7) / 8;
+  }
+}
+
+std::size_t ThcCodec::state_bytes(std::size_t elements) const {
+  return options_.error_feedback ? elements * feedback_size() : 0;
+}
+
+void ThcCodec::begin(const CallBuffers& call) {
+  using kernels::body::key;
+  using kernels::body::Stream;
+  call_ = call;
+  const std::uint32_t dither_rank = format_.dither == Dither::independent ? rank_ : 0;
+  draws_ = {key(options_.seed, call.step, Stream::signs, 0),
+            key(options_.seed, call.step, Stream::dither, dither_rank),
+            key(options_.seed, call.step, Stream::permutation, 0)};
+  escaped_.clear();
+}
+
+std::byte* ThcCodec::feedback_at(std::size_t first, std::size_t count) const {
+  if (!options_.error_feedback) return nullptr;
+  if (call_.state.size() < (first + count) * feedback_size())
+    throw Error(ErrorKind::state, "thc: error_feedback=on needs " +
+                                      std::to_string(feedback_size()) +
+                                      " bytes of state an element; this call has " +
+                                      std::to_string(call_.state.size()) + " bytes");
+  return call_.state.data() + first * feedback_size();
+}
+
+std::size_t ThcCodec::encode_norms(const Piece& piece, const Agreed& agreed, Words out) {
+  codes_.resize(blocks_of(piece.count));
+  kernels_.thc.measure(format_, run_of(piece), input_at(piece.first),
+                       feedback_at(piece.first, piece.count), codes_.data());
+  if (!options_.global_scale) {
+    for (std::size_t i = 0; i < codes_.size(); i += 2)
+      out[i / 2] = codes_[i] | (i + 1 < codes_.size() ? std::uint64_t{codes_[i + 1]} << 32 : 0);
+    return (codes_.size() + 1) / 2;
+  }
+  // Pieces come segment by segment, so the codes are put in block order before they are summed.
+  std::size_t elements = 0;
+  for (const Piece& each : agreed.pieces()) elements += each.count;
+  vector_codes_.resize(blocks_of(elements));
+  std::ranges::copy(codes_, vector_codes_.begin() + std::ptrdiff_t(piece.first / block()));
+  if (piece.index + 1 == agreed.pieces().size())
+    out[0] = global_code(type_, vector_codes_, elements);
+  return 1;
+}
+
+/// The scale of every block of a piece; valid until the next call.
+std::span<const std::uint32_t> ThcCodec::agreed_codes(const Piece& piece, const Agreed& agreed) {
+  const ConstWords words = agreed.words(norms_round, piece);
+  codes_.resize(blocks_of(piece.count));
+  if (options_.global_scale) {
+    const auto code = static_cast<std::uint32_t>(words[0]);
+    std::ranges::fill(codes_, block_code_of_global(type_, code, block()));
+    if (const std::size_t ragged = piece.count % block(); ragged != 0)
+      codes_.back() = block_code_of_global(type_, code, padded_block(ragged));
+  } else {
+    for (std::size_t i = 0; i < codes_.size(); ++i)
+      codes_[i] = static_cast<std::uint32_t>(words[i / 2] >> (i % 2 * 32));
+  }
+  return codes_;
+}
+
+std::size_t ThcCodec::late_elements(int, const Agreed& agreed) {
+  escaped_.clear();
+  for (const Piece& piece : agreed.pieces()) {
+    const auto codes = agreed_codes(piece, agreed);
+    for (std::size_t i = 0; i < codes.size(); ++i) {
+      if (codes[i] != escaped_code) continue;
+      const std::size_t offset = i * block();
+      escaped_.add(piece.first + offset, std::min(block(), piece.count - offset));
+    }
+  }
+  return escaped_.finish();
+}
+
+std::size_t ThcCodec::encode(int round, Form form, const Piece& piece, const Agreed& agreed,
+                             Words out) {
+  const std::size_t words = capacity(round, form, piece.count);
+  if (round == norms_round) return encode_norms(piece, agreed, out);
+  if (round == payload_round_index) {
+    kernels_.thc.encode(format_, draws_, run_of(piece), input_at(piece.first),
+                        feedback_at(piece.first, piece.count), agreed_codes(piece, agreed).data(),
+                        form, out.data());
+    return words;
+  }
+  out[words - 1] = 0;  // the padding of a ragged last word
+  auto* bytes = reinterpret_cast<std::byte*>(out.data());
+  escaped_.for_each_block_of(piece, [&](std::size_t offset, std::size_t first, std::size_t count) {
+    std::byte* to = bytes + offset * size_of(type_);
+    if (std::byte* feedback = feedback_at(first, count))
+      take_feedback(type_, feedback, count, to);
+    else
+      std::memcpy(to, input_at(first), count * size_of(type_));
+  });
+  return words;
+}
+
+std::size_t ThcCodec::widen(int round, const Piece& piece, const Agreed&,
+                            std::span<const ConstWords> contributions, Words sum) {
+  contribution_words_.clear();
+  for (ConstWords words : contributions) contribution_words_.push_back(words.data());
+  kernels_.thc.widen(format_, run_of(piece), contribution_words_.data(), contributions.size(),
+                     sum.data());
+  return capacity(round, Form::wide, piece.count);
+}
+
+void ThcCodec::decode(int round, const Piece& piece, const Agreed& agreed, ConstWords sum,
+                      std::size_t contributions) {
+  if (round == payload_round_index) {
+    kernels_.thc.decode(format_, draws_, run_of(piece), sum.data(), contributions,
+                        agreed_codes(piece, agreed).data(), divisor_, output_at(piece.first));
+    return;
+  }
+  const auto* bytes = reinterpret_cast<const std::byte*>(sum.data());
+  escaped_.for_each_block_of(piece, [&](std::size_t offset, std::size_t first, std::size_t count) {
+    kernels_.finish_elements(type_, bytes + offset * size_of(type_), count, divisor_,
+                             output_at(first));
+  });
+}
+
+}  // namespace
+
+std::unique_ptr<Codec> make_thc(const CodecContext& context) {
+  const auto options =
+      parse_thc_options(context.parameters, static_cast<std::uint32_t>(context.ranks));
+  return std::make_unique<ThcCodec>(context, options);
+}
+
+}  // namespace cohom

@@ -1,0 +1,33 @@
+#pragma once
+// The numbers behind thc: the clamping threshold, the optimal table of levels, and the offsets of
+// the correlated dither. Computed with + - * / on doubles only, which IEEE 754 makes equal on every
+// machine (libm is not): all ranks must come to the same table.
+
+#include "kernels/thc.hpp"
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace cohom {
+
+/// t_p: a standard normal variable exceeds it in magnitude with probability `tail` (0 < tail < 1).
+double normal_tail_threshold(double tail);
+
+/// The 2^bits levels 0 = T[0] < T[1] < ... = granularity, T[k] + T[last-k] = granularity, for which
+/// unbiased rounding of a standard normal variable between neighbouring levels, level k at
+/// threshold * (2 T[k] / granularity - 1), has the least variance. Ties go to the lexicographically
+/// smallest. Needs 1 <= bits <= 8 and granularity >= 2^bits - 1; O(2^bits granularity^2).
+/// The problem is from Li et al., THC (NSDI'24), section 5; solving it by this programme is ours.
+std::vector<std::uint16_t> optimal_levels(unsigned bits, std::uint32_t granularity,
+                                          double threshold);
+
+/// For every cell [x, x+1) of 0..granularity the table interval that holds it; one more entry for
+/// the upper end itself, which belongs to the last interval.
+std::vector<kernels::ThcCell> cells_of_levels(std::span<const std::uint16_t> levels);
+
+/// Offsets of a rank's correlated dither in 1/256, one for each unit a of the integers modulo
+/// `ranks`: floor(256 (a rank mod ranks) / ranks).
+std::vector<std::uint8_t> correlated_offsets(std::uint32_t rank, std::uint32_t ranks);
+
+}  // namespace cohom

@@ -1,0 +1,189 @@
+// Golden hashes of thc's words and results: the wire format, pinned, for every instruction set. A
+// difference means that ranks built before and after the change cannot talk to each other: it takes
+// a new wire_format_version, not new numbers here.
+
+#include "codecs/thc.hpp"
+
+#include "codec_harness.hpp"
+
+#include <gtest/gtest.h>
+#include <xxhash.h>
+
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <ostream>
+#include <random>
+#include <string>
+
+namespace cohom::test {
+namespace {
+
+/// Hashes of: agreement, one rank's narrow and wide contribution, sum, result.
+using Hashes = std::array<std::uint64_t, 5>;
+
+struct Golden {
+  const char* name;
+  ElementType type;
+  Parameters parameters;
+  int ranks;
+  std::size_t elements;
+  Hashes hashes;
+};
+
+void PrintTo(const Golden& golden, std::ostream* out) { *out << golden.name; }
+
+/// Roughly normal whole numbers times a power of two that changes every 500 elements; elements 512
+/// to 767 are zero on all ranks. Whole numbers, so that every compiler makes the same.
+std::vector<double> golden_input(int rank, std::size_t elements) {
+  std::mt19937_64 engine(std::uint64_t(rank) + 1);
+  std::vector<double> values(elements);
+  for (std::size_t i = 0; i < elements; ++i) {
+    std::int64_t sum = 0;
+    for (int k = 0; k < 4; ++k) sum += static_cast<std::int64_t>(engine() >> 44) - (1 << 19);
+    const double unit = std::ldexp(1, -24 + 3 * static_cast<int>(i / 500 % 10));
+    values[i] = i >= 512 && i < 768 ? 0 : static_cast<double>(sum) * unit;
+  }
+  return values;
+}
+
+template <class Container>
+std::uint64_t hash_of(const Container& values) {
+  return XXH3_64bits(values.data(), values.size() * sizeof(values[0]));
+}
+
+Hashes hashes_of(const Golden& golden, kernels::Isa isa) {
+  std::vector<Bytes> inputs;
+  for (int rank = 0; rank < golden.ranks; ++rank) {
+    auto values = golden_input(rank, golden.elements);
+    if (golden.name == std::string_view("escape"))
+      values[std::size_t(100 + 600 * rank)] = std::numeric_limits<double>::infinity();
+    inputs.push_back(to_bytes(golden.type, values));
+  }
+  HarnessSetup setup{.make = make_thc,
+                     .ranks = golden.ranks,
+                     .type = golden.type,
+                     .parameters = golden.parameters,
+                     .chunks = 1,
+                     .segment = golden.elements,
+                     .kernels = &kernels::kernel_table(isa)};
+  CodecHarness narrow(setup);
+  setup.form = Form::wide;
+  CodecHarness wide(setup);
+  // Two calls, so that feedback shows in the second.
+  for (std::uint64_t step : {5, 6}) {
+    const Bytes result = narrow.allreduce(inputs, step);
+    EXPECT_EQ(wide.allreduce(inputs, step), result);
+    EXPECT_EQ(wide.sum(1), narrow.sum(1));
+    if (step == 6)
+      return {hash_of(narrow.sum(0)), hash_of(narrow.contribution(1, golden.ranks - 1)),
+              hash_of(wide.contribution(1, golden.ranks - 1)), hash_of(narrow.sum(1)),
+              hash_of(result)};
+  }
+  return {};
+}
+
+std::string row_of(const Hashes& hashes) {
+  std::string row;
+  char text[32];
+  for (std::uint64_t hash : hashes) {
+    std::snprintf(text, sizeof text, "%s0x%016llxu", row.empty() ? "" : ", ",
+                  static_cast<unsigned long long>(hash));
+    row += text;
+  }
+  return row;
+}
+
+// clang-format off
+const Golden goldens[] = {
+    {"defaults", ElementType::f32, {}, 4, 4900,
+     {0xc40384780898d4beu, 0x5967311c09c33491u, 0x35145ef6bc3954dau,
+      0x6d041aa991177750u, 0xf04060876336ae32u}},
+    {"alone", ElementType::f32, {}, 1, 300,
+     {0xac7f8461f2ee3406u, 0xc8420f8f9dd10554u, 0xd88b16e6952a0424u,
+      0xd88b16e6952a0424u, 0xbc9cebed8c65d92eu}},
+    {"eleven_ranks", ElementType::f32, {}, 11, 2000,
+     {0xcaf5060857d4e4edu, 0xe4e6de2276a2035bu, 0xf290007280a88d30u,
+      0x46447a8fe7bdbf40u, 0xab2da8c109a2a079u}},
+    {"f16", ElementType::f16, {}, 4, 2000,
+     {0x4ff1212dd2cf7662u, 0x9642b4cab96fb79bu, 0x4fdbcd45c9effd97u,
+      0xbe4e1d308b206dabu, 0x21782768550add44u}},
+    {"bf16", ElementType::bf16, {}, 4, 2000,
+     {0x9a3d05ac15d76338u, 0x600c3090df5a4f77u, 0x5ef6b7d0e4ce89ceu,
+      0xa13208210958aa6au, 0xc41f4fac702ee356u}},
+    {"f64", ElementType::f64, {}, 4, 4900,
+     {0x4052a105cf1fe875u, 0x5967311c09c33491u, 0x35145ef6bc3954dau,
+      0x6d041aa991177750u, 0xe083e301ab771ec2u}},
+    {"f64_global", ElementType::f64, {{"scale", "global"}}, 3, 4900,
+     {0x82aa5f3b49ba6a6au, 0xb5cddb59e5a5b678u, 0x2560aa9fc53090c0u,
+      0xda477ecdeeea0c54u, 0x210d627d582c94f4u}},
+    {"global", ElementType::f32, {{"scale", "global"}, {"seed", "7"}}, 4, 4900,
+     {0xe3fa88652ea7dce4u, 0x9a0dc7b7b3caa4aeu, 0x9037f8da701bc3cfu,
+      0xc4aba581fe2d5b93u, 0x1069a031e27afb1au}},
+    {"full", ElementType::f32, {{"levels", "full"}}, 4, 4900,
+     {0xc40384780898d4beu, 0xa4eac92c5e56ee38u, 0x519f99d30aa3cbbcu,
+      0x65f02064b7a4613fu, 0x9db50ee80dc51b2bu}},
+    {"full_16", ElementType::f32, {{"levels", "full"}, {"lane", "16"}}, 3, 2000,
+     {0x3229af124b732beau, 0x5968bf3dabefc726u, 0x5968bf3dabefc726u,
+      0xaacc19187bb30affu, 0xcd597af7c223a94cu}},
+    {"bits_1", ElementType::f32, {{"bits", "1"}, {"lane", "4"}}, 7, 2000,
+     {0xe58ea1a649759758u, 0x5f813081dbe6d9a1u, 0x91540e78c7388e0eu,
+      0x72a5be57cd134b51u, 0x8e247a3d34e96e8du}},
+    {"bits_3", ElementType::f32, {{"bits", "3"}, {"granularity", "16"}}, 5, 2000,
+     {0x78da4e4798ce8a13u, 0x56e86a14716e28dau, 0xf22628018a0feb7au,
+      0x54a20b008e8cb6e4u, 0x61e5e67bea312625u}},
+    {"bits_8", ElementType::f32, {{"bits", "8"}}, 5, 2000,
+     {0x78da4e4798ce8a13u, 0xe5648b5d24f4edc8u, 0x627e208a22a3696fu,
+      0x2ab49079ea2887cfu, 0x2521778505adb94du}},
+    {"independent", ElementType::f32, {{"dither", "independent"}}, 4, 2000,
+     {0x78da4e4798ce8a13u, 0xad25b8708c2645cbu, 0x3d0aa6b03eb67232u,
+      0x4be185cacc6572dau, 0xe9b379244e04a6f1u}},
+    {"nearest", ElementType::f32, {{"dither", "nearest"}}, 4, 2000,
+     {0x78da4e4798ce8a13u, 0x94af76f7a7dc9d8cu, 0x2581b16865548adfu,
+      0x155928a797f154edu, 0xb83e69a3f2b0affcu}},
+    {"rotation_16", ElementType::f32, {{"rotation", "16"}}, 4, 1000,
+     {0xd3d1eb7631ab47b0u, 0x6779135f4c8c04efu, 0xa349b44600053125u,
+      0xe7e2186d70890c26u, 0x8efa37df4cb6a664u}},
+    {"rotation_64", ElementType::f32, {{"rotation", "64"}}, 4, 1000,
+     {0x677bb40ebf0db189u, 0xf46737f2a777f87fu, 0xab31be4e51dc5fdbu,
+      0x9ad1876f6f4222d4u, 0xda45a3aad8f5699fu}},
+    {"rotation_1024", ElementType::f32, {{"rotation", "1024"}}, 4, 4900,
+     {0xa5329656c7cfcafcu, 0x254f7c0b19e57872u, 0x35ac1623bc8ad3d4u,
+      0x23133b92dd096838u, 0x04855d56d1115f30u}},
+    {"rotation_65536", ElementType::f32, {{"rotation", "65536"}}, 2, 70000,
+     {0x5fddb9faecee267bu, 0xc38843369eda590eu, 0x2eb4b0571dd5a8fcu,
+      0xa4419f532670578du, 0x18a96aad46a9064cu}},
+    {"feedback", ElementType::f32, {{"error_feedback", "on"}}, 4, 2000,
+     {0x570ab6b900f03698u, 0x7626cb198d348d8bu, 0x26a604437060858bu,
+      0x0e6f627b31d1373au, 0x33672d3ab0714e99u}},
+    {"feedback_f64", ElementType::f64, {{"error_feedback", "on"}, {"dither", "correlated"}}, 3, 2000,
+     {0xcb6e7ad40af5bfbdu, 0x1a99ed149b2793a2u, 0xfd650e9a4fc2db9fu,
+      0xf5262fd9f2e26913u, 0x93bb68b63f474682u}},
+    {"escape", ElementType::f32, {}, 3, 4900,
+     {0x4094307346f057adu, 0x6bec9916c71a8a51u, 0x43820aeb2920f11cu,
+      0x833c8c0992d7b852u, 0x7cf39c7456e6259fu}},
+};
+// clang-format on
+
+class GoldenThc : public testing::TestWithParam<std::tuple<kernels::Isa, Golden>> {};
+
+TEST_P(GoldenThc, Words) {
+  const auto& [isa, golden] = GetParam();
+  const Hashes found = hashes_of(golden, isa);
+  EXPECT_TRUE(found == golden.hashes) << golden.name << " gave {" << row_of(found) << "}";
+}
+
+std::string golden_name(const testing::TestParamInfo<std::tuple<kernels::Isa, Golden>>& instance) {
+  const auto& [isa, golden] = instance.param;
+  return std::string(kernels::name_of(isa)) + "_" + golden.name;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, GoldenThc,
+                         testing::Combine(testing::ValuesIn(kernels::supported_isas().begin(),
+                                                            kernels::supported_isas().end()),
+                                          testing::ValuesIn(goldens)),
+                         golden_name);
+
+}  // namespace
+}  // namespace cohom::test
