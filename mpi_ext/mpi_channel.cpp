@@ -1,0 +1,60 @@
+#include "mpi_channel.hpp"
+
+#include "mpi_check.hpp"
+
+#include <climits>
+#include <string>
+
+namespace cohom::mpi {
+
+namespace {
+
+using namespace std::chrono_literals;
+constexpr auto patience_with_sends = 500ms;
+
+int message_size(std::size_t bytes) {
+  if (bytes > static_cast<std::size_t>(INT_MAX))
+    throw Error(ErrorKind::transport, "a message of " + std::to_string(bytes) +
+                                          " bytes; MPI takes at most " + std::to_string(INT_MAX));
+  return static_cast<int>(bytes);
+}
+
+}  // namespace
+
+MpiChannel::~MpiChannel() {
+  if (!requests_.abandon(patience_with_sends)) transport_.message_left_behind_ = true;
+}
+
+int MpiChannel::mpi_tag(std::uint32_t tag) const {
+  if (tag >= Transport::tag_limit)
+    throw Error(ErrorKind::transport, "tag " + std::to_string(tag) + " is not below " +
+                                          std::to_string(Transport::tag_limit));
+  return static_cast<int>(first_tag_ + tag);
+}
+
+void MpiChannel::send(std::span<const std::byte> data, int peer, std::uint32_t tag,
+                      std::uint64_t cookie) {
+  const int bytes = message_size(data.size());
+  requests_.make_room();
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Isend(data.data(), bytes, MPI_BYTE, peer, mpi_tag(tag), transport_.comm_.get(),
+                  &request),
+        "MPI_Isend");
+  requests_.add(request, {.cookie = cookie, .bytes = data.size()}, false);
+  if (peer == transport_.rank_) return;  // never on a wire
+  transport_.counters_.bytes_sent += data.size();
+  ++transport_.counters_.messages_sent;
+}
+
+void MpiChannel::receive(std::span<std::byte> buffer, int peer, std::uint32_t tag,
+                         std::uint64_t cookie) {
+  const int bytes = message_size(buffer.size());
+  requests_.make_room();
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Irecv(buffer.data(), bytes, MPI_BYTE, peer, mpi_tag(tag), transport_.comm_.get(),
+                  &request),
+        "MPI_Irecv");
+  requests_.add(request, {.cookie = cookie, .bytes = buffer.size()}, true);
+}
+
+}  // namespace cohom::mpi

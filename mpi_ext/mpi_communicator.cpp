@@ -1,0 +1,123 @@
+#include "mpi_communicator.hpp"
+
+#include "finalize_hook.hpp"
+#include "mpi_check.hpp"
+#include "mpi_fabric.hpp"
+#include "mpi_transport.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <vector>
+
+namespace cohom::mpi {
+
+namespace {
+
+using Shared = std::shared_ptr<CachedCommunicator>;
+
+/// All cached communicators, to free them in MPI_Finalize, which deletes only the attributes of
+/// MPI_COMM_SELF. Threads may work on different communicators at once, hence the mutex. MPI is never
+/// called while it is held: MPI's own lock may be held by a thread that comes from a delete callback.
+struct Registry {
+  std::mutex mutex;
+  std::vector<std::unique_ptr<Shared>> entries;  ///< attributes point at the Shared
+  std::once_flag once;
+  int keyval = MPI_KEYVAL_INVALID;
+};
+
+/// Never destroyed: a program that exits without MPI_Finalize must not free communicators then.
+Registry& registry() {
+  static Registry& the_registry = *std::make_unique<Registry>().release();
+  return the_registry;
+}
+
+/// The user frees the communicator, or MPI_Finalize has begun.
+extern "C" int forget(MPI_Comm /*comm*/, int /*keyval*/, void* attribute, void* /*extra*/) {
+  std::unique_ptr<Shared> entry;
+  {
+    const std::lock_guard lock(registry().mutex);
+    auto& entries = registry().entries;
+    const auto found = std::ranges::find(entries, static_cast<Shared*>(attribute),
+                                         [](const auto& candidate) { return candidate.get(); });
+    if (found == entries.end()) return MPI_SUCCESS;
+    entry = std::move(*found);
+    entries.erase(found);
+  }
+  (*entry)->user = MPI_COMM_NULL;
+  return MPI_SUCCESS;
+}
+
+/// Newest first, on all ranks alike: freeing a communicator is collective.
+void forget_all() {
+  std::vector<std::unique_ptr<Shared>> entries;
+  {
+    const std::lock_guard lock(registry().mutex);
+    entries.swap(registry().entries);
+  }
+  for (; !entries.empty(); entries.pop_back()) {
+    CachedCommunicator& cached = **entries.back();
+    MPI_Comm_delete_attr(cached.user, registry().keyval);
+    cached.user = MPI_COMM_NULL;
+  }
+  MPI_Comm_free_keyval(&registry().keyval);
+}
+
+int keyval() {
+  std::call_once(registry().once, [] {
+    check(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget, &registry().keyval, nullptr),
+          "MPI_Comm_create_keyval");
+    at_finalize(forget_all);
+  });
+  return registry().keyval;
+}
+
+}  // namespace
+
+void check_callable() {
+  if (!initialized())
+    throw Error(ErrorKind::invalid_argument, "MPI is not initialized; call MPI_Init first");
+  if (finalized())
+    throw Error(ErrorKind::invalid_argument,
+                "MPI is finalized; cohom must be called before MPI_Finalize");
+}
+
+void check_usable(MPI_Comm comm) {
+  check_callable();
+  const auto reject = [](const char* why) { throw Error(ErrorKind::invalid_argument, why); };
+  if (comm == MPI_COMM_NULL) reject("the communicator is MPI_COMM_NULL");
+  int between_groups = 0;
+  check(MPI_Comm_test_inter(comm, &between_groups), "MPI_Comm_test_inter");
+  if (between_groups != 0)
+    reject("the communicator is an intercommunicator; merge it with MPI_Intercomm_merge first");
+}
+
+Communicator communicator(MPI_Comm comm) {
+  check_usable(comm);
+  auto transport = std::make_shared<MpiTransport>(comm);
+  return Communicator(std::move(transport), std::make_shared<MpiFabric>(comm));
+}
+
+Shared find_communicator(MPI_Comm comm) {
+  check_usable(comm);
+  Shared* cached = nullptr;
+  int found = 0;
+  check(MPI_Comm_get_attr(comm, keyval(), static_cast<void*>(&cached), &found),
+        "MPI_Comm_get_attr");
+  return found != 0 ? *cached : nullptr;
+}
+
+Shared shared_communicator(MPI_Comm comm) {
+  if (Shared cached = find_communicator(comm)) return cached;
+  auto entry = std::make_unique<Shared>(std::make_shared<CachedCommunicator>(comm));
+  Shared* const attribute = entry.get();
+  {
+    const std::lock_guard lock(registry().mutex);
+    registry().entries.push_back(std::move(entry));
+  }
+  check(MPI_Comm_set_attr(comm, keyval(), attribute), "MPI_Comm_set_attr");
+  return *attribute;
+}
+
+Communicator& cached_communicator(MPI_Comm comm) { return shared_communicator(comm)->communicator; }
+
+}  // namespace cohom::mpi

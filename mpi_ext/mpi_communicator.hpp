@@ -1,0 +1,35 @@
+#pragma once
+// The library's communicator for a user's one: made once, cached on it, freed with it.
+
+#include <cohom/mpi.hpp>
+
+#include <mpi.h>
+
+#include <memory>
+
+namespace cohom::mpi {
+
+/// What hangs on a user's communicator. Requests and plans of the C API hold it too, so that it
+/// outlives the user's communicator when that is freed first.
+struct CachedCommunicator {
+  explicit CachedCommunicator(MPI_Comm comm) : communicator(mpi::communicator(comm)), user(comm) {}
+
+  Communicator communicator;
+  /// For its error handler; MPI_COMM_NULL once the user freed it.
+  MPI_Comm user;
+};
+
+/// @throws Error(invalid_argument) before MPI_Init and after MPI_Finalize.
+void check_callable();
+
+/// @throws Error(invalid_argument) when MPI cannot be called, or `comm` is MPI_COMM_NULL or an
+/// intercommunicator: the errors that other ranks cannot be told of.
+void check_usable(MPI_Comm comm);
+
+/// Collective when it is the first call for `comm`. @throws what check_usable() does.
+std::shared_ptr<CachedCommunicator> shared_communicator(MPI_Comm comm);
+
+/// Local: null when there is none yet. @throws what check_usable() does.
+std::shared_ptr<CachedCommunicator> find_communicator(MPI_Comm comm);
+
+}  // namespace cohom::mpi

@@ -1,0 +1,32 @@
+#include "mpi_fabric.hpp"
+
+#include "mpi_reduction.hpp"
+
+namespace cohom::mpi {
+
+MpiFabric::MpiFabric(MPI_Comm comm) {
+  lines_.reserve(rounds_of_their_own);
+  for (int round = 0; round < rounds_of_their_own; ++round) lines_.emplace_back(comm);
+}
+
+MpiFabric::~MpiFabric() = default;
+
+bool MpiFabric::supports(Merge merge) const {
+  switch (merge.kind) {
+    case MergeKind::add:
+    case MergeKind::bit_or:
+    case MergeKind::max: return true;
+    case MergeKind::add_packed: return false;
+    case MergeKind::add_float:
+      return merge.type == ElementType::f32 || merge.type == ElementType::f64;
+  }
+  return false;
+}
+
+std::unique_ptr<Reduction> MpiFabric::open(std::uint64_t /*call*/, int round,
+                                           std::size_t reductions) {
+  RoundLine& line = lines_[static_cast<std::size_t>(round) % lines_.size()];
+  return std::make_unique<MpiReduction>(line, reductions);
+}
+
+}  // namespace cohom::mpi

@@ -1,0 +1,51 @@
+#pragma once
+// MpiFabric: MPI_Iallreduce as an aggregator, so that a fabric that reduces in hardware (SHARP,
+// through HCOLL or UCC) sums our words without knowing what they mean.
+
+#include "owned_comm.hpp"
+
+#include <cohom/offload.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+namespace cohom::mpi {
+
+class MpiReduction;
+
+/// A communicator for one round index, and who may start on it. MPI wants all ranks to start the
+/// collectives of one communicator in one order. Rounds advance at their own pace on every rank, so
+/// each has a communicator; the calls of a round line up: one starts all its reductions, then the
+/// next.
+struct RoundLine {
+  explicit RoundLine(MPI_Comm user) : comm(user) {}
+
+  OwnedComm comm;
+  std::deque<MpiReduction*> starting;  ///< in the order they were opened; only the first may start
+};
+
+/// Calls must open the reductions of one round index in the same order on all ranks (the executor
+/// does, when a call starts).
+class MpiFabric final : public Aggregator {
+ public:
+  /// Rounds with this index or a higher one share a line with lower ones.
+  static constexpr int rounds_of_their_own = 3;
+
+  /// Duplicates `comm` once for each round. Collective. @throws Error(transport)
+  explicit MpiFabric(MPI_Comm comm);
+  ~MpiFabric() override;
+
+  [[nodiscard]] std::string_view name() const override { return "MPI_Iallreduce"; }
+  /// MPI has an operation for all merges but add_packed, f16 and bf16.
+  [[nodiscard]] bool supports(Merge merge) const override;
+  std::unique_ptr<Reduction> open(std::uint64_t call, int round, std::size_t reductions) override;
+
+ private:
+  std::vector<RoundLine> lines_;  ///< by round index; reductions keep references into it
+};
+
+}  // namespace cohom::mpi

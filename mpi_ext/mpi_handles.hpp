@@ -1,0 +1,20 @@
+#pragma once
+// MPI's datatypes and operations, as far as they can be compressed.
+
+#include <cohom/element_type.hpp>
+
+#include <mpi.h>
+
+namespace cohom::mpi {
+
+/// The handle of a 2-byte float that MPI lacks (f16 or bf16): made on first use, freed in
+/// MPI_Finalize. MPI_DATATYPE_NULL when MPI cannot be called.
+MPI_Datatype half_datatype(ElementType type);
+
+/// @throws Error(unsupported) that names the datatype and what can be compressed.
+ElementType element_type_of(MPI_Datatype datatype);
+
+/// @throws Error(unsupported) for any operation but MPI_SUM.
+void check_op(MPI_Op op);
+
+}  // namespace cohom::mpi

@@ -1,0 +1,100 @@
+#include "mpi_reduction.hpp"
+
+#include "mpi_check.hpp"
+
+#include <algorithm>
+#include <climits>
+#include <string>
+#include <utility>
+
+namespace cohom::mpi {
+
+namespace {
+
+/// How MPI sees words of one merge: `per_word` items of `type`, merged by `op`.
+struct Operation {
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  MPI_Op op = MPI_OP_NULL;
+  std::size_t per_word = 1;
+};
+
+Operation operation_of(Merge merge) {
+  switch (merge.kind) {
+    case MergeKind::add: return {MPI_UINT64_T, MPI_SUM, 1};
+    case MergeKind::bit_or: return {MPI_UINT64_T, MPI_BOR, 1};
+    case MergeKind::max: return {MPI_UINT32_T, MPI_MAX, 2};
+    case MergeKind::add_float:
+      if (merge.type == ElementType::f32) return {MPI_FLOAT, MPI_SUM, 2};
+      if (merge.type == ElementType::f64) return {MPI_DOUBLE, MPI_SUM, 1};
+      break;
+    case MergeKind::add_packed: break;
+  }
+  throw Error(ErrorKind::unsupported, "MPI has no operation for the merge " +
+                                          std::string(name_of(merge.kind)) + " of " +
+                                          std::string(name_of(merge.type)));
+}
+
+}  // namespace
+
+MpiReduction::MpiReduction(RoundLine& line, std::size_t reductions)
+    : line_(line), not_started_(reductions) {
+  waiting_.reserve(reductions);
+  if (reductions != 0) line_.starting.push_back(this);
+}
+
+MpiReduction::~MpiReduction() {
+  requests_.drain();
+  waiting_.clear();
+  if (not_started_ != 0) leave();
+}
+
+void MpiReduction::start(std::span<std::uint64_t> words, Merge merge, std::uint64_t cookie) {
+  if (waiting_.size() >= not_started_)
+    throw Error(ErrorKind::state, "more reductions were started than announced");
+  waiting_.push_back({words, merge, cookie});
+  if (first()) start_waiting();
+  if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+}
+
+std::size_t MpiReduction::poll(std::span<Completion> out) {
+  if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+  return requests_.poll(out);
+}
+
+/// Only for the first in the line.
+void MpiReduction::start_waiting() {
+  try {
+    for (const Waiting& reduction : waiting_) {
+      --not_started_;
+      start_now(reduction);
+    }
+  } catch (...) {
+    failure_ = std::current_exception();
+  }
+  waiting_.clear();
+  if (not_started_ == 0) leave();
+}
+
+void MpiReduction::start_now(const Waiting& reduction) {
+  const Operation operation = operation_of(reduction.merge);
+  const std::size_t count = reduction.words.size() * operation.per_word;
+  if (count > static_cast<std::size_t>(INT_MAX))
+    throw Error(ErrorKind::transport, "a reduction of " + std::to_string(count) +
+                                          " items; MPI takes at most " + std::to_string(INT_MAX));
+  requests_.make_room();
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Iallreduce(MPI_IN_PLACE, reduction.words.data(), static_cast<int>(count),
+                       operation.type, operation.op, line_.comm.get(), &request),
+        "MPI_Iallreduce");
+  requests_.add(request, {.cookie = reduction.cookie, .bytes = reduction.words.size_bytes()},
+                false);
+}
+
+/// Lets those behind have their turn, and each that has all it announced leave in turn.
+void MpiReduction::leave() {
+  const bool was_first = first();
+  std::erase(line_.starting, this);
+  if (was_first && !line_.starting.empty()) line_.starting.front()->start_waiting();
+}
+
+}  // namespace cohom::mpi

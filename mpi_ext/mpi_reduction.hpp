@@ -1,0 +1,47 @@
+#pragma once
+// MpiReduction: the reductions of one round of one call, as MPI_Iallreduce.
+
+#include "mpi_fabric.hpp"
+#include "open_requests.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <span>
+#include <vector>
+
+namespace cohom::mpi {
+
+class MpiReduction final : public Reduction {
+ public:
+  /// Lines up behind those that opened before. `line` must outlive it.
+  MpiReduction(RoundLine& line, std::size_t reductions);
+  /// Waits for what was started: MPI has no way to end a collective early, and goes on writing to the
+  /// words. What was not started is dropped and counts as done for those behind.
+  ~MpiReduction() override;
+
+  /// Starts now, or when those before have started all of theirs.
+  void start(std::span<std::uint64_t> words, Merge merge, std::uint64_t cookie) override;
+  /// @throws Error(transport)
+  std::size_t poll(std::span<Completion> out) override;
+
+ private:
+  struct Waiting {
+    std::span<std::uint64_t> words;
+    Merge merge;
+    std::uint64_t cookie = 0;
+  };
+
+  [[nodiscard]] bool first() const { return line_.starting.front() == this; }
+  void start_now(const Waiting& reduction);
+  void start_waiting();
+  void leave();
+
+  RoundLine& line_;
+  std::size_t not_started_;       ///< of the number announced; in the line while it is not 0
+  std::vector<Waiting> waiting_;  ///< start() came before its turn
+  std::exception_ptr failure_;    ///< of a reduction that was started by someone else's turn
+  OpenRequests requests_;
+};
+
+}  // namespace cohom::mpi

@@ -1,0 +1,59 @@
+#pragma once
+// OpenRequests: MPI requests that are polled together.
+
+#include <cohom/transport.hpp>
+
+#include <mpi.h>
+
+#include <chrono>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace cohom::mpi {
+
+/// The requests lie in one dense array, as MPI_Testsome wants them, in the order they were started.
+/// The arrays grow to the most requests ever open and stay: a message allocates nothing.
+class OpenRequests {
+ public:
+  OpenRequests();
+  OpenRequests(const OpenRequests&) = delete;
+  OpenRequests& operator=(const OpenRequests&) = delete;
+
+  /// Called before a request is started, so that add() cannot fail and lose it.
+  void make_room();
+  /// `completion` is what poll() reports; of a receive, with the bytes that arrived.
+  void add(MPI_Request request, Completion completion, bool receives) noexcept;
+
+  /// Reports at most `out.size()` completions. @throws Error(transport) of a failed request, which
+  /// is then gone; the others stay.
+  std::size_t poll(std::span<Completion> out);
+
+  /// Ends what is still open; for owners that give up early. Receives that met no message are
+  /// cancelled; the rest is completed, which MPI promises for all that a peer has matched. Sends that
+  /// are not complete after `patience` are left to MPI (few MPIs can cancel a send): false then.
+  bool abandon(std::chrono::milliseconds patience) noexcept;
+
+  /// Completes all requests, however long it takes.
+  void drain() noexcept;
+
+ private:
+  struct Entry {
+    Completion completion;
+    bool receives = false;
+  };
+
+  void collect();
+  void take(const MPI_Status& status, Entry& entry, int& error);
+  void drop_finished(std::size_t first) noexcept;
+  void advance() noexcept;
+
+  std::vector<MPI_Request> requests_;
+  std::vector<Entry> entries_;  ///< of the request with the same index
+  std::vector<int> indices_;
+  std::vector<MPI_Status> statuses_;
+  std::vector<Completion> ready_;  ///< completed, not yet reported: from next_ready_ on
+  std::size_t next_ready_ = 0;
+};
+
+}  // namespace cohom::mpi
