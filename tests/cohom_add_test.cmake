@@ -1,0 +1,82 @@
+# cohom_add_test(<name> RING pure|codec|transport|inprocess SOURCES <file>...
+#                [LIBRARIES <target>...] [TIMEOUT <seconds>] [SHARDS <n>] [PROCESSORS <n>])
+# One executable, run as the CTest entry <ring>.<name> with the ring as its label. SHARDS cuts its
+# cases into that many entries, so that several cores share them.
+function(cohom_add_test name)
+  cmake_parse_arguments(test "" "RING;TIMEOUT;SHARDS;PROCESSORS" "SOURCES;LIBRARIES" ${ARGN})
+  if(NOT test_RING MATCHES "^(pure|codec|transport|inprocess)$")
+    message(FATAL_ERROR "cohom_add_test(${name}): RING is '${test_RING}'")
+  endif()
+  cohom_test_defaults(test TIMEOUT 120 SHARDS 1 PROCESSORS 1)
+  set(target ${test_RING}_${name})
+  cohom_add_test_executable(${target} SOURCES ${test_SOURCES}
+    LIBRARIES GTest::gtest_main ${test_LIBRARIES})
+
+  math(EXPR last_shard "${test_SHARDS} - 1")
+  foreach(shard RANGE ${last_shard})
+    set(entry ${test_RING}.${name})
+    if(test_SHARDS GREATER 1)
+      string(APPEND entry ".${shard}")
+    endif()
+    add_test(NAME ${entry} COMMAND ${target})
+    cohom_set_test_properties(${entry} ${test_RING} ${test_TIMEOUT} ${test_PROCESSORS})
+    set_tests_properties(${entry} PROPERTIES
+      ENVIRONMENT "GTEST_TOTAL_SHARDS=${test_SHARDS};GTEST_SHARD_INDEX=${shard}")
+  endforeach()
+endfunction()
+
+# cohom_add_mpi_test(<name> RANKS <n>... SOURCES <file>... [LIBRARIES <target>...]
+#                    [TIMEOUT <seconds>] [ARGUMENTS <argument>...])
+# One executable, run under mpirun as the CTest entry mpi.<name>.ranks<n> for every n.
+function(cohom_add_mpi_test name)
+  cmake_parse_arguments(test "" "TIMEOUT" "SOURCES;LIBRARIES;RANKS;ARGUMENTS" ${ARGN})
+  cohom_test_defaults(test TIMEOUT 120)
+  set(target mpi_${name})
+  cohom_add_test_executable(${target} SOURCES ${test_SOURCES}
+    LIBRARIES cohom_mpi_test_support ${test_LIBRARIES})
+  foreach(ranks IN LISTS test_RANKS)
+    cohom_add_mpirun_entry(mpi.${name}.ranks${ranks} LABEL mpi RANKS ${ranks}
+      TIMEOUT ${test_TIMEOUT} COMMAND $<TARGET_FILE:${target}> ${test_ARGUMENTS})
+  endforeach()
+endfunction()
+
+# cohom_add_mpirun_entry(<entry> LABEL <label> RANKS <n> COMMAND <program> <argument>...
+#                        [TIMEOUT <seconds>])
+function(cohom_add_mpirun_entry entry)
+  cmake_parse_arguments(test "" "LABEL;TIMEOUT;RANKS" "COMMAND" ${ARGN})
+  cohom_test_defaults(test TIMEOUT 120)
+  add_test(NAME ${entry} COMMAND
+    ${PROJECT_SOURCE_DIR}/scripts/with-env
+    ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${test_RANKS} ${MPIEXEC_PREFLAGS}
+    ${test_COMMAND} ${MPIEXEC_POSTFLAGS})
+  cohom_set_test_properties(${entry} ${test_LABEL} ${test_TIMEOUT} ${test_RANKS})
+endfunction()
+
+function(cohom_add_test_executable target)
+  cmake_parse_arguments(test "" "" "SOURCES;LIBRARIES" ${ARGN})
+  add_executable(${target} ${test_SOURCES})
+  target_link_libraries(${target} PRIVATE cohom_test_support ${test_LIBRARIES})
+  cohom_set_warnings(${target})
+  # GoogleTest's macros are if-else statements, so EXPECT_... below an if without braces warns.
+  target_compile_options(${target} PRIVATE -Wno-dangling-else)
+endfunction()
+
+# cohom_test_defaults(<prefix> <ARGUMENT> <value>...) sets the arguments that were not given.
+function(cohom_test_defaults prefix)
+  set(pairs ${ARGN})
+  while(pairs)
+    list(POP_FRONT pairs argument value)
+    if(NOT DEFINED ${prefix}_${argument})
+      set(${prefix}_${argument} ${value} PARENT_SCOPE)
+    endif()
+  endwhile()
+endfunction()
+
+# Sanitized programs are slower; a timeout is for those that hang.
+function(cohom_set_test_properties entry label timeout processors)
+  if(COHOM_SANITIZE)
+    math(EXPR timeout "${timeout} * 8")
+  endif()
+  set_tests_properties(${entry} PROPERTIES
+    LABELS ${label} TIMEOUT ${timeout} PROCESSORS ${processors})
+endfunction()

@@ -1,0 +1,74 @@
+#!/usr/bin/env bash
+# check_install.sh BUILD TREE: installs BUILD below TREE, then builds and runs programs that know
+# only what was installed: with CMake, with CMake and no MPI, and with pkg-config.
+set -euo pipefail
+
+build=$1
+tree=$2
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+root=$(cd "$here/../.." && pwd)
+: "${CXX:=c++}" "${CMAKE:=cmake}" "${MPICC:=mpicc}" "${MPICXX:=mpicxx}" "${MPIEXEC:=mpirun}"
+# shellcheck source=scripts/env.sh
+. "$root/scripts/env.sh"
+
+fail() {
+  echo "FAILED: $*" >&2
+  exit 1
+}
+
+# check_cpp_output TEXT: the mean of ranks 0 and 1, and fewer bytes than half of the vector's 4 MiB.
+check_cpp_output() {
+  awk '/^mean of 2 ranks:/ { ok = $5 > 0.1 && $5 < 0.9 && $7 > 0 && $7 < 2097152 } END { exit !ok }' \
+    <<<"$1" || fail "allreduce.cpp printed '$1'"
+}
+
+# check_c_output TEXT: sums of i + 0 and i + 1.
+check_c_output() {
+  awk '/^sum:/ { for (i = 0; i < 3; ++i) if (($(i + 2) - (2 * i + 1)) ^ 2 > 4) exit; ok = 1 }
+       END { exit !ok }' <<<"$1" || fail "allreduce.c printed '$1'"
+}
+
+# build_with_cmake PROJECT ARGUMENT...
+build_with_cmake() {
+  local project=$1
+  shift
+  "$CMAKE" -S "$here/$project" -B "$tree/$project" -D CMAKE_PREFIX_PATH="$prefix" \
+    -D CMAKE_BUILD_TYPE=Release "$@"
+  "$CMAKE" --build "$tree/$project"
+}
+
+with_cmake() {
+  build_with_cmake outside -D examples="$root/examples"
+  check_cpp_output "$("$MPIEXEC" -n 2 "$tree/outside/allreduce_cpp")"
+  check_c_output "$("$MPIEXEC" -n 2 "$tree/outside/allreduce_c")"
+}
+
+with_cmake_without_mpi() {
+  build_with_cmake outside_core
+  "$tree/outside_core/list_codecs" | grep -qx thc || fail "list_codecs names no thc"
+}
+
+with_pkg_config() {
+  local flags
+  PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name cohom.pc)")
+  export PKG_CONFIG_PATH LD_LIBRARY_PATH="${PKG_CONFIG_PATH%/pkgconfig}:${LD_LIBRARY_PATH:-}"
+  read -ra flags <<<"$(pkg-config --cflags --libs cohom-mpi)"
+  "$MPICXX" -std=c++20 "$root/examples/allreduce.cpp" "${flags[@]}" -o "$tree/allreduce_cpp"
+  "$MPICC" "$root/examples/allreduce.c" "${flags[@]}" -o "$tree/allreduce_c"
+  check_cpp_output "$("$MPIEXEC" -n 2 "$tree/allreduce_cpp")"
+  check_c_output "$("$MPIEXEC" -n 2 "$tree/allreduce_c")"
+}
+
+# What is installed must not depend on where: it is moved before it is used.
+rm -rf "$tree"
+"$CMAKE" --install "$build" --prefix "$tree/installed" >/dev/null
+mv "$tree/installed" "$tree/moved"
+prefix=$tree/moved
+
+with_cmake
+with_cmake_without_mpi
+with_pkg_config
+"$prefix/bin/cohom-info" >/dev/null || fail "the installed cohom-info does not run"
+if grep -rIq --include='*.cmake' --include='*.pc' --include='*.hpp' -F "$build" "$prefix"; then
+  fail "the installed files name the build tree"
+fi

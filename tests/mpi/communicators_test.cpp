@@ -1,0 +1,183 @@
+// Many communicators and many calls: duplicated, split, freed in odd orders, in flight together.
+
+#include "mpix_fixture.hpp"
+
+#include <cohom/allreduce.hpp>
+#include <cohom/mpi.hpp>
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <random>
+#include <vector>
+
+namespace cohom::testing {
+namespace {
+
+using Communicators = MpixTest;
+
+MPI_Comm duplicate(MPI_Comm comm) {
+  MPI_Comm copy = MPI_COMM_NULL;
+  MPI_Comm_dup(comm, &copy);
+  MPI_Comm_set_errhandler(copy, MPI_ERRORS_RETURN);
+  return copy;
+}
+
+TEST_F(Communicators, AreCachedAndNotCopied) {
+  Communicator& first = mpi::cached_communicator(comm_);
+  EXPECT_EQ(&first, &mpi::cached_communicator(comm_));
+  EXPECT_EQ(first.rank(), rank_);
+  EXPECT_EQ(first.ranks(), ranks_);
+  EXPECT_EQ(first.transport().name(), "mpi");
+  MPI_Comm copy = duplicate(comm_);
+  EXPECT_NE(&first, &mpi::cached_communicator(copy));
+  expect_good_call(copy);
+  MPI_Comm_free(&copy);
+  expect_good_call(comm_);
+}
+
+TEST_F(Communicators, BelongToTheCallerWhenAskedFor) {
+  Communicator own = mpi::communicator(comm_);
+  std::vector<float> data(1000, 1.0f);
+  allreduce(std::span(data), own, {.codec = "raw"});
+  EXPECT_EQ(data, std::vector<float>(1000, static_cast<float>(ranks_)));
+  Communicator moved = std::move(own);
+  allreduce(std::span(data), moved, {.codec = "raw"});
+  EXPECT_EQ(data, std::vector<float>(1000, static_cast<float>(ranks_ * ranks_)));
+  if (ranks_ > 1) {
+    EXPECT_GT(moved.wire_counters().messages_sent, 0u);
+  }
+}
+
+TEST_F(Communicators, RefuseWhatIsNone) {
+  EXPECT_THROW((void)mpi::communicator(MPI_COMM_NULL), Error);
+  EXPECT_THROW((void)mpi::cached_communicator(MPI_COMM_NULL), Error);
+}
+
+TEST_F(Communicators, CoverPartsOfTheWorld) {
+  for (const int parts : {2, 3}) {
+    MPI_Comm part = MPI_COMM_NULL;
+    // Backwards, so that ranks get other numbers.
+    MPI_Comm_split(comm_, rank_ % parts, -rank_, &part);
+    expect_good_call(part);
+    expect_good_call(comm_);
+    MPI_Comm_free(&part);
+  }
+  expect_good_call(MPI_COMM_SELF);
+  expect_good_call(MPI_COMM_WORLD);  // stays until MPI_Finalize
+}
+
+TEST_F(Communicators, OnlySomeRanksHaveOne) {
+  MPI_Comm some = MPI_COMM_NULL;
+  MPI_Comm_split(comm_, rank_ == 0 && ranks_ > 1 ? MPI_UNDEFINED : 1, rank_, &some);
+  if (some != MPI_COMM_NULL) {
+    expect_good_call(some);
+    MPI_Comm_free(&some);
+  }
+  expect_good_call(comm_);
+}
+
+TEST_F(Communicators, WorkSideBySide) {
+  constexpr std::size_t many = 6;
+  std::vector<MPI_Comm> comms;
+  std::vector<std::vector<float>> data;
+  std::vector<MPIX_Compressed_request> requests(many);
+  const Info info{{"cohom_codec", "raw"}};
+  for (std::size_t c = 0; c < many; ++c) {
+    comms.push_back(duplicate(comm_));
+    data.emplace_back(20000, static_cast<float>(c + 1));
+  }
+  for (std::size_t c = 0; c < many; ++c)
+    ASSERT_EQ(MPIX_Iallreduce_compressed(MPI_IN_PLACE, data[c].data(), 20000, MPI_FLOAT, MPI_SUM,
+                                         comms[c], info, &requests[c]),
+              MPI_SUCCESS);
+  // Round robin: waiting for one does not move the others.
+  for (std::size_t open = many; open != 0;) {
+    for (auto& request : requests) {
+      if (request == MPIX_COMPRESSED_REQUEST_NULL) continue;
+      int done = 0;
+      ASSERT_EQ(MPIX_Compressed_test(&request, &done), MPI_SUCCESS);
+      if (done != 0) --open;
+    }
+  }
+  for (std::size_t c = 0; c < many; ++c)
+    EXPECT_EQ(data[c], std::vector<float>(20000, static_cast<float>((int(c) + 1) * ranks_)));
+  for (const std::size_t c : {3u, 0u, 5u, 1u, 4u, 2u}) MPI_Comm_free(&comms[c]);
+  expect_good_call(comm_);
+}
+
+TEST_F(Communicators, AreMadeAndFreedManyTimes) {
+  for (int i = 0; i < 40; ++i) {
+    MPI_Comm copy = duplicate(comm_);
+    expect_good_call(copy);
+    MPI_Comm grandchild = duplicate(copy);
+    if (i % 2 == 0) expect_good_call(grandchild);
+    MPI_Comm_free(&copy);  // before its child
+    expect_good_call(grandchild);
+    MPI_Comm_free(&grandchild);
+  }
+}
+
+TEST_F(Communicators, KeepManyCallsInFlight) {
+  constexpr std::size_t calls = 40;
+  const Info info{{"cohom_codec", "raw"}};
+  std::vector<MPIX_Compressed_request> requests(calls);
+  std::vector<std::vector<double>> data;
+  for (std::size_t c = 0; c < calls; ++c) data.emplace_back(50 * c, double(c));
+  for (std::size_t c = 0; c < calls; ++c)
+    ASSERT_EQ(MPIX_Iallreduce_compressed(MPI_IN_PLACE, data[c].data(), MPI_Count(data[c].size()),
+                                         MPI_DOUBLE, MPI_SUM, comm_, info, &requests[c]),
+              MPI_SUCCESS);
+  std::vector<std::size_t> order(calls);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::shuffle(order.begin(), order.end(), std::mt19937(static_cast<unsigned>(rank_)));
+  for (const std::size_t c : order) {
+    ASSERT_EQ(MPIX_Compressed_wait(&requests[c]), MPI_SUCCESS);
+    EXPECT_EQ(data[c], std::vector<double>(50 * c, double(c) * ranks_));
+  }
+}
+
+// More than there are channels: a number comes round again only when its call is over.
+TEST_F(Communicators, KeepMoreCallsInFlightThanChannels) {
+  constexpr std::size_t calls = Transport::channel_limit + 30;
+  Communicator communicator = mpi::communicator(comm_);
+  std::vector<std::vector<float>> data(calls, std::vector<float>(20, 1.0f));
+  std::vector<Request> requests;
+  for (auto& vector : data)
+    requests.push_back(allreduce_start(vector.data(), vector.data(), 20, ElementType::f32,
+                                       communicator, {.codec = "raw"}));
+  for (std::size_t c = calls; c-- > 0;) {
+    requests[c].wait();
+    EXPECT_EQ(data[c], std::vector<float>(20, static_cast<float>(ranks_)));
+  }
+}
+
+TEST_F(Communicators, MixAlgorithmsInFlight) {
+  const char* const algorithms[] = {"fabric", "ring", "fabric", "direct", "tree", "fabric",
+                                    "recursive_doubling"};
+  const char* const codecs[] = {"raw", "thc"};
+  std::vector<MPIX_Compressed_request> requests;
+  std::vector<std::vector<float>> data;
+  data.assign(std::size(codecs) * std::size(algorithms), std::vector<float>(30000, 1.0f));
+  std::size_t next = 0;
+  for (const char* codec : codecs) {
+    for (const char* algorithm : algorithms) {
+      const Info info{{"cohom_codec", codec}, {"cohom_algorithm", algorithm}};
+      requests.push_back(MPIX_COMPRESSED_REQUEST_NULL);
+      ASSERT_EQ(MPIX_Iallreduce_compressed(MPI_IN_PLACE, data[next++].data(), 30000, MPI_FLOAT,
+                                           MPI_SUM, comm_, info, &requests.back()),
+                MPI_SUCCESS);
+    }
+  }
+  if (rank_ % 2 == 1) std::reverse(requests.begin(), requests.end());
+  for (auto& request : requests) ASSERT_EQ(MPIX_Compressed_wait(&request), MPI_SUCCESS);
+  for (const auto& sum : data) {
+    const double mean = std::accumulate(sum.begin(), sum.end(), 0.0) / double(sum.size());
+    EXPECT_NEAR(mean, ranks_, 0.1 * ranks_);
+    expect_same_on_all_ranks(sum.data(), sum.size() * sizeof(float), comm_);
+  }
+}
+
+}  // namespace
+}  // namespace cohom::testing

@@ -1,0 +1,241 @@
+// The benchmark's input vectors: the same for everyone, and distributed as they should be.
+
+#include "inputs.hpp"
+
+#include "npy.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <numeric>
+#include <string>
+#include <vector>
+
+namespace cohom::bench {
+namespace {
+
+constexpr std::uint64_t seed = 1;
+const std::vector<std::string> synthetic = {"gauss", "lognormal", "mixture", "smooth",
+                                            "sparse:0.05"};
+
+std::vector<double> make(const std::string& spec, std::size_t count, int rank = 0,
+                         std::uint64_t with_seed = seed) {
+  std::vector<double> values(count);
+  make_input(spec, with_seed, rank)->generate(0, values);
+  return values;
+}
+
+double mean_of(const std::vector<double>& values, const std::function<double(double)>& f) {
+  double sum = 0;
+  for (const double value : values) sum += f(value);
+  return sum / static_cast<double>(values.size());
+}
+
+double correlation(const std::vector<double>& a, const std::vector<double>& b) {
+  const double ab = std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
+  const double aa = std::inner_product(a.begin(), a.end(), a.begin(), 0.0);
+  const double bb = std::inner_product(b.begin(), b.end(), b.begin(), 0.0);
+  return ab / std::sqrt(aa * bb);
+}
+
+TEST(Inputs, AnyWindowHasTheSameElements) {
+  for (const auto& spec : synthetic) {
+    const auto whole = make(spec, 2000);
+    const auto input = make_input(spec, seed, 0);
+    for (std::size_t first = 0; first < 2000;) {
+      std::vector<double> window(std::min<std::size_t>(first % 7 + 1, 2000 - first));
+      input->generate(first, window);
+      for (std::size_t i = 0; i < window.size(); ++i)
+        ASSERT_EQ(window[i], whole[first + i]) << spec << " element " << first + i;
+      first += window.size();
+    }
+  }
+}
+
+TEST(Inputs, DifferByRankAndSeed) {
+  for (const auto& spec : synthetic) {
+    const auto here = make(spec, 1000);
+    EXPECT_NE(here, make(spec, 1000, 1)) << spec;
+    EXPECT_NE(here, make(spec, 1000, 0, seed + 1)) << spec;
+    EXPECT_EQ(here, make(spec, 1000)) << spec;
+  }
+}
+
+TEST(Inputs, StayWhatTheyAre) {
+  // Pinned: a change here changes what every published number was measured on.
+  const auto gauss = make("gauss", 4, 3);
+  const std::vector<double> expected = {1.0231382565412974, 2.019183914365875, -0.53346619005368678,
+                                        0.33259636344495486};
+  for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(gauss[i], expected[i], 1e-12);
+}
+
+TEST(Inputs, GaussIsNormalAndIndependent) {
+  constexpr std::size_t count = 1 << 18;
+  const auto values = make("gauss", count);
+  const double sigma = 1 / std::sqrt(static_cast<double>(count));
+  EXPECT_NEAR(mean_of(values, [](double x) { return x; }), 0, 4 * sigma);
+  EXPECT_NEAR(mean_of(values, [](double x) { return x * x; }), 1, 4 * std::sqrt(2.0) * sigma);
+  EXPECT_NEAR(mean_of(values, [](double x) { return x * x * x * x; }), 3,
+              4 * std::sqrt(96.0) * sigma);
+  EXPECT_NEAR(mean_of(values, [](double x) { return x > 1.6448536 ? 1.0 : 0.0; }), 0.05,
+              4 * std::sqrt(0.05 * 0.95) * sigma);
+  EXPECT_NEAR(correlation(values, make("gauss", count, 1)), 0, 4 * sigma);
+  const std::vector<double> shifted(values.begin() + 1, values.end());
+  EXPECT_NEAR(correlation({values.begin(), values.end() - 1}, shifted), 0, 4 * sigma);
+}
+
+TEST(Inputs, LognormalHasRandomSigns) {
+  const auto values = make("lognormal", 1 << 16);
+  EXPECT_NEAR(mean_of(values, [](double x) { return x > 0 ? 1.0 : 0.0; }), 0.5, 0.01);
+  EXPECT_NEAR(mean_of(values, [](double x) { return std::log(std::abs(x)); }), 0, 0.02);
+}
+
+TEST(Inputs, MixtureHasOneScaleABlockForAllRanks) {
+  constexpr std::size_t blocks = 64;
+  const auto here = make("mixture", blocks * 256);
+  const auto there = make("mixture", blocks * 256, 1);
+  double least = 1e300, largest = 0;
+  for (std::size_t b = 0; b < blocks; ++b) {
+    const auto norm = [&](const std::vector<double>& values) {
+      const auto begin = values.begin() + static_cast<std::ptrdiff_t>(b * 256);
+      return std::sqrt(std::inner_product(begin, begin + 256, begin, 0.0));
+    };
+    EXPECT_NEAR(norm(here) / norm(there), 1, 0.3) << "block " << b;
+    least = std::min(least, norm(here));
+    largest = std::max(largest, norm(here));
+  }
+  EXPECT_GT(largest / least, 100);
+}
+
+TEST(Inputs, SmoothHasSmallSteps) {
+  const auto values = make("smooth", 20000);
+  for (std::size_t i = 1; i < values.size(); ++i)
+    ASSERT_LT(std::abs(values[i] - values[i - 1]), 0.006) << "element " << i;
+  EXPECT_GT(*std::ranges::max_element(values), 1);
+}
+
+TEST(Inputs, SparseHasTheDensityAskedFor) {
+  for (const auto& [spec, density] :
+       std::map<std::string, double>{{"sparse:0.01", 0.01}, {"sparse:0.5", 0.5}, {"sparse:1", 1}}) {
+    const auto values = make(spec, 1 << 17);
+    const auto nonzero = [](double x) { return x != 0 ? 1.0 : 0.0; };
+    EXPECT_NEAR(mean_of(values, nonzero), density, 0.01 * density + 0.002) << spec;
+  }
+}
+
+TEST(Inputs, WrongNamesAreRefusedWithTheRightOnes) {
+  const auto message_of = [](const std::string& spec) -> std::string {
+    try {
+      make_input(spec, seed, 0);
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  EXPECT_EQ(message_of("guass"),
+            "unknown input 'guass': it should be one of gauss, lognormal, mixture, smooth, "
+            "sparse:DENSITY, or a .npy or .npz file");
+  for (const char* density : {"", "0", "-1", "1.5", "nan", "0.1x", "x"})
+    EXPECT_NE(message_of(std::string("sparse:") + density).find("above 0 and at most 1"),
+              std::string::npos)
+        << density;
+  EXPECT_NE(message_of("missing.npy").find("missing.npy: cannot be opened"), std::string::npos);
+  EXPECT_NE(message_of("./gauss").find("cannot be opened"), std::string::npos);
+}
+
+/// A .npy file of 2 rows with 1000 columns: element c of row r is 1 + c + 10000 r, so every value
+/// says where it came from.
+class FileInput : public ::testing::Test {
+ protected:
+  static constexpr std::size_t columns = 1000;
+
+  FileInput() {
+    std::ofstream stream(path_, std::ios::binary);
+    std::string header = "{'descr': '<f8', 'fortran_order': False, 'shape': (2, 1000), }";
+    header.resize(117, ' ');
+    header += '\n';
+    stream << "\x93NUMPY" << '\1' << '\0' << static_cast<char>(header.size()) << '\0' << header;
+    for (std::size_t r = 0; r < 2; ++r)
+      for (std::size_t c = 0; c < columns; ++c) {
+        const double value = value_of(r, c);
+        stream.write(reinterpret_cast<const char*>(&value), sizeof value);
+      }
+  }
+  ~FileInput() override { std::filesystem::remove(path_); }
+
+  static double value_of(std::size_t row, std::size_t column) {
+    return static_cast<double>(1 + column + 10000 * row);
+  }
+
+  std::filesystem::path path_ = std::filesystem::path(::testing::TempDir()) /
+                                ("cohom_inputs_test_" + std::to_string(::getpid()) + ".npy");
+};
+
+TEST_F(FileInput, GivesRanksTheirRows) {
+  for (int rank = 0; rank < 5; ++rank) {
+    const auto input = make_input(path_.string(), seed, rank);
+    EXPECT_EQ(input->rows(), 2u);
+    EXPECT_EQ(input->elements(), columns);
+    const auto values = make(path_.string(), columns, rank);
+    for (std::size_t c = 0; c < columns; ++c)
+      ASSERT_EQ(values[c], value_of(static_cast<std::size_t>(rank) % 2, c));
+  }
+}
+
+TEST_F(FileInput, LongerVectorsRepeatBlocksInAnotherOrderWithRandomSigns) {
+  constexpr std::size_t copies = 20;
+  const auto values = make(path_.string(), copies * columns);
+  std::size_t moved = 0, negative = 0;
+  for (std::size_t copy = 0; copy < copies; ++copy) {
+    std::vector<double> sorted;
+    for (std::size_t c = 0; c < columns; ++c) {
+      const double value = values[copy * columns + c];
+      sorted.push_back(std::abs(value));
+      if (c % 256 == 0) {
+        moved += std::abs(value) != value_of(0, c) ? 1 : 0;
+        negative += value < 0 ? 1 : 0;
+      } else {
+        // Inside a block all is as in the file: the neighbour's value and sign.
+        ASSERT_EQ(std::abs(value), std::abs(values[copy * columns + c - 1]) + 1);
+        ASSERT_EQ(value < 0, values[copy * columns + c - 1] < 0);
+      }
+    }
+    std::ranges::sort(sorted);
+    for (std::size_t c = 0; c < columns; ++c)
+      ASSERT_EQ(sorted[c], value_of(0, c)) << "copy " << copy;
+  }
+  EXPECT_GT(moved, 20u);  // of 60 whole blocks, about a third stay where they are
+  EXPECT_GT(negative, 20u);
+  EXPECT_LT(negative, 60u);  // of 80
+}
+
+TEST_F(FileInput, TheFirstCopyIsTheFile) {
+  const auto values = make(path_.string(), 3 * columns);
+  for (std::size_t c = 0; c < columns; ++c) ASSERT_EQ(values[c], value_of(0, c));
+}
+
+TEST_F(FileInput, RanksStayInStep) {
+  const auto here = make(path_.string(), 10 * columns, 0);
+  const auto there = make(path_.string(), 10 * columns, 1);
+  for (std::size_t i = 0; i < here.size(); ++i)
+    ASSERT_EQ(std::abs(there[i] - here[i]), 10000) << "element " << i;
+}
+
+TEST_F(FileInput, AnyWindowHasTheSameElements) {
+  const auto whole = make(path_.string(), 5 * columns);
+  const auto input = make_input(path_.string(), seed, 0);
+  for (const std::size_t first : {4900u, 0u, 999u, 1000u, 1023u, 2300u}) {
+    std::vector<double> window(100);
+    input->generate(first, window);
+    for (std::size_t i = 0; i < window.size(); ++i) ASSERT_EQ(window[i], whole[first + i]);
+  }
+}
+
+}  // namespace
+}  // namespace cohom::bench

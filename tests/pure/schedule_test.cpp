@@ -1,0 +1,221 @@
+// Every algorithm, proved on symbols: no words are moved here.
+
+#include "schedule.hpp"
+
+#include "algorithms/algorithm.hpp"
+#include "support/schedule_edit.hpp"
+#include "support/schedule_rules.hpp"
+#include "support/symbolic_checker.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <ostream>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace cohom {
+namespace {
+
+using testing::build;
+
+struct Case {
+  const AlgorithmRow* algorithm = nullptr;
+  int ranks = 1;
+  bool narrow = false;
+};
+
+std::string name_of(const Case& c) {
+  return std::string(c.algorithm->name) + "_" + std::to_string(c.ranks) +
+         (c.narrow ? "_narrow" : "_wide");
+}
+
+void PrintTo(const Case& c, std::ostream* out) { *out << name_of(c); }
+
+std::vector<Case> all_cases() {
+  std::vector<Case> cases;
+  for (const AlgorithmRow& algorithm : algorithm_table()) {
+    for (const bool narrow : {false, true}) {
+      for (int ranks = 1; ranks <= 33; ++ranks) cases.push_back({&algorithm, ranks, narrow});
+      for (const int ranks : {64, 100}) cases.push_back({&algorithm, ranks, narrow});
+    }
+  }
+  return cases;
+}
+
+int count(const Schedule& schedule, StepKind kind) {
+  return static_cast<int>(std::ranges::count(schedule.steps, kind, &Step::kind));
+}
+
+class EveryAlgorithm : public ::testing::TestWithParam<Case> {
+ protected:
+  const std::vector<Schedule> schedules_ =
+      testing::build_all(*GetParam().algorithm, GetParam().ranks, GetParam().narrow);
+};
+
+TEST_P(EveryAlgorithm, IsCorrect) {
+  for (const std::uint32_t units : {1u, 3u}) {
+    const auto problems = testing::check_schedules(schedules_, units);
+    for (std::size_t i = 0; i < std::min<std::size_t>(problems.size(), 5); ++i)
+      ADD_FAILURE() << units << " units: " << problems[i];
+  }
+}
+
+TEST_P(EveryAlgorithm, CutsTheVectorAsItsRowSays) {
+  const auto chunks = GetParam().algorithm->chunk_per_rank ? GetParam().ranks : 1;
+  for (const Schedule& schedule : schedules_)
+    EXPECT_EQ(schedule.chunks, static_cast<std::uint32_t>(chunks));
+}
+
+TEST_P(EveryAlgorithm, AsksForAnAggregatorOnlyWhenItsRowSaysSo) {
+  const bool offloads = GetParam().algorithm->needs_aggregator;
+  for (const Schedule& schedule : schedules_)
+    EXPECT_EQ(count(schedule, StepKind::offload), offloads ? 1 : 0);
+}
+
+TEST_P(EveryAlgorithm, TakesTheNarrowFormOnlyWhenOffered) {
+  if (GetParam().narrow) return;
+  for (const Schedule& schedule : schedules_)
+    for (const Slot& slot : schedule.slots) EXPECT_EQ(slot.form, Form::wide);
+}
+
+// An executor may then let the buffer be the user's output memory.
+TEST_P(EveryAlgorithm, DecodesFromBuffersThatNothingElseUses) {
+  if (GetParam().algorithm->needs_aggregator) return;
+  for (const Schedule& schedule : schedules_) {
+    for (const Step& step : schedule.steps) {
+      if (step.kind != StepKind::decode) continue;
+      const auto buffer = schedule.slots[schedule.sources_of(step).front()].buffer;
+      EXPECT_EQ(std::ranges::count(schedule.slots, buffer, &Slot::buffer), 1);
+    }
+  }
+}
+
+// Every rank that has a message to send before it receives any sends it after a single encode.
+TEST_P(EveryAlgorithm, EncodesNothingElseBeforeItsFirstSend) {
+  for (const Schedule& schedule : schedules_) {
+    int encodes = 0;
+    for (const Step& step : schedule.steps) {
+      if (step.kind == StepKind::send) break;
+      if (step.kind == StepKind::encode) ++encodes;
+    }
+    EXPECT_EQ(encodes, 1) << to_string(schedule);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Table, EveryAlgorithm, ::testing::ValuesIn(all_cases()),
+                         [](const auto& test) { return name_of(test.param); });
+
+TEST(AlgorithmTable, FindsEveryRowByItsName) {
+  std::set<std::string_view> names;
+  for (const AlgorithmRow& row : algorithm_table()) {
+    EXPECT_EQ(find_algorithm(row.name), &row);
+    EXPECT_FALSE(row.summary.empty());
+    EXPECT_TRUE(names.insert(row.name).second) << row.name << " is there twice";
+  }
+  EXPECT_EQ(find_algorithm("rings"), nullptr);
+  EXPECT_EQ(find_algorithm(""), nullptr);
+}
+
+TEST(MessageCounts, RingAndDirectSendTwiceToEveryOtherRank) {
+  for (const auto name : {"ring", "direct"}) {
+    for (const int ranks : {1, 2, 3, 8, 13}) {
+      for (int rank = 0; rank < ranks; ++rank) {
+        const Schedule schedule = build(name, rank, ranks);
+        EXPECT_EQ(count(schedule, StepKind::send), 2 * (ranks - 1));
+        EXPECT_EQ(count(schedule, StepKind::receive), 2 * (ranks - 1));
+      }
+    }
+  }
+}
+
+TEST(MessageCounts, RecursiveDoublingSendsOnceARound) {
+  for (const int ranks : {1, 2, 4, 8, 16, 32, 64}) {
+    const int rounds = std::countr_zero(static_cast<unsigned>(ranks));
+    for (int rank = 0; rank < ranks; ++rank)
+      EXPECT_EQ(count(build("recursive_doubling", rank, ranks), StepKind::send), rounds);
+  }
+}
+
+TEST(MessageCounts, RecursiveDoublingFoldsTheRanksAboveAPowerOfTwo) {
+  // 6 ranks: the pairs (0,1) and (2,3), ranks 4 and 5 alone: four members, two rounds.
+  const int sends[] = {3, 1, 3, 1, 2, 2};
+  for (int rank = 0; rank < 6; ++rank)
+    EXPECT_EQ(count(build("recursive_doubling", rank, 6), StepKind::send), sends[rank]);
+}
+
+TEST(MessageCounts, TreeSendsOnceUpAndOnceDownEveryEdge) {
+  for (const int ranks : {1, 2, 5, 8, 33}) {
+    int sends = 0;
+    for (int rank = 0; rank < ranks; ++rank)
+      sends += count(build("tree", rank, ranks), StepKind::send);
+    EXPECT_EQ(sends, 2 * (ranks - 1));
+  }
+}
+
+TEST(Direct, TheOwnerMergesOnceInRankOrder) {
+  for (const bool narrow : {false, true}) {
+    const Schedule schedule = build("direct", 2, 5, narrow);
+    ASSERT_EQ(count(schedule, StepKind::merge), 1);
+    const Step& merge = *std::ranges::find(schedule.steps, StepKind::merge, &Step::kind);
+    std::vector<int> ranks;
+    for (const auto source : schedule.sources_of(merge)) {
+      EXPECT_EQ(schedule.slots[source].form, narrow ? Form::narrow : Form::wide);
+      const Step& writer = *std::ranges::find(schedule.steps, source, &Step::result);
+      ranks.push_back(writer.kind == StepKind::encode ? 2 : writer.peer);
+    }
+    EXPECT_EQ(ranks, (std::vector{0, 1, 2, 3, 4}));
+  }
+}
+
+TEST(Direct, OneRankWidensItsNarrowContribution) {
+  EXPECT_EQ(count(build("direct", 0, 1, true), StepKind::merge), 1);
+  EXPECT_EQ(count(build("direct", 0, 1, false), StepKind::merge), 0);
+}
+
+/// The kinds of the steps that wrote the sources of each merge.
+std::vector<std::vector<StepKind>> merge_operands(const Schedule& schedule) {
+  std::vector<std::vector<StepKind>> operands;
+  for (const Step& step : schedule.steps) {
+    if (step.kind != StepKind::merge) continue;
+    operands.emplace_back();
+    for (const auto source : schedule.sources_of(step))
+      operands.back().push_back(std::ranges::find(schedule.steps, source, &Step::result)->kind);
+  }
+  return operands;
+}
+
+TEST(Ring, MergesTheOwnContributionBehindWhatArrived) {
+  const std::vector operands{StepKind::receive, StepKind::encode};
+  EXPECT_EQ(merge_operands(build("ring", 1, 4)), std::vector(3, operands));
+}
+
+TEST(Tree, MergesTheSubtreesOfHigherRanksBehindTheOwn) {
+  const std::vector first{StepKind::encode, StepKind::receive};
+  const std::vector later{StepKind::merge, StepKind::receive};
+  EXPECT_EQ(merge_operands(build("tree", 0, 8)), (std::vector{first, later, later}));
+  EXPECT_EQ(merge_operands(build("tree", 4, 8)), (std::vector{first, later}));
+}
+
+TEST(Ring, StreamNumbersStaySmallWithManyRanks) {
+  EXPECT_EQ(testing::check_rules(build("ring", 17, 4096)), std::vector<std::string>{});
+}
+
+TEST(ToString, WritesOneLineAStep) {
+  EXPECT_EQ(to_string(build("ring", 0, 2)),
+            "rank 0 of 2: 2 chunks, 5 buffers\n"
+            "0: encode  slot 0 (chunk 1, wide, 1 of 2, buffer 0)\n"
+            "1: send    slot 0 to rank 1 stream 0\n"
+            "2: receive slot 1 (chunk 0, wide, 1 of 2, buffer 1) from rank 1 stream 0\n"
+            "3: encode  slot 2 (chunk 0, wide, 1 of 2, buffer 2)\n"
+            "4: merge   slot 3 (chunk 0, wide, 2 of 2, buffer 3) := slot 1 + 2\n"
+            "5: send    slot 3 to rank 1 stream 1\n"
+            "6: receive slot 4 (chunk 1, wide, 2 of 2, buffer 4) from rank 1 stream 1\n"
+            "7: decode  slot 3\n"
+            "8: decode  slot 4\n");
+}
+
+}  // namespace
+}  // namespace cohom

@@ -1,0 +1,85 @@
+// The benchmark's yardstick for wire bytes, against the table of ratios in the design and against
+// bytes counted by hand.
+
+#include "wire_formula.hpp"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <string>
+
+namespace cohom::bench {
+namespace {
+
+constexpr std::size_t large = 1 << 22;  // elements; whole blocks for every rank
+
+std::uint64_t busiest(const std::string& codec, const std::string& algorithm, std::size_t elements,
+                      int ranks, ElementType type = ElementType::f32) {
+  const auto bytes = wire_formula(codec, algorithm, elements, type, ranks);
+  return bytes ? bytes->busiest_rank : 0;
+}
+
+/// Bytes a rank sends for each byte of f32 it reduces.
+double ratio(const std::string& codec, const std::string& algorithm, int ranks) {
+  return static_cast<double>(busiest(codec, algorithm, large, ranks)) / (4.0 * large);
+}
+
+TEST(WireFormula, RawRingSendsEveryChunkTwice) {
+  EXPECT_DOUBLE_EQ(ratio("raw", "ring", 8), 1.75);
+  EXPECT_DOUBLE_EQ(ratio("raw", "direct", 8), 1.75);
+  EXPECT_DOUBLE_EQ(ratio("raw", "ring", 2), 1);
+  EXPECT_DOUBLE_EQ(ratio("raw", "ring", 1), 0);
+}
+
+TEST(WireFormula, ThcSendsPayloadAndAgreement) {
+  // One code of 32 bits for 256 elements, once for each of log2(n) rounds.
+  const auto agreement = [](int ranks) {
+    return std::countr_zero(static_cast<unsigned>(ranks)) * 4.0 / (256 * 4);
+  };
+  // A(4 + 8)/32 and 2A 8/32, A = 7/8.
+  EXPECT_DOUBLE_EQ(ratio("thc", "direct", 8), 0.328125 + agreement(8));
+  EXPECT_DOUBLE_EQ(ratio("thc", "ring", 8), 0.4375 + agreement(8));
+  // 16 * 30 needs 9 bits: lanes of 12, 5 a word, and 52 words for a block of 256.
+  EXPECT_DOUBLE_EQ(ratio("thc", "ring", 16), 2 * 15 / 16.0 * 52 * 8 / 1024 + agreement(16));
+  // floor(255/4) = 63 levels travel in 6 bits: 10 a word, 26 words a block.
+  EXPECT_DOUBLE_EQ(ratio("thc:levels=full", "direct", 4),
+                   3 / 4.0 * (26 * 8 + 256) / 1024 + agreement(4));
+  EXPECT_DOUBLE_EQ(ratio("thc:scale=global", "ring", 8), 0.4375 + 3 * 8 / (4.0 * large));
+  EXPECT_DOUBLE_EQ(ratio("thc:bits=2,granularity=3,lane=5", "ring", 8),
+                   2 * 7 / 8.0 * 22 * 8 / 1024 + agreement(8));
+}
+
+TEST(WireFormula, WholeVectorsByTreeAndDoubling) {
+  const auto vector = 4.0 * large;
+  const auto total = [&](const char* algorithm, int ranks) {
+    return static_cast<double>(
+               wire_formula("raw", algorithm, large, ElementType::f32, ranks)->all_ranks) /
+           vector;
+  };
+  for (const int ranks : {1, 2, 3, 4, 7, 8})
+    EXPECT_EQ(total("tree", ranks), 2 * (ranks - 1)) << ranks;
+  EXPECT_EQ(ratio("raw", "tree", 8), 3);  // the root's three children
+  EXPECT_EQ(ratio("raw", "tree", 7), 3);  // and rank 4's parent and two children
+  EXPECT_EQ(total("recursive_doubling", 8), 24);
+  EXPECT_EQ(ratio("raw", "recursive_doubling", 8), 3);
+  // Four members in two rounds, three pairs with a message each way.
+  EXPECT_EQ(total("recursive_doubling", 7), 4 * 2 + 3 * 2);
+  EXPECT_EQ(ratio("raw", "recursive_doubling", 7), 3);
+}
+
+TEST(WireFormula, CountsRaggedBlocksAndWords) {
+  // 257 elements on 2 ranks: a chunk of 256 and one of 1, which is padded to 16 lanes of 8 bits.
+  EXPECT_EQ(busiest("thc", "ring", 257, 2), 256u + 16 + 8);
+  // Rank 0 sends its contribution to chunk 1 (16 lanes of 4 bits) and the sum of chunk 0.
+  EXPECT_EQ(busiest("thc", "direct", 257, 2), 8u + 256 + 8);
+  EXPECT_EQ(busiest("raw", "tree", 3, 2, ElementType::bf16), 8u);
+}
+
+TEST(WireFormula, KnowsWhatItDoesNotKnow) {
+  EXPECT_FALSE(wire_formula("thc", "fabric", large, ElementType::f32, 4));
+  EXPECT_FALSE(wire_formula("packed", "ring", large, ElementType::f32, 4));
+  EXPECT_FALSE(wire_formula("raw", "hierarchical", large, ElementType::f32, 4));
+}
+
+}  // namespace
+}  // namespace cohom::bench

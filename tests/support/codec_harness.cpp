@@ -1,0 +1,129 @@
+#include "codec_harness.hpp"
+
+#include "chunking.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace cohom::test {
+
+using WordVector = std::vector<std::uint64_t>;
+
+/// Agreed words kept by round and piece (one entry for a round of scope `vector`).
+class CodecHarness::RoundsAgreed : public Agreed {
+ public:
+  RoundsAgreed(std::span<const RoundInfo> rounds, std::span<const Piece> pieces)
+      : rounds_(rounds), pieces_(pieces), words_(rounds.size()) {}
+
+  [[nodiscard]] ConstWords words(int round, const Piece& piece) const override {
+    const bool one = rounds_[std::size_t(round)].scope == RoundScope::vector;
+    return words_[std::size_t(round)].at(one ? 0 : piece.index);
+  }
+  [[nodiscard]] std::span<const Piece> pieces() const override { return pieces_; }
+
+  void add(int round, WordVector words) { words_[std::size_t(round)].push_back(std::move(words)); }
+
+ private:
+  std::span<const RoundInfo> rounds_;
+  std::span<const Piece> pieces_;
+  std::vector<std::vector<WordVector>> words_;
+};
+
+CodecHarness::CodecHarness(HarnessSetup setup)
+    : setup_(std::move(setup)),
+      kernels_(setup_.kernels != nullptr ? *setup_.kernels : kernels::kernel_table()),
+      states_(std::size_t(setup_.ranks)) {
+  const auto divisor = setup_.mean ? std::uint64_t(setup_.ranks) : 1;
+  for (int rank = 0; rank < setup_.ranks; ++rank)
+    codecs_.push_back(
+        setup_.make({rank, setup_.ranks, setup_.type, divisor, kernels_, setup_.parameters}));
+}
+
+Bytes CodecHarness::allreduce(std::span<const Bytes> inputs, std::uint64_t step) {
+  const std::size_t elements = inputs[0].size() / size_of(setup_.type);
+  std::vector<Bytes> in(inputs.begin(), inputs.end());
+  std::vector<Bytes> out(in.size(), Bytes(inputs[0].size(), std::byte{0xa5}));
+  for (std::size_t r = 0; r < codecs_.size(); ++r) {
+    states_[r].resize(codecs_[r]->state_bytes(elements));
+    codecs_[r]->begin({in[r].data(), (setup_.in_place ? in : out)[r].data(), step, states_[r]});
+  }
+  const auto rounds = codecs_[0]->rounds();
+  const Chunking chunking(elements, codecs_[0]->block(), setup_.chunks, setup_.segment);
+  RoundsAgreed agreed(rounds, chunking.pieces());
+  records_.assign(rounds.size(), {std::vector<WordVector>(codecs_.size()), {}});
+  for (int round = 0; round < int(rounds.size()); ++round) {
+    if (rounds[std::size_t(round)].scope != RoundScope::late) {
+      run_round(round, chunking.pieces(), agreed, round >= codecs_[0]->payload_round());
+      continue;
+    }
+    std::size_t late = 0;
+    for (const auto& codec : codecs_) late = codec->late_elements(round, agreed);
+    if (late == 0) continue;
+    const Chunking own(late, codecs_[0]->block(), setup_.chunks, setup_.segment);
+    run_round(round, own.pieces(), agreed, true);
+  }
+  const auto& results = setup_.in_place ? in : out;
+  for (const Bytes& result : results) EXPECT_TRUE(result == results[0]) << "ranks differ";
+  return results[0];
+}
+
+void CodecHarness::run_round(int round, std::span<const Piece> pieces, RoundsAgreed& agreed,
+                             bool decoded) {
+  const RoundInfo& info = codecs_[0]->rounds()[std::size_t(round)];
+  const Form form = info.narrow ? setup_.form : Form::wide;
+  const bool one = info.scope == RoundScope::vector;
+  Record& record = records_[std::size_t(round)];
+  std::size_t elements = 0;
+  for (const Piece& piece : pieces) elements += piece.count;
+
+  std::vector<WordVector> contributions(codecs_.size());
+  std::vector<WordVector> sums;
+  for (const Piece& piece : pieces) {
+    const std::size_t capacity = codecs_[0]->capacity(round, form, one ? elements : piece.count);
+    for (std::size_t r = 0; r < codecs_.size(); ++r) {
+      // Stale words: whatever encode leaves out shows up as a difference.
+      if (!one || piece.index == 0) contributions[r].assign(capacity, 0x5a5a5a5a5a5a5a5au);
+      const std::size_t words = codecs_[r]->encode(round, form, piece, agreed, contributions[r]);
+      EXPECT_EQ(words, capacity) << info.name;
+      if (one && piece.index + 1 < pieces.size()) continue;
+      auto& all = record.contributions[r];
+      all.insert(all.end(), contributions[r].begin(), contributions[r].end());
+    }
+    if (one && piece.index + 1 < pieces.size()) continue;
+    sums.push_back(reduce(round, piece, agreed, contributions));
+    record.sum.insert(record.sum.end(), sums.back().begin(), sums.back().end());
+    if (!decoded) agreed.add(round, sums.back());
+  }
+  if (!decoded) return;
+  // After all encoding, as in a call whose output may lie in its input.
+  for (const Piece& piece : pieces)
+    for (auto& codec : codecs_)
+      codec->decode(round, piece, agreed, sums[piece.index],
+                    codecs_.size() + std::size_t(setup_.miscount));
+}
+
+WordVector CodecHarness::reduce(int round, const Piece& piece, const Agreed& agreed,
+                                std::span<const WordVector> contributions) {
+  const RoundInfo& info = codecs_[0]->rounds()[std::size_t(round)];
+  if (info.narrow && setup_.form == Form::narrow) {
+    WordVector sum(codecs_[0]->capacity(round, Form::wide, piece.count), 0x5a5a5a5a5a5a5a5au);
+    const std::vector<ConstWords> words(contributions.begin(), contributions.end());
+    EXPECT_EQ(codecs_[0]->widen(round, piece, agreed, words, sum), sum.size());
+    return sum;
+  }
+  WordVector sum(contributions[0].size());
+  std::vector<const void*> sources;
+  for (const WordVector& words : contributions) sources.push_back(words.data());
+  kernels_.merge(info.merge, sources.data(), sources.size(), 8 * sum.size(), sum.data());
+  return sum;
+}
+
+std::vector<double> CodecHarness::allreduce(std::span<const std::vector<double>> inputs,
+                                            std::uint64_t step) {
+  std::vector<Bytes> bytes;
+  for (const auto& input : inputs) bytes.push_back(to_bytes(setup_.type, input));
+  return to_values(setup_.type, allreduce(bytes, step));
+}
+
+}  // namespace cohom::test

@@ -1,0 +1,74 @@
+#pragma once
+// The specs that tests run for every codec: its default, and others that take other paths.
+
+#include "codec_table.hpp"
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cohom::test {
+
+/// The errors are squared errors of a sum of normal vectors, relative to ranks * (largest energy of a
+/// rank's vector), with a quarter or more of room above what theory and measurement say.
+struct CodecSpec {
+  std::string_view spec;
+  double clamped = 0;       ///< what is lost whatever the number of ranks
+  double rounded = 0;       ///< what rounding costs one rank
+  bool correlated = true;   ///< roundings of n ranks cancel: (n + 1) / (2 n) of it is left
+  bool full_levels = false; ///< n ranks share one lane's levels: n^2 times the error of one
+  bool block_scale = true;  ///< what one block holds does not change the others
+  int max_ranks = 16;       ///< above, the sum does not fit the lane
+
+  [[nodiscard]] double error(int ranks) const {
+    const double n = ranks;
+    return clamped + rounded * (correlated ? (n + 1) / (2 * n) : 1) * (full_levels ? n * n : 1);
+  }
+};
+
+inline constexpr CodecSpec codec_specs[] = {
+    {.spec = "raw"},
+    {.spec = "thc", .clamped = 0.009, .rounded = 0.017},
+    {.spec = "thc:levels=full", .clamped = 0.0006, .rounded = 0.00017, .full_levels = true},
+    {.spec = "thc:levels=full,lane=16", .clamped = 0.0005},
+    {.spec = "thc:scale=global", .clamped = 0.009, .rounded = 0.017, .block_scale = false},
+    {.spec = "thc:scale=global,rotation=16,levels=full,lane=21",
+     .clamped = 0.0003,
+     .block_scale = false},
+    {.spec = "thc:rotation=16", .clamped = 0.009, .rounded = 0.017},
+    {.spec = "thc:rotation=1024", .clamped = 0.009, .rounded = 0.017},
+    {.spec = "thc:bits=1", .clamped = 0.009, .rounded = 4},
+    {.spec = "thc:bits=2,granularity=9", .clamped = 0.009, .rounded = 0.42},
+    {.spec = "thc:bits=6,granularity=100,tail=1/256", .clamped = 0.001, .rounded = 0.0016},
+    {.spec = "thc:dither=independent", .clamped = 0.009, .rounded = 0.017, .correlated = false},
+    {.spec = "thc:dither=nearest", .clamped = 0.009, .rounded = 0.009, .correlated = false},
+    {.spec = "thc:error_feedback=on", .clamped = 0.009, .rounded = 0.009, .correlated = false},
+    {.spec = "thc:lane=8", .clamped = 0.009, .rounded = 0.017, .max_ranks = 8},
+    {.spec = "thc:lane=9", .clamped = 0.009, .rounded = 0.017},
+    {.spec = "thc:lane=12,seed=7", .clamped = 0.009, .rounded = 0.019},
+    {.spec = "thc:lane=16", .clamped = 0.009, .rounded = 0.017},
+};
+
+/// Specs of every codec of the library's table that `ranks` can use.
+/// @throws std::logic_error for a codec of the table that has none: add some above.
+inline std::vector<CodecSpec> specs_for(int ranks) {
+  std::vector<CodecSpec> usable;
+  for (const CodecRow& row : codec_table()) {
+    bool covered = false;
+    for (const CodecSpec& spec : codec_specs) {
+      if (spec.spec.substr(0, spec.spec.find(':')) != row.info.name) continue;
+      covered = true;
+      if (ranks <= spec.max_ranks) usable.push_back(spec);
+    }
+    if (!covered)
+      throw std::logic_error("codec_specs has no spec of codec " + std::string(row.info.name));
+  }
+  return usable;
+}
+
+/// Whether the result is a floating-point sum, which depends on the order of additions and so on
+/// the algorithm.
+inline bool adds_floats(std::string_view spec) { return spec.starts_with("raw"); }
+
+}  // namespace cohom::test

@@ -1,0 +1,24 @@
+#pragma once
+// What must hold for the schedule of one rank alone, whatever the other ranks do.
+
+#include "schedule.hpp"
+
+#include <string>
+#include <vector>
+
+namespace cohom::testing {
+
+/// Every schedule keeps its stream numbers below this, so that a tag has bits left for other uses.
+inline constexpr std::uint32_t stream_limit = 65536 / 4;
+
+/// Returns what is wrong, one line each; empty when the schedule keeps all rules:
+/// - every slot is written once, before it is read, and is read at least once;
+/// - merged slots are of one chunk and form, and the result is wide;
+/// - a slot replaced in its buffer is read by the replacing step only, so no executor that runs
+///   steps whenever their sources are ready can destroy what is still needed;
+/// - a contribution is replaced only by an offload;
+/// - every chunk is encoded once and decoded once;
+/// - no two messages between the same ranks share a stream.
+std::vector<std::string> check_rules(const Schedule& schedule);
+
+}  // namespace cohom::testing

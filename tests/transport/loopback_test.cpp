@@ -1,0 +1,57 @@
+// The transport contract over loopback: with and without rendezvous, and with streams that overtake
+// each other.
+
+#include "tests/transport/transport_contract.hpp"
+
+#include "loopback_transport.hpp"
+
+#include <exception>
+#include <functional>
+#include <thread>
+#include <vector>
+
+namespace cohom::testing {
+namespace {
+
+void run_as_threads(int ranks, const LoopbackOptions& options,
+                    const std::function<void(Transport&)>& body) {
+  LoopbackHub hub(ranks, options);
+  std::vector<std::jthread> threads;
+  for (int rank = 0; rank < ranks; ++rank) {
+    threads.emplace_back([&hub, &body, rank] {
+      try {
+        const auto transport = hub.transport(rank);
+        body(*transport);
+      } catch (const std::exception& error) {
+        ADD_FAILURE() << "rank " << rank << ": " << error.what();
+      }
+    });
+  }
+}
+
+struct Eager {
+  static constexpr bool sends_to_itself = true;
+  static std::vector<int> rank_counts() { return {1, 2, 3, 5}; }
+  static void run(int ranks, const std::function<void(Transport&)>& body) {
+    run_as_threads(ranks, {}, body);
+  }
+};
+
+struct Rendezvous : Eager {
+  static void run(int ranks, const std::function<void(Transport&)>& body) {
+    run_as_threads(ranks, {.eager_limit = 0}, body);
+  }
+};
+
+struct Delayed : Eager {
+  static void run(int ranks, const std::function<void(Transport&)>& body) {
+    run_as_threads(ranks, {.eager_limit = 1000, .delay = 128}, body);
+  }
+};
+
+INSTANTIATE_TYPED_TEST_SUITE_P(LoopbackEager, TransportContract, Eager);
+INSTANTIATE_TYPED_TEST_SUITE_P(LoopbackRendezvous, TransportContract, Rendezvous);
+INSTANTIATE_TYPED_TEST_SUITE_P(LoopbackDelayed, TransportContract, Delayed);
+
+}  // namespace
+}  // namespace cohom::testing
