@@ -1,0 +1,171 @@
+#include "bench_options.hpp"
+
+#include "inputs.hpp"
+
+#include <cohom/version.hpp>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <charconv>
+#include <limits>
+#include <map>
+
+namespace cohom::bench {
+namespace {
+
+constexpr std::string_view default_sizes = "64K,1M,16M";
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  for (std::size_t begin = 0;;) {
+    const std::size_t end = text.find(separator, begin);
+    parts.push_back(text.substr(begin, end - begin));
+    if (end == std::string_view::npos) return parts;
+    begin = end + 1;
+  }
+}
+
+void check_size(std::size_t bytes, ElementType type) {
+  const std::size_t element = size_of(type);
+  if (bytes == 0 || bytes % element != 0)
+    throw UsageError(
+        fmt::format("--size {} is no whole number of {} elements ({} bytes each), one "
+                    "at least",
+                    bytes, name_of(type), element));
+  // The native MPI_Allreduce, which every row is compared with, counts in int.
+  if (bytes / element > static_cast<std::size_t>(std::numeric_limits<int>::max()))
+    throw UsageError(fmt::format("--size {} has {} elements; native MPI_Allreduce takes at most {}",
+                                 bytes, bytes / element, std::numeric_limits<int>::max()));
+}
+
+/// Texts of flags as they are given, before they are checked together.
+struct Texts {
+  std::string sizes = std::string(default_sizes);
+  std::string type = "f32";
+  std::string op = "sum";
+};
+
+void add_flags(CLI::App& app, BenchOptions& options, Texts& texts) {
+  // One value a flag: a codec's own parameters contain commas and must not be split.
+  app.add_option("--codec", options.codecs,
+                 "codec spec, e.g. thc:bits=4,dither=nearest (see cohom-info); may be repeated")
+      ->allow_extra_args(false);
+  app.add_option("--algorithm", options.algorithms, "comma list of algorithms (see cohom-info)")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  app.add_option(
+      "--size", texts.sizes,
+      "bytes of the vector: comma list of N, NK, NM, NG and ranges a:b (a, 2a, 4a ... b)");
+  app.add_option("--input", options.inputs,
+                 fmt::format("{}, or a .npy/.npz file [ranks, d]; may be repeated", input_kinds))
+      ->allow_extra_args(false);
+  app.add_option("--dtype", texts.type, "element type: f32, f16, bf16 or f64");
+  app.add_option("--op", texts.op, "sum or mean");
+  app.add_option("--iterations", options.iterations,
+                 "timed calls a row (default: about 1.5 s worth, 5 to 1000)");
+  app.add_option("--warmup", options.warmup, "calls before the timed ones");
+  app.add_option("--seed", options.seed, "of the input")->check(CLI::NonNegativeNumber);
+  app.add_option(
+      "--steps", options.steps,
+      "calls of the correctness run, which keeps the codec's state and reports the last; "
+      "every step reduces the same vectors");
+  app.add_flag("--in-place", options.in_place, "output replaces input");
+  app.add_flag("--nonblocking", options.nonblocking, "start and test instead of blocking calls");
+  app.add_option("--segment", options.segment,
+                 "elements of a segment (default: the library's choice)")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--json", options.json_path, "write the results to this file");
+  app.add_flag("--quiet", options.quiet, "no progress line");
+  app.add_flag("--check-only", options.check_only, "only the correctness columns, no timing");
+  app.set_version_flag("--version", std::string("cohom-bench ") + version_string);
+}
+
+void check_numbers(const BenchOptions& options, const CLI::App& app) {
+  if (app.count("--iterations") > 0 && options.iterations < 1)
+    throw UsageError(fmt::format("--iterations {} should be at least 1", options.iterations));
+  if (options.warmup < 0)
+    throw UsageError(fmt::format("--warmup {} should be at least 0", options.warmup));
+  if (options.steps < 1)
+    throw UsageError(fmt::format("--steps {} should be at least 1", options.steps));
+  for (const char* timing : {"--iterations", "--warmup"})
+    if (options.check_only && app.count(timing) > 0)
+      throw UsageError(fmt::format("--check-only does no timing, so {} has no meaning", timing));
+}
+
+void finish(BenchOptions& options, const Texts& texts) {
+  const auto type = element_type_named(texts.type);
+  if (!type)
+    throw UsageError(fmt::format("--dtype '{}' should be f32, f16, bf16 or f64", texts.type));
+  options.type = *type;
+  if (texts.op != "sum" && texts.op != "mean")
+    throw UsageError(fmt::format("--op '{}' should be sum or mean", texts.op));
+  options.op = texts.op == "mean" ? ReduceOp::mean : ReduceOp::sum;
+  options.sizes = parse_sizes(texts.sizes, options.type);
+}
+
+}  // namespace
+
+std::size_t parse_size(std::string_view text) {
+  const auto wrong = [&](std::string_view why) {
+    return UsageError(
+        fmt::format("--size '{}' {}; it should be e.g. 1000012, 64K, 16M, 1G or "
+                    "64K:16M",
+                    text, why));
+  };
+  std::size_t value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [next, error] = std::from_chars(text.data(), end, value);
+  if (error == std::errc::result_out_of_range) throw wrong("is too large");
+  if (error != std::errc{}) throw wrong("is no number");
+  const std::string_view suffix(next, static_cast<std::size_t>(end - next));
+  static const std::map<std::string_view, int> shifts = {
+      {"", 0}, {"K", 10}, {"k", 10}, {"M", 20}, {"G", 30}};
+  const auto shift = shifts.find(suffix);
+  if (shift == shifts.end()) throw wrong(fmt::format("has the unknown suffix '{}'", suffix));
+  if (value > std::numeric_limits<std::size_t>::max() >> shift->second) throw wrong("is too large");
+  return value << shift->second;
+}
+
+std::vector<std::size_t> parse_sizes(std::string_view text, ElementType type) {
+  std::vector<std::size_t> sizes;
+  for (const std::string_view item : split(text, ',')) {
+    const auto ends = split(item, ':');
+    if (ends.size() > 2)
+      throw UsageError(fmt::format("--size '{}' should be a range of two sizes, a:b", item));
+    const std::size_t first = parse_size(ends.front());
+    const std::size_t last = parse_size(ends.back());
+    if (first > last)
+      throw UsageError(fmt::format("--size '{}' is a range from large to small", item));
+    check_size(first, type);
+    check_size(last, type);
+    for (std::size_t size = first; size <= last; size *= 2) sizes.push_back(size);
+  }
+  return sizes;
+}
+
+std::variant<BenchOptions, Information> parse_options(int argc, const char* const* argv) {
+  BenchOptions options;
+  Texts texts;
+  CLI::App app(
+      "Measures the compressed allreduce beside the native one, on the same vectors.\n"
+      "Run it under mpirun; rank 0 prints.",
+      "cohom-bench");
+  add_flags(app, options, texts);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    return Information{app.help()};
+  } catch (const CLI::CallForVersion& version) {
+    return Information{std::string(version.what()) + "\n"};
+  } catch (const CLI::ParseError& error) {
+    throw UsageError(fmt::format("{} (see cohom-bench --help)", error.what()));
+  }
+  check_numbers(options, app);
+  finish(options, texts);
+  options.command = "cohom-bench";  // without the folder it was started from
+  for (int i = 1; i < argc; ++i) options.command += std::string(" ") + argv[i];
+  return options;
+}
+
+}  // namespace cohom::bench

@@ -1,0 +1,60 @@
+#pragma once
+// The command line of cohom-bench.
+
+#include <cohom/element_type.hpp>
+#include <cohom/options.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace cohom::bench {
+
+struct BenchOptions {
+  std::vector<std::string> codecs = {"raw", "thc"};
+  std::vector<std::string> algorithms = {"auto"};
+  std::vector<std::size_t> sizes = {};  ///< bytes of the vector
+  std::vector<std::string> inputs = {"gauss"};
+  ElementType type = ElementType::f32;
+  ReduceOp op = ReduceOp::sum;
+  int iterations = 0;  ///< 0: as many as fit the time for a row
+  int warmup = 2;
+  std::uint64_t seed = 1;
+  int steps = 1;
+  bool in_place = false;
+  bool nonblocking = false;
+  std::size_t segment = 0;  ///< elements; 0: the library's choice
+  std::string json_path = {};
+  bool quiet = false;
+  bool check_only = false;
+  std::string command = {};  ///< the command line, for the report
+};
+
+/// A command line that cannot be run.
+class UsageError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Text to print instead of running, asked for by --help or --version.
+struct Information {
+  std::string text;
+};
+
+/// @throws UsageError naming the flag, what was given and what would be right
+std::variant<BenchOptions, Information> parse_options(int argc, const char* const* argv);
+
+/// One size: digits, then nothing, K, M or G (powers of 1024), e.g. "64K" = 65536.
+/// @throws UsageError
+std::size_t parse_size(std::string_view text);
+
+/// A comma list of sizes and of ranges a:b, which stand for a, 2a, 4a, ... up to b.
+/// @throws UsageError, also for sizes that are no whole number (> 0) of elements of `type`, or more
+/// elements than native MPI_Allreduce can count.
+std::vector<std::size_t> parse_sizes(std::string_view text, ElementType type);
+
+}  // namespace cohom::bench

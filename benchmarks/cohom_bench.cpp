@@ -1,0 +1,132 @@
+// cohom-bench: the compressed allreduce beside the native one, on the same vectors.
+//
+// Exit status: 0 measured, and all ranks had the same bits in every row; 1 they had not; 2 the
+// command line, an input or a combination cannot be run (one message from rank 0, nothing measured).
+
+#include "bench_options.hpp"
+#include "inputs.hpp"
+#include "native.hpp"
+#include "progress.hpp"
+#include "report.hpp"
+#include "row_runner.hpp"
+#include "shared_failure.hpp"
+#include "table.hpp"
+
+#include <cohom/error.hpp>
+#include <cohom/mpi.hpp>
+
+#include <fmt/format.h>
+#include <mpi.h>
+
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace cohom::bench {
+namespace {
+
+enum ExitStatus : int { success = 0, ranks_differ = 1, cannot_run = 2 };
+
+/// What rank 0 prints and writes; other ranks have none.
+struct Output {
+  Output(const RunFacts& facts, const BenchOptions& options, std::size_t rows)
+      : report(facts, options), table(facts, options), progress(!options.quiet, rows) {
+    report.write();  // to find out now, not after the first row, that it cannot be
+    print(table.head());
+  }
+
+  void add(const Row& row) {
+    progress.clear();
+    print(table.line(row));
+    report.add(row);
+    report.write();
+  }
+
+  static void print(const std::string& text) {
+    fmt::print("{}", text);
+    std::fflush(stdout);
+  }
+
+  Report report;
+  Table table;
+  Progress progress;
+};
+
+/// Runs every row; returns whether all ranks had the same bits in each.
+bool run_rows(const BenchOptions& options, Communicator& communicator) {
+  const MPI_Comm world = MPI_COMM_WORLD;
+  const int rank = communicator.rank();
+  RowRunner runner(options, communicator, world);
+  for (const auto& codec : options.codecs)
+    for (const auto& algorithm : options.algorithms) runner.check_combination(codec, algorithm);
+
+  std::vector<std::unique_ptr<Input>> inputs;
+  run_on_all_ranks(world, [&] {
+    for (const auto& input : options.inputs)
+      inputs.push_back(make_input(input, options.seed, rank));
+  });
+
+  std::optional<Output> output;
+  run_on_all_ranks(world, [&] {
+    if (rank != 0) return;
+    const std::size_t rows = options.inputs.size() * options.sizes.size() * options.codecs.size() *
+                             options.algorithms.size();
+    output.emplace(collect_facts(communicator), options, rows);
+  });
+
+  bool identical = true;
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    for (const std::size_t size : options.sizes) {
+      run_on_all_ranks(world, [&] { runner.make_vector(options.inputs[i], *inputs[i], size); });
+      for (const auto& codec : options.codecs)
+        for (const auto& algorithm : options.algorithms) {
+          if (output)
+            output->progress.show(
+                fmt::format("{} {} {} {}", options.inputs[i], size_text(size), codec, algorithm));
+          const Row row = runner.run(codec, algorithm);
+          identical = identical && row.quality.identical_across_ranks;
+          run_on_all_ranks(world, [&] {
+            if (output) output->add(row);
+          });
+        }
+    }
+  if (output) Output::print(output->table.foot());
+  return identical;
+}
+
+/// Everything between MPI_Init and MPI_Finalize.
+int run(int argc, const char* const* argv) {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  try {
+    std::variant<BenchOptions, Information> parsed;
+    run_on_all_ranks(MPI_COMM_WORLD, [&] { parsed = parse_options(argc, argv); });
+    if (const auto* information = std::get_if<Information>(&parsed)) {
+      if (rank == 0) Output::print(information->text);
+      return success;
+    }
+    Communicator communicator = mpi::communicator(MPI_COMM_WORLD);
+    return run_rows(std::get<BenchOptions>(parsed), communicator) ? success : ranks_differ;
+  } catch (const SharedFailure& failure) {
+    if (rank == 0) fmt::print(stderr, "cohom-bench: {}\n", failure.what());
+  } catch (const Error& error) {  // the library's errors reach all ranks
+    if (rank == 0) fmt::print(stderr, "cohom-bench: {}\n", error.what());
+  } catch (const std::exception& error) {
+    // One rank alone: the others would wait for it for ever.
+    fmt::print(stderr, "cohom-bench: rank {}: {}\n", rank, error.what());
+    MPI_Abort(MPI_COMM_WORLD, cannot_run);
+  }
+  return cannot_run;
+}
+
+}  // namespace
+}  // namespace cohom::bench
+
+int main(int argc, char** argv) {
+  cohom::bench::allow_forced_algorithms();
+  MPI_Init(&argc, &argv);
+  const int status = cohom::bench::run(argc, argv);
+  MPI_Finalize();
+  return status;
+}

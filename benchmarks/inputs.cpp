@@ -1,0 +1,208 @@
+#include "inputs.hpp"
+
+#include "counter_random.hpp"
+#include "npy.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <numbers>
+#include <optional>
+#include <vector>
+
+namespace cohom::bench {
+namespace {
+
+constexpr std::size_t block = 256;
+// Draws that all ranks share are made as if by this rank.
+constexpr std::uint64_t shared = ~std::uint64_t{0};
+enum Stream : std::uint64_t { values, signs, scales, coins, phases, order };
+
+class Gauss : public Input {
+ public:
+  Gauss(std::uint64_t seed, int rank) : random_(seed, static_cast<std::uint64_t>(rank), values) {}
+
+  void generate(std::size_t first, std::span<double> out) override {
+    std::size_t i = 0;
+    if (first % 2 == 1 && !out.empty()) out[i++] = random_.normal(first);
+    for (; i + 2 <= out.size(); i += 2)
+      std::tie(out[i], out[i + 1]) = random_.normal_pair((first + i) / 2);
+    if (i < out.size()) out[i] = random_.normal(first + i);
+  }
+
+ private:
+  CounterRandom random_;
+};
+
+class Lognormal : public Gauss {
+ public:
+  Lognormal(std::uint64_t seed, int rank)
+      : Gauss(seed, rank), signs_(seed, static_cast<std::uint64_t>(rank), signs) {}
+
+  void generate(std::size_t first, std::span<double> out) override {
+    Gauss::generate(first, out);
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      const bool negative = signs_.bits(first + i) >> 63 != 0;
+      out[i] = negative ? -std::exp(out[i]) : std::exp(out[i]);
+    }
+  }
+
+ private:
+  CounterRandom signs_;
+};
+
+class Mixture : public Gauss {
+ public:
+  Mixture(std::uint64_t seed, int rank) : Gauss(seed, rank), scales_(seed, shared, scales) {}
+
+  void generate(std::size_t first, std::span<double> out) override {
+    Gauss::generate(first, out);
+    double scale = 0;
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      if (i == 0 || (first + i) % block == 0)
+        scale = std::exp(2 * scales_.normal((first + i) / block));
+      out[i] *= scale;
+    }
+  }
+
+ private:
+  CounterRandom scales_;
+};
+
+class Smooth : public Input {
+ public:
+  Smooth(std::uint64_t seed, int rank) {
+    const CounterRandom random(seed, static_cast<std::uint64_t>(rank), phases);
+    for (std::size_t w = 0; w < waves.size(); ++w) phase_[w] = random.uniform(w);
+  }
+
+  void generate(std::size_t first, std::span<double> out) override {
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      out[i] = 0;
+      for (std::size_t w = 0; w < waves.size(); ++w) {
+        const double turns = static_cast<double>((first + i) % waves[w].length) /
+                                 static_cast<double>(waves[w].length) +
+                             phase_[w];
+        out[i] += waves[w].amplitude * std::sin(2 * std::numbers::pi * turns);
+      }
+    }
+  }
+
+ private:
+  struct Wave {
+    std::size_t length;
+    double amplitude;
+  };
+  // Lengths without common factors: the sum does not repeat within any vector of use.
+  static constexpr std::array<Wave, 4> waves = {
+      {{9001, 1.0}, {3307, 0.5}, {1201, 0.25}, {503, 0.1}}};
+  std::array<double, 4> phase_{};
+};
+
+class Sparse : public Gauss {
+ public:
+  Sparse(std::uint64_t seed, int rank, double density)
+      : Gauss(seed, rank),
+        density_(density),
+        coins_(seed, static_cast<std::uint64_t>(rank), coins) {}
+
+  void generate(std::size_t first, std::span<double> out) override {
+    Gauss::generate(first, out);
+    for (std::size_t i = 0; i < out.size(); ++i)
+      if (coins_.uniform(first + i) > density_) out[i] = 0;
+  }
+
+ private:
+  double density_;
+  CounterRandom coins_;
+};
+
+class File : public Input {
+ public:
+  File(const std::filesystem::path& path, std::uint64_t seed, int rank) : seed_(seed) {
+    const NpyArray array = read_array(path);
+    rows_ = array.rows;
+    row_ = array.row(static_cast<std::size_t>(rank) % rows_);
+  }
+
+  void generate(std::size_t first, std::span<double> out) override {
+    for (std::size_t i = 0; i < out.size();) {
+      const std::size_t copy = (first + i) / row_.size();
+      const std::size_t begin = (first + i) % row_.size();
+      const std::size_t whole = row_.size() / block * block;  // the ragged block stays where it is
+      const std::size_t end =
+          std::min({row_.size(), begin / block * block + block, begin + (out.size() - i)});
+      const bool permuted = copy != 0 && begin < whole;
+      const std::size_t source =
+          permuted ? source_block(copy, begin / block) * block + begin % block : begin;
+      const double sign = copy == 0 ? 1.0 : sign_of(copy, begin / block);
+      for (std::size_t k = 0; k < end - begin; ++k) out[i + k] = sign * row_[source + k];
+      i += end - begin;
+    }
+  }
+
+  [[nodiscard]] std::size_t elements() const override { return row_.size(); }
+  [[nodiscard]] std::size_t rows() const override { return rows_; }
+
+ private:
+  /// The order is kept for one copy at a time: vectors are made from front to back.
+  std::size_t source_block(std::size_t copy, std::size_t target) {
+    if (copy != ordered_copy_) {
+      order_ = CounterRandom(seed_ + copy, shared, order).permutation(row_.size() / block);
+      ordered_copy_ = copy;
+    }
+    return order_[target];
+  }
+
+  [[nodiscard]] double sign_of(std::size_t copy, std::size_t target) const {
+    return CounterRandom(seed_ + copy, shared, signs).bits(target) >> 63 != 0 ? -1.0 : 1.0;
+  }
+
+  std::uint64_t seed_;
+  std::size_t rows_ = 0;
+  std::vector<double> row_;
+  std::size_t ordered_copy_ = 0;
+  std::vector<std::uint32_t> order_;
+};
+
+std::unique_ptr<Input> make_sparse(std::string_view density_text, const std::string& spec,
+                                   std::uint64_t seed, int rank) {
+  double density = 0;
+  const char* const end = density_text.data() + density_text.size();
+  const auto [next, error] = std::from_chars(density_text.data(), end, density);
+  if (error != std::errc{} || next != end || !(density > 0 && density <= 1))
+    throw InputError(
+        fmt::format("input '{}': the density must be a number above 0 and at most 1, "
+                    "e.g. sparse:0.01",
+                    spec));
+  return std::make_unique<Sparse>(seed, rank, density);
+}
+
+bool looks_like_a_file(const std::string& spec) {
+  std::error_code error;
+  const std::filesystem::path path(spec);
+  return spec.find('/') != std::string::npos || path.extension() == ".npy" ||
+         path.extension() == ".npz" || std::filesystem::exists(path, error);
+}
+
+}  // namespace
+
+std::unique_ptr<Input> make_input(const std::string& spec, std::uint64_t seed, int rank) {
+  if (spec == "gauss") return std::make_unique<Gauss>(seed, rank);
+  if (spec == "lognormal") return std::make_unique<Lognormal>(seed, rank);
+  if (spec == "mixture") return std::make_unique<Mixture>(seed, rank);
+  if (spec == "smooth") return std::make_unique<Smooth>(seed, rank);
+  constexpr std::string_view sparse = "sparse:";
+  if (spec.starts_with(sparse))
+    return make_sparse(std::string_view(spec).substr(sparse.size()), spec, seed, rank);
+  if (!looks_like_a_file(spec))
+    throw InputError(fmt::format(
+        "unknown input '{}': it should be one of {}, or a .npy or .npz file", spec, input_kinds));
+  return std::make_unique<File>(spec, seed, rank);
+}
+
+}  // namespace cohom::bench

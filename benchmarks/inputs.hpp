@@ -1,0 +1,47 @@
+#pragma once
+// Inputs: the vectors that are reduced. Each element is a pure function of (input, seed, rank,
+// position), so every rank makes its own and any run of the same command sees the same data.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace cohom::bench {
+
+/// The vector of one rank, of any length.
+class Input {
+ public:
+  virtual ~Input() = default;
+
+  /// Writes elements first ... first + out.size() - 1.
+  virtual void generate(std::size_t first, std::span<double> out) = 0;
+
+  /// Elements that come before any repetition. Longer vectors are *extended*.
+  [[nodiscard]] virtual std::size_t elements() const { return static_cast<std::size_t>(-1); }
+
+  /// Different vectors there are, over all ranks; 0: one for each rank.
+  [[nodiscard]] virtual std::size_t rows() const { return 0; }
+};
+
+/// What `--input` takes besides files, for messages.
+inline constexpr std::string_view input_kinds = "gauss, lognormal, mixture, smooth, sparse:DENSITY";
+
+/// Makes the vector of `rank`. `spec` is one of
+///   gauss           N(0, 1), independent
+///   lognormal       exp(N(0, 1)) with random sign, independent
+///   mixture         Gaussian; the standard deviation, exp(2 N(0, 1)), is drawn anew for every 256
+///                   elements and is the same on all ranks: skew between blocks, as in gradients
+///   smooth          a sum of four sine waves of 500 to 9000 elements, phases differing by rank
+///   sparse:DENSITY  N(0, 1) where a coin of probability DENSITY says so, else 0; 0 < DENSITY <= 1
+///   a file          .npy or .npz, [ranks, d]; rank r takes row r mod rows
+/// A vector shorter than a file's row is its beginning. A longer one goes on with copies of the row
+/// whose blocks of 256 elements are in a random order, each block with a random sign: what is
+/// alike inside a block stays so. Order and signs depend on (seed, copy) alone, so the ranks stay
+/// correlated as they are in the file. The ragged block at the end of a row stays at the end.
+/// @throws InputError
+std::unique_ptr<Input> make_input(const std::string& spec, std::uint64_t seed, int rank);
+
+}  // namespace cohom::bench

@@ -1,0 +1,161 @@
+#include "report.hpp"
+
+#include <cohom/version.hpp>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <mpi.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+// Set by the build; `git describe` of the sources.
+#ifndef COHOM_GIT_DESCRIBE
+#define COHOM_GIT_DESCRIBE "unknown"
+#endif
+
+extern char** environ;
+
+namespace cohom::bench {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// JSON has no infinities and no NaN.
+Json finite(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+template <class T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json to_json(const TimeSummary& time) {
+  return {{"min", time.min}, {"median", time.median}, {"p99", time.p99}};
+}
+
+Json to_json(const NativeTime& native) {
+  Json json = to_json(native.time);
+  json["algorithm"] = native.algorithm;
+  Json& candidates = json["candidates"] = Json::object();
+  for (const auto& [name, median] : native.candidates) candidates[name] = or_null(median);
+  return json;
+}
+
+/// The variables that change what the library does.
+Json library_environment() {
+  Json json = Json::object();
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string text = *entry;
+    const std::size_t equals = text.find('=');
+    if (text.starts_with("COHOM_")) json[text.substr(0, equals)] = text.substr(equals + 1);
+  }
+  return json;
+}
+
+void add_times(Json& json, const Row& row, int ranks) {
+  if (!row.timed) {
+    for (const char* key : {"time_s", "native_time_s", "speedup", "algbw", "busbw"})
+      json[key] = nullptr;
+    return;
+  }
+  const Bandwidth speed = bandwidth(row.bytes, row.timed->time.median, ranks);
+  json["time_s"] = to_json(row.timed->time);
+  json["native_time_s"] = to_json(row.timed->native);
+  json["speedup"] = row.timed->speedup();
+  json["algbw"] = speed.algorithm;
+  json["busbw"] = speed.bus;
+  json["iterations"] = row.timed->iterations;
+}
+
+void add_wire(Json& json, const Row& row) {
+  json["wire_bytes_per_rank"] = row.wire ? Json(row.wire->busiest_rank) : Json(nullptr);
+  json["wire_bytes_all_ranks"] = row.wire ? Json(row.wire->all_ranks) : Json(nullptr);
+  json["wire_bytes_formula"] = row.formula ? Json(row.formula->busiest_rank) : Json(nullptr);
+  json["wire_bytes_over_formula"] = or_null(row.wire_ratio());
+  json["mpi_bytes"] = or_null(row.mpi_bytes);
+}
+
+void add_quality(Json& json, const Quality& quality) {
+  json["vnmse"] = finite(quality.vnmse);
+  json["max_abs_error"] = finite(quality.max_abs_error);
+  json["vnmse_running_sum"] =
+      quality.vnmse_running_sum ? finite(*quality.vnmse_running_sum) : Json(nullptr);
+  json["identical_across_ranks"] = quality.identical_across_ranks;
+  json["result_hash"] = hash_text(quality.result_hash);
+}
+
+}  // namespace
+
+RunFacts collect_facts(const Communicator& communicator) {
+  std::array<char, 256> host{};
+  ::gethostname(host.data(), host.size() - 1);
+  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> library{};
+  int length = 0;
+  MPI_Get_library_version(library.data(), &length);
+  // Some libraries append their build's whole configuration.
+  const std::string version(library.data());
+  return {.host = host.data(),
+          .git = COHOM_GIT_DESCRIBE,
+          .mpi_library = version.substr(0, version.find_first_of(",\n")),
+          .transport = std::string(communicator.transport().name()),
+          .date = fmt::format("{:%FT%TZ}", fmt::gmtime(std::time(nullptr))),
+          .ranks = communicator.ranks()};
+}
+
+Report::Report(const RunFacts& facts, const BenchOptions& options)
+    : options_(options), facts_(facts) {
+  document_ = {{"schema", "cohom-bench/1"},  {"host", facts.host},
+               {"git", facts.git},           {"ranks", facts.ranks},
+               {"version", version_string},  {"mpi", facts.mpi_library},
+               {"command", options.command}, {"environment", library_environment()},
+               {"date", facts.date},         {"results", Json::array()}};
+}
+
+void Report::add(const Row& row) {
+  Json json = {{"bytes", row.bytes},
+               {"elements", row.elements},
+               {"codec", row.codec},
+               {"algorithm", row.plan.algorithm},
+               {"algorithm_given", row.algorithm},
+               {"bypass", row.plan.bypass},
+               {"reason", row.plan.reason},
+               {"transport", facts_.transport},
+               {"memory", "host"},
+               {"dtype", name_of(options_.type)},
+               {"op", name_of(options_.op)},
+               {"input", row.input},
+               {"extended", row.extended},
+               {"input_rows", row.input_rows},
+               {"seed", options_.seed},
+               {"steps", options_.steps},
+               {"in_place", options_.in_place},
+               {"nonblocking", options_.nonblocking},
+               {"segment", row.plan.segment},
+               {"workspace_bytes", row.plan.workspace_bytes}};
+  add_times(json, row, facts_.ranks);
+  add_wire(json, row);
+  add_quality(json, row.quality);
+  document_["results"].push_back(std::move(json));
+}
+
+void Report::write() const {
+  if (options_.json_path.empty()) return;
+  // A reader never meets a half-written file.
+  const std::string partial = options_.json_path + ".partial";
+  std::ofstream stream(partial);
+  stream << document_.dump(1) << '\n';
+  stream.close();
+  std::error_code error;
+  if (stream) std::filesystem::rename(partial, options_.json_path, error);
+  if (!stream || error)
+    throw std::runtime_error(fmt::format("--json {}: cannot be written: {}", options_.json_path,
+                                         error ? error.message() : std::strerror(errno)));
+}
+
+}  // namespace cohom::bench

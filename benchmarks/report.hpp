@@ -1,0 +1,47 @@
+#pragma once
+// Report: the results as JSON, schema "cohom-bench/1".
+
+#include "bench_options.hpp"
+#include "row.hpp"
+
+#include <cohom/communicator.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <string>
+
+namespace cohom::bench {
+
+/// What stands once above all rows.
+struct RunFacts {
+  std::string host;  ///< of rank 0
+  std::string git;   ///< of this build
+  std::string mpi_library;
+  std::string transport;
+  std::string date;  ///< UTC, ISO 8601
+  int ranks = 1;
+};
+
+/// Local.
+RunFacts collect_facts(const Communicator& communicator);
+
+/// Kept by rank 0 and written anew after every row, so that an interrupted run leaves what it has.
+class Report {
+ public:
+  /// `options` must outlive the report.
+  Report(const RunFacts& facts, const BenchOptions& options);
+
+  void add(const Row& row);
+  /// Replaces options.json_path at once, or does nothing without one.
+  /// @throws std::runtime_error naming the file
+  void write() const;
+
+  [[nodiscard]] const nlohmann::ordered_json& json() const { return document_; }
+
+ private:
+  const BenchOptions& options_;
+  RunFacts facts_;
+  nlohmann::ordered_json document_;
+};
+
+}  // namespace cohom::bench

@@ -1,0 +1,69 @@
+#pragma once
+// Row: all that is known about one (codec, algorithm, size, input) when it has been measured.
+
+#include "measure.hpp"
+#include "quality.hpp"
+#include "wire_formula.hpp"
+
+#include <cohom/plan.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cohom::bench {
+
+struct NativeTime {
+  TimeSummary time;
+  std::string algorithm;  ///< of the candidate with the best median
+  /// Medians of all candidates; nothing for those too slow in the warm-up to take part.
+  std::vector<std::pair<std::string, std::optional<double>>> candidates;
+};
+
+struct Timed {
+  int iterations = 0;
+  TimeSummary time;
+  NativeTime native;
+
+  [[nodiscard]] double speedup() const { return native.time.median / time.median; }
+};
+
+struct Row {
+  std::size_t bytes = 0;
+  std::size_t elements = 0;
+  std::string codec = {};      ///< the spec as it was given
+  std::string algorithm = {};  ///< as it was given
+  std::string input = {};
+  bool extended = false;       ///< the input file is shorter than the vector, and repeats
+  std::size_t input_rows = 0;  ///< different vectors over all ranks; 0: one for each rank
+  PlanDescription plan = {};
+  std::optional<Timed> timed = {};  ///< not with --check-only
+  Quality quality = {};
+  std::optional<WireBytes> wire = {};  ///< counted by the transport; not where MPI reduces (fabric)
+  std::optional<WireBytes> formula = {};
+  std::optional<std::uint64_t> mpi_bytes =
+      {};  ///< where MPI reduces: bytes handed to it, busiest rank
+
+  /// Counted over expected bytes of the busiest rank.
+  [[nodiscard]] std::optional<double> wire_ratio() const {
+    if (!wire || !formula || formula->busiest_rank == 0) return std::nullopt;
+    return static_cast<double>(wire->busiest_rank) / static_cast<double>(formula->busiest_rank);
+  }
+};
+
+/// Bytes of the vector a second (nccl-tests' algbw), and of the same work in the unit of a link's
+/// speed (busbw = algbw * 2(n-1)/n).
+struct Bandwidth {
+  double algorithm = 0;
+  double bus = 0;
+};
+
+inline Bandwidth bandwidth(std::size_t bytes, double seconds, int ranks) {
+  const double algorithm = static_cast<double>(bytes) / seconds;
+  return {algorithm, algorithm * 2 * (ranks - 1) / ranks};
+}
+
+}  // namespace cohom::bench

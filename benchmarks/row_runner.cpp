@@ -1,0 +1,142 @@
+#include "row_runner.hpp"
+
+#include "mpi_bytes.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <span>
+
+namespace cohom::bench {
+namespace {
+
+constexpr std::size_t window = 1 << 15;  // elements made at a time: the doubles stay in cache
+
+WireBytes over_ranks(std::uint64_t here, MPI_Comm comm) {
+  WireBytes bytes;
+  MPI_Allreduce(&here, &bytes.busiest_rank, 1, MPI_UINT64_T, MPI_MAX, comm);
+  MPI_Allreduce(&here, &bytes.all_ranks, 1, MPI_UINT64_T, MPI_SUM, comm);
+  return bytes;
+}
+
+NativeTime best_of(std::span<const NativeCandidate> candidates,
+                   std::span<const std::optional<TimeSummary>> times) {
+  NativeTime native;
+  for (std::size_t c = 0; c < candidates.size(); ++c) {
+    const auto& time = times[c];
+    native.candidates.emplace_back(candidates[c].name,
+                                   time ? std::optional(time->median) : std::nullopt);
+    if (!time || (!native.algorithm.empty() && time->median >= native.time.median)) continue;
+    native.time = *time;
+    native.algorithm = candidates[c].name;
+  }
+  return native;
+}
+
+}  // namespace
+
+RowRunner::RowRunner(const BenchOptions& options, Communicator& communicator, MPI_Comm comm)
+    : options_(options),
+      communicator_(communicator),
+      comm_(comm),
+      native_(comm, options.type, options.nonblocking) {}
+
+Options RowRunner::plan_options(const std::string& codec, const std::string& algorithm) const {
+  return {.codec = codec, .algorithm = algorithm, .op = options_.op, .segment = options_.segment};
+}
+
+void RowRunner::check_combination(const std::string& codec, const std::string& algorithm) {
+  const std::size_t smallest = *std::ranges::min_element(options_.sizes);
+  const AllreducePlan plan(communicator_, smallest / size_of(options_.type), options_.type,
+                           plan_options(codec, algorithm));
+}
+
+void RowRunner::make_vector(const std::string& spec, Input& input, std::size_t bytes) {
+  const std::size_t count = bytes / size_of(options_.type);
+  vector_ = {.bytes = bytes,
+             .elements = count,
+             .input = spec,
+             .extended = count > input.elements(),
+             .input_rows = input.rows()};
+  // The old vectors go first, so that two sizes are never in memory together.
+  input_ = output_ = {};
+  input_ = Elements(options_.type, count);
+  output_ = Elements(options_.type, count);
+  std::vector<double> values(std::min(window, count));
+  for (std::size_t first = 0; first < count; first += window) {
+    const auto part = std::span(values).first(std::min(window, count - first));
+    input.generate(first, part);
+    store(options_.type, part, input_.at(first));
+  }
+}
+
+void RowRunner::restore_in_place_input() {
+  if (options_.in_place) std::memcpy(output_.data(), input_.data(), input_.bytes.size());
+}
+
+void RowRunner::call(AllreducePlan& plan) {
+  plan.start(options_.in_place ? output_.data() : input_.data(), output_.data());
+  if (options_.nonblocking)
+    while (!plan.test()) continue;
+  plan.wait();
+}
+
+void RowRunner::check(Row& row) {
+  AllreducePlan plan(communicator_, row.elements, options_.type,
+                     plan_options(row.codec, row.algorithm));
+  row.plan = plan.describe();
+  QualityMeter meter(options_.steps, comm_);
+  std::uint64_t sent = 0, handed_to_mpi = 0;
+  for (int step = 0; step < options_.steps; ++step) {
+    // A codec that leaves the output untouched must not pass by what the last row left in it.
+    std::ranges::fill(output_.bytes, std::byte{0xff});
+    restore_in_place_input();
+    const std::uint64_t sent_before = communicator_.wire_counters().bytes_sent;
+    const std::uint64_t mpi_before = bytes_handed_to_mpi();
+    call(plan);
+    sent = communicator_.wire_counters().bytes_sent - sent_before;
+    handed_to_mpi = bytes_handed_to_mpi() - mpi_before;
+    meter.add_result(output_);
+  }
+  row.quality = meter.finish(input_, output_, options_.op);
+
+  const WireBytes mpi = over_ranks(handed_to_mpi, comm_);
+  if (mpi.busiest_rank > 0)
+    row.mpi_bytes = mpi.busiest_rank;
+  else
+    row.wire = over_ranks(sent, comm_);
+  row.formula = wire_formula(row.plan.codec, row.plan.algorithm, row.elements, options_.type,
+                             communicator_.ranks());
+}
+
+Timed RowRunner::measure(const Row& row) {
+  AllreducePlan plan(communicator_, row.elements, options_.type,
+                     plan_options(row.codec, row.algorithm));
+  std::vector<Contender> contenders;
+  contenders.push_back(
+      {.prepare = [this] { restore_in_place_input(); }, .run = [&] { call(plan); }});
+  for (const NativeCandidate& candidate : native_.candidates())
+    contenders.push_back({.prepare = [this] { restore_in_place_input(); },
+                          .run =
+                              [this, &candidate] {
+                                const void* input =
+                                    options_.in_place ? MPI_IN_PLACE : input_.data();
+                                native_.run(candidate, input, output_.data(), input_.count);
+                              },
+                          .rival = true});
+  const Timing timing = measure_in_turn(
+      contenders, {.warmup = options_.warmup, .iterations = options_.iterations}, comm_);
+  return {.iterations = timing.iterations,
+          .time = *timing.times.front(),
+          .native = best_of(native_.candidates(), std::span(timing.times).subspan(1))};
+}
+
+Row RowRunner::run(const std::string& codec, const std::string& algorithm) {
+  Row row = vector_;
+  row.codec = codec;
+  row.algorithm = algorithm;
+  check(row);
+  if (!options_.check_only) row.timed = measure(row);
+  return row;
+}
+
+}  // namespace cohom::bench

@@ -1,0 +1,47 @@
+#pragma once
+// RowRunner: measures and checks rows on this rank's vector. Every function is collective.
+
+#include "bench_options.hpp"
+#include "inputs.hpp"
+#include "native.hpp"
+#include "row.hpp"
+
+#include <cohom/communicator.hpp>
+
+#include <mpi.h>
+
+#include <string>
+
+namespace cohom::bench {
+
+class RowRunner {
+ public:
+  /// Everything given must outlive the runner.
+  RowRunner(const BenchOptions& options, Communicator& communicator, MPI_Comm comm);
+
+  /// Makes a plan for the smallest vector, so that whatever cannot run is known before any timing.
+  /// @throws Error on all ranks alike
+  void check_combination(const std::string& codec, const std::string& algorithm);
+
+  /// Makes this rank's vector. Not collective, so that its failure can be told to all.
+  void make_vector(const std::string& spec, Input& input, std::size_t bytes);
+
+  /// @throws Error on all ranks alike
+  Row run(const std::string& codec, const std::string& algorithm);
+
+ private:
+  [[nodiscard]] Options plan_options(const std::string& codec, const std::string& algorithm) const;
+  void call(AllreducePlan& plan);
+  void restore_in_place_input();
+  void check(Row& row);
+  [[nodiscard]] Timed measure(const Row& row);
+
+  const BenchOptions& options_;
+  Communicator& communicator_;
+  MPI_Comm comm_;
+  NativeAllreduce native_;
+  Row vector_;  ///< what all rows of the current vector have in common
+  Elements input_, output_;
+};
+
+}  // namespace cohom::bench

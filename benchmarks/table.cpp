@@ -1,0 +1,188 @@
+#include "table.hpp"
+
+#include <cohom/version.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace cohom::bench {
+namespace {
+
+const std::string raw_note = " (raw)";  // a compressing codec was asked for, and bypassed
+constexpr std::string_view longest_algorithm = "recursive_doubling";
+
+std::string milliseconds(double seconds) { return fmt::format("{:.4g}", seconds * 1e3); }
+
+std::string gigabytes(double bytes) { return fmt::format("{:.3f}", bytes * 1e-9); }
+
+std::string error_text(double value) { return value == 0 ? "0" : fmt::format("{:.2e}", value); }
+
+/// In the largest power of 1024 that leaves a digit before the point.
+std::string traffic(double bytes) {
+  if (bytes < 1024) return fmt::format("{:.0f}", bytes);
+  for (const char unit : {'K', 'M'}) {
+    bytes /= 1024;
+    if (bytes < 1024) return fmt::format("{:.2f}{}", bytes, unit);
+  }
+  return fmt::format("{:.2f}G", bytes / 1024);
+}
+
+std::size_t longest(const std::vector<std::string>& texts) {
+  std::size_t length = 0;
+  for (const auto& text : texts) length = std::max(length, text.size());
+  return length;
+}
+
+void add_time_columns(std::vector<Column>& columns, int ranks) {
+  const auto speed = [ranks](const Row& row) {
+    return bandwidth(row.bytes, row.timed->time.median, ranks);
+  };
+  columns.insert(
+      columns.end(),
+      {
+          {"ms", 7, false, [](const Row& row) { return milliseconds(row.timed->time.median); }},
+          {"min", 7, false, [](const Row& row) { return milliseconds(row.timed->time.min); }},
+          {"p99", 7, false, [](const Row& row) { return milliseconds(row.timed->time.p99); }},
+          {"algbw", 6, false, [=](const Row& row) { return gigabytes(speed(row).algorithm); }},
+          {"busbw", 6, false, [=](const Row& row) { return gigabytes(speed(row).bus); }},
+          {"native", 7, false,
+           [](const Row& row) { return milliseconds(row.timed->native.time.median); }},
+          {"by", 18, true, [](const Row& row) { return row.timed->native.algorithm; }},
+          {"x", 5, false,
+           [](const Row& row) { return fmt::format("{:.2f}", row.timed->speedup()); }},
+      });
+}
+
+void add_wire_columns(std::vector<Column>& columns) {
+  columns.insert(columns.end(),
+                 {
+                     {"wire/rank", 9, false,
+                      [](const Row& row) {
+                        if (row.mpi_bytes)
+                          return "MPI " + traffic(static_cast<double>(*row.mpi_bytes));
+                        return row.wire ? traffic(static_cast<double>(row.wire->busiest_rank))
+                                        : std::string("-");
+                      }},
+                     {"all", 7, false,
+                      [](const Row& row) {
+                        return row.wire ? traffic(static_cast<double>(row.wire->all_ranks))
+                                        : std::string("-");
+                      }},
+                     {"/formula", 8, false,
+                      [](const Row& row) {
+                        const auto ratio = row.wire_ratio();
+                        return ratio ? fmt::format("{:.4f}", *ratio) : std::string("-");
+                      }},
+                 });
+}
+
+void add_quality_columns(std::vector<Column>& columns, bool several_steps) {
+  columns.push_back(
+      {"vNMSE", 8, false, [](const Row& row) { return error_text(row.quality.vnmse); }});
+  if (several_steps)
+    columns.push_back({"sum vNMSE", 9, false, [](const Row& row) {
+                         return error_text(row.quality.vnmse_running_sum.value_or(0));
+                       }});
+  columns.insert(
+      columns.end(),
+      {
+          {"max err", 8, false,
+           [](const Row& row) { return error_text(row.quality.max_abs_error); }},
+          {"same", 4, true,
+           [](const Row& row) { return row.quality.identical_across_ranks ? "yes" : "NO"; }},
+          {"hash", 16, true, [](const Row& row) { return hash_text(row.quality.result_hash); }},
+      });
+}
+
+std::string cells(const std::vector<Column>& columns,
+                  const std::function<std::string(const Column&)>& text) {
+  std::string line;
+  for (const Column& column : columns) {
+    const std::size_t width = std::max(column.width, column.title.size());
+    line += column.left ? fmt::format("{:<{}}  ", text(column), width)
+                        : fmt::format("{:>{}}  ", text(column), width);
+  }
+  return line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+}
+
+}  // namespace
+
+std::string size_text(std::size_t bytes) {
+  for (const auto& [shift, unit] : {std::pair{30, 'G'}, {20, 'M'}, {10, 'K'}})
+    if (bytes >> shift != 0 && bytes % (std::size_t{1} << shift) == 0)
+      return fmt::format("{}{}", bytes >> shift, unit);
+  return fmt::format("{}", bytes);
+}
+
+Table::Table(const RunFacts& facts, const BenchOptions& options) : facts_(facts) {
+  summary_ =
+      fmt::format("{} {}{}{}, {} step{}", name_of(options.type), name_of(options.op),
+                  options.in_place ? ", in place" : "", options.nonblocking ? ", nonblocking" : "",
+                  options.steps, options.steps == 1 ? "" : "s");
+  // The library's own choice may be any algorithm, and to send the vector raw.
+  const bool library_chooses =
+      std::ranges::find(options.algorithms, "auto") != options.algorithms.end();
+  const std::size_t codec_width = longest(options.codecs) + (library_chooses ? raw_note.size() : 0);
+  const std::size_t algorithm_width =
+      library_chooses ? longest_algorithm.size() : longest(options.algorithms);
+  columns_ = {
+      {"size", 8, false, [](const Row& row) { return size_text(row.bytes); }},
+      {"codec", codec_width, true,
+       [](const Row& row) { return row.codec + (row.plan.bypass ? raw_note : ""); }},
+      {"algorithm", algorithm_width, true, [](const Row& row) { return row.plan.algorithm; }}};
+  if (!options.check_only) add_time_columns(columns_, facts.ranks);
+  add_wire_columns(columns_);
+  add_quality_columns(columns_, options.steps > 1);
+}
+
+std::string Table::head() const {
+  std::string text = fmt::format("# cohom {} ({}), {} rank{}, {}, {}\n# {}\n", version_string,
+                                 facts_.git, facts_.ranks, facts_.ranks == 1 ? "" : "s",
+                                 facts_.host, facts_.mpi_library, summary_);
+#ifndef NDEBUG
+  text += "# built with assertions: times mean nothing\n";
+#endif
+  return text;
+}
+
+std::string Table::line(const Row& row) {
+  std::string text;
+  if (row.input != input_ || rows_ == 0) {
+    input_ = row.input;
+    text += fmt::format("\n# input {}\n", row.input);
+    text += cells(columns_, [](const Column& column) { return column.title; });
+  }
+  text += cells(columns_, [&](const Column& column) { return column.cell(row); });
+  if (row.extended) text.insert(text.size() - 1, "  extended");
+  ++rows_;
+  differing_rows_ += row.quality.identical_across_ranks ? 0 : 1;
+  Results& results = results_[row.codec][fmt::format("{} {}", row.input, row.bytes)];
+  results.hashes.insert(row.quality.result_hash);
+  results.algorithms.insert(row.plan.algorithm);
+  return text;
+}
+
+std::string Table::foot() const {
+  std::string text = fmt::format("\n# bits identical on all ranks: {}\n",
+                                 differing_rows_ == 0
+                                     ? fmt::format("all {} rows", rows_)
+                                     : fmt::format("NOT in {} of {} rows", differing_rows_, rows_));
+  for (const auto& [codec, by_vector] : results_) {
+    std::size_t vectors = 0, same = 0;
+    for (const auto& [vector, results] : by_vector) {
+      if (results.algorithms.size() < 2) continue;
+      ++vectors;
+      same += results.hashes.size() == 1 ? 1 : 0;
+    }
+    if (vectors == 0) continue;
+    text += same == vectors
+                ? fmt::format("# {}: one result over all algorithms, in {} of {} vectors\n", codec,
+                              same, vectors)
+                : fmt::format("# {}: results differ by algorithm in {} of {} vectors\n", codec,
+                              vectors - same, vectors);
+  }
+  return text;
+}
+
+}  // namespace cohom::bench

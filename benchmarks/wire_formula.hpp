@@ -1,0 +1,26 @@
+#pragma once
+// What a codec and an algorithm should put on the wire, computed from their descriptions alone: the
+// yardstick beside the bytes that the transport counted.
+
+#include <cohom/element_type.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace cohom::bench {
+
+struct WireBytes {
+  std::uint64_t busiest_rank = 0;
+  std::uint64_t all_ranks = 0;
+};
+
+/// Bytes of payload and agreement of one call, padding included; not the few words in which ranks
+/// exchange errors, nor the exact values of blocks with NaNs or infinities.
+/// `codec` is a valid spec with its parameters. Empty for codecs and algorithms without a formula
+/// here, among them all that send nothing themselves (fabric).
+std::optional<WireBytes> wire_formula(const std::string& codec, const std::string& algorithm,
+                                      std::size_t elements, ElementType type, int ranks);
+
+}  // namespace cohom::bench
