@@ -1,0 +1,49 @@
+# How everything here is compiled.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Debug, Release, RelWithDebInfo or MinSizeRel" FORCE)
+endif()
+
+option(COHOM_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
+option(COHOM_BENCHMARKS "Build cohom-bench, cohom-info and codec_bench" ${PROJECT_IS_TOP_LEVEL})
+option(COHOM_WERROR "Treat warnings as errors" OFF)
+set(COHOM_SANITIZE "" CACHE STRING "Sanitizers to build with: address,undefined or thread")
+
+# Every instruction set must give the same bits, so no compiler may fuse a multiply and an add.
+add_compile_options(-ffp-contract=off)
+
+if(COHOM_SANITIZE)
+  add_compile_options(-fsanitize=${COHOM_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${COHOM_SANITIZE})
+endif()
+
+# Warnings are private: who uses the library chooses his own.
+set(cohom_warnings -Wall -Wextra -Wshadow -Wvla
+  $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>
+  $<$<COMPILE_LANGUAGE:CXX>:-Woverloaded-virtual>)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  list(APPEND cohom_warnings -Wno-restrict)  # false alarms in std::string, GCC bug 105651
+endif()
+
+function(cohom_set_warnings target)
+  target_compile_options(${target} PRIVATE ${cohom_warnings})
+  set_target_properties(${target} PROPERTIES COMPILE_WARNING_AS_ERROR ${COHOM_WERROR})
+endfunction()
+
+# A tool of ours: build/bin/<name>, installed to bin.
+function(cohom_add_tool target)
+  cmake_parse_arguments(tool "" "NAME" "SOURCES;LIBRARIES" ${ARGN})
+  add_executable(${target} ${tool_SOURCES})
+  target_link_libraries(${target} PRIVATE ${tool_LIBRARIES})
+  cohom_set_warnings(${target})
+  set_target_properties(${target} PROPERTIES
+    OUTPUT_NAME ${tool_NAME}
+    RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin
+    INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
+  install(TARGETS ${target})
+endfunction()

@@ -1,0 +1,43 @@
+# What find_package(cohom) and pkg-config find after `cmake --install`.
+
+include(CMakePackageConfigHelpers)
+
+set(cohom_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/cohom)
+configure_package_config_file(cmake/cohom-config.cmake.in cohom-config.cmake
+  INSTALL_DESTINATION ${cohom_package_dir})
+write_basic_package_version_file(cohom-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES
+  ${PROJECT_BINARY_DIR}/cohom-config.cmake ${PROJECT_BINARY_DIR}/cohom-config-version.cmake
+  DESTINATION ${cohom_package_dir})
+install(EXPORT cohom-targets NAMESPACE cohom:: DESTINATION ${cohom_package_dir})
+if(TARGET cohom_mpi)
+  install(EXPORT cohom-mpi-targets NAMESPACE cohom:: DESTINATION ${cohom_package_dir})
+endif()
+
+# A static library puts its own dependencies into the program's link line; a shared one has them.
+set(cohom_pc_requires "libhwy spdlog fmt libxxhash")
+if(COHOM_HAVE_HWLOC)
+  string(APPEND cohom_pc_requires " hwloc")
+endif()
+set(cohom_pc_libs "-pthread -lstdc++ -lm")
+if(BUILD_SHARED_LIBS)
+  set(cohom_pc_requires "")
+  set(cohom_pc_libs "")
+endif()
+# Relative to the file itself, so that the installed tree can be moved.
+file(RELATIVE_PATH cohom_pc_prefix
+  ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+set(cohom_pc_prefix "\${pcfiledir}/${cohom_pc_prefix}")
+cmake_path(APPEND cohom_pc_libdir "\${prefix}" "${CMAKE_INSTALL_LIBDIR}")
+cmake_path(APPEND cohom_pc_includedir "\${prefix}" "${CMAKE_INSTALL_INCLUDEDIR}")
+
+function(cohom_install_pkg_config name)
+  configure_file(cmake/${name}.pc.in ${name}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endfunction()
+cohom_install_pkg_config(cohom)
+if(TARGET cohom_mpi)
+  cohom_install_pkg_config(cohom-mpi)
+endif()
+
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -1,0 +1,148 @@
+#!/usr/bin/python3
+"""Draw what cohom-bench measured: speed, bytes on the wire and error, per codec."""
+
+import argparse
+import json
+import pathlib
+import statistics
+import sys
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt  # noqa: E402  (after the choice of backend)
+
+COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"]
+NATIVE_COLOUR = "#555555"
+MARKERS = "osD^vP*X"
+SMALLEST_ERROR = 1e-17  # errors of zero are drawn here, at the edge
+
+
+def size_text(size, _position=None):
+    """Return a number of bytes with a binary unit."""
+    for unit, shift in (("GiB", 30), ("MiB", 20), ("KiB", 10)):
+        if size >= 1 << shift:
+            return f"{size / (1 << shift):.3g} {unit}"
+    return f"{size:.0f} B"
+
+
+def input_name(text):
+    """Return an input's short name: of a file, its stem."""
+    return pathlib.Path(text).stem
+
+
+def unique(values):
+    """Return the values without repetitions, in their order."""
+    return list(dict.fromkeys(values))
+
+
+class Results:
+    """The rows of a report, by codec, input and size."""
+
+    def __init__(self, report):
+        self.ranks = report["ranks"]
+        self.rows = report["results"]
+        self.codecs = unique(row["codec"] for row in self.rows)
+        self.inputs = unique(row["input"] for row in self.rows)
+        self.sizes = sorted({row["bytes"] for row in self.rows})
+        self.colours = {codec: COLOURS[i % len(COLOURS)] for i, codec in enumerate(self.codecs)}
+
+    def select(self, **wanted):
+        """Return the rows whose columns have the wanted values."""
+        return [row for row in self.rows if all(row[key] == value for key, value in wanted.items())]
+
+    def timed(self, column, **wanted):
+        """Return the median of a timing column in milliseconds; None when nothing was timed."""
+        times = [row[column]["median"] for row in self.select(**wanted) if row[column]]
+        return 1e3 * statistics.median(times) if times else None
+
+
+def draw_speed(axes, results):
+    """Time of one call over the vector's size, and the speed-up over native for the largest."""
+    native = [results.timed("native_time_s", bytes=size) for size in results.sizes]
+    axes.plot(results.sizes, native, "--", color=NATIVE_COLOUR, label="native MPI_Allreduce")
+    for codec in results.codecs:
+        times = [results.timed("time_s", bytes=size, codec=codec) for size in results.sizes]
+        axes.plot(results.sizes, times, "-o", color=results.colours[codec],
+                  label=f"{codec}: {native[-1] / times[-1]:.2f} x native at "
+                        f"{size_text(results.sizes[-1])}")
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    axes.set_xticks(results.sizes, [size_text(size) for size in results.sizes], rotation=30)
+    axes.minorticks_off()
+    axes.set_xlabel("vector")
+    axes.set_ylabel("milliseconds a call")
+    axes.set_title("time, and speed relative to native")
+    axes.legend(fontsize="small", frameon=False)
+
+
+def draw_bytes(axes, results):
+    """Bytes the busiest rank sent for the largest vector."""
+    size = results.sizes[-1]
+    native = 2 * (results.ranks - 1) / results.ranks * size
+    for position, codec in enumerate(results.codecs):
+        row = results.select(bytes=size, codec=codec)[0]
+        sent = row["wire_bytes_per_rank"]
+        if sent is None:
+            continue
+        axes.bar(position, sent / 2**20, 0.6, color=results.colours[codec])
+        axes.annotate(f"{size_text(sent)}\n{sent / native:.2f} of native", (position, sent / 2**20),
+                      xytext=(0, 3), textcoords="offset points", ha="center", fontsize="small")
+    axes.axhline(native / 2**20, linestyle="--", color=NATIVE_COLOUR,
+                 label="uncompressed ring, 2(n-1)/n")
+    axes.set_xticks(range(len(results.codecs)), results.codecs)
+    axes.set_ylim(0, 1.3 * native / 2**20)
+    axes.set_ylabel("MiB sent by a rank")
+    axes.set_title(f"bytes on the wire for {size_text(size)}")
+    axes.legend(fontsize="small", frameon=False)
+
+
+def draw_errors(axes, results):
+    """Error of the largest vector's sum, for every input."""
+    size = results.sizes[-1]
+    for number, name in enumerate(results.inputs):
+        rows = [results.select(bytes=size, codec=codec, input=name)[0] for codec in results.codecs]
+        axes.scatter(range(len(rows)), [max(row["vnmse"] or 0, SMALLEST_ERROR) for row in rows],
+                     marker=MARKERS[number % len(MARKERS)], s=45, alpha=0.8,
+                     color=[results.colours[row["codec"]] for row in rows])
+    axes.set_yscale("log")
+    axes.set_xticks(range(len(results.codecs)), results.codecs)
+    axes.margins(x=0.2, y=0.15)
+    axes.set_ylabel("squared error / squared norm (vNMSE)")
+    axes.set_title("error of the sum, per input")
+    shapes = [plt.Line2D([], [], linestyle="", color=NATIVE_COLOUR, label=input_name(name),
+                         marker=MARKERS[number % len(MARKERS)])
+              for number, name in enumerate(results.inputs)]
+    axes.legend(handles=shapes, fontsize="small", frameon=False)
+
+
+def draw(report, path):
+    """Draw the three panels."""
+    results = Results(report)
+    figure, (speed, wire, errors) = plt.subplots(1, 3, figsize=(15, 4.8), layout="constrained")
+    draw_speed(speed, results)
+    draw_bytes(wire, results)
+    draw_errors(errors, results)
+    for axes in (speed, wire, errors):
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.grid(axis="y", color="#dddddd", linewidth=0.6)
+        axes.set_axisbelow(True)
+    figure.suptitle(f"allreduce of gradients, {results.ranks} ranks on one machine, "
+                    f"{report.get('mpi', 'MPI')}")
+    figure.savefig(path, dpi=130)
+
+
+def main():
+    """Read the report, draw, write the picture."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("report", type=pathlib.Path, help="JSON of cohom-bench")
+    parser.add_argument("picture", type=pathlib.Path, help="PNG, PDF or SVG to write")
+    options = parser.parse_args()
+    report = json.loads(options.report.read_text())
+    if report.get("schema") != "cohom-bench/1" or not report["results"]:
+        sys.exit(f"plot_demo: {options.report} has no results of schema cohom-bench/1")
+    draw(report, options.picture)
+
+
+if __name__ == "__main__":
+    main()
