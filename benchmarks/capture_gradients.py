@@ -306,7 +306,10 @@ def main():
     options = parse_arguments()
     torch.set_num_threads(options.threads)
     torch.use_deterministic_algorithms(True)
-    options.out.mkdir(parents=True, exist_ok=True)
+    try:
+        options.out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        fail(f"--out {options.out}: {error.strerror}")
     rows, left = [TABLE_HEAD, ["---"] * len(TABLE_HEAD)], int(options.max_mib * MIB)
     for name in options.models:
         torch.manual_seed(options.seed)
