@@ -9,6 +9,7 @@ if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYP
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Debug, Release, RelWithDebInfo or MinSizeRel" FORCE)
 endif()
 
+option(BUILD_SHARED_LIBS "Build shared libraries" OFF)
 option(COHOM_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(COHOM_BENCHMARKS "Build cohom-bench, cohom-info and codec_bench" ${PROJECT_IS_TOP_LEVEL})
 option(COHOM_WERROR "Treat warnings as errors" OFF)

@@ -29,7 +29,7 @@ if(COHOM_MPI)
   endif()
 endif()
 
-cohom_optional_dependency(HWLOC "Number of cores and their placement through hwloc")
+cohom_optional_dependency(HWLOC "Caches and cores in cohom-info, through hwloc")
 set(COHOM_HAVE_HWLOC FALSE)
 if(COHOM_HWLOC)
   pkg_check_modules(hwloc QUIET IMPORTED_TARGET hwloc>=2.0)

@@ -15,18 +15,18 @@ if(TARGET cohom_mpi)
 endif()
 
 # A static library puts its own dependencies into the program's link line; a shared one has them.
-set(cohom_pc_requires "libhwy spdlog fmt libxxhash")
-if(COHOM_HAVE_HWLOC)
-  string(APPEND cohom_pc_requires " hwloc")
-endif()
-set(cohom_pc_libs "-pthread -lstdc++ -lm")
-if(BUILD_SHARED_LIBS)
-  set(cohom_pc_requires "")
-  set(cohom_pc_libs "")
+# They are named as libraries, not as requirements, which would put their definitions into the
+# program's compile line.
+set(cohom_pc_libs "")
+if(NOT BUILD_SHARED_LIBS)
+  pkg_check_modules(cohom_dependencies REQUIRED QUIET libhwy spdlog fmt libxxhash)
+  list(JOIN cohom_dependencies_LDFLAGS " " cohom_pc_libs)
+  string(APPEND cohom_pc_libs " -lstdc++ -lm")
 endif()
 # Relative to the file itself, so that the installed tree can be moved.
 file(RELATIVE_PATH cohom_pc_prefix
   ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+string(REGEX REPLACE "/$" "" cohom_pc_prefix "${cohom_pc_prefix}")
 set(cohom_pc_prefix "\${pcfiledir}/${cohom_pc_prefix}")
 cmake_path(APPEND cohom_pc_libdir "\${prefix}" "${CMAKE_INSTALL_LIBDIR}")
 cmake_path(APPEND cohom_pc_includedir "\${prefix}" "${CMAKE_INSTALL_INCLUDEDIR}")

@@ -37,9 +37,9 @@ void MpiChannel::send(std::span<const std::byte> data, int peer, std::uint32_t t
   const int bytes = message_size(data.size());
   requests_.make_room();
   MPI_Request request = MPI_REQUEST_NULL;
-  check(MPI_Isend(data.data(), bytes, MPI_BYTE, peer, mpi_tag(tag), transport_.comm_.get(),
-                  &request),
-        "MPI_Isend");
+  check(
+      MPI_Isend(data.data(), bytes, MPI_BYTE, peer, mpi_tag(tag), transport_.comm_.get(), &request),
+      "MPI_Isend");
   requests_.add(request, {.cookie = cookie, .bytes = data.size()}, false);
   if (peer == transport_.rank_) return;  // never on a wire
   transport_.counters_.bytes_sent += data.size();

@@ -41,8 +41,7 @@ int code_with_text(ErrorKind kind, const char* text) noexcept {
   // MPI takes at most this much; what does not fit ends in dots.
   char line[MPI_MAX_ERROR_STRING];
   const int length = std::snprintf(line, sizeof line, "cohom: %s: %s", name_of(kind).data(), text);
-  if (length >= static_cast<int>(sizeof line))
-    std::snprintf(line + sizeof line - 4, 4, "...");
+  if (length >= static_cast<int>(sizeof line)) std::snprintf(line + sizeof line - 4, 4, "...");
   Codes& all = codes();
   const std::lock_guard lock(all.mutex);
   if (!make(all)) return MPI_ERR_OTHER;

@@ -28,8 +28,9 @@ struct RoundLine {
   std::deque<MpiReduction*> starting;  ///< in the order they were opened; only the first may start
 };
 
-/// Calls must open the reductions of one round index in the same order on all ranks (the executor
-/// does, when a call starts).
+/// Calls must open the reductions of one round index in the same order on all ranks: when the call
+/// starts, whatever it has to wait for before the first reduction. An open reduction keeps its place
+/// in the line, and later calls from starting theirs, until it is destroyed.
 class MpiFabric final : public Aggregator {
  public:
   /// Rounds with this index or a higher one share a line with lower ones.

@@ -62,16 +62,17 @@ std::string name_of_datatype(MPI_Datatype datatype) {
   char name[MPI_MAX_OBJECT_NAME] = "";
   int length = 0;
   MPI_Type_get_name(datatype, name, &length);
-  return length > 0 ? std::string(name, static_cast<std::size_t>(length)) : "a datatype of your own";
+  return length > 0 ? std::string(name, static_cast<std::size_t>(length))
+                    : "a datatype of your own";
 }
 
 std::string name_of_op(MPI_Op op) {
   const struct {
     MPI_Op op;
     const char* name;
-  } known[] = {{MPI_OP_NULL, "MPI_OP_NULL"}, {MPI_MAX, "MPI_MAX"},     {MPI_MIN, "MPI_MIN"},
-               {MPI_PROD, "MPI_PROD"},       {MPI_LAND, "MPI_LAND"},   {MPI_BAND, "MPI_BAND"},
-               {MPI_LOR, "MPI_LOR"},         {MPI_BOR, "MPI_BOR"},     {MPI_LXOR, "MPI_LXOR"},
+  } known[] = {{MPI_OP_NULL, "MPI_OP_NULL"}, {MPI_MAX, "MPI_MAX"},       {MPI_MIN, "MPI_MIN"},
+               {MPI_PROD, "MPI_PROD"},       {MPI_LAND, "MPI_LAND"},     {MPI_BAND, "MPI_BAND"},
+               {MPI_LOR, "MPI_LOR"},         {MPI_BOR, "MPI_BOR"},       {MPI_LXOR, "MPI_LXOR"},
                {MPI_BXOR, "MPI_BXOR"},       {MPI_MAXLOC, "MPI_MAXLOC"}, {MPI_MINLOC, "MPI_MINLOC"},
                {MPI_REPLACE, "MPI_REPLACE"}, {MPI_NO_OP, "MPI_NO_OP"}};
   for (const auto& row : known)

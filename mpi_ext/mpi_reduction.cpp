@@ -38,7 +38,6 @@ Operation operation_of(Merge merge) {
 
 MpiReduction::MpiReduction(RoundLine& line, std::size_t reductions)
     : line_(line), not_started_(reductions) {
-  waiting_.reserve(reductions);
   if (reductions != 0) line_.starting.push_back(this);
 }
 

@@ -17,12 +17,12 @@ constexpr const char* message_bytes_variable = "COHOM_MESSAGE_BYTES";
 constexpr std::uint64_t least_message_bytes = 64;
 constexpr std::uint64_t most_message_bytes = 1u << 30;
 
-/// Channels that fit below MPI's largest tag. MPI promises only 32767; those at hand have 2^20 or
-/// more, mostly 2^31.
-std::uint32_t channels_that_fit(MPI_Comm comm) {
+/// Channels that fit below MPI's largest tag, which MPI_COMM_WORLD knows (other communicators need
+/// not). MPI promises only 32767; most have 2^31 - 1.
+std::uint32_t channels_that_fit() {
   int* largest_tag = nullptr;
   int found = 0;
-  check(MPI_Comm_get_attr(comm, MPI_TAG_UB, static_cast<void*>(&largest_tag), &found),
+  check(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void*>(&largest_tag), &found),
         "MPI_Comm_get_attr");
   const std::uint32_t tags = found != 0 ? static_cast<std::uint32_t>(*largest_tag) + 1u : 32768u;
   const std::uint32_t channels = std::min(tags / Transport::tag_limit, Transport::channel_limit);
@@ -81,7 +81,7 @@ std::size_t agreed_message_bytes(MPI_Comm comm) {
 
 MpiTransport::MpiTransport(MPI_Comm comm)
     : comm_(comm), rank_(comm_.rank()), ranks_(comm_.ranks()) {
-  channels_ = channels_that_fit(comm_.get());
+  channels_ = channels_that_fit();
   message_bytes_ = agreed_message_bytes(comm_.get());
   if (message_bytes_ == 0)
     message_bytes_ = on_one_host(comm_.get(), rank_, ranks_) ? shared_memory_message_bytes

@@ -18,6 +18,9 @@ using namespace cohom;
 
 /// What MPIX_Compressed_request points at.
 struct MPIX_Compressed_request_s {
+  explicit MPIX_Compressed_request_s(std::shared_ptr<mpi::CachedCommunicator> communicator)
+      : home(std::move(communicator)) {}
+
   std::shared_ptr<mpi::CachedCommunicator> home;  // first: the call needs it to its end
   Request call;
 };
@@ -68,7 +71,7 @@ int MPIX_Iallreduce_compressed(const void* sendbuf, void* recvbuf, MPI_Count cou
           allreduce_fail(Error(ErrorKind::invalid_argument, "request is a null pointer"),
                          communicator)
               .wait();
-        auto handle = std::make_unique<MPIX_Compressed_request_s>(std::move(home), Request());
+        auto handle = std::make_unique<MPIX_Compressed_request_s>(std::move(home));
         handle->call = start(sendbuf, recvbuf, count, datatype, op, info, communicator);
         *request = handle.release();
       },

@@ -17,6 +17,9 @@ using namespace cohom;
 
 /// What MPIX_Compressed_plan points at.
 struct MPIX_Compressed_plan_s {
+  MPIX_Compressed_plan_s(std::shared_ptr<mpi::CachedCommunicator> communicator, AllreducePlan made)
+      : home(std::move(communicator)), plan(std::move(made)) {}
+
   std::shared_ptr<mpi::CachedCommunicator> home;  // first: the plan needs it to its end
   AllreducePlan plan;
 };
@@ -69,9 +72,8 @@ extern "C" {
 
 int MPIX_Compressed_plan_create(MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
                                 MPI_Info info, MPIX_Compressed_plan* plan) {
-  return mpi::guarded(
-      [&] { *plan = make_plan(count, datatype, op, comm, info, plan).release(); },
-      [&] { return comm; });
+  return mpi::guarded([&] { *plan = make_plan(count, datatype, op, comm, info, plan).release(); },
+                      [&] { return comm; });
 }
 
 int MPIX_Compressed_plan_start(MPIX_Compressed_plan plan, const void* sendbuf, void* recvbuf) {
@@ -106,8 +108,8 @@ int MPIX_Compressed_plan_save_state(MPIX_Compressed_plan plan, void* state, MPI_
 
 int MPIX_Compressed_plan_restore_state(MPIX_Compressed_plan plan, const void* state,
                                        MPI_Count bytes) {
-  return with_plan(
-      plan, [&](AllreducePlan& own) { own.restore_state(mpi::saved_state(state, bytes)); });
+  return with_plan(plan,
+                   [&](AllreducePlan& own) { own.restore_state(mpi::saved_state(state, bytes)); });
 }
 
 int MPIX_Compressed_plan_reset_state(MPIX_Compressed_plan plan) {

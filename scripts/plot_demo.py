@@ -51,10 +51,13 @@ class Results:
         """Return the rows whose columns have the wanted values."""
         return [row for row in self.rows if all(row[key] == value for key, value in wanted.items())]
 
+    def speedup(self, **wanted):
+        """Return the median of the rows' speed-ups, each against native calls in between."""
+        return statistics.median(row["speedup"] for row in self.select(**wanted))
+
     def timed(self, column, **wanted):
-        """Return the median of a timing column in milliseconds; None when nothing was timed."""
-        times = [row[column]["median"] for row in self.select(**wanted) if row[column]]
-        return 1e3 * statistics.median(times) if times else None
+        """Return the median of a timing column in milliseconds."""
+        return 1e3 * statistics.median(row[column]["median"] for row in self.select(**wanted))
 
 
 def draw_speed(axes, results):
@@ -63,9 +66,9 @@ def draw_speed(axes, results):
     axes.plot(results.sizes, native, "--", color=NATIVE_COLOUR, label="native MPI_Allreduce")
     for codec in results.codecs:
         times = [results.timed("time_s", bytes=size, codec=codec) for size in results.sizes]
+        speedup = results.speedup(bytes=results.sizes[-1], codec=codec)
         axes.plot(results.sizes, times, "-o", color=results.colours[codec],
-                  label=f"{codec}: {native[-1] / times[-1]:.2f} x native at "
-                        f"{size_text(results.sizes[-1])}")
+                  label=f"{codec}: {speedup:.2f} x native at {size_text(results.sizes[-1])}")
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
     axes.set_xticks(results.sizes, [size_text(size) for size in results.sizes], rotation=30)
@@ -141,6 +144,8 @@ def main():
     report = json.loads(options.report.read_text())
     if report.get("schema") != "cohom-bench/1" or not report["results"]:
         sys.exit(f"plot_demo: {options.report} has no results of schema cohom-bench/1")
+    if any(row["time_s"] is None for row in report["results"]):
+        sys.exit(f"plot_demo: {options.report} has rows without a time")
     draw(report, options.picture)
 
 

@@ -15,7 +15,8 @@ namespace {
 constexpr const char* call_kind = "allreduce";
 
 /// The named buffer's state. It belongs to one codec, count and type until it is reset.
-StateBuffer* state_of(CommunicatorImpl& communicator, const PlanCore& core, const Options& options) {
+StateBuffer* state_of(CommunicatorImpl& communicator, const PlanCore& core,
+                      const Options& options) {
   if (core.state_bytes() == 0) return nullptr;
   if (options.buffer.empty())
     throw Error(ErrorKind::invalid_argument,
@@ -24,16 +25,17 @@ StateBuffer* state_of(CommunicatorImpl& communicator, const PlanCore& core, cons
                     "(Info key cohom_buffer), or use a plan");
   StateBuffer& state = communicator.states()[options.buffer];
   if (!state.key.empty() && state.key != core.state_key())
-    throw Error(ErrorKind::invalid_argument,
-                "buffer \"" + options.buffer + "\" has state of " + state.key + ", and this call is " +
-                    core.state_key() + "; reset the state first, or take another name");
+    throw Error(ErrorKind::invalid_argument, "buffer \"" + options.buffer + "\" has state of " +
+                                                 state.key + ", and this call is " +
+                                                 core.state_key() +
+                                                 "; reset the state first, or take another name");
   return &state;
 }
 
 void prepare(CallRequest& request, const void* input, void* output, std::size_t count,
              ElementType type, CommunicatorImpl& communicator, const Options& options) {
-  auto core = communicator.plans().find_or_make(communicator.environment(), count, type,
-                                                resolve(options));
+  auto core =
+      communicator.plans().find_or_make(communicator.environment(), count, type, resolve(options));
   check_buffers(input, output, count * size_of(type));
   request.input = input;
   request.output = output;
@@ -79,8 +81,8 @@ Request allreduce_start(const void* input, void* output, std::size_t count, Elem
   } catch (const Error& error) {
     request.error = error;
   } catch (const std::bad_alloc&) {
-    request.error = Error(ErrorKind::state, "out of memory for a plan of " + std::to_string(count) +
-                                                " elements");
+    request.error = Error(ErrorKind::state,
+                          "out of memory for a plan of " + std::to_string(count) + " elements");
   }
   return Request(impl.start(std::move(request)));
 }

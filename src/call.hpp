@@ -18,11 +18,11 @@ class CommunicatorImpl;
 /// What one rank brings to a call.
 struct CallRequest {
   CallSignature signature;
-  std::optional<Error> error;       ///< this rank cannot make the call
-  std::shared_ptr<PlanCore> core;   ///< null: only agree
+  std::optional<Error> error;      ///< this rank cannot make the call
+  std::shared_ptr<PlanCore> core;  ///< null: only agree
   const void* input = nullptr;
   void* output = nullptr;
-  StateBuffer* state = nullptr;     ///< outlives the call; null: the codec keeps none
+  StateBuffer* state = nullptr;  ///< outlives the call; null: the codec keeps none
   std::uint64_t step = 0;
 };
 

@@ -45,7 +45,8 @@ void CallAgreement::next_hop() {
   const std::uint64_t cookie = cookie_round << 56;
   channel_.receive(std::as_writable_bytes(std::span(arriving_)),
                    (rank_ + ranks_ - distance_) % ranks_, tag + hop_, cookie);
-  channel_.send(std::as_bytes(std::span(leaving_)), (rank_ + distance_) % ranks_, tag + hop_, cookie);
+  channel_.send(std::as_bytes(std::span(leaving_)), (rank_ + distance_) % ranks_, tag + hop_,
+                cookie);
 }
 
 void CallAgreement::complete(const Completion&) {
@@ -81,8 +82,9 @@ void CallAgreement::exchange_message(int failing_rank) {
   message_.assign(message_bytes, std::byte{0});
   const std::uint64_t cookie = cookie_round << 56;
   if (rank_ == failing_rank) {
-    const std::string text = ranks_ == 1 ? std::string(own_error_->what())
-                                         : "rank " + std::to_string(rank_) + ": " + own_error_->what();
+    const std::string text = ranks_ == 1
+                                 ? std::string(own_error_->what())
+                                 : "rank " + std::to_string(rank_) + ": " + own_error_->what();
     const auto kind = static_cast<std::uint32_t>(own_error_->kind());
     std::memcpy(message_.data(), &kind, sizeof kind);
     std::memcpy(message_.data() + sizeof kind, text.data(),

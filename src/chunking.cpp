@@ -12,7 +12,9 @@ Chunking::Chunking(std::size_t elements, std::size_t block, std::size_t chunks,
   // Chunk c has base or base + 1 blocks; the longer ones come first.
   const std::size_t base = blocks / chunks;
   const std::size_t longer = blocks % chunks;
-  const auto first_block = [&](std::size_t chunk) { return chunk * base + std::min(chunk, longer); };
+  const auto first_block = [&](std::size_t chunk) {
+    return chunk * base + std::min(chunk, longer);
+  };
   const std::size_t longest = base + (longer != 0);
   const std::size_t segments = (longest + segment_blocks - 1) / segment_blocks;
 

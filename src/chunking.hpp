@@ -14,7 +14,8 @@ namespace cohom {
 /// chunk, ... That is the order in which algorithms want their agreement and their encoding.
 class Chunking {
  public:
-  Chunking(std::size_t elements, std::size_t block, std::size_t chunks, std::size_t segment_elements);
+  Chunking(std::size_t elements, std::size_t block, std::size_t chunks,
+           std::size_t segment_elements);
 
   [[nodiscard]] std::size_t chunks() const { return pieces_of_chunk_.size(); }
   [[nodiscard]] std::span<const Piece> pieces() const { return pieces_; }

@@ -62,8 +62,9 @@ struct RoundInfo {
 struct CallBuffers {
   const void* input = nullptr;
   void* output = nullptr;
-  std::uint64_t step = 0;          ///< seeds the random draws; equal on all ranks
-  std::span<std::byte> state = {};  ///< what the codec keeps between calls (state_bytes() of it), or empty
+  std::uint64_t step = 0;  ///< seeds the random draws; equal on all ranks
+  std::span<std::byte> state =
+      {};  ///< what the codec keeps between calls (state_bytes() of it), or empty
 };
 
 class Codec {

@@ -6,20 +6,19 @@ namespace cohom {
 
 CommunicatorImpl::CommunicatorImpl(std::shared_ptr<Transport> transport,
                                    std::shared_ptr<Aggregator> fabric)
-    : transport_(std::move(transport)),
-      fabric_(std::move(fabric)),
-      kernels_(kernels::kernel_table()) {}
+    : transport_(std::move(transport)), fabric_(std::move(fabric)) {}
 
 PlanEnvironment CommunicatorImpl::environment() const {
   return {.transport = transport_.get(),
           .aggregator = fabric_.get(),
-          .kernels = &kernels_,
+          .kernels = &kernels::kernel_table(),
           .tuning = tuning};
 }
 
 std::shared_ptr<CallImpl> CommunicatorImpl::start(CallRequest request) {
   // Channels are numbered modulo a limit: the call that had this number before must be over.
-  while (!in_flight_.empty() && in_flight_.front()->number() + Transport::channel_limit <= next_call_)
+  while (!in_flight_.empty() &&
+         in_flight_.front()->number() + Transport::channel_limit <= next_call_)
     progress();
   auto call = std::make_shared<CallImpl>(*this, next_call_++, std::move(request));
   in_flight_.push_back(call);

@@ -22,6 +22,8 @@ class CommunicatorImpl {
   CommunicatorImpl(std::shared_ptr<Transport> transport, std::shared_ptr<Aggregator> fabric);
 
   [[nodiscard]] Transport& transport() const { return *transport_; }
+  /// @throws Error(invalid_argument) when COHOM_ISA is wrong: not in the constructor, where no other
+  /// rank would learn of it.
   [[nodiscard]] PlanEnvironment environment() const;
   [[nodiscard]] PlanCache& plans() { return plans_; }
   /// By buffer name.
@@ -38,7 +40,6 @@ class CommunicatorImpl {
  private:
   std::shared_ptr<Transport> transport_;
   std::shared_ptr<Aggregator> fabric_;
-  const kernels::KernelTable& kernels_;
   std::uint64_t next_call_ = 0;
   PlanCache plans_;
   States states_;

@@ -64,8 +64,8 @@ std::unique_ptr<RoundRun> Executor::make_round(int round, const AlgorithmRow& al
   return std::make_unique<RoundRun>(RoundSetup{
       .round = round,
       .info = info,
-      .schedule = algorithm.build(
-          {.rank = setup_.rank, .ranks = setup_.ranks, .narrow = info.narrow}),
+      .schedule =
+          algorithm.build({.rank = setup_.rank, .ranks = setup_.ranks, .narrow = info.narrow}),
       .chunking = &chunking,
       .codec = setup_.codec,
       .kernels = setup_.kernels,
@@ -94,7 +94,8 @@ void Executor::begin_round(std::size_t index) {
   const RoundInfo& info = setup_.codec->rounds()[index];
   reductions_[index].reset();
   if (round.offloads())
-    reductions_[index] = setup_.aggregator->open(call_number_, static_cast<int>(index), round.reductions());
+    reductions_[index] =
+        setup_.aggregator->open(call_number_, static_cast<int>(index), round.reductions());
   RoundCall call{.channel = channel_, .reduction = reductions_[index].get(), .agreed = this};
   if (info.scope != RoundScope::late) {
     // Late rounds start when everything is agreed; the others wait piece by piece.
@@ -103,7 +104,8 @@ void Executor::begin_round(std::size_t index) {
     // In place, a receive posted into the output would lie over input that is still to be read.
     if (info.identity_encode && !round.offloads())
       call.input = static_cast<const std::byte*>(buffers_.input);
-    if (info.identity_decode && !call.in_place) call.output = static_cast<std::byte*>(buffers_.output);
+    if (info.identity_decode && !call.in_place)
+      call.output = static_cast<std::byte*>(buffers_.output);
   }
   round.begin(call);
 }
@@ -116,7 +118,7 @@ void Executor::open() {
 
 void Executor::complete(const Completion& completion) {
   rounds_[std::size_t(RoundRun::round_of_cookie(completion.cookie))]->complete(completion.cookie,
-                                                                              completion.bytes);
+                                                                               completion.bytes);
 }
 
 bool Executor::poll_reductions() {
@@ -178,7 +180,8 @@ bool Executor::work() {
   if (sends < setup_.tuning.sends_per_peer * peers && payload.encode_for_send()) return true;
   if (payload.encode_for_merge()) return true;
   for (std::size_t r = std::size_t(payload_) + 1; r < rounds_.size(); ++r)
-    if (rounds_[r] && (rounds_[r]->encode_for_send() || rounds_[r]->encode_for_merge())) return true;
+    if (rounds_[r] && (rounds_[r]->encode_for_send() || rounds_[r]->encode_for_merge()))
+      return true;
   if (any([](RoundRun& round) { return round.decode_one(); })) return true;
   return payload.encode_for_send();
 }

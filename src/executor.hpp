@@ -28,7 +28,7 @@ struct ExecutorSetup {
   const kernels::KernelTable* kernels = nullptr;
   const AlgorithmRow* algorithm = nullptr;
   Aggregator* aggregator = nullptr;
-  std::size_t segment = 0;        ///< elements
+  std::size_t segment = 0;  ///< elements
   std::size_t message_bytes = 0;
   Tuning tuning;
 };

@@ -13,8 +13,8 @@ namespace cohom {
 namespace {
 
 std::shared_ptr<spdlog::logger> make_logger() {
-  auto logger = std::make_shared<spdlog::logger>(
-      "cohom", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+  auto logger =
+      std::make_shared<spdlog::logger>("cohom", std::make_shared<spdlog::sinks::stderr_sink_mt>());
   logger->set_pattern("[cohom %l] %v");
   const char* level = std::getenv("COHOM_LOG");
   logger->set_level(level == nullptr ? spdlog::level::warn : spdlog::level::from_str(level));

@@ -21,9 +21,9 @@ struct LoopbackHub::Shared {
     friend auto operator<=>(const Key&, const Key&) = default;
   };
   struct Message {
-    std::vector<std::byte> copy;                ///< eager
-    std::span<const std::byte> lent;            ///< rendezvous: the sender's memory
-    std::shared_ptr<std::atomic<bool>> taken;   ///< set by the receiver; null when eager
+    std::vector<std::byte> copy;               ///< eager
+    std::span<const std::byte> lent;           ///< rendezvous: the sender's memory
+    std::shared_ptr<std::atomic<bool>> taken;  ///< set by the receiver; null when eager
   };
   struct Inbox {
     std::mutex mutex;

@@ -133,7 +133,9 @@ class LoopbackTransport final : public Transport {
   [[nodiscard]] std::size_t preferred_message_bytes() const override {
     return shared_->options.preferred_message_bytes;
   }
-  [[nodiscard]] bool reaches(MemorySpace space) const override { return space == MemorySpace::host; }
+  [[nodiscard]] bool reaches(MemorySpace space) const override {
+    return space == MemorySpace::host;
+  }
   [[nodiscard]] WireCounters counters() const override { return counters_; }
 
   std::unique_ptr<Channel> open(std::uint32_t number) override {

@@ -27,8 +27,8 @@ class PlanImpl {
     } catch (const Error& error) {
       request.error = error;
     } catch (const std::bad_alloc&) {
-      request.error = Error(ErrorKind::state, "out of memory for a plan of " +
-                                                  std::to_string(count) + " elements");
+      request.error = Error(ErrorKind::state,
+                            "out of memory for a plan of " + std::to_string(count) + " elements");
     }
     communicator_.start(std::move(request))->wait();
   }
@@ -46,7 +46,8 @@ class PlanImpl {
 
   void start(const void* input, void* output) {
     if (call_ && !call_->done())
-      throw Error(ErrorKind::state, "the plan has a call in flight; wait for it before the next start");
+      throw Error(ErrorKind::state,
+                  "the plan has a call in flight; wait for it before the next start");
     CallRequest request;
     request.core = core_;
     request.input = input;
@@ -80,8 +81,8 @@ class PlanImpl {
   void restore_state(std::span<const std::byte> saved) {
     StateBuffer state = StateBuffer::restore(saved);
     if (state.key != core_->state_key())
-      throw Error(ErrorKind::invalid_argument,
-                  "saved state belongs to " + state.key + ", and this plan is " + core_->state_key());
+      throw Error(ErrorKind::invalid_argument, "saved state belongs to " + state.key +
+                                                   ", and this plan is " + core_->state_key());
     state_ = std::move(state);
   }
 

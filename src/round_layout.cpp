@@ -61,7 +61,8 @@ void RoundLayout::make_units(int round, const RoundInfo& info, const Chunking& c
         elements += pieces[p].count;
         if (info.scope == RoundScope::vector) continue;
         for (std::size_t f = 0; f < forms; ++f)
-          unit.capacity[std::size_t(form_of[f])] += codec.capacity(round, form_of[f], pieces[p].count);
+          unit.capacity[std::size_t(form_of[f])] +=
+              codec.capacity(round, form_of[f], pieces[p].count);
       }
       if (info.scope == RoundScope::vector)
         for (std::size_t f = 0; f < forms; ++f)

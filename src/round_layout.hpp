@@ -66,7 +66,9 @@ class RoundLayout {
     return schedule_.steps[producer_[slot]].kind == StepKind::encode;
   }
   /// The slot of this rank's contribution to the chunk, or Step::no_slot.
-  [[nodiscard]] std::uint32_t contribution(std::uint32_t chunk) const { return contribution_[chunk]; }
+  [[nodiscard]] std::uint32_t contribution(std::uint32_t chunk) const {
+    return contribution_[chunk];
+  }
   /// Whether the buffer's last slot is decoded, so that it may lie in the user's output.
   [[nodiscard]] bool buffer_decoded(std::uint32_t buffer) const { return buffer_decoded_[buffer]; }
   [[nodiscard]] bool offloads() const { return offloads_; }
@@ -77,7 +79,9 @@ class RoundLayout {
 
   /// Only with one chunk: the unit that holds a piece, and the words before the piece in its unit.
   [[nodiscard]] std::size_t unit_of_piece(std::size_t piece) const { return piece_unit_[piece]; }
-  [[nodiscard]] std::size_t offset_of_piece(std::size_t piece) const { return piece_offset_[piece]; }
+  [[nodiscard]] std::size_t offset_of_piece(std::size_t piece) const {
+    return piece_offset_[piece];
+  }
 
  private:
   void make_units(int round, const RoundInfo& info, const Chunking& chunking, const Codec& codec,

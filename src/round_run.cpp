@@ -20,8 +20,8 @@ bool is_stream(StepKind kind) {
 
 RoundRun::RoundRun(RoundSetup setup)
     : setup_(std::move(setup)),
-      layout_(setup_.round, setup_.info, std::move(setup_.schedule), *setup_.chunking, *setup_.codec,
-              setup_.type),
+      layout_(setup_.round, setup_.info, std::move(setup_.schedule), *setup_.chunking,
+              *setup_.codec, setup_.type),
       agrees_(setup_.round < setup_.codec->payload_round()) {
   const auto& steps = schedule().steps;
   stream_of_step_.assign(steps.size(), no_stream);
@@ -125,9 +125,7 @@ void RoundRun::make_ready(const Task& task) {
       else
         decodes_.push_back(task);
       break;
-    default:
-      ready_[layout_.task_index(task)] = true;
-      pump(streams_[stream_of_step_[task.step]]);
+    default: ready_[layout_.task_index(task)] = true; pump(streams_[stream_of_step_[task.step]]);
   }
 }
 
@@ -178,8 +176,7 @@ void RoundRun::pump(Stream& stream) {
   const Step& step = schedule().steps[stream.step];
   const std::size_t units = layout_.units_of(step).size();
   const bool receives = step.kind == StepKind::receive;
-  const std::size_t window =
-      receives ? setup_.tuning.receive_window : setup_.tuning.send_window;
+  const std::size_t window = receives ? setup_.tuning.receive_window : setup_.tuning.send_window;
   while (stream.next < units && stream.in_flight < window) {
     const Task task{stream.step, static_cast<std::uint32_t>(stream.next)};
     if (!receives && !ready_[layout_.task_index(task)]) return;
@@ -199,7 +196,8 @@ void RoundRun::post_send(const Task& task) {
   const Step& step = step_of(task);
   const std::uint32_t source = schedule().sources_of(step)[0];
   const auto data = std::as_bytes(words(source, task.unit));
-  const std::size_t count = messages(layout_.unit(source, task.unit), schedule().slots[source].form);
+  const std::size_t count =
+      messages(layout_.unit(source, task.unit), schedule().slots[source].form);
   messages_left_[layout_.task_index(task)] = static_cast<std::uint32_t>(count);
   ++open_sends_;
   const std::uint32_t tag = std::uint32_t(setup_.round) << 16 | step.stream;
@@ -324,9 +322,9 @@ void RoundRun::merge(const Task& task) {
     for (std::uint32_t source : sources) {
       const ConstWords data = words(source, task.unit);
       if (data.size() != written)
-        throw Error(ErrorKind::transport, "payloads of different length: " +
-                                              std::to_string(data.size()) + " and " +
-                                              std::to_string(written) + " words");
+        throw Error(ErrorKind::transport,
+                    "payloads of different length: " + std::to_string(data.size()) + " and " +
+                        std::to_string(written) + " words");
       merge_sources_.push_back(data.data());
     }
     setup_.kernels->merge(setup_.info.merge, merge_sources_.data(), merge_sources_.size(),

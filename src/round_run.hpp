@@ -48,7 +48,8 @@ struct RoundCall {
   Channel* channel = nullptr;
   Reduction* reduction = nullptr;  ///< only when the schedule has offload steps
   const Agreed* agreed = nullptr;
-  std::span<const std::unique_ptr<RoundRun>> earlier = {};  ///< rounds whose agreement is waited for
+  std::span<const std::unique_ptr<RoundRun>> earlier =
+      {};  ///< rounds whose agreement is waited for
   /// The user's memory, where words may lie in it; null where they may not.
   const std::byte* input = nullptr;
   std::byte* output = nullptr;
@@ -87,7 +88,9 @@ class RoundRun {
   /// The words agreed for the piece; all words when the round's scope is `vector`.
   [[nodiscard]] ConstWords agreed_words(const Piece& piece) const;
 
-  static constexpr int round_of_cookie(std::uint64_t cookie) { return static_cast<int>(cookie >> 56); }
+  static constexpr int round_of_cookie(std::uint64_t cookie) {
+    return static_cast<int>(cookie >> 56);
+  }
 
  private:
   /// Units of one send, receive or offload step: they are posted in order.
@@ -139,13 +142,13 @@ class RoundRun {
   std::size_t open_sends_ = 0;
   std::vector<Stream> streams_;
   EncodeQueue send_encodes_, merge_encodes_;
-  std::vector<std::uint16_t> missing_;        ///< by task: sources not ready yet
-  std::vector<std::uint32_t> messages_left_;  ///< by task: messages under way
-  std::vector<bool> ready_;                   ///< by task of a stream: may be posted
-  std::vector<bool> encoded_;                 ///< by task
-  std::vector<std::uint32_t> slot_words_;     ///< by slot and unit
-  std::vector<std::uint32_t> received_bytes_; ///< by task
-  std::vector<bool> agreed_;                  ///< by unit
+  std::vector<std::uint16_t> missing_;         ///< by task: sources not ready yet
+  std::vector<std::uint32_t> messages_left_;   ///< by task: messages under way
+  std::vector<bool> ready_;                    ///< by task of a stream: may be posted
+  std::vector<bool> encoded_;                  ///< by task
+  std::vector<std::uint32_t> slot_words_;      ///< by slot and unit
+  std::vector<std::uint32_t> received_bytes_;  ///< by task
+  std::vector<bool> agreed_;                   ///< by unit
   std::size_t agreed_units_ = 0;
   std::uint32_t agreed_slot_ = 0;
   std::deque<Task> demanded_, merges_, decodes_;

@@ -28,18 +28,19 @@ enum class StepKind : std::uint8_t {
 
 struct Slot {
   std::uint32_t chunk = 0;
-  std::uint32_t buffer = 0;         ///< slots of one buffer have the same chunk and form
+  std::uint32_t buffer = 0;  ///< slots of one buffer have the same chunk and form
   Form form = Form::wide;
   std::uint32_t contributions = 0;  ///< how many ranks' contributions it holds
 };
 
 struct Step {
   StepKind kind = StepKind::encode;
-  std::uint32_t result = no_slot;     ///< slot written (encode, receive, merge, offload)
-  std::uint32_t first_source = 0;     ///< into Schedule::sources (merge, send, offload, decode)
+  std::uint32_t result = no_slot;  ///< slot written (encode, receive, merge, offload)
+  std::uint32_t first_source = 0;  ///< into Schedule::sources (merge, send, offload, decode)
   std::uint32_t source_count = 0;
-  int peer = -1;                      ///< send, receive
-  std::uint32_t stream = 0;           ///< send, receive: equal at both ends, unique per ordered pair of ranks
+  int peer = -1;  ///< send, receive
+  std::uint32_t stream =
+      0;  ///< send, receive: equal at both ends, unique per ordered pair of ranks
 
   static constexpr std::uint32_t no_slot = 0xffffffffu;
 };
@@ -77,7 +78,8 @@ class ScheduleBuilder {
                         std::uint32_t stream);
   /// `in_place` names a source whose buffer the result takes over, or no_slot for a buffer of its own.
   /// Contributions of this rank (encode slots) are never overwritten.
-  std::uint32_t merge(std::span<const std::uint32_t> sources, std::uint32_t in_place = Step::no_slot);
+  std::uint32_t merge(std::span<const std::uint32_t> sources,
+                      std::uint32_t in_place = Step::no_slot);
   std::uint32_t offload(std::uint32_t source, std::uint32_t contributions);
 
   void send(std::uint32_t source, int peer, std::uint32_t stream);

@@ -12,11 +12,11 @@ namespace cohom {
 
 /// A row applies when all its conditions hold; the first that applies decides.
 struct SelectionRow {
-  std::size_t max_bytes;   ///< of the vector
+  std::size_t max_bytes;  ///< of the vector
   int min_ranks;
   int max_ranks;
-  bool only_raw;           ///< applies to codec raw alone
-  bool bypass;             ///< the vector goes raw whatever codec was asked for
+  bool only_raw;  ///< applies to codec raw alone
+  bool bypass;    ///< the vector goes raw whatever codec was asked for
   std::string_view algorithm;
   std::string_view reason;
 };

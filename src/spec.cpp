@@ -31,7 +31,8 @@ Spec parse_spec(std::string_view text) {
       reject(text, "\"" + std::string(item) + "\" is not parameter=value");
     const bool fresh =
         spec.parameters.emplace(item.substr(0, equals), item.substr(equals + 1)).second;
-    if (!fresh) reject(text, "parameter " + std::string(item.substr(0, equals)) + " is given twice");
+    if (!fresh)
+      reject(text, "parameter " + std::string(item.substr(0, equals)) + " is given twice");
     if (comma == std::string_view::npos) return spec;
     rest.remove_prefix(comma + 1);
   }

@@ -10,8 +10,8 @@
 namespace cohom {
 
 struct StateBuffer {
-  std::string key;               ///< PlanCore::state_key() of the calls it belongs to; empty: unused
-  std::uint64_t step = 0;        ///< calls made; seeds the random draws of the next one
+  std::string key;         ///< PlanCore::state_key() of the calls it belongs to; empty: unused
+  std::uint64_t step = 0;  ///< calls made; seeds the random draws of the next one
   std::vector<std::byte> bytes;  ///< the codec's, zeros at first
 
   /// Header (magic, version, step, length of key), key, bytes.

@@ -18,10 +18,12 @@ Workspace::Workspace(std::size_t words) : count_(words) {
   void* pointer = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (pointer == MAP_FAILED) throw std::bad_alloc();
 #ifdef MADV_HUGEPAGE
-  if (unit == huge_page) madvise(pointer, bytes, MADV_HUGEPAGE);  // a hint; refusal only costs speed
+  if (unit == huge_page)
+    madvise(pointer, bytes, MADV_HUGEPAGE);  // a hint; refusal only costs speed
 #endif
   std::memset(pointer, 0, bytes);
-  words_ = std::unique_ptr<std::uint64_t, Unmap>(static_cast<std::uint64_t*>(pointer), Unmap{bytes});
+  words_ =
+      std::unique_ptr<std::uint64_t, Unmap>(static_cast<std::uint64_t*>(pointer), Unmap{bytes});
 }
 
 void Workspace::Unmap::operator()(std::uint64_t* pointer) const { munmap(pointer, bytes); }

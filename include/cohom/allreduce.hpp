@@ -56,8 +56,8 @@ void allreduce(std::span<const T> input, std::span<T> output, Communicator& comm
                const Options& options = {}) {
   if (input.size() != output.size()) {
     allreduce_fail(Error(ErrorKind::invalid_argument,
-                         "input and output differ in size: " + std::to_string(input.size()) + " and " +
-                             std::to_string(output.size()) + " elements"),
+                         "input and output differ in size: " + std::to_string(input.size()) +
+                             " and " + std::to_string(output.size()) + " elements"),
                    communicator)
         .wait();
     return;

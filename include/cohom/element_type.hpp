@@ -53,17 +53,33 @@ constexpr std::optional<ElementType> element_type_named(std::string_view name) n
 }
 
 namespace detail {
-template <class T> struct element_type_of;
-template <> struct element_type_of<float> { static constexpr auto value = ElementType::f32; };
-template <> struct element_type_of<double> { static constexpr auto value = ElementType::f64; };
-template <> struct element_type_of<float16> { static constexpr auto value = ElementType::f16; };
-template <> struct element_type_of<bfloat16> { static constexpr auto value = ElementType::bf16; };
+template <class T>
+struct element_type_of;
+template <>
+struct element_type_of<float> {
+  static constexpr auto value = ElementType::f32;
+};
+template <>
+struct element_type_of<double> {
+  static constexpr auto value = ElementType::f64;
+};
+template <>
+struct element_type_of<float16> {
+  static constexpr auto value = ElementType::f16;
+};
+template <>
+struct element_type_of<bfloat16> {
+  static constexpr auto value = ElementType::bf16;
+};
 }  // namespace detail
 
 /// A C++ type that can be an element of an allreduce.
 template <class T>
-concept Element = requires { detail::element_type_of<T>::value; };
+concept Element = requires {
+  detail::element_type_of<T>::value;
+};
 
-template <Element T> inline constexpr ElementType element_type_v = detail::element_type_of<T>::value;
+template <Element T>
+inline constexpr ElementType element_type_v = detail::element_type_of<T>::value;
 
 }  // namespace cohom

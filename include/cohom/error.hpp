@@ -12,11 +12,11 @@ namespace cohom {
 /// largest one wins when ranks meet different errors.
 enum class ErrorKind : std::uint32_t {
   invalid_argument = 1,  ///< an argument is wrong by itself (null pointer, unknown codec, ...)
-  unsupported = 2,       ///< right in itself, but not available here (an op that cannot be compressed)
-  mismatch = 3,          ///< ranks called with different arguments
-  peer = 4,              ///< this rank's call was right; another rank reported an error
-  state = 5,             ///< used in the wrong order (plan already in flight, freed communicator)
-  transport = 6,         ///< the transport below failed
+  unsupported = 2,  ///< right in itself, but not available here (an op that cannot be compressed)
+  mismatch = 3,     ///< ranks called with different arguments
+  peer = 4,         ///< this rank's call was right; another rank reported an error
+  state = 5,        ///< used in the wrong order (plan already in flight, freed communicator)
+  transport = 6,    ///< the transport below failed
 };
 
 constexpr std::string_view name_of(ErrorKind kind) noexcept {

@@ -10,9 +10,9 @@ namespace cohom {
 
 /// A payload is a run of 64-bit words. Two payloads of one section are merged word by word.
 enum class MergeKind : std::uint8_t {
-  add,         ///< 64-bit integer addition of packed lanes; headroom is proven, no carry leaves a lane
-  bit_or,      ///< 64-bit bitwise or
-  max,         ///< unsigned maximum of each 32-bit half
+  add,     ///< 64-bit integer addition of packed lanes; headroom is proven, no carry leaves a lane
+  bit_or,  ///< 64-bit bitwise or
+  max,     ///< unsigned maximum of each 32-bit half
   add_packed,  ///< integers in mini-blocks of their own width; the length varies up to a capacity
   add_float,   ///< floating-point addition of elements of `Merge::type`, in rank order
 };

@@ -51,11 +51,13 @@ int MPIX_Compressed_plan_execute(MPIX_Compressed_plan plan, const void* sendbuf,
 /* State between calls (error feedback). save: *bytes is the size of `state` on entry and the bytes
  * needed on return; with state NULL only the size is asked. Local. */
 int MPIX_Compressed_plan_save_state(MPIX_Compressed_plan plan, void* state, MPI_Count* bytes);
-int MPIX_Compressed_plan_restore_state(MPIX_Compressed_plan plan, const void* state, MPI_Count bytes);
+int MPIX_Compressed_plan_restore_state(MPIX_Compressed_plan plan, const void* state,
+                                       MPI_Count bytes);
 int MPIX_Compressed_plan_reset_state(MPIX_Compressed_plan plan);
 int MPIX_Compressed_plan_free(MPIX_Compressed_plan* plan);
 
-/* The same for the state kept under a buffer name (key cohom_buffer) on a communicator. Local. */
+/* The same for the state kept under a buffer name (key cohom_buffer) on a communicator. Local, but
+ * for a restore that is the first use of comm (after a restart): that one is collective. */
 int MPIX_Compressed_save_state(MPI_Comm comm, const char* buffer, void* state, MPI_Count* bytes);
 int MPIX_Compressed_restore_state(MPI_Comm comm, const char* buffer, const void* state,
                                   MPI_Count bytes);

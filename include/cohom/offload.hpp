@@ -27,7 +27,8 @@ class Aggregator {
   [[nodiscard]] virtual bool supports(Merge merge) const = 0;
   /// Opens the reductions of round `round` of call number `call` (counted alike on all ranks);
   /// `reductions` is how many will be started.
-  virtual std::unique_ptr<Reduction> open(std::uint64_t call, int round, std::size_t reductions) = 0;
+  virtual std::unique_ptr<Reduction> open(std::uint64_t call, int round,
+                                          std::size_t reductions) = 0;
 };
 
 }  // namespace cohom

@@ -17,10 +17,10 @@ class PlanImpl;
 
 /// What a plan decided; for logs and benchmarks.
 struct PlanDescription {
-  std::string codec;      ///< full spec of the codec that runs, e.g. "thc:bits=4"
-  std::string algorithm;  ///< e.g. "ring"
-  std::string reason;     ///< which row of the selection table chose it, and why
-  bool bypass = false;    ///< a compressing codec was asked for, and the vector goes raw
+  std::string codec;                ///< full spec of the codec that runs, e.g. "thc:bits=4"
+  std::string algorithm;            ///< e.g. "ring"
+  std::string reason;               ///< which row of the selection table chose it, and why
+  bool bypass = false;              ///< a compressing codec was asked for, and the vector goes raw
   std::size_t segment = 0;          ///< elements
   std::size_t workspace_bytes = 0;  ///< memory the plan holds
   std::size_t state_bytes = 0;      ///< of it, what the codec remembers between calls

@@ -126,8 +126,8 @@ struct ByteTransform {
 
 /// Calls put(index, v) with the elements of a frame of 8-bit sums.
 template <class Put>
-HWY_INLINE void decode_bytes(const std::uint64_t* words, std::int32_t bias, std::uint32_t sign_frame,
-                             float factor, Put put) {
+HWY_INLINE void decode_bytes(const std::uint64_t* words, std::int32_t bias,
+                             const std::uint32_t (&sign_draws)[16], float factor, Put put) {
   const hn::ScalableTag<float> d;
   const hn::ScalableTag<std::int32_t> d32;
   const ByteTransform transform(words);
@@ -140,7 +140,7 @@ HWY_INLINE void decode_bytes(const std::uint64_t* words, std::int32_t bias, std:
       const auto first = hn::FirstN(d32, 1);
       rows[0] = hn::Sub(rows[0], hn::IfThenElseZero(first, hn::Set(d32, 128 * bias)));
     }
-    RowSigns<decltype(d)> signs(d, sign_frame, column);
+    RowSigns<decltype(d)> signs(d, sign_draws, column);
 #pragma GCC unroll 16
     for (std::size_t i = 0; i < 16; ++i) {
       const std::size_t r = 15 - i;
@@ -163,7 +163,12 @@ void decode_run(const ThcFormat& format, const ThcDraws& draws, const ThcRun& ru
   const bool bytes = size == 256 && format.wide_width == 8 && bias < 0x8000 && sizeof(Real) == 4;
   const std::size_t end = vectors ? run.count / size * size : 0;
   const auto by = hn::Set(d, static_cast<Real>(divisor));
+  alignas(64) std::uint32_t prepared[8][16];
   for (std::size_t offset = 0; offset < end; offset += size) {
+    const std::size_t ahead = offset / size % 8;
+    if (bytes && ahead == 0)
+      for (std::size_t k = 0; k < 8; ++k)
+        draw_signs(body::frame(draws.sign_key, (run.first + offset) / 256 + k), prepared[k]);
     const std::uint32_t code = codes[offset / size];
     if (code == escaped_code) continue;
     if (code == 0) {
@@ -185,8 +190,7 @@ void decode_run(const ThcFormat& format, const ThcDraws& draws, const ThcRun& ru
     };
     if (bytes) {
       if constexpr (sizeof(Real) == 4)
-        decode_bytes(words, static_cast<std::int32_t>(bias), body::frame(draws.sign_key, q), factor,
-                     put);
+        decode_bytes(words, static_cast<std::int32_t>(bias), prepared[ahead], factor, put);
     } else {
       std::uint16_t* values = scratch.values.of(size + pack_padding);
       unpack_block(words, size, format.wide_width, values);

@@ -35,9 +35,9 @@ namespace hn = hwy::HWY_NAMESPACE;
 /// The rows of a frame from `column` on, scaled, with their signs.
 template <class T, class D>
 HWY_INLINE void load_scaled_rows(D d, const void* input, std::size_t first, hn::Vec<D> factor,
-                                 std::uint32_t sign_frame, std::size_t column,
+                                 const std::uint32_t (&sign_draws)[16], std::size_t column,
                                  hn::Vec<D> (&v)[16]) {
-  RowSigns<D> signs(d, sign_frame, column);
+  RowSigns<D> signs(d, sign_draws, column);
 #pragma GCC unroll 16
   for (std::size_t i = 0; i < 16; ++i) {
     const std::size_t r = 15 - i;
@@ -68,23 +68,35 @@ struct ThcEncoder {
   }
 };
 
+/// What a block of one frame needs besides its elements. Drawn for several blocks ahead, because the
+/// draws are long chains of dependent steps, which the processor overlaps with each other but hardly
+/// with the previous block's rotation.
+struct FramePreparation {
+  alignas(64) DitherBytes dithers;
+  alignas(64) std::uint32_t sign_draws[16];
+
+  HWY_INLINE void draw(const ThcFormat& format, const ThcDraws& draws, std::uint64_t q) {
+    draw_signs(body::frame(draws.sign_key, q), sign_draws);
+    draw_dithers(dither_of_frame(format, draws, q), dithers);
+  }
+};
+inline constexpr std::size_t prepared_frames = 8;
+
 /// A block of one frame, 4-bit indices or 8-bit levels.
 template <class T>
 HWY_INLINE void encode_frame(const ThcEncoder<float>& encoder, const TableVectors& table,
-                             std::uint64_t q, const void* input, std::size_t first, float factor,
-                             std::uint64_t* words) {
+                             const FramePreparation& prepared, const void* input,
+                             std::size_t first, float factor, std::uint64_t* words) {
   const hn::ScalableTag<float> d;
-  const std::uint32_t sign_frame = body::frame(encoder.draws.sign_key, q);
-  const FrameDither dither = dither_of_frame(encoder.format, encoder.draws, q);
   const auto scale = hn::Set(d, factor);
   rotate_frame(
       d,
       [&](std::size_t column, hn::Vec<decltype(d)>(&v)[16]) __attribute__((always_inline)) {
-        load_scaled_rows<T>(d, input, first, scale, sign_frame, column, v);
+        load_scaled_rows<T>(d, input, first, scale, prepared.sign_draws, column, v);
       },
       [&](std::size_t column, hn::Vec<decltype(d)>(&v)[16]) __attribute__((always_inline)) {
         U16 s[8];
-        quantize_rows(table, dither, encoder.format.intervals, column, v, s);
+        quantize_rows(table, prepared.dithers, encoder.format.intervals, column, v, s);
         if (encoder.form == Form::narrow)
           store_nibbles(s, words + column);
         else
@@ -99,10 +111,11 @@ void rotate_across_frames(const ThcEncoder<Real>& encoder, std::uint64_t first_f
   const hn::ScalableTag<Real> d;
   const std::size_t frames = encoder.format.rotation / 256;
   for (std::size_t f = 0; f < frames; ++f) {
-    const std::uint32_t sign_frame = body::frame(encoder.draws.sign_key, first_frame + f);
+    std::uint32_t sign_draws[16];
+    draw_signs(body::frame(encoder.draws.sign_key, first_frame + f), sign_draws);
     for (std::size_t column = 0; column < 16; column += hn::MaxLanes(d)) {
       hn::Vec<decltype(d)> v[16];
-      load_scaled_rows<T>(d, input, first + 256 * f, hn::Set(d, factor), sign_frame, column, v);
+      load_scaled_rows<T>(d, input, first + 256 * f, hn::Set(d, factor), sign_draws, column, v);
 #pragma GCC unroll 16
       for (std::size_t r = 0; r < 16; ++r)
         hn::Store(v[r], d, rotated + 256 * f + 16 * r + column);
@@ -125,9 +138,11 @@ void quantize_frame(const ThcEncoder<Real>& encoder, std::uint64_t q, const Real
   if constexpr (sizeof(Real) == 4) {
     if (encoder.table.usable) {
       const TableVectors table(encoder.table);
+      DitherBytes dithers;
+      draw_dithers(dither, dithers);
       rotate_frame(d, load, [&](std::size_t column, Rows& v) __attribute__((always_inline)) {
         U16 s[8];
-        quantize_rows(table, dither, encoder.format.intervals, column, v, s);
+        quantize_rows(table, dithers, encoder.format.intervals, column, v, s);
         if (values != nullptr) store_values<false>(table, s, column, values);
         if (levels != nullptr) store_values<true>(table, s, column, levels);
       });
@@ -180,7 +195,12 @@ void encode_run(const ThcFormat& format, const ThcDraws& draws, const ThcRun& ru
   const bool vectors = size >= 256 && encoder.width() <= 16;
   const std::size_t end = vectors ? run.count / size * size : 0;
   const bool straight = encoder.straight_to_words() && feedback == nullptr;
+  FramePreparation prepared[prepared_frames];
   for (std::size_t offset = 0; offset < end; offset += size) {
+    const std::size_t ahead = offset / size % prepared_frames;
+    if (straight && ahead == 0)
+      for (std::size_t k = 0; k < prepared_frames; ++k)
+        prepared[k].draw(format, draws, (run.first + offset) / 256 + k);
     const std::uint32_t code = codes[offset / size];
     std::uint64_t* out = words + offset / size * block_words;
     if (code == 0 || code == escaped_code) {
@@ -197,7 +217,7 @@ void encode_run(const ThcFormat& format, const ThcDraws& draws, const ThcRun& ru
       encode_block<Real>(encoder, q, own, 0, norm, own, out);
     } else if (straight) {
       if constexpr (sizeof(Real) == 4)
-        encode_frame<T>(encoder, table, q, input, offset,
+        encode_frame<T>(encoder, table, prepared[ahead], input, offset,
                         body::encode_scale_of(format.encode_scale, norm).factor, out);
     } else {
       encode_block<T>(encoder, q, input, offset, norm, nullptr, out);

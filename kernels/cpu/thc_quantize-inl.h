@@ -84,22 +84,32 @@ class TableVectors {
   U8 level_;
 };
 
-/// Dithers of rows 4m .. 4m + 3, from `column` on, in the order described above.
-HWY_INLINE U16 dither_bytes(const FrameDither& dither, std::uint32_t m, std::size_t column) {
+/// The dithers of a frame: for rows 4m .. 4m + 3 and a column, 2 * MaxLanes bytes at [m][2 * column] in
+/// the order described above.
+using DitherBytes = std::uint16_t[4][32];
+
+HWY_INLINE void draw_dithers(const FrameDither& dither, DitherBytes& bytes) {
   const hn::ScalableTag<std::uint32_t> d32;
   const hn::ScalableTag<std::uint16_t> d16;
   const hn::ScalableTag<std::uint8_t> d8;
-  if (dither.nearest) return hn::Set(d16, 0x8080);
-  const auto first = 16 * m + static_cast<std::uint32_t>(column);
-  const auto drawn = hn::BitCast(d8, frame_draws(d32, dither.frame, first));
   alignas(16) static constexpr std::uint8_t halves[16] = {0, 1, 4, 5, 8,  9,  12, 13,
                                                           2, 3, 6, 7, 10, 11, 14, 15};
-  const auto shifted = hn::Add(drawn, hn::Set(d8, dither.offset));
-  return hn::BitCast(d16, hn::TableLookupBytes(shifted, hn::LoadDup128(d8, halves)));
+  const auto order = hn::LoadDup128(d8, halves);
+  const auto offset = hn::Set(d8, dither.offset);
+#pragma GCC unroll 4
+  for (std::uint32_t m = 0; m < 4; ++m)
+    for (std::uint32_t column = 0; column < 16; column += hn::MaxLanes(d32)) {
+      auto drawn = hn::Set(d8, 0x80);
+      if (!dither.nearest) {
+        drawn = hn::BitCast(d8, frame_draws(d32, dither.frame, 16 * m + column));
+        drawn = hn::TableLookupBytes(hn::Add(drawn, offset), order);
+      }
+      hn::StoreU(hn::BitCast(d16, drawn), d16, bytes[m] + 2 * column);
+    }
 }
 
 /// s[2m] := indices of rows 4m and 4m + 2, s[2m + 1] := of rows 4m + 1 and 4m + 3.
-HWY_INLINE void quantize_rows(const TableVectors& table, const FrameDither& dither,
+HWY_INLINE void quantize_rows(const TableVectors& table, const DitherBytes& dithers,
                               std::uint32_t intervals, std::size_t column,
                               const Full<float> (&v)[16], U16 (&s)[8]) {
   const hn::ScalableTag<float> d;
@@ -114,7 +124,7 @@ HWY_INLINE void quantize_rows(const TableVectors& table, const FrameDither& dith
   };
 #pragma GCC unroll 4
   for (int m = 0; m < 4; ++m) {
-    const U16 drawn = dither_bytes(dither, static_cast<std::uint32_t>(m), column);
+    const U16 drawn = hn::LoadU(d16, dithers[m] + 2 * column);
     const U16 even = hn::Or(hn::ShiftLeft<8>(drawn), half);
     const U16 odd = hn::OrAnd(half, drawn, high_byte);
     s[2 * m] = table.indices(narrow(grid(v[4 * m]), grid(v[4 * m + 2])), even);

@@ -81,7 +81,9 @@ HWY_INLINE void restore_block(const ThcFormat& format, const ThcDraws& draws,
   rotate_block_back(
       format, contributions, values, room,
       [&](std::size_t f, std::size_t column, Rows& v) __attribute__((always_inline)) {
-        RowSigns<decltype(d)> signs(d, body::frame(draws.sign_key, first_frame + f), column);
+        std::uint32_t sign_draws[16];
+        draw_signs(body::frame(draws.sign_key, first_frame + f), sign_draws);
+        RowSigns<decltype(d)> signs(d, sign_draws, column);
 #pragma GCC unroll 16
         for (std::size_t i = 0; i < 16; ++i) {
           const std::size_t r = 15 - i;

@@ -42,21 +42,27 @@ HWY_INLINE hn::Vec<DU> frame_draws(DU d, std::uint32_t frame, std::uint32_t firs
   return hn::Xor(x, hn::ShiftRight<16>(x));
 }
 
-/// Flips signs of the rows 15, 14, ... 0 of a frame, one call a row. Bit r of a lane's draw is the
-/// sign of row r; doubling brings the next lower row's bit to the top.
+/// draws[l] := draw l of a frame, for its 16 columns.
+HWY_INLINE void draw_signs(std::uint32_t frame, std::uint32_t (&draws)[16]) {
+  const hn::ScalableTag<std::uint32_t> d;
+  for (std::uint32_t l = 0; l < 16; l += static_cast<std::uint32_t>(hn::MaxLanes(d)))
+    hn::StoreU(frame_draws(d, frame, l), d, draws + l);
+}
+
+/// Flips signs of the rows 15, 14, ... 0 of a frame, one call a row. Bit r of a column's draw is the
+/// sign in row r; doubling brings the next lower row's bit to the top.
 template <class D>
 class RowSigns {
   using DU = hn::RebindToUnsigned<D>;
 
  public:
-  HWY_INLINE RowSigns(D, std::uint32_t frame, std::size_t column) {
-    const DU du;
+  HWY_INLINE RowSigns(D, const std::uint32_t (&draws)[16], std::size_t column) {
     const hn::Rebind<std::uint32_t, D> d32;
-    const auto drawn = frame_draws(d32, frame, static_cast<std::uint32_t>(column));
+    const auto drawn = hn::LoadU(d32, draws + column);
     if constexpr (sizeof(hn::TFromD<D>) == 4)
       bits_ = hn::ShiftLeft<16>(drawn);
     else
-      bits_ = hn::ShiftLeft<48>(hn::PromoteTo(du, drawn));
+      bits_ = hn::ShiftLeft<48>(hn::PromoteTo(DU(), drawn));
   }
 
   HWY_INLINE hn::Vec<D> next(hn::Vec<D> v) {

@@ -6,9 +6,8 @@
 #include <cohom/mpi.hpp>
 
 #include <algorithm>
-#include <memory>
+#include <chrono>
 #include <numeric>
-#include <optional>
 #include <random>
 #include <vector>
 
@@ -154,8 +153,8 @@ TEST_F(Communicators, KeepMoreCallsInFlightThanChannels) {
 }
 
 TEST_F(Communicators, MixAlgorithmsInFlight) {
-  const char* const algorithms[] = {"fabric", "ring", "fabric", "direct", "tree", "fabric",
-                                    "recursive_doubling"};
+  const char* const algorithms[] = {
+      "fabric", "ring", "fabric", "direct", "tree", "fabric", "recursive_doubling"};
   const char* const codecs[] = {"raw", "thc"};
   std::vector<MPIX_Compressed_request> requests;
   std::vector<std::vector<float>> data;
@@ -177,6 +176,51 @@ TEST_F(Communicators, MixAlgorithmsInFlight) {
     EXPECT_NEAR(mean, ranks_, 0.1 * ranks_);
     expect_same_on_all_ranks(sum.data(), sum.size() * sizeof(float), comm_);
   }
+}
+
+// A fabric wants its collectives in one order on all ranks, however differently they get on.
+TEST_F(Communicators, KeepTheOrderOfFabricCalls) {
+  const Info with_state{{"cohom_codec", "thc:error_feedback=on"},
+                        {"cohom_algorithm", "fabric"},
+                        {"cohom_buffer", "a"}};
+  const Info stateless{{"cohom_codec", "thc"}, {"cohom_algorithm", "fabric"}};
+  for (int round = 0; round < 5; ++round) {
+    std::vector<float> a(30000, 1.0f), b(20000, 2.0f);
+    MPIX_Compressed_request first = MPIX_COMPRESSED_REQUEST_NULL, second = first;
+    ASSERT_EQ(MPIX_Iallreduce_compressed(MPI_IN_PLACE, a.data(), 30000, MPI_FLOAT, MPI_SUM, comm_,
+                                         with_state, &first),
+              MPI_SUCCESS);
+    // Odd ranks are far into the first call when they start the second, the others nowhere.
+    const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(5);
+    int done = 0;
+    while (rank_ % 2 == 1 && done == 0 && std::chrono::steady_clock::now() < until)
+      ASSERT_EQ(MPIX_Compressed_test(&first, &done), MPI_SUCCESS);
+    ASSERT_EQ(MPIX_Iallreduce_compressed(MPI_IN_PLACE, b.data(), 20000, MPI_FLOAT, MPI_SUM, comm_,
+                                         stateless, &second),
+              MPI_SUCCESS);
+    ASSERT_EQ(MPIX_Compressed_wait(&second), MPI_SUCCESS);
+    ASSERT_EQ(MPIX_Compressed_wait(&first), MPI_SUCCESS);
+    for (const auto& sum : {a, b})
+      expect_same_on_all_ranks(sum.data(), sum.size() * sizeof(float), comm_);
+    EXPECT_NEAR(std::accumulate(a.begin(), a.end(), 0.0) / 30000, ranks_, 0.1 * ranks_);
+    EXPECT_NEAR(std::accumulate(b.begin(), b.end(), 0.0) / 20000, 2 * ranks_, 0.2 * ranks_);
+  }
+}
+
+TEST_F(Communicators, UseTheFabricAfterACallThatFailed) {
+  const Info info{{"cohom_codec", "raw"}, {"cohom_algorithm", "fabric"}};
+  std::vector<float> data(20000, 1.0f);
+  const MPI_Count count = last_rank() ? 15000 : 20000;
+  const int code =
+      MPIX_Allreduce_compressed(MPI_IN_PLACE, data.data(), count, MPI_FLOAT, MPI_SUM, comm_, info);
+  if (ranks_ > 1) {
+    expect_error_on_all_ranks(code, comm_, {"ranks disagree on count"});
+  }
+  data.assign(18000, 1.0f);
+  ASSERT_EQ(
+      MPIX_Allreduce_compressed(MPI_IN_PLACE, data.data(), 18000, MPI_FLOAT, MPI_SUM, comm_, info),
+      MPI_SUCCESS);
+  EXPECT_EQ(data, std::vector<float>(18000, static_cast<float>(ranks_)));
 }
 
 }  // namespace

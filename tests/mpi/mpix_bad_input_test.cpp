@@ -133,8 +133,8 @@ TEST_P(MpixBadInput, IsAnErrorOfThePlan) {
   if (!GetParam().fits_a_plan) return;
   expect_errors([this](const Arguments& call) {
     MPIX_Compressed_plan plan = MPIX_COMPRESSED_PLAN_NULL;
-    const int code = MPIX_Compressed_plan_create(call.elements, call.datatype, call.op, comm_,
-                                                 call.info, &plan);
+    const int code =
+        MPIX_Compressed_plan_create(call.elements, call.datatype, call.op, comm_, call.info, &plan);
     EXPECT_EQ(plan, MPIX_COMPRESSED_PLAN_NULL);
     return code;
   });
@@ -161,7 +161,8 @@ TEST_P(MpixMismatch, IsAnErrorOnAllRanks) {
   expect_error_on_all_ranks(code, comm_, GetParam().words);
   expect_good_call(comm_);
   MPIX_Compressed_plan plan = MPIX_COMPRESSED_PLAN_NULL;
-  code = MPIX_Compressed_plan_create(call.elements, call.datatype, call.op, comm_, call.info, &plan);
+  code =
+      MPIX_Compressed_plan_create(call.elements, call.datatype, call.op, comm_, call.info, &plan);
   if (GetParam().fits_a_plan)
     expect_error_on_all_ranks(code, comm_, GetParam().words);
   else

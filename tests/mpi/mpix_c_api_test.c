@@ -75,7 +75,8 @@ static void test_plan(MPI_Comm comm, int ranks, MPI_Info info) {
          "plan");
   for (step = 1; step <= 3; ++step) {
     fill(data, (float)step);
-    expect(MPIX_Compressed_plan_start(plan, MPI_IN_PLACE, data) == MPI_SUCCESS, "start of the plan");
+    expect(MPIX_Compressed_plan_start(plan, MPI_IN_PLACE, data) == MPI_SUCCESS,
+           "start of the plan");
     expect(MPIX_Compressed_plan_wait(plan) == MPI_SUCCESS, "wait for the plan");
     expect(all_equal(data, (float)(step * ranks)), "sum of the plan");
   }

@@ -62,9 +62,9 @@ void MpixTest::expect_good_call(MPI_Comm comm) {
   for (std::size_t i = 0; i < data.size(); ++i)
     data[i] = static_cast<float>(rank + 1) * static_cast<float>(i);
   const Info info{{"cohom_codec", "raw"}};
-  ASSERT_EQ(MPIX_Allreduce_compressed(MPI_IN_PLACE, data.data(), 1000, MPI_FLOAT, MPI_SUM, comm,
-                                      info),
-            MPI_SUCCESS);
+  const int code =
+      MPIX_Allreduce_compressed(MPI_IN_PLACE, data.data(), 1000, MPI_FLOAT, MPI_SUM, comm, info);
+  ASSERT_EQ(code, MPI_SUCCESS) << text_of(code);
   const float factor = static_cast<float>(ranks * (ranks + 1) / 2);
   for (std::size_t i = 0; i < data.size(); ++i)
     ASSERT_EQ(data[i], factor * static_cast<float>(i)) << "element " << i;

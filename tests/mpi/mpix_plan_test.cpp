@@ -150,7 +150,8 @@ TEST_F(MpixPlan, GoesBackToASavedState) {
   ASSERT_GT(bytes, count * MPI_Count(sizeof(float)));  // what was lost, and a header
   std::vector<std::byte> saved(static_cast<std::size_t>(bytes));
   MPI_Count too_few = bytes - 1;
-  expect_error(MPIX_Compressed_plan_save_state(plan, saved.data(), &too_few), {"there is room for"});
+  expect_error(MPIX_Compressed_plan_save_state(plan, saved.data(), &too_few),
+               {"there is room for"});
   EXPECT_EQ(too_few, bytes);
   ASSERT_EQ(MPIX_Compressed_plan_save_state(plan, saved.data(), &bytes), MPI_SUCCESS);
 

@@ -93,16 +93,17 @@ TEST_F(MpixAllreduce, TakesFortransFloats) {
 TEST_F(MpixAllreduce, ComputesTheMean) {
   const Info info{{"cohom_codec", "raw"}, {"cohom_op", "mean"}};
   auto data = ramp<double>(500, ranks_ * (rank_ + 1));
-  ASSERT_EQ(MPIX_Allreduce_compressed(MPI_IN_PLACE, data.data(), 500, MPI_DOUBLE, MPI_SUM, comm_,
-                                      info),
-            MPI_SUCCESS);
+  ASSERT_EQ(
+      MPIX_Allreduce_compressed(MPI_IN_PLACE, data.data(), 500, MPI_DOUBLE, MPI_SUM, comm_, info),
+      MPI_SUCCESS);
   EXPECT_EQ(data, ramp<double>(500, sum_of_ones_to_ranks()));
 }
 
 TEST_F(MpixAllreduce, TakesEveryAlgorithm) {
   for (const char* algorithm : {"ring", "direct", "tree", "recursive_doubling", "fabric", "auto"}) {
     SCOPED_TRACE(algorithm);
-    const Info info{{"cohom_codec", "raw"}, {"cohom_algorithm", algorithm}, {"cohom_segment", "512"}};
+    const Info info{
+        {"cohom_codec", "raw"}, {"cohom_algorithm", algorithm}, {"cohom_segment", "512"}};
     auto data = ramp<float>(10007, rank_ + 1);
     ASSERT_EQ(MPIX_Allreduce_compressed(MPI_IN_PLACE, data.data(), 10007, MPI_FLOAT, MPI_SUM, comm_,
                                         info),

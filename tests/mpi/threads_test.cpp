@@ -86,9 +86,9 @@ TEST_F(Threads, EachHaveTheirErrors) {
   on_all_threads([](MPI_Comm comm, int) {
     for (int i = 0; i < 10; ++i) {
       float one = 1;
-      EXPECT_NE(MPIX_Allreduce_compressed(MPI_IN_PLACE, &one, 1, MPI_FLOAT, MPI_MAX, comm,
-                                          MPI_INFO_NULL),
-                MPI_SUCCESS);
+      EXPECT_NE(
+          MPIX_Allreduce_compressed(MPI_IN_PLACE, &one, 1, MPI_FLOAT, MPI_MAX, comm, MPI_INFO_NULL),
+          MPI_SUCCESS);
       expect_good_call(comm);
     }
   });

@@ -48,9 +48,9 @@ class MessageBytes {
 
  private:
   static constexpr const char* variable = "COHOM_MESSAGE_BYTES";
-  std::optional<std::string> before_ =
-      std::getenv(variable) != nullptr ? std::optional<std::string>(std::getenv(variable))
-                                       : std::nullopt;
+  std::optional<std::string> before_ = std::getenv(variable) != nullptr
+                                           ? std::optional<std::string>(std::getenv(variable))
+                                           : std::nullopt;
 };
 
 std::optional<Error> error_of_making_one() {
@@ -152,10 +152,7 @@ TEST(MpiTransport, ForgetsReceivesOfADestroyedChannel) {
   if (transport.ranks() == 1) return;
   const auto channel = transport.open(1);
   const auto sent = pattern(100000, std::uint64_t(transport.rank()));
-  Driver driver(*channel);
-  driver.receive(received, left_of(transport), 0);
-  driver.send(sent, right_of(transport), 0);
-  driver.finish();
+  pass_right(transport, *channel, sent, received);
   EXPECT_TRUE(received == pattern(100000, std::uint64_t(left_of(transport))));
 }
 

@@ -70,14 +70,14 @@ TEST(Half, RoundsAsTheLibraryDoes) {
 }
 
 TEST(ElementValues, ComeBackAsTheyWere) {
-  const std::vector<double> values = {0, -0.0, 1, -2.5, 65280, 0x1p-14, infinity}  /* exact in every type */;
+  // Exact in every type.
+  const std::vector<double> values = {0, -0.0, 1, -2.5, 65280, 0x1p-14, infinity};
   for (const ElementType type : all_element_types) {
     Elements elements(type, values.size());
     store(type, values, elements.data());
     std::vector<double> back(values.size());
     load(type, elements.data(), back);
-    for (std::size_t i = 0; i < values.size(); ++i)
-      EXPECT_EQ(back[i], values[i]) << name_of(type);
+    for (std::size_t i = 0; i < values.size(); ++i) EXPECT_EQ(back[i], values[i]) << name_of(type);
     EXPECT_TRUE(std::signbit(back[1])) << name_of(type);
   }
 }

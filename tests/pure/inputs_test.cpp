@@ -138,8 +138,8 @@ TEST(Inputs, WrongNamesAreRefusedWithTheRightOnes) {
     }
     return "accepted";
   };
-  EXPECT_EQ(message_of("guass"),
-            "unknown input 'guass': it should be one of gauss, lognormal, mixture, smooth, "
+  EXPECT_EQ(message_of("gauss2"),
+            "unknown input 'gauss2': it should be one of gauss, lognormal, mixture, smooth, "
             "sparse:DENSITY, or a .npy or .npz file");
   for (const char* density : {"", "0", "-1", "1.5", "nan", "0.1x", "x"})
     EXPECT_NE(message_of(std::string("sparse:") + density).find("above 0 and at most 1"),

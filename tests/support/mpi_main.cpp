@@ -63,9 +63,8 @@ class ResultCombiner final : public testing::EmptyTestEventListener {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const bool threads = std::any_of(argv, argv + argc, [](std::string_view argument) {
-    return argument == "--threads";
-  });
+  const bool threads = std::any_of(
+      argv, argv + argc, [](std::string_view argument) { return argument == "--threads"; });
   int provided = MPI_THREAD_SINGLE;
   MPI_Init_thread(&argc, &argv, threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
   int rank = 0;
@@ -81,7 +80,7 @@ int main(int argc, char** argv) {
 
   auto& listeners = testing::UnitTest::GetInstance()->listeners();
   if (rank != 0) {
-    std::unique_ptr<testing::TestEventListener>(
+    const std::unique_ptr<testing::TestEventListener> printer(
         listeners.Release(listeners.default_result_printer()));
     listeners.Append(std::make_unique<FailurePrinter>(rank).release());
   }

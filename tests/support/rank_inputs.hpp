@@ -46,6 +46,8 @@ class RankInputs {
   [[nodiscard]] std::size_t count() const { return count_; }
   [[nodiscard]] int ranks() const { return static_cast<int>(bytes_.size()); }
   [[nodiscard]] const Bytes& bytes(int rank) const { return bytes_[std::size_t(rank)]; }
+  /// To spoil a vector with special values; sum() and error_of() do not follow.
+  [[nodiscard]] Bytes& mutable_bytes(int rank) { return bytes_[std::size_t(rank)]; }
   /// The float64 sum of the ranks' vectors.
   [[nodiscard]] const std::vector<double>& sum() const { return sum_; }
   [[nodiscard]] std::string name() const {

@@ -65,6 +65,15 @@ void Driver::finish() {
   }
 }
 
+std::size_t pass_right(const Transport& transport, Channel& channel,
+                       std::span<const std::byte> sent, std::span<std::byte> received) {
+  Driver driver(channel);
+  const std::uint64_t cookie = driver.receive(received, left_of(transport), 5);
+  driver.send(sent, right_of(transport), 5);
+  driver.finish();
+  return driver.bytes_of(cookie);
+}
+
 namespace {
 
 struct Message {

@@ -42,6 +42,10 @@ class Driver {
   std::unordered_map<std::uint64_t, std::size_t> done_;
 };
 
+/// Sends to the right neighbour and receives from the left one; returns the bytes that arrived.
+std::size_t pass_right(const Transport& transport, Channel& channel,
+                       std::span<const std::byte> sent, std::span<std::byte> received);
+
 /// All ranks send each other messages of random sizes and tags, started in an order of their own
 /// between polls, and check what arrives. Ranks must be given the same seed.
 void exchange_in_random_order(Transport& transport, std::uint64_t seed);

@@ -1,0 +1,61 @@
+// cohom-info: what this build of the library and this machine can do. Needs no launcher.
+
+#include "library_info.hpp"
+#include "machine_info.hpp"
+#if COHOM_HAVE_MPI
+#include "mpi_info.hpp"
+#endif
+
+#include <cohom/error.hpp>
+#include <cohom/version.hpp>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+
+namespace cohom::bench {
+namespace {
+
+void print_json() {
+  nlohmann::ordered_json info = {{"schema", "cohom-info/1"}};
+  info.update(library_info());
+  info["machine"] = machine_info();
+#if COHOM_HAVE_MPI
+  info["mpi"] = mpi_info();
+#else
+  info["mpi"] = nullptr;
+#endif
+  fmt::print("{}\n", info.dump(1));
+}
+
+void print_text() {
+  fmt::print("{}\n{}\n", library_text(library_info()), machine_text(machine_info()));
+  // Last, and after all else is out: MPI libraries end a process that they cannot initialise.
+  std::fflush(stdout);
+#if COHOM_HAVE_MPI
+  fmt::print("{}", mpi_text(mpi_info()));
+#else
+  fmt::print("built without MPI\n");
+#endif
+}
+
+}  // namespace
+}  // namespace cohom::bench
+
+int main(int argc, char** argv) {
+  CLI::App app("Prints what this build of cohom and this machine can do.", "cohom-info");
+  bool json = false;
+  app.add_flag("--json", json, "as JSON");
+  app.set_version_flag("--version", std::string("cohom-info ") + cohom::version_string);
+  try {
+    app.parse(argc, argv);
+    json ? cohom::bench::print_json() : cohom::bench::print_text();
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  } catch (const cohom::Error& error) {
+    fmt::print(stderr, "cohom-info: {}\n", error.what());
+    return 2;
+  }
+  return 0;
+}

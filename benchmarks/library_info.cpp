@@ -1,0 +1,142 @@
+#include "library_info.hpp"
+
+#include "algorithms/algorithm.hpp"
+#include "kernels/isa.hpp"
+#include "selector.hpp"
+
+#include <cohom/codec.hpp>
+#include <cohom/version.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <span>
+#include <string_view>
+
+namespace cohom::bench {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json codec_list() {
+  Json list = Json::array();
+  for (const CodecInfo& codec : codecs()) {
+    Json parameters = Json::array();
+    for (const ParameterInfo& parameter : codec.parameters)
+      parameters.push_back({{"name", parameter.name},
+                            {"default", parameter.default_value},
+                            {"range", parameter.range},
+                            {"summary", parameter.summary}});
+    list.push_back({{"name", codec.name}, {"summary", codec.summary}, {"parameters", parameters}});
+  }
+  return list;
+}
+
+Json algorithm_list() {
+  Json list = Json::array();
+  for (const AlgorithmRow& row : algorithm_table())
+    list.push_back({{"name", row.name}, {"summary", row.summary}});
+  return list;
+}
+
+Json transport_list() {
+  Json list = Json::array();
+  list.push_back({{"name", "loopback"}, {"summary", "ranks as threads of one process; for tests"}});
+#if COHOM_HAVE_MPI
+  list.push_back({{"name", "mpi"}, {"summary", "messages of the MPI library"}});
+#endif
+  return list;
+}
+
+template <class Number>
+Json limit(Number value) {
+  return value == std::numeric_limits<Number>::max() ? Json(nullptr) : Json(value);
+}
+
+Json selection_rows() {
+  Json list = Json::array();
+  for (const SelectionRow& row : selection_table())
+    list.push_back({{"max_bytes", limit(row.max_bytes)},
+                    {"min_ranks", row.min_ranks},
+                    {"max_ranks", limit(row.max_ranks)},
+                    {"only_raw", row.only_raw},
+                    {"bypass", row.bypass},
+                    {"algorithm", row.algorithm},
+                    {"reason", row.reason}});
+  return list;
+}
+
+/// Two columns: names as wide as the longest, and what they mean.
+std::string name_list(const Json& list, std::string_view indent) {
+  std::size_t width = 0;
+  for (const Json& item : list)
+    width = std::max(width, item["name"].get_ref<const std::string&>().size());
+  std::string text;
+  for (const Json& item : list)
+    text += fmt::format("{}{:<{}}  {}\n", indent, item["name"].get<std::string>(), width,
+                        item["summary"].get<std::string>());
+  return text;
+}
+
+std::string codec_text(const Json& codec) {
+  std::string text = fmt::format("  {}: {}\n", codec["name"].get<std::string>(),
+                                 codec["summary"].get<std::string>());
+  for (const Json& parameter : codec["parameters"])
+    text +=
+        fmt::format("    {} = {}: {}\n        {}\n", parameter["name"].get<std::string>(),
+                    parameter["default"].get<std::string>(), parameter["range"].get<std::string>(),
+                    parameter["summary"].get<std::string>());
+  return text;
+}
+
+std::string ranks_text(const Json& row) {
+  const int least = row["min_ranks"].get<int>();
+  if (row["max_ranks"].is_null()) return fmt::format("from {} ranks", least);
+  const int most = row["max_ranks"].get<int>();
+  return least == most ? fmt::format("{} rank(s)", least)
+                       : fmt::format("{} to {} ranks", least, most);
+}
+
+std::string selection_text(const Json& row) {
+  const std::string size =
+      row["max_bytes"].is_null()
+          ? "any size"
+          : fmt::format("up to {} KiB", row["max_bytes"].get<std::size_t>() / 1024);
+  return fmt::format("  {:<13}  {:<13}  {:<8}  {}{}: {}\n", size, ranks_text(row),
+                     row["only_raw"].get<bool>() ? "raw only" : "",
+                     row["bypass"].get<bool>() ? "raw by " : "",
+                     row["algorithm"].get<std::string>(), row["reason"].get<std::string>());
+}
+
+}  // namespace
+
+Json library_info() {
+  Json supported = Json::array();
+  for (const kernels::Isa isa : kernels::supported_isas()) supported.push_back(name_of(isa));
+  return {{"version", version_string},
+          {"wire_format", wire_format_version},
+          {"isa", {{"supported", supported}, {"active", name_of(kernels::active_isa())}}},
+          {"codecs", codec_list()},
+          {"algorithms", algorithm_list()},
+          {"selection", selection_rows()},
+          {"transports", transport_list()}};
+}
+
+std::string library_text(const Json& info) {
+  std::string isas;
+  for (const Json& isa : info["isa"]["supported"]) isas += " " + isa.get<std::string>();
+  std::string text =
+      fmt::format("cohom {}, wire format {}\ninstruction sets:{}; active: {} (COHOM_ISA)\n",
+                  info["version"].get<std::string>(), info["wire_format"].get<int>(), isas,
+                  info["isa"]["active"].get<std::string>());
+  text += "\ncodecs, with parameter = default: range (COHOM_CODEC)\n";
+  for (const Json& codec : info["codecs"]) text += codec_text(codec);
+  text += "\nalgorithms (COHOM_ALGORITHM)\n" + name_list(info["algorithms"], "  ");
+  text += "\nalgorithm=auto takes the first row that applies\n";
+  for (const Json& row : info["selection"]) text += selection_text(row);
+  text += "\ntransports\n" + name_list(info["transports"], "  ");
+  return text;
+}
+
+}  // namespace cohom::bench

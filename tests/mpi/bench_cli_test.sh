@@ -1,0 +1,177 @@
+#!/bin/sh
+# The commands as a user meets them: what cohom-bench refuses and how, and what it writes.
+#
+# usage: bench_cli_test.sh COHOM_BENCH COHOM_INFO MPIRUN...
+#   MPIRUN...  launcher with its flags, up to where the number of ranks stands, e.g. mpirun -n
+# Needs python3 (its standard library) to look into the JSON.
+set -u
+
+if [ $# -lt 3 ]; then
+  sed -n '2,6s/^# \{0,1\}//p' "$0" >&2
+  exit 2
+fi
+bench=$1
+info=$2
+shift 2
+
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit 1
+failures=0
+
+fail() {
+  echo "FAILED: $*" >&2
+  for file in out err; do
+    [ -s "$file" ] && sed "s/^/  $file: /" "$file" >&2
+  done
+  failures=$((failures + 1))
+}
+
+# expect_refusal TEXT FLAG...: exit status 2 within seconds, nothing measured, and one message, from
+# rank 0, that contains TEXT. (mpirun adds its own remarks about the exit status.)
+expect_refusal() {
+  text=$1
+  shift
+  # shellcheck disable=SC2086 # the launcher is several words
+  timeout 30 $launcher 3 "$bench" "$@" >out 2>err
+  status=$?
+  [ "$status" -eq 2 ] || fail "$*: exit status $status, not 2"
+  [ "$(grep -c '^cohom-bench: ' err)" -eq 1 ] || fail "$*: not exactly one message"
+  grep -qF -e "$text" err || fail "$*: the message should contain: $text"
+  grep -q MPI_ABORT err && fail "$*: ended by MPI_Abort"
+  [ -s out ] && fail "$*: standard output is not empty"
+}
+
+# expect_success FLAG...
+expect_success() {
+  # shellcheck disable=SC2086
+  timeout 120 $launcher 3 "$bench" "$@" >out 2>err || fail "$*: exit status $?"
+}
+
+launcher=$*
+
+printf 'hello' >text.npy
+printf '\223NUMPY\001\000v\000' >truncated.npy
+printf 'PK\003\004' >truncated.npz
+
+expect_refusal '--bogus' --bogus
+expect_refusal '--transport' --transport mpi
+expect_refusal 'unknown suffix' --size 64Q
+expect_refusal 'no whole number of f64 elements' --size 1000012 --dtype f64
+expect_refusal '--dtype' --dtype f8
+expect_refusal '--check-only does no timing' --check-only --iterations 3
+expect_refusal 'did you mean thc' --codec thk
+expect_refusal 'bitz' --codec thc:bitz=4
+expect_refusal 'bits=99' --codec raw --codec thc:bits=99
+expect_refusal 'lane' --codec thc:lane=4
+expect_refusal 'did you mean ring' --algorithm direct,rng
+expect_refusal 'fabric cannot merge' --codec raw --dtype f16 --algorithm fabric
+expect_refusal 'unknown input' --input gauss2
+expect_refusal 'density' --input sparse:2
+expect_refusal 'missing.npy: cannot be opened' --input missing.npy
+expect_refusal 'text.npy: is no .npy file' --input text.npy
+expect_refusal 'truncated.npy: truncated' --input gauss --input truncated.npy
+expect_refusal 'truncated.npz: truncated or damaged' --input truncated.npz
+expect_refusal 'nowhere/out.json: cannot be written' --json nowhere/out.json
+
+expect_success --help
+grep -q -e --check-only out || fail "--help does not list the flags"
+
+flags="--codec raw --codec thc --algorithm ring,direct,tree,recursive_doubling,fabric
+       --size 8K,100012 --input gauss --input smooth --seed 3 --quiet"
+# shellcheck disable=SC2086
+expect_success $flags --iterations 2 --warmup 1 --json timed.json
+# shellcheck disable=SC2086
+expect_success $flags --check-only --json checked.json
+expect_success --codec thc:error_feedback=on --codec thc --algorithm ring,direct --size 100012 \
+  --steps 10 --check-only --json steps.json
+expect_success --codec thc --dtype bf16 --op mean --size 100012 --in-place --nonblocking \
+  --iterations 2 --json variants.json
+"$info" --json >info.json 2>err || fail "cohom-info --json"
+"$info" >out 2>err || fail "cohom-info"
+grep -q recursive_doubling out || fail "cohom-info does not list the algorithms"
+
+python3 - <<'PYTHON' || fail "the reports are not as they should be"
+import collections
+import json
+
+
+def load(name):
+    with open(name, encoding="utf-8") as stream:
+        return json.load(stream)
+
+
+def one_hash(rows):
+    """Check that all algorithms gave thc the same bits."""
+    hashes = collections.defaultdict(set)
+    for row in rows:
+        if row["codec"] != "raw":
+            hashes[row["codec"], row["bytes"], row["input"]].add(row["result_hash"])
+    assert hashes and all(len(found) == 1 for found in hashes.values()), hashes
+
+
+timed, checked = load("timed.json"), load("checked.json")
+assert timed["schema"] == "cohom-bench/1" and timed["ranks"] == 3, timed
+for key in "host", "git", "version", "mpi", "command", "date":
+    assert timed[key], key
+assert len(timed["results"]) == len(checked["results"]) == 2 * 5 * 2 * 2
+for row in timed["results"]:
+    for key in ("bytes codec algorithm transport memory dtype input time_s native_time_s speedup "
+                "algbw busbw wire_bytes_per_rank wire_bytes_all_ranks wire_bytes_formula vnmse "
+                "max_abs_error identical_across_ranks result_hash extended iterations").split():
+        assert key in row, key
+    assert row["transport"] == "mpi" and row["memory"] == "host" and row["dtype"] == "f32"
+    assert row["identical_across_ranks"] is True, row
+    for times in row["time_s"], row["native_time_s"]:
+        assert 0 < times["min"] <= times["median"] <= times["p99"], row
+    assert row["native_time_s"]["algorithm"] in row["native_time_s"]["candidates"]
+    assert row["vnmse"] < (1e-12 if row["codec"] == "raw" else 0.1), row
+    assert row["iterations"] == 2
+    if row["algorithm"] == "fabric":
+        assert row["wire_bytes_per_rank"] is None and row["mpi_bytes"] > 0, row
+    else:
+        # Ranks also exchange words about errors, which the formula leaves out: some hundred bytes.
+        excess = row["wire_bytes_per_rank"] - row["wire_bytes_formula"]
+        assert 0 <= excess <= 2048, row
+        assert row["mpi_bytes"] is None
+one_hash(timed["results"])
+# Correctness has a run of its own: it cannot depend on what was timed.
+assert [row["result_hash"] for row in timed["results"]] == [
+    row["result_hash"] for row in checked["results"]]
+assert all(row["time_s"] is None for row in checked["results"])
+
+steps = load("steps.json")["results"]
+one_hash(steps)
+feedback, plain = steps[0], steps[2]
+assert feedback["codec"] != plain["codec"]
+assert feedback["vnmse_running_sum"] < plain["vnmse_running_sum"] < plain["vnmse"], steps
+
+(variant,) = load("variants.json")["results"]
+assert variant["dtype"] == "bf16" and variant["op"] == "mean" and variant["in_place"], variant
+assert "user op" in variant["native_time_s"]["algorithm"], variant
+assert variant["vnmse"] < 0.1, variant
+
+info = load("info.json")
+assert {"raw", "thc"} <= {codec["name"] for codec in info["codecs"]}
+assert info["isa"]["active"] in info["isa"]["supported"]
+PYTHON
+
+# Ctrl-C leaves no rank behind. The ranks are known by a path that nobody else has.
+# shellcheck disable=SC2086
+$launcher 3 "$bench" --codec raw --size 1M --iterations 1000000 --json "$folder/endless.json" \
+  >out 2>err &
+mpirun_pid=$!
+for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+  grep -q '^# cohom' out && break
+  sleep 0.5
+done
+kill -INT "$mpirun_pid"
+wait "$mpirun_pid"
+for _ in 1 2 3 4 5 6 7 8 9 10; do
+  pgrep -f "$folder/endless.json" >/dev/null || break
+  sleep 0.5
+done
+pgrep -f "$folder/endless.json" >/dev/null && fail "ranks are left after Ctrl-C"
+
+[ "$failures" -eq 0 ] || exit 1
+echo "all as it should be"
