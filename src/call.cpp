@@ -34,16 +34,21 @@ CallImpl::CallImpl(CommunicatorImpl& communicator, std::uint64_t number, CallReq
     : communicator_(communicator), number_(number), request_(std::move(request)) {
   Transport& transport = communicator_.transport();
   channel_ = transport.open(static_cast<std::uint32_t>(number % Transport::channel_limit));
-  if (request_.core) request_.core->in_flight = true;
+  if (request_.core) {
+    request_.core->in_flight = true;
+    request_.core->executor().reserve(number_);
+  }
+  const bool able = !request_.error;
   agreement_.emplace(*channel_, transport.rank(), transport.ranks(), std::move(request_.signature),
                      std::move(request_.error));
   // What a codec remembers must not change before all ranks agree; without state, encoding can
   // hide the time the agreement takes.
-  if (request_.core && request_.state == nullptr && !agreement_->finished()) begin();
+  if (able && request_.core && request_.state == nullptr && !agreement_->finished()) begin();
 }
 
 CallImpl::~CallImpl() {
-  if (request_.core) request_.core->in_flight = false;
+  // A call that is done gave the plan back; by now it may be in flight for another one.
+  if (!done() && request_.core) request_.core->in_flight = false;
 }
 
 bool CallImpl::advance() noexcept {
@@ -98,14 +103,17 @@ void CallImpl::begin() {
     request_.state->bytes.resize(request_.core->state_bytes());
     buffers.state = request_.state->bytes;
   }
-  request_.core->executor().begin(buffers, *channel_, number_);
+  request_.core->executor().begin(buffers, *channel_);
 }
 
 void CallImpl::finish(std::optional<Error> error) {
   error_ = std::move(error);
   state_ = State::done;
   channel_.reset();
-  if (request_.core) request_.core->in_flight = false;
+  if (request_.core) {
+    request_.core->executor().end();
+    request_.core->in_flight = false;
+  }
 }
 
 bool CallImpl::test() {

@@ -44,7 +44,8 @@ const AlgorithmRow& Executor::algorithm_of(int round) const {
   const RoundInfo& info = setup_.codec->rounds()[std::size_t(round)];
   if (!info.algorithm.empty()) return *find_algorithm(info.algorithm);
   const AlgorithmRow& chosen = *setup_.algorithm;
-  const bool offloads = chosen.needs_aggregator;
+  // A late round exists only when something was escaped: no place at the aggregator is kept for it.
+  const bool offloads = chosen.needs_aggregator && info.scope != RoundScope::late;
   const bool supported = offloads && setup_.aggregator->supports(info.merge);
   if (round != payload_) return supported ? chosen : *find_algorithm("recursive_doubling");
   if (offloads && !supported)
@@ -75,10 +76,20 @@ std::unique_ptr<RoundRun> Executor::make_round(int round, const AlgorithmRow& al
   });
 }
 
-void Executor::begin(const CallBuffers& buffers, Channel& channel, std::uint64_t call_number) {
+void Executor::reserve(std::uint64_t call_number) {
+  for (std::size_t r = 0; r < rounds_.size(); ++r)
+    if (rounds_[r] && rounds_[r]->offloads())
+      reductions_[r] =
+          setup_.aggregator->open(call_number, static_cast<int>(r), rounds_[r]->reductions());
+}
+
+void Executor::end() {
+  for (auto& reduction : reductions_) reduction.reset();
+}
+
+void Executor::begin(const CallBuffers& buffers, Channel& channel) {
   buffers_ = buffers;
   channel_ = &channel;
-  call_number_ = call_number;
   open_ = false;
   late_decided_ = false;
   setup_.codec->begin(buffers);
@@ -92,10 +103,6 @@ void Executor::begin(const CallBuffers& buffers, Channel& channel, std::uint64_t
 void Executor::begin_round(std::size_t index) {
   RoundRun& round = *rounds_[index];
   const RoundInfo& info = setup_.codec->rounds()[index];
-  reductions_[index].reset();
-  if (round.offloads())
-    reductions_[index] =
-        setup_.aggregator->open(call_number_, static_cast<int>(index), round.reductions());
   RoundCall call{.channel = channel_, .reduction = reductions_[index].get(), .agreed = this};
   if (info.scope != RoundScope::late) {
     // Late rounds start when everything is agreed; the others wait piece by piece.

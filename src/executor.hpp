@@ -40,8 +40,13 @@ class Executor final : private Agreed {
 
   [[nodiscard]] std::size_t workspace_bytes() const { return workspace_.words() * 8; }
 
-  /// Starts a call; `call_number` is equal on all ranks. Nothing is sent before open().
-  void begin(const CallBuffers& buffers, Channel& channel, std::uint64_t call_number);
+  /// Takes the call's place at the aggregator, which wants calls in the same order on all ranks: as
+  /// soon as a call exists, long before it may be known to be right.
+  void reserve(std::uint64_t call_number);
+  /// Starts a call. Nothing is sent before open().
+  void begin(const CallBuffers& buffers, Channel& channel);
+  /// Gives up its place at the aggregator, used or not.
+  void end();
   void open();
   /// Takes one completion of the channel.
   void complete(const Completion& completion);
@@ -72,7 +77,6 @@ class Executor final : private Agreed {
   // Of the call in flight.
   CallBuffers buffers_;
   Channel* channel_ = nullptr;
-  std::uint64_t call_number_ = 0;
   bool open_ = false;
   bool late_decided_ = false;
   std::vector<std::unique_ptr<Reduction>> reductions_;

@@ -55,7 +55,7 @@ void RoundRun::begin(const RoundCall& call) {
   ready_.assign(layout_.tasks(), false);
   encoded_.assign(layout_.tasks(), false);
   agreed_.assign(agrees_ ? layout_.units_of_chunk(0).size() : 0, false);
-  std::fill(messages_left_.begin(), messages_left_.end(), 0u);
+  std::fill(messages_left_.begin(), messages_left_.end(), 1u);  // what is not posted is not done
   agreed_units_ = 0;
   demanded_.clear();
   merges_.clear();
@@ -275,9 +275,11 @@ bool RoundRun::encode(const Task& task) {
   const Unit& unit = layout_.unit(slot, task.unit);
   const Form form = schedule().slots[slot].form;
   const std::size_t capacity = unit.capacity[std::size_t(form)];
-  // Where the words already lie in the user's input there is nothing to do.
+  // Where the words already lie in the user's input there is nothing to do. (One rank, not in place:
+  // its contribution is the sum, and lies in the output.)
   const bool in_place = setup_.info.identity_encode && call_.input != nullptr && unit.aliasable &&
-                        !layout_.buffer_decoded(schedule().slots[slot].buffer);
+                        address(slot, task.unit) ==
+                            call_.input + piece(unit.first_piece).first * size_of(setup_.type);
   std::size_t written = capacity;
   if (!in_place) {
     if (partial_pieces_ == 0) partial_ = task;
@@ -347,8 +349,9 @@ bool RoundRun::decode_one() {
   return false;
 }
 
-/// In place, what decoding overwrites may still be leaving straight from the user's memory: the sum
-/// is here, so the data has arrived, but the transport has not given the memory back.
+/// In place, what decoding overwrites may still have to leave straight from the user's memory: in
+/// recursive doubling the sum can be here before the own contribution was even posted, and anywhere
+/// before the transport has given the memory back.
 bool RoundRun::input_being_sent(const Task& task) const {
   if (!call_.in_place || call_.input == nullptr) return false;
   const std::uint32_t mine = layout_.contribution(schedule().chunk_of(step_of(task)));

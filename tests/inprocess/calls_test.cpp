@@ -1,0 +1,198 @@
+// Several calls in flight: on one communicator, waited for in any order, more than a channel number
+// can tell apart, and on two communicators at once. Each must give what it gives alone.
+
+#include "algorithms/algorithm.hpp"
+#include "loopback_ranks.hpp"
+#include "rank_inputs.hpp"
+#include "same_bytes.hpp"
+#include "watchdog.hpp"
+
+#include <cohom/allreduce.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace cohom::test {
+namespace {
+
+/// One call of a mixed sequence.
+struct Call {
+  RankInputs inputs;
+  Options options;
+};
+
+/// Calls of different codecs, algorithms, types and sizes.
+std::vector<Call> mixed_calls(int ranks, std::size_t count, std::uint64_t seed) {
+  const char* const codecs[] = {"raw", "thc", "thc:scale=global", "thc:levels=full,rotation=16"};
+  const std::size_t sizes[] = {1, 257, 0, 3000, 40, 1111, 3000};
+  std::vector<Call> calls;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto& algorithm = algorithm_table()[i % algorithm_table().size()];
+    calls.push_back({RankInputs(ranks, all_element_types[i % 3], sizes[i % std::size(sizes)], seed + i),
+                     {.codec = codecs[i / 2 % std::size(codecs)],
+                      .algorithm = std::string(algorithm.name),
+                      .segment = 512}});
+  }
+  return calls;
+}
+
+Request start(const Call& call, Bytes& output, Communicator& communicator) {
+  const Bytes& input = call.inputs.bytes(communicator.rank());
+  output.assign(input.size(), std::byte{0xee});
+  return allreduce_start(input.data(), output.data(), call.inputs.count(), call.inputs.type(),
+                         communicator, call.options);
+}
+
+/// One after the other on a communicator of their own: the results all others are held against.
+std::vector<Bytes> one_by_one(std::span<const Call> calls, int ranks) {
+  std::vector<Bytes> results(calls.size());
+  on_ranks(ranks, [&](int rank, Communicator& communicator) {
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+      Bytes output;
+      start(calls[i], output, communicator).wait();
+      if (rank == 0) results[i] = output;
+    }
+  });
+  return results;
+}
+
+void expect_results(std::span<const Call> calls, std::span<const Bytes> found,
+                    std::span<const Bytes> expected, int rank) {
+  for (std::size_t i = 0; i < calls.size(); ++i)
+    EXPECT_TRUE(same_bytes(found[i], expected[i]))
+        << "call " << i << " on rank " << rank << ", " << calls[i].options.codec << " "
+        << calls[i].options.algorithm << " " << calls[i].inputs.name();
+}
+
+/// Starts all calls, then waits for them in an order of the rank's own.
+void start_all_wait_in_any_order(std::span<const Call> calls, std::span<const Bytes> expected,
+                                 Communicator& communicator) {
+  std::vector<Bytes> outputs(calls.size());
+  std::vector<Request> requests;
+  for (std::size_t i = 0; i < calls.size(); ++i)
+    requests.push_back(start(calls[i], outputs[i], communicator));
+  std::vector<std::size_t> order(calls.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::shuffle(order.begin(), order.end(), std::mt19937_64(std::uint64_t(communicator.rank())));
+  for (std::size_t i : order) requests[i].wait();
+  expect_results(calls, outputs, expected, communicator.rank());
+}
+
+TEST(CallsInFlight, WaitedForInDifferentOrders) {
+  const LoopbackOptions weathers[] = {
+      {}, {.eager_limit = 0}, {.eager_limit = 0, .delay = 128, .seed = 21}};
+  for (int ranks : {1, 2, 3, 5}) {
+    const auto calls = mixed_calls(ranks, 40, 100);
+    const auto expected = one_by_one(calls, ranks);
+    for (const auto& weather : weathers) {
+      const Watchdog watchdog("calls in flight, " + std::to_string(ranks) + " ranks");
+      on_ranks(ranks, weather, [&](int, Communicator& communicator) {
+        start_all_wait_in_any_order(calls, expected, communicator);
+      });
+    }
+  }
+}
+
+/// More than there are channel numbers.
+TEST(CallsInFlight, ThreeHundredOutstanding) {
+  constexpr int ranks = 3;
+  const Watchdog watchdog("300 calls");
+  const auto calls = mixed_calls(ranks, 300, 1000);
+  const auto expected = one_by_one(calls, ranks);
+  on_ranks(ranks, {.delay = 64, .seed = 22}, [&](int, Communicator& communicator) {
+    start_all_wait_in_any_order(calls, expected, communicator);
+  });
+}
+
+/// A request that is replaced by the next call's dies after that call has started, perhaps on the
+/// same plan, which is in use then.
+TEST(CallsInFlight, AnOldRequestDoesNotFreeThePlanOfANewOne) {
+  constexpr int ranks = 2;
+  const Watchdog watchdog("replaced requests");
+  std::vector<Call> calls;
+  for (std::uint64_t i = 0; i < 4; ++i)
+    calls.push_back({RankInputs(ranks, ElementType::f32, 5000, 50 + i),
+                     {.codec = "thc", .algorithm = "ring", .segment = 256}});
+  const auto expected = one_by_one(calls, ranks);
+  on_ranks(ranks, {.delay = 128, .seed = 23}, [&](int rank, Communicator& communicator) {
+    std::vector<Bytes> outputs(calls.size());
+    Request request = start(calls[0], outputs[0], communicator);
+    request.wait();
+    request = start(calls[1], outputs[1], communicator);
+    Request other = start(calls[2], outputs[2], communicator);
+    Request third = start(calls[3], outputs[3], communicator);
+    third.wait();
+    other.wait();
+    request.wait();
+    expect_results(calls, outputs, expected, rank);
+  });
+}
+
+/// test() of one call, or progress() alone, brings all calls to their ends.
+TEST(CallsInFlight, ProgressAloneIsEnough) {
+  constexpr int ranks = 3;
+  const Watchdog watchdog("progress");
+  const auto calls = mixed_calls(ranks, 10, 200);
+  const auto expected = one_by_one(calls, ranks);
+  on_ranks(ranks, {.delay = 64, .seed = 24}, [&](int rank, Communicator& communicator) {
+    std::vector<Bytes> outputs(calls.size());
+    std::vector<Request> requests;
+    for (std::size_t i = 0; i < calls.size(); ++i)
+      requests.push_back(start(calls[i], outputs[i], communicator));
+    while (outputs != expected) {
+      communicator.progress();
+      std::this_thread::yield();
+    }
+    for (Request& request : requests)
+      while (!request.test()) std::this_thread::yield();  // its sends may still be leaving
+    expect_results(calls, outputs, expected, rank);
+  });
+}
+
+TEST(CallsInFlight, DroppedRequestsWait) {
+  constexpr int ranks = 4;
+  const Watchdog watchdog("dropped requests");
+  const auto calls = mixed_calls(ranks, 12, 300);
+  const auto expected = one_by_one(calls, ranks);
+  on_ranks(ranks, {.eager_limit = 0, .delay = 64, .seed = 25},
+           [&](int rank, Communicator& communicator) {
+             std::vector<Bytes> outputs(calls.size());
+             for (std::size_t i = 0; i < calls.size(); ++i) start(calls[i], outputs[i], communicator);
+             expect_results(calls, outputs, expected, rank);
+           });
+}
+
+TEST(CallsInFlight, CommunicatorsAreIndependent) {
+  constexpr int ranks = 3;
+  const Watchdog watchdog("two communicators");
+  const auto calls = mixed_calls(ranks, 20, 400);
+  const auto expected = one_by_one(calls, ranks);
+  const LoopbackOptions rough{.eager_limit = 0, .delay = 100, .seed = 26};
+  LoopbackHub second(ranks, rough);
+  on_ranks(ranks, rough, [&](int rank, Communicator& first) {
+    Communicator other = second.communicator(rank);
+    std::vector<Bytes> here(calls.size());
+    std::vector<Bytes> there(calls.size());
+    std::vector<Request> requests;
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+      // The ranks need not alternate alike: order counts within a communicator only.
+      if (rank != 0) requests.push_back(start(calls[i], here[i], first));
+      requests.push_back(start(calls[i], there[i], other));
+      if (rank == 0) requests.push_back(start(calls[i], here[i], first));
+    }
+    // Waiting on one communicator does not advance the other, so all are tested in turn.
+    while (std::ranges::count_if(requests, [](Request& request) { return !request.test(); }) != 0)
+      std::this_thread::yield();
+    expect_results(calls, here, expected, rank);
+    expect_results(calls, there, expected, rank);
+  });
+}
+
+}  // namespace
+}  // namespace cohom::test
