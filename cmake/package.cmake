@@ -10,7 +10,7 @@ install(FILES
   ${PROJECT_BINARY_DIR}/cohom-config.cmake ${PROJECT_BINARY_DIR}/cohom-config-version.cmake
   DESTINATION ${cohom_package_dir})
 install(EXPORT cohom-targets NAMESPACE cohom:: DESTINATION ${cohom_package_dir})
-if(TARGET cohom_mpi)
+if(COHOM_HAVE_MPI)
   install(EXPORT cohom-mpi-targets NAMESPACE cohom:: DESTINATION ${cohom_package_dir})
 endif()
 
@@ -36,7 +36,7 @@ function(cohom_install_pkg_config name)
   install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endfunction()
 cohom_install_pkg_config(cohom)
-if(TARGET cohom_mpi)
+if(COHOM_HAVE_MPI)
   cohom_install_pkg_config(cohom-mpi)
 endif()
 

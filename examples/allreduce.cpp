@@ -3,23 +3,23 @@
 #include <cohom/mpi.hpp>
 
 #include <cmath>
-#include <cstdio>
+#include <iostream>
 #include <span>
 #include <vector>
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   {
-    cohom::Communicator communicator = cohom::mpi::communicator(MPI_COMM_WORLD);
+    cohom::Communicator ranks = cohom::mpi::communicator(MPI_COMM_WORLD);
     std::vector<float> gradient(1 << 20);
-    for (std::size_t i = 0; i < gradient.size(); ++i)
-      gradient[i] = std::sin(0.001f * static_cast<float>(i)) + static_cast<float>(communicator.rank());
+    for (int i = 0; i < 1 << 20; ++i) gradient[i] = std::sin(0.001f * i) + ranks.rank();
 
-    cohom::allreduce(std::span(gradient), communicator, {.codec = "thc", .op = cohom::ReduceOp::mean});
+    const cohom::Options options{.codec = "thc", .op = cohom::ReduceOp::mean};
+    cohom::allreduce(std::span(gradient), ranks, options);  // in place, on all ranks
 
-    if (communicator.rank() == 0)
-      std::printf("mean of %d ranks: %g, sent %llu bytes\n", communicator.ranks(), gradient[0],
-                  static_cast<unsigned long long>(communicator.wire_counters().bytes_sent));
+    if (ranks.rank() == 0)
+      std::cout << "mean of " << ranks.ranks() << " ranks: " << gradient[0] << ", sent "
+                << ranks.wire_counters().bytes_sent << " bytes\n";
   }  // a communicator goes before MPI does
   MPI_Finalize();
 }

@@ -5,7 +5,6 @@
 #include "communicator_impl.hpp"
 
 #include <exception>
-#include <new>
 #include <utility>
 
 namespace cohom {
@@ -24,6 +23,7 @@ StateBuffer* state_of(CommunicatorImpl& communicator, const PlanCore& core,
                     " keeps state between calls and the buffer has no name; give Options::buffer "
                     "(Info key cohom_buffer), or use a plan");
   StateBuffer& state = communicator.states()[options.buffer];
+  communicator.finish_calls_with(state);
   if (!state.key.empty() && state.key != core.state_key())
     throw Error(ErrorKind::invalid_argument, "buffer \"" + options.buffer + "\" has state of " +
                                                  state.key + ", and this call is " +
@@ -80,7 +80,7 @@ Request allreduce_start(const void* input, void* output, std::size_t count, Elem
     prepare(request, input, output, count, type, impl, options);
   } catch (const Error& error) {
     request.error = error;
-  } catch (const std::bad_alloc&) {
+  } catch (const std::exception&) {
     request.error = Error(ErrorKind::state,
                           "out of memory for a plan of " + std::to_string(count) + " elements");
   }

@@ -34,16 +34,30 @@ CallImpl::CallImpl(CommunicatorImpl& communicator, std::uint64_t number, CallReq
     : communicator_(communicator), number_(number), request_(std::move(request)) {
   Transport& transport = communicator_.transport();
   channel_ = transport.open(static_cast<std::uint32_t>(number % Transport::channel_limit));
-  if (request_.core) {
-    request_.core->in_flight = true;
-    request_.core->executor().reserve(number_);
-  }
-  const bool able = !request_.error;
+  prepare();
   agreement_.emplace(*channel_, transport.rank(), transport.ranks(), std::move(request_.signature),
                      std::move(request_.error));
-  // What a codec remembers must not change before all ranks agree; without state, encoding can
-  // hide the time the agreement takes.
-  if (able && request_.core && request_.state == nullptr && !agreement_->finished()) begin();
+}
+
+/// All that can fail on this rank alone comes before the agreement, so that all ranks learn of it.
+void CallImpl::prepare() {
+  if (!request_.core) return;
+  request_.core->in_flight = true;
+  try {
+    request_.core->executor().reserve(number_);
+    if (request_.error) return;
+    if (request_.state != nullptr) {
+      request_.state->bytes.resize(request_.core->state_bytes());
+    } else if (communicator_.transport().ranks() > 1) {
+      // What a codec remembers must not change before all ranks agree; without state, encoding can
+      // hide the time the agreement takes.
+      begin();
+    }
+  } catch (const Error& error) {
+    request_.error = error;
+  } catch (const std::exception& failure) {
+    request_.error = Error(ErrorKind::state, std::string("cannot start: ") + failure.what());
+  }
 }
 
 CallImpl::~CallImpl() {
@@ -58,7 +72,7 @@ bool CallImpl::advance() noexcept {
   } catch (const Error& error) {
     finish(error);
   } catch (const std::exception& failure) {
-    finish(Error(ErrorKind::transport, failure.what()));
+    finish(Error(ErrorKind::state, std::string("the call failed on this rank: ") + failure.what()));
   }
   return true;
 }
@@ -96,18 +110,19 @@ bool CallImpl::poll() {
 }
 
 void CallImpl::begin() {
-  begun_ = true;
   CallBuffers buffers{.input = request_.input, .output = request_.output, .step = request_.step};
   if (request_.state != nullptr) {
     request_.state->key = request_.core->state_key();
-    request_.state->bytes.resize(request_.core->state_bytes());
     buffers.state = request_.state->bytes;
   }
   request_.core->executor().begin(buffers, *channel_);
+  begun_ = true;
 }
 
 void CallImpl::finish(std::optional<Error> error) {
   error_ = std::move(error);
+  // Half-updated feedback would count a gradient twice.
+  if (error_ && begun_ && request_.state != nullptr) *request_.state = {};
   state_ = State::done;
   channel_.reset();
   if (request_.core) {
@@ -122,7 +137,7 @@ bool CallImpl::test() {
   return done();
 }
 
-void CallImpl::wait() {
+void CallImpl::finish_quietly() {
   Backoff backoff;
   while (!done()) {
     if (communicator_.progress())
@@ -130,6 +145,10 @@ void CallImpl::wait() {
     else
       backoff.wait();
   }
+}
+
+void CallImpl::wait() {
+  finish_quietly();
   if (error_) throw Error(*error_);
 }
 

@@ -38,9 +38,12 @@ class CallImpl {
   [[nodiscard]] bool done() const { return state_ == State::done; }
   [[nodiscard]] const std::optional<Error>& error() const { return error_; }
   [[nodiscard]] std::uint64_t number() const { return number_; }
+  [[nodiscard]] bool uses(const StateBuffer& state) const { return request_.state == &state; }
   [[nodiscard]] CommunicatorImpl& communicator() const { return communicator_; }
 
-  /// Blocks until done(), advancing all calls of the communicator; throws error().
+  /// Blocks until done(), advancing all calls of the communicator.
+  void finish_quietly();
+  /// The same; throws error().
   void wait();
   /// Advances all calls of the communicator once; throws error() when this one is done with one.
   bool test();
@@ -48,6 +51,7 @@ class CallImpl {
  private:
   enum class State { agreeing, running, done };
 
+  void prepare();
   bool step();
   bool poll();
   void begin();
@@ -56,8 +60,8 @@ class CallImpl {
   CommunicatorImpl& communicator_;
   std::uint64_t number_;
   CallRequest request_;
+  std::optional<CallAgreement> agreement_;  ///< before the channel, which may still write to it
   std::unique_ptr<Channel> channel_;
-  std::optional<CallAgreement> agreement_;
   std::optional<Error> error_;
   State state_ = State::agreeing;
   bool begun_ = false;

@@ -10,7 +10,7 @@
 namespace cohom {
 
 void CallSignature::number(std::string_view name, std::uint64_t value) {
-  fields_.push_back({name, value, {}});
+  fields_.push_back({name, value, std::nullopt});
 }
 
 void CallSignature::text(std::string_view name, std::string value) {
@@ -71,20 +71,26 @@ void CallAgreement::merge_arrived() {
 }
 
 void CallAgreement::evaluate() {
-  if (maximum_[0] != 0) return exchange_message(ranks_ - static_cast<int>(maximum_[0]));
-  result_ = mismatch();
+  if (maximum_[0] != 0) {
+    const int failing = ranks_ - static_cast<int>(maximum_[0]);
+    return exchange_message(failing, ranks_ == 1 ? "" : "rank " + std::to_string(failing) + ": ");
+  }
+  for (std::size_t f = 0; f < CallSignature::field_count; ++f) {
+    if (!ranks_differ(f)) continue;
+    // Everybody sees that, but only hashes of texts travelled: rank 0 tells its own.
+    own_error_ = mismatch();
+    return exchange_message(0, "");
+  }
   state_ = State::finished;
 }
 
-/// Everybody gets the words of the lowest rank that failed.
-void CallAgreement::exchange_message(int failing_rank) {
+/// Everybody gets the words of one rank: the lowest that failed, or rank 0.
+void CallAgreement::exchange_message(int telling_rank, const std::string& prefix) {
   state_ = State::message;
   message_.assign(message_bytes, std::byte{0});
   const std::uint64_t cookie = cookie_round << 56;
-  if (rank_ == failing_rank) {
-    const std::string text = ranks_ == 1
-                                 ? std::string(own_error_->what())
-                                 : "rank " + std::to_string(rank_) + ": " + own_error_->what();
+  if (rank_ == telling_rank) {
+    const std::string text = prefix + own_error_->what();
     const auto kind = static_cast<std::uint32_t>(own_error_->kind());
     std::memcpy(message_.data(), &kind, sizeof kind);
     std::memcpy(message_.data() + sizeof kind, text.data(),
@@ -98,23 +104,30 @@ void CallAgreement::exchange_message(int failing_rank) {
     }
   } else {
     pending_ = 1;
-    channel_.receive(message_, failing_rank, tag + 63, cookie);
+    channel_.receive(message_, telling_rank, tag + 63, cookie);
   }
 }
 
-std::optional<Error> CallAgreement::mismatch() const {
+bool CallAgreement::ranks_differ(std::size_t field) const {
+  const std::uint64_t high = maximum_[1 + 2 * field];
+  const std::uint64_t inverted_low = maximum_[2 + 2 * field];
+  const bool present = (high | inverted_low) != 0;
+  return present && high != ~inverted_low;
+}
+
+Error CallAgreement::mismatch() const {
   std::string differing;
   const auto& fields = signature_.fields();
   for (std::size_t f = 0; f < fields.size(); ++f) {
-    const std::uint64_t high = maximum_[1 + 2 * f];
-    const std::uint64_t low = ~maximum_[2 + 2 * f];
-    if (high == low) continue;
-    differing += differing.empty() ? "" : "; ";
-    differing += std::string(fields[f].name);
-    if (fields[f].text.empty())
-      differing += " (from " + std::to_string(low) + " to " + std::to_string(high) + ")";
+    if (!ranks_differ(f)) continue;
+    const SignatureField& field = fields[f];
+    differing += (differing.empty() ? "" : "; ") + std::string(field.name);
+    if (field.text)
+      differing += " (rank " + std::to_string(rank_) + ": \"" + *field.text + "\")";
+    else
+      differing += " (from " + std::to_string(~maximum_[2 + 2 * f]) + " to " +
+                   std::to_string(maximum_[1 + 2 * f]) + ")";
   }
-  if (differing.empty()) return std::nullopt;
   return Error(ErrorKind::mismatch, "ranks disagree on " + differing);
 }
 

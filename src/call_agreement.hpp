@@ -21,8 +21,8 @@ namespace cohom {
 /// One thing that must be equal on all ranks.
 struct SignatureField {
   std::string_view name;
-  std::uint64_t value = 0;  ///< the number, or a hash of the text
-  std::string text;         ///< this rank's, for messages; empty: the number speaks for itself
+  std::uint64_t value = 0;          ///< the number, or a hash of the text
+  std::optional<std::string> text;  ///< for messages; none: the number speaks for itself
 };
 
 /// What one rank is about to do. All signatures have the same fields in the same order.
@@ -61,8 +61,9 @@ class CallAgreement {
   void next_hop();
   void merge_arrived();
   void evaluate();
-  void exchange_message(int failing_rank);
-  [[nodiscard]] std::optional<Error> mismatch() const;
+  void exchange_message(int telling_rank, const std::string& prefix);
+  [[nodiscard]] bool ranks_differ(std::size_t field) const;
+  [[nodiscard]] Error mismatch() const;
 
   Channel& channel_;
   int rank_, ranks_;
@@ -73,7 +74,6 @@ class CallAgreement {
   std::vector<std::byte> message_;
   int distance_ = 1;
   std::uint32_t hop_ = 0;
-  int failing_rank_ = -1;
   std::size_t pending_ = 0;  ///< requests under way
 };
 

@@ -23,8 +23,8 @@ std::span<const CodecRow> codec_table();
 /// @throws Error(invalid_argument) naming the nearest codec when there is none of that name.
 const CodecRow& find_codec(std::string_view name);
 
-/// The spec with every parameter that differs from its default, in the table's order: equal for two
-/// specs exactly when they mean the same.
+/// The spec with every parameter that differs from its default, in the table's order: specs with
+/// equal texts mean the same.
 std::string canonical_spec(const CodecRow& row, const Parameters& given);
 
 }  // namespace cohom

@@ -26,16 +26,22 @@ std::vector<std::byte> Communicator::save_state(std::string_view buffer) const {
   if (found == states.end())
     throw Error(ErrorKind::invalid_argument,
                 "buffer \"" + std::string(buffer) + "\" has no state on this communicator");
+  impl_->finish_calls_with(found->second);
   return found->second.save();
 }
 
 void Communicator::restore_state(std::string_view buffer, std::span<const std::byte> saved) {
-  impl_->states().insert_or_assign(std::string(buffer), StateBuffer::restore(saved));
+  StateBuffer restored = StateBuffer::restore(saved);
+  StateBuffer& state = impl_->states()[std::string(buffer)];
+  impl_->finish_calls_with(state);
+  state = std::move(restored);
 }
 
 void Communicator::reset_state(std::string_view buffer) {
   const auto found = impl_->states().find(buffer);
-  if (found != impl_->states().end()) found->second = StateBuffer{};
+  if (found == impl_->states().end()) return;
+  impl_->finish_calls_with(found->second);
+  found->second = StateBuffer{};
 }
 
 }  // namespace cohom

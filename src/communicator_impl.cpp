@@ -8,6 +8,10 @@ CommunicatorImpl::CommunicatorImpl(std::shared_ptr<Transport> transport,
                                    std::shared_ptr<Aggregator> fabric)
     : transport_(std::move(transport)), fabric_(std::move(fabric)) {}
 
+CommunicatorImpl::~CommunicatorImpl() {
+  while (!in_flight_.empty()) std::shared_ptr(in_flight_.front())->finish_quietly();
+}
+
 PlanEnvironment CommunicatorImpl::environment() const {
   return {.transport = transport_.get(),
           .aggregator = fabric_.get(),
@@ -19,10 +23,15 @@ std::shared_ptr<CallImpl> CommunicatorImpl::start(CallRequest request) {
   // Channels are numbered modulo a limit: the call that had this number before must be over.
   while (!in_flight_.empty() &&
          in_flight_.front()->number() + Transport::channel_limit <= next_call_)
-    progress();
+    std::shared_ptr(in_flight_.front())->finish_quietly();
   auto call = std::make_shared<CallImpl>(*this, next_call_++, std::move(request));
   in_flight_.push_back(call);
   return call;
+}
+
+void CommunicatorImpl::finish_calls_with(const StateBuffer& state) {
+  for (const auto& call : std::vector(in_flight_))
+    if (call->uses(state)) call->finish_quietly();
 }
 
 bool CommunicatorImpl::progress() {

@@ -21,6 +21,11 @@ class CommunicatorImpl {
  public:
   CommunicatorImpl(std::shared_ptr<Transport> transport, std::shared_ptr<Aggregator> fabric);
 
+  /// Finishes the calls in flight: what remains of their requests then needs no communicator.
+  ~CommunicatorImpl();
+  CommunicatorImpl(const CommunicatorImpl&) = delete;
+  CommunicatorImpl& operator=(const CommunicatorImpl&) = delete;
+
   [[nodiscard]] Transport& transport() const { return *transport_; }
   /// @throws Error(invalid_argument) when COHOM_ISA is wrong: not in the constructor, where no other
   /// rank would learn of it.
@@ -29,6 +34,9 @@ class CommunicatorImpl {
   /// By buffer name.
   using States = std::map<std::string, StateBuffer, std::less<>>;
   [[nodiscard]] States& states() { return states_; }
+  /// Blocks until no call in flight uses the state. What the next one does with it depends on what
+  /// they leave there; and which of them are over already differs from rank to rank.
+  void finish_calls_with(const StateBuffer& state);
 
   /// Number of the next call: equal on all ranks, because calls are collective.
   [[nodiscard]] std::uint64_t next_call() const { return next_call_; }

@@ -14,6 +14,11 @@ std::size_t chunk_count(const AlgorithmRow& algorithm, int ranks) {
   return algorithm.chunk_per_rank ? static_cast<std::size_t>(ranks) : 1;
 }
 
+/// User memory is aligned to its elements only; words must be aligned to 8 bytes.
+bool holds_words(const void* memory) {
+  return reinterpret_cast<std::uintptr_t>(memory) % alignof(std::uint64_t) == 0;
+}
+
 }  // namespace
 
 Executor::Executor(const ExecutorSetup& setup)
@@ -109,9 +114,9 @@ void Executor::begin_round(std::size_t index) {
     call.earlier = std::span(rounds_).first(std::min(index, std::size_t(payload_)));
     call.in_place = buffers_.input == buffers_.output;
     // In place, a receive posted into the output would lie over input that is still to be read.
-    if (info.identity_encode && !round.offloads())
+    if (info.identity_encode && !round.offloads() && holds_words(buffers_.input))
       call.input = static_cast<const std::byte*>(buffers_.input);
-    if (info.identity_decode && !call.in_place)
+    if (info.identity_decode && !call.in_place && holds_words(buffers_.output))
       call.output = static_cast<std::byte*>(buffers_.output);
   }
   round.begin(call);

@@ -7,7 +7,7 @@
 #include <cohom/error.hpp>
 
 #include <exception>
-#include <new>
+#include <string>
 #include <utility>
 
 namespace cohom {
@@ -26,7 +26,7 @@ class PlanImpl {
       request.signature.number("step", 0);
     } catch (const Error& error) {
       request.error = error;
-    } catch (const std::bad_alloc&) {
+    } catch (const std::exception&) {
       request.error = Error(ErrorKind::state,
                             "out of memory for a plan of " + std::to_string(count) + " elements");
     }
@@ -45,9 +45,7 @@ class PlanImpl {
   PlanImpl& operator=(const PlanImpl&) = delete;
 
   void start(const void* input, void* output) {
-    if (call_ && !call_->done())
-      throw Error(ErrorKind::state,
-                  "the plan has a call in flight; wait for it before the next start");
+    require_idle("the next start");
     CallRequest request;
     request.core = core_;
     request.input = input;
@@ -67,18 +65,27 @@ class PlanImpl {
     call_ = communicator_.start(std::move(request));
   }
 
-  bool test() { return !call_ || call_->test(); }
+  bool test() {
+    if (!call_) return true;
+    if (!call_->done()) communicator_.progress();
+    if (!call_->done()) return false;
+    wait();
+    return true;
+  }
   void wait() {
-    if (call_) call_->wait();
+    // Given up before it throws: the next start is right after an error, too.
+    if (const auto call = std::exchange(call_, nullptr)) call->wait();
   }
 
   std::vector<std::byte> save_state() const {
+    require_idle("save_state");
     StateBuffer state = state_;
     state.key = core_->state_key();
     return state.save();
   }
 
   void restore_state(std::span<const std::byte> saved) {
+    require_idle("restore_state");
     StateBuffer state = StateBuffer::restore(saved);
     if (state.key != core_->state_key())
       throw Error(ErrorKind::invalid_argument, "saved state belongs to " + state.key +
@@ -86,10 +93,20 @@ class PlanImpl {
     state_ = std::move(state);
   }
 
-  void reset_state() { state_ = {}; }
+  void reset_state() {
+    require_idle("reset_state");
+    state_ = {};
+  }
   [[nodiscard]] const PlanDescription& description() const { return core_->description(); }
 
  private:
+  /// Not call_->done(): that depends on timing, so some ranks would go on and others refuse.
+  void require_idle(const char* next) const {
+    if (call_)
+      throw Error(ErrorKind::state,
+                  std::string("the plan has a call in flight; wait for it before ") + next);
+  }
+
   CommunicatorImpl& communicator_;
   std::uint64_t id_;
   std::shared_ptr<PlanCore> core_;

@@ -1,6 +1,6 @@
 #pragma once
-// PlanCache: the plans behind allreduce(), bounded, evicted in call order so that all ranks keep the
-// same ones.
+// PlanCache: the plans behind allreduce(), bounded, least recently used out first. Ranks may keep
+// different ones (a plan in flight is not reused): nothing that travels depends on it.
 
 #include "plan_core.hpp"
 

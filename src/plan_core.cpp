@@ -25,6 +25,9 @@ std::size_t segment_from(const std::string& text) {
   return value;
 }
 
+/// Far above what is useful; the executor counts a unit's bytes in 32 bits.
+constexpr std::size_t longest_segment = std::size_t{1} << 26;
+
 /// Segments that keep codec slices short and messages at the transport's best size, and that cut
 /// every chunk into a few, so that encoding, sending and decoding overlap.
 std::size_t default_segment(std::size_t message_bytes, std::size_t chunk_elements) {
@@ -97,10 +100,13 @@ PlanCore::PlanCore(const PlanEnvironment& environment, std::size_t count, Elemen
     codec_ = row->make(context);
     description_.codec = "raw";
   }
+  log_once("codec " + description_.codec + " by " + description_.algorithm + ": " +
+           selection.reason);
   const std::size_t chunks =
       selection.algorithm->chunk_per_rank ? std::size_t(transport.ranks()) : 1;
-  description_.segment =
-      options.segment != 0 ? options.segment : default_segment(message_bytes_, count / chunks);
+  description_.segment = options.segment != 0 ? std::min(options.segment, longest_segment)
+                                              : default_segment(message_bytes_, count / chunks);
+  expect_room_for(codec_->capacity(codec_->payload_round(), Form::wide, count));
   executor_ = std::make_unique<Executor>(ExecutorSetup{.rank = transport.rank(),
                                                        .ranks = transport.ranks(),
                                                        .elements = count,

@@ -243,6 +243,7 @@ bool RoundRun::may_encode(const Task& task) const {
 }
 
 bool RoundRun::encode_next(EncodeQueue& queue) {
+  if (continue_partial()) return true;
   while (queue.next < queue.tasks->size()) {
     const Task& task = (*queue.tasks)[queue.next];
     if (encoded_[layout_.task_index(task)]) {
@@ -256,7 +257,16 @@ bool RoundRun::encode_next(EncodeQueue& queue) {
   return false;
 }
 
+/// A unit once begun is finished before any other: its words are half written.
+bool RoundRun::continue_partial() {
+  if (partial_pieces_ == 0) return false;
+  const Task begun = partial_;
+  encode(begun);
+  return true;
+}
+
 bool RoundRun::encode_for_merge() {
+  if (continue_partial()) return true;
   while (!demanded_.empty()) {
     const Task task = demanded_.front();
     if (!encoded_[layout_.task_index(task)]) {
@@ -366,9 +376,10 @@ bool RoundRun::input_being_sent(const Task& task) const {
 void RoundRun::decode(const Task& task) {
   const std::uint32_t source = schedule().sources_of(step_of(task))[0];
   const Unit& unit = layout_.unit(source, task.unit);
-  // A merge made the NaNs canonical; a lone contribution was never merged and is decoded in place.
+  // A merge of ours made the NaNs canonical. A lone contribution was never merged, and an
+  // aggregator's NaNs are its own and differ from rank to rank: these are decoded in place.
   const bool done = call_.output != nullptr && unit.aliasable && !layout_.is_contribution(source) &&
-                    layout_.buffer_decoded(schedule().slots[source].buffer);
+                    !layout_.offloads() && layout_.buffer_decoded(schedule().slots[source].buffer);
   if (!done)
     setup_.codec->decode(setup_.round, piece_of(source, task.unit), *call_.agreed,
                          words(source, task.unit), schedule().slots[source].contributions);

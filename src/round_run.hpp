@@ -118,6 +118,7 @@ class RoundRun {
   void make_ready(const Task& task);
   void demand_encodes(std::uint32_t slot, std::uint32_t unit);
   bool encode_next(EncodeQueue& queue);
+  bool continue_partial();
   [[nodiscard]] bool may_encode(const Task& task) const;
   bool encode(const Task& task);
   void merge(const Task& task);

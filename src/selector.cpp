@@ -16,7 +16,7 @@ constexpr int any_ranks = std::numeric_limits<int>::max();
 constexpr std::size_t kib = 1024;
 
 constexpr SelectionRow table[] = {
-    {any_size, 1, 1, false, false, "direct", "one rank: nothing travels"},
+    {any_size, 1, 1, false, true, "direct", "one rank: nothing travels"},
     {16 * kib, 2, any_ranks, false, true, "recursive_doubling",
      "up to 16 KiB latency decides, and compressing only adds to it"},
     {256 * kib, 2, 16, true, false, "direct", "two hops are faster than 2(n-1)"},

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <cstring>
+#include <limits>
 #include <new>
 
 namespace cohom {
@@ -24,6 +25,15 @@ Workspace::Workspace(std::size_t words) : count_(words) {
   std::memset(pointer, 0, bytes);
   words_ =
       std::unique_ptr<std::uint64_t, Unmap>(static_cast<std::uint64_t*>(pointer), Unmap{bytes});
+}
+
+void expect_room_for(std::size_t words) {
+  if (words == 0) return;
+  if (words > std::numeric_limits<std::ptrdiff_t>::max() / 8) throw std::bad_alloc();
+  void* pointer =
+      mmap(nullptr, words * 8, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (pointer == MAP_FAILED) throw std::bad_alloc();
+  munmap(pointer, words * 8);
 }
 
 void Workspace::Unmap::operator()(std::uint64_t* pointer) const { munmap(pointer, bytes); }

@@ -27,4 +27,8 @@ class Workspace {
   std::size_t count_ = 0;
 };
 
+/// @throws std::bad_alloc when the machine can never give so many words. Touches nothing, so that an
+/// absurd size is an error at once, and not after lists of its pieces have filled the memory.
+void expect_room_for(std::size_t words);
+
 }  // namespace cohom

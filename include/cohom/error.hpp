@@ -8,8 +8,8 @@
 
 namespace cohom {
 
-/// What went wrong. The values travel between ranks, so they are part of the wire format; the
-/// largest one wins when ranks meet different errors.
+/// What went wrong. The values travel between ranks, so they are part of the wire format. When
+/// several ranks fail, all get the error of the lowest.
 enum class ErrorKind : std::uint32_t {
   invalid_argument = 1,  ///< an argument is wrong by itself (null pointer, unknown codec, ...)
   unsupported = 2,  ///< right in itself, but not available here (an op that cannot be compressed)

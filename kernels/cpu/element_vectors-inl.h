@@ -35,6 +35,18 @@ HWY_INLINE T* element_at(void* array, std::size_t index) {
   return reinterpret_cast<T*>(static_cast<char*>(array) + index * sizeof(T));
 }
 
+/// Asks for the memory that a pass over an array will come to: lines soon needed into the first cache,
+/// later ones into the second, which has more requests in flight. To be called between additions and
+/// multiplications rather than between loads: both wait for the same buffers.
+template <class T>
+HWY_INLINE void prefetch_row(const void* array, std::size_t index) {
+  const char* row = reinterpret_cast<const char*>(element_at<T>(array, index));
+  for (std::size_t line = 0; line < 16 * sizeof(T); line += 64) {
+    __builtin_prefetch(row + line + 1024, 0, 3);
+    __builtin_prefetch(row + line + 8192, 0, 2);
+  }
+}
+
 template <class D>
 HWY_INLINE hn::Vec<D> canonical_nans(D d, hn::Vec<D> v) {
   using Bits = hn::RebindToUnsigned<D>;
@@ -43,7 +55,8 @@ HWY_INLINE hn::Vec<D> canonical_nans(D d, hn::Vec<D> v) {
   return hn::IfThenElse(hn::IsNaN(v), nan, v);
 }
 
-/// How elements of type T are loaded into vectors of D and stored from them.
+/// How elements of type T are loaded into vectors of D and stored from them. store() rounds, and makes
+/// NaNs canonical where it has to round; store_canonical() always does.
 template <class T>
 struct Elements {  // f32 and f64: as they are
   using Real = T;
@@ -55,6 +68,10 @@ struct Elements {  // f32 and f64: as they are
   template <class D>
   static HWY_INLINE void store(D d, hn::Vec<D> v, void* array, std::size_t index) {
     hn::StoreU(v, d, element_at<T>(array, index));
+  }
+  template <class D>
+  static HWY_INLINE void store_canonical(D d, hn::Vec<D> v, void* array, std::size_t index) {
+    store(d, canonical_nans(d, v), array, index);
   }
   /// What a stored value reads back as.
   template <class D>
@@ -92,6 +109,10 @@ struct Elements<bfloat16> {
     const auto bits = hn::DemoteTo(d16, hn::BitCast(hn::RebindToSigned<D>(), upper));
     hn::StoreU(bits, d16, element_at<std::uint16_t>(array, index));
   }
+  template <class D>
+  static HWY_INLINE void store_canonical(D d, hn::Vec<D> v, void* array, std::size_t index) {
+    store(d, v, array, index);
+  }
 };
 
 template <>
@@ -111,6 +132,10 @@ struct Elements<float16> {
   static HWY_INLINE void store(D d, hn::Vec<D> v, void* array, std::size_t index) {
     const hn::Rebind<std::uint16_t, D> d16;
     hn::StoreU(round(d, v), d16, element_at<std::uint16_t>(array, index));
+  }
+  template <class D>
+  static HWY_INLINE void store_canonical(D d, hn::Vec<D> v, void* array, std::size_t index) {
+    store(d, v, array, index);
   }
 
  private:

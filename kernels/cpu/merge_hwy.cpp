@@ -100,11 +100,14 @@ std::size_t add_vectors(Sources sources, std::size_t source_count, std::size_t b
     auto v0 = Type::load(d, sources[0], i);
     auto v1 = Type::load(d, sources[0], i + lanes);
     for (std::size_t s = 1; s < source_count; ++s) {
-      v0 = Type::rounded(d, hn::Add(v0, Type::load(d, sources[s], i)));
-      v1 = Type::rounded(d, hn::Add(v1, Type::load(d, sources[s], i + lanes)));
+      v0 = hn::Add(v0, Type::load(d, sources[s], i));
+      v1 = hn::Add(v1, Type::load(d, sources[s], i + lanes));
+      if (s + 1 == source_count) break;  // the last sum is rounded when it is stored
+      v0 = Type::rounded(d, v0);
+      v1 = Type::rounded(d, v1);
     }
-    Type::store(d, canonical_nans(d, v0), destination, i);
-    Type::store(d, canonical_nans(d, v1), destination, i + lanes);
+    Type::store_canonical(d, v0, destination, i);
+    Type::store_canonical(d, v1, destination, i + lanes);
   }
   return end * sizeof(T);
 }
@@ -161,7 +164,7 @@ void finish(const void* source, std::size_t elements, std::uint64_t divisor, voi
   for (std::size_t i = 0; i < end; i += lanes) {
     auto v = Type::load(d, source, i);
     if (divisor > 1) v = hn::Div(v, by);
-    Type::store(d, canonical_nans(d, v), destination, i);
+    Type::store_canonical(d, v, destination, i);
   }
   scalar_finish_elements(element_type_v<T>, element_at<T>(source, end), elements - end, divisor,
                          element_at<T>(destination, end));

@@ -1,10 +1,8 @@
-// Decoding runs of sums.
+// Decoding runs of sums of blocks of at least a frame.
 //
-// The common case, blocks of one frame in 8-bit lanes, is rotated back in integers: the sums are
-// below 2^8, so seven of the eight strides fit 16-bit lanes and the eighth is the widening. f32
-// butterflies of these numbers are exact too, and exact sums do not depend on their order, so the
-// bits are those of the format's definition. z = 2S - bias is linear: the factor 2 goes into the
-// scale, the bias into the one element that sees it, the first.
+// Far into a large vector, blocks are decoded into the first cache and streamed out from there past
+// all caches: the user will not find so much output in a cache anyway, and memory is spared reading
+// every line before it is overwritten.
 
 #if defined(COHOM_THC_DECODE_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef COHOM_THC_DECODE_INL_H
@@ -16,10 +14,11 @@
 #include "kernels/cpu/element_vectors-inl.h"
 #include "kernels/cpu/lanes-inl.h"
 #include "kernels/cpu/thc_blocks.hpp"
+#include "kernels/cpu/thc_byte_sums-inl.h"
 #include "kernels/cpu/thc_restore-inl.h"
-#include "kernels/cpu/thc_rotate-inl.h"
-#include "kernels/cpu/x86_vectors-inl.h"
+#include "kernels/cpu/thc_scratch.hpp"
 
+#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include <cstddef>
@@ -32,174 +31,142 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Interleaves two vectors in lanes of T: the pair takes over the upper bit of the lane number in a
-/// block, its own bit becomes the lowest. Then their butterfly.
-template <class T>
-HWY_INLINE void interleave_butterfly(I16& a, I16& b) {
-  const hn::ScalableTag<T> d;
-  const hn::ScalableTag<std::int16_t> d16;
-  const auto ta = hn::BitCast(d, a);
-  const auto tb = hn::BitCast(d, b);
-  a = hn::BitCast(d16, hn::InterleaveLower(d, ta, tb));
-  b = hn::BitCast(d16, hn::InterleaveUpper(d, ta, tb));
-  butterfly(a, b);
+/// How far into a vector output stays in the caches.
+inline constexpr std::size_t cached_output_bytes = std::size_t{32} << 20;
+
+/// Copies past the caches. Lines that the target has only in part are written normally.
+HWY_INLINE void stream(const std::uint8_t* source, std::size_t bytes, std::uint8_t* target) {
+  const hn::ScalableTag<std::uint8_t> d;
+  constexpr std::size_t line = 64;
+  const std::size_t head = -reinterpret_cast<std::uintptr_t>(target) % line;
+  std::memcpy(target, source, head);
+  const std::size_t end = head + (bytes - head) / line * line;
+  for (std::size_t i = head; i < end; i += hn::MaxLanes(d))
+    hn::Stream(hn::LoadU(d, source + i), d, target + i);
+  std::memcpy(target + end, source + end, bytes - end);
 }
 
-/// Likewise: the pair takes over the lowest bit of the block number, its own becomes the highest.
-HWY_INLINE void block_butterfly(I16& a, I16& b) {
-  const hn::ScalableTag<float> d;
-  const hn::ScalableTag<std::int16_t> d16;
-  const auto fa = hn::BitCast(d, a);
-  const auto fb = hn::BitCast(d, b);
-  a = hn::BitCast(d16, even_blocks(fa, fb));
-  b = hn::BitCast(d16, odd_blocks(fa, fb));
-  butterfly(a, b);
-}
-
-/// The Walsh-Hadamard transform of a frame of 8-bit sums, but for the last stride, in 16-bit lanes.
-///
-/// Position 16 b + a is byte b div 2 of word a + 16 (b mod 2). With a3 .. b0 the bits of a and b, what
-/// number a lane or a vector has is written from the lowest bit up. Vectors of one block:
-///   bytes of a word  b1 b2 b3     words of a vector  a0     vectors  a3 b0 a2 a1 (in our order)
-/// and one bit of the words more from the vectors to the blocks each time the vector doubles.
-/// The stages below, with the pair's bit first, leave 16-bit lanes a3 b0 b1 (then b2, b3).
-struct ByteTransform {
-  static constexpr int blocks = HWY_MAX_BYTES / 16;
-  static constexpr int vectors = 32 / blocks;
-  enum Bit { a3 = 1, b0 = 2, b1 = 4, a2 = 8, a1 = 16 };
-
-  I16 v[vectors];
-
-  HWY_INLINE explicit ByteTransform(const std::uint64_t* words) {
-    const hn::ScalableTag<std::uint8_t> d8;
-    const hn::ScalableTag<std::int8_t> di8;
-    const hn::ScalableTag<std::int16_t> d16;
-    const auto sum = hn::Set(di8, 1);
-    const auto difference = hn::BitCast(di8, hn::Set(d16, static_cast<std::int16_t>(0xff01)));
-#pragma GCC unroll 32
-    for (int i = 0; i < vectors; ++i) {
-      if (i & b1) continue;
-      const int word = (i & a3 ? 8 : 0) + (i & b0 ? 16 : 0) + (i & a2 ? 4 : 0) + (i & a1 ? 2 : 0);
-      const auto bytes = hn::LoadU(d8, reinterpret_cast<const std::uint8_t*>(words + word));
-      v[i] = multiply_add_bytes(bytes, sum);
-      v[i + b1] = multiply_add_bytes(bytes, difference);
-    }
-    pairs(b0, [](I16& a, I16& b) __attribute__((always_inline)) { butterfly(a, b); });
-    pairs(a3, interleave_butterfly<std::int16_t>);  // a0 out; lanes a3 b2 b3
-    pairs(b1, interleave_butterfly<std::int32_t>);  // b3 out; lanes a3 b1 b2
-    pairs(b0, interleave_butterfly<std::int32_t>);  // b2 out; lanes a3 b0 b1
-    if constexpr (blocks >= 2) pairs(b0, block_butterfly);  // a1 out; blocks b2, or a2 b2
-    if constexpr (blocks == 4) pairs(b1, block_butterfly);  // a2 out; blocks b2 b3
-    if constexpr (blocks <= 2)
-      pairs(a2, [](I16& a, I16& b) __attribute__((always_inline)) { butterfly(a, b); });
-    if constexpr (blocks == 1)
-      pairs(a1, [](I16& a, I16& b) __attribute__((always_inline)) { butterfly(a, b); });
-  }
-
-  /// rows[a] := elements 16 a + column + lane; the widening is the butterfly of a3.
-  HWY_INLINE void rows(std::size_t column, I32 (&rows)[16]) const {
-    const hn::ScalableTag<std::int16_t> d16;
-    const hn::ScalableTag<std::int32_t> d32;
-    const auto sum = hn::Set(d16, 1);
-    const auto difference = hn::BitCast(d16, hn::Set(d32, static_cast<std::int32_t>(0xffff0001)));
-    // Who is where by now: a3 has become a0; b0 is a1, or b2 if there is one block only; b1 is a2,
-    // or b3 if there are fewer than four.
-    const int at_column = (blocks == 1 && column & 4 ? b0 : 0) + (blocks < 4 && column & 8 ? b1 : 0);
-#pragma GCC unroll 8
-    for (int a = 0; a < 8; ++a) {
-      const int at_a1 = a & 2 ? (blocks == 1 ? a1 : b0) : 0;
-      const int at_a2 = a & 4 ? (blocks == 4 ? b1 : a2) : 0;
-      const I16& pair = v[at_column + (a & 1 ? a3 : 0) + at_a1 + at_a2];
-      rows[a] = multiply_add_pairs(pair, sum);
-      rows[a + 8] = multiply_add_pairs(pair, difference);
-    }
-  }
-
- private:
-  template <class Operation>
-  HWY_INLINE void pairs(int bit, Operation operation) {
-#pragma GCC unroll 32
-    for (int i = 0; i < vectors; ++i)
-      if (!(i & bit)) operation(v[i], v[i + bit]);
-  }
-};
-
-/// Calls put(index, v) with the elements of a frame of 8-bit sums.
-template <class Put>
-HWY_INLINE void decode_bytes(const std::uint64_t* words, std::int32_t bias,
-                             const std::uint32_t (&sign_draws)[16], float factor, Put put) {
-  const hn::ScalableTag<float> d;
-  const hn::ScalableTag<std::int32_t> d32;
-  const ByteTransform transform(words);
-  const auto scale = hn::Set(d, 2 * factor);
-#pragma GCC unroll 4
-  for (std::size_t column = 0; column < 16; column += hn::MaxLanes(d)) {
-    I32 rows[16];
-    transform.rows(column, rows);
-    if (column == 0) {
-      const auto first = hn::FirstN(d32, 1);
-      rows[0] = hn::Sub(rows[0], hn::IfThenElseZero(first, hn::Set(d32, 128 * bias)));
-    }
-    RowSigns<decltype(d)> signs(d, sign_draws, column);
-#pragma GCC unroll 16
-    for (std::size_t i = 0; i < 16; ++i) {
-      const std::size_t r = 15 - i;
-      put(16 * r + column, hn::Mul(signs.next(hn::ConvertTo(d, rows[r])), scale));
-    }
-  }
-}
-
-template <class T>
-void decode_run(const ThcFormat& format, const ThcDraws& draws, const ThcRun& run,
-                const std::uint64_t* sum, std::size_t contributions, const std::uint32_t* codes,
-                std::uint64_t divisor, void* output) {
+/// Calls visit(offset, norm) for every whole block that has something to decode; does all others.
+template <class T, class Visit>
+HWY_INLINE void for_each_coded_block(const DecodeCall& call, Visit visit) {
   using Real = typename Elements<T>::Real;
-  const hn::ScalableTag<Real> d;
-  auto& scratch = ThcScratch<Real>::of_thread();
-  const std::size_t size = format.rotation;
-  const std::size_t block_words = body::words_per_block(size, format.wide_width);
-  const std::uint64_t bias = contributions * format.intervals;
-  const bool vectors = size >= 256 && format.wide_width <= 16 && bias < (1u << 30);
-  const bool bytes = size == 256 && format.wide_width == 8 && bias < 0x8000 && sizeof(Real) == 4;
-  const std::size_t end = vectors ? run.count / size * size : 0;
-  const auto by = hn::Set(d, static_cast<Real>(divisor));
-  alignas(64) std::uint32_t prepared[8][16];
+  const std::size_t size = call.format.rotation;
+  const std::size_t end = call.run.count / size * size;
   for (std::size_t offset = 0; offset < end; offset += size) {
-    const std::size_t ahead = offset / size % 8;
-    if (bytes && ahead == 0)
-      for (std::size_t k = 0; k < 8; ++k)
-        draw_signs(body::frame(draws.sign_key, (run.first + offset) / 256 + k), prepared[k]);
-    const std::uint32_t code = codes[offset / size];
+    const std::uint32_t code = call.codes[offset / size];
     if (code == escaped_code) continue;
     if (code == 0) {
-      std::memset(advanced(output, offset * sizeof(T)), 0, size * sizeof(T));
+      std::memset(call.output_at(offset), 0, size * sizeof(T));
       continue;
     }
     const auto norm = body::norm_of_code<Real>(code);
-    if (!has_one_factor(norm)) {
-      decode_part(format, draws, run, offset, size, sum, contributions, codes, divisor, block_words,
-                  output);
-      continue;
-    }
-    const std::uint64_t q = (run.first + offset) / 256;
-    const std::uint64_t* words = sum + offset / size * block_words;
-    const Real factor = body::decode_scale_of(format.decode_scale, size, norm).factor;
-    const auto put = [&](std::size_t i, hn::Vec<decltype(d)> v) __attribute__((always_inline)) {
-      if (divisor > 1) v = hn::Div(v, by);
-      Elements<T>::store(d, v, output, offset + i);
-    };
-    if (bytes) {
-      if constexpr (sizeof(Real) == 4)
-        decode_bytes(words, static_cast<std::int32_t>(bias), prepared[ahead], factor, put);
-    } else {
-      std::uint16_t* values = scratch.values.of(size + pack_padding);
-      unpack_block(words, size, format.wide_width, values);
-      restore_block(format, draws, q, contributions, values, factor, scratch.rotated.of(size), put);
-    }
+    if (has_one_factor(norm))
+      visit(offset, norm);
+    else
+      call.by_reference(offset, size);
   }
-  if (end < run.count)
-    decode_part(format, draws, run, end, run.count - end, sum, contributions, codes, divisor,
-                block_words, output);
+  if (end < call.run.count) call.by_reference(end, call.run.count - end);
+}
+
+/// What writes finished elements of type T from vectors of Real: divided, rounded.
+template <class T>
+class ElementWriter {
+  using Real = typename Elements<T>::Real;
+  using D = hn::ScalableTag<Real>;
+
+ public:
+  HWY_INLINE explicit ElementWriter(std::uint64_t divisor)
+      : divide_(divisor > 1), divisor_(hn::Set(D(), static_cast<Real>(divisor))) {}
+
+  HWY_INLINE void write(hn::Vec<D> v, void* output, std::size_t index) const {
+    if (divide_) v = hn::Div(v, divisor_);
+    Elements<T>::store(D(), v, output, index);
+  }
+
+ private:
+  bool divide_;
+  hn::Vec<D> divisor_;
+};
+
+/// Sign draws of a run's frames, eight at a time (see FramePreparation).
+class PreparedSigns {
+ public:
+  HWY_INLINE const std::uint32_t (&of(const DecodeCall& call, std::size_t offset))[16] {
+    const std::size_t group = offset / 256 / count;
+    if (group != group_) {
+      group_ = group;
+      for (std::size_t k = 0; k < count; ++k) {
+        const std::uint64_t q = call.frame_at(256 * (group * count + k));
+        draw_signs(body::frame(call.draws.sign_key, q), draws_[k]);
+      }
+    }
+    return draws_[offset / 256 % count];
+  }
+
+ private:
+  static constexpr std::size_t count = 8;
+  alignas(64) std::uint32_t draws_[count][16];
+  std::size_t group_ = ~std::size_t{0};
+};
+
+/// Blocks of one frame in 8-bit lanes. With `streamed`, by way of a buffer in the first cache.
+template <class T, bool streamed>
+void decode_frames(const DecodeCall& call) {
+  const hn::ScalableTag<float> d;
+  const ElementWriter<T> writer(call.divisor);
+  PreparedSigns signs;
+  alignas(64) std::uint8_t buffer[256 * sizeof(T)];
+  for_each_coded_block<T>(
+      call, [&](std::size_t offset, body::Norm<float> norm) __attribute__((always_inline)) {
+        const auto scale = body::decode_scale_of(call.format.decode_scale, 256, norm);
+        void* out = streamed ? buffer : call.output_at(offset);
+        const std::uint64_t* words = call.words_at(offset);
+        for (std::size_t i = 0; i < 32; i += 8) __builtin_prefetch(words + i + 128);
+        decode_bytes(words, static_cast<std::int32_t>(call.bias()), signs.of(call, offset),
+                     scale.factor,
+                     [&](std::size_t i, hn::Vec<decltype(d)> v) __attribute__((always_inline)) {
+                       writer.write(v, out, i);
+                     });
+        if (streamed)
+          stream(buffer, sizeof buffer, static_cast<std::uint8_t*>(call.output_at(offset)));
+      });
+  // Streamed lines are not ordered with what follows, such as telling another thread.
+  if (streamed) hwy::FlushStream();
+}
+
+/// Blocks of one or more frames, any lanes up to 16 bits.
+template <class T>
+void decode_blocks(const DecodeCall& call) {
+  using Real = typename Elements<T>::Real;
+  const hn::ScalableTag<Real> d;
+  auto& scratch = ThcScratch<Real>::of_thread();
+  const ElementWriter<T> writer(call.divisor);
+  const std::size_t size = call.format.rotation;
+  std::uint16_t* values = scratch.values.of(size + pack_padding);
+  Real* room = scratch.rotated.of(size);
+  for_each_coded_block<T>(call, [&](std::size_t offset, body::Norm<Real> norm) HWY_ATTR {
+    unpack_block(call.words_at(offset), size, call.format.wide_width, values);
+    const auto scale = body::decode_scale_of(call.format.decode_scale, size, norm);
+    void* out = call.output_at(offset);
+    restore_block(call.format, call.draws, call.frame_at(offset), call.contributions, values,
+                  scale.factor, room,
+                  [&](std::size_t i, hn::Vec<decltype(d)> v) __attribute__((always_inline)) {
+                    writer.write(v, out, i);
+                  });
+  });
+}
+
+template <class T>
+void decode_run(const DecodeCall& call) {
+  const ThcFormat& format = call.format;
+  if (format.rotation < 256 || format.wide_width > 16 || call.bias() >= (1u << 30))
+    return call.by_reference(0, call.run.count);
+  if constexpr (sizeof(typename Elements<T>::Real) == 4) {
+    if (format.rotation == 256 && format.wide_width == 8 && call.bias() < (1u << 15))
+      return call.run.first * sizeof(T) >= cached_output_bytes ? decode_frames<T, true>(call)
+                                                               : decode_frames<T, false>(call);
+  }
+  decode_blocks<T>(call);
 }
 
 }  // namespace HWY_NAMESPACE

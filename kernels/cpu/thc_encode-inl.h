@@ -11,15 +11,13 @@
 #define COHOM_THC_ENCODE_INL_H
 #endif
 
-#include "kernels/cpu/element_vectors-inl.h"
 #include "kernels/cpu/lanes-inl.h"
 #include "kernels/cpu/thc_blocks.hpp"
-#include "kernels/cpu/thc_grid-inl.h"
-#include "kernels/cpu/thc_quantize-inl.h"
+#include "kernels/cpu/thc_byte_sums-inl.h"
+#include "kernels/cpu/thc_encode_frame-inl.h"
 #include "kernels/cpu/thc_restore-inl.h"
-#include "kernels/cpu/thc_rotate-inl.h"
+#include "kernels/cpu/thc_scratch.hpp"
 
-#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include <cstddef>
@@ -32,41 +30,25 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// The rows of a frame from `column` on, scaled, with their signs.
-template <class T, class D>
-HWY_INLINE void load_scaled_rows(D d, const void* input, std::size_t first, hn::Vec<D> factor,
-                                 const std::uint32_t (&sign_draws)[16], std::size_t column,
-                                 hn::Vec<D> (&v)[16]) {
-  RowSigns<D> signs(d, sign_draws, column);
-#pragma GCC unroll 16
-  for (std::size_t i = 0; i < 16; ++i) {
-    const std::size_t r = 15 - i;
-    const auto loaded = Elements<T>::load(d, input, first + 16 * r + column);
-    v[r] = signs.next(hn::Mul(loaded, factor));
+/// Calls visit(offset, norm) for every whole block that has something to encode; does all others.
+template <class Real, class Visit>
+HWY_INLINE void for_each_coded_block(const EncodeCall& call, Visit visit) {
+  const std::size_t size = call.format.rotation;
+  const std::size_t end = call.run.count / size * size;
+  for (std::size_t offset = 0; offset < end; offset += size) {
+    const std::uint32_t code = call.codes[offset / size];
+    if (code == 0 || code == escaped_code) {
+      std::memset(call.words_at(offset), 0, body::words_per_block(size, call.width()) * 8);
+      continue;
+    }
+    const auto norm = body::norm_of_code<Real>(code);
+    if (has_one_factor(norm))
+      visit(offset, norm);
+    else
+      call.by_reference(offset, size);
   }
+  if (end < call.run.count) call.by_reference(end, call.run.count - end);
 }
-
-/// What the blocks of a run have in common.
-template <class Real>
-struct ThcEncoder {
-  const ThcFormat& format;
-  const ThcDraws& draws;
-  Form form;
-  SmallTable table;
-  ThcScratch<Real>& scratch;
-
-  ThcEncoder(const ThcFormat& f, const ThcDraws& d, Form w)
-      : format(f), draws(d), form(w), table(f), scratch(ThcScratch<Real>::of_thread()) {
-    if (sizeof(Real) == 8) table.usable = false;  // f64 goes by the grid
-  }
-
-  unsigned width() const {
-    return form == Form::narrow ? format.narrow_width : format.wide_width;
-  }
-  bool straight_to_words() const {
-    return format.rotation == 256 && table.usable && width() == (form == Form::narrow ? 4 : 8);
-  }
-};
 
 /// What a block of one frame needs besides its elements. Drawn for several blocks ahead, because the
 /// draws are long chains of dependent steps, which the processor overlaps with each other but hardly
@@ -80,152 +62,166 @@ struct FramePreparation {
     draw_dithers(dither_of_frame(format, draws, q), dithers);
   }
 };
-inline constexpr std::size_t prepared_frames = 8;
 
-/// A block of one frame, 4-bit indices or 8-bit levels.
-template <class T>
-HWY_INLINE void encode_frame(const ThcEncoder<float>& encoder, const TableVectors& table,
-                             const FramePreparation& prepared, const void* input,
-                             std::size_t first, float factor, std::uint64_t* words) {
-  const hn::ScalableTag<float> d;
-  const auto scale = hn::Set(d, factor);
-  rotate_frame(
-      d,
-      [&](std::size_t column, hn::Vec<decltype(d)>(&v)[16]) __attribute__((always_inline)) {
-        load_scaled_rows<T>(d, input, first, scale, prepared.sign_draws, column, v);
-      },
-      [&](std::size_t column, hn::Vec<decltype(d)>(&v)[16]) __attribute__((always_inline)) {
-        U16 s[8];
-        quantize_rows(table, prepared.dithers, encoder.format.intervals, column, v, s);
-        if (encoder.form == Form::narrow)
-          store_nibbles(s, words + column);
-        else
-          store_level_bytes(table, s, words + column);
+/// The preparations of a run's frames, eight at a time.
+class PreparedFrames {
+ public:
+  HWY_INLINE const FramePreparation& of(const EncodeCall& call, std::size_t offset) {
+    const std::size_t group = offset / 256 / count;
+    if (group != group_) {
+      group_ = group;
+      for (std::size_t k = 0; k < count; ++k)
+        frames_[k].draw(call.format, call.draws, call.frame_at(256 * (group * count + k)));
+    }
+    return frames_[offset / 256 % count];
+  }
+
+ private:
+  static constexpr std::size_t count = 8;
+  FramePreparation frames_[count];
+  std::size_t group_ = ~std::size_t{0};
+};
+
+/// feedback := feedback - what the 8-bit levels of one contribution stand for.
+template <class Real>
+HWY_INLINE void subtract_own_bytes(const EncodeCall& call, const FramePreparation& prepared,
+                                   const std::uint64_t* levels, body::Norm<Real> norm,
+                                   void* feedback) {
+  const hn::ScalableTag<Real> d;
+  const auto scale = body::decode_scale_of(call.format.decode_scale, 256, norm);
+  const auto bias = static_cast<std::int32_t>(call.format.intervals);
+  decode_bytes(levels, bias, prepared.sign_draws, scale.factor,
+               [&](std::size_t i, hn::Vec<decltype(d)> own) __attribute__((always_inline)) {
+                 const auto v = Elements<Real>::load(d, feedback, i);
+                 Elements<Real>::store(d, hn::Sub(v, own), feedback, i);
+               });
+}
+
+/// Blocks of one frame to 4-bit indices or 8-bit levels. T is the type of `source`, the user's vector
+/// or the feedback.
+template <class T, class Quantizer>
+void encode_frames(const EncodeCall& call, const Quantizer& quantizer, const void* source) {
+  using Real = typename Elements<T>::Real;
+  const hn::ScalableTag<Real> d;
+  PreparedFrames frames;
+  alignas(64) std::int32_t grid[256];
+  alignas(64) std::uint64_t own_levels[32];
+  for_each_coded_block<Real>(
+      call, [&](std::size_t offset, body::Norm<Real> norm) __attribute__((always_inline)) {
+        const FramePreparation& prepared = frames.of(call, offset);
+        const auto scale = body::encode_scale_of(call.format.encode_scale, norm);
+        const auto factor = hn::Set(d, scale.factor);
+        std::uint64_t* words = call.words_at(offset);
+        rotate_and_quantize(
+            d, quantizer, prepared.dithers, call.format.intervals, grid,
+            [&](std::size_t column, hn::Vec<decltype(d)>(&v)[16]) __attribute__((always_inline)) {
+              load_scaled_rows<T>(d, source, offset, factor, prepared.sign_draws, column, v);
+            },
+            [&](std::size_t column, const U16(&s)[8]) __attribute__((always_inline)) {
+              if (call.form == Form::narrow)
+                store_nibbles(s, words + column);
+              else
+                store_level_bytes(quantizer, s, words + column);
+              if (call.feedback != nullptr) store_level_bytes(quantizer, s, own_levels + column);
+            },
+            [&](std::size_t r) __attribute__((always_inline)) {
+              prefetch_row<T>(source, offset + 16 * r);
+            });
+        if constexpr (sizeof(Real) == 4)
+          if (call.feedback != nullptr)
+            subtract_own_bytes(call, prepared, own_levels, norm, call.feedback_at(offset));
       });
 }
 
 /// rotated := the scaled block with its signs, after the strides of 256 and more.
 template <class T, class Real>
-void rotate_across_frames(const ThcEncoder<Real>& encoder, std::uint64_t first_frame,
-                          const void* input, std::size_t first, Real factor, Real* rotated) {
+void rotate_across_frames(const EncodeCall& call, std::size_t offset, const void* source,
+                          Real factor, Real* rotated) {
   const hn::ScalableTag<Real> d;
-  const std::size_t frames = encoder.format.rotation / 256;
-  for (std::size_t f = 0; f < frames; ++f) {
+  const std::size_t size = call.format.rotation;
+  for (std::size_t f = 0; f < size; f += 256) {
     std::uint32_t sign_draws[16];
-    draw_signs(body::frame(encoder.draws.sign_key, first_frame + f), sign_draws);
+    draw_signs(body::frame(call.draws.sign_key, call.frame_at(offset + f)), sign_draws);
     for (std::size_t column = 0; column < 16; column += hn::MaxLanes(d)) {
       hn::Vec<decltype(d)> v[16];
-      load_scaled_rows<T>(d, input, first + 256 * f, hn::Set(d, factor), sign_draws, column, v);
+      load_scaled_rows<T>(d, source, offset + f, hn::Set(d, factor), sign_draws, column, v);
 #pragma GCC unroll 16
-      for (std::size_t r = 0; r < 16; ++r)
-        hn::Store(v[r], d, rotated + 256 * f + 16 * r + column);
+      for (std::size_t r = 0; r < 16; ++r) {
+        if (column == 0) prefetch_row<T>(source, offset + f + 16 * r);
+        hn::Store(v[r], d, rotated + f + 16 * r + column);
+      }
     }
   }
-  rotate_frames(d, rotated, frames);
+  rotate_frames(d, rotated, size / 256);
 }
 
-/// values and levels (either may be null) := indices and levels of a frame of `rotated`.
-template <class Real>
-void quantize_frame(const ThcEncoder<Real>& encoder, std::uint64_t q, const Real* rotated,
-                    std::uint16_t* values, std::uint16_t* levels) {
-  const hn::ScalableTag<Real> d;
-  using Rows = hn::Vec<decltype(d)>[16];
-  const FrameDither dither = dither_of_frame(encoder.format, encoder.draws, q);
-  const auto load = [&](std::size_t column, Rows& v) __attribute__((always_inline)) {
-#pragma GCC unroll 16
-    for (std::size_t r = 0; r < 16; ++r) v[r] = hn::Load(d, rotated + 16 * r + column);
-  };
-  if constexpr (sizeof(Real) == 4) {
-    if (encoder.table.usable) {
-      const TableVectors table(encoder.table);
-      DitherBytes dithers;
-      draw_dithers(dither, dithers);
-      rotate_frame(d, load, [&](std::size_t column, Rows& v) __attribute__((always_inline)) {
-        U16 s[8];
-        quantize_rows(table, dithers, encoder.format.intervals, column, v, s);
-        if (values != nullptr) store_values<false>(table, s, column, values);
-        if (levels != nullptr) store_values<true>(table, s, column, levels);
-      });
-      return;
-    }
-  }
-  std::int32_t* grid = encoder.scratch.grid.of(256);
-  rotate_frame(d, load, [&](std::size_t column, Rows& v) __attribute__((always_inline)) {
-    store_grid(d, v, encoder.format.intervals, column, grid);
+/// Blocks of one or more frames. quantize(dither, frame, values, levels) is quantize_frame() of one
+/// kind or another.
+template <class T, class Quantize>
+void encode_blocks(const EncodeCall& call, const void* source, Quantize quantize) {
+  using Real = typename Elements<T>::Real;
+  auto& scratch = ThcScratch<Real>::of_thread();
+  const std::size_t size = call.format.rotation;
+  Real* rotated = scratch.rotated.of(size);
+  std::uint16_t* values = scratch.values.of(size + pack_padding);
+  std::uint16_t* levels = scratch.levels.of(size + pack_padding);
+  const bool narrow_form = call.form == Form::narrow;
+  std::uint16_t* lanes = narrow_form ? values : levels;
+  std::memset(lanes + size, 0, pack_padding * sizeof *lanes);
+  const bool need_levels = !narrow_form || call.feedback != nullptr;
+  for_each_coded_block<Real>(call, [&](std::size_t offset, body::Norm<Real> norm) HWY_ATTR {
+    const auto scale = body::encode_scale_of(call.format.encode_scale, norm);
+    rotate_across_frames<T>(call, offset, source, scale.factor, rotated);
+    for (std::size_t f = 0; f < size; f += 256)
+      quantize(dither_of_frame(call.format, call.draws, call.frame_at(offset + f)), rotated + f,
+               narrow_form ? values + f : nullptr, need_levels ? levels + f : nullptr);
+    pack_block(lanes, size, call.width(), call.words_at(offset));
+    if (call.feedback != nullptr)
+      subtract_own(call.format, call.draws, call.frame_at(offset), levels, norm,
+                   scratch.own.of(size), call.feedback_at(offset));
   });
-  quantize_grid(encoder.format, dither, grid, values, levels);
 }
 
-/// A block of one or more frames, any format. `feedback`, if not null, is the block's own.
-template <class T>
-void encode_block(const ThcEncoder<typename Elements<T>::Real>& encoder, std::uint64_t first_frame,
-                  const void* input, std::size_t first,
-                  body::Norm<typename Elements<T>::Real> norm, void* feedback,
-                  std::uint64_t* words) {
+template <class T, class Quantizer>
+void encode_with(const EncodeCall& call, const Quantizer& quantizer, bool nibbles,
+                 const void* source) {
   using Real = typename Elements<T>::Real;
-  const std::size_t count = encoder.format.rotation;
-  Real* rotated = encoder.scratch.rotated.of(count);
-  const auto scale = body::encode_scale_of(encoder.format.encode_scale, norm);
-  rotate_across_frames<T>(encoder, first_frame, input, first, scale.factor, rotated);
-  const bool need_values = encoder.form == Form::narrow;
-  const bool need_levels = encoder.form == Form::wide || feedback != nullptr;
-  std::uint16_t* values = encoder.scratch.values.of(count + pack_padding);
-  std::uint16_t* levels = encoder.scratch.levels.of(count + pack_padding);
-  for (std::size_t f = 0; f < count / 256; ++f)
-    quantize_frame(encoder, first_frame + f, rotated + 256 * f,
-                   need_values ? values + 256 * f : nullptr,
-                   need_levels ? levels + 256 * f : nullptr);
-  std::uint16_t* lanes = need_values ? values : levels;
-  std::memset(lanes + count, 0, pack_padding * sizeof *lanes);
-  pack_block(lanes, count, encoder.width(), words);
-  if (feedback != nullptr)
-    subtract_own(encoder.format, encoder.draws, first_frame, levels, norm,
-                 encoder.scratch.own.of(count), feedback);
+  const bool straight = call.format.rotation == 256 &&
+                        (call.form == Form::narrow ? nibbles && call.width() == 4
+                                                   : call.width() == 8) &&
+                        (call.feedback == nullptr || sizeof(Real) == 4);
+  if (straight) return encode_frames<T>(call, quantizer, source);
+  std::int32_t* grid = ThcScratch<Real>::of_thread().grid.of(256);
+  encode_blocks<T>(call, source,
+                   [&](const FrameDither& dither, const Real* frame, std::uint16_t* values,
+                       std::uint16_t* levels) HWY_ATTR {
+                     quantize_frame(hn::ScalableTag<Real>(), quantizer, dither,
+                                    call.format.intervals, grid, frame, values, levels);
+                   });
 }
 
 template <class T>
-void encode_run(const ThcFormat& format, const ThcDraws& draws, const ThcRun& run,
-                const void* input, void* feedback, const std::uint32_t* codes, Form form,
-                std::uint64_t* words) {
+void encode_source(const EncodeCall& call, const void* source) {
   using Real = typename Elements<T>::Real;
-  const ThcEncoder<Real> encoder(format, draws, form);
-  const TableVectors table(encoder.table);
-  const std::size_t size = format.rotation;
-  const std::size_t block_words = body::words_per_block(size, encoder.width());
-  const bool vectors = size >= 256 && encoder.width() <= 16;
-  const std::size_t end = vectors ? run.count / size * size : 0;
-  const bool straight = encoder.straight_to_words() && feedback == nullptr;
-  FramePreparation prepared[prepared_frames];
-  for (std::size_t offset = 0; offset < end; offset += size) {
-    const std::size_t ahead = offset / size % prepared_frames;
-    if (straight && ahead == 0)
-      for (std::size_t k = 0; k < prepared_frames; ++k)
-        prepared[k].draw(format, draws, (run.first + offset) / 256 + k);
-    const std::uint32_t code = codes[offset / size];
-    std::uint64_t* out = words + offset / size * block_words;
-    if (code == 0 || code == escaped_code) {
-      std::memset(out, 0, block_words * sizeof *out);
-      continue;
-    }
-    const auto norm = body::norm_of_code<Real>(code);
-    const std::uint64_t q = (run.first + offset) / 256;
-    if (!has_one_factor(norm)) {
-      encode_part(format, draws, run, offset, size, input, feedback, codes, form, block_words,
-                  words);
-    } else if (feedback != nullptr) {
-      void* own = advanced(feedback, offset * sizeof(Real));
-      encode_block<Real>(encoder, q, own, 0, norm, own, out);
-    } else if (straight) {
-      if constexpr (sizeof(Real) == 4)
-        encode_frame<T>(encoder, table, prepared[ahead], input, offset,
-                        body::encode_scale_of(format.encode_scale, norm).factor, out);
-    } else {
-      encode_block<T>(encoder, q, input, offset, norm, nullptr, out);
-    }
-  }
-  if (end < run.count)
-    encode_part(format, draws, run, end, run.count - end, input, feedback, codes, form, block_words,
-                words);
+  if (call.format.rotation < 256 || call.width() > 16)
+    return call.by_reference(0, call.run.count);
+  const SmallTable table(call.format);
+  if (table.usable) return encode_with<T>(call, TableQuantizer(table), true, source);
+  if (!call.format.table && call.format.intervals <= 255)
+    return encode_with<T>(call, LevelQuantizer(), false, source);
+  std::int32_t* grid = ThcScratch<Real>::of_thread().grid.of(256);
+  encode_blocks<T>(call, source,
+                   [&](const FrameDither& dither, const Real* frame, std::uint16_t* values,
+                       std::uint16_t* levels) HWY_ATTR {
+                     quantize_frame_by_grid(hn::ScalableTag<Real>(), call.format, dither, grid,
+                                            frame, values, levels);
+                   });
+}
+
+template <class T>
+void encode_run(const EncodeCall& call) {
+  if (call.feedback == nullptr) return encode_source<T>(call, call.input);
+  encode_source<typename Elements<T>::Real>(call, call.feedback);
 }
 
 }  // namespace HWY_NAMESPACE

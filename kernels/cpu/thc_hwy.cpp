@@ -1,4 +1,4 @@
-// The thc kernels, one row for each compiled target.
+// The thc kernels but for encode, a row for each compiled target.
 
 #include "kernels/cpu/highway_targets.hpp"
 
@@ -7,7 +7,7 @@
 #if COHOM_HIGHWAY_TARGETS
 
 #include "kernels/cpu/thc_blocks.hpp"
-#include "kernels/cpu/thc_small_table.hpp"
+#include "kernels/cpu/thc_scratch.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/thc_hwy.cpp"
@@ -16,7 +16,6 @@
 #include <hwy/highway.h>
 
 #include "kernels/cpu/thc_decode-inl.h"
-#include "kernels/cpu/thc_encode-inl.h"
 #include "kernels/cpu/thc_measure-inl.h"
 #include "kernels/cpu/thc_widen-inl.h"
 
@@ -35,36 +34,18 @@ void measure(const ThcFormat& format, const ThcRun& run, const void* input, void
   measure_run<float>(format, run, input, feedback, codes);
 }
 
-void encode(const ThcFormat& format, const ThcDraws& draws, const ThcRun& run, const void* input,
-            void* feedback, const std::uint32_t* codes, Form form, std::uint64_t* words) {
-  const auto as = [&]<class T>(T) {
-    encode_run<T>(format, draws, run, input, feedback, codes, form, words);
-  };
-  switch (run.type) {
-    case ElementType::f64: return as(double{});
-    case ElementType::f16: return as(float16{});
-    case ElementType::bf16: return as(bfloat16{});
-    case ElementType::f32: break;
-  }
-  as(float{});
-}
-
 void decode(const ThcFormat& format, const ThcDraws& draws, const ThcRun& run,
             const std::uint64_t* sum, std::size_t contributions, const std::uint32_t* codes,
             std::uint64_t divisor, void* output) {
-  const auto as = [&]<class T>(T) {
-    decode_run<T>(format, draws, run, sum, contributions, codes, divisor, output);
-  };
+  const DecodeCall call{format, draws, run, sum, contributions, codes, divisor, output};
   switch (run.type) {
-    case ElementType::f64: return as(double{});
-    case ElementType::f16: return as(float16{});
-    case ElementType::bf16: return as(bfloat16{});
+    case ElementType::f64: return decode_run<double>(call);
+    case ElementType::f16: return decode_run<float16>(call);
+    case ElementType::bf16: return decode_run<bfloat16>(call);
     case ElementType::f32: break;
   }
-  as(float{});
+  decode_run<float>(call);
 }
-
-ThcKernels thc_row() { return {measure, encode, widen, decode}; }
 
 }  // namespace HWY_NAMESPACE
 }  // namespace cohom::kernels
@@ -73,11 +54,11 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace cohom::kernels {
 
-ThcKernels highway_thc(Isa isa) {
+ThcOtherKernels highway_thc_other(Isa isa) {
   switch (isa) {
-    case Isa::avx512: return N_AVX3::thc_row();
-    case Isa::avx2: return N_AVX2::thc_row();
-    default: return N_SSE4::thc_row();
+    case Isa::avx512: return {N_AVX3::measure, N_AVX3::widen, N_AVX3::decode};
+    case Isa::avx2: return {N_AVX2::measure, N_AVX2::widen, N_AVX2::decode};
+    default: return {N_SSE4::measure, N_SSE4::widen, N_SSE4::decode};
   }
 }
 
@@ -87,7 +68,7 @@ ThcKernels highway_thc(Isa isa) {
 #else  // the table has no row that would ask
 
 namespace cohom::kernels {
-ThcKernels highway_thc(Isa) { return {}; }
+ThcOtherKernels highway_thc_other(Isa) { return {}; }
 }  // namespace cohom::kernels
 
 #endif

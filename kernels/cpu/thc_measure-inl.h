@@ -11,7 +11,6 @@
 #include "kernels/cpu/element_vectors-inl.h"
 #include "kernels/cpu/thc_blocks.hpp"
 
-#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include <cmath>
@@ -69,13 +68,15 @@ HWY_INLINE Real frame_energy(const void* input, std::size_t first, Real a, Real 
 #pragma GCC unroll 8
   for (std::size_t k = 0; k < vectors; ++k) sums[k] = hn::Zero(d);
 #pragma GCC unroll 16
-  for (std::size_t r = 0; r < 16; ++r)
+  for (std::size_t r = 0; r < 16; ++r) {
+    prefetch_row<T>(input, first + 16 * r);
 #pragma GCC unroll 8
     for (std::size_t k = 0; k < vectors; ++k) {
       auto w = hn::Mul(Elements<T>::load(d, input, first + 16 * r + k * lanes), va);
       if (two_factors) w = hn::Mul(w, vb);
       sums[k] = hn::Add(sums[k], hn::Mul(w, w));
     }
+  }
 #pragma GCC unroll 4
   for (std::size_t half = vectors / 2; half > 0; half /= 2)
 #pragma GCC unroll 4

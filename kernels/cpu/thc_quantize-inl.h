@@ -1,10 +1,11 @@
-// Quantising a frame with a small table, in 16-bit lanes: 32 coefficients at a time with AVX-512.
+// Quantising a frame in 16-bit lanes, 32 coefficients at a time with AVX-512: small tables, and
+// levels=full with at most 255 intervals.
 //
 // Rows are taken in pairs (r, r + 2), because the dithers of rows 4m .. 4m + 3 are the four bytes of
 // one draw: moved so that a block holds the lower halves of its four draws and then the upper ones,
 // the low bytes of the 16-bit lanes serve the pair (4m, 4m + 2) and the high bytes (4m + 1, 4m + 3).
-// The same order comes from narrowing the two rows, and the result (index in the upper four bits)
-// is assembled into words by two shuffles.
+// The same order comes from narrowing the two rows, and the result, in the upper bits of each lane, is
+// assembled into words by two shuffles.
 
 #if defined(COHOM_THC_QUANTIZE_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef COHOM_THC_QUANTIZE_INL_H
@@ -29,9 +30,9 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 /// SmallTable in registers.
-class TableVectors {
+class TableQuantizer {
  public:
-  HWY_INLINE explicit TableVectors(const SmallTable& table)
+  HWY_INLINE explicit TableQuantizer(const SmallTable& table)
       : level_(hn::LoadDup128(d8_, table.level)) {
 #if HWY_MAX_BYTES == 64
     const hn::Rebind<std::uint8_t, decltype(d16_)> half;
@@ -48,7 +49,7 @@ class TableVectors {
 
   /// Index in the upper four bits of each lane, anything below. `dither` is 256 d + 128, which makes
   /// the upper half of its product with 256 gap the whole of gap * d + gap div 2.
-  HWY_INLINE U16 indices(U16 x, U16 dither) const {
+  HWY_INLINE U16 quantize(U16 x, U16 dither) const {
     const auto low_bytes = hn::Set(d16_, 0x00ff);
 #if HWY_MAX_BYTES == 64
     const U16 entry{_mm512_permutexvar_epi16(hn::ShiftRight<8>(x).raw, entries_.raw)};
@@ -65,8 +66,19 @@ class TableVectors {
     return hn::Add(start, hn::MulHigh(gap, dither));
   }
 
-  /// Levels of index bytes; a byte with its top bit set gives zero.
-  HWY_INLINE U8 levels(U8 indices) const { return hn::TableLookupBytesOr0(level_, indices); }
+  static HWY_INLINE U16 values(U16 quantized) { return hn::ShiftRight<12>(quantized); }
+
+  HWY_INLINE U16 levels(U16 quantized) const {
+    // A byte with its top bit set, as all upper ones get here, looks up a zero.
+    const U16 index = hn::Or(values(quantized), hn::Set(d16_, 0x8000));
+    return hn::BitCast(d16_, hn::TableLookupBytesOr0(level_, hn::BitCast(d8_, index)));
+  }
+
+  /// Levels of a in the lower bytes, of b in the upper ones.
+  HWY_INLINE U8 level_bytes(U16 a, U16 b) const {
+    const U16 indices = hn::OrAnd(values(a), hn::ShiftRight<4>(b), hn::Set(d16_, 0x0f00));
+    return hn::TableLookupBytes(level_, hn::BitCast(d8_, indices));
+  }
 
  private:
   static constexpr hn::ScalableTag<std::uint16_t> d16_{};
@@ -82,6 +94,21 @@ class TableVectors {
   U8 gap_low_, gap_high_, base_low_, base_high_;
 #endif
   U8 level_;
+};
+
+/// levels=full with at most 255 intervals: the level is in the upper byte.
+class LevelQuantizer {
+ public:
+  static HWY_INLINE U16 quantize(U16 x, U16 dither) {
+    return hn::Add(x, hn::ShiftRight<8>(dither));
+  }
+  static HWY_INLINE U16 values(U16 quantized) { return hn::ShiftRight<8>(quantized); }
+  static HWY_INLINE U16 levels(U16 quantized) { return values(quantized); }
+  static HWY_INLINE U8 level_bytes(U16 a, U16 b) {
+    const hn::ScalableTag<std::uint16_t> d16;
+    const hn::ScalableTag<std::uint8_t> d8;
+    return hn::BitCast(d8, hn::OrAnd(values(a), b, hn::Set(d16, 0xff00)));
+  }
 };
 
 /// The dithers of a frame: for rows 4m .. 4m + 3 and a column, 2 * MaxLanes bytes at [m][2 * column] in
@@ -108,27 +135,21 @@ HWY_INLINE void draw_dithers(const FrameDither& dither, DitherBytes& bytes) {
     }
 }
 
-/// s[2m] := indices of rows 4m and 4m + 2, s[2m + 1] := of rows 4m + 1 and 4m + 3.
-HWY_INLINE void quantize_rows(const TableVectors& table, const DitherBytes& dithers,
-                              std::uint32_t intervals, std::size_t column,
-                              const Full<float> (&v)[16], U16 (&s)[8]) {
-  const hn::ScalableTag<float> d;
+/// s[2m] := rows 4m and 4m + 2 quantised, s[2m + 1] := rows 4m + 1 and 4m + 3, from `column` on.
+/// grid(r) gives row r's grid positions.
+template <class Quantizer, class Grid>
+HWY_INLINE void quantize_rows(const Quantizer& quantizer, const DitherBytes& dithers,
+                              std::size_t column, Grid grid, U16 (&s)[8]) {
   const hn::ScalableTag<std::uint16_t> d16;
-  const auto centre = hn::Set(d, static_cast<float>(128 * intervals));
-  const auto top = hn::Set(d, static_cast<float>(256 * intervals));
   const auto half = hn::Set(d16, 0x0080);
   const auto high_byte = hn::Set(d16, 0xff00);
-  const auto grid = [&](const Full<float>& coefficient) __attribute__((always_inline)) {
-    // In this order the minimum passes a NaN on, and nearest() makes it 0 as it should be.
-    return nearest(hn::Min(top, hn::Add(coefficient, centre)));
-  };
 #pragma GCC unroll 4
-  for (int m = 0; m < 4; ++m) {
+  for (std::size_t m = 0; m < 4; ++m) {
     const U16 drawn = hn::LoadU(d16, dithers[m] + 2 * column);
     const U16 even = hn::Or(hn::ShiftLeft<8>(drawn), half);
     const U16 odd = hn::OrAnd(half, drawn, high_byte);
-    s[2 * m] = table.indices(narrow(grid(v[4 * m]), grid(v[4 * m + 2])), even);
-    s[2 * m + 1] = table.indices(narrow(grid(v[4 * m + 1]), grid(v[4 * m + 3])), odd);
+    s[2 * m] = quantizer.quantize(narrow(grid(4 * m), grid(4 * m + 2)), even);
+    s[2 * m + 1] = quantizer.quantize(narrow(grid(4 * m + 1), grid(4 * m + 3)), odd);
   }
 }
 
@@ -162,38 +183,24 @@ HWY_INLINE void store_nibbles(const U16 (&s)[8], std::uint64_t* out) {
 
 /// The words of a block of 256 in 8-bit lanes of levels (32 words: lane j of word i is row 2j + i div
 /// 16, column i mod 16).
-HWY_INLINE void store_level_bytes(const TableVectors& table, const U16 (&s)[8],
+template <class Quantizer>
+HWY_INLINE void store_level_bytes(const Quantizer& quantizer, const U16 (&s)[8],
                                   std::uint64_t* out) {
-  const hn::ScalableTag<std::uint16_t> d16;
-  const hn::ScalableTag<std::uint8_t> d8;
-  const auto levels = [&](U16 a, U16 b) __attribute__((always_inline)) {
-    const auto bytes = hn::OrAnd(hn::ShiftRight<12>(a), hn::ShiftRight<4>(b), hn::Set(d16, 0x0f00));
-    return table.levels(hn::BitCast(d8, bytes));
-  };
-  store_words(levels(s[0], s[2]), levels(s[4], s[6]), out);
-  store_words(levels(s[1], s[3]), levels(s[5], s[7]), out + 16);
+  store_words(quantizer.level_bytes(s[0], s[2]), quantizer.level_bytes(s[4], s[6]), out);
+  store_words(quantizer.level_bytes(s[1], s[3]), quantizer.level_bytes(s[5], s[7]), out + 16);
 }
 
-/// values[16 r + column + i] := index or level, for row r.
-template <bool as_levels>
-HWY_INLINE void store_values(const TableVectors& table, const U16 (&s)[8], std::size_t column,
-                             std::uint16_t* values) {
+/// values[16 r + column + i] := lane i of row r, finish() having made s into values.
+template <class Finish>
+HWY_INLINE void store_rows(const U16 (&s)[8], std::size_t column, std::uint16_t* values,
+                           Finish finish) {
   const hn::ScalableTag<std::uint16_t> d16;
-  const hn::ScalableTag<std::uint8_t> d8;
   const hn::ScalableTag<std::uint64_t> d64;
   const hn::Half<decltype(d16)> row;
-  const auto finished = [&](U16 q) __attribute__((always_inline)) {
-    auto value = hn::ShiftRight<12>(q);
-    if (as_levels) {
-      const auto index = hn::Or(value, hn::Set(d16, 0x8000));  // no level in the upper bytes
-      value = hn::BitCast(d16, table.levels(hn::BitCast(d8, index)));
-    }
-    return hn::BitCast(d64, value);
-  };
 #pragma GCC unroll 4
   for (int m = 0; m < 4; ++m) {
-    const auto a = finished(s[2 * m]);
-    const auto b = finished(s[2 * m + 1]);
+    const auto a = hn::BitCast(d64, finish(s[2 * m]));
+    const auto b = hn::BitCast(d64, finish(s[2 * m + 1]));
     const auto rows01 = hn::BitCast(d16, hn::ConcatEven(d64, b, a));
     const auto rows23 = hn::BitCast(d16, hn::ConcatOdd(d64, b, a));
     std::uint16_t* out = values + 64 * m + column;

@@ -13,6 +13,7 @@
 
 #include "kernels/cpu/lanes-inl.h"
 #include "kernels/cpu/thc_blocks.hpp"
+#include "kernels/cpu/thc_scratch.hpp"
 #include "kernels/cpu/x86_vectors-inl.h"
 
 #include <hwy/highway.h>

@@ -36,7 +36,9 @@ struct Case {
     return std::string(codec.spec) + " " + std::string(algorithm) + " " + inputs->name();
   }
   [[nodiscard]] AllreducePlan plan(Communicator& communicator, ReduceOp op) const {
-    return {communicator, inputs->count(), type(),
+    return {communicator,
+            inputs->count(),
+            type(),
             {.codec = std::string(codec.spec),
              .algorithm = std::string(algorithm),
              .op = op,
@@ -103,8 +105,8 @@ Hashes run(const Case& c, int rank, Communicator& communicator) {
   EXPECT_TRUE(same_bytes(in_place(sum_plan, input, 0), sum)) << "in place differs";
 
   AllreducePlan mean_plan = c.plan(communicator, ReduceOp::mean);
-  const Bytes mean = c.mean_in_place ? in_place(mean_plan, input, element)
-                                     : out_of_place(mean_plan, input, 0);
+  const Bytes mean =
+      c.mean_in_place ? in_place(mean_plan, input, element) : out_of_place(mean_plan, input, 0);
   expect_mean(c, sum, mean, ranks);
   return {hash_of(sum), hash_of(mean)};
 }

@@ -34,10 +34,11 @@ std::vector<Call> mixed_calls(int ranks, std::size_t count, std::uint64_t seed) 
   std::vector<Call> calls;
   for (std::size_t i = 0; i < count; ++i) {
     const auto& algorithm = algorithm_table()[i % algorithm_table().size()];
-    calls.push_back({RankInputs(ranks, all_element_types[i % 3], sizes[i % std::size(sizes)], seed + i),
-                     {.codec = codecs[i / 2 % std::size(codecs)],
-                      .algorithm = std::string(algorithm.name),
-                      .segment = 512}});
+    calls.push_back(
+        {RankInputs(ranks, all_element_types[i % 3], sizes[i % std::size(sizes)], seed + i),
+         {.codec = codecs[i / 2 % std::size(codecs)],
+          .algorithm = std::string(algorithm.name),
+          .segment = 512}});
   }
   return calls;
 }
@@ -163,7 +164,8 @@ TEST(CallsInFlight, DroppedRequestsWait) {
   on_ranks(ranks, {.eager_limit = 0, .delay = 64, .seed = 25},
            [&](int rank, Communicator& communicator) {
              std::vector<Bytes> outputs(calls.size());
-             for (std::size_t i = 0; i < calls.size(); ++i) start(calls[i], outputs[i], communicator);
+             for (std::size_t i = 0; i < calls.size(); ++i)
+               start(calls[i], outputs[i], communicator);
              expect_results(calls, outputs, expected, rank);
            });
 }

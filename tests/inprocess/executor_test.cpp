@@ -57,9 +57,8 @@ std::vector<Bytes> results(Communicator& communicator, const RankInputs& inputs)
   const Bytes& input = inputs.bytes(communicator.rank());
   for (const char* spec : {"raw", "thc", "thc:scale=global,levels=full"})
     for (const AlgorithmRow& algorithm : algorithm_table()) {
-      AllreducePlan plan(
-          communicator, inputs.count(), inputs.type(),
-          {.codec = spec, .algorithm = std::string(algorithm.name), .segment = 256});
+      AllreducePlan plan(communicator, inputs.count(), inputs.type(),
+                         {.codec = spec, .algorithm = std::string(algorithm.name), .segment = 256});
       Bytes source = input;
       Bytes target(input.size());
       plan.execute(source.data(), target.data());
@@ -88,8 +87,8 @@ TEST_P(Weathers, NeitherHangsNorChangesABit) {
       const auto found = results(communicator, inputs);
       for (std::size_t i = 0; i < found.size(); ++i)
         EXPECT_TRUE(same_bytes(found[i], expected[i]))
-            << "result " << i << " on rank " << rank << " of " << inputs.name() << ", delays seeded "
-            << weather.options.seed;
+            << "result " << i << " on rank " << rank << " of " << inputs.name()
+            << ", delays seeded " << weather.options.seed;
     });
   }
 }

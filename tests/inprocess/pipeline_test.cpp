@@ -18,9 +18,12 @@
 namespace cohom::test {
 namespace {
 
-constexpr std::string_view specs[] = {
-    "raw", "thc", "thc:scale=global", "thc:rotation=16,levels=full", "thc:rotation=1024,lane=12",
-    "thc:dither=independent"};
+constexpr std::string_view specs[] = {"raw",
+                                      "thc",
+                                      "thc:scale=global",
+                                      "thc:rotation=16,levels=full",
+                                      "thc:rotation=1024,lane=12",
+                                      "thc:dither=independent"};
 constexpr std::size_t segments[] = {0, 256, 1000, 4096};
 
 struct Pipeline {

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <thread>
 #include <utility>
@@ -120,6 +121,9 @@ TEST(Plan, StartTwiceWithoutWaitIsAnErrorOnAllRanks) {
     while (output != expected) communicator.progress();
     for (int i = 0; i < 1000; ++i) communicator.progress();
     expect_state_error([&] { plan.start(input.data(), output.data()); });
+    expect_state_error([&] { plan.reset_state(); });
+    expect_state_error([&] { plan.restore_state({}); });
+    expect_state_error([&] { (void)plan.save_state(); });
     plan.wait();
     plan.wait();  // nothing is in flight
     EXPECT_TRUE(plan.test());
@@ -179,6 +183,10 @@ TEST(Plan, DescribesWhatWasDecided) {
     const AllreducePlan stateful(communicator, 1000, ElementType::f64,
                                  {.codec = "thc:error_feedback=on", .algorithm = "tree"});
     EXPECT_EQ(stateful.describe().state_bytes, 8000u);
+    const AllreducePlan whole(
+        communicator, 1000, ElementType::f32,
+        {.codec = "raw", .algorithm = "ring", .segment = std::numeric_limits<std::size_t>::max()});
+    EXPECT_EQ(whole.describe().segment, std::size_t{1} << 26) << "more does not fit the counters";
   });
 }
 

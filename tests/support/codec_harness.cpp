@@ -49,7 +49,9 @@ Bytes CodecHarness::allreduce(std::span<const Bytes> inputs, std::uint64_t step)
     codecs_[r]->begin({in[r].data(), (setup_.in_place ? in : out)[r].data(), step, states_[r]});
   }
   const auto rounds = codecs_[0]->rounds();
-  const Chunking chunking(elements, codecs_[0]->block(), setup_.chunks, setup_.segment);
+  const std::size_t block = codecs_[0]->block();
+  const std::size_t segment = setup_.segment / block * block;
+  const Chunking chunking(elements, block, setup_.chunks, segment);
   RoundsAgreed agreed(rounds, chunking.pieces());
   records_.assign(rounds.size(), {std::vector<WordVector>(codecs_.size()), {}});
   for (int round = 0; round < int(rounds.size()); ++round) {
@@ -60,7 +62,7 @@ Bytes CodecHarness::allreduce(std::span<const Bytes> inputs, std::uint64_t step)
     std::size_t late = 0;
     for (const auto& codec : codecs_) late = codec->late_elements(round, agreed);
     if (late == 0) continue;
-    const Chunking own(late, codecs_[0]->block(), setup_.chunks, setup_.segment);
+    const Chunking own(late, block, setup_.chunks, segment);
     run_round(round, own.pieces(), agreed, true);
   }
   const auto& results = setup_.in_place ? in : out;

@@ -22,7 +22,7 @@ struct HarnessSetup {
   Form form = Form::narrow;    ///< of contributions, in rounds that have both
   bool in_place = false;       ///< the output lies in the input's place
   std::size_t chunks = 3;      ///< the vector is cut as for this many owners ...
-  std::size_t segment = 1000;  ///< ... and into pieces of about this many elements
+  std::size_t segment = 1000;  ///< ... and into pieces of whole blocks, at most this many elements
   const kernels::KernelTable* kernels = nullptr;  ///< null: the active ones
   int miscount = 0;  ///< added to the number of contributions that decode is told
 };

@@ -14,12 +14,12 @@ namespace cohom::test {
 /// rank's vector), with a quarter or more of room above what theory and measurement say.
 struct CodecSpec {
   std::string_view spec;
-  double clamped = 0;       ///< what is lost whatever the number of ranks
-  double rounded = 0;       ///< what rounding costs one rank
-  bool correlated = true;   ///< roundings of n ranks cancel: (n + 1) / (2 n) of it is left
-  bool full_levels = false; ///< n ranks share one lane's levels: n^2 times the error of one
-  bool block_scale = true;  ///< what one block holds does not change the others
-  int max_ranks = 16;       ///< above, the sum does not fit the lane
+  double clamped = 0;        ///< what is lost whatever the number of ranks
+  double rounded = 0;        ///< what rounding costs one rank
+  bool correlated = true;    ///< roundings of n ranks cancel: (n + 1) / (2 n) of it is left
+  bool full_levels = false;  ///< n ranks share one lane's levels: n^2 times the error of one
+  bool block_scale = true;   ///< what one block holds does not change the others
+  int max_ranks = 16;        ///< above, the sum does not fit the lane
 
   [[nodiscard]] double error(int ranks) const {
     const double n = ranks;

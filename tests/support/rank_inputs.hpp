@@ -33,8 +33,7 @@ class RankInputs {
   RankInputs(int ranks, ElementType type, std::size_t count, std::uint64_t seed = 1)
       : type_(type), count_(count), seed_(seed), sum_(count) {
     for (int rank = 0; rank < ranks; ++rank) {
-      bytes_.push_back(
-          to_bytes(type, normal_values(count, seed * 1000 + std::uint64_t(rank))));
+      bytes_.push_back(to_bytes(type, normal_values(count, seed * 1000 + std::uint64_t(rank))));
       const auto values = to_values(type, bytes_.back());
       for (std::size_t i = 0; i < count; ++i) sum_[i] += values[i];
       largest_energy_ = std::max(

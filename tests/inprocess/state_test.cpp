@@ -1,0 +1,248 @@
+// What is remembered between calls: error feedback of plans and of named buffers, in and out of
+// checkpoints, and the steps that seed random draws.
+
+#include "communicator_impl.hpp"
+#include "loopback_ranks.hpp"
+#include "rank_inputs.hpp"
+#include "same_bytes.hpp"
+#include "watchdog.hpp"
+
+#include <cohom/allreduce.hpp>
+#include <cohom/plan.hpp>
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace cohom::test {
+namespace {
+
+constexpr const char* feedback = "thc:error_feedback=on";
+
+Options named(std::string buffer) {
+  return {.codec = feedback, .algorithm = "ring", .segment = 512, .buffer = std::move(buffer)};
+}
+
+const Options planned{.codec = feedback, .algorithm = "ring", .segment = 512};
+
+Bytes reduce(Communicator& communicator, const RankInputs& inputs, const Options& options) {
+  Bytes output(inputs.bytes(0).size());
+  allreduce(inputs.bytes(communicator.rank()).data(), output.data(), inputs.count(), inputs.type(),
+            communicator, options);
+  return output;
+}
+
+Bytes execute(AllreducePlan& plan, const RankInputs& inputs, int rank) {
+  Bytes output(inputs.bytes(0).size());
+  plan.execute(inputs.bytes(rank).data(), output.data());
+  return output;
+}
+
+/// Squared error of the running sum of `steps` calls on the same vectors, relative to that of one
+/// call's scale.
+double running_error(const Options& options, ElementType type, int ranks, int steps) {
+  const RankInputs inputs(ranks, type, 3001, 8);
+  double error = 0;
+  on_ranks(ranks, [&](int rank, Communicator& communicator) {
+    std::vector<double> running(inputs.count());
+    for (int step = 0; step < steps; ++step) {
+      const auto values = to_values(type, reduce(communicator, inputs, options));
+      for (std::size_t i = 0; i < running.size(); ++i) running[i] += values[i];
+    }
+    if (rank != 0) return;
+    for (std::size_t i = 0; i < running.size(); ++i) {
+      const double difference = running[i] - steps * inputs.sum()[i];
+      error += difference * difference;
+    }
+    error /= ranks * double(inputs.count());
+  });
+  return error;
+}
+
+/// With feedback the ranks' last roundings are all that is missing, however many steps there were.
+TEST(ErrorFeedback, TracksTheExactSum) {
+  for (ElementType type : {ElementType::f32, ElementType::f64, ElementType::bf16})
+    for (int ranks : {1, 4}) {
+      const double with = running_error(named("gradient"), type, ranks, 30);
+      const double without =
+          running_error({.codec = "thc:dither=nearest", .algorithm = "ring"}, type, ranks, 30);
+      EXPECT_LT(with, 0.05) << name_of(type) << " " << ranks << " ranks";
+      EXPECT_GT(without, 0.2) << "without feedback there is nothing to see: " << name_of(type);
+    }
+}
+
+TEST(ErrorFeedback, APlanIsANamedBuffer) {
+  const RankInputs inputs(3, ElementType::f32, 3001, 9);
+  on_ranks(3, [&](int rank, Communicator& communicator) {
+    AllreducePlan plan(communicator, inputs.count(), inputs.type(), planned);
+    for (int step = 0; step < 4; ++step)
+      EXPECT_TRUE(
+          same_bytes(execute(plan, inputs, rank), reduce(communicator, inputs, named("gradient"))))
+          << "step " << step;
+  });
+}
+
+TEST(ErrorFeedback, BuffersDoNotMix) {
+  const RankInputs first(3, ElementType::f32, 3001, 10);
+  const RankInputs second(3, ElementType::f32, 3001, 11);
+  const auto alone = [](const RankInputs& inputs) {
+    std::vector<Bytes> results;
+    on_ranks(3, [&](int rank, Communicator& communicator) {
+      for (int step = 0; step < 4; ++step) {
+        const Bytes result = reduce(communicator, inputs, named("alone"));
+        if (rank == 0) results.push_back(result);
+      }
+    });
+    return results;
+  };
+  const auto first_alone = alone(first);
+  const auto second_alone = alone(second);
+  on_ranks(3, [&](int, Communicator& communicator) {
+    for (std::size_t step = 0; step < 4; ++step) {
+      EXPECT_TRUE(same_bytes(reduce(communicator, first, named("a")), first_alone[step]));
+      EXPECT_TRUE(same_bytes(reduce(communicator, second, named("b")), second_alone[step]));
+      EXPECT_TRUE(same_bytes(reduce(communicator, first, named("ab")), first_alone[step]));
+    }
+  });
+}
+
+/// The second call needs what the first leaves, so it comes after it even when both were started.
+TEST(ErrorFeedback, CallsOfOneBufferFollowEachOther) {
+  const Watchdog watchdog("calls of one buffer");
+  const RankInputs inputs(3, ElementType::f32, 3001, 12);
+  on_ranks(3, {.eager_limit = 0, .delay = 100}, [&](int rank, Communicator& communicator) {
+    std::vector<Bytes> outputs(3, Bytes(inputs.bytes(rank).size()));
+    std::vector<Request> requests;
+    for (Bytes& output : outputs)
+      requests.push_back(allreduce_start(inputs.bytes(rank).data(), output.data(), inputs.count(),
+                                         inputs.type(), communicator, named("started")));
+    for (Request& request : requests) request.wait();
+    for (const Bytes& output : outputs)
+      EXPECT_TRUE(same_bytes(output, reduce(communicator, inputs, named("waited"))));
+  });
+}
+
+/// One step of some owner of state.
+using Step = std::function<Bytes()>;
+
+/// `steps` results of a fresh start against those of a start that was interrupted.
+void expect_same_continuation(const Step& original, const Step& restored, const char* what) {
+  for (int step = 0; step < 3; ++step)
+    EXPECT_TRUE(same_bytes(restored(), original())) << what << ", step " << step;
+}
+
+TEST(SavedState, ContinuesBitForBit) {
+  const RankInputs inputs(3, ElementType::f32, 3001, 13);
+  on_ranks(3, [&](int rank, Communicator& communicator) {
+    for (int step = 0; step < 2; ++step) reduce(communicator, inputs, named("original"));
+    communicator.restore_state("copy", communicator.save_state("original"));
+    expect_same_continuation([&] { return reduce(communicator, inputs, named("original")); },
+                             [&] { return reduce(communicator, inputs, named("copy")); },
+                             "named buffer");
+    // A plan without state still counts its steps.
+    for (const char* codec : {feedback, "thc", "raw"}) {
+      const Options options{.codec = codec, .algorithm = "direct"};
+      AllreducePlan original(communicator, inputs.count(), inputs.type(), options);
+      for (int step = 0; step < 2; ++step) execute(original, inputs, rank);
+      AllreducePlan copy(communicator, inputs.count(), inputs.type(), options);
+      copy.restore_state(original.save_state());
+      expect_same_continuation([&] { return execute(original, inputs, rank); },
+                               [&] { return execute(copy, inputs, rank); }, codec);
+    }
+  });
+}
+
+TEST(SavedState, ResetStartsAgain) {
+  const RankInputs inputs(3, ElementType::f32, 3001, 14);
+  on_ranks(3, [&](int rank, Communicator& communicator) {
+    const Bytes first = reduce(communicator, inputs, named("gradient"));
+    EXPECT_FALSE(same_bytes(reduce(communicator, inputs, named("gradient")), first));
+    communicator.reset_state("gradient");
+    communicator.reset_state("never used");
+    EXPECT_TRUE(same_bytes(reduce(communicator, inputs, named("gradient")), first));
+    AllreducePlan plan(communicator, inputs.count(), inputs.type(), planned);
+    EXPECT_TRUE(same_bytes(execute(plan, inputs, rank), first));
+    execute(plan, inputs, rank);
+    plan.reset_state();
+    EXPECT_TRUE(same_bytes(execute(plan, inputs, rank), first));
+    // After a reset the name is free for another vector.
+    const RankInputs longer(3, ElementType::f32, 4000, 15);
+    communicator.reset_state("gradient");
+    reduce(communicator, longer, named("gradient"));
+  });
+}
+
+TEST(SavedState, WrongBytesAreRefusedAndChangeNothing) {
+  const RankInputs inputs(2, ElementType::f32, 1000, 16);
+  const RankInputs others(2, ElementType::f32, 999, 16);
+  on_ranks(2, [&](int rank, Communicator& communicator) {
+    EXPECT_THROW((void)communicator.save_state("never used"), Error);
+    reduce(communicator, inputs, named("gradient"));
+    const auto saved = communicator.save_state("gradient");
+    auto damaged = saved;
+    damaged[0] ^= std::byte{1};
+    AllreducePlan plan(communicator, inputs.count(), inputs.type(), planned);
+    AllreducePlan other(communicator, others.count(), inputs.type(), planned);
+    const auto fresh = plan.save_state();
+    const std::span<const std::byte> whole(saved);
+    for (const auto wrong : {std::span<const std::byte>(), whole.first(10),
+                             whole.first(whole.size() - 1), std::span<const std::byte>(damaged)}) {
+      EXPECT_THROW(communicator.restore_state("gradient", wrong), Error);
+      EXPECT_THROW(plan.restore_state(wrong), Error);
+    }
+    EXPECT_THROW(other.restore_state(saved), Error) << "state of another vector";
+    EXPECT_TRUE(same_bytes(communicator.save_state("gradient"), saved));
+    EXPECT_TRUE(same_bytes(plan.save_state(), fresh));
+    EXPECT_NO_THROW(plan.restore_state(saved)) << "a named buffer's state is a plan's state";
+    execute(plan, inputs, rank);
+  });
+}
+
+/// Ranks that restored different checkpoints must hear of it.
+TEST(SavedState, OfAnotherStepOnOneRankIsAMismatch) {
+  const RankInputs inputs(3, ElementType::f32, 1000, 17);
+  on_ranks(3, [&](int rank, Communicator& communicator) {
+    reduce(communicator, inputs, named("gradient"));
+    const auto early = communicator.save_state("gradient");
+    const Bytes expected = reduce(communicator, inputs, named("gradient"));
+    const auto late = communicator.save_state("gradient");
+    if (rank == 1) communicator.restore_state("gradient", early);
+    try {
+      reduce(communicator, inputs, named("gradient"));
+      ADD_FAILURE() << "no error";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::mismatch);
+      EXPECT_NE(std::string(error.what()).find("step (from 1 to 2)"), std::string::npos)
+          << error.what();
+    }
+    EXPECT_TRUE(same_bytes(communicator.save_state("gradient"), rank == 1 ? early : late));
+    communicator.restore_state("gradient", early);
+    EXPECT_TRUE(same_bytes(reduce(communicator, inputs, named("gradient")), expected));
+  });
+}
+
+TEST(PlanCache, IsBoundedAndDoesNotCountSteps) {
+  const RankInputs inputs(2, ElementType::f32, 3000, 18);
+  const Options options{.codec = "thc", .algorithm = "direct"};
+  const auto last_of = [&](std::function<std::size_t(std::size_t call)> count_of) {
+    Bytes result;
+    on_ranks(2, [&](int rank, Communicator& communicator) {
+      std::vector<float> data(3000, 1.0f);
+      for (std::size_t call = 0; call < 3 * PlanCache::capacity; ++call) {
+        allreduce(std::span(data).first(count_of(call)), communicator, {.codec = "raw"});
+        EXPECT_LE(communicator.impl().plans().size(), PlanCache::capacity);
+      }
+      const Bytes last = reduce(communicator, inputs, options);
+      if (rank == 0) result = last;
+    });
+    return result;
+  };
+  const Bytes with_hits = last_of([](std::size_t) { return 5u; });
+  const Bytes without = last_of([](std::size_t call) { return call + 1; });
+  EXPECT_TRUE(same_bytes(without, with_hits));
+}
+
+}  // namespace
+}  // namespace cohom::test

@@ -1,0 +1,91 @@
+// The table behind algorithm=auto.
+
+#include "selector.hpp"
+
+#include <cohom/error.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <limits>
+#include <string>
+
+namespace cohom::test {
+namespace {
+
+constexpr std::size_t kib = 1024;
+
+struct Choice {
+  std::string algorithm;
+  bool bypass = false;
+  friend bool operator==(const Choice&, const Choice&) = default;
+};
+
+void PrintTo(const Choice& choice, std::ostream* out) {
+  *out << choice.algorithm << (choice.bypass ? ", bypassing the codec" : "");
+}
+
+Choice choose(std::string_view codec, std::size_t bytes, int ranks) {
+  const Selection selection = select_algorithm("auto", codec, bytes, ranks);
+  EXPECT_FALSE(selection.reason.empty());
+  return {std::string(selection.algorithm->name), selection.bypass};
+}
+
+TEST(Selector, SmallVectorsGoRaw) {
+  EXPECT_EQ(choose("thc", 0, 4), (Choice{"recursive_doubling", true}));
+  EXPECT_EQ(choose("thc", 16 * kib, 4), (Choice{"recursive_doubling", true}));
+  EXPECT_EQ(choose("thc", 16 * kib + 1, 4), (Choice{"direct"}));
+  EXPECT_EQ(choose("raw", 16 * kib, 100), (Choice{"recursive_doubling"})) << "nothing to bypass";
+}
+
+TEST(Selector, RanksDecideAboutLargeOnes) {
+  EXPECT_EQ(choose("thc", 64 << 20, 16), (Choice{"direct"}));
+  EXPECT_EQ(choose("thc", 64 << 20, 17), (Choice{"ring"}));
+  EXPECT_EQ(choose("raw", 256 * kib, 16), (Choice{"direct"}));
+  EXPECT_EQ(choose("raw", 256 * kib + 1, 16), (Choice{"ring"}));
+  EXPECT_EQ(choose("raw", 256 * kib, 17), (Choice{"ring"}));
+}
+
+TEST(Selector, OneRankHasNothingToCompressFor) {
+  EXPECT_EQ(choose("thc", 64 << 20, 1), (Choice{"direct", true}));
+  EXPECT_EQ(choose("raw", std::numeric_limits<std::size_t>::max(), 1), (Choice{"direct"}));
+}
+
+/// A row nobody reaches, an algorithm that does not exist, a call without a row: defects of the table.
+TEST(Selector, EveryRowIsUsedAndEveryCallHasOne) {
+  for (const SelectionRow& row : selection_table()) {
+    ASSERT_NE(find_algorithm(row.algorithm), nullptr) << row.algorithm;
+    const Selection selection =
+        select_algorithm("auto", row.only_raw ? "raw" : "thc", row.max_bytes, row.max_ranks);
+    EXPECT_EQ(selection.reason, row.reason);
+  }
+  for (std::size_t bytes : {std::size_t{0}, 100 * kib, std::numeric_limits<std::size_t>::max()})
+    for (int ranks : {1, 2, 16, 17, std::numeric_limits<int>::max()})
+      for (const char* codec : {"raw", "thc", "a codec of the future"})
+        EXPECT_NO_THROW((void)select_algorithm("auto", codec, bytes, ranks));
+}
+
+TEST(Selector, WhatIsAskedForIsTaken) {
+  for (const AlgorithmRow& row : algorithm_table()) {
+    const Selection selection = select_algorithm(row.name, "thc", 4, 100);
+    EXPECT_EQ(selection.algorithm, &row);
+    EXPECT_FALSE(selection.bypass) << "asking for an algorithm keeps the codec";
+  }
+}
+
+TEST(Selector, UnknownAlgorithmsNameTheNearestAndAll) {
+  try {
+    (void)select_algorithm("three", "thc", 4, 2);
+    ADD_FAILURE() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::invalid_argument);
+    const std::string text = error.what();
+    EXPECT_NE(text.find("did you mean tree?"), std::string::npos) << text;
+    EXPECT_NE(text.find("auto, "), std::string::npos) << text;
+    for (const AlgorithmRow& row : algorithm_table())
+      EXPECT_NE(text.find(row.name), std::string::npos) << "not listed: " << row.name;
+  }
+}
+
+}  // namespace
+}  // namespace cohom::test
