@@ -82,9 +82,8 @@ void register_all(const Workloads& workloads) {
   for (const Workload& workload : workloads)
     for (const std::size_t bytes : vector_sizes) {
       const std::string name = workload.name + "/" + std::to_string(bytes >> 10) + "K";
-      benchmark::RegisterBenchmark(name.c_str(), [=](benchmark::State& state) {
-        measure(state, workload, bytes);
-      });
+      benchmark::RegisterBenchmark(
+          name.c_str(), [=](benchmark::State& state) { measure(state, workload, bytes); });
     }
 }
 

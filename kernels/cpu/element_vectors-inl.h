@@ -153,7 +153,8 @@ struct Elements<float16> {
     const auto rebias = hn::Set(di, 112 << 23);
     const auto normal = hn::Add(hn::ShiftLeft<13>(magnitude), rebias);
     const auto infinite_or_nan = hn::Add(normal, rebias);
-    const auto denormal = hn::BitCast(di, hn::Mul(hn::ConvertTo(d, magnitude), hn::Set(d, 0x1p-24f)));
+    const auto denormal =
+        hn::BitCast(di, hn::Mul(hn::ConvertTo(d, magnitude), hn::Set(d, 0x1p-24f)));
     auto value = hn::IfThenElse(hn::Lt(magnitude, hn::Set(di, 0x0400)), denormal, normal);
     value = hn::IfThenElse(hn::Gt(magnitude, hn::Set(di, 0x7bff)), infinite_or_nan, value);
     return hn::BitCast(d, hn::Or(value, sign));
@@ -168,8 +169,8 @@ struct Elements<float16> {
     const auto carried = hn::Add(hn::Add(magnitude, hn::Set(di, 0xfff)), odd);
     const auto normal = hn::Sub(hn::ShiftRight<13>(carried), hn::Set(di, 112 << 10));
     const auto half = hn::Set(d, 0.5f);
-    const auto denormal = hn::Sub(hn::BitCast(di, hn::Add(hn::BitCast(d, magnitude), half)),
-                                  hn::BitCast(di, half));
+    const auto denormal =
+        hn::Sub(hn::BitCast(di, hn::Add(hn::BitCast(d, magnitude), half)), hn::BitCast(di, half));
     auto value = hn::IfThenElse(hn::Lt(magnitude, hn::Set(di, 0x38800000)), denormal, normal);
     value = hn::IfThenElse(hn::Gt(magnitude, hn::Set(di, 0x477fefff)), hn::Set(di, 0x7c00), value);
     value = hn::IfThenElse(hn::Gt(magnitude, hn::Set(di, 0x7f800000)), hn::Set(di, 0x7e00), value);

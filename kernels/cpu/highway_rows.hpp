@@ -12,16 +12,8 @@ struct MergeKernels {
   decltype(KernelTable::finish_elements) finish_elements;
 };
 
-/// measure, widen and decode of a target, as in ThcKernels; encode is compiled by itself.
-struct ThcOtherKernels {
-  decltype(ThcKernels::measure) measure;
-  decltype(ThcKernels::widen) widen;
-  decltype(ThcKernels::decode) decode;
-};
-
 // `isa` is any supported one but scalar.
 MergeKernels highway_merge(Isa isa);
-decltype(ThcKernels::encode) highway_thc_encode(Isa isa);
-ThcOtherKernels highway_thc_other(Isa isa);
+ThcKernels highway_thc(Isa isa);
 
 }  // namespace cohom::kernels

@@ -16,9 +16,7 @@ namespace {
 KernelTable row_of(Isa isa) {
   if (isa == Isa::scalar) return {isa, scalar_merge, scalar_finish_elements, scalar_thc()};
   const auto merge = highway_merge(isa);
-  const auto thc = highway_thc_other(isa);
-  return {isa, merge.merge, merge.finish_elements,
-          {thc.measure, highway_thc_encode(isa), thc.widen, thc.decode}};
+  return {isa, merge.merge, merge.finish_elements, highway_thc(isa)};
 }
 
 std::vector<KernelTable> supported_rows() {

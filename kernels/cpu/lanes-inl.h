@@ -72,7 +72,8 @@ inline void pack_units(const std::uint16_t* values, std::size_t block_words, std
   const auto unit = [&](std::size_t u, std::size_t i) __attribute__((always_inline)) {
     const std::uint16_t* value = values + u * rows * block_words + i;
     auto v = hn::LoadU(d, value);
-    if constexpr (rows > 1) v = hn::Or(v, hn::ShiftLeft<width % 16>(hn::LoadU(d, value + block_words)));
+    if constexpr (rows > 1)
+      v = hn::Or(v, hn::ShiftLeft<width % 16>(hn::LoadU(d, value + block_words)));
     if constexpr (rows > 2) {
       v = hn::Or(v, hn::ShiftLeft<2 * width % 16>(hn::LoadU(d, value + 2 * block_words)));
       v = hn::Or(v, hn::ShiftLeft<3 * width % 16>(hn::LoadU(d, value + 3 * block_words)));

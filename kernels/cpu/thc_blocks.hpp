@@ -88,9 +88,8 @@ struct DecodeCall {
     return (run.first + offset) / 256;
   }
   void by_reference(std::size_t offset, std::size_t count) const {
-    scalar_thc().decode(format, draws, part_of(run, offset, count), words_at(offset),
-                        contributions, codes + offset / format.rotation, divisor,
-                        output_at(offset));
+    scalar_thc().decode(format, draws, part_of(run, offset, count), words_at(offset), contributions,
+                        codes + offset / format.rotation, divisor, output_at(offset));
   }
 };
 

@@ -78,16 +78,19 @@ struct ByteTransform {
       v[i] = multiply_add_bytes(bytes, sum);
       v[i + b1] = multiply_add_bytes(bytes, difference);
     }
-    pairs(b0, [](I16& a, I16& b) __attribute__((always_inline)) { butterfly(a, b); });
-    pairs(a3, interleave_butterfly<std::int16_t>);  // a0 out; lanes a3 b2 b3
-    pairs(b1, interleave_butterfly<std::int32_t>);  // b3 out; lanes a3 b1 b2
-    pairs(b0, interleave_butterfly<std::int32_t>);  // b2 out; lanes a3 b0 b1
+    pairs(
+        b0, [](I16 & a, I16 & b) __attribute__((always_inline)) { butterfly(a, b); });
+    pairs(a3, interleave_butterfly<std::int16_t>);          // a0 out; lanes a3 b2 b3
+    pairs(b1, interleave_butterfly<std::int32_t>);          // b3 out; lanes a3 b1 b2
+    pairs(b0, interleave_butterfly<std::int32_t>);          // b2 out; lanes a3 b0 b1
     if constexpr (blocks >= 2) pairs(b0, block_butterfly);  // a1 out; blocks b2, or a2 b2
     if constexpr (blocks == 4) pairs(b1, block_butterfly);  // a2 out; blocks b2 b3
     if constexpr (blocks <= 2)
-      pairs(a2, [](I16& a, I16& b) __attribute__((always_inline)) { butterfly(a, b); });
+      pairs(
+          a2, [](I16 & a, I16 & b) __attribute__((always_inline)) { butterfly(a, b); });
     if constexpr (blocks == 1)
-      pairs(a1, [](I16& a, I16& b) __attribute__((always_inline)) { butterfly(a, b); });
+      pairs(
+          a1, [](I16 & a, I16 & b) __attribute__((always_inline)) { butterfly(a, b); });
   }
 
   /// rows[a] := elements 16 a + column + lane; the widening is the butterfly of a3.
@@ -98,7 +101,8 @@ struct ByteTransform {
     const auto difference = hn::BitCast(d16, hn::Set(d32, static_cast<std::int32_t>(0xffff0001)));
     // Who is where by now: a3 has become a0; b0 is a1, or b2 if there is one block only; b1 is a2,
     // or b3 if there are fewer than four.
-    const int at_column = (blocks == 1 && column & 4 ? b0 : 0) + (blocks < 4 && column & 8 ? b1 : 0);
+    const int at_column =
+        (blocks == 1 && column & 4 ? b0 : 0) + (blocks < 4 && column & 8 ? b1 : 0);
 #pragma GCC unroll 8
     for (int a = 0; a < 8; ++a) {
       const int at_a1 = a & 2 ? (blocks == 1 ? a1 : b0) : 0;

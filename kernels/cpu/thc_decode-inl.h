@@ -122,11 +122,10 @@ void decode_frames(const DecodeCall& call) {
         void* out = streamed ? buffer : call.output_at(offset);
         const std::uint64_t* words = call.words_at(offset);
         for (std::size_t i = 0; i < 32; i += 8) __builtin_prefetch(words + i + 128);
-        decode_bytes(words, static_cast<std::int32_t>(call.bias()), signs.of(call, offset),
-                     scale.factor,
-                     [&](std::size_t i, hn::Vec<decltype(d)> v) __attribute__((always_inline)) {
-                       writer.write(v, out, i);
-                     });
+        decode_bytes(
+            words, static_cast<std::int32_t>(call.bias()), signs.of(call, offset), scale.factor,
+            [&](std::size_t i, hn::Vec<decltype(d)> v)
+                __attribute__((always_inline)) { writer.write(v, out, i); });
         if (streamed)
           stream(buffer, sizeof buffer, static_cast<std::uint8_t*>(call.output_at(offset)));
       });
@@ -148,11 +147,11 @@ void decode_blocks(const DecodeCall& call) {
     unpack_block(call.words_at(offset), size, call.format.wide_width, values);
     const auto scale = body::decode_scale_of(call.format.decode_scale, size, norm);
     void* out = call.output_at(offset);
-    restore_block(call.format, call.draws, call.frame_at(offset), call.contributions, values,
-                  scale.factor, room,
-                  [&](std::size_t i, hn::Vec<decltype(d)> v) __attribute__((always_inline)) {
-                    writer.write(v, out, i);
-                  });
+    restore_block(
+        call.format, call.draws, call.frame_at(offset), call.contributions, values, scale.factor,
+        room, [&](std::size_t i, hn::Vec<decltype(d)> v) __attribute__((always_inline)) {
+          writer.write(v, out, i);
+        });
   });
 }
 

@@ -90,11 +90,12 @@ HWY_INLINE void subtract_own_bytes(const EncodeCall& call, const FramePreparatio
   const hn::ScalableTag<Real> d;
   const auto scale = body::decode_scale_of(call.format.decode_scale, 256, norm);
   const auto bias = static_cast<std::int32_t>(call.format.intervals);
-  decode_bytes(levels, bias, prepared.sign_draws, scale.factor,
-               [&](std::size_t i, hn::Vec<decltype(d)> own) __attribute__((always_inline)) {
-                 const auto v = Elements<Real>::load(d, feedback, i);
-                 Elements<Real>::store(d, hn::Sub(v, own), feedback, i);
-               });
+  decode_bytes(
+      levels, bias, prepared.sign_draws,
+      scale.factor, [&](std::size_t i, hn::Vec<decltype(d)> own) __attribute__((always_inline)) {
+        const auto v = Elements<Real>::load(d, feedback, i);
+        Elements<Real>::store(d, hn::Sub(v, own), feedback, i);
+      });
 }
 
 /// Blocks of one frame to 4-bit indices or 8-bit levels. T is the type of `source`, the user's vector
@@ -124,9 +125,8 @@ void encode_frames(const EncodeCall& call, const Quantizer& quantizer, const voi
                 store_level_bytes(quantizer, s, words + column);
               if (call.feedback != nullptr) store_level_bytes(quantizer, s, own_levels + column);
             },
-            [&](std::size_t r) __attribute__((always_inline)) {
-              prefetch_row<T>(source, offset + 16 * r);
-            });
+            [&](std::size_t r)
+                __attribute__((always_inline)) { prefetch_row<T>(source, offset + 16 * r); });
         if constexpr (sizeof(Real) == 4)
           if (call.feedback != nullptr)
             subtract_own_bytes(call, prepared, own_levels, norm, call.feedback_at(offset));
@@ -186,10 +186,10 @@ template <class T, class Quantizer>
 void encode_with(const EncodeCall& call, const Quantizer& quantizer, bool nibbles,
                  const void* source) {
   using Real = typename Elements<T>::Real;
-  const bool straight = call.format.rotation == 256 &&
-                        (call.form == Form::narrow ? nibbles && call.width() == 4
-                                                   : call.width() == 8) &&
-                        (call.feedback == nullptr || sizeof(Real) == 4);
+  const bool straight =
+      call.format.rotation == 256 &&
+      (call.form == Form::narrow ? nibbles && call.width() == 4 : call.width() == 8) &&
+      (call.feedback == nullptr || sizeof(Real) == 4);
   if (straight) return encode_frames<T>(call, quantizer, source);
   std::int32_t* grid = ThcScratch<Real>::of_thread().grid.of(256);
   encode_blocks<T>(call, source,
@@ -203,8 +203,7 @@ void encode_with(const EncodeCall& call, const Quantizer& quantizer, bool nibble
 template <class T>
 void encode_source(const EncodeCall& call, const void* source) {
   using Real = typename Elements<T>::Real;
-  if (call.format.rotation < 256 || call.width() > 16)
-    return call.by_reference(0, call.run.count);
+  if (call.format.rotation < 256 || call.width() > 16) return call.by_reference(0, call.run.count);
   const SmallTable table(call.format);
   if (table.usable) return encode_with<T>(call, TableQuantizer(table), true, source);
   if (!call.format.table && call.format.intervals <= 255)

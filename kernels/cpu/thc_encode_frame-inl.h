@@ -57,20 +57,22 @@ HWY_INLINE void rotate_and_quantize(D d, const Quantizer& quantizer, const Dithe
   if constexpr (sizeof(hn::TFromD<D>) == 4) {
     const auto centre = hn::Set(d, static_cast<float>(128 * intervals));
     const auto top = hn::Set(d, static_cast<float>(256 * intervals));
-    rotate_frame(d, load, [&](std::size_t column, Rows& v) __attribute__((always_inline)) {
-      const auto grid_row = [&](std::size_t r) __attribute__((always_inline)) {
-        if (column == 0) prefetch(r);
-        // In this order the minimum passes a NaN on, and nearest() and narrow() make it 0.
-        return nearest(hn::Min(top, hn::Add(v[r], centre)));
-      };
-      quantize_rows(quantizer, dithers, column, grid_row, s);
-      store(column, s);
-    });
+    rotate_frame(
+        d, load, [&](std::size_t column, Rows & v) __attribute__((always_inline)) {
+          const auto grid_row = [&](std::size_t r) __attribute__((always_inline)) {
+            if (column == 0) prefetch(r);
+            // In this order the minimum passes a NaN on, and nearest() and narrow() make it 0.
+            return nearest(hn::Min(top, hn::Add(v[r], centre)));
+          };
+          quantize_rows(quantizer, dithers, column, grid_row, s);
+          store(column, s);
+        });
   } else {
     const hn::ScalableTag<std::int32_t> d32;
-    rotate_frame(d, load, [&](std::size_t column, Rows& v) __attribute__((always_inline)) {
-      store_grid(d, v, intervals, column, grid);
-    });
+    rotate_frame(
+        d, load, [&](std::size_t column, Rows & v) __attribute__((always_inline)) {
+          store_grid(d, v, intervals, column, grid);
+        });
     for (std::size_t column = 0; column < 16; column += hn::MaxLanes(d32)) {
       const auto grid_row = [&](std::size_t r) __attribute__((always_inline)) {
         if (column == 0) prefetch(r);
@@ -91,9 +93,8 @@ void quantize_frame(D d, const Quantizer& quantizer, const FrameDither& dither,
   draw_dithers(dither, dithers);
   rotate_and_quantize(
       d, quantizer, dithers, intervals, grid,
-      [&](std::size_t column, hn::Vec<D>(&v)[16]) __attribute__((always_inline)) {
-        load_rows(d, frame, column, v);
-      },
+      [&](std::size_t column, hn::Vec<D>(&v)[16])
+          __attribute__((always_inline)) { load_rows(d, frame, column, v); },
       [&](std::size_t column, const U16(&s)[8]) __attribute__((always_inline)) {
         if (values != nullptr)
           store_rows(s, column, values, [&](U16 q) HWY_ATTR { return quantizer.values(q); });
@@ -111,12 +112,10 @@ void quantize_frame_by_grid(D d, const ThcFormat& format, const FrameDither& dit
   using Rows = hn::Vec<D>[16];
   rotate_frame(
       d,
-      [&](std::size_t column, Rows& v) __attribute__((always_inline)) {
-        load_rows(d, frame, column, v);
-      },
-      [&](std::size_t column, Rows& v) __attribute__((always_inline)) {
-        store_grid(d, v, format.intervals, column, grid);
-      });
+      [&](std::size_t column, Rows & v)
+          __attribute__((always_inline)) { load_rows(d, frame, column, v); },
+      [&](std::size_t column, Rows & v)
+          __attribute__((always_inline)) { store_grid(d, v, format.intervals, column, grid); });
   quantize_grid(format, dither, grid, values, levels);
 }
 

@@ -75,7 +75,8 @@ HWY_INLINE Quantized quantize_in_table(const ThcCell* cells, I32 x, I32 dither) 
 #else
   // 32 bits from the start of a cell are its index and level, 32 bits from its level on are its
   // level and gap; neither reaches beyond the cell.
-  static_assert(sizeof(ThcCell) == 6 && offsetof(ThcCell, level) == 2 && offsetof(ThcCell, gap) == 4);
+  static_assert(sizeof(ThcCell) == 6 && offsetof(ThcCell, level) == 2 &&
+                offsetof(ThcCell, gap) == 4);
   const auto* base = reinterpret_cast<const std::int32_t*>(cells);
   const auto offset = hn::Mul(hn::ShiftRight<8>(x), hn::Set(d, 6));
   const auto low = hn::Set(d, 0xffff);

@@ -1,4 +1,4 @@
-// The thc kernels but for encode, a row for each compiled target.
+// The thc kernels, one row for each compiled target.
 
 #include "kernels/cpu/highway_targets.hpp"
 
@@ -8,6 +8,7 @@
 
 #include "kernels/cpu/thc_blocks.hpp"
 #include "kernels/cpu/thc_scratch.hpp"
+#include "kernels/cpu/thc_small_table.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/thc_hwy.cpp"
@@ -16,6 +17,7 @@
 #include <hwy/highway.h>
 
 #include "kernels/cpu/thc_decode-inl.h"
+#include "kernels/cpu/thc_encode-inl.h"
 #include "kernels/cpu/thc_measure-inl.h"
 #include "kernels/cpu/thc_widen-inl.h"
 
@@ -34,6 +36,18 @@ void measure(const ThcFormat& format, const ThcRun& run, const void* input, void
   measure_run<float>(format, run, input, feedback, codes);
 }
 
+void encode(const ThcFormat& format, const ThcDraws& draws, const ThcRun& run, const void* input,
+            void* feedback, const std::uint32_t* codes, Form form, std::uint64_t* words) {
+  const EncodeCall call{format, draws, run, input, feedback, codes, form, words};
+  switch (run.type) {
+    case ElementType::f64: return encode_run<double>(call);
+    case ElementType::f16: return encode_run<float16>(call);
+    case ElementType::bf16: return encode_run<bfloat16>(call);
+    case ElementType::f32: break;
+  }
+  encode_run<float>(call);
+}
+
 void decode(const ThcFormat& format, const ThcDraws& draws, const ThcRun& run,
             const std::uint64_t* sum, std::size_t contributions, const std::uint32_t* codes,
             std::uint64_t divisor, void* output) {
@@ -47,6 +61,8 @@ void decode(const ThcFormat& format, const ThcDraws& draws, const ThcRun& run,
   decode_run<float>(call);
 }
 
+ThcKernels thc_row() { return {measure, encode, widen, decode}; }
+
 }  // namespace HWY_NAMESPACE
 }  // namespace cohom::kernels
 HWY_AFTER_NAMESPACE();
@@ -54,11 +70,11 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace cohom::kernels {
 
-ThcOtherKernels highway_thc_other(Isa isa) {
+ThcKernels highway_thc(Isa isa) {
   switch (isa) {
-    case Isa::avx512: return {N_AVX3::measure, N_AVX3::widen, N_AVX3::decode};
-    case Isa::avx2: return {N_AVX2::measure, N_AVX2::widen, N_AVX2::decode};
-    default: return {N_SSE4::measure, N_SSE4::widen, N_SSE4::decode};
+    case Isa::avx512: return N_AVX3::thc_row();
+    case Isa::avx2: return N_AVX2::thc_row();
+    default: return N_SSE4::thc_row();
   }
 }
 
@@ -68,7 +84,7 @@ ThcOtherKernels highway_thc_other(Isa isa) {
 #else  // the table has no row that would ask
 
 namespace cohom::kernels {
-ThcOtherKernels highway_thc_other(Isa) { return {}; }
+ThcKernels highway_thc(Isa) { return {}; }
 }  // namespace cohom::kernels
 
 #endif

@@ -48,16 +48,15 @@ HWY_INLINE void rotate_block_back(const ThcFormat& format, std::size_t contribut
   for (std::size_t f = 0; f < frames; ++f)
     rotate_frame(
         d,
-        [&](std::size_t column, Rows& v) __attribute__((always_inline)) {
+        [&](std::size_t column, Rows & v) __attribute__((always_inline)) {
 #pragma GCC unroll 16
           for (std::size_t r = 0; r < 16; ++r)
             v[r] = centred(d, values + 256 * f + 16 * r + column, bias);
         },
-        [&](std::size_t column, Rows& v) __attribute__((always_inline)) {
+        [&](std::size_t column, Rows & v) __attribute__((always_inline)) {
           if (frames == 1) return emit(f, column, v);
 #pragma GCC unroll 16
-          for (std::size_t r = 0; r < 16; ++r)
-            hn::Store(v[r], d, room + 256 * f + 16 * r + column);
+          for (std::size_t r = 0; r < 16; ++r) hn::Store(v[r], d, room + 256 * f + 16 * r + column);
         });
   if (frames == 1) return;
   rotate_frames(d, room, frames);
@@ -79,8 +78,8 @@ HWY_INLINE void restore_block(const ThcFormat& format, const ThcDraws& draws,
   using Rows = hn::Vec<decltype(d)>[16];
   const auto scale = hn::Set(d, factor);
   rotate_block_back(
-      format, contributions, values, room,
-      [&](std::size_t f, std::size_t column, Rows& v) __attribute__((always_inline)) {
+      format, contributions, values,
+      room, [&](std::size_t f, std::size_t column, Rows & v) __attribute__((always_inline)) {
         std::uint32_t sign_draws[16];
         draw_signs(body::frame(draws.sign_key, first_frame + f), sign_draws);
         RowSigns<decltype(d)> signs(d, sign_draws, column);
@@ -99,11 +98,12 @@ void subtract_own(const ThcFormat& format, const ThcDraws& draws, std::uint64_t 
   const hn::ScalableTag<Real> d;
   using Feedback = Elements<Real>;
   const auto scale = body::decode_scale_of(format.decode_scale, format.rotation, norm);
-  restore_block(format, draws, first_frame, 1, levels, scale.factor, room,
-                [&](std::size_t i, hn::Vec<decltype(d)> own) __attribute__((always_inline)) {
-                  const auto v = Feedback::load(d, feedback, i);
-                  Feedback::store(d, hn::Sub(v, own), feedback, i);
-                });
+  restore_block(
+      format, draws, first_frame, 1, levels, scale.factor,
+      room, [&](std::size_t i, hn::Vec<decltype(d)> own) __attribute__((always_inline)) {
+        const auto v = Feedback::load(d, feedback, i);
+        Feedback::store(d, hn::Sub(v, own), feedback, i);
+      });
 }
 
 }  // namespace HWY_NAMESPACE

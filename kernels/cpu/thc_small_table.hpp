@@ -50,7 +50,8 @@ struct FrameDither {
   std::uint8_t offset;
 };
 
-inline FrameDither dither_of_frame(const ThcFormat& format, const ThcDraws& draws, std::uint64_t q) {
+inline FrameDither dither_of_frame(const ThcFormat& format, const ThcDraws& draws,
+                                   std::uint64_t q) {
   if (format.dither == Dither::nearest) return {true, 0, 0};
   FrameDither dither{false, body::frame(draws.dither_key, q), 0};
   if (format.dither == Dither::correlated) {

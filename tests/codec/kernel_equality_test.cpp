@@ -78,9 +78,12 @@ std::vector<double> nasty_values(std::size_t count, std::uint64_t seed) {
   std::mt19937_64 engine(seed);
   const std::size_t stretch = 256;
   for (std::size_t first = 0; first < count; first += stretch) {
-    const std::ranges::subrange part(values.begin() + std::ptrdiff_t(first),
-                                     values.begin() + std::ptrdiff_t(std::min(first + stretch, count)));
-    const auto scale = [&](double by) { for (double& v : part) v *= by; };
+    const std::ranges::subrange part(
+        values.begin() + std::ptrdiff_t(first),
+        values.begin() + std::ptrdiff_t(std::min(first + stretch, count)));
+    const auto scale = [&](double by) {
+      for (double& v : part) v *= by;
+    };
     double& one = part[std::ptrdiff_t(engine() % part.size())];
     switch (engine() % 16) {
       case 0: scale(0); break;
@@ -140,7 +143,7 @@ class Comparison {
     std::mt19937_64 engine(seed);
     for (std::uint32_t& code : codes_)
       if (engine() % 4 == 0)
-        code = std::max(code, std::uint32_t(engine() % 8 == 0 ? escaped_code
+        code = std::max(code, std::uint32_t(engine() % 8 == 0                   ? escaped_code
                                             : format_type() == ElementType::f64 ? 1100u << 20
                                                                                 : 278u << 23));
   }
@@ -266,11 +269,13 @@ std::vector<Isa> vector_isas() {
   return {all.begin() + 1, all.end()};
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    , KernelEquality, testing::Combine(testing::ValuesIn(vector_isas()), testing::ValuesIn(cases())),
-    [](const auto& instance) {
-      return std::string(name_of(std::get<0>(instance.param))) + "_" + std::get<1>(instance.param).name;
-    });
+INSTANTIATE_TEST_SUITE_P(, KernelEquality,
+                         testing::Combine(testing::ValuesIn(vector_isas()),
+                                          testing::ValuesIn(cases())),
+                         [](const auto& instance) {
+                           return std::string(name_of(std::get<0>(instance.param))) + "_" +
+                                  std::get<1>(instance.param).name;
+                         });
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(KernelEquality);  // no vector kernels in this build
 
 }  // namespace
