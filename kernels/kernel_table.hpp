@@ -21,8 +21,8 @@ struct KernelTable {
   /// (a multiple of 8, or of the element size for add_float). `destination` may be one of the
   /// sources. add_float of f16 and bf16 goes through f32 with one rounding a merge, and every NaN
   /// that it writes is the canonical one (sign 0, quiet bit, nothing else). add_packed is not here.
-  void (*merge)(Merge merge, const void* const* sources, std::size_t source_count, std::size_t bytes,
-                void* destination);
+  void (*merge)(Merge merge, const void* const* sources, std::size_t source_count,
+                std::size_t bytes, void* destination);
 
   /// destination[i] := source[i], NaNs made canonical; with divisor > 1 the quotient
   /// source[i] / divisor (f16 and bf16 through f32). In place allowed.

@@ -23,11 +23,11 @@ struct ThcCell {
 /// Everything about thc that does not change between calls. Plain data, equal on all ranks but
 /// for `dither_offsets`.
 struct ThcFormat {
-  std::uint32_t rotation = 256;   ///< N, a power of two in 16..65536
-  std::uint32_t intervals = 30;   ///< g (table form) or L (levels=full); at most 65535
-  bool table = true;              ///< a contribution is an index into `levels`; else the level itself
-  std::uint32_t narrow_width = 4; ///< lane bits of a contribution
-  std::uint32_t wide_width = 8;   ///< lane bits of a sum
+  std::uint32_t rotation = 256;  ///< N, a power of two in 16..65536
+  std::uint32_t intervals = 30;  ///< g (table form) or L (levels=full); at most 65535
+  bool table = true;  ///< a contribution is an index into `levels`; else the level itself
+  std::uint32_t narrow_width = 4;  ///< lane bits of a contribution
+  std::uint32_t wide_width = 8;    ///< lane bits of a sum
   std::uint32_t ranks = 1;
   std::vector<std::uint16_t> levels;  ///< table form: T[k], k < 2^bits
   std::vector<ThcCell> cells;         ///< table form: intervals + 1 entries
@@ -41,14 +41,15 @@ struct ThcFormat {
 /// Keys of the counter-based draws of one call (docs/wire-format.md, "Random numbers").
 struct ThcDraws {
   std::uint64_t sign_key = 0;
-  std::uint64_t dither_key = 0;       ///< depends on the rank for Dither::independent
+  std::uint64_t dither_key = 0;  ///< depends on the rank for Dither::independent
   std::uint64_t permutation_key = 0;
 };
 
 /// A run of whole blocks; only the last may be ragged.
 struct ThcRun {
   ElementType type = ElementType::f32;
-  std::size_t first = 0;  ///< index of the first element in the whole vector, a multiple of rotation
+  std::size_t first =
+      0;  ///< index of the first element in the whole vector, a multiple of rotation
   std::size_t count = 0;  ///< elements
 };
 
@@ -64,8 +65,9 @@ struct ThcKernels {
                  const void* input, void* feedback, const std::uint32_t* codes, Form form,
                  std::uint64_t* words);
   /// sum := sum of the narrow contributions, widened.
-  void (*widen)(const ThcFormat& format, const ThcRun& run, const std::uint64_t* const* contributions,
-                std::size_t contribution_count, std::uint64_t* sum);
+  void (*widen)(const ThcFormat& format, const ThcRun& run,
+                const std::uint64_t* const* contributions, std::size_t contribution_count,
+                std::uint64_t* sum);
   /// Elements of a sum of `contributions`; with `divisor` > 1 divided by it at the end. Leaves the
   /// elements of escaped blocks (code 0xffffffff) untouched.
   void (*decode)(const ThcFormat& format, const ThcDraws& draws, const ThcRun& run,

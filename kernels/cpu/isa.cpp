@@ -2,8 +2,8 @@
 
 #include "kernels/cpu/highway_targets.hpp"
 
-#include <cohom/error.hpp>
 #include <hwy/targets.h>
+#include <cohom/error.hpp>
 
 #include <algorithm>
 #include <cstdlib>
