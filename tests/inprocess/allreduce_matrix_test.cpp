@@ -10,6 +10,7 @@
 #include "loopback_ranks.hpp"
 #include "rank_inputs.hpp"
 #include "same_bytes.hpp"
+#include "thoroughness.hpp"
 
 #include <cohom/plan.hpp>
 
@@ -170,8 +171,8 @@ TEST(AllreduceMatrixLarge, AMillionRaggedElements) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ranks, AllreduceMatrix,
-                         testing::Combine(testing::Values(1, 2, 3, 4, 5, 7, 8, 16),
-                                          testing::ValuesIn(all_element_types)),
+                         testing::Combine(testing::ValuesIn(tested_ranks()),
+                                          testing::ValuesIn(tested_types())),
                          [](const auto& test) {
                            return std::to_string(std::get<0>(test.param)) + "_" +
                                   std::string(name_of(std::get<1>(test.param)));

@@ -7,6 +7,7 @@
 #include "loopback_ranks.hpp"
 #include "rank_inputs.hpp"
 #include "same_bytes.hpp"
+#include "thoroughness.hpp"
 
 #include <cohom/plan.hpp>
 
@@ -90,7 +91,7 @@ TEST_P(PipelineTest, SegmentsMessagesAndWindowsDoNotShow) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Ranks, PipelineTest, testing::Values(1, 2, 3, 4, 5, 7, 8, 16),
+INSTANTIATE_TEST_SUITE_P(Ranks, PipelineTest, testing::ValuesIn(tested_ranks()),
                          testing::PrintToStringParamName());
 
 }  // namespace

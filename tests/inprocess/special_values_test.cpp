@@ -7,6 +7,7 @@
 #include "loopback_ranks.hpp"
 #include "same_bytes.hpp"
 #include "spec.hpp"
+#include "thoroughness.hpp"
 
 #include <cohom/plan.hpp>
 
@@ -218,7 +219,7 @@ TEST_P(SpecialValues, TinyAndHugeInOneBlock) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Types, SpecialValues, testing::ValuesIn(all_element_types),
+INSTANTIATE_TEST_SUITE_P(Types, SpecialValues, testing::ValuesIn(tested_types()),
                          [](const auto& test) { return std::string(name_of(test.param)); });
 
 }  // namespace

@@ -1,0 +1,22 @@
+#pragma once
+// How much of a test's product of cases is run. A thread sanitizer makes everything ten to twenty
+// times slower, and races do not care for element types or for the number of ranks beyond a few:
+// there, a part stands for the whole.
+
+#include <cohom/element_type.hpp>
+
+#include <vector>
+
+namespace cohom::test {
+
+#if defined(__SANITIZE_THREAD__)
+inline std::vector<int> tested_ranks() { return {1, 2, 3, 4, 7}; }
+inline std::vector<ElementType> tested_types() { return {ElementType::f32, ElementType::f16}; }
+#else
+inline std::vector<int> tested_ranks() { return {1, 2, 3, 4, 5, 7, 8, 16}; }
+inline std::vector<ElementType> tested_types() {
+  return {std::begin(all_element_types), std::end(all_element_types)};
+}
+#endif
+
+}  // namespace cohom::test
