@@ -71,6 +71,10 @@ TEST(StateBuffer, RefusesLengthsThatOverflow) {
   saved = example().save();
   std::fill_n(saved.begin() + key_length_at + 8, 8, std::byte{0xff});
   expect_refused(saved, "does not fit its header");
+  // A key one byte longer than all there is, and a state of minus one byte: together they fit.
+  constexpr std::size_t header_bytes = 32;
+  saved[key_length_at] = static_cast<std::byte>(saved.size() - header_bytes + 1);
+  expect_refused(saved, "does not fit its header");
 }
 
 }  // namespace
