@@ -4,6 +4,7 @@
 
 #include <climits>
 #include <string>
+#include <utility>
 
 namespace cohom::mpi {
 
@@ -21,8 +22,12 @@ int message_size(std::size_t bytes) {
 
 }  // namespace
 
+MpiChannel::MpiChannel(MpiTransport& transport, std::uint32_t first_tag)
+    : transport_(transport), first_tag_(first_tag), requests_(transport.take_requests()) {}
+
 MpiChannel::~MpiChannel() {
-  if (!requests_.abandon(patience_with_sends)) transport_.message_left_behind_ = true;
+  if (!requests_->abandon(patience_with_sends)) transport_.message_left_behind_ = true;
+  transport_.give_back(std::move(requests_));
 }
 
 int MpiChannel::mpi_tag(std::uint32_t tag) const {
@@ -35,12 +40,12 @@ int MpiChannel::mpi_tag(std::uint32_t tag) const {
 void MpiChannel::send(std::span<const std::byte> data, int peer, std::uint32_t tag,
                       std::uint64_t cookie) {
   const int bytes = message_size(data.size());
-  requests_.make_room();
+  requests_->make_room();
   MPI_Request request = MPI_REQUEST_NULL;
   check(
       MPI_Isend(data.data(), bytes, MPI_BYTE, peer, mpi_tag(tag), transport_.comm_.get(), &request),
       "MPI_Isend");
-  requests_.add(request, {.cookie = cookie, .bytes = data.size()}, false);
+  requests_->add(request, {.cookie = cookie, .bytes = data.size()}, false);
   if (peer == transport_.rank_) return;  // never on a wire
   transport_.counters_.bytes_sent += data.size();
   ++transport_.counters_.messages_sent;
@@ -49,12 +54,12 @@ void MpiChannel::send(std::span<const std::byte> data, int peer, std::uint32_t t
 void MpiChannel::receive(std::span<std::byte> buffer, int peer, std::uint32_t tag,
                          std::uint64_t cookie) {
   const int bytes = message_size(buffer.size());
-  requests_.make_room();
+  requests_->make_room();
   MPI_Request request = MPI_REQUEST_NULL;
   check(MPI_Irecv(buffer.data(), bytes, MPI_BYTE, peer, mpi_tag(tag), transport_.comm_.get(),
                   &request),
         "MPI_Irecv");
-  requests_.add(request, {.cookie = cookie, .bytes = buffer.size()}, true);
+  requests_->add(request, {.cookie = cookie, .bytes = buffer.size()}, true);
 }
 
 }  // namespace cohom::mpi

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 
 namespace cohom::mpi {
@@ -13,8 +14,7 @@ namespace cohom::mpi {
 class MpiChannel final : public Channel {
  public:
   /// `transport` must outlive the channel.
-  MpiChannel(MpiTransport& transport, std::uint32_t first_tag)
-      : transport_(transport), first_tag_(first_tag) {}
+  MpiChannel(MpiTransport& transport, std::uint32_t first_tag);
   /// Normally nothing is open. After an error: receives are cancelled, and sends get a short time to
   /// complete.
   ~MpiChannel() override;
@@ -25,14 +25,14 @@ class MpiChannel final : public Channel {
             std::uint64_t cookie) override;
   void receive(std::span<std::byte> buffer, int peer, std::uint32_t tag,
                std::uint64_t cookie) override;
-  std::size_t poll(std::span<Completion> out) override { return requests_.poll(out); }
+  std::size_t poll(std::span<Completion> out) override { return requests_->poll(out); }
 
  private:
   [[nodiscard]] int mpi_tag(std::uint32_t tag) const;
 
   MpiTransport& transport_;
   std::uint32_t first_tag_;
-  OpenRequests requests_;
+  std::unique_ptr<OpenRequests> requests_;
 };
 
 }  // namespace cohom::mpi

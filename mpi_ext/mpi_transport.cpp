@@ -2,12 +2,14 @@
 
 #include "mpi_channel.hpp"
 #include "mpi_check.hpp"
+#include "open_requests.hpp"
 
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace cohom::mpi {
 
@@ -25,7 +27,7 @@ std::uint32_t channels_that_fit() {
   check(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void*>(&largest_tag), &found),
         "MPI_Comm_get_attr");
   const std::uint32_t tags = found != 0 ? static_cast<std::uint32_t>(*largest_tag) + 1u : 32768u;
-  const std::uint32_t channels = std::min(tags / Transport::tag_limit, Transport::channel_limit);
+  const std::uint32_t channels = std::min(tags / Transport::tag_limit, MpiTransport::most_channels);
   if (channels == 0)
     throw Error(ErrorKind::unsupported, "this MPI has " + std::to_string(tags) +
                                             " tags; cohom needs at least " +
@@ -57,23 +59,34 @@ std::optional<std::uint64_t> message_bytes_of_environment() {
   return bytes;
 }
 
+/// Throws on all ranks the error of the lowest rank that has one. Collective.
+void throw_on_all_ranks(MPI_Comm comm, int rank, int ranks, const std::string& own_error) {
+  int failing = own_error.empty() ? ranks : rank;
+  check(MPI_Allreduce(MPI_IN_PLACE, &failing, 1, MPI_INT, MPI_MIN, comm), "MPI_Allreduce");
+  if (failing == ranks) return;
+  std::string text = "rank " + std::to_string(failing) + ": " + own_error;
+  text.resize(512);
+  check(MPI_Bcast(text.data(), static_cast<int>(text.size()), MPI_CHAR, failing, comm),
+        "MPI_Bcast");
+  throw Error(ErrorKind::invalid_argument, text.c_str());
+}
+
 /// Both ends of a message must cut payloads alike, so the ranks must agree on the variable. 0: unset.
-std::size_t agreed_message_bytes(MPI_Comm comm) {
+std::size_t agreed_message_bytes(MPI_Comm comm, int rank, int ranks) {
   const auto mine = message_bytes_of_environment();
-  std::uint64_t most[3] = {mine ? 0u : 1u, mine.value_or(0), ~mine.value_or(0)};
-  check(MPI_Allreduce(MPI_IN_PLACE, most, 3, MPI_UINT64_T, MPI_MAX, comm), "MPI_Allreduce");
   const std::string variable = message_bytes_variable;
-  if (!mine)
-    throw Error(ErrorKind::invalid_argument,
-                variable + "=" + std::getenv(message_bytes_variable) +
-                    " is not a size of messages; allowed: multiples of 8 from " +
-                    std::to_string(least_message_bytes) + " to " +
-                    std::to_string(most_message_bytes));
-  if (most[0] != 0) throw Error(ErrorKind::peer, variable + " is wrong on another rank");
-  if (most[1] != ~most[2])
+  throw_on_all_ranks(comm, rank, ranks,
+                     mine ? ""
+                          : variable + "=" + std::getenv(message_bytes_variable) +
+                                " is not a size of messages; allowed: multiples of 8 from " +
+                                std::to_string(least_message_bytes) + " to " +
+                                std::to_string(most_message_bytes));
+  std::uint64_t most[2] = {*mine, ~*mine};
+  check(MPI_Allreduce(MPI_IN_PLACE, most, 2, MPI_UINT64_T, MPI_MAX, comm), "MPI_Allreduce");
+  if (most[0] != ~most[1])
     throw Error(ErrorKind::mismatch, variable + " differs between ranks: from " +
-                                         std::to_string(~most[2]) + " to " +
-                                         std::to_string(most[1]) + " (0: not set)");
+                                         std::to_string(~most[1]) + " to " +
+                                         std::to_string(most[0]) + " (0: not set)");
   return static_cast<std::size_t>(*mine);
 }
 
@@ -82,7 +95,7 @@ std::size_t agreed_message_bytes(MPI_Comm comm) {
 MpiTransport::MpiTransport(MPI_Comm comm)
     : comm_(comm), rank_(comm_.rank()), ranks_(comm_.ranks()) {
   channels_ = channels_that_fit();
-  message_bytes_ = agreed_message_bytes(comm_.get());
+  message_bytes_ = agreed_message_bytes(comm_.get(), rank_, ranks_);
   if (message_bytes_ == 0)
     message_bytes_ = on_one_host(comm_.get(), rank_, ranks_) ? shared_memory_message_bytes
                                                              : network_message_bytes;
@@ -91,10 +104,29 @@ MpiTransport::MpiTransport(MPI_Comm comm)
 MpiTransport::~MpiTransport() = default;
 
 std::unique_ptr<Channel> MpiTransport::open(std::uint32_t number) {
-  if (message_left_behind_)
-    throw Error(ErrorKind::transport,
-                "an earlier call on this communicator failed and left messages that no rank took");
-  return std::make_unique<MpiChannel>(*this, number % channels_ * tag_limit);
+  return std::make_unique<MpiChannel>(*this, number * tag_limit);
+}
+
+std::unique_ptr<OpenRequests> MpiTransport::take_requests() {
+  if (idle_requests_.empty()) {
+    idle_requests_.reserve(channels_);  // so that give_back() cannot fail
+    return std::make_unique<OpenRequests>();
+  }
+  auto requests = std::move(idle_requests_.back());
+  idle_requests_.pop_back();
+  return requests;
+}
+
+void MpiTransport::give_back(std::unique_ptr<OpenRequests> requests) noexcept {
+  if (idle_requests_.size() < idle_requests_.capacity())
+    idle_requests_.push_back(std::move(requests));
+}
+
+std::optional<Error> MpiTransport::failure() const {
+  if (!message_left_behind_) return std::nullopt;
+  return Error(ErrorKind::transport,
+               "an earlier call on this communicator failed and left messages that no rank took; "
+               "make a new communicator");
 }
 
 }  // namespace cohom::mpi

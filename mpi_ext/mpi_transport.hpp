@@ -8,9 +8,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
+#include <vector>
 
 namespace cohom::mpi {
+
+class OpenRequests;
 
 /// The tag of an MPI message is (channel number) * Transport::tag_limit + (tag): calls in flight
 /// share one communicator and do not mix. Only the thread that calls in here calls MPI, so programs
@@ -24,6 +28,9 @@ class MpiTransport final : public Transport {
   /// all are alike, and what arrived should still be in a core's cache when it is merged.
   static constexpr std::size_t shared_memory_message_bytes = 256 << 10;
 
+  /// Channels at most; fewer where MPI has few tags.
+  static constexpr std::uint32_t most_channels = 256;
+
   /// Duplicates `comm`. Collective. @throws Error on all ranks alike when COHOM_MESSAGE_BYTES is
   /// wrong on any rank or differs.
   explicit MpiTransport(MPI_Comm comm);
@@ -36,21 +43,27 @@ class MpiTransport final : public Transport {
   [[nodiscard]] bool reaches(MemorySpace space) const override {
     return space != MemorySpace::cuda;
   }
-  /// @throws Error(transport) once a channel was destroyed with a message that no peer took: MPI
-  /// may still read the memory it lay in, and a later call could take it for its own.
+  [[nodiscard]] std::uint32_t channels() const override { return channels_; }
   std::unique_ptr<Channel> open(std::uint32_t number) override;
+  /// Once a channel was destroyed with a message that no peer took: MPI may still read the memory it
+  /// lay in, and a later call could take it for its own.
+  [[nodiscard]] std::optional<Error> failure() const override;
   [[nodiscard]] WireCounters counters() const override { return counters_; }
 
  private:
   friend class MpiChannel;
 
+  [[nodiscard]] std::unique_ptr<OpenRequests> take_requests();
+  void give_back(std::unique_ptr<OpenRequests> requests) noexcept;
+
   OwnedComm comm_;
   int rank_ = 0;
   int ranks_ = 1;
-  std::uint32_t channels_ = channel_limit;
+  std::uint32_t channels_ = 0;
   std::size_t message_bytes_ = 0;
   bool message_left_behind_ = false;
   WireCounters counters_;
+  std::vector<std::unique_ptr<OpenRequests>> idle_requests_;  ///< of channels that are closed
 };
 
 }  // namespace cohom::mpi

@@ -106,6 +106,8 @@ void OpenRequests::advance() noexcept {
 }
 
 bool OpenRequests::abandon(std::chrono::milliseconds patience) noexcept {
+  ready_.clear();
+  next_ready_ = 0;
   if (requests_.empty() || !usable()) return true;
   for (std::size_t i = 0; i < requests_.size(); ++i)
     if (entries_[i].receives) MPI_Cancel(&requests_[i]);

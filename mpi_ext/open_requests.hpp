@@ -29,7 +29,8 @@ class OpenRequests {
   /// is then gone; the others stay.
   std::size_t poll(std::span<Completion> out);
 
-  /// Ends what is still open; for owners that give up early. Receives that met no message are
+  /// Ends what is still open and forgets what was not reported; for owners that give up early, and
+  /// before another uses it. Receives that met no message are
   /// cancelled; the rest is completed, which MPI promises for all that a peer has matched. Sends that
   /// are not complete after `patience` are left to MPI (few MPIs can cancel a send): false then.
   bool abandon(std::chrono::milliseconds patience) noexcept;

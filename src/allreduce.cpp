@@ -29,6 +29,11 @@ StateBuffer* state_of(CommunicatorImpl& communicator, const PlanCore& core,
                                                  state.key + ", and this call is " +
                                                  core.state_key() +
                                                  "; reset the state first, or take another name");
+  if (!state.bytes.empty() && state.bytes.size() != core.state_bytes())
+    throw Error(ErrorKind::invalid_argument,
+                "buffer \"" + options.buffer + "\" was restored from " +
+                    std::to_string(state.bytes.size()) + " bytes of state; codec " +
+                    core.description().codec + " has " + std::to_string(core.state_bytes()));
   return &state;
 }
 

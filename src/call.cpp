@@ -33,7 +33,7 @@ class Backoff {
 CallImpl::CallImpl(CommunicatorImpl& communicator, std::uint64_t number, CallRequest request)
     : communicator_(communicator), number_(number), request_(std::move(request)) {
   Transport& transport = communicator_.transport();
-  channel_ = transport.open(static_cast<std::uint32_t>(number % Transport::channel_limit));
+  channel_ = transport.open(static_cast<std::uint32_t>(number % transport.channels()));
   prepare();
   agreement_.emplace(*channel_, transport.rank(), transport.ranks(), std::move(request_.signature),
                      std::move(request_.error));
@@ -41,6 +41,7 @@ CallImpl::CallImpl(CommunicatorImpl& communicator, std::uint64_t number, CallReq
 
 /// All that can fail on this rank alone comes before the agreement, so that all ranks learn of it.
 void CallImpl::prepare() {
+  if (!request_.error) request_.error = communicator_.transport().failure();
   if (!request_.core) return;
   request_.core->in_flight = true;
   try {
@@ -84,17 +85,56 @@ bool CallImpl::step() {
       finish(agreement_->error());
       return true;
     }
-    if (!begun_) begin();
-    request_.core->executor().open();
+    open();
+    moved = true;
+  }
+  if (!begun_) return moved;
+  Executor& executor = request_.core->executor();
+  moved |= executor.advance();
+  if (state_ == State::running && executor.late_rounds_due()) {
+    decide_late_rounds();
+    moved = true;
+  }
+  if (state_ == State::agreeing_late && agreement_->finished()) {
+    // An error waits for what is under way, so that no message is left behind.
+    error_ = agreement_->error();
+    if (error_)
+      executor.skip_late_rounds();
+    else
+      executor.start_late_rounds();
     state_ = State::running;
     moved = true;
   }
-  if (begun_) moved |= request_.core->executor().advance();
-  if (state_ == State::running && request_.core->executor().finished()) {
+  if (state_ == State::running && executor.finished()) {
     if (request_.state != nullptr) ++request_.state->step;
-    finish(std::nullopt);
+    finish(std::move(error_));
   }
   return moved;
+}
+
+void CallImpl::open() {
+  if (!begun_) begin();
+  request_.core->executor().open();
+  state_ = State::running;
+}
+
+/// The memory of a late round depends on the data, so it is the one thing that a rank may lack after
+/// the call's agreement. Only calls that have such a round pay for a second one.
+void CallImpl::decide_late_rounds() {
+  std::optional<Error> failure;
+  try {
+    if (!request_.core->executor().prepare_late_rounds()) return;
+  } catch (const Error& error) {
+    failure = error;
+  } catch (const std::exception&) {
+    failure = Error(ErrorKind::state, "out of memory for the late rounds of codec " +
+                                          request_.core->description().codec);
+  }
+  CallSignature signature;
+  signature.text("call", "late rounds");
+  agreement_.emplace(*channel_, communicator_.transport().rank(), communicator_.transport().ranks(),
+                     std::move(signature), std::move(failure));
+  state_ = State::agreeing_late;
 }
 
 bool CallImpl::poll() {

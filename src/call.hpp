@@ -49,12 +49,14 @@ class CallImpl {
   bool test();
 
  private:
-  enum class State { agreeing, running, done };
+  enum class State { agreeing, running, agreeing_late, done };
 
   void prepare();
   bool step();
   bool poll();
   void begin();
+  void open();
+  void decide_late_rounds();
   void finish(std::optional<Error> error);
 
   CommunicatorImpl& communicator_;
@@ -62,7 +64,7 @@ class CallImpl {
   CallRequest request_;
   std::optional<CallAgreement> agreement_;  ///< before the channel, which may still write to it
   std::unique_ptr<Channel> channel_;
-  std::optional<Error> error_;
+  std::optional<Error> error_;  ///< what the call ends with, once done
   State state_ = State::agreeing;
   bool begun_ = false;
 };

@@ -9,13 +9,19 @@
 
 namespace cohom {
 
+void CallSignature::add(SignatureField field) {
+  if (count_ == field_limit)
+    throw Error(ErrorKind::state, "no room for " + std::string(field.name) + " in a signature");
+  fields_[count_++] = std::move(field);
+}
+
 void CallSignature::number(std::string_view name, std::uint64_t value) {
-  fields_.push_back({name, value, std::nullopt});
+  add({name, value, std::nullopt});
 }
 
 void CallSignature::text(std::string_view name, std::string value) {
   const std::uint64_t hash = XXH3_64bits(value.data(), value.size());
-  fields_.push_back({name, hash, std::move(value)});
+  add({name, hash, std::move(value)});
 }
 
 CallAgreement::CallAgreement(Channel& channel, int rank, int ranks, CallSignature signature,
@@ -27,14 +33,12 @@ CallAgreement::CallAgreement(Channel& channel, int rank, int ranks, CallSignatur
       own_error_(std::move(error)) {
   // The lowest failing rank wins the maximum. A failed call still sends a full signature, so that
   // sizes match; its fields are not compared.
-  maximum_.assign(1 + 2 * CallSignature::field_count, 0);
   maximum_[0] = own_error_ ? std::uint64_t(ranks - rank) : 0;
-  const auto& fields = signature_.fields();
+  const auto fields = signature_.fields();
   for (std::size_t f = 0; f < fields.size(); ++f) {
     maximum_[1 + 2 * f] = fields[f].value;
     maximum_[2 + 2 * f] = ~fields[f].value;
   }
-  arriving_ = maximum_;
   next_hop();
 }
 
@@ -75,7 +79,7 @@ void CallAgreement::evaluate() {
     const int failing = ranks_ - static_cast<int>(maximum_[0]);
     return exchange_message(failing, ranks_ == 1 ? "" : "rank " + std::to_string(failing) + ": ");
   }
-  for (std::size_t f = 0; f < CallSignature::field_count; ++f) {
+  for (std::size_t f = 0; f < CallSignature::field_limit; ++f) {
     if (!ranks_differ(f)) continue;
     // Everybody sees that, but only hashes of texts travelled: rank 0 tells its own.
     own_error_ = mismatch();
@@ -87,7 +91,7 @@ void CallAgreement::evaluate() {
 /// Everybody gets the words of one rank: the lowest that failed, or rank 0.
 void CallAgreement::exchange_message(int telling_rank, const std::string& prefix) {
   state_ = State::message;
-  message_.assign(message_bytes, std::byte{0});
+  message_.fill(std::byte{0});
   const std::uint64_t cookie = cookie_round << 56;
   if (rank_ == telling_rank) {
     const std::string text = prefix + own_error_->what();
@@ -117,7 +121,7 @@ bool CallAgreement::ranks_differ(std::size_t field) const {
 
 Error CallAgreement::mismatch() const {
   std::string differing;
-  const auto& fields = signature_.fields();
+  const auto fields = signature_.fields();
   for (std::size_t f = 0; f < fields.size(); ++f) {
     if (!ranks_differ(f)) continue;
     const SignatureField& field = fields[f];

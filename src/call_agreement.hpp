@@ -9,12 +9,13 @@
 #include <cohom/error.hpp>
 #include <cohom/transport.hpp>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace cohom {
 
@@ -25,17 +26,23 @@ struct SignatureField {
   std::optional<std::string> text;  ///< for messages; none: the number speaks for itself
 };
 
-/// What one rank is about to do. All signatures have the same fields in the same order.
+/// What one rank is about to do. Kinds of call may differ in their fields, but never in the first,
+/// which says the kind.
 class CallSignature {
  public:
-  static constexpr std::size_t field_count = 12;
+  static constexpr std::size_t field_limit = 12;
 
   void number(std::string_view name, std::uint64_t value);
   void text(std::string_view name, std::string value);
-  [[nodiscard]] const std::vector<SignatureField>& fields() const { return fields_; }
+  [[nodiscard]] std::span<const SignatureField> fields() const {
+    return std::span(fields_).first(count_);
+  }
 
  private:
-  std::vector<SignatureField> fields_;
+  void add(SignatureField field);
+
+  std::array<SignatureField, field_limit> fields_;
+  std::size_t count_ = 0;
 };
 
 class CallAgreement {
@@ -70,8 +77,10 @@ class CallAgreement {
   CallSignature signature_;
   std::optional<Error> own_error_, result_;
   State state_ = State::maximum;
-  std::vector<std::uint64_t> maximum_, arriving_, leaving_;
-  std::vector<std::byte> message_;
+  /// {error, (value, ~value) of every field}. Without fields, zeros.
+  using Table = std::array<std::uint64_t, 1 + 2 * CallSignature::field_limit>;
+  Table maximum_{}, arriving_{}, leaving_{};
+  std::array<std::byte, message_bytes> message_{};
   int distance_ = 1;
   std::uint32_t hop_ = 0;
   std::size_t pending_ = 0;  ///< requests under way

@@ -1,9 +1,9 @@
 #include "codec_table.hpp"
 
-#include "codecs/parameters.hpp"
 #include "codecs/raw.hpp"
 #include "codecs/thc.hpp"
 #include "codecs/thc_options.hpp"
+#include "text.hpp"
 
 #include <cohom/error.hpp>
 
@@ -33,17 +33,13 @@ std::span<const CodecInfo> codecs() {
 
 const CodecRow& find_codec(std::string_view name) {
   std::vector<std::string_view> names;
-  std::string list;
   for (const auto& row : codec_table()) {
     if (row.info.name == name) return row;
     names.push_back(row.info.name);
-    list += (list.empty() ? "" : ", ") + std::string(row.info.name);
   }
-  const auto near = nearest_name(name, names);
-  throw Error(ErrorKind::invalid_argument,
-              "codec \"" + std::string(name) + "\" is unknown" +
-                  (near.empty() ? "." : "; did you mean " + std::string(near) + "?") +
-                  " There are: " + list);
+  throw Error(ErrorKind::invalid_argument, "codec \"" + std::string(name) + "\" is unknown" +
+                                               suggestion(name, names) +
+                                               "; codecs: " + listed(names));
 }
 
 std::string canonical_spec(const CodecRow& row, const Parameters& given) {

@@ -23,10 +23,10 @@ bool Communicator::progress() { return impl_->progress(); }
 std::vector<std::byte> Communicator::save_state(std::string_view buffer) const {
   const auto& states = impl_->states();
   const auto found = states.find(buffer);
-  if (found == states.end())
+  if (found != states.end()) impl_->finish_calls_with(found->second);
+  if (found == states.end() || found->second.key.empty())  // never used, or its calls failed
     throw Error(ErrorKind::invalid_argument,
                 "buffer \"" + std::string(buffer) + "\" has no state on this communicator");
-  impl_->finish_calls_with(found->second);
   return found->second.save();
 }
 

@@ -10,10 +10,6 @@ namespace cohom {
 
 namespace {
 
-std::size_t chunk_count(const AlgorithmRow& algorithm, int ranks) {
-  return algorithm.chunk_per_rank ? static_cast<std::size_t>(ranks) : 1;
-}
-
 /// User memory is aligned to its elements only; words must be aligned to 8 bytes.
 bool holds_words(const void* memory) {
   return reinterpret_cast<std::uintptr_t>(memory) % alignof(std::uint64_t) == 0;
@@ -23,7 +19,7 @@ bool holds_words(const void* memory) {
 
 Executor::Executor(const ExecutorSetup& setup)
     : setup_(setup),
-      chunking_(setup.elements, setup.codec->block(), chunk_count(*setup.algorithm, setup.ranks),
+      chunking_(setup.elements, setup.codec->block(), setup.algorithm->chunks(setup.ranks),
                 setup.segment),
       payload_(setup.codec->payload_round()) {
   const auto infos = setup_.codec->rounds();
@@ -151,19 +147,39 @@ bool Executor::late_rounds_due() const {
                      [](const auto& round) { return round->all_agreed(); });
 }
 
-void Executor::start_late_round(int round) {
+bool Executor::prepare_late_rounds() {
+  late_decided_ = true;
+  bool any = false;
+  for (int round = payload_ + 1; round < static_cast<int>(rounds_.size()); ++round)
+    any |= prepare_late_round(round);
+  return any;
+}
+
+bool Executor::prepare_late_round(int round) {
   const auto index = std::size_t(round);
   const std::size_t elements = setup_.codec->late_elements(round, *this);
-  if (elements == 0) return;
+  if (elements == 0) return false;
   const AlgorithmRow& algorithm = algorithm_of(round);
   Late& late = late_[index];
   late.chunking = std::make_unique<Chunking>(elements, setup_.codec->block(),
-                                             chunk_count(algorithm, setup_.ranks), setup_.segment);
-  rounds_[index] = make_round(round, algorithm, *late.chunking);
-  late.workspace = Workspace(rounds_[index]->workspace_words());
-  rounds_[index]->set_workspace(late.workspace.data());
-  begin_round(index);
-  rounds_[index]->open();
+                                             algorithm.chunks(setup_.ranks), setup_.segment);
+  late.round = make_round(round, algorithm, *late.chunking);
+  late.workspace = Workspace(late.round->workspace_words());
+  late.round->set_workspace(late.workspace.data());
+  return true;
+}
+
+void Executor::start_late_rounds() {
+  for (std::size_t r = 0; r < rounds_.size(); ++r) {
+    if (!late_[r].round) continue;
+    rounds_[r] = std::move(late_[r].round);
+    begin_round(r);
+    rounds_[r]->open();
+  }
+}
+
+void Executor::skip_late_rounds() {
+  for (Late& late : late_) late = {};
 }
 
 std::size_t Executor::open_sends() const {
@@ -199,14 +215,7 @@ bool Executor::work() {
 }
 
 bool Executor::advance() {
-  bool moved = poll_reductions();
-  if (late_rounds_due()) {
-    late_decided_ = true;
-    const auto infos = setup_.codec->rounds();
-    for (int round = payload_ + 1; round < static_cast<int>(infos.size()); ++round)
-      start_late_round(round);
-    moved = true;
-  }
+  const bool moved = poll_reductions();
   return work() || moved;
 }
 

@@ -54,6 +54,15 @@ class Executor final : private Agreed {
   bool advance();
   [[nodiscard]] bool finished() const;
 
+  /// Whether it is time to decide about the late rounds, once in a call: alike on all ranks in the
+  /// order of their rounds, though not in time.
+  [[nodiscard]] bool late_rounds_due() const;
+  /// Finds the late rounds this call needs, the same ones on all ranks, and takes memory for them;
+  /// whether there are any. An error of it means that there are. Then start or skip them.
+  bool prepare_late_rounds();
+  void start_late_rounds();
+  void skip_late_rounds();
+
  private:
   [[nodiscard]] ConstWords words(int round, const Piece& piece) const override;
   [[nodiscard]] std::span<const Piece> pieces() const override { return chunking_.pieces(); }
@@ -63,8 +72,7 @@ class Executor final : private Agreed {
                                        const Chunking& chunking) const;
   void begin_round(std::size_t index);
   bool poll_reductions();
-  void start_late_round(int round);
-  bool late_rounds_due() const;
+  bool prepare_late_round(int round);
   bool work();
   [[nodiscard]] std::size_t open_sends() const;
 
@@ -83,6 +91,7 @@ class Executor final : private Agreed {
   struct Late {
     std::unique_ptr<Chunking> chunking;
     Workspace workspace;
+    std::unique_ptr<RoundRun> round;  ///< until it starts
   };
   std::vector<Late> late_;
 };

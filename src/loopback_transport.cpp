@@ -138,6 +138,7 @@ class LoopbackTransport final : public Transport {
   }
   [[nodiscard]] WireCounters counters() const override { return counters_; }
 
+  [[nodiscard]] std::uint32_t channels() const override { return shared_->options.channels; }
   std::unique_ptr<Channel> open(std::uint32_t number) override {
     return std::make_unique<LoopbackChannel>(shared_, rank_, number, counters_);
   }

@@ -18,6 +18,8 @@ struct LoopbackOptions {
   /// a rendezvous protocol; 0: all messages.
   std::size_t eager_limit = 64 * 1024;
   std::size_t preferred_message_bytes = 256 * 1024;
+  /// Calls that may be in flight.
+  std::uint32_t channels = 256;
   /// Chance in 1/256 that a poll passes over a message that is there: delays and reorders streams.
   unsigned delay = 0;
   std::uint64_t seed = 1;

@@ -45,23 +45,27 @@ class PlanImpl {
   PlanImpl& operator=(const PlanImpl&) = delete;
 
   void start(const void* input, void* output) {
-    require_idle("the next start");
     CallRequest request;
-    request.core = core_;
-    request.input = input;
-    request.output = output;
-    request.step = state_.step;
-    if (core_->state_bytes() != 0) request.state = &state_;
     // The plan's number says everything else: all ranks agreed on it when the plan was made.
     request.signature.text("call", "plan start");
     request.signature.number("plan", id_);
     request.signature.number("step", state_.step);
     try {
+      require_idle("the next start");
+    } catch (const Error& error) {
+      request.error = error;
+      communicator_.start(std::move(request))->wait();  // throws, here and on the other ranks
+    }
+    request.core = core_;
+    request.input = input;
+    request.output = output;
+    request.step = state_.step;
+    if (counts_in_state()) request.state = &state_;
+    try {
       check_buffers(input, output, core_->count() * size_of(core_->type()));
     } catch (const Error& error) {
       request.error = error;
     }
-    if (request.state == nullptr) ++state_.step;
     call_ = communicator_.start(std::move(request));
   }
 
@@ -74,7 +78,10 @@ class PlanImpl {
   }
   void wait() {
     // Given up before it throws: the next start is right after an error, too.
-    if (const auto call = std::exchange(call_, nullptr)) call->wait();
+    const auto call = std::exchange(call_, nullptr);
+    if (!call) return;
+    call->wait();
+    if (!counts_in_state()) ++state_.step;
   }
 
   std::vector<std::byte> save_state() const {
@@ -90,6 +97,11 @@ class PlanImpl {
     if (state.key != core_->state_key())
       throw Error(ErrorKind::invalid_argument, "saved state belongs to " + state.key +
                                                    ", and this plan is " + core_->state_key());
+    if (state.bytes.size() != core_->state_bytes() && !state.bytes.empty())
+      throw Error(ErrorKind::invalid_argument, "saved state has " +
+                                                   std::to_string(state.bytes.size()) +
+                                                   " bytes for the codec, and this plan's has " +
+                                                   std::to_string(core_->state_bytes()));
     state_ = std::move(state);
   }
 
@@ -100,6 +112,9 @@ class PlanImpl {
   [[nodiscard]] const PlanDescription& description() const { return core_->description(); }
 
  private:
+  /// Where the codec keeps state, the call counts its step in it; a failed call counts nowhere.
+  [[nodiscard]] bool counts_in_state() const { return core_->state_bytes() != 0; }
+
   /// Not call_->done(): that depends on timing, so some ranks would go on and others refuse.
   void require_idle(const char* next) const {
     if (call_)

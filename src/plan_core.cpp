@@ -3,27 +3,17 @@
 #include "codec_table.hpp"
 #include "log.hpp"
 #include "spec.hpp"
+#include "text.hpp"
 
 #include <cohom/error.hpp>
 #include <cohom/version.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 
 namespace cohom {
 
 namespace {
-
-std::size_t segment_from(const std::string& text) {
-  std::size_t value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, failure] = std::from_chars(text.data(), end, value);
-  if (failure != std::errc() || stop != end)
-    throw Error(ErrorKind::invalid_argument,
-                "segment \"" + text + "\": expected a number of elements, 0 for the default");
-  return value;
-}
 
 /// Far above what is useful; the executor counts a unit's bytes in 32 bits.
 constexpr std::size_t longest_segment = std::size_t{1} << 26;
@@ -60,8 +50,14 @@ ResolvedOptions resolve(const Options& options) {
       .op = options.op,
       .segment = options.segment,
   };
-  if (resolved.segment == 0)
-    resolved.segment = segment_from(option_or_environment({}, "COHOM_SEGMENT", "0"));
+  if (resolved.segment == 0) {
+    const std::string text = option_or_environment({}, "COHOM_SEGMENT", "0");
+    const auto segment = parse_number<std::size_t>(text);
+    if (!segment)
+      throw Error(ErrorKind::invalid_argument,
+                  "COHOM_SEGMENT=" + text + " is not a number of elements (0: the default)");
+    resolved.segment = *segment;
+  }
   return resolved;
 }
 
@@ -74,52 +70,58 @@ PlanCore::PlanCore(const PlanEnvironment& environment, std::size_t count, Elemen
   const Transport& transport = *environment.transport;
   const std::size_t bytes = checked_bytes(count, type);
   const Spec spec = parse_spec(options.codec);
-  const CodecRow* row = &find_codec(spec.name);
+  const CodecRow& row = find_codec(spec.name);
   CodecContext context{.rank = transport.rank(),
                        .ranks = transport.ranks(),
                        .type = type,
                        .divisor = op_ == ReduceOp::mean ? std::uint64_t(transport.ranks()) : 1,
                        .kernels = *environment.kernels,
                        .parameters = spec.parameters};
-  codec_ = row->make(context);  // also when it will be bypassed: a wrong parameter is an error
-
+  codec_ = row.make(context);  // also when it will be bypassed: a wrong parameter is an error
+  description_.codec = canonical_spec(row, spec.parameters);
   const Selection selection =
       select_algorithm(options.algorithm, spec.name, bytes, transport.ranks());
-  if (selection.algorithm->needs_aggregator && environment.aggregator == nullptr)
-    throw Error(ErrorKind::unsupported, "algorithm " + std::string(selection.algorithm->name) +
-                                            " needs an aggregator, and this communicator has none");
-  description_.codec = canonical_spec(*row, spec.parameters);
+  if (selection.bypass) bypass(context, bytes, selection.reason);
   description_.algorithm = selection.algorithm->name;
   description_.reason = selection.reason;
-  description_.bypass = selection.bypass;
-  if (selection.bypass) {
-    log_once("codec " + description_.codec + " bypassed for " + std::to_string(bytes) +
-             " bytes: " + selection.reason);
-    row = &find_codec("raw");
-    context.parameters.clear();
-    codec_ = row->make(context);
-    description_.codec = "raw";
-  }
   log_once("codec " + description_.codec + " by " + description_.algorithm + ": " +
            selection.reason);
-  const std::size_t chunks =
-      selection.algorithm->chunk_per_rank ? std::size_t(transport.ranks()) : 1;
-  description_.segment = options.segment != 0 ? std::min(options.segment, longest_segment)
-                                              : default_segment(message_bytes_, count / chunks);
-  expect_room_for(codec_->capacity(codec_->payload_round(), Form::wide, count));
-  executor_ = std::make_unique<Executor>(ExecutorSetup{.rank = transport.rank(),
-                                                       .ranks = transport.ranks(),
-                                                       .elements = count,
-                                                       .type = type,
+  make_executor(environment, *selection.algorithm, options.segment);
+  description_.workspace_bytes = executor_->workspace_bytes();
+  description_.state_bytes = codec_->state_bytes(count);
+}
+
+/// Takes raw instead of the codec that was asked for.
+void PlanCore::bypass(CodecContext& context, std::size_t bytes, const std::string& reason) {
+  log_once("codec " + description_.codec + " bypassed for " + std::to_string(bytes) +
+           " bytes: " + reason);
+  context.parameters.clear();
+  codec_ = find_codec("raw").make(context);
+  description_.codec = "raw";
+  description_.bypass = true;
+}
+
+void PlanCore::make_executor(const PlanEnvironment& environment, const AlgorithmRow& algorithm,
+                             std::size_t segment) {
+  if (algorithm.needs_aggregator && environment.aggregator == nullptr)
+    throw Error(ErrorKind::unsupported, "algorithm " + std::string(algorithm.name) +
+                                            " needs an aggregator, and this communicator has none");
+  const int ranks = environment.transport->ranks();
+  description_.segment = segment != 0
+                             ? std::min(segment, longest_segment)
+                             : default_segment(message_bytes_, count_ / algorithm.chunks(ranks));
+  expect_room_for(codec_->capacity(codec_->payload_round(), Form::wide, count_));
+  executor_ = std::make_unique<Executor>(ExecutorSetup{.rank = environment.transport->rank(),
+                                                       .ranks = ranks,
+                                                       .elements = count_,
+                                                       .type = type_,
                                                        .codec = codec_.get(),
                                                        .kernels = environment.kernels,
-                                                       .algorithm = selection.algorithm,
+                                                       .algorithm = &algorithm,
                                                        .aggregator = environment.aggregator,
                                                        .segment = description_.segment,
                                                        .message_bytes = message_bytes_,
                                                        .tuning = environment.tuning});
-  description_.workspace_bytes = executor_->workspace_bytes();
-  description_.state_bytes = codec_->state_bytes(count);
 }
 
 void PlanCore::sign(CallSignature& signature) const {

@@ -3,6 +3,7 @@
 
 #include "call_agreement.hpp"
 #include "codec_interface.hpp"
+#include "codecs/codec_context.hpp"
 #include "executor.hpp"
 #include "selector.hpp"
 
@@ -56,6 +57,10 @@ class PlanCore {
   bool in_flight = false;
 
  private:
+  void bypass(CodecContext& context, std::size_t bytes, const std::string& reason);
+  void make_executor(const PlanEnvironment& environment, const AlgorithmRow& algorithm,
+                     std::size_t segment);
+
   std::size_t count_;
   ElementType type_;
   ReduceOp op_;

@@ -3,17 +3,17 @@
 //
 // It owns no thread and no clock. The executor tells it what arrived and asks it for one slice of
 // codec work at a time; everything else (which send may go, which merge is now possible) follows
-// from the schedule's data flow.
+// from the schedule's data flow. round_run.cpp: data flow; round_messages.cpp; round_work.cpp.
 
 #include "kernels/kernel_table.hpp"
 #include "round_layout.hpp"
+#include "task_queue.hpp"
 
 #include <cohom/offload.hpp>
 #include <cohom/transport.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <span>
 #include <vector>
@@ -152,7 +152,7 @@ class RoundRun {
   std::vector<bool> agreed_;                   ///< by unit
   std::size_t agreed_units_ = 0;
   std::uint32_t agreed_slot_ = 0;
-  std::deque<Task> demanded_, merges_, decodes_;
+  TaskQueue demanded_, merges_, decodes_;
   /// The unit whose pieces are being encoded, one a slice.
   Task partial_{};
   std::size_t partial_pieces_ = 0, partial_words_ = 0;

@@ -1,6 +1,6 @@
 #include "selector.hpp"
 
-#include "codecs/parameters.hpp"
+#include "text.hpp"
 
 #include <cohom/error.hpp>
 
@@ -37,13 +37,9 @@ Selection select_algorithm(std::string_view requested, std::string_view codec, s
     if (row != nullptr) return {row, false, "asked for"};
     std::vector<std::string_view> names{"auto"};
     for (const auto& known : algorithm_table()) names.push_back(known.name);
-    std::string list;
-    for (auto name : names) list += (list.empty() ? "" : ", ") + std::string(name);
-    const auto near = nearest_name(requested, names);
-    throw Error(ErrorKind::invalid_argument,
-                "algorithm \"" + std::string(requested) + "\" is unknown" +
-                    (near.empty() ? "" : "; did you mean " + std::string(near) + "?") +
-                    " There are: " + list);
+    throw Error(ErrorKind::invalid_argument, "algorithm \"" + std::string(requested) +
+                                                 "\" is unknown" + suggestion(requested, names) +
+                                                 "; algorithms: " + listed(names));
   }
   for (const auto& row : table) {
     if (bytes > row.max_bytes || ranks < row.min_ranks || ranks > row.max_ranks) continue;

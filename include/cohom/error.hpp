@@ -14,9 +14,8 @@ enum class ErrorKind : std::uint32_t {
   invalid_argument = 1,  ///< an argument is wrong by itself (null pointer, unknown codec, ...)
   unsupported = 2,  ///< right in itself, but not available here (an op that cannot be compressed)
   mismatch = 3,     ///< ranks called with different arguments
-  peer = 4,         ///< this rank's call was right; another rank reported an error
-  state = 5,        ///< used in the wrong order (plan already in flight, freed communicator)
-  transport = 6,    ///< the transport below failed
+  state = 4,        ///< used in the wrong order (plan already in flight), or out of memory
+  transport = 5,    ///< the transport below failed
 };
 
 constexpr std::string_view name_of(ErrorKind kind) noexcept {
@@ -24,7 +23,6 @@ constexpr std::string_view name_of(ErrorKind kind) noexcept {
     case ErrorKind::invalid_argument: return "invalid argument";
     case ErrorKind::unsupported: return "unsupported";
     case ErrorKind::mismatch: return "ranks disagree";
-    case ErrorKind::peer: return "error on another rank";
     case ErrorKind::state: return "wrong state";
     case ErrorKind::transport: return "transport";
   }

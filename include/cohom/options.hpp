@@ -32,4 +32,10 @@ struct Options {
   std::string buffer = {};
 };
 
+/// Sets one option by its key, as in an MPI_Info: cohom_codec, cohom_algorithm, cohom_op ("sum" or
+/// "mean"), cohom_segment, cohom_buffer. Codec and algorithm are checked where they are used.
+/// @throws Error(invalid_argument) for another key (naming the nearest one), or a cohom_op or
+/// cohom_segment that is not one.
+void set_option(Options& options, std::string_view key, std::string_view value);
+
 }  // namespace cohom

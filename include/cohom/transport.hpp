@@ -1,11 +1,13 @@
 #pragma once
 // Transport: moves bytes between ranks, nothing more.
 
+#include <cohom/error.hpp>
 #include <cohom/memory_space.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -45,8 +47,6 @@ class Transport {
  public:
   /// Tags are below this number, whatever the transport.
   static constexpr std::uint32_t tag_limit = 1u << 20;
-  /// Channels are numbered modulo this.
-  static constexpr std::uint32_t channel_limit = 256;
 
   virtual ~Transport() = default;
   [[nodiscard]] virtual std::string_view name() const = 0;
@@ -55,8 +55,13 @@ class Transport {
   /// Messages up to this size travel at the transport's best (below its rendezvous limit on TCP).
   [[nodiscard]] virtual std::size_t preferred_message_bytes() const = 0;
   [[nodiscard]] virtual bool reaches(MemorySpace space) const = 0;
-  /// Opens the channel of one call; all ranks use the same `number` for the same call.
+  /// How many channels may be open at once: so many calls may be in flight. Equal on all ranks.
+  [[nodiscard]] virtual std::uint32_t channels() const = 0;
+  /// Opens the channel of one call; all ranks use the same `number` < channels() for the same call.
   virtual std::unique_ptr<Channel> open(std::uint32_t number) = 0;
+  /// Why this rank can carry no payload any more; none while it can. Channels still open, to tell
+  /// the other ranks.
+  [[nodiscard]] virtual std::optional<Error> failure() const { return std::nullopt; }
   [[nodiscard]] virtual WireCounters counters() const = 0;
 };
 

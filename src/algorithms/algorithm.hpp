@@ -3,6 +3,7 @@
 
 #include "schedule.hpp"
 
+#include <cstddef>
 #include <span>
 #include <string_view>
 
@@ -21,6 +22,10 @@ struct AlgorithmRow {
   Schedule (*build)(const AlgorithmInput&) = nullptr;
   bool chunk_per_rank = false;  ///< the vector is cut into `ranks` chunks (else one)
   bool needs_aggregator = false;
+
+  [[nodiscard]] std::size_t chunks(int ranks) const {
+    return chunk_per_rank ? static_cast<std::size_t>(ranks) : 1;
+  }
 };
 
 /// All algorithms of this build, in the order cohom-info prints them.

@@ -14,9 +14,6 @@
 
 namespace cohom {
 
-/// The candidate closest to `name` in edit distance, or empty when none is close.
-std::string_view nearest_name(std::string_view name, std::span<const std::string_view> candidates);
-
 class ParameterReader {
  public:
   /// @throws Error(invalid_argument) when a parameter is given that is not among `known`.

@@ -105,8 +105,8 @@ struct Wrong {
 
 TEST(ThcOptions, ErrorsNameWhatIsWrongAndWhatIsRight) {
   const Wrong cases[] = {
-      {{{"bit", "4"}}, 1, {"thc", "'bit'", "bit=4", "did you mean 'bits'?"}},
-      {{{"granularty", "4"}}, 1, {"did you mean 'granularity'?"}},
+      {{{"bit", "4"}}, 1, {"thc", "'bit'", "bit=4", "did you mean bits;"}},
+      {{{"granularty", "4"}}, 1, {"did you mean granularity;"}},
       {{{"xyzzy", "1"}}, 1, {"'xyzzy'", "its parameters are bits, granularity, tail"}},
       {{{"bits", "0"}}, 1, {"bits=0", "from 1 to 8"}},
       {{{"bits", "9"}}, 1, {"bits=9", "from 1 to 8"}},
@@ -121,7 +121,7 @@ TEST(ThcOptions, ErrorsNameWhatIsWrongAndWhatIsRight) {
       {{{"tail", "1/0"}}, 1, {"tail=1/0"}},
       {{{"tail", "nan"}}, 1, {"tail=nan"}},
       {{{"tail", "1/32x"}}, 1, {"tail=1/32x"}},
-      {{{"levels", "ful"}}, 1, {"levels=ful", "table or full", "did you mean 'full'?"}},
+      {{{"levels", "ful"}}, 1, {"levels=ful", "table or full", "did you mean full"}},
       {{{"lane", "11"}}, 1, {"lane=11", "8 9 10 12 16"}},
       {{{"lane", "64"}}, 1, {"lane=64"}},
       {{{"lane", "8"}}, 9, {"lane=8", "9 ranks * granularity 30 = 270", "needs lane=9"}},
@@ -134,7 +134,7 @@ TEST(ThcOptions, ErrorsNameWhatIsWrongAndWhatIsRight) {
       {{{"rotation", "100"}}, 1, {"rotation=100", "power of two from 16 to 65536"}},
       {{{"rotation", "8"}}, 1, {"rotation=8"}},
       {{{"rotation", "131072"}}, 1, {"rotation=131072"}},
-      {{{"dither", "corelated"}}, 1, {"dither=corelated", "did you mean 'correlated'?"}},
+      {{{"dither", "corelated"}}, 1, {"dither=corelated", "did you mean correlated"}},
       {{{"error_feedback", "yes"}}, 1, {"error_feedback=yes", "on or off"}},
       {{{"seed", "-1"}}, 1, {"seed=-1", "below 2^64"}},
       {{{"seed", "18446744073709551616"}}, 1, {"seed=18446744073709551616"}},

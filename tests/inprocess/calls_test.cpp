@@ -196,5 +196,25 @@ TEST(CallsInFlight, CommunicatorsAreIndependent) {
   });
 }
 
+/// A transport with few channels bounds the calls in flight: the next one waits for a number.
+TEST(CallsInFlight, WaitForAChannel) {
+  const Watchdog watchdog("few channels");
+  const auto calls = mixed_calls(3, 20, 61);
+  const auto expected = one_by_one(calls, 3);
+  for (const std::uint32_t channels : {1u, 3u})
+    on_ranks(3, {.eager_limit = 0, .channels = channels, .delay = 64},
+             [&](int rank, Communicator& communicator) {
+               std::vector<Bytes> outputs(calls.size());
+               std::vector<Request> requests;
+               for (std::size_t i = 0; i < calls.size(); ++i)
+                 requests.push_back(start(calls[i], outputs[i], communicator));
+               for (std::size_t i = calls.size(); i-- > 0;) {
+                 requests[i].wait();
+                 EXPECT_TRUE(same_bytes(outputs[i], expected[i]))
+                     << "call " << i << " rank " << rank << " of " << channels << " channels";
+               }
+             });
+}
+
 }  // namespace
 }  // namespace cohom::test

@@ -39,13 +39,15 @@ Bytes first_result(const RankInputs& inputs, const Options& options = thc) {
   return result;
 }
 
+/// For errors that all ranks share, `words` of the error's text.
 template <class Body>
-void expect_state_error(Body&& body) {
+void expect_state_error(Body&& body, const std::string& words = {}) {
   try {
     body();
     ADD_FAILURE() << "no error";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::state) << error.what();
+    EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();
   }
 }
 
@@ -164,6 +166,34 @@ TEST(Plan, DestroyedWhileInFlightCompletes) {
     Bytes again(expected.size());
     make_plan(communicator, inputs).execute(inputs.bytes(rank).data(), again.data());
     EXPECT_TRUE(same_bytes(again, expected));
+  });
+}
+
+TEST(Plan, StartTwiceOnOneRankReachesTheOthers) {
+  const Watchdog watchdog("start twice on one rank");
+  const RankInputs inputs(ranks, ElementType::f32, 3001);
+  on_ranks(ranks, [&](int rank, Communicator& communicator) {
+    const Bytes& input = inputs.bytes(rank);
+    Bytes first(input.size()), second(input.size()), expected(input.size());
+    for (const char* codec : {"thc", "thc:error_feedback=on"}) {
+      const Options options{.codec = codec, .algorithm = "ring", .segment = 256};
+      AllreducePlan plan = make_plan(communicator, inputs, options);
+      AllreducePlan right = make_plan(communicator, inputs, options);
+      plan.start(input.data(), first.data());
+      const std::string words = "rank 1: the plan has a call in flight";
+      if (rank == 1) {
+        expect_state_error([&] { plan.start(input.data(), second.data()); }, words);
+        plan.wait();
+      } else {
+        plan.wait();
+        plan.start(input.data(), second.data());
+        expect_state_error([&] { plan.wait(); }, words);
+      }
+      // Nothing of it is left: the next call is the second step on all ranks.
+      plan.execute(input.data(), second.data());
+      for (int step = 0; step < 2; ++step) right.execute(input.data(), expected.data());
+      EXPECT_TRUE(same_bytes(second, expected)) << codec;
+    }
   });
 }
 

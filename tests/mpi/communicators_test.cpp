@@ -139,8 +139,8 @@ TEST_F(Communicators, KeepManyCallsInFlight) {
 
 // More than there are channels: a number comes round again only when its call is over.
 TEST_F(Communicators, KeepMoreCallsInFlightThanChannels) {
-  constexpr std::size_t calls = Transport::channel_limit + 30;
   Communicator communicator = mpi::communicator(comm_);
+  const std::size_t calls = communicator.transport().channels() + 30;
   std::vector<std::vector<float>> data(calls, std::vector<float>(20, 1.0f));
   std::vector<Request> requests;
   for (auto& vector : data)

@@ -42,7 +42,7 @@ std::function<void(Arguments&)> set(const std::string& key, const std::string& v
 std::vector<Wrong> wrong_choices() {
   return {
       {"UnknownCodec", set("cohom_codec", "thd"), {"thd", "thc"}},
-      {"UnknownParameter", set("cohom_codec", "thc:bitz=4"), {"bitz", "'bits'"}},
+      {"UnknownParameter", set("cohom_codec", "thc:bitz=4"), {"bitz", "did you mean bits"}},
       {"ValueOutOfRange", set("cohom_codec", "thc:bits=99"), {"bits=99", "1 to 8"}},
       {"LaneTooNarrow", set("cohom_codec", "thc:lane=4"), {"lane=4", "needs lane="}},
       {"UnknownAlgorithm", set("cohom_algorithm", "rng"), {"rng", "ring"}},

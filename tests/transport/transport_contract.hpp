@@ -225,9 +225,9 @@ TYPED_TEST_P(TransportContract, KeepsManyMessagesInFlight) {
 TYPED_TEST_P(TransportContract, KeepsChannelsApart) {
   this->on_all_ranks([](Transport& transport) {
     // Neighbours in the tags: the first two, and the last with the first.
-    for (const std::uint32_t first : {0u, Transport::channel_limit - 1}) {
+    for (const std::uint32_t first : {0u, transport.channels() - 1}) {
       const auto a = transport.open(first);
-      const auto b = transport.open((first + 1) % Transport::channel_limit);
+      const auto b = transport.open((first + 1) % transport.channels());
       Driver on_a(*a), on_b(*b);
       const auto sent_on_a = pattern(900, 1), sent_on_b = pattern(900, 2);
       std::vector<std::vector<std::byte>> from_a, from_b;

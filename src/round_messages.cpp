@@ -1,0 +1,80 @@
+// RoundRun: what it gives to the channel and the aggregator.
+
+#include "round_run.hpp"
+
+#include <algorithm>
+
+namespace cohom {
+
+std::size_t RoundRun::messages(const Unit& unit, Form form) const {
+  // From the capacity, which both ends know, so that a payload may be shorter without a word about it.
+  const std::size_t bytes = unit.capacity[std::size_t(form)] * 8;
+  return std::max<std::size_t>(1, (bytes + setup_.message_bytes - 1) / setup_.message_bytes);
+}
+
+std::uint64_t RoundRun::cookie(const Task& task) const {
+  return std::uint64_t(setup_.round) << 56 | std::uint64_t(task.step) << 32 | task.unit;
+}
+
+void RoundRun::pump(Stream& stream) {
+  if (!open_) return;
+  const Step& step = schedule().steps[stream.step];
+  const std::size_t units = layout_.units_of(step).size();
+  const bool receives = step.kind == StepKind::receive;
+  const std::size_t window = receives ? setup_.tuning.receive_window : setup_.tuning.send_window;
+  while (stream.next < units && stream.in_flight < window) {
+    const Task task{stream.step, static_cast<std::uint32_t>(stream.next)};
+    if (!receives && !ready_[layout_.task_index(task)]) return;
+    ++stream.next;
+    ++stream.in_flight;
+    received_bytes_[layout_.task_index(task)] = 0;
+    if (step.kind == StepKind::send)
+      post_send(task);
+    else if (receives)
+      post_receive(task);
+    else
+      post_offload(task);
+  }
+}
+
+void RoundRun::post_send(const Task& task) {
+  const Step& step = step_of(task);
+  const std::uint32_t source = schedule().sources_of(step)[0];
+  const auto data = std::as_bytes(words(source, task.unit));
+  const std::size_t count =
+      messages(layout_.unit(source, task.unit), schedule().slots[source].form);
+  messages_left_[layout_.task_index(task)] = static_cast<std::uint32_t>(count);
+  ++open_sends_;
+  const std::uint32_t tag = std::uint32_t(setup_.round) << 16 | step.stream;
+  for (std::size_t m = 0; m < count; ++m) {
+    const std::size_t begin = std::min(m * setup_.message_bytes, data.size());
+    const std::size_t size = std::min(setup_.message_bytes, data.size() - begin);
+    call_.channel->send(data.subspan(begin, size), step.peer, tag, cookie(task));
+  }
+}
+
+void RoundRun::post_receive(const Task& task) {
+  const Step& step = step_of(task);
+  const Unit& unit = layout_.unit(step.result, task.unit);
+  const Form form = schedule().slots[step.result].form;
+  const std::size_t count = messages(unit, form);
+  messages_left_[layout_.task_index(task)] = static_cast<std::uint32_t>(count);
+  const std::size_t bytes = unit.capacity[std::size_t(form)] * 8;
+  const std::uint32_t tag = std::uint32_t(setup_.round) << 16 | step.stream;
+  std::byte* const buffer = address(step.result, task.unit);
+  for (std::size_t m = 0; m < count; ++m) {
+    const std::size_t begin = m * setup_.message_bytes;
+    const std::size_t size = std::min(setup_.message_bytes, bytes - begin);
+    call_.channel->receive({buffer + begin, size}, step.peer, tag, cookie(task));
+  }
+}
+
+void RoundRun::post_offload(const Task& task) {
+  const std::uint32_t source = schedule().sources_of(step_of(task))[0];
+  const ConstWords data = words(source, task.unit);
+  messages_left_[layout_.task_index(task)] = 1;
+  call_.reduction->start({const_cast<std::uint64_t*>(data.data()), data.size()}, setup_.info.merge,
+                         cookie(task));
+}
+
+}  // namespace cohom

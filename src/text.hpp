@@ -1,0 +1,30 @@
+#pragma once
+// Reading and writing the short texts of options and their errors.
+
+#include <charconv>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+namespace cohom {
+
+/// The whole text as a number; exact, and knows no locale.
+template <class Number>
+std::optional<Number> parse_number(std::string_view text) {
+  Number number{};
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc{} || stop != end) return std::nullopt;
+  return number;
+}
+
+/// "; did you mean X" with the candidate closest to `name` in edit distance; empty when none is
+/// close.
+std::string suggestion(std::string_view name, std::span<const std::string_view> candidates);
+
+/// "a, b, c"
+std::string listed(std::span<const std::string_view> names);
+
+}  // namespace cohom
