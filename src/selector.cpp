@@ -19,7 +19,7 @@ constexpr SelectionRow table[] = {
     {any_size, 1, 1, false, true, "direct", "one rank: nothing travels"},
     {16 * kib, 2, any_ranks, false, true, "recursive_doubling",
      "up to 16 KiB latency decides, and compressing only adds to it"},
-    {256 * kib, 2, 16, true, false, "direct", "two hops are faster than 2(n-1)"},
+    {4096 * kib, 2, 16, true, false, "direct", "two hops are faster than 2(n-1)"},
     {any_size, 2, any_ranks, true, false, "ring", "fewest bytes and fewest peers"},
     {any_size, 17, any_ranks, false, false, "ring",
      "above 16 ranks n^2 messages cost more than hops"},

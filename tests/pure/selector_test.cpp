@@ -41,8 +41,8 @@ TEST(Selector, SmallVectorsGoRaw) {
 TEST(Selector, RanksDecideAboutLargeOnes) {
   EXPECT_EQ(choose("thc", 64 << 20, 16), (Choice{"direct"}));
   EXPECT_EQ(choose("thc", 64 << 20, 17), (Choice{"ring"}));
-  EXPECT_EQ(choose("raw", 256 * kib, 16), (Choice{"direct"}));
-  EXPECT_EQ(choose("raw", 256 * kib + 1, 16), (Choice{"ring"}));
+  EXPECT_EQ(choose("raw", 4096 * kib, 16), (Choice{"direct"}));
+  EXPECT_EQ(choose("raw", 4096 * kib + 1, 16), (Choice{"ring"}));
   EXPECT_EQ(choose("raw", 256 * kib, 17), (Choice{"ring"}));
 }
 
@@ -80,7 +80,7 @@ TEST(Selector, UnknownAlgorithmsNameTheNearestAndAll) {
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::invalid_argument);
     const std::string text = error.what();
-    EXPECT_NE(text.find("did you mean tree?"), std::string::npos) << text;
+    EXPECT_NE(text.find("did you mean tree;"), std::string::npos) << text;
     EXPECT_NE(text.find("auto, "), std::string::npos) << text;
     for (const AlgorithmRow& row : algorithm_table())
       EXPECT_NE(text.find(row.name), std::string::npos) << "not listed: " << row.name;

@@ -63,7 +63,7 @@ TEST(Spec, UnknownCodecsNameTheNearest) {
     ADD_FAILURE() << "no error";
   } catch (const Error& error) {
     const std::string text = error.what();
-    EXPECT_NE(text.find("did you mean raw?"), std::string::npos) << text;
+    EXPECT_NE(text.find("did you mean raw;"), std::string::npos) << text;
     for (const CodecRow& row : codec_table())
       EXPECT_NE(text.find(row.info.name), std::string::npos) << "not listed: " << row.info.name;
   }
