@@ -61,9 +61,10 @@ int with_plan(MPIX_Compressed_plan plan, Function&& function) noexcept {
 }
 
 void start(AllreducePlan& plan, const void* sendbuf, void* recvbuf) {
-  // The plan finds the missing output and tells all ranks.
-  void* const output = mpi::check_recvbuf(recvbuf) ? nullptr : recvbuf;
-  plan.start(mpi::input_of(sendbuf, recvbuf), output);
+  if (const auto error = mpi::check_recvbuf(recvbuf))
+    plan.start_with_error(*error);
+  else
+    plan.start(mpi::input_of(sendbuf, recvbuf), recvbuf);
 }
 
 }  // namespace

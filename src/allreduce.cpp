@@ -41,7 +41,7 @@ void prepare(CallRequest& request, const void* input, void* output, std::size_t 
              ElementType type, CommunicatorImpl& communicator, const Options& options) {
   auto core =
       communicator.plans().find_or_make(communicator.environment(), count, type, resolve(options));
-  check_buffers(input, output, count * size_of(type));
+  if (auto error = buffer_error(input, output, count * size_of(type))) throw std::move(*error);
   request.input = input;
   request.output = output;
   request.state = state_of(communicator, *core, options);

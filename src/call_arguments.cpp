@@ -1,27 +1,24 @@
 #include "call_arguments.hpp"
 
-#include <cohom/error.hpp>
-
 #include <cstdint>
 #include <string>
 
 namespace cohom {
 
-void check_buffers(const void* input, const void* output, std::size_t bytes) {
-  if (bytes == 0) return;
+std::optional<Error> buffer_error(const void* input, const void* output, std::size_t bytes) {
+  if (bytes == 0 || (input == output && input != nullptr)) return std::nullopt;
   if (input == nullptr || output == nullptr)
-    throw Error(ErrorKind::invalid_argument, std::string(input == nullptr ? "input" : "output") +
-                                                 " is null with " + std::to_string(bytes) +
-                                                 " bytes to reduce; give a buffer of that size");
-  if (input == output) return;
+    return Error(ErrorKind::invalid_argument, std::string(input == nullptr ? "input" : "output") +
+                                                  " is null with " + std::to_string(bytes) +
+                                                  " bytes to reduce; give a buffer of that size");
   const auto in = reinterpret_cast<std::uintptr_t>(input);
   const auto out = reinterpret_cast<std::uintptr_t>(output);
   const std::uintptr_t distance = in < out ? out - in : in - out;
-  if (distance < bytes)
-    throw Error(ErrorKind::invalid_argument,
-                "input and output overlap: " + std::to_string(distance) + " bytes apart, " +
-                    std::to_string(bytes) +
-                    " long; give equal pointers (in place) or separate buffers");
+  if (distance >= bytes) return std::nullopt;
+  return Error(ErrorKind::invalid_argument,
+               "input and output overlap: " + std::to_string(distance) + " bytes apart, " +
+                   std::to_string(bytes) +
+                   " long; give equal pointers (in place) or separate buffers");
 }
 
 }  // namespace cohom

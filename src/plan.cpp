@@ -7,6 +7,7 @@
 #include <cohom/error.hpp>
 
 #include <exception>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -44,7 +45,7 @@ class PlanImpl {
   PlanImpl(const PlanImpl&) = delete;
   PlanImpl& operator=(const PlanImpl&) = delete;
 
-  void start(const void* input, void* output) {
+  void start(const void* input, void* output, std::optional<Error> error) {
     CallRequest request;
     // The plan's number says everything else: all ranks agreed on it when the plan was made.
     request.signature.text("call", "plan start");
@@ -52,22 +53,20 @@ class PlanImpl {
     request.signature.number("step", state_.step);
     try {
       require_idle("the next start");
-    } catch (const Error& error) {
-      request.error = error;
+    } catch (const Error& busy) {
+      request.error = busy;
       communicator_.start(std::move(request))->wait();  // throws, here and on the other ranks
     }
     request.core = core_;
     request.input = input;
     request.output = output;
     request.step = state_.step;
+    request.error = std::move(error);
     if (counts_in_state()) request.state = &state_;
-    try {
-      check_buffers(input, output, core_->count() * size_of(core_->type()));
-    } catch (const Error& error) {
-      request.error = error;
-    }
     call_ = communicator_.start(std::move(request));
   }
+
+  [[nodiscard]] std::size_t bytes() const { return core_->count() * size_of(core_->type()); }
 
   bool test() {
     if (!call_) return true;
@@ -136,7 +135,10 @@ AllreducePlan::AllreducePlan(AllreducePlan&&) noexcept = default;
 AllreducePlan& AllreducePlan::operator=(AllreducePlan&&) noexcept = default;
 AllreducePlan::~AllreducePlan() = default;
 
-void AllreducePlan::start(const void* input, void* output) { impl_->start(input, output); }
+void AllreducePlan::start(const void* input, void* output) {
+  impl_->start(input, output, buffer_error(input, output, impl_->bytes()));
+}
+void AllreducePlan::start_with_error(const Error& error) { impl_->start(nullptr, nullptr, error); }
 bool AllreducePlan::test() { return impl_->test(); }
 void AllreducePlan::wait() { impl_->wait(); }
 void AllreducePlan::execute(const void* input, void* output) {

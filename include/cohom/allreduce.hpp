@@ -15,18 +15,21 @@ namespace cohom {
 
 class CallImpl;
 
-/// An allreduce in flight. Destroying it waits for the call.
+/// An allreduce in flight. Destroying it waits for the call. It may outlive its communicator, which
+/// completes the call when it is destroyed.
 class Request {
  public:
-  Request() = default;  ///< nothing in flight; test() is true
-  explicit Request(std::shared_ptr<CallImpl> call);
+  Request() = default;                               ///< nothing in flight; test() is true
+  explicit Request(std::shared_ptr<CallImpl> call);  ///< internal
   Request(Request&&) noexcept = default;
   Request& operator=(Request&&) noexcept;
   ~Request();
 
-  /// Advances every call of the communicator; true when this one is complete. Throws its error.
+  /// Advances every call of the communicator; true when this one is complete. Does not block.
+  /// @throws Error, the call's (the same one on all ranks).
   bool test();
-  /// Blocks until complete. Throws its error (the same one on all ranks).
+  /// Blocks until complete, yielding the core while there is nothing to do.
+  /// @throws Error, the call's (the same one on all ranks).
   void wait();
 
  private:
@@ -34,8 +37,9 @@ class Request {
 };
 
 /// Starts: output := sum or mean over all ranks of input (count elements of `type` on every rank).
-/// Collective, does not block. `output` may equal `input`, or not overlap it. Every error, of this
-/// rank's arguments too, comes out of the request, on all ranks.
+/// `output` may equal `input`, or not overlap it. Every error, of this rank's arguments too, comes out
+/// of the request, on all ranks. Collective. Does not block, except to finish an earlier call that has
+/// the same Options::buffer, or the oldest call when Transport::channels() of them are in flight.
 Request allreduce_start(const void* input, void* output, std::size_t count, ElementType type,
                         Communicator& communicator, const Options& options = {});
 

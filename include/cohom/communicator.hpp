@@ -15,7 +15,8 @@ namespace cohom {
 class CommunicatorImpl;
 
 /// Calls on one communicator are collective: all ranks make the same ones in the same order. One
-/// thread at a time may use a communicator; different communicators are independent.
+/// thread at a time may use a communicator; different communicators are independent. Plans must be
+/// destroyed before their communicator; requests may outlive it.
 /// For MPI use cohom::mpi::communicator() of <cohom/mpi.hpp>.
 class Communicator {
  public:
@@ -24,6 +25,7 @@ class Communicator {
                         std::shared_ptr<Aggregator> fabric = nullptr);
   Communicator(Communicator&&) noexcept;
   Communicator& operator=(Communicator&&) noexcept;
+  /// Waits for the calls in flight, so all ranks must do it.
   ~Communicator();
 
   [[nodiscard]] int rank() const;
@@ -35,14 +37,17 @@ class Communicator {
   /// Advances all calls in flight without blocking; returns whether anything moved.
   bool progress();
 
-  /// What a codec keeps for the named buffer (Options::buffer), to be put into a checkpoint.
-  /// Local. @throws Error(invalid_argument) when there is no such buffer.
+  /// What a codec keeps for the named buffer (Options::buffer), to be put into a checkpoint. Waits
+  /// for calls in flight with that buffer, but is otherwise local; so are the next two.
+  /// @throws Error(invalid_argument) when no call has left a state under that name.
   [[nodiscard]] std::vector<std::byte> save_state(std::string_view buffer) const;
-  /// Puts back what save_state gave. Local; call it on all ranks with their own bytes, between calls.
+  /// Puts back what save_state gave. Call it on all ranks with their own bytes, between calls.
+  /// @throws Error(invalid_argument) when `saved` is not what save_state returned; nothing changes.
   void restore_state(std::string_view buffer, std::span<const std::byte> saved);
-  /// Forgets the named buffer's state; a name that was never used is not an error. Local.
+  /// Forgets the named buffer's state; a name that was never used is not an error.
   void reset_state(std::string_view buffer);
 
+  /// Internal.
   [[nodiscard]] CommunicatorImpl& impl() const { return *impl_; }
 
  private:

@@ -2,7 +2,8 @@
 #define COHOM_MPIX_H
 /* The C API: a compressed MPI_Allreduce. Every function returns MPI_SUCCESS or an error code, after
  * the communicator's error handler has been called with it; MPI_Error_string gives the text that
- * names the argument, its value and what would be right. An error is the same on all ranks. */
+ * names the argument, its value and what would be right (until the next error of the same kind). An
+ * error of a collective function is the same on all ranks. */
 
 #include <mpi.h>
 
@@ -34,30 +35,50 @@ int MPIX_Allreduce_compressed(const void* sendbuf, void* recvbuf, MPI_Count coun
                               MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info);
 
 /* The same without blocking. Several may be in flight on one communicator, started in the same
- * order on all ranks. Buffers must stay untouched until test or wait says it is complete. */
+ * order on all ranks. Buffers must stay untouched until test or wait says it is complete. Errors of
+ * the arguments come from test or wait, on all ranks (a null `request` alone at once). */
 int MPIX_Iallreduce_compressed(const void* sendbuf, void* recvbuf, MPI_Count count,
                                MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info,
                                MPIX_Compressed_request* request);
+/* Local. *flag := 1 when the call is complete, well or with the error that is returned: then the
+ * request is freed and set to MPIX_COMPRESSED_REQUEST_NULL; else 0. A null request is complete.
+ * Advances every call of the communicator. */
 int MPIX_Compressed_test(MPIX_Compressed_request* request, int* flag);
+/* Blocks until the call is complete, then as above. Returns its error. */
 int MPIX_Compressed_wait(MPIX_Compressed_request* request);
 
-/* A plan for repeated calls with vectors of `count` elements. Creating one is collective. */
+/* A plan for repeated calls with vectors of `count` elements; the other arguments as above, the key
+ * cohom_buffer is not needed: a plan keeps its own state. Collective; blocks until all ranks agree.
+ * On an error *plan stays as it was. */
 int MPIX_Compressed_plan_create(MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
                                 MPI_Info info, MPIX_Compressed_plan* plan);
+/* Starts a call of the plan, without blocking. Collective. Buffers as above; their errors come from
+ * test or wait. A plan has one call in flight at a time: starting it twice is an error at once, which
+ * the other ranks get too. */
 int MPIX_Compressed_plan_start(MPIX_Compressed_plan plan, const void* sendbuf, void* recvbuf);
+/* Local. *flag := 1 when no call is in flight (any more), also when it ended with the error that is
+ * returned; else 0. */
 int MPIX_Compressed_plan_test(MPIX_Compressed_plan plan, int* flag);
+/* Blocks until the call in flight is complete; at once when there is none. Returns its error. */
 int MPIX_Compressed_plan_wait(MPIX_Compressed_plan plan);
+/* Start and wait. Collective. */
 int MPIX_Compressed_plan_execute(MPIX_Compressed_plan plan, const void* sendbuf, void* recvbuf);
-/* State between calls (error feedback). save: *bytes is the size of `state` on entry and the bytes
- * needed on return; with state NULL only the size is asked. Local. */
+/* State between calls (error feedback). All three are local, and errors while a call is in flight.
+ * save: *bytes is the size of `state` on entry and the bytes needed on return; with state NULL only
+ * the size is asked. restore: what save gave, on all ranks their own, to a plan of the same codec,
+ * count and datatype. reset: as after creation. */
 int MPIX_Compressed_plan_save_state(MPIX_Compressed_plan plan, void* state, MPI_Count* bytes);
 int MPIX_Compressed_plan_restore_state(MPIX_Compressed_plan plan, const void* state,
                                        MPI_Count bytes);
 int MPIX_Compressed_plan_reset_state(MPIX_Compressed_plan plan);
+/* Waits for a call in flight, frees the plan and sets *plan to MPIX_COMPRESSED_PLAN_NULL (which may
+ * be freed, too). Local, but for that call. A plan or request may outlive its communicator; freeing the
+ * last one of a freed communicator is collective. */
 int MPIX_Compressed_plan_free(MPIX_Compressed_plan* plan);
 
-/* The same for the state kept under a buffer name (key cohom_buffer) on a communicator. Local, but
- * for a restore that is the first use of comm (after a restart): that one is collective. */
+/* The same for the state kept under a buffer name (key cohom_buffer) on a communicator. They wait for
+ * calls in flight with that name and are local but for that, and for a restore that is the first use of
+ * comm (after a restart): that one is collective. */
 int MPIX_Compressed_save_state(MPI_Comm comm, const char* buffer, void* state, MPI_Count* bytes);
 int MPIX_Compressed_restore_state(MPI_Comm comm, const char* buffer, const void* state,
                                   MPI_Count bytes);

@@ -16,7 +16,10 @@ class Reduction {
  public:
   virtual ~Reduction() = default;
   /// Starts reducing `words` in place over all ranks; they must stay untouched until the completion.
+  /// @throws Error(unsupported) for a merge that supports() denies, Error(transport) of the network.
   virtual void start(std::span<std::uint64_t> words, Merge merge, std::uint64_t cookie) = 0;
+  /// Makes progress and reports at most `out.size()` finished reductions, whose words are then the
+  /// sums. Throws Error(transport) when one failed.
   virtual std::size_t poll(std::span<Completion> out) = 0;
 };
 

@@ -3,6 +3,7 @@
 
 #include <cohom/communicator.hpp>
 #include <cohom/element_type.hpp>
+#include <cohom/error.hpp>
 #include <cohom/options.hpp>
 
 #include <cstddef>
@@ -41,18 +42,30 @@ class AllreducePlan {
 
   /// Starts: `output` (count elements) := sum or mean over ranks of `input` (count elements). They
   /// must be equal (in place) or not overlap, and stay untouched until wait() or a true test().
-  /// Does not block. Errors of the arguments are thrown by test() or wait(), on all ranks.
+  /// Does not block (but for what allreduce_start() says). Errors of the arguments are thrown by test()
+  /// or wait(), on all ranks.
+  /// @throws Error(state) at once when a call of this plan is in flight; the other ranks get it from
+  /// the call they start.
   void start(const void* input, void* output);
+  /// start() on a rank that has an error of its own, e.g. from checking arguments of another language:
+  /// takes part, so that all ranks get `error` where start() would report one.
+  void start_with_error(const Error& error);
   /// Advances the call; true when it is complete (or none is in flight). Does not block.
+  /// @throws Error, the call's, on all ranks alike; the plan can be started again.
   bool test();
   /// Blocks until the call is complete, yielding the core while there is nothing to do.
+  /// @throws what test() throws.
   void wait();
-  /// start() and wait().
+  /// start() and wait(). @throws what they throw.
   void execute(const void* input, void* output);
 
-  /// Local: what the codec remembers between calls; empty when it keeps nothing.
+  /// What the codec remembers between calls and the number of calls, to be put into a checkpoint.
+  /// Local; so are the next two. All three: @throws Error(state) while a call is in flight.
   [[nodiscard]] std::vector<std::byte> save_state() const;
+  /// Puts back what save_state gave, on a plan of the same codec, count and type. Call it on all ranks
+  /// with their own bytes. @throws Error(invalid_argument) for other bytes; nothing changes.
   void restore_state(std::span<const std::byte> saved);
+  /// As after creation.
   void reset_state();
 
   [[nodiscard]] PlanDescription describe() const;

@@ -47,6 +47,16 @@ std::uint32_t global_code(ElementType type, std::span<const std::uint32_t> block
                                   : global_code_of<float>(block_codes, elements);
 }
 
+bool clipped_by_global(ElementType type, std::uint32_t block_code, std::uint32_t code,
+                       std::size_t padded) {
+  if (block_code == escaped_code) return false;
+  const int mantissa_bits = type == ElementType::f64 ? NormCodeFormat<double>::mantissa_bits
+                                                     : NormCodeFormat<float>::mantissa_bits;
+  // One more in the exponent is a factor of two, and codes order like norms.
+  return block_code >=
+         block_code_of_global(type, code, padded) + (std::uint32_t{1} << mantissa_bits);
+}
+
 std::uint32_t block_code_of_global(ElementType type, std::uint32_t code, std::size_t padded) {
   if (code == 0 || code == escaped_code) return code;
   return type == ElementType::f64 ? block_code<double>(code, padded)

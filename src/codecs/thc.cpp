@@ -6,6 +6,7 @@
 #include "kernels/body/element.hpp"
 #include "kernels/body/random.hpp"
 #include "lane_layout.hpp"
+#include "log.hpp"
 
 #include <cohom/error.hpp>
 
@@ -165,8 +166,13 @@ std::size_t ThcCodec::encode_norms(const Piece& piece, const Agreed& agreed, Wor
   for (const Piece& each : agreed.pieces()) elements += each.count;
   vector_codes_.resize(blocks_of(elements));
   std::ranges::copy(codes_, vector_codes_.begin() + std::ptrdiff_t(piece.first / block()));
-  if (piece.index + 1 == agreed.pieces().size())
-    out[0] = global_code(type_, vector_codes_, elements);
+  if (piece.index + 1 != agreed.pieces().size()) return 1;
+  out[0] = global_code(type_, vector_codes_, elements);
+  if (clipped_by_global(type_, std::ranges::max(vector_codes_), static_cast<std::uint32_t>(out[0]),
+                        block()))
+    warn_once(
+        "thc: scale=global clips blocks whose norm is twice the average and more, as this vector "
+        "has; take scale=block, or a larger rotation");
   return 1;
 }
 

@@ -104,7 +104,7 @@ TEST_F(MpixPlan, TellsAllRanksOfWrongBuffers) {
     const char* words;
   } wrong[] = {{nullptr, output.data(), "input is null"},
                {input.data(), nullptr, "output is null"},
-               {input.data(), MPI_IN_PLACE, "output is null"},
+               {input.data(), MPI_IN_PLACE, "recvbuf is MPI_IN_PLACE"},
                {output.data() + 1, output.data(), "overlap"}};
   for (const auto& buffers : wrong) {
     SCOPED_TRACE(buffers.words);

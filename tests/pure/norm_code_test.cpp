@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <random>
+#include <type_traits>
 #include <vector>
 
 namespace cohom {
@@ -153,6 +154,17 @@ TYPED_TEST(NormCode, GlobalScaleOfExtremes) {
   EXPECT_EQ(block_code_of_global(type, 0, 256), 0u);
   EXPECT_EQ(block_code_of_global(type, escaped_code, 256), escaped_code);
   EXPECT_LT(block_code_of_global(type, large, 65536), escaped_code);
+}
+
+/// With the mean 1 a block of 256 elements has norm 16.
+TYPED_TEST(NormCode, GlobalClipsBlocksOfTwiceTheNorm) {
+  const auto type = std::is_same_v<TypeParam, double> ? ElementType::f64 : ElementType::f32;
+  const std::uint32_t mean = norm_code_of(TypeParam{1}, 0);
+  EXPECT_TRUE(clipped_by_global(type, norm_code_of(TypeParam{1}, 5), mean, 256));
+  EXPECT_FALSE(clipped_by_global(type, norm_code_of(TypeParam(1.99), 4), mean, 256));
+  EXPECT_FALSE(clipped_by_global(type, norm_code_of(TypeParam{1}, 4), mean, 256));
+  EXPECT_FALSE(clipped_by_global(type, escaped_code, escaped_code, 256));
+  EXPECT_FALSE(clipped_by_global(type, 0, 0, 256));
 }
 
 }  // namespace
