@@ -2,6 +2,8 @@
 // What the thc kernels share: the format of a plan, the draws of a call, and the row of functions.
 // The bits are specified in docs/wire-format.md ("thc").
 
+#include "kernels/dither.hpp"
+
 #include <cohom/element_type.hpp>
 #include <cohom/merge.hpp>
 
@@ -10,8 +12,6 @@
 #include <vector>
 
 namespace cohom::kernels {
-
-enum class Dither : std::uint8_t { nearest, independent, correlated };
 
 /// One cell [x, x+1) of the quantiser's range: the table interval it lies in.
 struct ThcCell {

@@ -1,9 +1,8 @@
 #include "codecs/thc.hpp"
 
-#include "codecs/escaped_blocks.hpp"
+#include "codecs/escape_round.hpp"
 #include "codecs/global_scale.hpp"
 #include "codecs/thc_options.hpp"
-#include "kernels/body/element.hpp"
 #include "kernels/body/random.hpp"
 #include "lane_layout.hpp"
 #include "log.hpp"
@@ -32,24 +31,7 @@ std::array<RoundInfo, 3> make_rounds(const ThcOptions& options, const kernels::T
           RoundInfo{.name = "payload",
                     .merge = {MergeKind::add},
                     .narrow = format.narrow_width < format.wide_width},
-          // direct: the owner adds in rank order, and so IEEE sums are the same for any algorithm.
-          RoundInfo{.name = "escape",
-                    .merge = {MergeKind::add_float, type},
-                    .scope = RoundScope::late,
-                    .algorithm = "direct"}};
-}
-
-/// Writes v = input + feedback, which the feedback holds since the norms were measured, as elements.
-/// They are summed as they are, so nothing is left to feed back.
-void take_feedback(ElementType type, std::byte* feedback, std::size_t count, std::byte* elements) {
-  using namespace kernels::body;
-  with_element_type(type, [&]<class T>(T) {
-    using Real = Arithmetic<T>;
-    for (std::size_t i = 0; i < count; ++i) {
-      store_element<T>(elements, i, load_element<Real>(feedback, i));
-      store_element<Real>(feedback, i, Real{0});
-    }
-  });
+          EscapeRound::info(type)};
 }
 
 class ThcCodec final : public Codec {
@@ -62,7 +44,7 @@ class ThcCodec final : public Codec {
         options_(options),
         format_(make_thc_format(options, rank_, static_cast<std::uint32_t>(context.ranks))),
         rounds_(make_rounds(options, format_, type_)),
-        escaped_(options.rotation) {}
+        escape_(context, options.rotation) {}
 
   [[nodiscard]] std::size_t block() const override { return format_.rotation; }
   [[nodiscard]] std::span<const RoundInfo> rounds() const override { return rounds_; }
@@ -95,7 +77,6 @@ class ThcCodec final : public Codec {
   [[nodiscard]] std::byte* output_at(std::size_t element) const {
     return static_cast<std::byte*>(call_.output) + element * size_of(type_);
   }
-  [[nodiscard]] std::size_t feedback_size() const { return type_ == ElementType::f64 ? 8 : 4; }
   /// State of `count` elements from element `first` on; null without error feedback.
   [[nodiscard]] std::byte* feedback_at(std::size_t first, std::size_t count) const;
 
@@ -113,7 +94,7 @@ class ThcCodec final : public Codec {
   std::vector<std::uint32_t> codes_;         ///< of one piece
   std::vector<std::uint32_t> vector_codes_;  ///< scale=global: of all blocks, in block order
   std::vector<const std::uint64_t*> contribution_words_;  ///< of one call of widen()
-  EscapedBlocks escaped_;
+  EscapeRound escape_;
 };
 
 std::size_t ThcCodec::capacity(int round, Form form, std::size_t elements) const {
@@ -123,12 +104,12 @@ std::size_t ThcCodec::capacity(int round, Form form, std::size_t elements) const
     case payload_round_index:
       return words_of_run(elements, block(),
                           form == Form::narrow ? format_.narrow_width : format_.wide_width);
-    default: return (elements * size_of(type_) + 7) / 8;
+    default: return escape_.capacity(elements);
   }
 }
 
 std::size_t ThcCodec::state_bytes(std::size_t elements) const {
-  return options_.error_feedback ? elements * feedback_size() : 0;
+  return options_.error_feedback ? elements * feedback_size(type_) : 0;
 }
 
 void ThcCodec::begin(const CallBuffers& call) {
@@ -139,17 +120,17 @@ void ThcCodec::begin(const CallBuffers& call) {
   draws_ = {key(options_.seed, call.step, Stream::signs, 0),
             key(options_.seed, call.step, Stream::dither, dither_rank),
             key(options_.seed, call.step, Stream::permutation, 0)};
-  escaped_.clear();
+  escape_.blocks().clear();
 }
 
 std::byte* ThcCodec::feedback_at(std::size_t first, std::size_t count) const {
   if (!options_.error_feedback) return nullptr;
-  if (call_.state.size() < (first + count) * feedback_size())
+  if (call_.state.size() < (first + count) * feedback_size(type_))
     throw Error(ErrorKind::state, "thc: error_feedback=on needs " +
-                                      std::to_string(feedback_size()) +
+                                      std::to_string(feedback_size(type_)) +
                                       " bytes of state an element; this call has " +
                                       std::to_string(call_.state.size()) + " bytes");
-  return call_.state.data() + first * feedback_size();
+  return call_.state.data() + first * feedback_size(type_);
 }
 
 std::size_t ThcCodec::encode_norms(const Piece& piece, const Agreed& agreed, Words out) {
@@ -193,16 +174,17 @@ std::span<const std::uint32_t> ThcCodec::agreed_codes(const Piece& piece, const 
 }
 
 std::size_t ThcCodec::late_elements(int, const Agreed& agreed) {
-  escaped_.clear();
+  EscapedBlocks& escaped = escape_.blocks();
+  escaped.clear();
   for (const Piece& piece : agreed.pieces()) {
     const auto codes = agreed_codes(piece, agreed);
     for (std::size_t i = 0; i < codes.size(); ++i) {
       if (codes[i] != escaped_code) continue;
       const std::size_t offset = i * block();
-      escaped_.add(piece.first + offset, std::min(block(), piece.count - offset));
+      escaped.add(piece.first + offset, std::min(block(), piece.count - offset));
     }
   }
-  return escaped_.finish();
+  return escaped.finish();
 }
 
 std::size_t ThcCodec::encode(int round, Form form, const Piece& piece, const Agreed& agreed,
@@ -215,16 +197,7 @@ std::size_t ThcCodec::encode(int round, Form form, const Piece& piece, const Agr
                         form, out.data());
     return words;
   }
-  out[words - 1] = 0;  // the padding of a ragged last word
-  auto* bytes = reinterpret_cast<std::byte*>(out.data());
-  escaped_.for_each_block_of(piece, [&](std::size_t offset, std::size_t first, std::size_t count) {
-    std::byte* to = bytes + offset * size_of(type_);
-    if (std::byte* feedback = feedback_at(first, count))
-      take_feedback(type_, feedback, count, to);
-    else
-      std::memcpy(to, input_at(first), count * size_of(type_));
-  });
-  return words;
+  return escape_.encode(piece, call_.input, feedback_at(0, 0), out);
 }
 
 std::size_t ThcCodec::widen(int round, const Piece& piece, const Agreed&,
@@ -243,11 +216,7 @@ void ThcCodec::decode(int round, const Piece& piece, const Agreed& agreed, Const
                         agreed_codes(piece, agreed).data(), divisor_, output_at(piece.first));
     return;
   }
-  const auto* bytes = reinterpret_cast<const std::byte*>(sum.data());
-  escaped_.for_each_block_of(piece, [&](std::size_t offset, std::size_t first, std::size_t count) {
-    kernels_.finish_elements(type_, bytes + offset * size_of(type_), count, divisor_,
-                             output_at(first));
-  });
+  escape_.decode(piece, sum, call_.output);
 }
 
 }  // namespace

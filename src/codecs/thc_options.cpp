@@ -1,5 +1,6 @@
 #include "codecs/thc_options.hpp"
 
+#include "codecs/dither.hpp"
 #include "codecs/thc_table.hpp"
 #include "lane_layout.hpp"
 
@@ -21,8 +22,6 @@ constexpr unsigned widest_sum_lane = 32;
 constexpr std::string_view levels_names[] = {"table", "full"};
 constexpr std::string_view scale_names[] = {"block", "global"};
 constexpr std::string_view switch_names[] = {"off", "on"};
-// In the order of enum Dither.
-constexpr std::string_view dither_names[] = {"nearest", "independent", "correlated"};
 
 // The help of a parameter whose default is auto says what that comes to.
 constexpr ParameterInfo parameters[] = {
@@ -114,10 +113,7 @@ ThcOptions parse_thc_options(const Parameters& given, std::uint32_t ranks) {
   options.rotation = static_cast<std::uint32_t>(reader.integer("rotation", 16, 65536));
   if (!std::has_single_bit(options.rotation)) reader.reject("rotation");
   options.error_feedback = reader.choice("error_feedback", switch_names) == 1;
-  // Dither and feedback together were measured to diverge at few bits.
-  options.dither = options.error_feedback ? Dither::nearest : Dither::correlated;
-  if (reader.given("dither"))
-    options.dither = static_cast<Dither>(reader.choice("dither", dither_names));
+  options.dither = read_dither(reader, options.error_feedback);
   options.seed = reader.integer("seed", 0, ~std::uint64_t{0});
   return options;
 }

@@ -126,13 +126,4 @@ std::vector<kernels::ThcCell> cells_of_levels(std::span<const std::uint16_t> lev
   return cells;
 }
 
-std::vector<std::uint8_t> correlated_offsets(std::uint32_t rank, std::uint32_t ranks) {
-  if (ranks == 1) return {0};
-  std::vector<std::uint8_t> offsets;
-  for (std::uint64_t unit = 1; unit < ranks; ++unit)
-    if (std::gcd(unit, std::uint64_t{ranks}) == 1)
-      offsets.push_back(static_cast<std::uint8_t>(256 * (unit * rank % ranks) / ranks));
-  return offsets;
-}
-
 }  // namespace cohom

@@ -1,6 +1,5 @@
 #pragma once
-// The numbers behind thc: the clamping threshold, the optimal table of levels, and the offsets of
-// the correlated dither. Computed with + - * / on doubles only, which IEEE 754 makes equal on every
+// The numbers behind thc: the clamping threshold and the optimal table of levels. Computed with + - * / on doubles only, which IEEE 754 makes equal on every
 // machine (libm is not): all ranks must come to the same table.
 
 #include "kernels/thc.hpp"
@@ -25,9 +24,5 @@ std::vector<std::uint16_t> optimal_levels(unsigned bits, std::uint32_t granulari
 /// For every cell [x, x+1) of 0..granularity the table interval that holds it; one more entry for
 /// the upper end itself, which belongs to the last interval.
 std::vector<kernels::ThcCell> cells_of_levels(std::span<const std::uint16_t> levels);
-
-/// Offsets of a rank's correlated dither in 1/256, one for each unit a of the integers modulo
-/// `ranks`: floor(256 (a rank mod ranks) / ranks).
-std::vector<std::uint8_t> correlated_offsets(std::uint32_t rank, std::uint32_t ranks);
 
 }  // namespace cohom

@@ -1,0 +1,43 @@
+#pragma once
+// EscapeRound: the late round of a codec in which the elements of escaped blocks travel as they are,
+// and are summed in rank order. Blocks escape because some rank holds a value in them that the codec
+// cannot express, e.g. a NaN.
+
+#include "codec_interface.hpp"
+#include "codecs/codec_context.hpp"
+#include "codecs/escaped_blocks.hpp"
+
+#include <cstddef>
+
+namespace cohom {
+
+class EscapeRound {
+ public:
+  /// `block`: elements that escape together.
+  EscapeRound(const CodecContext& context, std::size_t block);
+
+  /// direct: the owner adds in rank order, and so IEEE sums are the same for any algorithm.
+  [[nodiscard]] static RoundInfo info(ElementType type);
+
+  /// Which blocks escape; filled anew in every call.
+  [[nodiscard]] EscapedBlocks& blocks() { return blocks_; }
+
+  [[nodiscard]] std::size_t capacity(std::size_t elements) const {
+    return (elements * size_of(type_) + 7) / 8;
+  }
+  /// With `feedback` (the vector's, one value an element: input + what was left over) its values
+  /// travel, and it becomes zero: nothing is lost that could be fed back.
+  std::size_t encode(const Piece& piece, const void* input, std::byte* feedback, Words out) const;
+  void decode(const Piece& piece, ConstWords sum, void* output) const;
+
+ private:
+  ElementType type_;
+  std::uint64_t divisor_;
+  const kernels::KernelTable& kernels_;
+  EscapedBlocks blocks_;
+};
+
+/// Bytes of feedback an element: f32, or f64 for f64 vectors.
+constexpr std::size_t feedback_size(ElementType type) { return type == ElementType::f64 ? 8 : 4; }
+
+}  // namespace cohom
