@@ -26,7 +26,10 @@ MpiChannel::MpiChannel(MpiTransport& transport, std::uint32_t first_tag)
     : transport_(transport), first_tag_(first_tag), requests_(transport.take_requests()) {}
 
 MpiChannel::~MpiChannel() {
-  if (!requests_->abandon(patience_with_sends)) transport_.message_left_behind_ = true;
+  // Of a call that ended early; then its peers' messages may still come, and a later call with the
+  // same tags would take them for its own.
+  if (!requests_->empty()) transport_.call_ended_early_ = true;
+  requests_->abandon(patience_with_sends);
   transport_.give_back(std::move(requests_));
 }
 

@@ -9,7 +9,7 @@ namespace cohom::mpi {
 
 namespace {
 
-constexpr std::size_t kinds = 5;
+constexpr std::size_t kinds = 6;
 constexpr std::size_t index_of(ErrorKind kind) { return static_cast<std::size_t>(kind) - 1; }
 static_assert(index_of(ErrorKind::transport) == kinds - 1);
 

@@ -123,10 +123,10 @@ void MpiTransport::give_back(std::unique_ptr<OpenRequests> requests) noexcept {
 }
 
 std::optional<Error> MpiTransport::failure() const {
-  if (!message_left_behind_) return std::nullopt;
+  if (!call_ended_early_) return std::nullopt;
   return Error(ErrorKind::transport,
-               "an earlier call on this communicator failed and left messages that no rank took; "
-               "make a new communicator");
+               "an earlier call on this communicator ended with messages under way; make a new "
+               "communicator");
 }
 
 }  // namespace cohom::mpi

@@ -45,8 +45,7 @@ class MpiTransport final : public Transport {
   }
   [[nodiscard]] std::uint32_t channels() const override { return channels_; }
   std::unique_ptr<Channel> open(std::uint32_t number) override;
-  /// Once a channel was destroyed with a message that no peer took: MPI may still read the memory it
-  /// lay in, and a later call could take it for its own.
+  /// Once a channel was destroyed with messages under way: a later call could take them for its own.
   [[nodiscard]] std::optional<Error> failure() const override;
   [[nodiscard]] WireCounters counters() const override { return counters_; }
 
@@ -61,7 +60,7 @@ class MpiTransport final : public Transport {
   int ranks_ = 1;
   std::uint32_t channels_ = 0;
   std::size_t message_bytes_ = 0;
-  bool message_left_behind_ = false;
+  bool call_ended_early_ = false;
   WireCounters counters_;
   std::vector<std::unique_ptr<OpenRequests>> idle_requests_;  ///< of channels that are closed
 };

@@ -1,4 +1,5 @@
-// The C API: state kept under a buffer name on a communicator. Local functions.
+// The C API: state kept under a buffer name on a communicator. Local, but for a restore that is the
+// first use of a communicator.
 
 #include <cohom/mpix.h>
 

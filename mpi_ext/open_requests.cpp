@@ -105,10 +105,10 @@ void OpenRequests::advance() noexcept {
   drop_finished(0);
 }
 
-bool OpenRequests::abandon(std::chrono::milliseconds patience) noexcept {
+void OpenRequests::abandon(std::chrono::milliseconds patience) noexcept {
   ready_.clear();
   next_ready_ = 0;
-  if (requests_.empty() || !usable()) return true;
+  if (requests_.empty() || !usable()) return;
   for (std::size_t i = 0; i < requests_.size(); ++i)
     if (entries_[i].receives) MPI_Cancel(&requests_[i]);
 
@@ -120,11 +120,9 @@ bool OpenRequests::abandon(std::chrono::milliseconds patience) noexcept {
     std::this_thread::yield();
     advance();
   }
-  const bool all = requests_.empty();
   for (auto& request : requests_) MPI_Request_free(&request);
   requests_.clear();
   entries_.clear();
-  return all;
 }
 
 void OpenRequests::drain() noexcept {

@@ -30,11 +30,12 @@ class OpenRequests {
   std::size_t poll(std::span<Completion> out);
 
   /// Ends what is still open and forgets what was not reported; for owners that give up early, and
-  /// before another uses it. Receives that met no message are
-  /// cancelled; the rest is completed, which MPI promises for all that a peer has matched. Sends that
-  /// are not complete after `patience` are left to MPI (few MPIs can cancel a send): false then.
-  bool abandon(std::chrono::milliseconds patience) noexcept;
+  /// before another uses it. Receives that met no message are cancelled; the rest is completed, which
+  /// MPI promises for all that a peer has matched. Sends that are not complete after `patience` are
+  /// left to MPI (few MPIs can cancel a send).
+  void abandon(std::chrono::milliseconds patience) noexcept;
 
+  [[nodiscard]] bool empty() const { return requests_.empty(); }
   /// Completes all requests, however long it takes.
   void drain() noexcept;
 

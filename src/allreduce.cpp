@@ -3,6 +3,7 @@
 #include "call.hpp"
 #include "call_arguments.hpp"
 #include "communicator_impl.hpp"
+#include "failure.hpp"
 
 #include <exception>
 #include <utility>
@@ -83,11 +84,8 @@ Request allreduce_start(const void* input, void* output, std::size_t count, Elem
   request.signature.text("call", call_kind);
   try {
     prepare(request, input, output, count, type, impl, options);
-  } catch (const Error& error) {
-    request.error = error;
-  } catch (const std::exception&) {
-    request.error = Error(ErrorKind::state,
-                          "out of memory for a plan of " + std::to_string(count) + " elements");
+  } catch (...) {
+    request.error = current_failure("a plan of " + std::to_string(count) + " elements");
   }
   return Request(impl.start(std::move(request)));
 }

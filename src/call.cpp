@@ -1,10 +1,10 @@
 #include "call.hpp"
 
 #include "communicator_impl.hpp"
+#include "failure.hpp"
 
 #include <array>
 #include <chrono>
-#include <exception>
 #include <thread>
 #include <utility>
 
@@ -32,11 +32,15 @@ class Backoff {
 
 CallImpl::CallImpl(CommunicatorImpl& communicator, std::uint64_t number, CallRequest request)
     : communicator_(communicator), number_(number), request_(std::move(request)) {
-  Transport& transport = communicator_.transport();
-  channel_ = transport.open(static_cast<std::uint32_t>(number % transport.channels()));
-  prepare();
-  agreement_.emplace(*channel_, transport.rank(), transport.ranks(), std::move(request_.signature),
-                     std::move(request_.error));
+  try {
+    Transport& transport = communicator_.transport();
+    channel_ = transport.open(static_cast<std::uint32_t>(number % transport.channels()));
+    prepare();
+    agreement_.emplace(*channel_, transport.rank(), transport.ranks(),
+                       std::move(request_.signature), std::move(request_.error));
+  } catch (...) {
+    finish(current_failure("a call on this rank"));
+  }
 }
 
 /// All that can fail on this rank alone comes before the agreement, so that all ranks learn of it.
@@ -54,26 +58,22 @@ void CallImpl::prepare() {
       // hide the time the agreement takes.
       begin();
     }
-  } catch (const Error& error) {
-    request_.error = error;
-  } catch (const std::exception& failure) {
-    request_.error = Error(ErrorKind::state, std::string("cannot start: ") + failure.what());
+  } catch (...) {
+    request_.error = current_failure("the start of a call");
   }
 }
 
 CallImpl::~CallImpl() {
   // A call that is done gave the plan back; by now it may be in flight for another one.
-  if (!done() && request_.core) request_.core->in_flight = false;
+  if (!done()) give_back_plan();
 }
 
 bool CallImpl::advance() noexcept {
   if (done()) return false;
   try {
     return step();
-  } catch (const Error& error) {
-    finish(error);
-  } catch (const std::exception& failure) {
-    finish(Error(ErrorKind::state, std::string("the call failed on this rank: ") + failure.what()));
+  } catch (...) {
+    finish(current_failure("a call on this rank"));
   }
   return true;
 }
@@ -124,11 +124,8 @@ void CallImpl::decide_late_rounds() {
   std::optional<Error> failure;
   try {
     if (!request_.core->executor().prepare_late_rounds()) return;
-  } catch (const Error& error) {
-    failure = error;
-  } catch (const std::exception&) {
-    failure = Error(ErrorKind::state, "out of memory for the late rounds of codec " +
-                                          request_.core->description().codec);
+  } catch (...) {
+    failure = current_failure("the late rounds of codec " + request_.core->description().codec);
   }
   CallSignature signature;
   signature.text("call", "late rounds");
@@ -165,10 +162,14 @@ void CallImpl::finish(std::optional<Error> error) {
   if (error_ && begun_ && request_.state != nullptr) *request_.state = {};
   state_ = State::done;
   channel_.reset();
-  if (request_.core) {
-    request_.core->executor().end();
-    request_.core->in_flight = false;
-  }
+  give_back_plan();
+}
+
+void CallImpl::give_back_plan() {
+  if (!request_.core) return;
+  request_.core->executor().end();
+  request_.core->in_flight = false;
+  request_.core.reset();  // a request may be kept for long
 }
 
 bool CallImpl::test() {

@@ -39,7 +39,6 @@ class CallImpl {
   [[nodiscard]] const std::optional<Error>& error() const { return error_; }
   [[nodiscard]] std::uint64_t number() const { return number_; }
   [[nodiscard]] bool uses(const StateBuffer& state) const { return request_.state == &state; }
-  [[nodiscard]] CommunicatorImpl& communicator() const { return communicator_; }
 
   /// Blocks until done(), advancing all calls of the communicator.
   void finish_quietly();
@@ -58,6 +57,7 @@ class CallImpl {
   void open();
   void decide_late_rounds();
   void finish(std::optional<Error> error);
+  void give_back_plan();
 
   CommunicatorImpl& communicator_;
   std::uint64_t number_;

@@ -131,6 +131,8 @@ Error CallAgreement::mismatch() const {
     else
       differing += " (from " + std::to_string(~maximum_[2 + 2 * f]) + " to " +
                    std::to_string(maximum_[1 + 2 * f]) + ")";
+    if (field.name == "step") differing += ": restore or reset the state on all ranks";
+    if (f == 0) break;  // calls of different kinds have different fields
   }
   return Error(ErrorKind::mismatch, "ranks disagree on " + differing);
 }

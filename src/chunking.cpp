@@ -34,4 +34,10 @@ Chunking::Chunking(std::size_t elements, std::size_t block, std::size_t chunks,
   }
 }
 
+std::size_t Chunking::longest_piece() const {
+  std::size_t longest = 0;
+  for (const Piece& piece : pieces_) longest = std::max(longest, piece.count);
+  return longest;
+}
+
 }  // namespace cohom

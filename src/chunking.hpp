@@ -19,6 +19,7 @@ class Chunking {
 
   [[nodiscard]] std::size_t chunks() const { return pieces_of_chunk_.size(); }
   [[nodiscard]] std::span<const Piece> pieces() const { return pieces_; }
+  [[nodiscard]] std::size_t longest_piece() const;
   /// Indices into pieces() of one chunk, ascending in the vector. Empty for an empty chunk.
   [[nodiscard]] std::span<const std::size_t> pieces_of_chunk(std::size_t chunk) const {
     return pieces_of_chunk_[chunk];

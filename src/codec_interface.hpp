@@ -80,6 +80,10 @@ class Codec {
   /// Most words a piece can have in this round and form (all pieces together, for scope `vector`).
   [[nodiscard]] virtual std::size_t capacity(int round, Form form, std::size_t elements) const = 0;
 
+  /// Takes the scratch that calls need, for a vector of so many elements and pieces of at most
+  /// `longest_piece`, so that calls take none. Asked once, before the first call.
+  virtual void reserve(std::size_t /*elements*/, std::size_t /*longest_piece*/) {}
+
   /// Bytes of state for a vector of this many elements; 0 when the codec keeps none.
   [[nodiscard]] virtual std::size_t state_bytes(std::size_t /*elements*/) const { return 0; }
 

@@ -8,8 +8,9 @@
 
 namespace cohom {
 
-Communicator::Communicator(std::shared_ptr<Transport> transport, std::shared_ptr<Aggregator> fabric)
-    : impl_(std::make_unique<CommunicatorImpl>(std::move(transport), std::move(fabric))) {}
+Communicator::Communicator(std::shared_ptr<Transport> transport,
+                           std::shared_ptr<Aggregator> aggregator)
+    : impl_(std::make_unique<CommunicatorImpl>(std::move(transport), std::move(aggregator))) {}
 Communicator::Communicator(Communicator&&) noexcept = default;
 Communicator& Communicator::operator=(Communicator&&) noexcept = default;
 Communicator::~Communicator() = default;

@@ -5,8 +5,8 @@
 namespace cohom {
 
 CommunicatorImpl::CommunicatorImpl(std::shared_ptr<Transport> transport,
-                                   std::shared_ptr<Aggregator> fabric)
-    : transport_(std::move(transport)), fabric_(std::move(fabric)) {}
+                                   std::shared_ptr<Aggregator> aggregator)
+    : transport_(std::move(transport)), aggregator_(std::move(aggregator)) {}
 
 CommunicatorImpl::~CommunicatorImpl() {
   while (!in_flight_.empty()) std::shared_ptr(in_flight_.front())->finish_quietly();
@@ -14,7 +14,7 @@ CommunicatorImpl::~CommunicatorImpl() {
 
 PlanEnvironment CommunicatorImpl::environment() const {
   return {.transport = transport_.get(),
-          .aggregator = fabric_.get(),
+          .aggregator = aggregator_.get(),
           .kernels = &kernels::kernel_table(),
           .tuning = tuning};
 }

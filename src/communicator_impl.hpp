@@ -19,7 +19,7 @@ namespace cohom {
 
 class CommunicatorImpl {
  public:
-  CommunicatorImpl(std::shared_ptr<Transport> transport, std::shared_ptr<Aggregator> fabric);
+  CommunicatorImpl(std::shared_ptr<Transport> transport, std::shared_ptr<Aggregator> aggregator);
 
   /// Finishes the calls in flight: what remains of their requests then needs no communicator.
   ~CommunicatorImpl();
@@ -47,7 +47,7 @@ class CommunicatorImpl {
 
  private:
   std::shared_ptr<Transport> transport_;
-  std::shared_ptr<Aggregator> fabric_;
+  std::shared_ptr<Aggregator> aggregator_;
   std::uint64_t next_call_ = 0;
   PlanCache plans_;
   States states_;

@@ -22,6 +22,7 @@ Executor::Executor(const ExecutorSetup& setup)
       chunking_(setup.elements, setup.codec->block(), setup.algorithm->chunks(setup.ranks),
                 setup.segment),
       payload_(setup.codec->payload_round()) {
+  setup_.codec->reserve(setup_.elements, chunking_.longest_piece());
   const auto infos = setup_.codec->rounds();
   std::size_t words = 0;
   for (int round = 0; round < static_cast<int>(infos.size()); ++round) {
@@ -86,6 +87,10 @@ void Executor::reserve(std::uint64_t call_number) {
 
 void Executor::end() {
   for (auto& reduction : reductions_) reduction.reset();
+  for (std::size_t r = 0; r < rounds_.size(); ++r) {
+    if (late_[r].chunking) rounds_[r].reset();
+    late_[r] = {};
+  }
 }
 
 void Executor::begin(const CallBuffers& buffers, Channel& channel) {
@@ -94,11 +99,8 @@ void Executor::begin(const CallBuffers& buffers, Channel& channel) {
   open_ = false;
   late_decided_ = false;
   setup_.codec->begin(buffers);
-  for (std::size_t r = 0; r < rounds_.size(); ++r) {
-    if (late_[r].chunking) rounds_[r].reset();
-    late_[r] = {};
+  for (std::size_t r = 0; r < rounds_.size(); ++r)
     if (rounds_[r]) begin_round(r);
-  }
 }
 
 void Executor::begin_round(std::size_t index) {

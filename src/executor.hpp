@@ -45,7 +45,7 @@ class Executor final : private Agreed {
   void reserve(std::uint64_t call_number);
   /// Starts a call. Nothing is sent before open().
   void begin(const CallBuffers& buffers, Channel& channel);
-  /// Gives up its place at the aggregator, used or not.
+  /// Gives up its place at the aggregator, used or not, and the memory of late rounds.
   void end();
   void open();
   /// Takes one completion of the channel.

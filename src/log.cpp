@@ -1,6 +1,6 @@
 #include "log.hpp"
 
-#include "spec.hpp"
+#include "environment.hpp"
 
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
@@ -21,8 +21,7 @@ std::shared_ptr<spdlog::logger> make_logger() {
   logger->set_level(spdlog::level::from_str(text));
   if (logger->level() == spdlog::level::off && text != "off") {  // what spdlog makes of nonsense
     logger->set_level(spdlog::level::warn);
-    logger->warn("COHOM_LOG={} is no level; there are off, error, warn, info, debug. Taking warn",
-                 text);
+    logger->warn("COHOM_LOG={} is no level; there are off, warn and info. Taking warn", text);
   }
   return logger;
 }

@@ -1,5 +1,5 @@
 #pragma once
-// The library's log: standard error, level by COHOM_LOG (off, error, warn, info, debug; warn).
+// The library's log: standard error, level by COHOM_LOG (off, warn, info; warn).
 
 #include <string>
 

@@ -1,6 +1,5 @@
 #pragma once
-// Loopback: ranks as threads of one process. For tests, and for programs that want to try an
-// algorithm at a rank count they do not have.
+// Loopback: ranks as threads of one process. For tests.
 
 #include <cohom/communicator.hpp>
 #include <cohom/offload.hpp>

@@ -3,6 +3,7 @@
 #include "call.hpp"
 #include "call_arguments.hpp"
 #include "communicator_impl.hpp"
+#include "failure.hpp"
 
 #include <cohom/error.hpp>
 
@@ -25,11 +26,8 @@ class PlanImpl {
       core_->sign(request.signature);
       request.signature.text("buffer", {});
       request.signature.number("step", 0);
-    } catch (const Error& error) {
-      request.error = error;
-    } catch (const std::exception&) {
-      request.error = Error(ErrorKind::state,
-                            "out of memory for a plan of " + std::to_string(count) + " elements");
+    } catch (...) {
+      request.error = current_failure("a plan of " + std::to_string(count) + " elements");
     }
     communicator_.start(std::move(request))->wait();
   }

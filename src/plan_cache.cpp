@@ -16,9 +16,15 @@ std::shared_ptr<PlanCore> PlanCache::find_or_make(const PlanEnvironment& environ
     return entries_.front().plan;
   }
   // Room first: two large workspaces at once may be one too many.
-  while (entries_.size() >= capacity) entries_.pop_back();
+  while (entries_.size() >= most_plans || bytes_ > most_bytes) drop_oldest();
   entries_.push_front({key, std::make_shared<PlanCore>(environment, count, type, options)});
+  bytes_ += entries_.front().plan->description().workspace_bytes;
   return entries_.front().plan;
+}
+
+void PlanCache::drop_oldest() {
+  bytes_ -= entries_.back().plan->description().workspace_bytes;
+  entries_.pop_back();
 }
 
 }  // namespace cohom

@@ -1,6 +1,7 @@
 #include "plan_core.hpp"
 
 #include "codec_table.hpp"
+#include "environment.hpp"
 #include "log.hpp"
 #include "spec.hpp"
 #include "text.hpp"
@@ -14,6 +15,9 @@
 namespace cohom {
 
 namespace {
+
+/// A ring has 2 (n-1) streams, which are numbered in 16 bits of the tag.
+constexpr int most_ranks = 32768;
 
 /// Far above what is useful; the executor counts a unit's bytes in 32 bits.
 constexpr std::size_t longest_segment = std::size_t{1} << 26;
@@ -68,6 +72,9 @@ PlanCore::PlanCore(const PlanEnvironment& environment, std::size_t count, Elemen
       op_(options.op),
       message_bytes_(environment.transport->preferred_message_bytes()) {
   const Transport& transport = *environment.transport;
+  if (transport.ranks() > most_ranks)
+    throw Error(ErrorKind::unsupported, std::to_string(transport.ranks()) + " ranks; at most " +
+                                            std::to_string(most_ranks) + " are supported");
   const std::size_t bytes = checked_bytes(count, type);
   const Spec spec = parse_spec(options.codec);
   const CodecRow& row = find_codec(spec.name);

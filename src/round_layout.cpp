@@ -1,6 +1,10 @@
 #include "round_layout.hpp"
 
+#include <cohom/error.hpp>
+
 #include <algorithm>
+#include <limits>
+#include <string>
 #include <utility>
 
 namespace cohom {
@@ -28,6 +32,15 @@ std::vector<Unit> group_pieces(const RoundInfo& info, std::uint32_t schedule_chu
     }
   }
   return units;
+}
+
+/// A unit's bytes are counted in 32 bits.
+void expect_countable(const Unit& unit) {
+  const std::size_t words = std::max(unit.capacity[0], unit.capacity[1]);
+  if (words > std::numeric_limits<std::uint32_t>::max() / 8)
+    throw Error(ErrorKind::invalid_argument, "the segment makes messages of " +
+                                                 std::to_string(words) +
+                                                 " words; take a shorter segment");
 }
 
 }  // namespace
@@ -67,6 +80,7 @@ void RoundLayout::make_units(int round, const RoundInfo& info, const Chunking& c
       if (info.scope == RoundScope::vector)
         for (std::size_t f = 0; f < forms; ++f)
           unit.capacity[std::size_t(form_of[f])] = codec.capacity(round, form_of[f], elements);
+      expect_countable(unit);
       unit.aliasable = unit.pieces == 1 && elements * size_of(type) % 8 == 0;
       for (std::size_t f = 0; f < 2; ++f) {
         unit.offset[f] = offset[f];

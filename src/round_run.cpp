@@ -1,6 +1,9 @@
 #include "round_run.hpp"
 
+#include <cohom/error.hpp>
+
 #include <algorithm>
+#include <string>
 #include <utility>
 
 namespace cohom {
@@ -33,6 +36,16 @@ RoundRun::RoundRun(RoundSetup setup)
   messages_left_.resize(layout_.tasks());
   received_bytes_.resize(layout_.tasks());
   slot_words_.resize(layout_.slot_units());
+  // Nothing is taken while a call runs: a rank that lacks memory then could not tell the others.
+  ready_.reserve(layout_.tasks());
+  encoded_.reserve(layout_.tasks());
+  if (agrees_) agreed_.reserve(layout_.units_of_chunk(0).size());
+  for (TaskQueue* queue : {&demanded_, &merges_, &decodes_}) queue->reserve(layout_.tasks());
+  std::size_t most_sources = 0;
+  for (const Step& step : steps)
+    most_sources = std::max<std::size_t>(most_sources, step.source_count);
+  merge_sources_.reserve(most_sources);
+  widen_sources_.reserve(most_sources);
 }
 
 std::size_t RoundRun::reductions() const {
@@ -77,12 +90,16 @@ const Piece& RoundRun::piece_of(std::uint32_t slot, std::uint32_t unit) const {
   return piece(layout_.unit(slot, unit).first_piece);
 }
 
+bool RoundRun::in_output(std::uint32_t slot, std::uint32_t unit) const {
+  return call_.output != nullptr && layout_.unit(slot, unit).aliasable &&
+         layout_.buffer_decoded(schedule().slots[slot].buffer);
+}
+
 std::byte* RoundRun::address(std::uint32_t slot, std::uint32_t unit) const {
   const Unit& u = layout_.unit(slot, unit);
   if (u.aliasable) {
     const std::size_t byte = piece(u.first_piece).first * size_of(setup_.type);
-    if (call_.output != nullptr && layout_.buffer_decoded(schedule().slots[slot].buffer))
-      return call_.output + byte;
+    if (in_output(slot, unit)) return call_.output + byte;
     // Contributions are only read, so the user's const memory can stand for them.
     if (call_.input != nullptr && layout_.is_contribution(slot))
       return const_cast<std::byte*>(call_.input) + byte;
@@ -133,6 +150,19 @@ void RoundRun::demand_encodes(std::uint32_t slot, std::uint32_t unit) {
   }
 }
 
+/// Only add_packed payloads vary in length.
+void RoundRun::expect_whole_payload(const Task& task, std::size_t bytes) const {
+  const std::uint32_t slot = step_of(task).result;
+  const std::size_t whole =
+      8 * layout_.unit(slot, task.unit).capacity[std::size_t(schedule().slots[slot].form)];
+  const bool right =
+      setup_.info.merge.kind == MergeKind::add_packed ? bytes % 8 == 0 : bytes == whole;
+  if (!right)
+    throw Error(ErrorKind::transport, "a payload of " + std::to_string(bytes) +
+                                          " bytes came where " + std::to_string(whole) +
+                                          " were expected");
+}
+
 void RoundRun::complete(std::uint64_t cookie, std::size_t bytes) {
   const Task task{static_cast<std::uint32_t>(cookie >> 32) & 0xffffffu,
                   static_cast<std::uint32_t>(cookie)};
@@ -146,7 +176,10 @@ void RoundRun::complete(std::uint64_t cookie, std::size_t bytes) {
   if (step.kind == StepKind::send) {
     --open_sends_;
   } else {
-    if (step.kind == StepKind::receive) demand_encodes(step.result, task.unit);
+    if (step.kind == StepKind::receive) {
+      expect_whole_payload(task, received_bytes_[index]);
+      demand_encodes(step.result, task.unit);
+    }
     slot_ready(step.result, task.unit, received_bytes_[index] / 8);
   }
   pump(stream);

@@ -114,6 +114,9 @@ class RoundRun {
   /// The one piece of a payload unit.
   [[nodiscard]] const Piece& piece_of(std::uint32_t slot, std::uint32_t unit) const;
 
+  /// Whether the slot's unit lies in the user's output.
+  [[nodiscard]] bool in_output(std::uint32_t slot, std::uint32_t unit) const;
+  void expect_whole_payload(const Task& task, std::size_t bytes) const;
   void slot_ready(std::uint32_t slot, std::uint32_t unit, std::size_t words);
   void make_ready(const Task& task);
   void demand_encodes(std::uint32_t slot, std::uint32_t unit);

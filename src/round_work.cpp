@@ -11,6 +11,8 @@
 namespace cohom {
 
 bool RoundRun::may_encode(const Task& task) const {
+  // A contribution that lies in the user's output (fabric) is a write to it.
+  if (!open_ && in_output(step_of(task).result, task.unit)) return false;
   const Unit& unit = layout_.unit(step_of(task).result, task.unit);
   for (const auto& round : call_.earlier)
     for (std::size_t p = unit.first_piece; p < unit.first_piece + unit.pieces; ++p)

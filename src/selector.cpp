@@ -4,26 +4,30 @@
 
 #include <cohom/error.hpp>
 
-#include <limits>
 #include <vector>
 
 namespace cohom {
 
 namespace {
 
-constexpr std::size_t any_size = std::numeric_limits<std::size_t>::max();
-constexpr int any_ranks = std::numeric_limits<int>::max();
 constexpr std::size_t kib = 1024;
 
 constexpr SelectionRow table[] = {
-    {any_size, 1, 1, false, true, "direct", "one rank: nothing travels"},
-    {16 * kib, 2, any_ranks, false, true, "recursive_doubling",
-     "up to 16 KiB latency decides, and compressing only adds to it"},
-    {4096 * kib, 2, 16, true, false, "direct", "two hops are faster than 2(n-1)"},
-    {any_size, 2, any_ranks, true, false, "ring", "fewest bytes and fewest peers"},
-    {any_size, 17, any_ranks, false, false, "ring",
-     "above 16 ranks n^2 messages cost more than hops"},
-    {any_size, 2, 16, false, false, "direct", "contributions travel in their narrow form"},
+    {.max_ranks = 1, .bypass = true, .algorithm = "direct", .reason = "one rank: nothing travels"},
+    {.max_bytes = 16 * kib,
+     .bypass = true,
+     .algorithm = "recursive_doubling",
+     .reason = "up to 16 KiB latency decides, and compressing only adds to it"},
+    {.max_bytes = 4096 * kib,
+     .max_ranks = 16,
+     .only_raw = true,
+     .algorithm = "direct",
+     .reason = "two hops are faster than 2(n-1)"},
+    {.only_raw = true, .algorithm = "ring", .reason = "fewest bytes and fewest peers"},
+    {.min_ranks = 17,
+     .algorithm = "ring",
+     .reason = "above 16 ranks n^2 messages cost more than hops"},
+    {.max_ranks = 16, .algorithm = "direct", .reason = "contributions travel in their narrow form"},
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "algorithms/algorithm.hpp"
 
 #include <cstddef>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,11 +13,11 @@ namespace cohom {
 
 /// A row applies when all its conditions hold; the first that applies decides.
 struct SelectionRow {
-  std::size_t max_bytes;  ///< of the vector
-  int min_ranks;
-  int max_ranks;
-  bool only_raw;  ///< applies to codec raw alone
-  bool bypass;    ///< the vector goes raw whatever codec was asked for
+  std::size_t max_bytes = std::numeric_limits<std::size_t>::max();  ///< of the vector
+  int min_ranks = 1;
+  int max_ranks = std::numeric_limits<int>::max();
+  bool only_raw = false;  ///< applies to codec raw alone
+  bool bypass = false;    ///< the vector goes raw whatever codec was asked for
   std::string_view algorithm;
   std::string_view reason;
 };

@@ -2,8 +2,6 @@
 
 #include <cohom/error.hpp>
 
-#include <cstdlib>
-
 namespace cohom {
 
 namespace {
@@ -36,13 +34,6 @@ Spec parse_spec(std::string_view text) {
     if (comma == std::string_view::npos) return spec;
     rest.remove_prefix(comma + 1);
   }
-}
-
-std::string option_or_environment(std::string_view given, const char* variable,
-                                  std::string_view fallback) {
-  if (!given.empty()) return std::string(given);
-  const char* value = std::getenv(variable);
-  return value != nullptr && *value != '\0' ? std::string(value) : std::string(fallback);
 }
 
 }  // namespace cohom

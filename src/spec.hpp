@@ -16,8 +16,4 @@ struct Spec {
 /// @throws Error(invalid_argument) for an empty name, a parameter without "=", or one given twice.
 Spec parse_spec(std::string_view text);
 
-/// `given` if not empty, else the environment variable, else `fallback`.
-std::string option_or_environment(std::string_view given, const char* variable,
-                                  std::string_view fallback);
-
 }  // namespace cohom

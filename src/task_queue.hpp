@@ -10,6 +10,7 @@ namespace cohom {
 
 class TaskQueue {
  public:
+  void reserve(std::size_t tasks) { tasks_.reserve(tasks); }
   [[nodiscard]] bool empty() const { return head_ == tasks_.size(); }
   [[nodiscard]] std::size_t size() const { return tasks_.size() - head_; }
   [[nodiscard]] const Task& front() const { return tasks_[head_]; }

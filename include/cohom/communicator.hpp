@@ -20,9 +20,9 @@ class CommunicatorImpl;
 /// For MPI use cohom::mpi::communicator() of <cohom/mpi.hpp>.
 class Communicator {
  public:
-  /// `fabric` may be null (then algorithm=fabric is an error).
+  /// `aggregator` may be null (then algorithm=fabric is an error).
   explicit Communicator(std::shared_ptr<Transport> transport,
-                        std::shared_ptr<Aggregator> fabric = nullptr);
+                        std::shared_ptr<Aggregator> aggregator = nullptr);
   Communicator(Communicator&&) noexcept;
   Communicator& operator=(Communicator&&) noexcept;
   /// Waits for the calls in flight, so all ranks must do it.

@@ -14,8 +14,9 @@ enum class ErrorKind : std::uint32_t {
   invalid_argument = 1,  ///< an argument is wrong by itself (null pointer, unknown codec, ...)
   unsupported = 2,  ///< right in itself, but not available here (an op that cannot be compressed)
   mismatch = 3,     ///< ranks called with different arguments
-  state = 4,        ///< used in the wrong order (plan already in flight), or out of memory
-  transport = 5,    ///< the transport below failed
+  state = 4,        ///< used in the wrong order (plan already in flight)
+  memory = 5,       ///< not enough of it
+  transport = 6,    ///< the transport below failed
 };
 
 constexpr std::string_view name_of(ErrorKind kind) noexcept {
@@ -24,6 +25,7 @@ constexpr std::string_view name_of(ErrorKind kind) noexcept {
     case ErrorKind::unsupported: return "unsupported";
     case ErrorKind::mismatch: return "ranks disagree";
     case ErrorKind::state: return "wrong state";
+    case ErrorKind::memory: return "out of memory";
     case ErrorKind::transport: return "transport";
   }
   return "?";

@@ -28,7 +28,7 @@ struct Options {
   std::size_t segment = 0;
   /// Name under which the communicator keeps what the codec remembers about this buffer between
   /// calls (error feedback). Needed by allreduce() exactly when the codec keeps state; a plan keeps
-  /// its own and takes no name.
+  /// its own and takes no name. Where `auto` sends the vector raw there is no state.
   std::string buffer = {};
 };
 

@@ -23,13 +23,14 @@ struct PlanDescription {
   std::string reason;               ///< which row of the selection table chose it, and why
   bool bypass = false;              ///< a compressing codec was asked for, and the vector goes raw
   std::size_t segment = 0;          ///< elements
-  std::size_t workspace_bytes = 0;  ///< memory the plan holds
-  std::size_t state_bytes = 0;      ///< of it, what the codec remembers between calls
+  std::size_t workspace_bytes = 0;  ///< for words on their way, of all rounds but late ones
+  std::size_t state_bytes = 0;      ///< what the codec remembers between calls
 };
 
 /// A plan for vectors of `count` elements of one type. Creating one is collective and blocks until
-/// all ranks agree; all other functions are collective unless they say local. A plan has one call
-/// in flight at a time; several plans of a communicator may be in flight together.
+/// all ranks agree; so are start() and execute() collective, and all other functions local. A plan has
+/// one call in flight at a time; several plans of a communicator may be in flight together. A plan that
+/// was moved from can only be destroyed or assigned to. Errors: see allreduce().
 class AllreducePlan {
  public:
   /// @throws Error on all ranks alike: invalid_argument, unsupported, or mismatch (ranks disagree).
@@ -42,10 +43,10 @@ class AllreducePlan {
 
   /// Starts: `output` (count elements) := sum or mean over ranks of `input` (count elements). They
   /// must be equal (in place) or not overlap, and stay untouched until wait() or a true test().
-  /// Does not block (but for what allreduce_start() says). Errors of the arguments are thrown by test()
-  /// or wait(), on all ranks.
-  /// @throws Error(state) at once when a call of this plan is in flight; the other ranks get it from
-  /// the call they start.
+  /// Does not block (but for what allreduce_start() says, and below). Errors of the arguments are
+  /// thrown by test() or wait(), on all ranks.
+  /// @throws Error(state) when a call of this plan is in flight, once all ranks have started theirs;
+  /// they get it from that call.
   void start(const void* input, void* output);
   /// start() on a rank that has an error of its own, e.g. from checking arguments of another language:
   /// takes part, so that all ranks get `error` where start() would report one.
@@ -60,7 +61,7 @@ class AllreducePlan {
   void execute(const void* input, void* output);
 
   /// What the codec remembers between calls and the number of calls, to be put into a checkpoint.
-  /// Local; so are the next two. All three: @throws Error(state) while a call is in flight.
+  /// This and the next two: @throws Error(state) while a call is in flight.
   [[nodiscard]] std::vector<std::byte> save_state() const;
   /// Puts back what save_state gave, on a plan of the same codec, count and type. Call it on all ranks
   /// with their own bytes. @throws Error(invalid_argument) for other bytes; nothing changes.

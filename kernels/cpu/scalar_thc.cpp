@@ -34,11 +34,11 @@ struct Scratch {
 
   static Scratch& of(const ThcFormat& format) {
     thread_local Scratch scratch;
-    if (scratch.values.size() < format.rotation) {
+    if (scratch.sums.size() < format.rotation) {
       scratch.values.resize(format.rotation);
       scratch.coefficients.resize(format.rotation);
       scratch.lanes.resize(format.rotation);
-      scratch.sums.resize(format.rotation);
+      scratch.sums.resize(format.rotation);  // last: its size says that all have room
     }
     return scratch;
   }

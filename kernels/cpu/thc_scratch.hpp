@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <new>
 
 namespace cohom::kernels {
 
@@ -14,7 +15,9 @@ class ScratchArray {
  public:
   T* of(std::size_t size) {
     if (size > size_) {
+      size_ = 0;
       data_ = hwy::AllocateAligned<T>(size);
+      if (!data_) throw std::bad_alloc();
       size_ = size;
     }
     return data_.get();

@@ -52,6 +52,7 @@ class ThcCodec final : public Codec {
   [[nodiscard]] std::size_t capacity(int round, Form form, std::size_t elements) const override;
   [[nodiscard]] std::size_t state_bytes(std::size_t elements) const override;
 
+  void reserve(std::size_t elements, std::size_t longest_piece) override;
   void begin(const CallBuffers& call) override;
   std::size_t late_elements(int round, const Agreed& agreed) override;
   std::size_t encode(int round, Form form, const Piece& piece, const Agreed& agreed,
@@ -88,6 +89,8 @@ class ThcCodec final : public Codec {
   kernels::ThcFormat format_;
   std::array<RoundInfo, 3> rounds_;
 
+  std::size_t elements_ = 0;  ///< of the vector
+
   // Of the call in flight.
   CallBuffers call_;
   kernels::ThcDraws draws_;
@@ -110,6 +113,13 @@ std::size_t ThcCodec::capacity(int round, Form form, std::size_t elements) const
 
 std::size_t ThcCodec::state_bytes(std::size_t elements) const {
   return options_.error_feedback ? elements * feedback_size(type_) : 0;
+}
+
+void ThcCodec::reserve(std::size_t elements, std::size_t longest_piece) {
+  elements_ = elements;
+  codes_.reserve(blocks_of(longest_piece));
+  if (options_.global_scale) vector_codes_.resize(blocks_of(elements));
+  contribution_words_.reserve(format_.ranks);
 }
 
 void ThcCodec::begin(const CallBuffers& call) {
@@ -143,12 +153,9 @@ std::size_t ThcCodec::encode_norms(const Piece& piece, const Agreed& agreed, Wor
     return (codes_.size() + 1) / 2;
   }
   // Pieces come segment by segment, so the codes are put in block order before they are summed.
-  std::size_t elements = 0;
-  for (const Piece& each : agreed.pieces()) elements += each.count;
-  vector_codes_.resize(blocks_of(elements));
   std::ranges::copy(codes_, vector_codes_.begin() + std::ptrdiff_t(piece.first / block()));
   if (piece.index + 1 != agreed.pieces().size()) return 1;
-  out[0] = global_code(type_, vector_codes_, elements);
+  out[0] = global_code(type_, vector_codes_, elements_);
   if (clipped_by_global(type_, std::ranges::max(vector_codes_), static_cast<std::uint32_t>(out[0]),
                         block()))
     warn_once(

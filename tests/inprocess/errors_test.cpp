@@ -2,6 +2,7 @@
 // a second, it says what is wrong and what would be right, nothing is remembered of the call, and the
 // next correct call works.
 
+#include "algorithms/algorithm.hpp"
 #include "bad_calls.hpp"
 #include "loopback_ranks.hpp"
 #include "rank_inputs.hpp"
@@ -134,14 +135,15 @@ TEST(WrongCalls, SpellingIsNotOne) {
 TEST(WrongCalls, InFlightTogether) {
   const Watchdog watchdog("wrong calls in flight");
   on_ranks(3, {.eager_limit = 0, .delay = 64}, [](int rank, Communicator& communicator) {
+    const auto algorithms = algorithm_table();
     std::vector<float> input(500, 1.0f);
     std::vector<std::vector<float>> outputs(20, std::vector<float>(500));
     std::vector<Request> requests;
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       const bool wrong = i % 3 == 1 && rank == int(i % 2);
-      requests.push_back(allreduce_start(wrong ? nullptr : input.data(), outputs[i].data(), 500,
-                                         ElementType::f32, communicator,
-                                         {.codec = "raw", .algorithm = "ring"}));
+      requests.push_back(allreduce_start(
+          wrong ? nullptr : input.data(), outputs[i].data(), 500, ElementType::f32, communicator,
+          {.codec = "raw", .algorithm = std::string(algorithms[i / 3 % algorithms.size()].name)}));
     }
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       if (i % 3 == 1) {

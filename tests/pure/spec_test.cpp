@@ -2,6 +2,7 @@
 
 #include "spec.hpp"
 #include "codec_table.hpp"
+#include "environment.hpp"
 
 #include <cohom/error.hpp>
 

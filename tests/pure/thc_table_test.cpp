@@ -1,3 +1,4 @@
+#include "codecs/dither.hpp"
 #include "codecs/thc_table.hpp"
 
 #include <gtest/gtest.h>

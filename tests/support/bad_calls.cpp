@@ -150,7 +150,7 @@ std::vector<BadCall> wrong_arguments() {
           "overflowing_count", {"count 4611686018427387903 overflows"},
           [=](float*, const void*&, void*&, std::size_t& elements) { elements = overflowing; }),
       {"absurd_count",
-       ErrorKind::state,
+       ErrorKind::memory,
        {"out of memory", "1125899906842624 elements"},
        [](int rank, Communicator& communicator) {
          std::vector<float> data(count);

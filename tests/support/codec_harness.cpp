@@ -44,14 +44,15 @@ Bytes CodecHarness::allreduce(std::span<const Bytes> inputs, std::uint64_t step)
   const std::size_t elements = inputs[0].size() / size_of(setup_.type);
   std::vector<Bytes> in(inputs.begin(), inputs.end());
   std::vector<Bytes> out(in.size(), Bytes(inputs[0].size(), std::byte{0xa5}));
+  const std::size_t block = codecs_[0]->block();
+  const std::size_t segment = setup_.segment / block * block;
+  const Chunking chunking(elements, block, setup_.chunks, segment);
   for (std::size_t r = 0; r < codecs_.size(); ++r) {
+    codecs_[r]->reserve(elements, chunking.longest_piece());
     states_[r].resize(codecs_[r]->state_bytes(elements));
     codecs_[r]->begin({in[r].data(), (setup_.in_place ? in : out)[r].data(), step, states_[r]});
   }
   const auto rounds = codecs_[0]->rounds();
-  const std::size_t block = codecs_[0]->block();
-  const std::size_t segment = setup_.segment / block * block;
-  const Chunking chunking(elements, block, setup_.chunks, segment);
   RoundsAgreed agreed(rounds, chunking.pieces());
   records_.assign(rounds.size(), {std::vector<WordVector>(codecs_.size()), {}});
   for (int round = 0; round < int(rounds.size()); ++round) {
