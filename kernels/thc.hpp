@@ -41,7 +41,7 @@ struct ThcFormat {
 /// Keys of the counter-based draws of one call (docs/wire-format.md, "Random numbers").
 struct ThcDraws {
   std::uint64_t sign_key = 0;
-  std::uint64_t dither_key = 0;  ///< depends on the rank for Dither::independent
+  std::uint64_t dither_key = 0;  ///< depends on the rank but for Dither::correlated
   std::uint64_t permutation_key = 0;
 };
 

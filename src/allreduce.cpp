@@ -80,6 +80,7 @@ void Request::wait() {
 Request allreduce_start(const void* input, void* output, std::size_t count, ElementType type,
                         Communicator& communicator, const Options& options) {
   CommunicatorImpl& impl = communicator.impl();
+  const auto guard = impl.lock();
   CallRequest request;
   request.signature.text("call", call_kind);
   try {

@@ -2,6 +2,7 @@
 
 #include "communicator_impl.hpp"
 #include "failure.hpp"
+#include "thread_progress.hpp"
 
 #include <array>
 #include <chrono>
@@ -160,9 +161,9 @@ void CallImpl::finish(std::optional<Error> error) {
   error_ = std::move(error);
   // Half-updated feedback would count a gradient twice.
   if (error_ && begun_ && request_.state != nullptr) *request_.state = {};
-  state_ = State::done;
   channel_.reset();
   give_back_plan();
+  state_.store(State::done, std::memory_order_release);
 }
 
 void CallImpl::give_back_plan() {
@@ -173,7 +174,7 @@ void CallImpl::give_back_plan() {
 }
 
 bool CallImpl::test() {
-  if (!done()) communicator_.progress();
+  if (!done()) progress_in_this_thread(communicator_);
   if (done() && error_) throw Error(*error_);
   return done();
 }
@@ -181,7 +182,7 @@ bool CallImpl::test() {
 void CallImpl::finish_quietly() {
   Backoff backoff;
   while (!done()) {
-    if (communicator_.progress())
+    if (progress_in_this_thread(communicator_))
       backoff.moved();
     else
       backoff.wait();

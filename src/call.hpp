@@ -7,6 +7,7 @@
 
 #include <cohom/error.hpp>
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -35,16 +36,18 @@ class CallImpl {
 
   /// One step of the state machine; whether anything moved. Never throws: see error().
   bool advance() noexcept;
-  [[nodiscard]] bool done() const { return state_ == State::done; }
+  [[nodiscard]] bool done() const { return state_.load(std::memory_order_acquire) == State::done; }
+  /// This rank's only part in the call is to tell the others of its error.
+  [[nodiscard]] bool only_tells() const { return state_ == State::agreeing && !request_.core; }
   [[nodiscard]] const std::optional<Error>& error() const { return error_; }
   [[nodiscard]] std::uint64_t number() const { return number_; }
   [[nodiscard]] bool uses(const StateBuffer& state) const { return request_.state == &state; }
 
-  /// Blocks until done(), advancing all calls of the communicator.
+  /// Blocks until done(), advancing all calls that this thread started on any communicator.
   void finish_quietly();
   /// The same; throws error().
   void wait();
-  /// Advances all calls of the communicator once; throws error() when this one is done with one.
+  /// Advances calls once; throws error() when this one is done with one.
   bool test();
 
  private:
@@ -65,7 +68,8 @@ class CallImpl {
   std::optional<CallAgreement> agreement_;  ///< before the channel, which may still write to it
   std::unique_ptr<Channel> channel_;
   std::optional<Error> error_;  ///< what the call ends with, once done
-  State state_ = State::agreeing;
+  /// done is the last thing written: another thread may have advanced the call.
+  std::atomic<State> state_ = State::agreeing;
   bool begun_ = false;
 };
 

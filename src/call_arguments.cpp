@@ -8,7 +8,7 @@ namespace cohom {
 std::optional<Error> buffer_error(const void* input, const void* output, std::size_t bytes) {
   if (bytes == 0 || (input == output && input != nullptr)) return std::nullopt;
   if (input == nullptr || output == nullptr)
-    return Error(ErrorKind::invalid_argument, std::string(input == nullptr ? "input" : "output") +
+    return Error(ErrorKind::invalid_argument, std::string(output == nullptr ? "output" : "input") +
                                                   " is null with " + std::to_string(bytes) +
                                                   " bytes to reduce; give a buffer of that size");
   const auto in = reinterpret_cast<std::uintptr_t>(input);

@@ -10,7 +10,7 @@ namespace cohom {
 
 Communicator::Communicator(std::shared_ptr<Transport> transport,
                            std::shared_ptr<Aggregator> aggregator)
-    : impl_(std::make_unique<CommunicatorImpl>(std::move(transport), std::move(aggregator))) {}
+    : impl_(std::make_shared<CommunicatorImpl>(std::move(transport), std::move(aggregator))) {}
 Communicator::Communicator(Communicator&&) noexcept = default;
 Communicator& Communicator::operator=(Communicator&&) noexcept = default;
 Communicator::~Communicator() = default;
@@ -18,7 +18,10 @@ Communicator::~Communicator() = default;
 int Communicator::rank() const { return impl_->transport().rank(); }
 int Communicator::ranks() const { return impl_->transport().ranks(); }
 const Transport& Communicator::transport() const { return impl_->transport(); }
-WireCounters Communicator::wire_counters() const { return impl_->transport().counters(); }
+WireCounters Communicator::wire_counters() const {
+  const auto guard = impl_->lock();
+  return impl_->transport().counters();
+}
 bool Communicator::progress() { return impl_->progress(); }
 
 std::vector<std::byte> Communicator::save_state(std::string_view buffer) const {

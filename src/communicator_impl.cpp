@@ -1,5 +1,7 @@
 #include "communicator_impl.hpp"
 
+#include "thread_progress.hpp"
+
 #include <utility>
 
 namespace cohom {
@@ -9,7 +11,14 @@ CommunicatorImpl::CommunicatorImpl(std::shared_ptr<Transport> transport,
     : transport_(std::move(transport)), aggregator_(std::move(aggregator)) {}
 
 CommunicatorImpl::~CommunicatorImpl() {
-  while (!in_flight_.empty()) std::shared_ptr(in_flight_.front())->finish_quietly();
+  while (!in_flight_.empty()) {
+    const auto call = in_flight_.front();
+    // Nobody may ever hear of an error that only waits to be told.
+    if (call->only_tells() && call.use_count() == 2)  // ours and in_flight_
+      in_flight_.erase(in_flight_.begin());
+    else
+      call->finish_quietly();
+  }
 }
 
 PlanEnvironment CommunicatorImpl::environment() const {
@@ -20,24 +29,38 @@ PlanEnvironment CommunicatorImpl::environment() const {
 }
 
 std::shared_ptr<CallImpl> CommunicatorImpl::start(CallRequest request) {
+  const auto guard = lock();
   // Channels are numbered modulo a limit: the call that had this number before must be over.
   while (!in_flight_.empty() && in_flight_.front()->number() + transport_->channels() <= next_call_)
     std::shared_ptr(in_flight_.front())->finish_quietly();
   auto call = std::make_shared<CallImpl>(*this, next_call_++, std::move(request));
   in_flight_.push_back(call);
+  advance_in_this_thread(shared_from_this());
   return call;
 }
 
 void CommunicatorImpl::finish_calls_with(const StateBuffer& state) {
+  const auto guard = lock();
   for (const auto& call : std::vector(in_flight_))
     if (call->uses(state)) call->finish_quietly();
 }
 
 bool CommunicatorImpl::progress() {
+  const auto guard = lock();
   bool moved = false;
   for (const auto& call : in_flight_) moved |= call->advance();
   std::erase_if(in_flight_, [](const auto& call) { return call->done(); });
   return moved;
+}
+
+bool CommunicatorImpl::progress_if_free() {
+  const std::unique_lock guard(mutex_, std::try_to_lock);
+  return guard.owns_lock() && progress();
+}
+
+bool CommunicatorImpl::idle() {
+  const std::unique_lock guard(mutex_, std::try_to_lock);
+  return guard.owns_lock() && in_flight_.empty();
 }
 
 }  // namespace cohom

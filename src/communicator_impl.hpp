@@ -12,12 +12,15 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
 namespace cohom {
 
-class CommunicatorImpl {
+/// One thread at a time may use a communicator, but any thread that started calls on it may advance
+/// them (thread_progress.hpp): hence the lock. Functions take it themselves where they say so.
+class CommunicatorImpl : public std::enable_shared_from_this<CommunicatorImpl> {
  public:
   CommunicatorImpl(std::shared_ptr<Transport> transport, std::shared_ptr<Aggregator> aggregator);
 
@@ -34,14 +37,23 @@ class CommunicatorImpl {
   /// By buffer name.
   using States = std::map<std::string, StateBuffer, std::less<>>;
   [[nodiscard]] States& states() { return states_; }
+  /// While it lives no other thread advances the calls.
+  [[nodiscard]] std::unique_lock<std::recursive_mutex> lock() { return std::unique_lock(mutex_); }
+
   /// Blocks until no call in flight uses the state. What the next one does with it depends on what
   /// they leave there; and which of them are over already differs from rank to rank.
   void finish_calls_with(const StateBuffer& state);
 
   /// Number of the next call: equal on all ranks, because calls are collective.
   [[nodiscard]] std::uint64_t next_call() const { return next_call_; }
+  /// Takes the lock.
   std::shared_ptr<CallImpl> start(CallRequest request);
+  /// Advances the calls in flight; whether anything moved. Takes the lock.
   bool progress();
+  /// The same, but does nothing when another thread has the lock.
+  bool progress_if_free();
+  /// Whether no call is in flight; false, too, when another thread has the lock.
+  [[nodiscard]] bool idle();
 
   Tuning tuning;
 
@@ -52,6 +64,7 @@ class CommunicatorImpl {
   PlanCache plans_;
   States states_;
   std::vector<std::shared_ptr<CallImpl>> in_flight_;
+  std::recursive_mutex mutex_;
 };
 
 }  // namespace cohom

@@ -4,6 +4,7 @@
 #include "call_arguments.hpp"
 #include "communicator_impl.hpp"
 #include "failure.hpp"
+#include "thread_progress.hpp"
 
 #include <cohom/error.hpp>
 
@@ -52,8 +53,10 @@ class PlanImpl {
     try {
       require_idle("the next start");
     } catch (const Error& busy) {
+      // The others hear of it when they start theirs, if they ever do.
       request.error = busy;
-      communicator_.start(std::move(request))->wait();  // throws, here and on the other ranks
+      communicator_.start(std::move(request));
+      throw;
     }
     request.core = core_;
     request.input = input;
@@ -68,7 +71,7 @@ class PlanImpl {
 
   bool test() {
     if (!call_) return true;
-    if (!call_->done()) communicator_.progress();
+    if (!call_->done()) progress_in_this_thread(communicator_);
     if (!call_->done()) return false;
     wait();
     return true;

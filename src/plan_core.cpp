@@ -132,19 +132,21 @@ void PlanCore::make_executor(const PlanEnvironment& environment, const Algorithm
 }
 
 void PlanCore::sign(CallSignature& signature) const {
+  // In the order in which differences are named: what the user wrote first, what follows from it last.
   signature.number("wire format version", wire_format_version);
+  signature.number("count", count_);
+  signature.text("element type", std::string(name_of(type_)));
+  signature.text("op", std::string(name_of(op_)));
   signature.text("codec", description_.codec);
   signature.text("algorithm", description_.algorithm);
-  signature.text("op", std::string(name_of(op_)));
-  signature.text("element type", std::string(name_of(type_)));
-  signature.number("count", count_);
   signature.number("segment", description_.segment);
   signature.number("message bytes", message_bytes_);
   signature.text("memory space", std::string(name_of(MemorySpace::host)));
 }
 
 std::string PlanCore::state_key() const {
-  return description_.codec + '|' + std::to_string(count_) + '|' + std::string(name_of(type_));
+  return description_.codec + ", " + std::to_string(count_) + " elements of " +
+         std::string(name_of(type_));
 }
 
 }  // namespace cohom

@@ -2,6 +2,9 @@
 
 #include <cohom/error.hpp>
 
+#include <xxhash.h>
+
+#include <cstddef>
 #include <cstring>
 
 namespace cohom {
@@ -14,7 +17,13 @@ struct Header {
   std::uint64_t step = 0;
   std::uint64_t key_bytes = 0;
   std::uint64_t state_bytes = 0;
+  std::uint64_t checksum = 0;  ///< XXH3-64 of the header with 0 here, key and bytes
 };
+
+std::uint64_t checksum_of(Header header, std::span<const std::byte> rest) {
+  header.checksum = 0;
+  return XXH3_64bits_withSeed(rest.data(), rest.size(), XXH3_64bits(&header, sizeof header));
+}
 
 }  // namespace
 
@@ -26,6 +35,8 @@ std::vector<std::byte> StateBuffer::save() const {
   next += sizeof header;
   std::memcpy(next, key.data(), key.size());
   if (!bytes.empty()) std::memcpy(next + key.size(), bytes.data(), bytes.size());
+  const std::uint64_t checksum = checksum_of(header, std::span(saved).subspan(sizeof header));
+  std::memcpy(saved.data() + offsetof(Header, checksum), &checksum, sizeof checksum);
   return saved;
 }
 
@@ -43,6 +54,8 @@ StateBuffer StateBuffer::restore(std::span<const std::byte> saved) {
   const std::size_t rest = saved.size() - sizeof header;
   if (header.key_bytes > rest || header.state_bytes != rest - header.key_bytes)
     reject("its length does not fit its header");
+  if (header.checksum != checksum_of(header, saved.subspan(sizeof header)))
+    reject("it was changed since it was saved");
   const std::byte* next = saved.data() + sizeof header;
   StateBuffer buffer;
   buffer.step = header.step;

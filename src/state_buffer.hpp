@@ -14,8 +14,8 @@ struct StateBuffer {
   std::uint64_t step = 0;  ///< calls made; seeds the random draws of the next one
   std::vector<std::byte> bytes;  ///< the codec's, zeros at first
 
-  /// Header (magic and version, 32 bits each; step, length of key, length of bytes, 64 bits each;
-  /// little-endian), key, bytes.
+  /// Header (magic and version, 32 bits each; step, length of key, length of bytes, checksum, 64 bits
+  /// each; little-endian), key, bytes.
   [[nodiscard]] std::vector<std::byte> save() const;
   /// @throws Error(invalid_argument) when `saved` is not what save() wrote.
   static StateBuffer restore(std::span<const std::byte> saved);

@@ -7,9 +7,11 @@
 #include <cohom/options.hpp>
 #include <cohom/plan.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <memory>
-#include <span>
+#include <ranges>
+#include <string>
 
 namespace cohom {
 
@@ -57,25 +59,35 @@ inline void allreduce(const void* input, void* output, std::size_t count, Elemen
   allreduce_start(input, output, count, type, communicator, options).wait();
 }
 
-/// Typed form; the spans must have one size.
-template <Element T>
-void allreduce(std::span<const T> input, std::span<T> output, Communicator& communicator,
+/// Vectors, arrays and spans of Element.
+template <class Range>
+concept ElementRange = std::ranges::contiguous_range<Range> && std::ranges::sized_range<Range> &&
+    Element<std::ranges::range_value_t<Range>>;
+
+/// Typed form; both ranges must have one size. @throws what the form above does.
+template <ElementRange Input, ElementRange Output>
+requires std::same_as<std::ranges::range_value_t<Input>, std::ranges::range_value_t<Output>>
+void allreduce(const Input& input, Output&& output, Communicator& communicator,
                const Options& options = {}) {
-  if (input.size() != output.size()) {
+  const std::size_t elements = std::ranges::size(input);
+  if (elements != std::ranges::size(output)) {
     allreduce_fail(Error(ErrorKind::invalid_argument,
-                         "input and output differ in size: " + std::to_string(input.size()) +
-                             " and " + std::to_string(output.size()) + " elements"),
+                         "input and output differ in size: " + std::to_string(elements) + " and " +
+                             std::to_string(std::ranges::size(output)) + " elements"),
                    communicator)
         .wait();
     return;
   }
-  allreduce(input.data(), output.data(), input.size(), element_type_v<T>, communicator, options);
+  allreduce(std::ranges::data(input), static_cast<void*>(std::ranges::data(output)), elements,
+            element_type_v<std::ranges::range_value_t<Input>>, communicator, options);
 }
 
 /// In place.
-template <Element T>
-void allreduce(std::span<T> data, Communicator& communicator, const Options& options = {}) {
-  allreduce(data.data(), data.data(), data.size(), element_type_v<T>, communicator, options);
+template <ElementRange Data>
+void allreduce(Data&& data, Communicator& communicator, const Options& options = {}) {
+  void* const elements = std::ranges::data(data);
+  allreduce(elements, elements, std::ranges::size(data),
+            element_type_v<std::ranges::range_value_t<Data>>, communicator, options);
 }
 
 }  // namespace cohom

@@ -15,8 +15,11 @@ namespace cohom {
 class CommunicatorImpl;
 
 /// Calls on one communicator are collective: all ranks make the same ones in the same order. One
-/// thread at a time may use a communicator; different communicators are independent. Plans must be
-/// destroyed before their communicator; requests may outlive it.
+/// thread at a time may use a communicator; different communicators are independent.
+/// Calls advance only inside this library: in its functions that start, test, wait or progress (which
+/// advance the calls that the thread started on all communicators). A rank that goes into a blocking
+/// function of MPI meanwhile keeps the other ranks' calls waiting.
+/// Plans must be destroyed before their communicator; requests may outlive it.
 /// For MPI use cohom::mpi::communicator() of <cohom/mpi.hpp>.
 class Communicator {
  public:
@@ -51,7 +54,7 @@ class Communicator {
   [[nodiscard]] CommunicatorImpl& impl() const { return *impl_; }
 
  private:
-  std::unique_ptr<CommunicatorImpl> impl_;
+  std::shared_ptr<CommunicatorImpl> impl_;
 };
 
 }  // namespace cohom

@@ -23,7 +23,7 @@ constexpr std::string_view name_of(ErrorKind kind) noexcept {
   switch (kind) {
     case ErrorKind::invalid_argument: return "invalid argument";
     case ErrorKind::unsupported: return "unsupported";
-    case ErrorKind::mismatch: return "ranks disagree";
+    case ErrorKind::mismatch: return "mismatch";
     case ErrorKind::state: return "wrong state";
     case ErrorKind::memory: return "out of memory";
     case ErrorKind::transport: return "transport";

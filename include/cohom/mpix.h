@@ -36,7 +36,9 @@ int MPIX_Allreduce_compressed(const void* sendbuf, void* recvbuf, MPI_Count coun
 
 /* The same without blocking. Several may be in flight on one communicator, started in the same
  * order on all ranks. Buffers must stay untouched until test or wait says it is complete. Errors of
- * the arguments come from test or wait, on all ranks (a null `request` alone at once). */
+ * the arguments come from test or wait, on all ranks (a null `request` alone at once).
+ * A call advances while its ranks are in functions of this library, not in MPI's: a rank that blocks
+ * in MPI before its wait keeps the others waiting. */
 int MPIX_Iallreduce_compressed(const void* sendbuf, void* recvbuf, MPI_Count count,
                                MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info,
                                MPIX_Compressed_request* request);

@@ -43,10 +43,10 @@ class AllreducePlan {
 
   /// Starts: `output` (count elements) := sum or mean over ranks of `input` (count elements). They
   /// must be equal (in place) or not overlap, and stay untouched until wait() or a true test().
-  /// Does not block (but for what allreduce_start() says, and below). Errors of the arguments are
+  /// Does not block (but for what allreduce_start() says). Errors of the arguments are
   /// thrown by test() or wait(), on all ranks.
-  /// @throws Error(state) when a call of this plan is in flight, once all ranks have started theirs;
-  /// they get it from that call.
+  /// @throws Error(state) when a call of this plan is in flight; the other ranks get it from the call
+  /// they start.
   void start(const void* input, void* output);
   /// start() on a rank that has an error of its own, e.g. from checking arguments of another language:
   /// takes part, so that all ranks get `error` where start() would report one.

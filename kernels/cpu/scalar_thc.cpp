@@ -93,11 +93,12 @@ void apply_signs(std::uint64_t sign_key, const Block& block, Real* values) {
   }
 }
 
-/// The dither of one position: 128 for nearest, else drawn (and shifted by this rank's offset).
+/// The dither of one position. For nearest it only decides ties; else it is shifted by this rank's
+/// offset.
 std::uint32_t dither_at(const ThcFormat& format, const ThcDraws& draws, std::size_t position) {
-  if (format.dither == Dither::nearest) return 128;
   const std::size_t q = position / 256;
   const std::uint32_t drawn = dither(frame(draws.dither_key, q), position % 256);
+  if (format.dither == Dither::nearest) return 127 + drawn % 2;
   if (format.dither == Dither::independent) return drawn;
   const auto units = static_cast<std::uint32_t>(format.dither_offsets.size());
   const std::uint32_t unit = permutation_number(frame(draws.permutation_key, q), units);

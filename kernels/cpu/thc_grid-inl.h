@@ -100,14 +100,13 @@ inline void quantize_grid(const ThcFormat& format, const FrameDither& frame,
   const hn::ScalableTag<std::uint32_t> du;
   const hn::ScalableTag<std::uint8_t> d8;
   const hn::Rebind<std::uint16_t, decltype(d)> d16;
+  const auto mask = hn::Set(d8, frame.mask);
+  const auto offset = hn::Set(d8, frame.offset);
   for (std::uint32_t m = 0; m < 4; ++m)
     for (std::size_t column = 0; column < 16; column += hn::MaxLanes(d)) {
-      auto draws = hn::Set(du, 0x80808080u);
-      if (!frame.nearest) {
-        draws = frame_draws(du, frame.frame, 16 * m + static_cast<std::uint32_t>(column));
-        const auto offsets = hn::Set(d8, frame.offset);
-        draws = hn::BitCast(du, hn::Add(hn::BitCast(d8, draws), offsets));
-      }
+      const auto drawn = hn::BitCast(
+          d8, frame_draws(du, frame.frame, 16 * m + static_cast<std::uint32_t>(column)));
+      auto draws = hn::BitCast(du, hn::Add(hn::And(drawn, mask), offset));
       for (std::size_t r = 4 * m; r < 4 * m + 4; ++r) {
         const std::size_t at = 16 * r + column;
         const I32 x = hn::LoadU(d, grid + at);

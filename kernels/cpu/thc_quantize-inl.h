@@ -122,15 +122,14 @@ HWY_INLINE void draw_dithers(const FrameDither& dither, DitherBytes& bytes) {
   alignas(16) static constexpr std::uint8_t halves[16] = {0, 1, 4, 5, 8,  9,  12, 13,
                                                           2, 3, 6, 7, 10, 11, 14, 15};
   const auto order = hn::LoadDup128(d8, halves);
+  const auto mask = hn::Set(d8, dither.mask);
   const auto offset = hn::Set(d8, dither.offset);
 #pragma GCC unroll 4
   for (std::uint32_t m = 0; m < 4; ++m)
     for (std::uint32_t column = 0; column < 16; column += hn::MaxLanes(d32)) {
-      auto drawn = hn::Set(d8, 0x80);
-      if (!dither.nearest) {
-        drawn = hn::BitCast(d8, frame_draws(d32, dither.frame, 16 * m + column));
-        drawn = hn::TableLookupBytes(hn::Add(drawn, offset), order);
-      }
+      auto drawn = hn::BitCast(d8, frame_draws(d32, dither.frame, 16 * m + column));
+      drawn = hn::Add(hn::And(drawn, mask), offset);
+      drawn = hn::TableLookupBytes(drawn, order);
       hn::StoreU(hn::BitCast(d16, drawn), d16, bytes[m] + 2 * column);
     }
 }

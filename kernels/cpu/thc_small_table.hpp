@@ -43,17 +43,20 @@ struct SmallTable {
   }
 };
 
-/// How a frame's dithers are drawn: byte by byte (draw + offset) mod 256, or 128 throughout.
+/// How a frame's dithers are drawn: byte by byte ((draw and mask) + offset) mod 256.
 struct FrameDither {
-  bool nearest;
   std::uint32_t frame;
+  std::uint8_t mask;
   std::uint8_t offset;
 };
 
 inline FrameDither dither_of_frame(const ThcFormat& format, const ThcDraws& draws,
                                    std::uint64_t q) {
-  if (format.dither == Dither::nearest) return {true, 0, 0};
-  FrameDither dither{false, body::frame(draws.dither_key, q), 0};
+  FrameDither dither{body::frame(draws.dither_key, q), 0xff, 0};
+  if (format.dither == Dither::nearest) {
+    dither.mask = 1;  // a coin for ties, and for nothing else
+    dither.offset = 127;
+  }
   if (format.dither == Dither::correlated) {
     const auto units = static_cast<std::uint32_t>(format.dither_offsets.size());
     const std::uint32_t frame = body::frame(draws.permutation_key, q);

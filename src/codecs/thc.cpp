@@ -126,7 +126,7 @@ void ThcCodec::begin(const CallBuffers& call) {
   using kernels::body::key;
   using kernels::body::Stream;
   call_ = call;
-  const std::uint32_t dither_rank = format_.dither == Dither::independent ? rank_ : 0;
+  const std::uint32_t dither_rank = format_.dither == Dither::correlated ? 0 : rank_;
   draws_ = {key(options_.seed, call.step, Stream::signs, 0),
             key(options_.seed, call.step, Stream::dither, dither_rank),
             key(options_.seed, call.step, Stream::permutation, 0)};

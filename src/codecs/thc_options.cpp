@@ -6,8 +6,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace cohom {
 namespace {
@@ -38,7 +40,8 @@ constexpr ParameterInfo parameters[] = {
     {"scale", "block", "block or global",
      "one scale a block, or one for the vector: then blocks with norms above the average are "
      "clipped unless the rotation spans the vector"},
-    {"rotation", "256", "a power of two from 16 to 65536", "elements rotated together: the block"},
+    {"rotation", "256", "a power of two from 16 to 65536",
+     "elements rotated together: the block; below 256 without vector instructions"},
     {"dither", "auto", "correlated, independent or nearest",
      "how values are rounded; default correlated, or nearest with error_feedback=on"},
     {"error_feedback", "off", "on or off",
@@ -94,6 +97,26 @@ void read_full_form(const ParameterReader& reader, const Parameters& given, std:
       static_cast<std::uint32_t>(std::min<std::uint64_t>(fits, largest_interval_count));
 }
 
+std::vector<std::uint16_t> levels_of(const ThcOptions& options) {
+  if (options.table)
+    return optimal_levels(options.bits, options.intervals, normal_tail_threshold(options.tail));
+  std::vector<std::uint16_t> levels(options.intervals + 1);
+  std::iota(levels.begin(), levels.end(), std::uint16_t{0});
+  return levels;
+}
+
+/// What is lost must shrink from call to call.
+void expect_contraction(const ParameterReader& reader, const ThcOptions& options) {
+  const double loss = rounding_loss(levels_of(options), normal_tail_threshold(options.tail),
+                                    options.dither == Dither::nearest);
+  if (loss < 1) return;
+  reader.reject(
+      "error_feedback",
+      "with these levels rounding loses " + std::to_string(loss) +
+          " of a vector's energy, and what is fed back would grow without bound; take more "
+          "bits, a larger tail or dither=nearest");
+}
+
 }  // namespace
 
 std::span<const ParameterInfo> thc_parameters() { return parameters; }
@@ -115,6 +138,7 @@ ThcOptions parse_thc_options(const Parameters& given, std::uint32_t ranks) {
   options.error_feedback = reader.choice("error_feedback", switch_names) == 1;
   options.dither = read_dither(reader, options.error_feedback);
   options.seed = reader.integer("seed", 0, ~std::uint64_t{0});
+  if (options.error_feedback) expect_contraction(reader, options);
   return options;
 }
 
@@ -129,7 +153,7 @@ kernels::ThcFormat make_thc_format(const ThcOptions& options, std::uint32_t rank
   format.wide_width = options.lane;
   format.ranks = ranks;
   if (options.table) {
-    format.levels = optimal_levels(options.bits, options.intervals, threshold);
+    format.levels = levels_of(options);
     format.cells = cells_of_levels(format.levels);
   }
   format.encode_scale = 256.0 * options.intervals / (2 * threshold);

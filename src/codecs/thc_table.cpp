@@ -1,8 +1,12 @@
 #include "codecs/thc_table.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <limits>
-#include <numeric>
+#include <map>
+#include <mutex>
+#include <tuple>
 
 namespace cohom {
 namespace {
@@ -84,8 +88,9 @@ double normal_tail_threshold(double tail) {
   }
 }
 
-std::vector<std::uint16_t> optimal_levels(unsigned bits, std::uint32_t granularity,
-                                          double threshold) {
+namespace {
+
+std::vector<std::uint16_t> find_levels(unsigned bits, std::uint32_t granularity, double threshold) {
   // The lower half of the table is a path 0 = j_0 < j_1 < ... < j_last below the centre; the upper
   // half mirrors it. best[k][j] = least cost of levels k.. of the path and the middle gap, when
   // level k is j. Filled from the middle outwards, so that following the first minimum from level 0
@@ -114,6 +119,38 @@ std::vector<std::uint16_t> optimal_levels(unsigned bits, std::uint32_t granulari
     levels[2 * half - 1 - k] = static_cast<std::uint16_t>(granularity - levels[k]);
   }
   return levels;
+}
+
+}  // namespace
+
+std::vector<std::uint16_t> optimal_levels(unsigned bits, std::uint32_t granularity,
+                                          double threshold) {
+  static std::mutex mutex;
+  static std::map<std::tuple<unsigned, std::uint32_t, double>, std::vector<std::uint16_t>> known;
+  const std::lock_guard lock(mutex);
+  auto& levels = known[{bits, granularity, threshold}];
+  if (levels.empty()) levels = find_levels(bits, granularity, threshold);
+  return levels;
+}
+
+double rounding_loss(std::span<const std::uint16_t> levels, double threshold, bool nearest) {
+  constexpr double step = 1.0 / 1024, end = 6;
+  const double grid = 2 * threshold / levels.back();
+  double loss = 0, total = 0;
+  std::size_t k = 0;  // the interval that holds u
+  for (double u = -end + step / 2; u < end; u += step) {
+    const double probability = std::exp(-u * u / 2);
+    const double clamped = std::clamp(u, -threshold, threshold);
+    while (k + 2 < levels.size() && clamped > levels[k + 1] * grid - threshold) ++k;
+    const double below = clamped - (levels[k] * grid - threshold);
+    const double above = levels[k + 1] * grid - threshold - clamped;
+    const double outside = u - clamped;
+    const double rounding =
+        nearest ? std::min(below, above) * std::min(below, above) : below * above;
+    loss += probability * (rounding + outside * outside);
+    total += probability;
+  }
+  return loss / total;
 }
 
 std::vector<kernels::ThcCell> cells_of_levels(std::span<const std::uint16_t> levels) {

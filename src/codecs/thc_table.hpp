@@ -21,6 +21,10 @@ double normal_tail_threshold(double tail);
 std::vector<std::uint16_t> optimal_levels(unsigned bits, std::uint32_t granularity,
                                           double threshold);
 
+/// Squared error of rounding a standard normal variable to these levels, clamping included: relative to
+/// its variance. Not part of any bits. Feedback of an error of 1 or more grows from call to call.
+double rounding_loss(std::span<const std::uint16_t> levels, double threshold, bool nearest);
+
 /// For every cell [x, x+1) of 0..granularity the table interval that holds it; one more entry for
 /// the upper end itself, which belongs to the last interval.
 std::vector<kernels::ThcCell> cells_of_levels(std::span<const std::uint16_t> levels);

@@ -136,6 +136,9 @@ TEST(ThcOptions, ErrorsNameWhatIsWrongAndWhatIsRight) {
       {{{"rotation", "131072"}}, 1, {"rotation=131072"}},
       {{{"dither", "corelated"}}, 1, {"dither=corelated", "did you mean correlated"}},
       {{{"error_feedback", "yes"}}, 1, {"error_feedback=yes", "on or off"}},
+      {{{"error_feedback", "on"}, {"bits", "1"}}, 4, {"error_feedback=on", "grow without bound"}},
+      {{{"error_feedback", "on"}, {"bits", "2"}, {"tail", "0.000001"}}, 4, {"error_feedback=on"}},
+      {{{"error_feedback", "on"}, {"levels", "full"}, {"lane", "3"}}, 4, {"error_feedback=on"}},
       {{{"seed", "-1"}}, 1, {"seed=-1", "below 2^64"}},
       {{{"seed", "18446744073709551616"}}, 1, {"seed=18446744073709551616"}},
   };

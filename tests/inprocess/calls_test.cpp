@@ -12,8 +12,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <random>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -214,6 +216,46 @@ TEST(CallsInFlight, WaitForAChannel) {
                      << "call " << i << " rank " << rank << " of " << channels << " channels";
                }
              });
+}
+
+/// As with MPI, ranks may wait for calls of different communicators in different orders.
+TEST(CallsInFlight, OfTwoCommunicatorsWaitedForInDifferentOrders) {
+  const Watchdog watchdog("two communicators");
+  LoopbackHub hub(2, {.eager_limit = 0});
+  on_ranks(2, {.eager_limit = 0}, [&](int rank, Communicator& first) {
+    Communicator second = hub.communicator(rank);
+    std::vector<float> data[2] = {std::vector<float>(5000, 1.0f), std::vector<float>(5000, 2.0f)};
+    const Options options{.codec = "raw", .algorithm = "ring"};
+    Request requests[2];
+    requests[0] =
+        allreduce_start(data[0].data(), data[0].data(), 5000, ElementType::f32, first, options);
+    requests[1] =
+        allreduce_start(data[1].data(), data[1].data(), 5000, ElementType::f32, second, options);
+    requests[rank].wait();
+    requests[1 - rank].wait();
+    EXPECT_EQ(data[0], std::vector<float>(5000, 2.0f));
+    EXPECT_EQ(data[1], std::vector<float>(5000, 4.0f));
+  });
+}
+
+/// The typed forms take whatever holds elements in one piece.
+TEST(TypedAllreduce, TakesVectorsArraysAndSpans) {
+  on_ranks(2, [](int, Communicator& communicator) {
+    const Options options{.codec = "raw"};
+    const std::vector<float> input(10, 1.0f);
+    std::vector<float> output(10);
+    allreduce(input, output, communicator, options);
+    EXPECT_EQ(output, std::vector<float>(10, 2.0f));
+    allreduce(std::span(input), std::span(output), communicator, options);
+    allreduce(output, communicator, options);
+    EXPECT_EQ(output, std::vector<float>(10, 4.0f));
+    std::array<double, 3> array = {1, 2, 3};
+    allreduce(array, communicator, options);
+    allreduce(std::span(array), communicator, options);
+    EXPECT_EQ(array, (std::array<double, 3>{4, 8, 12}));
+    bfloat16 halves[4] = {};
+    allreduce(halves, communicator, options);
+  });
 }
 
 }  // namespace

@@ -180,7 +180,7 @@ TEST(Plan, StartTwiceOnOneRankReachesTheOthers) {
       AllreducePlan plan = make_plan(communicator, inputs, options);
       AllreducePlan right = make_plan(communicator, inputs, options);
       plan.start(input.data(), first.data());
-      const std::string words = "rank 1: the plan has a call in flight";
+      const std::string words = "the plan has a call in flight";
       if (rank == 1) {
         expect_state_error([&] { plan.start(input.data(), second.data()); }, words);
         plan.wait();
@@ -217,6 +217,20 @@ TEST(Plan, DescribesWhatWasDecided) {
         communicator, 1000, ElementType::f32,
         {.codec = "raw", .algorithm = "ring", .segment = std::numeric_limits<std::size_t>::max()});
     EXPECT_EQ(whole.describe().segment, std::size_t{1} << 26) << "more does not fit the counters";
+  });
+}
+
+/// Nobody else may ever start again: the rank must not wait for them.
+TEST(Plan, StartTwiceThatNobodyHearsDoesNotHang) {
+  const Watchdog watchdog("start twice, unheard");
+  const RankInputs inputs(ranks, ElementType::f32, 3001);
+  on_ranks(ranks, [&](int rank, Communicator& communicator) {
+    AllreducePlan plan = make_plan(communicator, inputs);
+    Bytes output(inputs.bytes(rank).size());
+    plan.start(inputs.bytes(rank).data(), output.data());
+    if (rank == 1)
+      expect_state_error([&] { plan.start(inputs.bytes(rank).data(), output.data()); });
+    plan.wait();
   });
 }
 

@@ -223,5 +223,24 @@ TEST_F(Communicators, UseTheFabricAfterACallThatFailed) {
   EXPECT_EQ(data, std::vector<float>(18000, static_cast<float>(ranks_)));
 }
 
+// Ranks may wait for calls of different communicators in different orders.
+TEST_F(Communicators, AreWaitedForInDifferentOrders) {
+  MPI_Comm other = MPI_COMM_NULL;
+  MPI_Comm_dup(comm_, &other);
+  std::vector<float> first(100000, 1.0f), second(100000, 2.0f);
+  const Info info{{"cohom_codec", "raw"}, {"cohom_algorithm", "ring"}};
+  MPIX_Compressed_request requests[2];
+  MPIX_Iallreduce_compressed(MPI_IN_PLACE, first.data(), 100000, MPI_FLOAT, MPI_SUM, comm_, info,
+                             &requests[0]);
+  MPIX_Iallreduce_compressed(MPI_IN_PLACE, second.data(), 100000, MPI_FLOAT, MPI_SUM, other, info,
+                             &requests[1]);
+  const int begin = rank_ % 2;
+  EXPECT_EQ(MPIX_Compressed_wait(&requests[begin]), MPI_SUCCESS);
+  EXPECT_EQ(MPIX_Compressed_wait(&requests[1 - begin]), MPI_SUCCESS);
+  EXPECT_EQ(first, std::vector<float>(100000, static_cast<float>(ranks_)));
+  EXPECT_EQ(second, std::vector<float>(100000, 2 * static_cast<float>(ranks_)));
+  MPI_Comm_free(&other);
+}
+
 }  // namespace
 }  // namespace cohom::testing

@@ -62,6 +62,15 @@ TEST(StateBuffer, RefusesOtherHeaders) {
   }
 }
 
+TEST(StateBuffer, RefusesAnyChange) {
+  const auto saved = example().save();
+  for (std::size_t i = 0; i < saved.size(); ++i) {
+    auto damaged = saved;
+    damaged[i] ^= std::byte{4};
+    EXPECT_THROW((void)StateBuffer::restore(damaged), Error) << "byte " << i;
+  }
+}
+
 /// Lengths whose sum wraps around must not be believed.
 TEST(StateBuffer, RefusesLengthsThatOverflow) {
   auto saved = example().save();
@@ -72,7 +81,7 @@ TEST(StateBuffer, RefusesLengthsThatOverflow) {
   std::fill_n(saved.begin() + key_length_at + 8, 8, std::byte{0xff});
   expect_refused(saved, "does not fit its header");
   // A key one byte longer than all there is, and a state of minus one byte: together they fit.
-  constexpr std::size_t header_bytes = 32;
+  constexpr std::size_t header_bytes = 40;
   saved[key_length_at] = static_cast<std::byte>(saved.size() - header_bytes + 1);
   expect_refused(saved, "does not fit its header");
 }
