@@ -4,6 +4,7 @@
 // Pointers need no alignment unless said otherwise; sizes may be zero.
 
 #include "kernels/isa.hpp"
+#include "kernels/packed.hpp"
 #include "kernels/thc.hpp"
 
 #include <cohom/element_type.hpp>
@@ -20,7 +21,8 @@ struct KernelTable {
   /// destination[i] := sources[0][i] merged with sources[1][i] ... left to right, over `bytes` bytes
   /// (a multiple of 8, or of the element size for add_float). `destination` may be one of the
   /// sources. add_float of f16 and bf16 goes through f32 with one rounding a merge, and every NaN
-  /// that it writes is the canonical one (sign 0, quiet bit, nothing else). add_packed is not here.
+  /// that it writes is the canonical one (sign 0, quiet bit, nothing else). add_packed has a kernel of its
+  /// own, packed.merge.
   void (*merge)(Merge merge, const void* const* sources, std::size_t source_count,
                 std::size_t bytes, void* destination);
 
@@ -30,6 +32,7 @@ struct KernelTable {
                           std::uint64_t divisor, void* destination);
 
   ThcKernels thc;
+  PackedKernels packed;
 };
 
 /// The kernels of one supported instruction set.

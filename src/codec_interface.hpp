@@ -43,7 +43,7 @@ class Agreed {
 enum class RoundScope : std::uint8_t {
   piece,   ///< a piece's words need only the same piece of earlier rounds: pieces are pipelined
   vector,  ///< one set of words for the whole vector: later rounds wait for all of it
-  late,    ///< runs over a vector of its own, whose size is known when all earlier rounds are done
+  late,    ///< runs over a vector of its own, whose size is known when earlier rounds are done
 };
 
 struct RoundInfo {
@@ -53,6 +53,8 @@ struct RoundInfo {
   bool narrow = false;           ///< contributions have a narrow form
   bool identity_encode = false;  ///< a contribution's words are the input elements themselves
   bool identity_decode = false;  ///< a sum's words are the output elements themselves
+  bool finishes = false;         ///< complete sums go through Codec::finish()
+  bool after_payload = false;    ///< late: its size is known when the payload is decoded
   /// Algorithm this round always takes; empty: the caller's choice (payload) or the default of
   /// small rounds (everything before the payload).
   std::string_view algorithm = {};
@@ -90,7 +92,8 @@ class Codec {
   /// Start of a call: forget the scratch of the one before.
   virtual void begin(const CallBuffers& call) = 0;
 
-  /// Elements of a `late` round's own vector, asked when all earlier rounds are complete.
+  /// Elements of a `late` round's own vector, asked when all rounds that agree are complete (with
+  /// `after_payload`: when all of the payload is decoded).
   virtual std::size_t late_elements(int /*round*/, const Agreed& /*agreed*/) { return 0; }
 
   /// Writes this rank's contribution to `piece`; returns the words written. For a round of scope
@@ -101,6 +104,14 @@ class Codec {
   /// Merges narrow contributions, in rank order, into a wide sum; returns the words written.
   virtual std::size_t widen(int round, const Piece& piece, const Agreed& agreed,
                             std::span<const ConstWords> contributions, Words sum);
+
+  /// Changes a complete sum before anybody sees it, in place: `sum` has room for the capacity and
+  /// holds `words` words. A function of the sum alone, so that it is the same whatever the algorithm.
+  /// Returns the words left. Asked for rounds with `finishes`, not with one rank.
+  virtual std::size_t finish(int /*round*/, const Piece& /*piece*/, Words /*sum*/,
+                             std::size_t words) {
+    return words;
+  }
 
   /// Writes the output elements of `piece` from a sum of `contributions` contributions. Rounds that
   /// only agree (all but payload and late ones) are not decoded: their words are kept as `Agreed`.

@@ -1,5 +1,7 @@
 #include "codec_table.hpp"
 
+#include "codecs/packed.hpp"
+#include "codecs/packed_options.hpp"
 #include "codecs/raw.hpp"
 #include "codecs/thc.hpp"
 #include "codecs/thc_options.hpp"
@@ -15,6 +17,9 @@ std::span<const CodecRow> codec_table() {
   static const CodecRow rows[] = {
       {{"raw", "the vector itself: baseline, exact up to the order of additions", raw_parameters()},
        make_raw},
+      {{"packed", "integers of one step in mini-blocks of their own width: least error a byte",
+        packed_parameters()},
+       make_packed},
       {{"thc", "rotated, 4-bit quantised gradients whose lanes add in the network (NSDI'24)",
         thc_parameters()},
        make_thc},

@@ -27,6 +27,7 @@ Executor::Executor(const ExecutorSetup& setup)
   std::size_t words = 0;
   for (int round = 0; round < static_cast<int>(infos.size()); ++round) {
     rounds_.push_back(nullptr);
+    late_wait_for_payload_ |= infos[std::size_t(round)].after_payload;
     if (infos[std::size_t(round)].scope == RoundScope::late) continue;
     rounds_.back() = make_round(round, algorithm_of(round), chunking_);
     words += rounds_.back()->workspace_words();
@@ -144,8 +145,9 @@ bool Executor::poll_reductions() {
 }
 
 bool Executor::late_rounds_due() const {
-  return open_ && !late_decided_ &&
-         std::all_of(rounds_.begin(), rounds_.begin() + payload_,
+  if (!open_ || late_decided_) return false;
+  if (late_wait_for_payload_) return rounds_[std::size_t(payload_)]->finished();
+  return std::all_of(rounds_.begin(), rounds_.begin() + payload_,
                      [](const auto& round) { return round->all_agreed(); });
 }
 

@@ -81,6 +81,7 @@ class Executor final : private Agreed {
   Workspace workspace_;
   std::vector<std::unique_ptr<RoundRun>> rounds_;  ///< by round; late ones null until they run
   int payload_ = 0;
+  bool late_wait_for_payload_ = false;
 
   // Of the call in flight.
   CallBuffers buffers_;

@@ -146,6 +146,13 @@ void RoundLayout::order_encodes() {
                      [](const Task& a, const Task& b) { return a.unit < b.unit; });
 }
 
+std::size_t RoundLayout::longest_unit(Form form) const {
+  std::size_t longest = 0;
+  for (const auto& units : units_)
+    for (const Unit& unit : units) longest = std::max(longest, unit.capacity[std::size_t(form)]);
+  return longest;
+}
+
 std::size_t RoundLayout::workspace_offset(std::uint32_t slot, std::uint32_t unit) const {
   const Slot& s = schedule_.slots[slot];
   return buffer_base_[s.buffer] + units_[s.chunk][unit].offset[std::size_t(s.form)];

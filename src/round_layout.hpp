@@ -44,6 +44,9 @@ class RoundLayout {
     return units_[schedule_.slots[slot].chunk][unit];
   }
 
+  /// Words of the longest unit.
+  [[nodiscard]] std::size_t longest_unit(Form form) const;
+
   /// Dense numbers for per-task and per-(slot, unit) arrays.
   [[nodiscard]] std::size_t task_index(const Task& task) const {
     return step_base_[task.step] + task.unit;

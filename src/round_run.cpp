@@ -45,7 +45,9 @@ RoundRun::RoundRun(RoundSetup setup)
   for (const Step& step : steps)
     most_sources = std::max<std::size_t>(most_sources, step.source_count);
   merge_sources_.reserve(most_sources);
-  widen_sources_.reserve(most_sources);
+  source_words_.reserve(most_sources);
+  if (setup_.info.merge.kind == MergeKind::add_packed)
+    packed_sum_.resize(layout_.longest_unit(Form::wide));
 }
 
 std::size_t RoundRun::reductions() const {

@@ -125,6 +125,8 @@ class RoundRun {
   [[nodiscard]] bool may_encode(const Task& task) const;
   bool encode(const Task& task);
   void merge(const Task& task);
+  std::size_t merge_words(Words result);
+  std::size_t merge_packed(std::size_t elements, Words result);
   [[nodiscard]] bool input_being_sent(const Task& task) const;
   void decode(const Task& task);
   void publish(const Task& task);
@@ -160,7 +162,8 @@ class RoundRun {
   Task partial_{};
   std::size_t partial_pieces_ = 0, partial_words_ = 0;
   std::vector<const void*> merge_sources_;
-  std::vector<ConstWords> widen_sources_;
+  std::vector<ConstWords> source_words_;
+  std::vector<std::uint64_t> packed_sum_;  ///< of one unit
 };
 
 }  // namespace cohom

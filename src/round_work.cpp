@@ -5,7 +5,6 @@
 #include <cohom/error.hpp>
 
 #include <algorithm>
-#include <string>
 #include <utility>
 
 namespace cohom {
@@ -95,31 +94,48 @@ bool RoundRun::merge_one() {
 void RoundRun::merge(const Task& task) {
   const Step& step = step_of(task);
   const auto sources = schedule().sources_of(step);
+  const Slot& slot = schedule().slots[step.result];
   const Unit& unit = layout_.unit(step.result, task.unit);
-  std::byte* const result = address(step.result, task.unit);
+  const Words result{reinterpret_cast<std::uint64_t*>(address(step.result, task.unit)),
+                     unit.capacity[std::size_t(slot.form)]};
+  source_words_.clear();
+  for (std::uint32_t source : sources) source_words_.push_back(words(source, task.unit));
   std::size_t written = 0;
-  if (schedule().slots[sources[0]].form == Form::narrow) {
-    widen_sources_.clear();
-    for (std::uint32_t source : sources) widen_sources_.push_back(words(source, task.unit));
-    written = setup_.codec->widen(
-        setup_.round, piece_of(step.result, task.unit), *call_.agreed, widen_sources_,
-        {reinterpret_cast<std::uint64_t*>(result), unit.capacity[std::size_t(Form::wide)]});
-  } else {
-    merge_sources_.clear();
-    written = words(sources[0], task.unit).size();
-    for (std::uint32_t source : sources) {
-      const ConstWords data = words(source, task.unit);
-      if (data.size() != written)
-        throw Error(ErrorKind::transport,
-                    "payloads of different length: " + std::to_string(data.size()) + " and " +
-                        std::to_string(written) + " words");
-      merge_sources_.push_back(data.data());
-    }
-    setup_.kernels->merge(setup_.info.merge, merge_sources_.data(), merge_sources_.size(),
-                          written * 8, result);
-  }
+  if (schedule().slots[sources[0]].form == Form::narrow)
+    written = setup_.codec->widen(setup_.round, piece_of(step.result, task.unit), *call_.agreed,
+                                  source_words_, result);
+  else if (setup_.info.merge.kind == MergeKind::add_packed)
+    written = merge_packed(piece_of(step.result, task.unit).count, result);
+  else
+    written = merge_words(result);
+  if (setup_.info.finishes && slot.contributions == std::uint32_t(schedule().ranks))
+    written = setup_.codec->finish(setup_.round, piece_of(step.result, task.unit), result, written);
   --pending_;
   slot_ready(step.result, task.unit, written);
+}
+
+/// Words that are merged one by one: all sources have the same length.
+std::size_t RoundRun::merge_words(Words result) {
+  merge_sources_.clear();
+  for (const ConstWords source : source_words_) merge_sources_.push_back(source.data());
+  const std::size_t words = source_words_[0].size();
+  setup_.kernels->merge(setup_.info.merge, merge_sources_.data(), merge_sources_.size(), words * 8,
+                        result.data());
+  return words;
+}
+
+std::size_t RoundRun::merge_packed(std::size_t elements, Words result) {
+  const std::size_t groups = kernels::packed_groups(elements);
+  const bool in_place = std::ranges::any_of(
+      source_words_, [&](ConstWords source) { return source.data() == result.data(); });
+  // A sum may be longer than what it replaces.
+  std::uint64_t* const sum = in_place ? packed_sum_.data() : result.data();
+  const std::size_t words =
+      setup_.kernels->packed.merge(groups, source_words_.data(), source_words_.size(), sum);
+  if (words == 0)
+    throw Error(ErrorKind::transport, "a packed payload arrived that does not fit its headers");
+  if (in_place) std::copy_n(sum, words, result.data());
+  return words;
 }
 
 bool RoundRun::decode_one() {

@@ -2,6 +2,7 @@
 
 #include "kernels/cpu/highway_rows.hpp"
 #include "kernels/cpu/scalar_merge.hpp"
+#include "kernels/cpu/scalar_packed.hpp"
 #include "kernels/cpu/scalar_thc.hpp"
 
 #include <cohom/error.hpp>
@@ -14,9 +15,10 @@ namespace cohom::kernels {
 namespace {
 
 KernelTable row_of(Isa isa) {
-  if (isa == Isa::scalar) return {isa, scalar_merge, scalar_finish_elements, scalar_thc()};
+  if (isa == Isa::scalar)
+    return {isa, scalar_merge, scalar_finish_elements, scalar_thc(), scalar_packed()};
   const auto merge = highway_merge(isa);
-  return {isa, merge.merge, merge.finish_elements, highway_thc(isa)};
+  return {isa, merge.merge, merge.finish_elements, highway_thc(isa), scalar_packed()};
 }
 
 std::vector<KernelTable> supported_rows() {

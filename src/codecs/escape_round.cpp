@@ -46,6 +46,15 @@ std::size_t EscapeRound::encode(const Piece& piece, const void* input, std::byte
   return words;
 }
 
+std::size_t EscapeRound::encode_input(const Piece& piece, const void* input, std::byte* feedback,
+                                      Words out) const {
+  if (feedback != nullptr)
+    blocks_.for_each_block_of(piece, [&](std::size_t, std::size_t first, std::size_t count) {
+      std::memset(feedback + first * feedback_size(type_), 0, count * feedback_size(type_));
+    });
+  return encode(piece, input, nullptr, out);
+}
+
 void EscapeRound::decode(const Piece& piece, ConstWords sum, void* output) const {
   const auto* const bytes = reinterpret_cast<const std::byte*>(sum.data());
   blocks_.for_each_block_of(piece, [&](std::size_t offset, std::size_t first, std::size_t count) {

@@ -28,6 +28,10 @@ class EscapeRound {
   /// With `feedback` (the vector's, one value an element: input + what was left over) its values
   /// travel, and it becomes zero: nothing is lost that could be fed back.
   std::size_t encode(const Piece& piece, const void* input, std::byte* feedback, Words out) const;
+  /// For codecs that no longer have input + feedback when they learn what escapes: the input travels,
+  /// and what was left over from earlier calls is dropped.
+  std::size_t encode_input(const Piece& piece, const void* input, std::byte* feedback,
+                           Words out) const;
   void decode(const Piece& piece, ConstWords sum, void* output) const;
 
  private:

@@ -139,7 +139,7 @@ void run_all(std::span<const Case> cases, int ranks) {
 
 void add_cases(std::vector<Case>& cases, const CodecSpec& codec, const RankInputs& inputs,
                std::size_t segment) {
-  for (const AlgorithmRow& algorithm : algorithm_table())
+  for (const AlgorithmRow& algorithm : algorithms_for(codec.spec))
     cases.push_back({codec, algorithm.name, &inputs, segment, cases.size() % 2 == 1});
 }
 
@@ -165,7 +165,8 @@ TEST(AllreduceMatrixLarge, AMillionRaggedElements) {
   const RankInputs inputs(3, ElementType::f32, 1000003);
   std::vector<Case> cases;
   for (const CodecSpec& codec : specs_for(inputs.ranks()))
-    if (codec.spec == "raw" || codec.spec == "thc" || codec.spec == "thc:scale=global")
+    if (codec.spec == "raw" || codec.spec == "thc" || codec.spec == "thc:scale=global" ||
+        codec.spec == "packed")
       add_cases(cases, codec, inputs, 0);
   run_all(cases, inputs.ranks());
 }

@@ -44,7 +44,7 @@ TEST_P(CanonicalNan, OfEveryCodecAndAlgorithm) {
   for (int ranks : {1, 2, 3})
     on_ranks(ranks, [&](int rank, Communicator& communicator) {
       for (const CodecSpec& codec : specs_for(ranks))
-        for (const AlgorithmRow& algorithm : algorithm_table())
+        for (const AlgorithmRow& algorithm : algorithms_for(codec.spec))
           for (ReduceOp op : {ReduceOp::sum, ReduceOp::mean}) {
             AllreducePlan plan(communicator, count, type,
                                {.codec = std::string(codec.spec),

@@ -1,6 +1,7 @@
 #pragma once
 // The specs that tests run for every codec: its default, and others that take other paths.
 
+#include "algorithms/algorithm.hpp"
 #include "codec_table.hpp"
 
 #include <stdexcept>
@@ -20,6 +21,10 @@ struct CodecSpec {
   bool full_levels = false;  ///< n ranks share one lane's levels: n^2 times the error of one
   bool block_scale = true;   ///< what one block holds does not change the others
   int max_ranks = 16;        ///< above, the sum does not fit the lane
+  std::size_t escapes =
+      0;  ///< elements that escape together; 0: one block, or all without block_scale
+  bool shares_step = false;  ///< what escapes changes the step of all others
+  bool absolute = false;     ///< the error does not scale with the vectors
 
   [[nodiscard]] double error(int ranks) const {
     const double n = ranks;
@@ -29,6 +34,28 @@ struct CodecSpec {
 
 inline constexpr CodecSpec codec_specs[] = {
     {.spec = "raw"},
+    {.spec = "packed", .clamped = 0.02, .block_scale = false, .escapes = 32, .shares_step = true},
+    {.spec = "packed:bits=8,budget=max,dither=nearest",
+     .clamped = 0.0005,
+     .block_scale = false,
+     .escapes = 32,
+     .shares_step = true},
+    {.spec = "packed:bits=3.5,dither=independent,seed=3",
+     .clamped = 0.3,
+     .block_scale = false,
+     .escapes = 32,
+     .shares_step = true},
+    {.spec = "packed:error_feedback=on,down_shift=0",
+     .clamped = 0.02,
+     .block_scale = false,
+     .escapes = 32,
+     .shares_step = true},
+    {.spec = "packed:abs_error=0.001", .clamped = 1e-5, .escapes = 32, .absolute = true},
+    {.spec = "packed:rel_error=0.0001,predict=delta",
+     .clamped = 1e-6,
+     .block_scale = false,
+     .escapes = 1024,
+     .shares_step = true},
     {.spec = "thc", .clamped = 0.009, .rounded = 0.017},
     {.spec = "thc:levels=full", .clamped = 0.0006, .rounded = 0.00017, .full_levels = true},
     {.spec = "thc:levels=full,lane=16", .clamped = 0.0005},
@@ -64,6 +91,14 @@ inline std::vector<CodecSpec> specs_for(int ranks) {
     if (!covered)
       throw std::logic_error("codec_specs has no spec of codec " + std::string(row.info.name));
   }
+  return usable;
+}
+
+/// The algorithms that can run a spec's codec: packed payloads are merged by our own code only.
+inline std::vector<AlgorithmRow> algorithms_for(std::string_view spec) {
+  std::vector<AlgorithmRow> usable;
+  for (const AlgorithmRow& row : algorithm_table())
+    if (!row.needs_aggregator || !spec.starts_with("packed")) usable.push_back(row);
   return usable;
 }
 

@@ -1,0 +1,269 @@
+#include "codecs/packed.hpp"
+
+#include "codecs/dither.hpp"
+#include "codecs/escape_round.hpp"
+#include "codecs/packed_options.hpp"
+#include "codecs/packed_step.hpp"
+#include "kernels/body/element.hpp"
+#include "kernels/body/packed_quantize.hpp"
+#include "kernels/body/random.hpp"
+#include "kernels/packed.hpp"
+
+#include <cohom/error.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cohom {
+namespace {
+
+using kernels::Dither;
+using kernels::packed_mini;
+
+/// Steps below this are no normal numbers of f32 arithmetic, or their inverses are none.
+constexpr double least_f32_step = 0x1p-100;
+
+std::vector<RoundInfo> make_rounds(const PackedOptions& options, ElementType type) {
+  std::vector<RoundInfo> rounds;
+  rounds.reserve(3);
+  if (options.target == PackedTarget::mean_bits)
+    rounds.push_back({.name = "histogram", .merge = {MergeKind::add}, .scope = RoundScope::vector});
+  else if (options.target != PackedTarget::absolute_error)
+    rounds.push_back({.name = "step", .merge = {MergeKind::max}, .scope = RoundScope::vector});
+  rounds.push_back(
+      {.name = "payload", .merge = {MergeKind::add_packed}, .finishes = options.down_shift != 0});
+  rounds.push_back(EscapeRound::info(type));
+  rounds.back().after_payload = true;
+  return rounds;
+}
+
+/// An error bound in steps of all ranks, a little below so that no rounding of arithmetic breaks it.
+double step_for_bound(double error, int ranks) { return 2 * error / ranks * (1 - 0x1p-20); }
+
+class PackedCodec final : public Codec {
+ public:
+  PackedCodec(const CodecContext& context, const PackedOptions& options)
+      : type_(context.type),
+        rank_(static_cast<std::uint32_t>(context.rank)),
+        ranks_(context.ranks),
+        divisor_(context.divisor),
+        kernels_(context.kernels),
+        options_(options),
+        rounds_(make_rounds(options, type_)),
+        payload_(static_cast<int>(rounds_.size()) - 2),
+        escape_(context, packed_mini),
+        offsets_(correlated_offsets(rank_, static_cast<std::uint32_t>(context.ranks))) {
+    if (options.target == PackedTarget::mean_bits || options.target == PackedTarget::max_bits)
+      bins_.resize(packed_bins(type_));
+  }
+
+  [[nodiscard]] std::size_t block() const override { return kernels::packed_group; }
+  [[nodiscard]] std::span<const RoundInfo> rounds() const override { return rounds_; }
+  [[nodiscard]] int payload_round() const override { return payload_; }
+  [[nodiscard]] std::size_t capacity(int round, Form form, std::size_t elements) const override;
+  [[nodiscard]] std::size_t state_bytes(std::size_t elements) const override {
+    return options_.error_feedback ? elements * feedback_size(type_) : 0;
+  }
+
+  void reserve(std::size_t elements, std::size_t longest_piece) override;
+  void begin(const CallBuffers& call) override;
+  std::size_t late_elements(int round, const Agreed& agreed) override;
+  std::size_t encode(int round, Form form, const Piece& piece, const Agreed& agreed,
+                     Words out) override;
+  std::size_t finish(int round, const Piece& piece, Words sum, std::size_t words) override;
+  void decode(int round, const Piece& piece, const Agreed& agreed, ConstWords sum,
+              std::size_t contributions) override;
+
+ private:
+  [[nodiscard]] kernels::PackedRun run_of(const Piece& piece) const {
+    return {type_, piece.first, piece.count};
+  }
+  [[nodiscard]] const std::byte* input_at(std::size_t element) const {
+    return static_cast<const std::byte*>(call_.input) + element * size_of(type_);
+  }
+  /// State from element `first` on; null without error feedback.
+  [[nodiscard]] std::byte* feedback_at(std::size_t first) const {
+    return options_.error_feedback ? call_.state.data() + first * feedback_size(type_) : nullptr;
+  }
+  /// No integer of a rank may exceed this, so that sums stay in range; a power of two.
+  [[nodiscard]] std::uint32_t limit() const {
+    const std::uint32_t range = kernels::packed_range >> (options_.differences ? 1 : 0);
+    return std::bit_floor(range / static_cast<std::uint32_t>(ranks_));
+  }
+  std::size_t agree(const Piece& piece, const Agreed& agreed, Words out);
+  void measure(const Piece& piece);
+  [[nodiscard]] std::uint32_t own_code() const;
+  void find_step(const Piece& piece, const Agreed& agreed);
+  [[nodiscard]] double agreed_step(ConstWords words) const;
+
+  ElementType type_;
+  std::uint32_t rank_;
+  int ranks_;
+  std::uint64_t divisor_;
+  const kernels::KernelTable& kernels_;
+  PackedOptions options_;
+  std::vector<RoundInfo> rounds_;
+  int payload_;
+  EscapeRound escape_;
+  std::vector<std::uint8_t> offsets_;
+  std::vector<std::uint32_t> escaped_;  ///< of one piece, by group
+
+  // Of the call in flight.
+  CallBuffers call_;
+  kernels::PackedQuantizer quantizer_;
+  bool step_known_ = false;
+  std::vector<std::uint32_t> bins_;
+  double largest_ = 0;  ///< rel_error: magnitude
+};
+
+std::size_t PackedCodec::capacity(int round, Form, std::size_t elements) const {
+  if (round == payload_) return kernels::packed_capacity(elements, options_.differences);
+  if (round > payload_) return escape_.capacity(elements);
+  if (elements == 0) return 0;
+  return options_.target == PackedTarget::mean_bits ? packed_bins(type_) / 2 : 1;
+}
+
+void PackedCodec::reserve(std::size_t elements, std::size_t longest_piece) {
+  const std::size_t minis = elements / packed_mini + 1;
+  if (minis > std::numeric_limits<std::uint32_t>::max() / static_cast<std::size_t>(ranks_))
+    throw Error(ErrorKind::unsupported, "packed: the histogram of " + std::to_string(elements) +
+                                            " elements on " + std::to_string(ranks_) +
+                                            " ranks overflows; reduce the vector in parts");
+  escaped_.resize(kernels::packed_groups(longest_piece));
+}
+
+void PackedCodec::begin(const CallBuffers& call) {
+  using kernels::body::key;
+  using kernels::body::Stream;
+  call_ = call;
+  const std::uint32_t dither_rank = options_.dither == Dither::independent ? rank_ : 0;
+  quantizer_ = {.in_f64 = options_.bounded(),
+                .drops_small = !options_.bounded(),
+                .differences = options_.differences,
+                .limit = static_cast<double>(limit() - 1),
+                .dither = options_.dither,
+                .dither_key = key(options_.seed, call.step, Stream::dither, dither_rank),
+                .permutation_key = key(options_.seed, call.step, Stream::permutation, 0),
+                .dither_offsets = offsets_};
+  step_known_ = false;
+  std::ranges::fill(bins_, 0u);
+  largest_ = 0;
+  escape_.blocks().clear();
+}
+
+/// For every piece in order; the last call writes the round's words.
+std::size_t PackedCodec::agree(const Piece& piece, const Agreed& agreed, Words out) {
+  measure(piece);
+  if (piece.index + 1 != agreed.pieces().size()) return out.size();
+  if (options_.target == PackedTarget::mean_bits) {
+    for (std::size_t i = 0; i < out.size(); ++i)
+      out[i] = bins_[2 * i] | std::uint64_t{bins_[2 * i + 1]} << 32;
+  } else {
+    out[0] = own_code();
+  }
+  return out.size();
+}
+
+void PackedCodec::measure(const Piece& piece) {
+  if (options_.target != PackedTarget::relative_error) {
+    kernels_.packed.measure(run_of(piece), input_at(piece.first), feedback_at(piece.first),
+                            bins_.data());
+    return;
+  }
+  using namespace kernels::body;
+  with_element_type(type_, [&]<class T>(T) {
+    for (std::size_t i = 0; i < piece.count; ++i) {
+      const double value =
+          std::abs(static_cast<double>(load_element<T>(call_.input, piece.first + i)));
+      if (value <= std::numeric_limits<double>::max()) largest_ = std::max(largest_, value);
+    }
+  });
+}
+
+/// What the ranks take the maximum of: a step, or a magnitude, as a number that orders like it.
+std::uint32_t PackedCodec::own_code() const {
+  if (options_.target == PackedTarget::relative_error)
+    return static_cast<std::uint32_t>(kernels::body::bits_of(largest_) >> 32);  // rounded down
+  // A rank of zeros must not decide.
+  if (std::all_of(bins_.begin() + 1, bins_.end(), [](std::uint32_t count) { return count == 0; }))
+    return 0;
+  return static_cast<std::uint32_t>(step_for_budget(type_, bins_, options_.bits, limit()).code +
+                                    (1 << 20));
+}
+
+double PackedCodec::agreed_step(ConstWords words) const {
+  switch (options_.target) {
+    case PackedTarget::mean_bits: break;
+    case PackedTarget::max_bits:
+      if (words[0] == 0) return 1;
+      return PackedStep{static_cast<std::int32_t>(words[0]) - (1 << 20)}.value();
+    case PackedTarget::absolute_error: break;
+    case PackedTarget::relative_error: {
+      const double largest = kernels::body::from_bits<double>(words[0] << 32);
+      return largest > 0 ? step_for_bound(options_.error * largest, ranks_) : 1;
+    }
+  }
+  const auto* const bins = reinterpret_cast<const std::uint32_t*>(words.data());
+  return step_for_budget(type_, {bins, packed_bins(type_)}, options_.bits, limit()).value();
+}
+
+void PackedCodec::find_step(const Piece& piece, const Agreed& agreed) {
+  if (std::exchange(step_known_, true)) return;
+  quantizer_.step = options_.target == PackedTarget::absolute_error
+                        ? step_for_bound(options_.error, ranks_)
+                        : agreed_step(agreed.words(0, piece));
+  if (type_ == ElementType::f64 || quantizer_.step < least_f32_step) quantizer_.in_f64 = true;
+}
+
+std::size_t PackedCodec::encode(int round, Form, const Piece& piece, const Agreed& agreed,
+                                Words out) {
+  if (round < payload_) return agree(piece, agreed, out);
+  if (round > payload_) return escape_.encode_input(piece, call_.input, feedback_at(0), out);
+  find_step(piece, agreed);
+  return kernels_.packed.encode(quantizer_, run_of(piece), input_at(piece.first),
+                                feedback_at(piece.first), out.data());
+}
+
+std::size_t PackedCodec::finish(int, const Piece& piece, Words sum, std::size_t words) {
+  const std::size_t left = kernels_.packed.shift(kernels::packed_groups(piece.count),
+                                                 sum.first(words), options_.down_shift, sum.data());
+  if (left == 0) throw Error(ErrorKind::transport, "packed: a sum does not fit its headers");
+  return left;
+}
+
+void PackedCodec::decode(int round, const Piece& piece, const Agreed& agreed, ConstWords sum,
+                         std::size_t) {
+  if (round > payload_) return escape_.decode(piece, sum, call_.output);
+  find_step(piece, agreed);
+  const double step = ranks_ == 1
+                          ? quantizer_.step
+                          : quantizer_.step * static_cast<double>(1u << options_.down_shift);
+  if (!kernels_.packed.decode(run_of(piece), sum, step, quantizer_.in_f64, divisor_,
+                              escaped_.data(),
+                              static_cast<std::byte*>(call_.output) + piece.first * size_of(type_)))
+    throw Error(ErrorKind::transport, "packed: a sum arrived that does not fit its headers");
+  for (std::size_t g = 0; g < kernels::packed_groups(piece.count); ++g)
+    for (std::uint32_t left = escaped_[g]; left != 0; left &= left - 1) {
+      const std::size_t first =
+          g * kernels::packed_group + std::size_t(std::countr_zero(left)) * packed_mini;
+      if (first >= piece.count) break;  // predict=delta: groups escape whole
+      escape_.blocks().add(piece.first + first, std::min(packed_mini, piece.count - first));
+    }
+}
+
+std::size_t PackedCodec::late_elements(int, const Agreed&) { return escape_.blocks().finish(); }
+
+}  // namespace
+
+std::unique_ptr<Codec> make_packed(const CodecContext& context) {
+  const auto options =
+      parse_packed_options(context.parameters, static_cast<std::uint32_t>(context.ranks));
+  return std::make_unique<PackedCodec>(context, options);
+}
+
+}  // namespace cohom
