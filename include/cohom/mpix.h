@@ -11,8 +11,10 @@
 extern "C" {
 #endif
 
+/* NOLINTBEGIN(modernize-use-using): C */
 typedef struct MPIX_Compressed_request_s* MPIX_Compressed_request;
 typedef struct MPIX_Compressed_plan_s* MPIX_Compressed_plan;
+/* NOLINTEND(modernize-use-using) */
 #define MPIX_COMPRESSED_REQUEST_NULL ((MPIX_Compressed_request)0)
 #define MPIX_COMPRESSED_PLAN_NULL ((MPIX_Compressed_plan)0)
 

@@ -29,8 +29,9 @@ ParameterReader::ParameterReader(std::string_view codec, std::span<const Paramet
   for (const ParameterInfo& parameter : known) names.push_back(parameter.name);
   for (const auto& [name, value] : given) {
     if (std::ranges::find(names, name) != names.end()) continue;
-    std::string message = std::string(codec) + " has no parameter '" + name + "' (given: " + name +
-                          "=" + value + ")" + suggestion(name, names);
+    std::string message(codec);
+    message.append(" has no parameter '").append(name).append("' (given: ").append(name);
+    message.append("=").append(value).append(")").append(suggestion(name, names));
     message += names.empty() ? "; it takes none" : "; its parameters are " + listed(names);
     throw Error(ErrorKind::invalid_argument, message);
   }

@@ -5,23 +5,19 @@
 #include "codecs/thc.hpp"
 
 #include "codec_harness.hpp"
+#include "golden.hpp"
 
 #include <gtest/gtest.h>
-#include <xxhash.h>
 
-#include <array>
-#include <cmath>
-#include <cstdio>
 #include <limits>
 #include <ostream>
-#include <random>
 #include <string>
 
 namespace cohom::test {
 namespace {
 
 /// Hashes of: agreement, one rank's narrow and wide contribution, sum, result.
-using Hashes = std::array<std::uint64_t, 5>;
+using Hashes = GoldenHashes<5>;
 
 struct Golden {
   const char* name;
@@ -33,25 +29,6 @@ struct Golden {
 };
 
 void PrintTo(const Golden& golden, std::ostream* out) { *out << golden.name; }
-
-/// Roughly normal whole numbers times a power of two that changes every 500 elements; elements 512
-/// to 767 are zero on all ranks. Whole numbers, so that every compiler makes the same.
-std::vector<double> golden_input(int rank, std::size_t elements) {
-  std::mt19937_64 engine(std::uint64_t(rank) + 1);
-  std::vector<double> values(elements);
-  for (std::size_t i = 0; i < elements; ++i) {
-    std::int64_t sum = 0;
-    for (int k = 0; k < 4; ++k) sum += static_cast<std::int64_t>(engine() >> 44) - (1 << 19);
-    const double unit = std::ldexp(1, -24 + 3 * static_cast<int>(i / 500 % 10));
-    values[i] = i >= 512 && i < 768 ? 0 : static_cast<double>(sum) * unit;
-  }
-  return values;
-}
-
-template <class Container>
-std::uint64_t hash_of(const Container& values) {
-  return XXH3_64bits(values.data(), values.size() * sizeof(values[0]));
-}
 
 Hashes hashes_of(const Golden& golden, kernels::Isa isa) {
   std::vector<Bytes> inputs;
@@ -82,17 +59,6 @@ Hashes hashes_of(const Golden& golden, kernels::Isa isa) {
               hash_of(result)};
   }
   return {};
-}
-
-std::string row_of(const Hashes& hashes) {
-  std::string row;
-  char text[32];
-  for (std::uint64_t hash : hashes) {
-    std::snprintf(text, sizeof text, "%s0x%016llxu", row.empty() ? "" : ", ",
-                  static_cast<unsigned long long>(hash));
-    row += text;
-  }
-  return row;
 }
 
 // clang-format off

@@ -32,7 +32,7 @@ class CodecHarness {
   explicit CodecHarness(HarnessSetup setup);
 
   /// Sums (or averages) the ranks' vectors. All ranks decode; checks with gtest that they agree bit
-  /// for bit and that every round fills exactly its capacity. State lives on from call to call.
+  /// for bit and that every round of fixed length fills exactly its capacity. State lives on from call to call.
   Bytes allreduce(std::span<const Bytes> inputs, std::uint64_t step = 0);
 
   /// The same from and to doubles.
@@ -59,6 +59,9 @@ class CodecHarness {
   void run_round(int round, std::span<const Piece> pieces, RoundsAgreed& agreed, bool decoded);
   std::vector<std::uint64_t> reduce(int round, const Piece& piece, const Agreed& agreed,
                                     std::span<const std::vector<std::uint64_t>> contributions);
+
+  std::vector<std::uint64_t> reduce_packed(
+      int round, const Piece& piece, std::span<const std::vector<std::uint64_t>> contributions);
 
   HarnessSetup setup_;
   const kernels::KernelTable& kernels_;

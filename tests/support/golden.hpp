@@ -1,0 +1,52 @@
+#pragma once
+// Golden hashes: pinned numbers that a codec's words and results must hash to.
+
+#include <xxhash.h>
+
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace cohom::test {
+
+template <std::size_t Count>
+using GoldenHashes = std::array<std::uint64_t, Count>;
+
+/// Roughly normal whole numbers times a power of two that changes every 500 elements; elements 512
+/// to 767 are zero on all ranks. Whole numbers, so that every compiler makes the same.
+inline std::vector<double> golden_input(int rank, std::size_t elements) {
+  std::mt19937_64 engine(std::uint64_t(rank) + 1);
+  std::vector<double> values(elements);
+  for (std::size_t i = 0; i < elements; ++i) {
+    std::int64_t sum = 0;
+    for (int k = 0; k < 4; ++k) sum += static_cast<std::int64_t>(engine() >> 44) - (1 << 19);
+    const double unit = std::ldexp(1, -24 + 3 * static_cast<int>(i / 500 % 10));
+    values[i] = i >= 512 && i < 768 ? 0 : static_cast<double>(sum) * unit;
+  }
+  return values;
+}
+
+template <class Container>
+std::uint64_t hash_of(const Container& values) {
+  return XXH3_64bits(values.data(), values.size() * sizeof(values[0]));
+}
+
+/// As it would be written in a table.
+template <std::size_t Count>
+std::string row_of(const GoldenHashes<Count>& hashes) {
+  std::string row;
+  char text[32];
+  for (std::uint64_t hash : hashes) {
+    std::snprintf(text, sizeof text, "%s0x%016llxu", row.empty() ? "" : ", ",
+                  static_cast<unsigned long long>(hash));
+    row += text;
+  }
+  return row;
+}
+
+}  // namespace cohom::test
