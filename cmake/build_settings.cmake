@@ -12,12 +12,16 @@ endif()
 option(BUILD_SHARED_LIBS "Build shared libraries" OFF)
 option(COHOM_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(COHOM_BENCHMARKS "Build cohom-bench, cohom-info and codec_bench" ${PROJECT_IS_TOP_LEVEL})
+option(COHOM_FUZZ "Build the fuzz targets (clang)" OFF)
 option(COHOM_WERROR "Treat warnings as errors" OFF)
 set(COHOM_SANITIZE "" CACHE STRING "Sanitizers to build with: address,undefined or thread")
 
 # Every instruction set must give the same bits, so no compiler may fuse a multiply and an add.
 add_compile_options(-ffp-contract=off)
 
+if(COHOM_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
 if(COHOM_SANITIZE)
   add_compile_options(-fsanitize=${COHOM_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${COHOM_SANITIZE})
