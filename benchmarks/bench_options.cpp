@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 
 #include <charconv>
+#include <cstdint>
 #include <limits>
 #include <map>
 
@@ -24,6 +25,17 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
     if (end == std::string_view::npos) return parts;
     begin = end + 1;
   }
+}
+
+CLI::Validator whole_number() {
+  return {[](const std::string& text) {
+            std::uint64_t value = 0;
+            const char* const end = text.data() + text.size();
+            const auto [stop, error] = std::from_chars(text.data(), end, value);
+            return error == std::errc{} && stop == end ? std::string()
+                                                       : text + " is not a whole number";
+          },
+          "WHOLE"};
 }
 
 void check_size(std::size_t bytes, ElementType type) {
@@ -65,7 +77,7 @@ void add_flags(CLI::App& app, BenchOptions& options, Texts& texts) {
   app.add_option("--iterations", options.iterations,
                  "timed calls a row (default: about 1.5 s worth, 5 to 1000)");
   app.add_option("--warmup", options.warmup, "calls before the timed ones");
-  app.add_option("--seed", options.seed, "of the input")->check(CLI::NonNegativeNumber);
+  app.add_option("--seed", options.seed, "of the input")->check(whole_number());
   app.add_option(
       "--steps", options.steps,
       "calls of the correctness run, which keeps the codec's state and reports the last; "
@@ -74,7 +86,7 @@ void add_flags(CLI::App& app, BenchOptions& options, Texts& texts) {
   app.add_flag("--nonblocking", options.nonblocking, "start and test instead of blocking calls");
   app.add_option("--segment", options.segment,
                  "elements of a segment (default: the library's choice)")
-      ->check(CLI::NonNegativeNumber);
+      ->check(whole_number());
   app.add_option("--json", options.json_path, "write the results to this file");
   app.add_flag("--quiet", options.quiet, "no progress line");
   app.add_flag("--check-only", options.check_only, "only the correctness columns, no timing");

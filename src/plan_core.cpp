@@ -24,9 +24,15 @@ constexpr std::size_t longest_segment = std::size_t{1} << 26;
 
 /// Segments that keep codec slices short and messages at the transport's best size, and that cut
 /// every chunk into a few, so that encoding, sending and decoding overlap.
-std::size_t default_segment(std::size_t message_bytes, std::size_t chunk_elements) {
-  const std::size_t longest = message_bytes >= 65536 ? 65536 : 32768;
+std::size_t default_segment(const Codec& codec, std::size_t message_bytes,
+                            std::size_t chunk_elements) {
   constexpr std::size_t shortest = 8192;
+  std::size_t longest = message_bytes >= 65536 ? 65536 : 32768;
+  // A payload of varying length should fit one message: more would mostly travel empty.
+  const int payload = codec.payload_round();
+  if (codec.rounds()[std::size_t(payload)].merge.kind == MergeKind::add_packed)
+    while (longest > shortest && codec.capacity(payload, Form::wide, longest) * 8 > message_bytes)
+      longest -= codec.block();
   return std::clamp(chunk_elements / 4, shortest, longest);
 }
 
@@ -114,9 +120,9 @@ void PlanCore::make_executor(const PlanEnvironment& environment, const Algorithm
     throw Error(ErrorKind::unsupported, "algorithm " + std::string(algorithm.name) +
                                             " needs an aggregator, and this communicator has none");
   const int ranks = environment.transport->ranks();
-  description_.segment = segment != 0
-                             ? std::min(segment, longest_segment)
-                             : default_segment(message_bytes_, count_ / algorithm.chunks(ranks));
+  description_.segment =
+      segment != 0 ? std::min(segment, longest_segment)
+                   : default_segment(*codec_, message_bytes_, count_ / algorithm.chunks(ranks));
   expect_room_for(codec_->capacity(codec_->payload_round(), Form::wide, count_));
   executor_ = std::make_unique<Executor>(ExecutorSetup{.rank = environment.transport->rank(),
                                                        .ranks = ranks,
