@@ -1,5 +1,7 @@
 #include "report.hpp"
 
+#include "git_describe.hpp"
+
 #include <cohom/version.hpp>
 
 #include <fmt/chrono.h>
@@ -15,11 +17,6 @@
 #include <ctime>
 #include <filesystem>
 #include <fstream>
-
-// Set by the build; `git describe` of the sources.
-#ifndef COHOM_GIT_DESCRIBE
-#define COHOM_GIT_DESCRIBE "unknown"
-#endif
 
 extern char** environ;
 
@@ -102,7 +99,7 @@ RunFacts collect_facts(const Communicator& communicator) {
   // Some libraries append their build's whole configuration.
   const std::string version(library.data());
   return {.host = host.data(),
-          .git = COHOM_GIT_DESCRIBE,
+          .git = git_describe,
           .mpi_library = version.substr(0, version.find_first_of(",\n")),
           .transport = std::string(communicator.transport().name()),
           .date = fmt::format("{:%FT%TZ}", fmt::gmtime(std::time(nullptr))),
