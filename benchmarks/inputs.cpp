@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t block = 256;
 // Draws that all ranks share are made as if by this rank.
 constexpr std::uint64_t shared = ~std::uint64_t{0};
-enum Stream : std::uint64_t { values, signs, scales, coins, phases, order };
+enum Stream : std::uint64_t { values, signs, scales, coins, phases, order, directions };
 
 class Gauss : public Input {
  public:
@@ -101,6 +101,83 @@ class Smooth : public Input {
   static constexpr std::array<Wave, 4> waves = {
       {{9001, 1.0}, {3307, 0.5}, {1201, 0.25}, {503, 0.1}}};
   std::array<double, 4> phase_{};
+};
+
+class Field final : public Input {
+ public:
+  Field(std::uint64_t seed, int rank)
+      : noise_(seed, static_cast<std::uint64_t>(rank), values),
+        phases_(seed, static_cast<std::uint64_t>(rank), phases),
+        directions_(seed, shared, directions) {
+    set_length(1);
+  }
+
+  void set_length(std::size_t count) override {
+    side_ = 1;
+    while (side_ * side_ * side_ < count) ++side_;
+    for (std::size_t m = 0; m < modes_.size(); ++m) modes_[m] = make_mode(m);
+  }
+
+  void generate(std::size_t first, std::span<double> out) override {
+    for (std::size_t i = 0; i < out.size();) {
+      const std::size_t row = (first + i) / side_, z = (first + i) % side_;
+      const std::size_t count = std::min(side_ - z, out.size() - i);
+      write_row(row, z, out.subspan(i, count));
+      for (std::size_t k = i; k < i + count; ++k)
+        out[k] += noise_amplitude * noise_.normal(first + k);
+      i += count;
+    }
+  }
+
+ private:
+  struct Mode {
+    double amplitude, phase;             ///< of a sine; phase in turns
+    double x, y;                         ///< turns a grid point
+    std::vector<double> sines, cosines;  ///< along z
+  };
+  static constexpr std::size_t wave_numbers = 8, modes_of_each = 3;
+  static constexpr double noise_amplitude = 1e-5;
+
+  /// A mode's direction is one of the sphere; its whole waves along x, y and z are rounded from it.
+  [[nodiscard]] Mode make_mode(std::size_t m) const {
+    const std::size_t periods = 1 + m / modes_of_each;
+    const auto wave_number = static_cast<double>(periods);
+    const double height = 2 * directions_.uniform(2 * m) - 1;
+    const double width = std::sqrt(1 - height * height);
+    const double angle = 2 * std::numbers::pi * directions_.uniform(2 * m + 1);
+    const auto side = static_cast<double>(side_);
+    const double waves_along_z = std::round(wave_number * height);
+    Mode mode{.amplitude = 1 / (wave_number * wave_number),
+              .phase = phases_.uniform(m),
+              .x = std::round(wave_number * width * std::cos(angle)) / side,
+              .y = std::round(wave_number * width * std::sin(angle)) / side,
+              .sines = std::vector<double>(side_),
+              .cosines = std::vector<double>(side_)};
+    for (std::size_t z = 0; z < side_; ++z) {
+      const double turns = waves_along_z * static_cast<double>(z) / side;
+      mode.sines[z] = std::sin(2 * std::numbers::pi * turns);
+      mode.cosines[z] = std::cos(2 * std::numbers::pi * turns);
+    }
+    return mode;
+  }
+
+  /// Overwrites `out` with the modes at the points z, z + 1, ... of a row along z.
+  void write_row(std::size_t row, std::size_t z, std::span<double> out) const {
+    const std::size_t plane = row / side_, line = row % side_;
+    const auto x = static_cast<double>(plane), y = static_cast<double>(line);
+    std::ranges::fill(out, 0.0);
+    for (const Mode& mode : modes_) {
+      const double angle = 2 * std::numbers::pi * (mode.x * x + mode.y * y + mode.phase);
+      const double sine = mode.amplitude * std::sin(angle);
+      const double cosine = mode.amplitude * std::cos(angle);
+      for (std::size_t k = 0; k < out.size(); ++k)
+        out[k] += sine * mode.cosines[z + k] + cosine * mode.sines[z + k];
+    }
+  }
+
+  CounterRandom noise_, phases_, directions_;
+  std::size_t side_ = 1;
+  std::array<Mode, wave_numbers * modes_of_each> modes_;
 };
 
 class Sparse : public Gauss {
@@ -196,6 +273,7 @@ std::unique_ptr<Input> make_input(const std::string& spec, std::uint64_t seed, i
   if (spec == "lognormal") return std::make_unique<Lognormal>(seed, rank);
   if (spec == "mixture") return std::make_unique<Mixture>(seed, rank);
   if (spec == "smooth") return std::make_unique<Smooth>(seed, rank);
+  if (spec == "field") return std::make_unique<Field>(seed, rank);
   constexpr std::string_view sparse = "sparse:";
   if (spec.starts_with(sparse))
     return make_sparse(std::string_view(spec).substr(sparse.size()), spec, seed, rank);

@@ -16,6 +16,9 @@ class Input {
  public:
   virtual ~Input() = default;
 
+  /// Says how many elements the vector has, where its shape depends on that. Before `generate`.
+  virtual void set_length(std::size_t /*count*/) {}
+
   /// Writes elements first ... first + out.size() - 1.
   virtual void generate(std::size_t first, std::span<double> out) = 0;
 
@@ -27,7 +30,8 @@ class Input {
 };
 
 /// What `--input` takes besides files, for messages.
-inline constexpr std::string_view input_kinds = "gauss, lognormal, mixture, smooth, sparse:DENSITY";
+inline constexpr std::string_view input_kinds =
+    "gauss, lognormal, mixture, smooth, field, sparse:DENSITY";
 
 /// Makes the vector of `rank`. `spec` is one of
 ///   gauss           N(0, 1), independent
@@ -35,6 +39,10 @@ inline constexpr std::string_view input_kinds = "gauss, lognormal, mixture, smoo
 ///   mixture         Gaussian; the standard deviation, exp(2 N(0, 1)), is drawn anew for every 256
 ///                   elements and is the same on all ranks: skew between blocks, as in gradients
 ///   smooth          a sum of four sine waves of 500 to 9000 elements, phases differing by rank
+///   field           a periodic 3-D field, as simulations have: 24 plane waves with 1 to 8 periods,
+///                   amplitude 1/periods^2, directions alike and phases differing by rank, and noise
+///                   of 1e-5 N(0, 1). Row-major (z fastest) over the smallest cube that holds the
+///                   vector; the cube's end is cut off
 ///   sparse:DENSITY  N(0, 1) where a coin of probability DENSITY says so, else 0; 0 < DENSITY <= 1
 ///   a file          .npy or .npz, [ranks, d]; rank r takes row r mod rows
 /// A vector shorter than a file's row is its beginning. A longer one goes on with copies of the row

@@ -61,6 +61,7 @@ void RowRunner::make_vector(const std::string& spec, Input& input, std::size_t b
   input_ = output_ = {};
   input_ = Elements(options_.type, count);
   output_ = Elements(options_.type, count);
+  input.set_length(count);
   std::vector<double> values(std::min(window, count));
   for (std::size_t first = 0; first < count; first += window) {
     const auto part = std::span(values).first(std::min(window, count - first));

@@ -13,6 +13,7 @@
 #include <fstream>
 #include <functional>
 #include <map>
+#include <numbers>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -21,13 +22,15 @@ namespace cohom::bench {
 namespace {
 
 constexpr std::uint64_t seed = 1;
-const std::vector<std::string> synthetic = {"gauss", "lognormal", "mixture", "smooth",
-                                            "sparse:0.05"};
+const std::vector<std::string> synthetic = {"gauss",  "lognormal", "mixture",
+                                            "smooth", "field",     "sparse:0.05"};
 
 std::vector<double> make(const std::string& spec, std::size_t count, int rank = 0,
                          std::uint64_t with_seed = seed) {
   std::vector<double> values(count);
-  make_input(spec, with_seed, rank)->generate(0, values);
+  const auto input = make_input(spec, with_seed, rank);
+  input->set_length(count);
+  input->generate(0, values);
   return values;
 }
 
@@ -48,6 +51,7 @@ TEST(Inputs, AnyWindowHasTheSameElements) {
   for (const auto& spec : synthetic) {
     const auto whole = make(spec, 2000);
     const auto input = make_input(spec, seed, 0);
+    input->set_length(2000);
     for (std::size_t first = 0; first < 2000;) {
       std::vector<double> window(std::min<std::size_t>(first % 7 + 1, 2000 - first));
       input->generate(first, window);
@@ -73,6 +77,11 @@ TEST(Inputs, StayWhatTheyAre) {
   const std::vector<double> expected = {1.0231382565412974, 2.019183914365875, -0.53346619005368678,
                                         0.33259636344495486};
   for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(gauss[i], expected[i], 1e-12);
+
+  const auto field = make("field", 27'000, 3);
+  const std::vector<double> points = {0.17746545759817592, 0.47827859277044593, 0.78866532369873932,
+                                      1.1311455469612997};
+  for (std::size_t i = 0; i < points.size(); ++i) EXPECT_NEAR(field[12'344 + i], points[i], 1e-12);
 }
 
 TEST(Inputs, GaussIsNormalAndIndependent) {
@@ -120,6 +129,57 @@ TEST(Inputs, SmoothHasSmallSteps) {
   EXPECT_GT(*std::ranges::max_element(values), 1);
 }
 
+constexpr std::size_t field_side = 64;
+constexpr std::size_t field_points = field_side * field_side * field_side;
+
+/// Along an axis whose neighbours lie `stride` elements apart; periodic.
+double largest_step(const std::vector<double>& field, std::size_t stride) {
+  double largest = 0;
+  for (std::size_t i = 0; i < field.size(); ++i) {
+    const bool last = i / stride % field_side == field_side - 1;
+    const std::size_t next = last ? i - (field_side - 1) * stride : i + stride;
+    largest = std::max(largest, std::abs(field[next] - field[i]));
+  }
+  return largest;
+}
+
+TEST(Inputs, FieldIsSmoothAndPeriodicAlongAllThreeAxes) {
+  const auto field = make("field", field_points);
+  // 24 waves with 1 to 8 periods p and amplitude 1/p^2: no slope can exceed the sum of 3 / p.
+  const double bound = 2 * std::numbers::pi / field_side * 3 * 2.72 + 1e-4;
+  for (const std::size_t stride : {std::size_t{1}, field_side, field_side * field_side}) {
+    EXPECT_LT(largest_step(field, stride), bound) << "stride " << stride;
+    EXPECT_GT(largest_step(field, stride), 0.05) << "stride " << stride;
+  }
+  // Independent waves: the mean square is the sum of amplitude^2 / 2, but for those that coincide.
+  EXPECT_NEAR(mean_of(field, [](double x) { return x * x; }), 3 * 1.0772 / 2, 1.0);
+}
+
+TEST(Inputs, FieldHasNoiseOfOneHundredThousandth) {
+  // Of a field with a fine grid, fourth differences are small, but of noise: sqrt(70) sigma.
+  constexpr std::size_t side = 1000, rows = 100, differences = side - 4;
+  const auto input = make_input("field", seed, 0);
+  input->set_length(side * side * side);
+  std::vector<double> field(rows * side);
+  input->generate(0, field);
+  double sum = 0;
+  for (std::size_t row = 0; row < rows; ++row)
+    for (std::size_t z = 0; z < differences; ++z) {
+      const double* const x = &field[row * side + z];
+      const double fourth = x[0] - 4 * x[1] + 6 * x[2] - 4 * x[3] + x[4];
+      sum += fourth * fourth;
+    }
+  EXPECT_NEAR(std::sqrt(sum / (rows * differences) / 70), 1e-5, 3e-7);
+}
+
+TEST(Inputs, FieldFillsTheSmallestCubeThatHoldsIt) {
+  // One element less has the same cube, so the same values; one more has a larger one.
+  const auto whole = make("field", 27'000);
+  const auto shorter = make("field", 26'999);
+  for (std::size_t i = 0; i < shorter.size(); ++i) ASSERT_EQ(shorter[i], whole[i]);
+  EXPECT_NE(make("field", 27'001)[1], whole[1]);
+}
+
 TEST(Inputs, SparseHasTheDensityAskedFor) {
   for (const auto& [spec, density] :
        std::map<std::string, double>{{"sparse:0.01", 0.01}, {"sparse:0.5", 0.5}, {"sparse:1", 1}}) {
@@ -139,7 +199,7 @@ TEST(Inputs, WrongNamesAreRefusedWithTheRightOnes) {
     return "accepted";
   };
   EXPECT_EQ(message_of("gauss2"),
-            "unknown input 'gauss2': it should be one of gauss, lognormal, mixture, smooth, "
+            "unknown input 'gauss2': it should be one of gauss, lognormal, mixture, smooth, field, "
             "sparse:DENSITY, or a .npy or .npz file");
   for (const char* density : {"", "0", "-1", "1.5", "nan", "0.1x", "x"})
     EXPECT_NE(message_of(std::string("sparse:") + density).find("above 0 and at most 1"),
