@@ -56,20 +56,19 @@ struct PackedDitherFrame {
   }
 };
 
-/// Bins of largest magnitudes: bin 0 holds zero, bin b > 0 the quarter octave (f32) or octave (f64)
-/// number b - 1 of the type's range, from its least denormal on. Magnitudes that are not finite have
-/// none.
+/// Bins of largest magnitudes: bin 0 holds zero, bin b > 0 quarter octave number b - 1 of the type's
+/// range, from its least denormal on. Magnitudes that are not finite have none.
 template <class Real>
 struct PackedBins;
 template <>
 struct PackedBins<float> {
-  static constexpr int least_exponent = -149, quarters = 4;
-  static constexpr std::size_t count = 1110;  ///< 1 + 277 octaves, and one for whole words
+  static constexpr int least_exponent = -149;
+  static constexpr std::size_t count = 1 + 4 * 277;
 };
 template <>
 struct PackedBins<double> {
-  static constexpr int least_exponent = -1074, quarters = 1;
-  static constexpr std::size_t count = 2100;  ///< 1 + 2098 octaves, and one for whole words
+  static constexpr int least_exponent = -1074;
+  static constexpr std::size_t count = 1 + 4 * 2098;
 };
 
 COHOM_HD inline std::size_t packed_bin(float magnitude) {
@@ -79,10 +78,14 @@ COHOM_HD inline std::size_t packed_bin(float magnitude) {
 }
 
 COHOM_HD inline std::size_t packed_bin(double magnitude) {
-  if (magnitude == 0) return 0;
   const std::uint64_t bits = bits_of(magnitude);
-  const auto exponent = static_cast<std::size_t>(bits >> 52);
-  return exponent == 0 ? static_cast<std::size_t>(std::bit_width(bits)) : exponent + 52;
+  const std::uint64_t normal = bits >> 50;
+  if (normal >= 4) return static_cast<std::size_t>(normal + 4 * 51 + 1);
+  if (bits == 0) return 0;
+  // A denormal is a whole number of the least one.
+  const int octave = std::bit_width(bits) - 1;
+  const std::uint64_t quarter = octave >= 2 ? bits >> (octave - 2) & 3 : bits << (2 - octave) & 3;
+  return static_cast<std::size_t>(4 * static_cast<std::uint64_t>(octave) + quarter + 1);
 }
 
 }  // namespace cohom::kernels::body

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <string>
 #include <utility>
@@ -28,13 +29,19 @@ using kernels::packed_mini;
 /// Steps below this are no normal numbers of f32 arithmetic, or their inverses are none.
 constexpr double least_f32_step = 0x1p-100;
 
+/// Rounds before the payload, where there are any.
+enum Round : int { maximum_round, histogram_round };
+
+/// Makes codes of steps positive, so that their maximum can be taken as unsigned numbers.
+constexpr std::int32_t step_offset = 1 << 20;
+
 std::vector<RoundInfo> make_rounds(const PackedOptions& options, ElementType type) {
   std::vector<RoundInfo> rounds;
-  rounds.reserve(3);
+  rounds.reserve(4);
+  if (options.target != PackedTarget::absolute_error)
+    rounds.push_back({.name = "maximum", .merge = {MergeKind::max}, .scope = RoundScope::vector});
   if (options.target == PackedTarget::mean_bits)
     rounds.push_back({.name = "histogram", .merge = {MergeKind::add}, .scope = RoundScope::vector});
-  else if (options.target != PackedTarget::absolute_error)
-    rounds.push_back({.name = "step", .merge = {MergeKind::max}, .scope = RoundScope::vector});
   rounds.push_back(
       {.name = "payload", .merge = {MergeKind::add_packed}, .finishes = options.down_shift != 0});
   rounds.push_back(EscapeRound::info(type));
@@ -95,11 +102,12 @@ class PackedCodec final : public Codec {
     const std::uint32_t range = kernels::packed_range >> (options_.differences ? 1 : 0);
     return std::bit_floor(range / static_cast<std::uint32_t>(ranks_));
   }
-  std::size_t agree(const Piece& piece, const Agreed& agreed, Words out);
+  std::size_t agree(int round, const Piece& piece, const Agreed& agreed, Words out);
   void measure(const Piece& piece);
-  [[nodiscard]] std::uint32_t own_code() const;
+  [[nodiscard]] std::uint32_t own_maximum() const;
+  [[nodiscard]] double contribution_bits() const;
   void find_step(const Piece& piece, const Agreed& agreed);
-  [[nodiscard]] double agreed_step(ConstWords words) const;
+  [[nodiscard]] double agreed_step(const Piece& piece, const Agreed& agreed) const;
 
   ElementType type_;
   std::uint32_t rank_;
@@ -125,7 +133,7 @@ std::size_t PackedCodec::capacity(int round, Form, std::size_t elements) const {
   if (round == payload_) return kernels::packed_capacity(elements, options_.differences);
   if (round > payload_) return escape_.capacity(elements);
   if (elements == 0) return 0;
-  return options_.target == PackedTarget::mean_bits ? packed_bins(type_) / 2 : 1;
+  return round == histogram_round ? PackedHistogram::window / 2 : 1;
 }
 
 void PackedCodec::reserve(std::size_t elements, std::size_t longest_piece) {
@@ -157,15 +165,16 @@ void PackedCodec::begin(const CallBuffers& call) {
 }
 
 /// For every piece in order; the last call writes the round's words.
-std::size_t PackedCodec::agree(const Piece& piece, const Agreed& agreed, Words out) {
-  measure(piece);
+std::size_t PackedCodec::agree(int round, const Piece& piece, const Agreed& agreed, Words out) {
+  if (round == maximum_round) measure(piece);
   if (piece.index + 1 != agreed.pieces().size()) return out.size();
-  if (options_.target == PackedTarget::mean_bits) {
-    for (std::size_t i = 0; i < out.size(); ++i)
-      out[i] = bins_[2 * i] | std::uint64_t{bins_[2 * i + 1]} << 32;
-  } else {
-    out[0] = own_code();
+  if (round == maximum_round) {
+    out[0] = own_maximum();
+    return 1;
   }
+  const auto histogram = PackedHistogram::of(bins_, agreed.words(maximum_round, piece)[0]);
+  for (std::size_t i = 0; i < out.size(); ++i)
+    out[i] = histogram.counts[2 * i] | std::uint64_t{histogram.counts[2 * i + 1]} << 32;
   return out.size();
 }
 
@@ -185,44 +194,50 @@ void PackedCodec::measure(const Piece& piece) {
   });
 }
 
-/// What the ranks take the maximum of: a step, or a magnitude, as a number that orders like it.
-std::uint32_t PackedCodec::own_code() const {
+/// What the ranks take the maximum of: a bin, a step or a magnitude, as a number that orders like it; 0
+/// on a rank of zeros, which must not decide.
+std::uint32_t PackedCodec::own_maximum() const {
   if (options_.target == PackedTarget::relative_error)
     return static_cast<std::uint32_t>(kernels::body::bits_of(largest_) >> 32);  // rounded down
-  // A rank of zeros must not decide.
-  if (std::all_of(bins_.begin() + 1, bins_.end(), [](std::uint32_t count) { return count == 0; }))
-    return 0;
-  return static_cast<std::uint32_t>(step_for_budget(type_, bins_, options_.bits, limit()).code +
-                                    (1 << 20));
+  const std::size_t top = top_bin(bins_);
+  if (options_.target == PackedTarget::mean_bits || top == 0)
+    return static_cast<std::uint32_t>(top);
+  const PackedStep step =
+      step_for_budget(type_, PackedHistogram::of(bins_, top), options_.bits, limit());
+  return static_cast<std::uint32_t>(step.code + step_offset);
 }
 
-double PackedCodec::agreed_step(ConstWords words) const {
-  switch (options_.target) {
-    case PackedTarget::mean_bits: break;
-    case PackedTarget::max_bits:
-      if (words[0] == 0) return 1;
-      return PackedStep{static_cast<std::int32_t>(words[0]) - (1 << 20)}.value();
-    case PackedTarget::absolute_error: break;
-    case PackedTarget::relative_error: {
-      const double largest = kernels::body::from_bits<double>(words[0] << 32);
-      return largest > 0 ? step_for_bound(options_.error * largest, ranks_) : 1;
-    }
-  }
-  const auto* const bins = reinterpret_cast<const std::uint32_t*>(words.data());
-  return step_for_budget(type_, {bins, packed_bins(type_)}, options_.bits, limit()).value();
+double PackedCodec::agreed_step(const Piece& piece, const Agreed& agreed) const {
+  if (options_.target == PackedTarget::absolute_error)
+    return step_for_bound(options_.error, ranks_);
+  const std::uint64_t maximum = agreed.words(maximum_round, piece)[0];
+  if (maximum == 0) return 1;
+  if (options_.target == PackedTarget::relative_error)
+    return step_for_bound(options_.error * kernels::body::from_bits<double>(maximum << 32), ranks_);
+  if (options_.target == PackedTarget::max_bits)
+    return PackedStep{static_cast<std::int32_t>(maximum) - step_offset}.value();
+  PackedHistogram histogram{.top = maximum, .counts = {}};
+  const ConstWords words = agreed.words(histogram_round, piece);
+  std::memcpy(histogram.counts.data(), words.data(), sizeof histogram.counts);
+  return step_for_budget(type_, histogram, contribution_bits(), limit()).value();
+}
+
+/// So that contributions and sums together meet the budget.
+double PackedCodec::contribution_bits() const {
+  if (ranks_ == 1) return options_.bits;
+  const double growth = growth_of_sums(static_cast<std::uint32_t>(ranks_)) - options_.down_shift;
+  return options_.bits - growth / 2;
 }
 
 void PackedCodec::find_step(const Piece& piece, const Agreed& agreed) {
   if (std::exchange(step_known_, true)) return;
-  quantizer_.step = options_.target == PackedTarget::absolute_error
-                        ? step_for_bound(options_.error, ranks_)
-                        : agreed_step(agreed.words(0, piece));
+  quantizer_.step = agreed_step(piece, agreed);
   if (type_ == ElementType::f64 || quantizer_.step < least_f32_step) quantizer_.in_f64 = true;
 }
 
 std::size_t PackedCodec::encode(int round, Form, const Piece& piece, const Agreed& agreed,
                                 Words out) {
-  if (round < payload_) return agree(piece, agreed, out);
+  if (round < payload_) return agree(round, piece, agreed, out);
   if (round > payload_) return escape_.encode_input(piece, call_.input, feedback_at(0), out);
   find_step(piece, agreed);
   return kernels_.packed.encode(quantizer_, run_of(piece), input_at(piece.first),

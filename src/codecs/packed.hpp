@@ -2,7 +2,7 @@
 // packed: integers of one common step, in mini-blocks of their own width, that are unpacked, added and
 // packed again, never rounded on the way. Ours; the wire is specified in docs/wire-format.md, "packed".
 //
-// Rounds: one that agrees on the step (a histogram of magnitudes by add, or a maximum; none with
+// Rounds: those that agree on the step (`maximum`, and for a mean budget `histogram` by add; none with
 // abs_error), `payload` by add_packed, `escape` for mini-blocks with values that no integer can hold.
 
 #include "codec_interface.hpp"

@@ -2,6 +2,7 @@
 
 #include "codecs/dither.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <string>
 #include <string_view>
@@ -18,8 +19,9 @@ constexpr std::string_view switch_names[] = {"off", "on"};
 
 constexpr ParameterInfo parameters[] = {
     {"bits", "5", "a number from 2 to 16",
-     "budget of a contribution, headers included; the step is found to meet it"},
-    {"budget", "mean", "mean or max", "whether `bits` is the ranks' average or holds for each"},
+     "budget, headers included; the step is found to meet it"},
+    {"budget", "mean", "mean or max",
+     "mean: of contributions and uncorrelated sums; max: holds for every rank's contribution"},
     {"abs_error", "auto", "a number above 0",
      "instead of bits: bound of the error of every element of the sum"},
     {"rel_error", "auto", "a number above 0 and below 1",
@@ -27,7 +29,7 @@ constexpr ParameterInfo parameters[] = {
     {"predict", "none", "none or delta",
      "delta: differences of neighbours travel, for smooth fields; needs abs_error or rel_error"},
     {"down_shift", "auto", "a whole number from 0 to 8",
-     "bits that the owner rounds off a sum; default half of log2(ranks), 0 with an error bound"},
+     "bits that the owner rounds off a sum; default 0 below 8 ranks, 1 below 32, 2 below 128, ..."},
     {"dither", "auto", "correlated, independent or nearest",
      "how values are rounded; default correlated, or nearest with error_feedback=on or a bound"},
     {"error_feedback", "off", "on or off",
@@ -58,7 +60,9 @@ void read_rounding(const ParameterReader& reader, std::uint32_t ranks, PackedOpt
   options.dither = read_dither(reader, options.error_feedback || options.bounded());
   if (options.bounded() && options.dither != Dither::nearest)
     reader.reject("dither", "an error bound needs nearest");
-  options.down_shift = options.bounded() ? 0 : (std::bit_width(ranks) - 1) / 2;
+  options.down_shift = options.bounded()
+                           ? 0
+                           : static_cast<unsigned>(std::max<int>(std::bit_width(ranks), 2)) / 2 - 1;
   if (reader.given("down_shift"))
     options.down_shift = static_cast<unsigned>(reader.integer("down_shift", 0, 8));
   if (options.bounded() && options.down_shift != 0)

@@ -5,7 +5,6 @@
 #include "kernels/packed.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 #include <vector>
@@ -48,28 +47,16 @@ double expected_width(double steps) {
   return width;
 }
 
-/// Of a bin > 0: its octave's exponent, and which part of the octave it is.
-struct BinPlace {
-  int exponent;
-  std::size_t quarter;
-};
-
-template <class Real>
-BinPlace place_in(std::size_t bin) {
-  constexpr std::size_t quarters = PackedBins<Real>::quarters;
-  return {static_cast<int>((bin - 1) / quarters) + PackedBins<Real>::least_exponent,
-          (bin - 1) % quarters};
-}
-
-BinPlace place_of_bin(ElementType type, std::size_t bin) {
-  return type == ElementType::f64 ? place_in<double>(bin) : place_in<float>(bin);
+int least_exponent(ElementType type) {
+  return type == ElementType::f64 ? PackedBins<double>::least_exponent
+                                  : PackedBins<float>::least_exponent;
 }
 
 /// Widths of a bin as a function of (32 exponent - step code), for every quarter of an octave.
 class WidthTable {
  public:
-  explicit WidthTable(ElementType type) : quarters_(type == ElementType::f64 ? 1 : 4) {
-    for (std::size_t quarter = 0; quarter < quarters_; ++quarter)
+  WidthTable() {
+    for (std::size_t quarter = 0; quarter < 4; ++quarter)
       for (int difference = least; difference <= most; ++difference)
         widths_.push_back(mean_width(quarter, difference));
   }
@@ -82,9 +69,8 @@ class WidthTable {
  private:
   static constexpr int least = -3 * codes_per_octave, most = 31 * codes_per_octave;
 
-  [[nodiscard]] double mean_width(std::size_t quarter, int difference) const {
-    const double size = 1 / static_cast<double>(quarters_);
-    const double low = 1 + static_cast<double>(quarter) * size;
+  static double mean_width(std::size_t quarter, int difference) {
+    const double low = 1 + static_cast<double>(quarter) / 4;
     const int octave = difference >= 0 ? difference / codes_per_octave
                                        : -((-difference + codes_per_octave - 1) / codes_per_octave);
     const double scale = power_of_two<double>(octave) *
@@ -92,33 +78,31 @@ class WidthTable {
     constexpr int samples = 8;
     double sum = 0;
     for (int i = 0; i < samples; ++i)
-      sum += expected_width(scale * (low + (i + 0.5) / samples * size));
+      sum += expected_width(scale * (low + (i + 0.5) / samples / 4));
     return sum / samples;
   }
 
-  std::size_t quarters_;
   std::vector<double> widths_;
 };
 
-const WidthTable& width_table(ElementType type) {
-  static const WidthTable f64(ElementType::f64), f32(ElementType::f32);
-  return type == ElementType::f64 ? f64 : f32;
+const WidthTable& width_table() {
+  static const WidthTable table;
+  return table;
 }
 
-/// Bins that count anything.
-struct Counted {
-  std::size_t quarter;
-  int code;  ///< 32 times the exponent
-  double count;
-};
+/// 32 times the exponent of the octave that a bin > 0 lies in.
+std::int32_t code_of_bin(ElementType type, std::size_t bin) {
+  return codes_per_octave * (static_cast<std::int32_t>((bin - 1) / 4) + least_exponent(type));
+}
 
-/// With `zeros` mini-blocks of zeros besides.
-double mean_bits(ElementType type, std::span<const Counted> bins, double zeros, std::int32_t step) {
-  const WidthTable& widths = width_table(type);
-  double bits = 0, minis = zeros;
-  for (const Counted& counted : bins) {
-    bits += counted.count * widths.of(counted.quarter, counted.code - step);
-    minis += counted.count;
+double mean_bits(ElementType type, const PackedHistogram& histogram, std::int32_t step) {
+  const WidthTable& widths = width_table();
+  double bits = 0, minis = histogram.counts[0];
+  for (std::size_t i = 1; i < PackedHistogram::window; ++i) {
+    if (histogram.counts[i] == 0) continue;
+    const std::size_t bin = histogram.top + i - (PackedHistogram::window - 1);
+    bits += histogram.counts[i] * widths.of((bin - 1) % 4, code_of_bin(type, bin) - step);
+    minis += histogram.counts[i];
   }
   return bits / minis + header_bits;
 }
@@ -135,29 +119,39 @@ std::size_t packed_bins(ElementType type) {
   return type == ElementType::f64 ? PackedBins<double>::count : PackedBins<float>::count;
 }
 
-PackedStep step_for_budget(ElementType type, std::span<const std::uint32_t> bins, double bits,
-                           std::uint32_t limit) {
-  std::array<Counted, PackedBins<double>::count> room;  // the larger of the two
-  std::size_t used = 0;
-  for (std::size_t bin = 1; bin < bins.size(); ++bin) {
-    if (bins[bin] == 0) continue;
-    const BinPlace place = place_of_bin(type, bin);
-    room[used++] = {place.quarter, codes_per_octave * place.exponent,
-                    static_cast<double>(bins[bin])};
+std::size_t top_bin(std::span<const std::uint32_t> bins) {
+  std::size_t top = bins.size() - 1;
+  while (top > 0 && bins[top] == 0) --top;
+  return top;
+}
+
+PackedHistogram PackedHistogram::of(std::span<const std::uint32_t> bins, std::size_t top) {
+  PackedHistogram histogram{.top = top, .counts = {}};
+  for (std::size_t bin = 0; bin <= top; ++bin) {
+    const std::size_t below = top - bin;
+    histogram.counts[below < window - 1 && bin > 0 ? window - 1 - below : 0] += bins[bin];
   }
-  if (used == 0) return {};
-  const auto counted = std::span<const Counted>(room).first(used);
-  const auto zeros = static_cast<double>(bins[0]);
-  const int largest = counted.back().code / codes_per_octave + 1;
-  // The largest magnitude is below 2^largest, and must be at most `limit` steps.
-  std::int32_t low = codes_per_octave * (largest - (static_cast<int>(std::bit_width(limit)) - 1));
-  std::int32_t high = codes_per_octave * (largest + 1);  // everything is dropped
-  if (mean_bits(type, counted, zeros, low) <= bits) return {low};
+  return histogram;
+}
+
+PackedStep step_for_budget(ElementType type, const PackedHistogram& histogram, double bits,
+                           std::uint32_t limit) {
+  if (histogram.top == 0) return {};
+  const std::int32_t end = code_of_bin(type, histogram.top) + codes_per_octave;
+  // The largest magnitude is below 2^(end / 32), and must be at most `limit` steps.
+  std::int32_t low = end - codes_per_octave * (static_cast<int>(std::bit_width(limit)) - 1);
+  std::int32_t high = end + codes_per_octave;  // everything is dropped
+  if (mean_bits(type, histogram, low) <= bits) return {low};
   while (high - low > 1) {
     const std::int32_t middle = low + (high - low) / 2;
-    (mean_bits(type, counted, zeros, middle) <= bits ? high : low) = middle;
+    (mean_bits(type, histogram, middle) <= bits ? high : low) = middle;
   }
   return {high};
+}
+
+double growth_of_sums(std::uint32_t ranks) {
+  const auto octave = static_cast<unsigned>(std::bit_width(ranks)) - 1;
+  return (octave + (static_cast<double>(ranks) / (std::uint64_t{1} << octave) - 1)) / 2;
 }
 
 }  // namespace cohom

@@ -29,6 +29,15 @@ CodecHarness harness_of(int ranks, Parameters parameters, ElementType type = Ele
                        .segment = 16384});
 }
 
+/// Bits a value that direct sends: the average of a contribution's and the sum's.
+double bits_of(const CodecHarness& harness, int ranks, std::size_t count) {
+  const int payload = harness.codec(0).payload_round();
+  double words = 0;
+  for (int rank = 0; rank < ranks; ++rank)
+    words += double(harness.contribution(payload, rank).size());
+  return 32 * (words / ranks + double(harness.sum(payload).size())) / double(count);
+}
+
 /// Bits a value of the ranks' contributions.
 std::vector<double> bits_of_ranks(const CodecHarness& harness, int ranks, std::size_t count) {
   std::vector<double> bits;
@@ -53,7 +62,7 @@ Vectors vectors_of(Shape shape, int ranks, std::size_t count) {
     std::mt19937_64 engine(std::uint64_t(rank) * 7 + std::uint64_t(shape));
     std::normal_distribution<double> normal;
     std::vector<double> values(count);
-    double scale = 1 + rank;  // ranks differ
+    double scale = 1 + rank % 2;  // ranks differ
     for (std::size_t i = 0; i < count; ++i) {
       if (shape == Shape::lognormal_scales && i % 96 == 0) scale = std::exp(2 * normal(engine));
       values[i] = scale * normal(engine);
@@ -65,19 +74,25 @@ Vectors vectors_of(Shape shape, int ranks, std::size_t count) {
   return vectors;
 }
 
+/// The contributions' part of the budget is always met; the sum's as far as sums grow like those of
+/// uncorrelated vectors of one scale. Where the ranks' scales differ block by block, sums are wider.
 TEST(PackedBudget, IsMetOnAverage) {
   constexpr std::size_t count = 1 << 16;
+  constexpr int ranks = 4;  // sums are one bit wider
   for (Shape shape :
        {Shape::normal, Shape::lognormal_scales, Shape::heavy_tails, Shape::mostly_zero})
-    for (const char* bits : {"3", "4", "5", "6.5", "8", "12"})
+    for (const char* text : {"3", "4", "5", "6.5", "8", "12"})
       for (const char* dither : {"correlated", "nearest"}) {
-        CodecHarness harness = harness_of(3, {{"bits", bits}, {"dither", dither}});
-        harness.allreduce(vectors_of(shape, 3, count));
-        const double met = mean_of(bits_of_ranks(harness, 3, count));
+        CodecHarness harness = harness_of(ranks, {{"bits", text}, {"dither", dither}});
+        harness.allreduce(vectors_of(shape, ranks, count));
+        const double bits = std::stod(text);
         // Zeros cost nothing: all precision there is may take less than the budget.
-        const double wanted =
-            shape == Shape::mostly_zero ? std::min(std::stod(bits), 6.9) : std::stod(bits);
-        EXPECT_NEAR(met, wanted, 0.1) << bits << " " << dither << " shape " << int(shape);
+        const double most = shape == Shape::mostly_zero ? 6.8 : 100;
+        EXPECT_NEAR(mean_of(bits_of_ranks(harness, ranks, count)), std::min(bits - 0.5, most), 0.15)
+            << text << " " << dither << " shape " << int(shape);
+        const double over = bits_of(harness, ranks, count) - bits;
+        if (shape == Shape::normal) EXPECT_NEAR(over, 0, 0.2) << text << " " << dither;
+        EXPECT_LT(over, 1.2) << text << " " << dither << " shape " << int(shape);
       }
 }
 
@@ -86,7 +101,7 @@ TEST(PackedBudget, IsMetForEveryType) {
   for (ElementType type : all_element_types) {
     CodecHarness harness = harness_of(2, {}, type);
     harness.allreduce(vectors_of(Shape::lognormal_scales, 2, count));
-    EXPECT_NEAR(mean_of(bits_of_ranks(harness, 2, count)), 5, 0.1) << name_of(type);
+    EXPECT_NEAR(mean_of(bits_of_ranks(harness, 2, count)), 4.75, 0.1) << name_of(type);
   }
 }
 
@@ -96,7 +111,7 @@ TEST(PackedBudget, OfTheBusiestRankHoldsForEach) {
   harness.allreduce(vectors_of(Shape::normal, 4, count));
   const auto bits = bits_of_ranks(harness, 4, count);
   EXPECT_NEAR(std::ranges::max(bits), 6, 0.1);
-  EXPECT_LT(std::ranges::min(bits), 5) << "the ranks' scales differ by four";
+  EXPECT_LT(std::ranges::min(bits), 5.3) << "the ranks' scales differ by two";
 }
 
 /// With a step known the rounding variance is a twelfth of its square, an element and rank.
@@ -205,7 +220,7 @@ TEST(PackedDifferences, PayOnSmoothFields) {
 
 TEST(PackedShift, RoundsTheSumToNearestEven) {
   const Vectors vectors = vectors_of(Shape::normal, 4, 5000);
-  CodecHarness exact = harness_of(4, {{"down_shift", "0"}, {"bits", "8"}});
+  CodecHarness exact = harness_of(4, {{"down_shift", "0"}, {"bits", "9"}});
   CodecHarness rounded = harness_of(4, {{"down_shift", "2"}, {"bits", "8"}});
   const auto sums = exact.allreduce(vectors);
   const auto shifted = rounded.allreduce(vectors);
