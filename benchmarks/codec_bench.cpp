@@ -72,7 +72,7 @@ void measure(benchmark::State& state, const Workload& workload, std::size_t byte
     run();
     benchmark::ClobberMemory();
   }
-  const auto total = state.iterations() * static_cast<std::int64_t>(bytes);
+  const auto total = state.iterations() * static_cast<std::int64_t>(bytes * workload.vectors);
   state.SetBytesProcessed(total);
   state.counters["x_memcpy"] =
       benchmark::Counter(static_cast<double>(total) / reference, benchmark::Counter::kIsRate);
@@ -108,8 +108,8 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "codec_bench: %s\n", error.what());
     return 2;
   }
-  for (const auto& workloads :
-       {bench::memory_workloads(), bench::merge_workloads(), bench::thc_workloads()})
+  for (const auto& workloads : {bench::memory_workloads(), bench::merge_workloads(),
+                                bench::packed_workloads(), bench::thc_workloads()})
     bench::register_all(workloads);
   benchmark::RunSpecifiedBenchmarks();
   return 0;

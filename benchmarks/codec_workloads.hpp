@@ -19,10 +19,12 @@ namespace cohom::bench {
 struct Workload {
   std::string name;
   std::function<std::function<void()>(std::size_t bytes)> prepare;
+  std::size_t vectors = 1;  ///< ranks' vectors of so many bytes that a repetition adds up
 };
 using Workloads = std::vector<Workload>;
 
 Workloads merge_workloads();
+Workloads packed_workloads();
 Workloads thc_workloads();
 
 /// Elements that the library hands to a kernel at a time.

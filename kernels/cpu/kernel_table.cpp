@@ -18,7 +18,7 @@ KernelTable row_of(Isa isa) {
   if (isa == Isa::scalar)
     return {isa, scalar_merge, scalar_finish_elements, scalar_thc(), scalar_packed()};
   const auto merge = highway_merge(isa);
-  return {isa, merge.merge, merge.finish_elements, highway_thc(isa), scalar_packed()};
+  return {isa, merge.merge, merge.finish_elements, highway_thc(isa), highway_packed(isa)};
 }
 
 std::vector<KernelTable> supported_rows() {

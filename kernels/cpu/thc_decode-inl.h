@@ -11,6 +11,7 @@
 #define COHOM_THC_DECODE_INL_H
 #endif
 
+#include "kernels/cpu/cached_output.hpp"
 #include "kernels/cpu/element_vectors-inl.h"
 #include "kernels/cpu/lanes-inl.h"
 #include "kernels/cpu/thc_blocks.hpp"
@@ -30,9 +31,6 @@ namespace cohom::kernels {
 namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
-
-/// How far into a vector output stays in the caches.
-inline constexpr std::size_t cached_output_bytes = std::size_t{32} << 20;
 
 /// Copies past the caches. Lines that the target has only in part are written normally.
 HWY_INLINE void stream(const std::uint8_t* source, std::size_t bytes, std::uint8_t* target) {

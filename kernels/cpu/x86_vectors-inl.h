@@ -44,6 +44,11 @@ HWY_INLINE I32 nearest(Full<float> v) { return I32{COHOM_X86(cvtps_epi32)(v.raw)
 /// In each block the four lanes of a, then those of b, saturated to 0 .. 65535.
 HWY_INLINE U16 narrow(I32 a, I32 b) { return U16{COHOM_X86(packus_epi32)(a.raw, b.raw)}; }
 
+/// Likewise, saturated to the signed integers, or the unsigned ones, of half the bits.
+HWY_INLINE I16 narrow_signed(I32 a, I32 b) { return I16{COHOM_X86(packs_epi32)(a.raw, b.raw)}; }
+HWY_INLINE U8 narrow_signed(I16 a, I16 b) { return U8{COHOM_X86(packs_epi16)(a.raw, b.raw)}; }
+HWY_INLINE U8 narrow_unsigned(I16 a, I16 b) { return U8{COHOM_X86(packus_epi16)(a.raw, b.raw)}; }
+
 /// In each 16-bit lane the unsigned byte 2i of a times the signed byte 2i of b, plus the same of the
 /// odd bytes; saturated.
 HWY_INLINE I16 multiply_add_bytes(U8 a, Full<std::int8_t> b) {
