@@ -4,13 +4,16 @@
 #include "codecs/packed.hpp"
 
 #include "codec_harness.hpp"
+#include "kernels/kernel_table.hpp"
 
 #include <cohom/error.hpp>
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <random>
 #include <string>
@@ -180,6 +183,80 @@ TEST(PackedError, StaysBelowTheBound) {
               << ranks << " ranks, " << predict << ", bound " << bound << ", element " << i;
         }
       }
+}
+
+/// A value near a multiple of half a step, or anywhere up to the integers' range and beyond.
+float adversarial_value(std::uint64_t random, double step, double limit) {
+  const auto low = static_cast<double>(random & 0xffffff) - 0x800000;
+  const auto part = static_cast<double>(random >> 24 & 0xffff) / 65536;
+  switch (random >> 60) {
+    case 0: return static_cast<float>(step * (std::floor(low / 64) + 0.5));
+    case 1: return static_cast<float>(step * (limit - part));
+    case 2: return static_cast<float>(-step * (limit + part));
+    case 3: return static_cast<float>(step * limit * 2 * part);
+    case 4: return static_cast<float>(low);
+    case 5: return std::nextafter(static_cast<float>(step * (low + 0.5)), 0.0f);
+    default: return static_cast<float>(step * low * part);
+  }
+}
+
+/// The kernels alone, on many values: COHOM_SOAK says how many (docs: 1e9).
+TEST(PackedError, StaysBelowTheBoundForManyValues) {
+  const char* const text = std::getenv("COHOM_SOAK");
+  const double wanted = text != nullptr ? std::stod(text) : 4e6;
+  const auto& kernels = kernels::kernel_table().packed;
+  constexpr std::size_t count = 1 << 14, groups = count / kernels::packed_group;
+  const kernels::PackedRun run{ElementType::f32, 0, count};
+  std::mt19937_64 engine(42);
+  std::size_t kept = 0, all = 0;
+  for (const int ranks : {2, 3, 8, 17}) {
+    const double limit = std::bit_floor(kernels::packed_range / unsigned(ranks)) - 1;
+    for (double values = 0; values < wanted / 4; values += count * ranks) {
+      const double bound =
+          std::ldexp(1.0 + double(engine() % 1000) / 1000, int(engine() % 40) - 20);
+      const double step = 2 * bound / ranks * (1 - 0x1p-20);
+      const kernels::PackedQuantizer quantizer{
+          .step = step, .in_f64 = true, .limit = limit, .dither = kernels::Dither::nearest};
+      all += count;
+      std::vector<double> exact(count);
+      std::vector<std::vector<std::uint64_t>> payloads;
+      std::vector<kernels::PackedWords> sources;
+      std::vector<bool> out_of_range(count / kernels::packed_mini);
+      for (int rank = 0; rank < ranks; ++rank) {
+        std::vector<float> input(count);
+        for (std::size_t i = 0; i < count; ++i) {
+          // Values beyond the range in a few mini-blocks only, or everything would escape.
+          const std::uint64_t random = engine();
+          input[i] = adversarial_value(random, step, i % 512 < 32 ? limit : limit / 2);
+          exact[i] += input[i];
+          if (!(std::abs(input[i] / step) <= limit)) out_of_range[i / kernels::packed_mini] = true;
+        }
+        auto& words = payloads.emplace_back(kernels::packed_capacity(count, false));
+        words.resize(kernels.encode(quantizer, run, input.data(), nullptr, words.data()));
+      }
+      sources.assign(payloads.begin(), payloads.end());
+      std::vector<std::uint64_t> sum(kernels::packed_capacity(count, false));
+      sum.resize(kernels.merge(groups, sources.data(), sources.size(), sum.data()));
+      ASSERT_FALSE(sum.empty());
+      std::vector<float> output(count);
+      std::vector<std::uint32_t> escaped(groups);
+      ASSERT_TRUE(kernels.decode(run, sum, step, true, 1, escaped.data(), output.data()));
+      for (std::size_t i = 0; i < count; ++i) {
+        const std::size_t mini = i / kernels::packed_mini;
+        const bool escapes = (escaped[mini / 32] >> (mini % 32) & 1) != 0;
+        ASSERT_TRUE(escapes || !out_of_range[mini]) << "out of range and kept";
+        if (escapes) continue;
+        ++kept;
+        const double half_ulp =
+            (std::nextafter(std::abs(output[i]), std::numeric_limits<float>::infinity()) -
+             std::abs(output[i])) /
+            2.0;
+        ASSERT_LE(std::abs(output[i] - exact[i]), bound + half_ulp)
+            << ranks << " ranks, bound " << bound << ", sum " << exact[i];
+      }
+    }
+  }
+  EXPECT_GT(kept, all / 2) << "nearly everything escaped";
 }
 
 TEST(PackedError, RelativeIsAFractionOfTheLargest) {
