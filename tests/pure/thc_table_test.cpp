@@ -1,5 +1,5 @@
-#include "codecs/dither.hpp"
 #include "codecs/thc_table.hpp"
+#include "codecs/dither.hpp"
 
 #include <gtest/gtest.h>
 
