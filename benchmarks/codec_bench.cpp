@@ -82,7 +82,6 @@ void register_all(const Workloads& workloads) {
   for (const Workload& workload : workloads)
     for (const std::size_t bytes : vector_sizes) {
       const std::string name = workload.name + "/" + std::to_string(bytes >> 10) + "K";
-      // NOLINTNEXTLINE(clang-analyzer-cplusplus.NewDeleteLeaks): the library owns it
       benchmark::RegisterBenchmark(
           name.c_str(), [=](benchmark::State& state) { measure(state, workload, bytes); });
     }
