@@ -9,9 +9,8 @@
 
 #include <gtest/gtest.h>
 
-#include <limits>
-#include <ostream>
-#include <string>
+#include <tuple>
+#include <vector>
 
 namespace cohom::test {
 namespace {
@@ -19,25 +18,10 @@ namespace {
 /// Hashes of: agreement, one rank's narrow and wide contribution, sum, result.
 using Hashes = GoldenHashes<5>;
 
-struct Golden {
-  const char* name;
-  ElementType type;
-  Parameters parameters;
-  int ranks;
-  std::size_t elements;
-  Hashes hashes;
-};
-
-void PrintTo(const Golden& golden, std::ostream* out) { *out << golden.name; }
+using Golden = GoldenCase<5>;
 
 Hashes hashes_of(const Golden& golden, kernels::Isa isa) {
-  std::vector<Bytes> inputs;
-  for (int rank = 0; rank < golden.ranks; ++rank) {
-    auto values = golden_input(rank, golden.elements);
-    if (golden.name == std::string_view("escape"))
-      values[std::size_t(100 + 600 * rank)] = std::numeric_limits<double>::infinity();
-    inputs.push_back(to_bytes(golden.type, values));
-  }
+  const std::vector<Bytes> inputs = golden_inputs(golden);
   HarnessSetup setup{.make = make_thc,
                      .ranks = golden.ranks,
                      .type = golden.type,
@@ -140,16 +124,11 @@ TEST_P(GoldenThc, Words) {
   EXPECT_TRUE(found == golden.hashes) << golden.name << " gave {" << row_of(found) << "}";
 }
 
-std::string golden_name(const testing::TestParamInfo<std::tuple<kernels::Isa, Golden>>& instance) {
-  const auto& [isa, golden] = instance.param;
-  return std::string(kernels::name_of(isa)) + "_" + golden.name;
-}
-
 INSTANTIATE_TEST_SUITE_P(All, GoldenThc,
                          testing::Combine(testing::ValuesIn(kernels::supported_isas().begin(),
                                                             kernels::supported_isas().end()),
                                           testing::ValuesIn(goldens)),
-                         golden_name);
+                         [](const auto& instance) { return golden_name(instance.param); });
 
 }  // namespace
 }  // namespace cohom::test

@@ -1,6 +1,10 @@
 #pragma once
 // Golden hashes: pinned numbers that a codec's words and results must hash to.
 
+#include "codecs/codec_context.hpp"
+#include "elements.hpp"
+#include "kernels/isa.hpp"
+
 #include <xxhash.h>
 
 #include <array>
@@ -8,8 +12,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <limits>
+#include <ostream>
 #include <random>
 #include <string>
+#include <string_view>
+#include <tuple>
 #include <vector>
 
 namespace cohom::test {
@@ -34,6 +42,38 @@ inline std::vector<double> golden_input(int rank, std::size_t elements) {
 template <class Container>
 std::uint64_t hash_of(const Container& values) {
   return XXH3_64bits(values.data(), values.size() * sizeof(values[0]));
+}
+
+/// One pinned allreduce; `Count` hashes of what it went through.
+template <std::size_t Count>
+struct GoldenCase {
+  const char* name;
+  ElementType type;
+  Parameters parameters;
+  int ranks;
+  std::size_t elements;
+  GoldenHashes<Count> hashes;
+
+  friend void PrintTo(const GoldenCase& golden, std::ostream* out) { *out << golden.name; }
+};
+
+/// The ranks' vectors; in the case named "escape" each has an infinity.
+template <std::size_t Count>
+std::vector<Bytes> golden_inputs(const GoldenCase<Count>& golden) {
+  std::vector<Bytes> inputs;
+  for (int rank = 0; rank < golden.ranks; ++rank) {
+    auto values = golden_input(rank, golden.elements);
+    if (golden.name == std::string_view("escape"))
+      values[std::size_t(100 + 600 * rank)] = std::numeric_limits<double>::infinity();
+    inputs.push_back(to_bytes(golden.type, values));
+  }
+  return inputs;
+}
+
+template <std::size_t Count>
+std::string golden_name(const std::tuple<kernels::Isa, GoldenCase<Count>>& test) {
+  const auto& [isa, golden] = test;
+  return std::string(kernels::name_of(isa)) + "_" + golden.name;
 }
 
 /// As it would be written in a table.
