@@ -64,7 +64,7 @@ std::vector<Bytes> golden_inputs(const GoldenCase<Count>& golden) {
   for (int rank = 0; rank < golden.ranks; ++rank) {
     auto values = golden_input(rank, golden.elements);
     if (golden.name == std::string_view("escape"))
-      values[std::size_t(100 + 600 * rank)] = std::numeric_limits<double>::infinity();
+      values[100 + 600 * std::size_t(rank)] = std::numeric_limits<double>::infinity();
     inputs.push_back(to_bytes(golden.type, values));
   }
   return inputs;
