@@ -57,7 +57,7 @@ class PackedData {
         pieces_((count_ + piece_elements - 1) / piece_elements) {
     measure();
     const double step =
-        step_for_budget(type, PackedHistogram::of(bins_, top_bin(bins_)), 5, limit).value();
+        PackedForecast(type, PackedHistogram::of(bins_, top_bin(bins_))).step_for(5, limit).value();
     quantizer_ = {.step = step,
                   .in_f64 = type == ElementType::f64,
                   .drops_small = true,

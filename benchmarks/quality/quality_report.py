@@ -20,7 +20,8 @@ CURVES = [
     ("thc, direct", "thc", "direct", "#009e73", "^"),
     ("thc:levels=full, ring", "thc:levels=full", "ring", "#cc79a7", "v"),
 ]
-HISTOGRAM_BYTES = 520  # packed's agreement: a maximum, and 128 counters
+CALL_WORDS = 25  # every call's agreement
+PACKED_WORDS = 1 + 64  # packed's own: a maximum, and 128 counters
 
 
 class Results:
@@ -49,10 +50,12 @@ def markdown(head, rows):
                      for cells in [head, ["---"] * len(head), *rows])
 
 
-def histogram_bits(ranks, elements):
+def agreement_bits(ranks, elements):
     """Return bits a value of packed's agreement: recursive doubling of all ranks."""
+    samples = min(512, elements // 32 // 16)
+    words = CALL_WORDS + PACKED_WORDS + (2 + (32 + samples + 1) // 2 if samples >= 16 else 0)
     hops = math.log2(ranks)  # exact for powers of two alone
-    return HISTOGRAM_BYTES * 8 * ranks * hops / (2 * (ranks - 1) * elements)
+    return words * 64 * ranks * hops / (2 * (ranks - 1) * elements)
 
 
 def overview(results):
@@ -76,7 +79,7 @@ def at_equal_bits(results):
     head = ["input", "ranks"]
     for codec in budgets:
         head += [codec.removeprefix("packed:"), "/ ring", "/ direct"]
-    head.append("histogram")
+    head.append("agreement")
     lines = []
     for name, ranks in results.vectors:
         line = [name, ranks]
@@ -86,7 +89,7 @@ def at_equal_bits(results):
             for schedule in ("ring", "direct"):
                 theirs = results.get(name, ranks, f"dynamiq-like:as={codec}", schedule)
                 line.append(f"{ours['vnmse'] / theirs['vnmse']:.2g}")
-        lines.append(line + [f"{histogram_bits(ranks, ours['elements']):.2f}"])
+        lines.append(line + [f"{agreement_bits(ranks, ours['elements']):.2f}"])
     return markdown(head, lines)
 
 

@@ -3,6 +3,7 @@
 #include "codecs/dither.hpp"
 #include "codecs/escape_round.hpp"
 #include "codecs/packed_options.hpp"
+#include "codecs/packed_sample.hpp"
 #include "codecs/packed_step.hpp"
 #include "kernels/body/element.hpp"
 #include "kernels/body/packed_quantize.hpp"
@@ -32,6 +33,15 @@ constexpr double least_f32_step = 0x1p-100;
 /// Rounds before the payload, where there are any.
 enum Round : int { maximum_round, histogram_round };
 
+/// Of two counters each; what a PackedSample adds comes behind them.
+constexpr std::size_t histogram_words = PackedHistogram::window / 2;
+
+/// Agreement of the ranks on a call, whatever its codec.
+constexpr std::size_t call_words = 25;
+
+/// The most that the agreement may take of a budget; short vectors pay more for it than it allows.
+constexpr double largest_agreement = 0.1;
+
 /// Makes codes of steps positive, so that their maximum can be taken as unsigned numbers.
 constexpr std::int32_t step_offset = 1 << 20;
 
@@ -51,6 +61,13 @@ std::vector<RoundInfo> make_rounds(const PackedOptions& options, ElementType typ
 
 /// An error bound in steps of all ranks, a little below so that no rounding of arithmetic breaks it.
 double step_for_bound(double error, int ranks) { return 2 * error / ranks * (1 - 0x1p-20); }
+
+/// Bits a value, all in, of words that every rank sends log2(ranks) times (recursive doubling).
+double agreement_bits(std::size_t words, std::uint32_t ranks, std::size_t elements) {
+  const auto hops = static_cast<double>(std::bit_width(ranks - 1));
+  const double share = 2 * (1 - 1.0 / ranks);  // of the vector, that allreduce moves at least
+  return 64 * static_cast<double>(words) * hops / (share * static_cast<double>(elements));
+}
 
 class PackedCodec final : public Codec {
  public:
@@ -105,7 +122,10 @@ class PackedCodec final : public Codec {
   std::size_t agree(int round, const Piece& piece, const Agreed& agreed, Words out);
   void measure(const Piece& piece);
   [[nodiscard]] std::uint32_t own_maximum() const;
-  [[nodiscard]] double contribution_bits() const;
+  void look(std::size_t top, std::size_t elements, Words out) const;
+  [[nodiscard]] PackedSample sample(std::size_t elements) const;
+  [[nodiscard]] PackedStep step_for_mean(std::size_t top, std::size_t elements,
+                                         ConstWords words) const;
   void find_step(const Piece& piece, const Agreed& agreed);
   [[nodiscard]] double agreed_step(const Piece& piece, const Agreed& agreed) const;
 
@@ -133,7 +153,7 @@ std::size_t PackedCodec::capacity(int round, Form, std::size_t elements) const {
   if (round == payload_) return kernels::packed_capacity(elements, options_.differences);
   if (round > payload_) return escape_.capacity(elements);
   if (elements == 0) return 0;
-  return round == histogram_round ? PackedHistogram::window / 2 : 1;
+  return round == histogram_round ? histogram_words + sample(elements).words() : 1;
 }
 
 void PackedCodec::reserve(std::size_t elements, std::size_t longest_piece) {
@@ -172,10 +192,29 @@ std::size_t PackedCodec::agree(int round, const Piece& piece, const Agreed& agre
     out[0] = own_maximum();
     return 1;
   }
-  const auto histogram = PackedHistogram::of(bins_, agreed.words(maximum_round, piece)[0]);
-  for (std::size_t i = 0; i < out.size(); ++i)
+  const std::size_t top = agreed.words(maximum_round, piece)[0];
+  const auto histogram = PackedHistogram::of(bins_, top);
+  for (std::size_t i = 0; i < histogram_words; ++i)
     out[i] = histogram.counts[2 * i] | std::uint64_t{histogram.counts[2 * i + 1]} << 32;
+  look(top, piece.first + piece.count, out.subspan(histogram_words));
   return out.size();
+}
+
+/// Samples the vector, with the step in mind that its own histogram gives.
+void PackedCodec::look(std::size_t top, std::size_t elements, Words out) const {
+  std::ranges::fill(out, 0u);
+  if (top == 0 || out.empty()) return;
+  PackedForecast own(type_, PackedHistogram::of(bins_, top_bin(bins_)));
+  own.assume_uncorrelated(static_cast<std::uint32_t>(ranks_), options_.down_shift);
+  const PackedStep step = own.step_for(options_.bits, limit());
+  sample(elements).look({type_, call_.input, feedback_at(0)}, octave_code(type_, top), step,
+                        options_.dither == Dither::nearest, out);
+}
+
+PackedSample PackedCodec::sample(std::size_t elements) const {
+  using kernels::body::Stream;
+  return {static_cast<std::uint32_t>(ranks_), elements,
+          kernels::body::key(options_.seed, call_.step, Stream::sample, 0)};
 }
 
 void PackedCodec::measure(const Piece& piece) {
@@ -202,8 +241,8 @@ std::uint32_t PackedCodec::own_maximum() const {
   const std::size_t top = top_bin(bins_);
   if (options_.target == PackedTarget::mean_bits || top == 0)
     return static_cast<std::uint32_t>(top);
-  const PackedStep step =
-      step_for_budget(type_, PackedHistogram::of(bins_, top), options_.bits, limit());
+  const PackedForecast forecast(type_, PackedHistogram::of(bins_, top));
+  const PackedStep step = forecast.step_for(options_.bits, limit());
   return static_cast<std::uint32_t>(step.code + step_offset);
 }
 
@@ -216,17 +255,29 @@ double PackedCodec::agreed_step(const Piece& piece, const Agreed& agreed) const 
     return step_for_bound(options_.error * kernels::body::from_bits<double>(maximum << 32), ranks_);
   if (options_.target == PackedTarget::max_bits)
     return PackedStep{static_cast<std::int32_t>(maximum) - step_offset}.value();
-  PackedHistogram histogram{.top = maximum, .counts = {}};
-  const ConstWords words = agreed.words(histogram_round, piece);
-  std::memcpy(histogram.counts.data(), words.data(), sizeof histogram.counts);
-  return step_for_budget(type_, histogram, contribution_bits(), limit()).value();
+  const Piece& last = agreed.pieces().back();
+  return step_for_mean(maximum, last.first + last.count, agreed.words(histogram_round, piece))
+      .value();
 }
 
-/// So that contributions and sums together meet the budget.
-double PackedCodec::contribution_bits() const {
-  if (ranks_ == 1) return options_.bits;
-  const double growth = growth_of_sums(static_cast<std::uint32_t>(ranks_)) - options_.down_shift;
-  return options_.bits - growth / 2;
+/// So that contributions and sums together, and what was agreed on before them, meet the budget.
+PackedStep PackedCodec::step_for_mean(std::size_t top, std::size_t elements,
+                                      ConstWords words) const {
+  PackedHistogram histogram{.top = top};
+  std::memcpy(histogram.counts.data(), words.data(), sizeof histogram.counts);
+  PackedForecast forecast(type_, histogram);
+  double bits = options_.bits;
+  if (const auto ranks = static_cast<std::uint32_t>(ranks_); ranks > 1) {
+    const PackedSample sampled = sample(elements);
+    if (sampled.words() == 0)
+      forecast.assume_uncorrelated(ranks, options_.down_shift);
+    else
+      forecast.trust(sampled.findings(words.subspan(histogram_words), octave_code(type_, top),
+                                      options_.down_shift));
+    bits -= std::min(agreement_bits(call_words + 1 + words.size(), ranks, elements),
+                     largest_agreement * bits);
+  }
+  return forecast.step_for(bits, limit());
 }
 
 void PackedCodec::find_step(const Piece& piece, const Agreed& agreed) {

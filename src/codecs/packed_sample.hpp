@@ -1,0 +1,86 @@
+#pragma once
+// What packed's budget cannot know from a histogram of contributions. How wide sums are depends on how
+// alike the ranks' vectors are, and how their scales differ block by block; how wide mini-blocks are, on
+// how many of their values are close to the largest. So a call looks at a few mini-blocks: the ranks
+// add random projections of them, and compare them with what each knows of its own.
+// Specified in docs/wire-format.md, "packed".
+
+#include "codec_interface.hpp"
+#include "codecs/packed_histogram.hpp"
+#include "codecs/packed_widths.hpp"
+
+#include <cohom/element_type.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace cohom {
+
+/// What a sample tells of all ranks' vectors.
+class PackedFindings {
+ public:
+  [[nodiscard]] bool known() const { return samples_ != 0; }
+
+  /// Bits by which contributions are wider than expected of their maxima.
+  [[nodiscard]] double deviation() const { return deviation_; }
+
+  /// Mean width of a sum's mini-blocks, as owners send them, where `histogram` counts the maxima of all
+  /// contributions. That of the sample, and by how much contributions are wider in all than in the sample.
+  [[nodiscard]] double sum_width(ElementType type, const PackedHistogram& histogram,
+                                 PackedStep step) const;
+
+ private:
+  friend class PackedSample;
+  static constexpr std::size_t octaves = 32;
+  using Counts = std::array<std::uint32_t, octaves>;
+
+  std::size_t samples_ = 0;
+  std::uint32_t ranks_ = 1;
+  double deviation_ = 0;
+  std::int32_t shift_code_ = 0;    ///< of the bits that owners round off
+  std::int32_t maximum_code_ = 0;  ///< contributions' maxima begin at this octave
+  std::int32_t sum_code_ = 0;      ///< so do the sums'
+  Counts maxima_{};                ///< of all ranks' contributions together
+  Counts sums_{};
+};
+
+/// A rank's vector in a call: the input, or the feedback (one f32 an element, f64 for f64) when that
+/// already holds input and feedback.
+struct PackedVector {
+  ElementType type = ElementType::f32;
+  const void* input = nullptr;
+  const void* feedback = nullptr;
+};
+
+/// Which mini-blocks a call looks at, and how.
+class PackedSample {
+ public:
+  /// `ranks` vectors of `elements` elements; draws come from `key`.
+  PackedSample(std::uint32_t ranks, std::size_t elements, std::uint64_t key);
+
+  /// Words that a rank contributes, to be merged by `add`; 0 for vectors too short to sample.
+  [[nodiscard]] std::size_t words() const {
+    return samples_ == 0 ? 0 : 2 + (PackedFindings::octaves + samples_ + 1) / 2;
+  }
+
+  /// A rank's words. `top_code`: of the octave that all ranks' largest magnitude lies in. `step`: the one
+  /// that this rank alone would take. `nearest`: values are rounded without dither.
+  void look(const PackedVector& vector, std::int32_t top_code, PackedStep step, bool nearest,
+            Words out) const;
+
+  /// What the sum of all ranks' words (words() > 0) tells, when owners round off `down_shift` bits.
+  [[nodiscard]] PackedFindings findings(ConstWords sum, std::int32_t top_code,
+                                        unsigned down_shift) const;
+
+ private:
+  [[nodiscard]] std::size_t first_element(std::size_t sample, std::uint32_t frame) const;
+
+  std::uint32_t ranks_;
+  std::size_t elements_;
+  std::uint64_t key_;
+  std::size_t samples_;
+  int precision_;  ///< projections of 1 are 2^precision
+};
+
+}  // namespace cohom
