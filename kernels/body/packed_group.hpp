@@ -85,10 +85,10 @@ COHOM_HD inline void read_planes(const std::uint32_t* planes, const std::uint32_
       // The last plane is the sign: it fills all bits above.
       const std::uint32_t bits =
           k + 1 == widths[m] ? ~std::uint32_t{0} << k : std::uint32_t{1} << k;
+      std::int32_t* const mini = values + m * packed_mini;
       for (std::size_t i = 0; i < packed_mini; ++i) {
-        std::int32_t& value = values[m * packed_mini + i];
-        if ((plane >> i & 1) != 0)
-          value = static_cast<std::int32_t>(static_cast<std::uint32_t>(value) | bits);
+        const std::uint32_t mask = ~std::uint32_t{0} * (plane >> i & 1);
+        mini[i] = static_cast<std::int32_t>(static_cast<std::uint32_t>(mini[i]) | (bits & mask));
       }
     }
   }
