@@ -122,8 +122,7 @@ HWY_INLINE void decode_group(const Writer& writer, PackedReader& source, std::si
                              std::size_t minis, std::uint32_t escaped, void* output) {
   const WidthMasks masks = masks_of_header(source.header(g));
   Planes planes;
-  source.next(masks,
-              [&](const std::uint32_t* at) HWY_ATTR { return read_planes(at, masks, planes); });
+  source.read(masks, planes);
   if (source.based()) {
     alignas(64) std::int32_t integers[packed_group];
     spread_integers(planes, integers);

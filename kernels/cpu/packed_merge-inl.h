@@ -27,26 +27,30 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Adds a group's planes as they are read to the sum's.
+/// Adds a group's planes of `sources` payloads, as they are read, to the sum's.
+template <std::size_t sources>
 class PlaneAdder {
  public:
-  HWY_INLINE PlaneAdder(const WidthMasks& masks, const std::uint32_t* planes, Planes& sum)
+  HWY_INLINE PlaneAdder(const WidthMasks* masks, const std::uint32_t** planes, Planes& sum)
       : masks_(masks), planes_(planes), sum_(sum) {
     const hn::ScalableTag<std::uint32_t> d;
 #pragma GCC unroll 8
-    for (std::size_t j = 0; j < plane_vectors; ++j) carry_[j] = read_[j] = kept_[j] = hn::Zero(d);
+    for (std::size_t j = 0; j < plane_vectors; ++j) {
+      kept_[j] = hn::Zero(d);
+#pragma GCC unroll 2
+      for (std::size_t s = 0; s < sources; ++s) carry_[s][j] = read_[s][j] = hn::Zero(d);
+    }
   }
 
-  /// Leaves `count` planes in the sum; returns where the planes end that were read.
-  HWY_INLINE const std::uint32_t* add(std::size_t count) {
-    const std::size_t read = std::min(count, std::max<std::size_t>(masks_.widest, 1));
-    const std::size_t both = std::min(read, sum_.count);
+  /// Leaves `count` planes in the sum, which had `before`; `widest`: of all sources.
+  HWY_INLINE void add(std::size_t before, std::size_t widest, std::size_t count) {
+    const std::size_t read = std::min(count, widest);
+    const std::size_t both = std::min(read, before);
     add_planes<true, true>(0, both);
     add_planes<true, false>(both, read);
-    add_planes<false, true>(both, std::min(count, sum_.count));
-    add_planes<false, false>(std::max(read, sum_.count), count);
+    add_planes<false, true>(both, std::min(count, before));
+    add_planes<false, false>(std::max(read, before), count);
     sum_.count = count;
-    return planes_;
   }
 
  private:
@@ -58,19 +62,29 @@ class PlaneAdder {
   /// One that has no such plane any more repeats its last one, the sign.
   template <bool reads, bool loads>
   HWY_INLINE void add_plane(std::size_t k) {
-    if (reads) expand_plane(masks_.above[k], planes_, read_);
+    if (reads) {
+#pragma GCC unroll 2
+      for (std::size_t s = 0; s < sources; ++s)
+        expand_plane(masks_[s].above[k], planes_[s], read_[s]);
+    }
 #pragma GCC unroll 8
     for (std::size_t j = 0; j < plane_vectors; ++j) {
       if (loads) kept_[j] = sum_.load(k, j);
-      sum_.store(k, j, hn::Xor3(kept_[j], read_[j], carry_[j]));
-      carry_[j] = majority(kept_[j], read_[j], carry_[j]);
+      U32 plane = kept_[j];
+#pragma GCC unroll 2
+      for (std::size_t s = 0; s < sources; ++s) {
+        const U32 added = hn::Xor3(plane, read_[s][j], carry_[s][j]);
+        carry_[s][j] = majority(plane, read_[s][j], carry_[s][j]);
+        plane = added;
+      }
+      sum_.store(k, j, plane);
     }
   }
 
-  const WidthMasks& masks_;
-  const std::uint32_t* planes_;
+  const WidthMasks* masks_;
+  const std::uint32_t** planes_;
   Planes& sum_;
-  U32 carry_[plane_vectors], read_[plane_vectors], kept_[plane_vectors];
+  U32 carry_[sources][plane_vectors], read_[sources][plane_vectors], kept_[plane_vectors];
 };
 
 /// Planes of integers from -bound to bound - 1. More than 32 are not kept: sums wrap.
@@ -78,18 +92,43 @@ inline std::size_t planes_for(std::uint64_t bound) {
   return std::min<std::size_t>(32, 1 + std::size_t(std::bit_width(bound - 1)));
 }
 
-/// Adds group g of all sources.
-HWY_INLINE void add_groups(std::size_t g, PackedReader* sources, std::size_t count, Planes& sum) {
-  std::uint64_t bound = 0;
-  for (std::size_t s = 0; s < count; ++s) {
-    const WidthMasks masks = masks_of_header(sources[s].header(g));
-    bound += std::uint64_t{1} << (std::max<std::size_t>(masks.widest, 1) - 1);
-    sources[s].next(masks, [&](const std::uint32_t* planes) HWY_ATTR {
-      return s == 0 ? read_planes(planes, masks, sum)
-                    : PlaneAdder(masks, planes, sum).add(planes_for(bound));
-    });
+/// Adds group g of all sources, two by two: that halves what the sum is read and written.
+class GroupAdder {
+ public:
+  HWY_INLINE GroupAdder(std::size_t g, PackedReader* sources, Planes& sum)
+      : g_(g), sources_(sources), sum_(sum) {}
+
+  HWY_INLINE void add_all(std::size_t count) {
+    std::size_t s = 0;
+    for (; s + 2 <= count; s += 2) add<2>(s);
+    if (s < count) add<1>(s);
   }
-}
+
+ private:
+  template <std::size_t sources>
+  HWY_INLINE void add(std::size_t first) {
+    WidthMasks masks[sources];
+    PlanesOfGroup copies[sources];
+    const std::uint32_t *from[sources], *at[sources];
+    std::size_t widest = 1;
+#pragma GCC unroll 2
+    for (std::size_t s = 0; s < sources; ++s) {
+      masks[s] = masks_of_header(sources_[first + s].header(g_));
+      widest = std::max(widest, masks[s].widest);
+      bound_ += std::uint64_t{1} << (std::max<std::size_t>(masks[s].widest, 1) - 1);
+      from[s] = at[s] = sources_[first + s].planes(masks[s], copies[s]);
+    }
+    PlaneAdder<sources>(masks, at, sum_).add(first == 0 ? 0 : sum_.count, widest,
+                                             planes_for(bound_));
+#pragma GCC unroll 2
+    for (std::size_t s = 0; s < sources; ++s) sources_[first + s].skip(at[s] - from[s]);
+  }
+
+  std::size_t g_;
+  PackedReader* sources_;
+  Planes& sum_;
+  std::uint64_t bound_ = 0;
+};
 
 std::size_t merge(std::size_t groups, const PackedWords* payloads, std::size_t count,
                   std::uint64_t* words) {
@@ -102,7 +141,7 @@ std::size_t merge(std::size_t groups, const PackedWords* payloads, std::size_t c
   PackedReader* const source = sources.data();
   for (std::size_t g = 0; g < groups; ++g) {
     Planes sum;
-    add_groups(g, source, count, sum);
+    GroupAdder(g, source, sum).add_all(count);
     std::uint32_t escaped = 0, base = 0;
     for (std::size_t s = 0; s < count; ++s) {
       escaped |= body::escaped_minis(source[s].header(g));
@@ -146,8 +185,7 @@ std::size_t shift(std::size_t groups, PackedWords payload, unsigned by, std::uin
     const WidthMasks masks = masks_of_header(source.header(g));
     const std::uint32_t escaped = body::escaped_minis(source.header(g));
     Planes planes;
-    source.next(masks,
-                [&](const std::uint32_t* at) HWY_ATTR { return read_planes(at, masks, planes); });
+    source.read(masks, planes);
     shift_planes(by, planes);
     // No width grows, so what is written never passes what was read.
     write_group(planes, masks_of_planes(planes, ~escaped), escaped, g, room.parts,

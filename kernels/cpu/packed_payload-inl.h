@@ -21,6 +21,13 @@ HWY_BEFORE_NAMESPACE();
 namespace cohom::kernels {
 namespace HWY_NAMESPACE {
 
+/// Room for a copy of a group's planes.
+struct PlanesOfGroup {
+  static constexpr std::ptrdiff_t most = packed_minis * packed_widest + lanes32;
+
+  std::uint32_t words[HWY_MAX_BYTES == 64 ? 1 : most];  // AVX-512 reads only what is wanted
+};
+
 /// A payload's groups one after another.
 class PackedReader {
  public:
@@ -40,24 +47,22 @@ class PackedReader {
   /// Where the planes begin that were not read yet.
   [[nodiscard]] const std::uint32_t* position() const { return parts_.planes; }
 
-  /// Calls read(planes) with the next group's planes, readable a vector beyond their end, to get where
-  /// those after them begin.
-  template <class Read>
-  HWY_INLINE void next(const WidthMasks& masks, Read read) {
-    if (HWY_MAX_BYTES == 64 || end_ - parts_.planes >= most_) {
-      parts_.planes = read(parts_.planes);
-      return;
-    }
-    const std::size_t words = masks.words();
-    std::uint32_t room[most_];
-    std::memcpy(room, parts_.planes, words * sizeof *room);
-    read(static_cast<const std::uint32_t*>(room));
-    parts_.planes += words;
+  /// Where the next group's planes can be read, and a vector beyond their end: in `copy` if need be.
+  HWY_INLINE const std::uint32_t* planes(const WidthMasks& masks, PlanesOfGroup& copy) const {
+    if (HWY_MAX_BYTES == 64 || end_ - parts_.planes >= PlanesOfGroup::most) return parts_.planes;
+    std::memcpy(copy.words, parts_.planes, masks.words() * sizeof *copy.words);
+    return copy.words;
+  }
+  /// Goes on behind the words that were read of them.
+  HWY_INLINE void skip(std::ptrdiff_t words) { parts_.planes += words; }
+
+  HWY_INLINE void read(const WidthMasks& masks, Planes& to) {
+    PlanesOfGroup copy;
+    const std::uint32_t* const from = planes(masks, copy);
+    skip(read_planes(from, masks, to) - from);
   }
 
  private:
-  static constexpr std::ptrdiff_t most_ = packed_minis * packed_widest + lanes32;
-
   body::PackedParts<const std::uint32_t> parts_;
   const std::uint32_t* end_ = nullptr;
 };

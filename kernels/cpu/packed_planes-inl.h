@@ -103,10 +103,16 @@ HWY_INLINE int words_before(std::uint32_t mask, std::size_t vector) {
 HWY_INLINE void expand_plane(std::uint32_t mask, const std::uint32_t*& planes,
                              U32 (&plane)[plane_vectors]) {
   const std::uint32_t* const first = planes;
+  planes += __builtin_popcount(mask);
+  if (mask == ~0u) {  // as the lowest ones often are
+#pragma GCC unroll 8
+    for (std::size_t j = 0; j < plane_vectors; ++j)
+      plane[j] = hn::LoadU(hn::ScalableTag<std::uint32_t>(), first + j * lanes32);
+    return;
+  }
 #pragma GCC unroll 8
   for (std::size_t j = 0; j < plane_vectors; ++j)
     plane[j] = expand_words(first + words_before(mask, j), mask_of_vector(mask, j), plane[j]);
-  planes += __builtin_popcount(mask);
 }
 
 /// Reads a group's planes; returns where the next ones begin.
@@ -153,23 +159,37 @@ HWY_INLINE WidthMasks masks_of_planes(const Planes& planes, std::uint32_t kept) 
   return masks;
 }
 
-/// Bit b of a width changes at every 2^b-th plane, so it is the parity of the planes there.
-HWY_INLINE void write_header(const WidthMasks& masks, std::uint32_t escaped,
-                             std::uint32_t* header) {
+/// Bit b of a width changes at every 2^b-th plane, so it is the parity of the planes there, of which
+/// there are less than `planes`.
+template <std::size_t planes>
+HWY_INLINE void write_header_of(const WidthMasks& masks, std::uint32_t escaped,
+                                std::uint32_t* header) {
 #pragma GCC unroll 5
   for (std::size_t b = 0; b < packed_header; ++b) {
     std::uint32_t parity = 0;
 #pragma GCC unroll 32
-    for (std::size_t k = (std::size_t{1} << b) - 1; k < packed_widest; k += std::size_t{1} << b)
+    for (std::size_t k = (std::size_t{1} << b) - 1; k < planes; k += std::size_t{1} << b)
       parity ^= masks.above[k];
     header[b] = parity | escaped;
   }
+}
+HWY_INLINE void write_header(const WidthMasks& masks, std::uint32_t escaped,
+                             std::uint32_t* header) {
+  if (masks.widest <= 8) return write_header_of<8>(masks, escaped, header);
+  write_header_of<packed_widest>(masks, escaped, header);
 }
 
 HWY_INLINE std::uint32_t* compress_planes(const Planes& planes, const WidthMasks& masks,
                                           std::uint32_t* out) {
   for (std::size_t k = 0; k < masks.widest; ++k) {
     const std::uint32_t mask = masks.above[k];
+    if (mask == ~0u) {
+#pragma GCC unroll 8
+      for (std::size_t j = 0; j < plane_vectors; ++j)
+        hn::StoreU(planes.load(k, j), hn::ScalableTag<std::uint32_t>(), out + j * lanes32);
+      out += packed_minis;
+      continue;
+    }
 #pragma GCC unroll 8
     for (std::size_t j = 0; j < plane_vectors; ++j)
       compress_words(planes.load(k, j), mask_of_vector(mask, j), out + words_before(mask, j));
