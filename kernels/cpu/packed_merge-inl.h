@@ -118,8 +118,8 @@ class GroupAdder {
       bound_ += std::uint64_t{1} << (std::max<std::size_t>(masks[s].widest, 1) - 1);
       from[s] = at[s] = sources_[first + s].planes(masks[s], copies[s]);
     }
-    PlaneAdder<sources>(masks, at, sum_).add(first == 0 ? 0 : sum_.count, widest,
-                                             planes_for(bound_));
+    PlaneAdder<sources>(masks, at, sum_)
+        .add(first == 0 ? 0 : sum_.count, widest, planes_for(bound_));
 #pragma GCC unroll 2
     for (std::size_t s = 0; s < sources; ++s) sources_[first + s].skip(at[s] - from[s]);
   }
