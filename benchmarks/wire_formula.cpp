@@ -92,6 +92,20 @@ CodecBytes thc_bytes(const std::string& spec, std::size_t elements, std::uint64_
           .agreement = global ? 8 : (blocks + 1) / 2 * 8};
 }
 
+/// What packed may send with a budget, for contributions and sums together, agreement included. How it
+/// splits them depends on the vectors, so only `direct` has a formula.
+std::optional<CodecBytes> packed_bytes(const std::string& spec, const std::string& algorithm) {
+  const bool mean = parameter(spec, "budget").value_or("mean") == "mean";
+  if (algorithm != "direct" || !mean || parameter(spec, "abs_error") ||
+      parameter(spec, "rel_error"))
+    return std::nullopt;
+  const double bits = std::stod(parameter(spec, "bits").value_or("5"));
+  const RunBytes bytes = [bits](std::size_t elements) {
+    return static_cast<std::uint64_t>(bits / 8 * static_cast<double>(elements));
+  };
+  return CodecBytes{.block = 1024, .contribution = bytes, .sum = bytes};
+}
+
 /// Elements of each rank's chunk: whole blocks, as equal as they can be, longer ones first.
 std::vector<std::size_t> chunk_elements(std::size_t elements, std::size_t block,
                                         std::size_t ranks) {
@@ -163,6 +177,8 @@ std::optional<WireBytes> wire_formula(const std::string& codec, const std::strin
     bytes = raw_bytes(type);
   else if (name == "thc")
     bytes = thc_bytes(codec, elements, n);
+  else if (const auto budget = name == "packed" ? packed_bytes(codec, algorithm) : std::nullopt)
+    bytes = *budget;
   else
     return std::nullopt;
 

@@ -18,7 +18,7 @@ struct WireBytes {
 
 /// Bytes of payload and agreement of one call, padding included; not the few words in which ranks
 /// exchange errors, nor the exact values of blocks with NaNs or infinities.
-/// `codec` is a valid spec with its parameters. Empty for codecs and algorithms without a formula
+/// Of packed it is what the budget allows, in direct. `codec` is a valid spec with its parameters. Empty for codecs and algorithms without a formula
 /// here, among them all that send nothing themselves (fabric).
 std::optional<WireBytes> wire_formula(const std::string& codec, const std::string& algorithm,
                                       std::size_t elements, ElementType type, int ranks);

@@ -49,6 +49,11 @@ TEST(WireFormula, ThcSendsPayloadAndAgreement) {
                    2 * 7 / 8.0 * 22 * 8 / 1024 + agreement(8));
 }
 
+TEST(WireFormula, OfABudgetIsTheBudget) {
+  EXPECT_NEAR(ratio("packed", "direct", 8), 2 * 7 / 8.0 * 5 / 32, 1e-6);
+  EXPECT_NEAR(ratio("packed:dither=nearest,bits=6.5", "direct", 4), 2 * 3 / 4.0 * 6.5 / 32, 1e-6);
+}
+
 TEST(WireFormula, WholeVectorsByTreeAndDoubling) {
   const auto vector = 4.0 * large;
   const auto total = [&](const char* algorithm, int ranks) {
@@ -78,6 +83,8 @@ TEST(WireFormula, CountsRaggedBlocksAndWords) {
 TEST(WireFormula, KnowsWhatItDoesNotKnow) {
   EXPECT_FALSE(wire_formula("thc", "fabric", large, ElementType::f32, 4));
   EXPECT_FALSE(wire_formula("packed", "ring", large, ElementType::f32, 4));
+  EXPECT_FALSE(wire_formula("packed:abs_error=1e-4", "direct", large, ElementType::f32, 4));
+  EXPECT_FALSE(wire_formula("packed:budget=max", "direct", large, ElementType::f32, 4));
   EXPECT_FALSE(wire_formula("raw", "hierarchical", large, ElementType::f32, 4));
 }
 
