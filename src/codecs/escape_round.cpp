@@ -18,14 +18,33 @@ void take_feedback(ElementType type, std::byte* feedback, std::size_t count, std
   });
 }
 
+/// count elements of `type` at `from`, in f64.
+void widen(ElementType type, const std::byte* from, std::size_t count, std::byte* to) {
+  using namespace kernels::body;
+  with_element_type(type, [&]<class T>(T) {
+    for (std::size_t i = 0; i < count; ++i) store_element<double>(to, i, load_element<T>(from, i));
+  });
+}
+
+void narrow(ElementType type, const std::byte* from, std::byte* to) {
+  using namespace kernels::body;
+  with_element_type(type, [&]<class T>(T) {
+    store_element<T>(to, 0, static_cast<Arithmetic<T>>(load_element<double>(from, 0)));
+  });
+}
+
 }  // namespace
 
-EscapeRound::EscapeRound(const CodecContext& context, std::size_t block)
-    : type_(context.type), divisor_(context.divisor), kernels_(context.kernels), blocks_(block) {}
+EscapeRound::EscapeRound(const CodecContext& context, std::size_t block, ElementType added_in)
+    : type_(context.type),
+      added_in_(added_in),
+      divisor_(context.divisor),
+      kernels_(context.kernels),
+      blocks_(block) {}
 
-RoundInfo EscapeRound::info(ElementType type) {
+RoundInfo EscapeRound::info(ElementType added_in) {
   return {.name = "escape",
-          .merge = {MergeKind::add_float, type},
+          .merge = {MergeKind::add_float, added_in},
           .scope = RoundScope::late,
           .algorithm = "direct"};
 }
@@ -36,8 +55,10 @@ std::size_t EscapeRound::encode(const Piece& piece, const void* input, std::byte
   out[words - 1] = 0;  // the padding of a ragged last word
   auto* const bytes = reinterpret_cast<std::byte*>(out.data());
   blocks_.for_each_block_of(piece, [&](std::size_t offset, std::size_t first, std::size_t count) {
-    std::byte* const to = bytes + offset * size_of(type_);
-    if (feedback != nullptr)
+    std::byte* const to = bytes + offset * size_of(added_in_);
+    if (added_in_ != type_)
+      widen(type_, static_cast<const std::byte*>(input) + first * size_of(type_), count, to);
+    else if (feedback != nullptr)
       take_feedback(type_, feedback + first * feedback_size(type_), count, to);
     else
       std::memcpy(to, static_cast<const std::byte*>(input) + first * size_of(type_),
@@ -58,8 +79,14 @@ std::size_t EscapeRound::encode_input(const Piece& piece, const void* input, std
 void EscapeRound::decode(const Piece& piece, ConstWords sum, void* output) const {
   const auto* const bytes = reinterpret_cast<const std::byte*>(sum.data());
   blocks_.for_each_block_of(piece, [&](std::size_t offset, std::size_t first, std::size_t count) {
-    kernels_.finish_elements(type_, bytes + offset * size_of(type_), count, divisor_,
-                             static_cast<std::byte*>(output) + first * size_of(type_));
+    auto* const to = static_cast<std::byte*>(output) + first * size_of(type_);
+    const std::byte* from = bytes + offset * size_of(added_in_);
+    if (added_in_ != type_) {
+      for (std::size_t i = 0; i < count; ++i)
+        narrow(type_, from + i * size_of(added_in_), to + i * size_of(type_));
+      from = to;
+    }
+    kernels_.finish_elements(type_, from, count, divisor_, to);
   });
 }
 

@@ -13,17 +13,20 @@ namespace cohom {
 
 class EscapeRound {
  public:
-  /// `block`: elements that escape together.
-  EscapeRound(const CodecContext& context, std::size_t block);
+  /// `block`: elements that escape together. `added_in`: the type their sums are made in, that of the
+  /// elements or f64, which loses nothing that a bound of the error would notice.
+  EscapeRound(const CodecContext& context, std::size_t block, ElementType added_in);
+  EscapeRound(const CodecContext& context, std::size_t block)
+      : EscapeRound(context, block, context.type) {}
 
   /// direct: the owner adds in rank order, and so IEEE sums are the same for any algorithm.
-  [[nodiscard]] static RoundInfo info(ElementType type);
+  [[nodiscard]] static RoundInfo info(ElementType added_in);
 
   /// Which blocks escape; filled anew in every call.
   [[nodiscard]] EscapedBlocks& blocks() { return blocks_; }
 
   [[nodiscard]] std::size_t capacity(std::size_t elements) const {
-    return (elements * size_of(type_) + 7) / 8;
+    return (elements * size_of(added_in_) + 7) / 8;
   }
   /// With `feedback` (the vector's, one value an element: input + what was left over) its values
   /// travel, and it becomes zero: nothing is lost that could be fed back.
@@ -35,7 +38,7 @@ class EscapeRound {
   void decode(const Piece& piece, ConstWords sum, void* output) const;
 
  private:
-  ElementType type_;
+  ElementType type_, added_in_;
   std::uint64_t divisor_;
   const kernels::KernelTable& kernels_;
   EscapedBlocks blocks_;

@@ -45,6 +45,11 @@ constexpr double largest_agreement = 0.1;
 /// Makes codes of steps positive, so that their maximum can be taken as unsigned numbers.
 constexpr std::int32_t step_offset = 1 << 20;
 
+/// Sums of what escapes must not lose more than an error bound allows either.
+ElementType escapes_in(const PackedOptions& options, ElementType type) {
+  return options.bounded() ? ElementType::f64 : type;
+}
+
 std::vector<RoundInfo> make_rounds(const PackedOptions& options, ElementType type) {
   std::vector<RoundInfo> rounds;
   rounds.reserve(4);
@@ -54,7 +59,7 @@ std::vector<RoundInfo> make_rounds(const PackedOptions& options, ElementType typ
     rounds.push_back({.name = "histogram", .merge = {MergeKind::add}, .scope = RoundScope::vector});
   rounds.push_back(
       {.name = "payload", .merge = {MergeKind::add_packed}, .finishes = options.down_shift != 0});
-  rounds.push_back(EscapeRound::info(type));
+  rounds.push_back(EscapeRound::info(escapes_in(options, type)));
   rounds.back().after_payload = true;
   return rounds;
 }
@@ -80,7 +85,7 @@ class PackedCodec final : public Codec {
         options_(options),
         rounds_(make_rounds(options, type_)),
         payload_(static_cast<int>(rounds_.size()) - 2),
-        escape_(context, packed_mini),
+        escape_(context, packed_mini, escapes_in(options, type_)),
         offsets_(correlated_offsets(rank_, static_cast<std::uint32_t>(context.ranks))) {
     if (options.target == PackedTarget::mean_bits || options.target == PackedTarget::max_bits)
       bins_.resize(packed_bins(type_));
@@ -237,7 +242,9 @@ void PackedCodec::measure(const Piece& piece) {
 /// on a rank of zeros, which must not decide.
 std::uint32_t PackedCodec::own_maximum() const {
   if (options_.target == PackedTarget::relative_error)
-    return static_cast<std::uint32_t>(kernels::body::bits_of(largest_) >> 32);  // rounded down
+    return largest_ == 0 ? 0  // rounded down, but no zero
+                         : static_cast<std::uint32_t>(
+                               std::max<std::uint64_t>(kernels::body::bits_of(largest_) >> 32, 1));
   const std::size_t top = top_bin(bins_);
   if (options_.target == PackedTarget::mean_bits || top == 0)
     return static_cast<std::uint32_t>(top);
@@ -251,8 +258,11 @@ double PackedCodec::agreed_step(const Piece& piece, const Agreed& agreed) const 
     return step_for_bound(options_.error, ranks_);
   const std::uint64_t maximum = agreed.words(maximum_round, piece)[0];
   if (maximum == 0) return 1;
-  if (options_.target == PackedTarget::relative_error)
+  if (options_.target == PackedTarget::relative_error) {
+    // Of less than 2^-1041 only that is known: no step is small enough, and everything escapes.
+    if (maximum == 1) return kernels::body::from_bits<double>(1);
     return step_for_bound(options_.error * kernels::body::from_bits<double>(maximum << 32), ranks_);
+  }
   if (options_.target == PackedTarget::max_bits)
     return PackedStep{static_cast<std::int32_t>(maximum) - step_offset}.value();
   const Piece& last = agreed.pieces().back();
@@ -282,7 +292,9 @@ PackedStep PackedCodec::step_for_mean(std::size_t top, std::size_t elements,
 
 void PackedCodec::find_step(const Piece& piece, const Agreed& agreed) {
   if (std::exchange(step_known_, true)) return;
-  quantizer_.step = agreed_step(piece, agreed);
+  // So that the largest numbers do not become infinite when they are rounded, and by shifted steps.
+  const int most = (type_ == ElementType::f64 ? 1014 : 118) - static_cast<int>(options_.down_shift);
+  quantizer_.step = std::min(agreed_step(piece, agreed), std::ldexp(1.0, most));
   if (type_ == ElementType::f64 || quantizer_.step < least_f32_step) quantizer_.in_f64 = true;
 }
 

@@ -12,7 +12,7 @@ namespace cohom {
 
 /// How the step is found.
 enum class PackedTarget : std::uint8_t {
-  mean_bits,       ///< the ranks' contributions take `bits` a value on average
+  mean_bits,       ///< contributions, sums and agreement take `bits` a value on average
   max_bits,        ///< the busiest rank's contribution takes at most `bits` a value
   absolute_error,  ///< the error of the sum is at most `error`
   relative_error,  ///< the same, times the largest magnitude of all ranks

@@ -56,16 +56,15 @@ double scaled(double value, int exponent) {
 /// Width of mini-blocks whose largest magnitudes lie in one octave, evenly by their logarithm, as a
 /// function of (octave code - step code): a straight line down to half an octave below the step.
 double width_of_octave(std::int32_t code_difference) {
-  constexpr std::int32_t least = -codes_per_octave / 2, one_bit = -codes_per_octave / 2;
+  constexpr std::int32_t least = -codes_per_octave / 2;
   const std::int32_t end = code_difference + codes_per_octave;
   const std::int32_t first = std::clamp(code_difference, least, std::max(least, end));
   if (first >= end) return 0;
   const double mean_code = (first + end) / 2.0;
-  return (end - first) * ((mean_code - one_bit) / codes_per_octave + 1) / codes_per_octave;
+  return (end - first) * ((mean_code - least) / codes_per_octave + 1) / codes_per_octave;
 }
 
-template <class Counts>
-double total_width(const Counts& counts, std::int32_t first_code) {
+double total_width(std::span<const std::uint32_t> counts, std::int32_t first_code) {
   double bits = 0;
   for (std::size_t octave = 0; octave < counts.size(); ++octave)
     if (counts[octave] != 0)
@@ -134,6 +133,7 @@ std::int64_t deviation(const Mini& values, double largest, PackedStep step, bool
   if (bin == 0) return 0;
   const std::int32_t octave = octave_code<Real>(bin);
   const double inverse = 1 / step.value();
+  if (!std::isfinite(inverse)) return 0;  // everything escapes
   Mini steps;
   for (std::size_t i = 0; i < packed_mini; ++i) steps[i] = values[i] * inverse;
   const double excess = mean_width(steps, largest * inverse, nearest) -

@@ -1,6 +1,6 @@
 #pragma once
-// The step of packed: found from a histogram of mini-block maxima so that contributions and sums meet a
-// budget, identically on all ranks. Specified in docs/wire-format.md, "packed".
+// The step of packed: found from a histogram of mini-block maxima, and a sample, so that contributions and sums
+// meet a budget, identically on all ranks. Specified in docs/wire-format.md, "packed".
 
 #include "codecs/packed_histogram.hpp"
 #include "codecs/packed_sample.hpp"
@@ -24,7 +24,7 @@ class PackedForecast {
   /// line between powers of two), and owners round off `down_shift` bits of them.
   void assume_uncorrelated(std::uint32_t ranks, unsigned down_shift);
   /// Sums, and the contributions' deviation from what is expected, are as a sample tells.
-  void trust(const PackedFindings& findings) { findings_ = findings, growth_ = 0; }
+  void trust(const PackedFindings& findings) { findings_ = findings; }
 
   /// Of contributions, or where sums are known, the mean of both; headers included.
   [[nodiscard]] double bits(PackedStep step) const;

@@ -91,6 +91,53 @@ TEST(PackedError, StaysBelowTheBound) {
       }
 }
 
+/// What shares a mini-block (or with differences a group) with a value out of range is added as it is, and
+/// must not lose more to the rounding of partial sums.
+TEST(PackedError, StaysBelowTheBoundBesideWhatEscapes) {
+  constexpr std::size_t count = 2048;
+  for (const char* predict : {"none", "delta"}) {
+    std::mt19937_64 engine(3);
+    std::uniform_real_distribution<double> uniform(-6000, 6000);
+    Vectors vectors(4, std::vector<double>(count));
+    for (std::size_t i = 0; i < count; ++i) {
+      for (std::size_t rank = 0; rank < 3; ++rank) vectors[rank][i] = uniform(engine);
+      vectors[3][i] = -(vectors[0][i] + vectors[1][i] + vectors[2][i]);  // nearly cancels
+    }
+    vectors[2][40] = 1e9;
+    CodecHarness harness = harness_of(4, {{"abs_error", "1e-4"}, {"predict", predict}});
+    expect_bounded(vectors, harness.allreduce(vectors), 1e-4, predict);
+  }
+}
+
+/// Steps at the ends of a type's range are numbers, and so are results.
+TEST(PackedError, OfTheLargestAndSmallestNumbers) {
+  struct Extreme {
+    ElementType type;
+    double value;
+  };
+  const Extreme extremes[] = {{ElementType::f32, 3e38},    {ElementType::bf16, 3e38},
+                              {ElementType::f64, 1.7e308}, {ElementType::f64, 1e-315},
+                              {ElementType::f64, 1e-320},  {ElementType::f32, 1e-44}};
+  for (const Extreme& extreme : extremes)
+    for (const Parameters& parameters :
+         {Parameters{{"bits", "2"}, {"budget", "max"}}, Parameters{{"bits", "2"}},
+          Parameters{{"bits", "2"}, {"down_shift", "8"}}, Parameters{{"rel_error", "0.6"}}})
+      for (const int ranks : {1, 2}) {
+        Vectors vectors(std::size_t(ranks), std::vector<double>(20000));
+        for (std::size_t rank = 0; rank < vectors.size(); ++rank)
+          for (std::size_t i = 0; i < 20000; ++i)
+            vectors[rank][i] = (i + rank) % 2 == 0 ? extreme.value : -extreme.value;
+        CodecHarness harness = harness_of(ranks, parameters, extreme.type);
+        const auto sum = harness.allreduce(vectors);
+        const double bound = parameters.contains("rel_error") ? 0.61 : 2 * ranks;
+        for (std::size_t i = 0; i < sum.size(); ++i) {
+          const double exact = ranks == 1 ? vectors[0][i] : 0;
+          ASSERT_LE(std::abs(sum[i] / 4 - exact / 4), bound * extreme.value / 4)
+              << name_of(extreme.type) << " " << extreme.value << " " << ranks << " " << i;
+        }
+      }
+}
+
 /// A value near a multiple of half a step, or anywhere up to the integers' range and beyond.
 float adversarial_value(std::uint64_t random, double step, double limit) {
   const auto low = static_cast<double>(random & 0xffffff) - 0x800000;

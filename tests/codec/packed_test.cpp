@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -36,6 +37,23 @@ TEST(PackedDifferences, PayOnSmoothFields) {
   differences.allreduce(vectors);
   EXPECT_LT(mean_of(bits_of_ranks(differences, 2, count)),
             0.5 * mean_of(bits_of_ranks(plain, 2, count)));
+}
+
+/// Differences are twice as large as values, and their sums must fit too.
+TEST(PackedDifferences, OfTheLargestIntegers) {
+  for (const int ranks : {1, 2, 3, 4, 8}) {
+    const double step = 2e-3 / ranks * (1 - 0x1p-20);
+    const double largest = (0x1p29 / std::bit_ceil(unsigned(ranks)) - 2) * step;
+    Vectors vectors(std::size_t(ranks), std::vector<double>(3000));
+    for (auto& vector : vectors)
+      for (std::size_t i = 0; i < vector.size(); ++i)
+        vector[i] = i % 2 == 0 ? (i < 1024 ? 1 : 0.5) * largest : (i < 1024 ? -1 : -0.49) * largest;
+    CodecHarness harness =
+        harness_of(ranks, {{"abs_error", "1e-3"}, {"predict", "delta"}}, ElementType::f64);
+    const auto sum = harness.allreduce(vectors);
+    for (std::size_t i = 0; i < sum.size(); ++i)
+      ASSERT_NEAR(sum[i], ranks * vectors[0][i], 1.01e-3) << ranks << " ranks, element " << i;
+  }
 }
 
 TEST(PackedShift, RoundsTheSumToNearestEven) {

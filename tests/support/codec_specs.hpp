@@ -25,6 +25,7 @@ struct CodecSpec {
       0;  ///< elements that escape together; 0: one block, or all without block_scale
   bool shares_step = false;  ///< what escapes changes the step of all others
   bool absolute = false;     ///< the error does not scale with the vectors
+  bool bounded = false;      ///< the error is bounded: what escapes is added in f64
 
   [[nodiscard]] double error(int ranks) const {
     const double n = ranks;
@@ -51,12 +52,17 @@ inline constexpr CodecSpec codec_specs[] = {
      .block_scale = false,
      .escapes = 32,
      .shares_step = true},
-    {.spec = "packed:abs_error=0.001", .clamped = 1e-5, .escapes = 32, .absolute = true},
+    {.spec = "packed:abs_error=0.001",
+     .clamped = 1e-5,
+     .escapes = 32,
+     .absolute = true,
+     .bounded = true},
     {.spec = "packed:rel_error=0.0001,predict=delta",
      .clamped = 1e-6,
      .block_scale = false,
      .escapes = 1024,
-     .shares_step = true},
+     .shares_step = true,
+     .bounded = true},
     {.spec = "thc", .clamped = 0.009, .rounded = 0.017},
     {.spec = "thc:levels=full", .clamped = 0.0006, .rounded = 0.00017, .full_levels = true},
     {.spec = "thc:levels=full,lane=16", .clamped = 0.0005},
