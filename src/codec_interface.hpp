@@ -51,12 +51,17 @@ struct RoundInfo {
   Merge merge;
   RoundScope scope = RoundScope::piece;
   bool narrow = false;           ///< contributions have a narrow form
+  /// Words may be fewer than the capacity. Unless merged by add_packed, what earlier rounds agreed on
+  /// says how many, so that all contributions to a piece are equally long.
+  bool varies = false;
   bool identity_encode = false;  ///< a contribution's words are the input elements themselves
   bool identity_decode = false;  ///< a sum's words are the output elements themselves
   bool finishes = false;         ///< complete sums go through Codec::finish()
   bool after_payload = false;    ///< late: its size is known when the payload is decoded
-  /// Algorithm this round always takes; empty: the caller's choice (payload) or the default of
-  /// small rounds (everything before the payload).
+  /// A round before the payload that is large enough to take the payload's algorithm; scope `piece`.
+  bool large = false;
+  /// Algorithm this round always takes; empty: the caller's choice (payload, large rounds) or the
+  /// default of small rounds (everything else before the payload).
   std::string_view algorithm = {};
 };
 

@@ -50,7 +50,10 @@ const AlgorithmRow& Executor::algorithm_of(int round) const {
   // A late round exists only when something was escaped: no place at the aggregator is kept for it.
   const bool offloads = chosen.needs_aggregator && info.scope != RoundScope::late;
   const bool supported = offloads && setup_.aggregator->supports(info.merge);
-  if (round != payload_) return supported ? chosen : *find_algorithm("recursive_doubling");
+  if (round != payload_) {
+    const bool as_payload = supported || (info.large && !chosen.needs_aggregator);
+    return as_payload ? chosen : *find_algorithm("recursive_doubling");
+  }
   if (offloads && !supported)
     throw Error(ErrorKind::unsupported,
                 "algorithm " + std::string(chosen.name) + " cannot merge by " +

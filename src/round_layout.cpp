@@ -59,8 +59,8 @@ void RoundLayout::make_units(int round, const RoundInfo& info, const Chunking& c
   const auto pieces = chunking.pieces();
   const std::size_t forms = info.narrow ? 2 : 1;
   const Form form_of[2] = {Form::wide, Form::narrow};
+  piece_chunk_.resize(pieces.size());
   piece_unit_.resize(pieces.size());
-  piece_offset_.resize(pieces.size());
   units_.resize(schedule_.chunks);
   for (std::uint32_t chunk = 0; chunk < schedule_.chunks; ++chunk) {
     units_[chunk] = group_pieces(info, schedule_.chunks, chunk, chunking);
@@ -69,8 +69,8 @@ void RoundLayout::make_units(int round, const RoundInfo& info, const Chunking& c
       Unit& unit = units_[chunk][u];
       std::size_t elements = 0;
       for (std::size_t p = unit.first_piece; p < unit.first_piece + unit.pieces; ++p) {
-        piece_unit_[p] = u;
-        piece_offset_[p] = unit.capacity[std::size_t(Form::wide)];
+        piece_chunk_[p] = chunk;
+        piece_unit_[p] = static_cast<std::uint32_t>(u);
         elements += pieces[p].count;
         if (info.scope == RoundScope::vector) continue;
         for (std::size_t f = 0; f < forms; ++f)

@@ -12,8 +12,8 @@
 
 namespace cohom {
 
-/// What goes through the pipeline at once: one piece of a chunk; in a round that agrees with one
-/// chunk, the pieces of one segment of all chunks; in a round of scope `vector`, all pieces.
+/// What goes through the pipeline at once: one piece of a chunk; where the schedule has one chunk and
+/// the payload's has more, the pieces of one segment of all chunks; in a round of scope `vector`, all pieces.
 struct Unit {
   std::size_t first_piece = 0;
   std::size_t pieces = 0;
@@ -80,11 +80,11 @@ class RoundLayout {
   [[nodiscard]] const std::vector<Task>& encodes_for_send() const { return encodes_for_send_; }
   [[nodiscard]] const std::vector<Task>& encodes_for_merge() const { return encodes_for_merge_; }
 
-  /// Only with one chunk: the unit that holds a piece, and the words before the piece in its unit.
-  [[nodiscard]] std::size_t unit_of_piece(std::size_t piece) const { return piece_unit_[piece]; }
-  [[nodiscard]] std::size_t offset_of_piece(std::size_t piece) const {
-    return piece_offset_[piece];
+  /// The chunk of the schedule that a piece belongs to, and the unit of that chunk.
+  [[nodiscard]] std::uint32_t chunk_of_piece(std::size_t piece) const {
+    return piece_chunk_[piece];
   }
+  [[nodiscard]] std::uint32_t unit_of_piece(std::size_t piece) const { return piece_unit_[piece]; }
 
  private:
   void make_units(int round, const RoundInfo& info, const Chunking& chunking, const Codec& codec,
@@ -95,7 +95,7 @@ class RoundLayout {
 
   Schedule schedule_;
   std::vector<std::vector<Unit>> units_;  ///< by chunk
-  std::vector<std::size_t> piece_unit_, piece_offset_;
+  std::vector<std::uint32_t> piece_chunk_, piece_unit_;
   std::vector<std::size_t> buffer_base_;
   std::vector<bool> buffer_decoded_;
   std::vector<std::size_t> step_base_, slot_base_;

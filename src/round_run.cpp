@@ -39,7 +39,11 @@ RoundRun::RoundRun(RoundSetup setup)
   // Nothing is taken while a call runs: a rank that lacks memory then could not tell the others.
   ready_.reserve(layout_.tasks());
   encoded_.reserve(layout_.tasks());
-  if (agrees_) agreed_.reserve(layout_.units_of_chunk(0).size());
+  if (agrees_) {
+    agreed_.reserve(setup_.chunking->pieces().size());
+    agreed_slot_.resize(schedule().chunks);
+    extents_.resize(setup_.chunking->pieces().size());
+  }
   for (TaskQueue* queue : {&demanded_, &merges_, &decodes_}) queue->reserve(layout_.tasks());
   std::size_t most_sources = 0;
   for (const Step& step : steps)
@@ -66,9 +70,10 @@ void RoundRun::begin(const RoundCall& call) {
   send_encodes_.next = merge_encodes_.next = 0;
   ready_.assign(layout_.tasks(), false);
   encoded_.assign(layout_.tasks(), false);
-  agreed_.assign(agrees_ ? layout_.units_of_chunk(0).size() : 0, false);
+  agreed_.assign(agrees_ ? setup_.chunking->pieces().size() : 0, false);
+  std::ranges::fill(extents_, Extent{});
   std::fill(messages_left_.begin(), messages_left_.end(), 1u);  // what is not posted is not done
-  agreed_units_ = 0;
+  agreed_pieces_ = 0;
   demanded_.clear();
   merges_.clear();
   decodes_.clear();
@@ -115,11 +120,11 @@ ConstWords RoundRun::words(std::uint32_t slot, std::uint32_t unit) const {
 }
 
 ConstWords RoundRun::agreed_words(const Piece& piece) const {
-  const auto unit = static_cast<std::uint32_t>(layout_.unit_of_piece(piece.index));
-  const ConstWords all = words(agreed_slot_, unit);
+  const std::uint32_t slot = agreed_slot_[layout_.chunk_of_piece(piece.index)];
+  const ConstWords all = words(slot, layout_.unit_of_piece(piece.index));
   if (setup_.info.scope == RoundScope::vector) return all;
-  return all.subspan(layout_.offset_of_piece(piece.index),
-                     setup_.codec->capacity(setup_.round, Form::wide, piece.count));
+  const Extent& extent = extents_[piece.index];
+  return all.subspan(extent.begin, extent.words);
 }
 
 void RoundRun::slot_ready(std::uint32_t slot, std::uint32_t unit, std::size_t words) {
@@ -152,16 +157,18 @@ void RoundRun::demand_encodes(std::uint32_t slot, std::uint32_t unit) {
   }
 }
 
-/// Only add_packed payloads vary in length.
-void RoundRun::expect_whole_payload(const Task& task, std::size_t bytes) const {
+/// How long a payload is that varies shows when it is merged, published or decoded.
+void RoundRun::expect_right_payload(const Task& task, std::size_t bytes) const {
   const std::uint32_t slot = step_of(task).result;
   const std::size_t whole =
       8 * layout_.unit(slot, task.unit).capacity[std::size_t(schedule().slots[slot].form)];
-  const bool right =
-      setup_.info.merge.kind == MergeKind::add_packed ? bytes % 8 == 0 : bytes == whole;
-  if (!right)
+  if (!setup_.info.varies || bytes % 8 != 0) expect_length(bytes, whole);
+}
+
+void RoundRun::expect_length(std::size_t bytes, std::size_t right) {
+  if (bytes != right)
     throw Error(ErrorKind::transport, "a payload of " + std::to_string(bytes) +
-                                          " bytes came where " + std::to_string(whole) +
+                                          " bytes came where " + std::to_string(right) +
                                           " were expected");
 }
 
@@ -179,7 +186,7 @@ void RoundRun::complete(std::uint64_t cookie, std::size_t bytes) {
     --open_sends_;
   } else {
     if (step.kind == StepKind::receive) {
-      expect_whole_payload(task, received_bytes_[index]);
+      expect_right_payload(task, received_bytes_[index]);
       demand_encodes(step.result, task.unit);
     }
     slot_ready(step.result, task.unit, received_bytes_[index] / 8);

@@ -81,10 +81,8 @@ class RoundRun {
   [[nodiscard]] bool finished() const { return pending_ == 0; }
 
   /// Whether this round's agreement covers the piece.
-  [[nodiscard]] bool agreed(std::size_t piece) const {
-    return agreed_[layout_.unit_of_piece(piece)];
-  }
-  [[nodiscard]] bool all_agreed() const { return agreed_units_ == agreed_.size(); }
+  [[nodiscard]] bool agreed(std::size_t piece) const { return agreed_[piece]; }
+  [[nodiscard]] bool all_agreed() const { return agreed_pieces_ == agreed_.size(); }
   /// The words agreed for the piece; all words when the round's scope is `vector`.
   [[nodiscard]] ConstWords agreed_words(const Piece& piece) const;
 
@@ -116,7 +114,8 @@ class RoundRun {
 
   /// Whether the slot's unit lies in the user's output.
   [[nodiscard]] bool in_output(std::uint32_t slot, std::uint32_t unit) const;
-  void expect_whole_payload(const Task& task, std::size_t bytes) const;
+  void expect_right_payload(const Task& task, std::size_t bytes) const;
+  static void expect_length(std::size_t bytes, std::size_t right);
   void slot_ready(std::uint32_t slot, std::uint32_t unit, std::size_t words);
   void make_ready(const Task& task);
   void demand_encodes(std::uint32_t slot, std::uint32_t unit);
@@ -154,9 +153,15 @@ class RoundRun {
   std::vector<bool> encoded_;                  ///< by task
   std::vector<std::uint32_t> slot_words_;      ///< by slot and unit
   std::vector<std::uint32_t> received_bytes_;  ///< by task
-  std::vector<bool> agreed_;                   ///< by unit
-  std::size_t agreed_units_ = 0;
-  std::uint32_t agreed_slot_ = 0;
+  std::vector<bool> agreed_;                   ///< by piece
+  std::size_t agreed_pieces_ = 0;
+  std::vector<std::uint32_t> agreed_slot_;  ///< by chunk
+  /// Where this rank's words of a piece lie in the unit's; those of the sum lie there too.
+  struct Extent {
+    std::size_t begin = 0;
+    std::size_t words = 0;
+  };
+  std::vector<Extent> extents_;  ///< by piece, of a round that agrees piece by piece
   TaskQueue demanded_, merges_, decodes_;
   /// The unit whose pieces are being encoded, one a slice.
   Task partial_{};

@@ -74,6 +74,7 @@ bool RoundRun::encode(const Task& task) {
     if (setup_.info.scope != RoundScope::vector) out = out.subspan(partial_words_);
     const Piece& next = piece(unit.first_piece + partial_pieces_);
     const std::size_t words = setup_.codec->encode(setup_.round, form, next, *call_.agreed, out);
+    if (agrees_) extents_[next.index] = {partial_words_, words};
     partial_words_ = setup_.info.scope == RoundScope::vector ? words : partial_words_ + words;
     if (++partial_pieces_ < unit.pieces) return false;
     written = std::exchange(partial_words_, 0);
@@ -116,9 +117,12 @@ void RoundRun::merge(const Task& task) {
 
 /// Words that are merged one by one: all sources have the same length.
 std::size_t RoundRun::merge_words(Words result) {
-  merge_sources_.clear();
-  for (const ConstWords source : source_words_) merge_sources_.push_back(source.data());
   const std::size_t words = source_words_[0].size();
+  merge_sources_.clear();
+  for (const ConstWords source : source_words_) {
+    expect_length(source.size() * 8, words * 8);
+    merge_sources_.push_back(source.data());
+  }
   setup_.kernels->merge(setup_.info.merge, merge_sources_.data(), merge_sources_.size(), words * 8,
                         result.data());
   return words;
@@ -178,9 +182,16 @@ void RoundRun::decode(const Task& task) {
 }
 
 void RoundRun::publish(const Task& task) {
-  agreed_slot_ = schedule().sources_of(step_of(task))[0];
-  agreed_[task.unit] = true;
-  ++agreed_units_;
+  const std::uint32_t slot = schedule().sources_of(step_of(task))[0];
+  const Unit& unit = layout_.unit(slot, task.unit);
+  if (setup_.info.scope != RoundScope::vector) {
+    // This rank's words are part of the sum, and as many.
+    const Extent& last = extents_[unit.first_piece + unit.pieces - 1];
+    expect_length(words(slot, task.unit).size() * 8, (last.begin + last.words) * 8);
+  }
+  agreed_slot_[schedule().slots[slot].chunk] = slot;
+  for (std::size_t p = unit.first_piece; p < unit.first_piece + unit.pieces; ++p) agreed_[p] = true;
+  agreed_pieces_ += unit.pieces;
   --pending_;
 }
 

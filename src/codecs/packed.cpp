@@ -57,8 +57,10 @@ std::vector<RoundInfo> make_rounds(const PackedOptions& options, ElementType typ
     rounds.push_back({.name = "maximum", .merge = {MergeKind::max}, .scope = RoundScope::vector});
   if (options.target == PackedTarget::mean_bits)
     rounds.push_back({.name = "histogram", .merge = {MergeKind::add}, .scope = RoundScope::vector});
-  rounds.push_back(
-      {.name = "payload", .merge = {MergeKind::add_packed}, .finishes = options.down_shift != 0});
+  rounds.push_back({.name = "payload",
+                    .merge = {MergeKind::add_packed},
+                    .varies = true,
+                    .finishes = options.down_shift != 0});
   rounds.push_back(EscapeRound::info(escapes_in(options, type)));
   rounds.back().after_payload = true;
   return rounds;
