@@ -1,0 +1,132 @@
+#include "codecs/sparse_index.hpp"
+
+#include <cohom/error.hpp>
+
+#include <algorithm>
+
+namespace cohom {
+namespace {
+
+using kernels::bitmap_words;
+
+constexpr std::size_t block_words = SparseIndex::block / 64;
+constexpr std::size_t blocks_a_word = 32;  // two bits each
+
+std::size_t blocks_of(std::size_t elements) {
+  return elements / SparseIndex::block + (elements % SparseIndex::block != 0);
+}
+
+/// Bits of the last word of so many elements.
+std::uint64_t last_word(std::size_t elements) {
+  return elements % 64 == 0 ? ~std::uint64_t{0} : (std::uint64_t{1} << elements % 64) - 1;
+}
+
+/// What the words of the upper level, two bits a block, say of a block.
+std::uint64_t level_of(ConstWords upper, std::size_t block) {
+  return upper[block / blocks_a_word] >> (block % blocks_a_word * 2) & 3;
+}
+
+/// Calls visit(block, its first word in the bitmap, its words) for each block of a piece.
+template <class Visit>
+void for_each_block(std::size_t elements, Visit&& visit) {
+  const std::size_t words = bitmap_words(elements);
+  for (std::size_t b = 0; b < blocks_of(elements); ++b)
+    visit(b, b * block_words, std::min(block_words, words - b * block_words));
+}
+
+[[noreturn]] void refuse() {
+  throw Error(ErrorKind::transport, "an index arrived that does not fit its vector");
+}
+
+}  // namespace
+
+SparseIndex::SparseIndex(const CodecContext& context, IndexForm form)
+    : type_(context.type), kernels_(context.kernels), form_(form) {
+  rounds_[0] = {.name = "blocks", .merge = {MergeKind::bit_or}};
+  // A bit an element is much: it takes the way of the payload.
+  rounds_[lower_round()] = {.name = "index",
+                            .merge = {MergeKind::bit_or},
+                            .varies = form == IndexForm::two_level,
+                            .large = true};
+}
+
+std::span<const RoundInfo> SparseIndex::rounds() const {
+  return std::span(rounds_).first(std::size_t(lower_round()) + 1);
+}
+
+std::size_t SparseIndex::capacity(int round, std::size_t elements) const {
+  if (round == lower_round()) return bitmap_words(elements);
+  return (blocks_of(elements) + blocks_a_word - 1) / blocks_a_word;
+}
+
+void SparseIndex::reserve(std::size_t elements, std::size_t longest_piece) {
+  own_.resize(bitmap_words(elements));
+  union_.resize(bitmap_words(longest_piece));
+}
+
+std::size_t SparseIndex::encode(int round, const Piece& piece, const Agreed& agreed, Words out) {
+  std::uint64_t* const own = own_bits(piece);
+  if (round == 0)
+    kernels_.sparse.scan(
+        {size_of(type_), piece.first, piece.count},
+        static_cast<const std::byte*>(call_.input) + piece.first * size_of(type_), own);
+  if (form_ == IndexForm::flat) {
+    std::copy_n(own, bitmap_words(piece.count), out.data());
+    return bitmap_words(piece.count);
+  }
+  if (round == 0) return encode_blocks(piece, out);
+  const ConstWords upper = agreed.words(0, piece);
+  std::uint64_t* next = out.data();
+  for_each_block(piece.count, [&](std::size_t b, std::size_t first, std::size_t words) {
+    if (level_of(upper, b) == has_values) next = std::copy_n(own + first, words, next);
+  });
+  return static_cast<std::size_t>(next - out.data());
+}
+
+std::size_t SparseIndex::encode_blocks(const Piece& piece, Words out) {
+  const std::size_t size = capacity(0, piece.count);
+  const std::uint64_t* const own = own_bits(piece);
+  std::fill_n(out.data(), size, 0u);
+  for_each_block(piece.count, [&](std::size_t b, std::size_t first, std::size_t words) {
+    const std::size_t elements = std::min(block, piece.count - b * block);
+    const std::size_t values = kernels_.sparse.count_bits(own + first, words);
+    // The zeros of a full block travel as values; its index does not.
+    const bool full = (elements - values) * size_of(type_) < words * 8;
+    const std::uint64_t level = values == 0 ? 0u : std::uint64_t{full ? is_full : has_values};
+    out[b / blocks_a_word] |= level << (b % blocks_a_word * 2);
+  });
+  return size;
+}
+
+/// The bitmap of a piece from its two levels.
+ConstWords SparseIndex::spread(const Piece& piece, const Agreed& agreed) {
+  const ConstWords upper = agreed.words(0, piece);
+  const ConstWords lower = agreed.words(1, piece);
+  std::size_t next = 0;
+  for_each_block(piece.count, [&](std::size_t b, std::size_t first, std::size_t words) {
+    const std::uint64_t level = level_of(upper, b);
+    std::uint64_t* const out = union_.data() + first;
+    if (level != has_values) {
+      std::fill_n(out, words, level == 0 ? 0 : ~std::uint64_t{0});
+      return;
+    }
+    if (lower.size() - next < words) refuse();
+    std::copy_n(lower.data() + next, words, out);
+    next += words;
+  });
+  if (next != lower.size()) refuse();
+  const std::size_t words = bitmap_words(piece.count);
+  if (level_of(upper, blocks_of(piece.count) - 1) >= is_full)
+    union_[words - 1] &= last_word(piece.count);
+  return {union_.data(), words};
+}
+
+SparseIndex::Union SparseIndex::union_of(const Piece& piece, const Agreed& agreed) {
+  const ConstWords bits =
+      form_ == IndexForm::flat ? agreed.words(0, piece) : spread(piece, agreed);
+  // A bit behind the last element would be a value that has no place.
+  if ((bits.back() & ~last_word(piece.count)) != 0) refuse();
+  return {bits.data(), kernels_.sparse.count_bits(bits.data(), bits.size())};
+}
+
+}  // namespace cohom
