@@ -3,6 +3,8 @@
 #include "codecs/packed.hpp"
 #include "codecs/packed_options.hpp"
 #include "codecs/raw.hpp"
+#include "codecs/sparse.hpp"
+#include "codecs/sparse_options.hpp"
 #include "codecs/thc.hpp"
 #include "codecs/thc_options.hpp"
 #include "text.hpp"
@@ -20,6 +22,9 @@ std::span<const CodecRow> codec_table() {
       {{"packed", "integers of one step in mini-blocks of their own width: least error a byte",
         packed_parameters()},
        make_packed},
+      {{"sparse", "the elements that are not zero on every rank: every bit of raw's sum",
+        sparse_parameters()},
+       make_sparse},
       {{"thc", "rotated, 4-bit quantised gradients whose lanes add in the network (NSDI'24)",
         thc_parameters()},
        make_thc},

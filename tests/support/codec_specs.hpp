@@ -63,6 +63,8 @@ inline constexpr CodecSpec codec_specs[] = {
      .escapes = 1024,
      .shares_step = true,
      .bounded = true},
+    {.spec = "sparse"},
+    {.spec = "sparse:index=flat"},
     {.spec = "thc", .clamped = 0.009, .rounded = 0.017},
     {.spec = "thc:levels=full", .clamped = 0.0006, .rounded = 0.00017, .full_levels = true},
     {.spec = "thc:levels=full,lane=16", .clamped = 0.0005},
@@ -111,6 +113,8 @@ inline std::vector<AlgorithmRow> algorithms_for(std::string_view spec) {
 
 /// Whether the result is a floating-point sum, which depends on the order of additions and so on
 /// the algorithm.
-inline bool adds_floats(std::string_view spec) { return spec.starts_with("raw"); }
+inline bool adds_floats(std::string_view spec) {
+  return spec == "raw" || spec == "sparse" || spec.starts_with("sparse:");
+}
 
 }  // namespace cohom::test
