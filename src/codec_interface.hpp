@@ -50,7 +50,7 @@ struct RoundInfo {
   std::string_view name;
   Merge merge;
   RoundScope scope = RoundScope::piece;
-  bool narrow = false;           ///< contributions have a narrow form
+  bool narrow = false;  ///< contributions have a narrow form
   /// Words may be fewer than the capacity. Unless merged by add_packed, what earlier rounds agreed on
   /// says how many, so that all contributions to a piece are equally long.
   bool varies = false;

@@ -25,7 +25,7 @@ KernelTable row_of(Isa isa) {
           merge.finish_elements,
           highway_thc(isa),
           highway_packed(isa),
-          scalar_sparse()};
+          highway_sparse(isa)};
 }
 
 std::vector<KernelTable> supported_rows() {

@@ -38,6 +38,11 @@ struct LanePermutations {
   }
 };
 
+/// For lanes taken as their bytes: eight of 16 bits and two of 64. For four of 64 bits taken as their words.
+inline constexpr LanePermutations<8, 2> permutations_of_halves;
+inline constexpr LanePermutations<2, 8> permutations_of_pairs;
+inline constexpr LanePermutations<4, 2> permutations_of_doubles;
+
 /// For eight lanes taken whole, and for four taken as their bytes.
 inline constexpr LanePermutations<8, 1> permutations_of_8;
 inline constexpr LanePermutations<4, 4> permutations_of_4;

@@ -20,8 +20,7 @@ class SparseCodec final : public Codec {
         kernels_(context.kernels),
         index_(context, options.index),
         rounds_(index_.rounds().begin(), index_.rounds().end()) {
-    rounds_.push_back(
-        {.name = "payload", .merge = {MergeKind::add_float, type_}, .varies = true});
+    rounds_.push_back({.name = "payload", .merge = {MergeKind::add_float, type_}, .varies = true});
   }
 
   /// raw's, so that chunks are raw's too: in a ring they decide the order of additions.

@@ -67,9 +67,9 @@ void SparseIndex::reserve(std::size_t elements, std::size_t longest_piece) {
 std::size_t SparseIndex::encode(int round, const Piece& piece, const Agreed& agreed, Words out) {
   std::uint64_t* const own = own_bits(piece);
   if (round == 0)
-    kernels_.sparse.scan(
-        {size_of(type_), piece.first, piece.count},
-        static_cast<const std::byte*>(call_.input) + piece.first * size_of(type_), own);
+    kernels_.sparse.scan({size_of(type_), piece.first, piece.count},
+                         static_cast<const std::byte*>(call_.input) + piece.first * size_of(type_),
+                         own);
   if (form_ == IndexForm::flat) {
     std::copy_n(own, bitmap_words(piece.count), out.data());
     return bitmap_words(piece.count);
@@ -122,8 +122,7 @@ ConstWords SparseIndex::spread(const Piece& piece, const Agreed& agreed) {
 }
 
 SparseIndex::Union SparseIndex::union_of(const Piece& piece, const Agreed& agreed) {
-  const ConstWords bits =
-      form_ == IndexForm::flat ? agreed.words(0, piece) : spread(piece, agreed);
+  const ConstWords bits = form_ == IndexForm::flat ? agreed.words(0, piece) : spread(piece, agreed);
   // A bit behind the last element would be a value that has no place.
   if ((bits.back() & ~last_word(piece.count)) != 0) refuse();
   return {bits.data(), kernels_.sparse.count_bits(bits.data(), bits.size())};

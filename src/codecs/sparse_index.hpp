@@ -62,7 +62,7 @@ class SparseIndex {
   IndexForm form_;
   RoundInfo rounds_[2];
   CallBuffers call_;
-  std::vector<std::uint64_t> own_;    ///< this rank's bits of the vector, written in the first round
+  std::vector<std::uint64_t> own_;  ///< this rank's bits of the vector, written in the first round
   std::vector<std::uint64_t> union_;  ///< of one piece
 };
 

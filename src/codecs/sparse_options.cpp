@@ -19,8 +19,8 @@ std::span<const ParameterInfo> sparse_parameters() { return parameters; }
 
 SparseOptions parse_sparse_options(const Parameters& given) {
   const ParameterReader reader("sparse", parameters, given);
-  return {.index = reader.choice("index", index_names) == 0 ? IndexForm::two_level
-                                                            : IndexForm::flat};
+  return {.index =
+              reader.choice("index", index_names) == 0 ? IndexForm::two_level : IndexForm::flat};
 }
 
 }  // namespace cohom
