@@ -180,21 +180,28 @@ class Field final : public Input {
   std::array<Mode, wave_numbers * modes_of_each> modes_;
 };
 
+/// How the elements that are not zero lie.
+struct Support {
+  double density = 1;
+  std::size_t run = 1;  ///< elements that share a coin
+  bool same = false;    ///< on all ranks
+};
+
 class Sparse : public Gauss {
  public:
-  Sparse(std::uint64_t seed, int rank, double density)
+  Sparse(std::uint64_t seed, int rank, const Support& support)
       : Gauss(seed, rank),
-        density_(density),
-        coins_(seed, static_cast<std::uint64_t>(rank), coins) {}
+        support_(support),
+        coins_(seed, support.same ? shared : static_cast<std::uint64_t>(rank), coins) {}
 
   void generate(std::size_t first, std::span<double> out) override {
     Gauss::generate(first, out);
     for (std::size_t i = 0; i < out.size(); ++i)
-      if (coins_.uniform(first + i) > density_) out[i] = 0;
+      if (coins_.uniform((first + i) / support_.run) > support_.density) out[i] = 0;
   }
 
  private:
-  double density_;
+  Support support_;
   CounterRandom coins_;
 };
 
@@ -246,17 +253,27 @@ class File : public Input {
   std::vector<std::uint32_t> order_;
 };
 
-std::unique_ptr<Input> make_sparse(std::string_view density_text, const std::string& spec,
+/// `text` is what follows "sparse:".
+std::unique_ptr<Input> make_sparse(std::string_view text, const std::string& spec,
                                    std::uint64_t seed, int rank) {
-  double density = 0;
-  const char* const end = density_text.data() + density_text.size();
-  const auto [next, error] = std::from_chars(density_text.data(), end, density);
-  if (error != std::errc{} || next != end || !(density > 0 && density <= 1))
+  Support support;
+  const std::string_view density = text.substr(0, text.find(':'));
+  const std::string_view shape = text.substr(density.size());
+  const char* const end = density.data() + density.size();
+  const auto [next, error] = std::from_chars(density.data(), end, support.density);
+  if (error != std::errc{} || next != end || !(support.density > 0 && support.density <= 1))
     throw InputError(
         fmt::format("input '{}': the density must be a number above 0 and at most 1, "
                     "e.g. sparse:0.01",
                     spec));
-  return std::make_unique<Sparse>(seed, rank, density);
+  if (shape == ":blocks")
+    support.run = 1024;
+  else if (shape == ":same")
+    support.same = true;
+  else if (!shape.empty())
+    throw InputError(
+        fmt::format("input '{}': behind the density can be :blocks or :same only", spec));
+  return std::make_unique<Sparse>(seed, rank, support);
 }
 
 bool looks_like_a_file(const std::string& spec) {

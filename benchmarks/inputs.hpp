@@ -31,7 +31,7 @@ class Input {
 
 /// What `--input` takes besides files, for messages.
 inline constexpr std::string_view input_kinds =
-    "gauss, lognormal, mixture, smooth, field, sparse:DENSITY";
+    "gauss, lognormal, mixture, smooth, field, sparse:DENSITY[:blocks|:same]";
 
 /// Makes the vector of `rank`. `spec` is one of
 ///   gauss           N(0, 1), independent
@@ -43,7 +43,8 @@ inline constexpr std::string_view input_kinds =
 ///                   amplitude 1/periods^2, directions alike and phases differing by rank, and noise
 ///                   of 1e-5 N(0, 1). Row-major (z fastest) over the smallest cube that holds the
 ///                   vector; the cube's end is cut off
-///   sparse:DENSITY  N(0, 1) where a coin of probability DENSITY says so, else 0; 0 < DENSITY <= 1
+///   sparse:DENSITY  N(0, 1) where a coin of probability DENSITY says so, else 0; 0 < DENSITY <= 1;
+///                   :blocks has one coin for 1024 elements, :same the same coins on all ranks
 ///   a file          .npy or .npz, [ranks, d]; rank r takes row r mod rows
 /// A vector shorter than a file's row is its beginning. A longer one goes on with copies of the row
 /// whose blocks of 256 elements are in a random order, each block with a random sign: what is

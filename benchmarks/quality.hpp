@@ -34,6 +34,9 @@ class QualityMeter {
   /// Takes the result of the next step.
   void add_result(const Elements& result);
 
+  /// XXH3 of the last result on rank 0.
+  [[nodiscard]] std::uint64_t hash() const { return hash_; }
+
   /// `input` is this rank's vector as it was reduced; the exact sum is one of float64, over ranks.
   [[nodiscard]] Quality finish(const Elements& input, const Elements& last_result,
                                ReduceOp op) const;

@@ -3,6 +3,7 @@
 
 #include "measure.hpp"
 #include "quality.hpp"
+#include "union_shape.hpp"
 #include "wire_formula.hpp"
 
 #include <cohom/plan.hpp>
@@ -39,9 +40,11 @@ struct Row {
   std::string input = {};
   bool extended = false;       ///< the input file is shorter than the vector, and repeats
   std::size_t input_rows = 0;  ///< different vectors over all ranks; 0: one for each rank
+  UnionShape shape = {};
   PlanDescription plan = {};
   std::optional<Timed> timed = {};  ///< not with --check-only
   Quality quality = {};
+  bool equals_raw = false;             ///< every bit is that of raw by the same algorithm
   std::optional<WireBytes> wire = {};  ///< counted by the transport; not where MPI reduces (fabric)
   std::optional<WireBytes> formula = {};
   std::optional<std::uint64_t> mpi_bytes =

@@ -1,10 +1,12 @@
 #include "row_runner.hpp"
 
 #include "mpi_bytes.hpp"
+#include "union_over_ranks.hpp"
 
 #include <algorithm>
 #include <cstring>
 #include <span>
+#include <utility>
 
 namespace cohom::bench {
 namespace {
@@ -57,6 +59,8 @@ void RowRunner::make_vector(const std::string& spec, Input& input, std::size_t b
              .input = spec,
              .extended = count > input.elements(),
              .input_rows = input.rows()};
+  shape_known_ = false;
+  raw_hashes_.clear();
   // The old vectors go first, so that two sizes are never in memory together.
   input_ = output_ = {};
   input_ = Elements(options_.type, count);
@@ -81,6 +85,18 @@ void RowRunner::call(AllreducePlan& plan) {
   plan.wait();
 }
 
+/// Of what raw makes of the vector; reduced once, into the output.
+std::uint64_t RowRunner::raw_hash(const std::string& algorithm) {
+  const auto found = raw_hashes_.find(algorithm);
+  if (found != raw_hashes_.end()) return found->second;
+  AllreducePlan plan(communicator_, input_.count, options_.type, plan_options("raw", algorithm));
+  restore_in_place_input();
+  call(plan);
+  QualityMeter meter(1, comm_);
+  meter.add_result(output_);
+  return raw_hashes_[algorithm] = meter.hash();
+}
+
 void RowRunner::check(Row& row) {
   AllreducePlan plan(communicator_, row.elements, options_.type,
                      plan_options(row.codec, row.algorithm));
@@ -99,6 +115,7 @@ void RowRunner::check(Row& row) {
     meter.add_result(output_);
   }
   row.quality = meter.finish(input_, output_, options_.op);
+  row.equals_raw = row.quality.result_hash == raw_hash(row.plan.algorithm);
 
   const WireBytes mpi = over_ranks(handed_to_mpi, comm_);
   if (mpi.busiest_rank > 0)
@@ -106,7 +123,7 @@ void RowRunner::check(Row& row) {
   else
     row.wire = over_ranks(sent, comm_);
   row.formula = wire_formula(row.plan.codec, row.plan.algorithm, row.elements, options_.type,
-                             communicator_.ranks());
+                             communicator_.ranks(), row.shape);
 }
 
 Timed RowRunner::measure(const Row& row) {
@@ -132,6 +149,7 @@ Timed RowRunner::measure(const Row& row) {
 }
 
 Row RowRunner::run(const std::string& codec, const std::string& algorithm) {
+  if (!std::exchange(shape_known_, true)) vector_.shape = union_over_ranks(input_, comm_);
   Row row = vector_;
   row.codec = codec;
   row.algorithm = algorithm;

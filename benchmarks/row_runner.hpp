@@ -10,6 +10,8 @@
 
 #include <mpi.h>
 
+#include <cstdint>
+#include <map>
 #include <string>
 
 namespace cohom::bench {
@@ -34,6 +36,7 @@ class RowRunner {
   void call(AllreducePlan& plan);
   void restore_in_place_input();
   void check(Row& row);
+  [[nodiscard]] std::uint64_t raw_hash(const std::string& algorithm);
   [[nodiscard]] Timed measure(const Row& row);
 
   const BenchOptions& options_;
@@ -41,6 +44,8 @@ class RowRunner {
   MPI_Comm comm_;
   NativeAllreduce native_;
   Row vector_;  ///< what all rows of the current vector have in common
+  bool shape_known_ = false;
+  std::map<std::string, std::uint64_t> raw_hashes_;  ///< by algorithm, of the current vector
   Elements input_, output_;
 };
 

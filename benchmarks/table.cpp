@@ -54,6 +54,12 @@ void add_time_columns(std::vector<Column>& columns, int ranks) {
       });
 }
 
+/// Of vectors that are mostly zeros: the share of elements that are not, on some rank.
+void add_union_column(std::vector<Column>& columns) {
+  columns.push_back({"union", 7, false,
+                     [](const Row& row) { return fmt::format("{:.5f}", row.shape.density()); }});
+}
+
 void add_wire_columns(std::vector<Column>& columns) {
   columns.insert(columns.end(),
                  {
@@ -89,6 +95,7 @@ void add_quality_columns(std::vector<Column>& columns, bool several_steps) {
       {
           {"max err", 8, false,
            [](const Row& row) { return error_text(row.quality.max_abs_error); }},
+          {"=raw", 4, true, [](const Row& row) { return row.equals_raw ? "yes" : "no"; }},
           {"same", 4, true,
            [](const Row& row) { return row.quality.identical_across_ranks ? "yes" : "NO"; }},
           {"hash", 16, true, [](const Row& row) { return hash_text(row.quality.result_hash); }},
@@ -132,6 +139,9 @@ Table::Table(const RunFacts& facts, const BenchOptions& options) : facts_(facts)
        [](const Row& row) { return row.codec + (row.plan.bypass ? raw_note : ""); }},
       {"algorithm", algorithm_width, true, [](const Row& row) { return row.plan.algorithm; }}};
   if (!options.check_only) add_time_columns(columns_, facts.ranks);
+  if (std::ranges::any_of(options.codecs,
+                          [](const std::string& codec) { return codec.starts_with("sparse"); }))
+    add_union_column(columns_);
   add_wire_columns(columns_);
   add_quality_columns(columns_, options.steps > 1);
 }
@@ -182,7 +192,9 @@ std::string Table::foot() const {
                               same, vectors)
                 : fmt::format("# {}: results differ by algorithm in {} of {} vectors{}\n", codec,
                               vectors - same, vectors,
-                              codec == "raw" ? " (each adds floats in its own order)" : "");
+                              codec == "raw" || codec.starts_with("sparse")
+                                  ? " (each adds floats in its own order)"
+                                  : "");
   }
   return text;
 }

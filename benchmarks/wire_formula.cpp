@@ -106,6 +106,25 @@ std::optional<CodecBytes> packed_bytes(const std::string& spec, const std::strin
   return CodecBytes{.block = 1024, .contribution = bytes, .sum = bytes};
 }
 
+/// Values and index; of a two-level index the upper level, two bits a block of 512, is small and goes
+/// as agreement does.
+CodecBytes sparse_bytes(const std::string& spec, ElementType type, const UnionShape& shape) {
+  const bool flat = parameter(spec, "index") == "flat";
+  const auto elements = static_cast<double>(shape.elements);
+  const double values =
+      static_cast<double>(shape.values + (flat ? 0 : shape.zeros_of_full)) / elements;
+  const double named = flat ? 1 : static_cast<double>(shape.mixed) / elements;
+  const double bytes = values * static_cast<double>(size_of(type)) + named / 8;
+  const RunBytes run = [bytes](std::size_t count) {
+    return static_cast<std::uint64_t>(bytes * static_cast<double>(count) + 0.5);
+  };
+  const std::size_t blocks = (shape.elements + 511) / 512;
+  return {.block = 256,
+          .contribution = run,
+          .sum = run,
+          .agreement = flat ? 0 : (blocks + 31) / 32 * 8};
+}
+
 /// Elements of each rank's chunk: whole blocks, as equal as they can be, longer ones first.
 std::vector<std::size_t> chunk_elements(std::size_t elements, std::size_t block,
                                         std::size_t ranks) {
@@ -169,7 +188,8 @@ PerRank times(PerRank messages, std::uint64_t bytes) {
 }  // namespace
 
 std::optional<WireBytes> wire_formula(const std::string& codec, const std::string& algorithm,
-                                      std::size_t elements, ElementType type, int ranks) {
+                                      std::size_t elements, ElementType type, int ranks,
+                                      const std::optional<UnionShape>& shape) {
   const auto n = static_cast<std::size_t>(ranks);
   const std::string name = codec.substr(0, codec.find(':'));
   CodecBytes bytes;
@@ -177,8 +197,13 @@ std::optional<WireBytes> wire_formula(const std::string& codec, const std::strin
     bytes = raw_bytes(type);
   else if (name == "thc")
     bytes = thc_bytes(codec, elements, n);
+<<<<<<< HEAD
   else if (const auto budget = name == "packed" ? packed_bytes(codec, algorithm) : std::nullopt)
     bytes = *budget;
+=======
+  else if (name == "sparse" && shape && elements != 0)
+    bytes = sparse_bytes(codec, type, *shape);
+>>>>>>> 3773e8e (Bench: sparse inputs of blocks and of one support, union density, whether every bit is raw's, bytes of sparse)
   else
     return std::nullopt;
 

@@ -2,6 +2,8 @@
 // What a codec and an algorithm should put on the wire, computed from their descriptions alone: the
 // yardstick beside the bytes that the transport counted.
 
+#include "union_shape.hpp"
+
 #include <cohom/element_type.hpp>
 
 #include <cstddef>
@@ -18,9 +20,11 @@ struct WireBytes {
 
 /// Bytes of payload and agreement of one call, padding included; not the few words in which ranks
 /// exchange errors, nor the exact values of blocks with NaNs or infinities.
-/// Of packed it is what the budget allows, in direct. `codec` is a valid spec with its parameters. Empty for codecs and algorithms without a formula
+/// Of packed it is what the budget allows, in direct. `codec` is a valid spec with its parameters. What depends
+/// on `shape` (sparse) is as if values were spread evenly over the vector; empty without it. Empty for codecs and algorithms without a formula
 /// here, among them all that send nothing themselves (fabric).
 std::optional<WireBytes> wire_formula(const std::string& codec, const std::string& algorithm,
-                                      std::size_t elements, ElementType type, int ranks);
+                                      std::size_t elements, ElementType type, int ranks,
+                                      const std::optional<UnionShape>& shape = std::nullopt);
 
 }  // namespace cohom::bench

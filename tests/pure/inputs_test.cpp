@@ -22,8 +22,9 @@ namespace cohom::bench {
 namespace {
 
 constexpr std::uint64_t seed = 1;
-const std::vector<std::string> synthetic = {"gauss",  "lognormal", "mixture",
-                                            "smooth", "field",     "sparse:0.05"};
+const std::vector<std::string> synthetic = {
+    "gauss", "lognormal",   "mixture",           "smooth",
+    "field", "sparse:0.05", "sparse:0.9:blocks", "sparse:0.05:same"};
 
 std::vector<double> make(const std::string& spec, std::size_t count, int rank = 0,
                          std::uint64_t with_seed = seed) {
@@ -189,6 +190,27 @@ TEST(Inputs, SparseHasTheDensityAskedFor) {
   }
 }
 
+TEST(Inputs, SparseBlocksAreRunsAndSameIsAlikeOnAllRanks) {
+  const auto blocks = make("sparse:0.2:blocks", 1 << 18);
+  std::size_t dense = 0;
+  for (std::size_t first = 0; first < blocks.size(); first += 1024) {
+    dense += blocks[first] != 0;
+    for (std::size_t i = 1; i < 1024; ++i)
+      ASSERT_EQ(blocks[first + i] != 0, blocks[first] != 0) << first << " + " << i;
+  }
+  EXPECT_NEAR(static_cast<double>(dense), 0.2 * 256, 25);
+
+  const auto mine = make("sparse:0.1:same", 10000, 0), theirs = make("sparse:0.1:same", 10000, 1);
+  const auto other = make("sparse:0.1", 10000, 1);
+  std::size_t differing = 0;
+  for (std::size_t i = 0; i < mine.size(); ++i) {
+    ASSERT_EQ(mine[i] != 0, theirs[i] != 0) << i;
+    differing += (mine[i] != 0) != (other[i] != 0);
+  }
+  EXPECT_NE(mine, theirs);
+  EXPECT_GT(differing, 1000u);
+}
+
 TEST(Inputs, WrongNamesAreRefusedWithTheRightOnes) {
   const auto message_of = [](const std::string& spec) -> std::string {
     try {
@@ -200,11 +222,12 @@ TEST(Inputs, WrongNamesAreRefusedWithTheRightOnes) {
   };
   EXPECT_EQ(message_of("gauss2"),
             "unknown input 'gauss2': it should be one of gauss, lognormal, mixture, smooth, field, "
-            "sparse:DENSITY, or a .npy or .npz file");
+            "sparse:DENSITY[:blocks|:same], or a .npy or .npz file");
   for (const char* density : {"", "0", "-1", "1.5", "nan", "0.1x", "x"})
     EXPECT_NE(message_of(std::string("sparse:") + density).find("above 0 and at most 1"),
               std::string::npos)
         << density;
+  EXPECT_NE(message_of("sparse:0.1:rows").find(":blocks or :same"), std::string::npos);
   EXPECT_NE(message_of("missing.npy").find("missing.npy: cannot be opened"), std::string::npos);
   EXPECT_NE(message_of("./gauss").find("cannot be opened"), std::string::npos);
 }

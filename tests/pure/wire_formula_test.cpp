@@ -80,7 +80,23 @@ TEST(WireFormula, CountsRaggedBlocksAndWords) {
   EXPECT_EQ(busiest("raw", "tree", 3, 2, ElementType::bf16), 8u);
 }
 
+/// 2A(1/32 + rho), the index flat; with two levels those blocks' bits that need them.
+TEST(WireFormula, SparseSendsIndexAndValues) {
+  const auto ratio_of = [](const char* spec, const UnionShape& shape, int ranks) {
+    const auto bytes = wire_formula(spec, "ring", large, ElementType::f32, ranks, shape);
+    return static_cast<double>(bytes->busiest_rank) / (4.0 * large);
+  };
+  const UnionShape spread{.elements = large, .values = large / 20, .mixed = large};
+  EXPECT_NEAR(ratio_of("sparse:index=flat", spread, 8), 2 * 7 / 8.0 * (1 / 32.0 + 0.05), 1e-6);
+  const double upper = 3 * 2.0 / (512 * 32);
+  EXPECT_NEAR(ratio_of("sparse", spread, 8), 2 * 7 / 8.0 * (1 / 32.0 + 0.05) + upper, 1e-6);
+  const UnionShape clustered{
+      .elements = large, .values = large / 20, .zeros_of_full = large / 100, .mixed = large / 8};
+  EXPECT_NEAR(ratio_of("sparse", clustered, 8), 2 * 7 / 8.0 * (1 / 256.0 + 0.06) + upper, 1e-6);
+}
+
 TEST(WireFormula, KnowsWhatItDoesNotKnow) {
+  EXPECT_FALSE(wire_formula("sparse", "ring", large, ElementType::f32, 4));
   EXPECT_FALSE(wire_formula("thc", "fabric", large, ElementType::f32, 4));
   EXPECT_FALSE(wire_formula("packed", "ring", large, ElementType::f32, 4));
   EXPECT_FALSE(wire_formula("packed:abs_error=1e-4", "direct", large, ElementType::f32, 4));
