@@ -197,13 +197,10 @@ std::optional<WireBytes> wire_formula(const std::string& codec, const std::strin
     bytes = raw_bytes(type);
   else if (name == "thc")
     bytes = thc_bytes(codec, elements, n);
-<<<<<<< HEAD
   else if (const auto budget = name == "packed" ? packed_bytes(codec, algorithm) : std::nullopt)
     bytes = *budget;
-=======
   else if (name == "sparse" && shape && elements != 0)
     bytes = sparse_bytes(codec, type, *shape);
->>>>>>> 3773e8e (Bench: sparse inputs of blocks and of one support, union density, whether every bit is raw's, bytes of sparse)
   else
     return std::nullopt;
 
