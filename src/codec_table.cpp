@@ -5,6 +5,7 @@
 #include "codecs/raw.hpp"
 #include "codecs/sparse.hpp"
 #include "codecs/sparse_options.hpp"
+#include "codecs/sparse_thc.hpp"
 #include "codecs/thc.hpp"
 #include "codecs/thc_options.hpp"
 #include "text.hpp"
@@ -25,6 +26,9 @@ std::span<const CodecRow> codec_table() {
       {{"sparse", "the elements that are not zero on every rank: every bit of raw's sum",
         sparse_parameters()},
        make_sparse},
+      {{"sparse+thc", "thc on the elements that are not zero on every rank",
+        sparse_thc_parameters()},
+       make_sparse_thc},
       {{"thc", "rotated, 4-bit quantised gradients whose lanes add in the network (NSDI'24)",
         thc_parameters()},
        make_thc},

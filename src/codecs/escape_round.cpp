@@ -35,12 +35,11 @@ void narrow(ElementType type, const std::byte* from, std::byte* to) {
 
 }  // namespace
 
-EscapeRound::EscapeRound(const CodecContext& context, std::size_t block, ElementType added_in)
+EscapeRound::EscapeRound(const CodecContext& context, ElementType added_in)
     : type_(context.type),
       added_in_(added_in),
       divisor_(context.divisor),
-      kernels_(context.kernels),
-      blocks_(block) {}
+      kernels_(context.kernels) {}
 
 RoundInfo EscapeRound::info(ElementType added_in) {
   return {.name = "escape",

@@ -13,11 +13,10 @@ namespace cohom {
 
 class EscapeRound {
  public:
-  /// `block`: elements that escape together. `added_in`: the type their sums are made in, that of the
-  /// elements or f64, which loses nothing that a bound of the error would notice.
-  EscapeRound(const CodecContext& context, std::size_t block, ElementType added_in);
-  EscapeRound(const CodecContext& context, std::size_t block)
-      : EscapeRound(context, block, context.type) {}
+  explicit EscapeRound(const CodecContext& context) : EscapeRound(context, context.type) {}
+  /// `added_in`: the type sums are made in, that of the elements, or f64, which loses nothing that a bound
+  /// of the error would notice.
+  EscapeRound(const CodecContext& context, ElementType added_in);
 
   /// direct: the owner adds in rank order, and so IEEE sums are the same for any algorithm.
   [[nodiscard]] static RoundInfo info(ElementType added_in);

@@ -12,39 +12,43 @@ namespace cohom {
 
 class EscapedBlocks {
  public:
-  /// `block`: elements of every block but the vector's last.
-  explicit EscapedBlocks(std::size_t block) : block_(block) {}
-
   void clear() { blocks_.clear(); }
 
   /// In any order: pieces are listed segment by segment, not along the vector.
-  void add(std::size_t first, std::size_t count) { blocks_.push_back({first, count}); }
+  void add(std::size_t first, std::size_t count) { blocks_.push_back({first, count, 0}); }
 
   /// Puts the blocks in the vector's order; returns the elements of the compacted vector.
   std::size_t finish() {
     std::ranges::sort(blocks_, {}, &Block::first);
     std::size_t elements = 0;
-    for (const Block& block : blocks_) elements += block.count;
+    for (Block& block : blocks_) {
+      block.offset = elements;
+      elements += block.count;
+    }
     return elements;
   }
 
-  /// For every block of a piece of the compacted vector, visit(elements before it in the piece, its
-  /// first element in the user's vector, its elements). Only the last block of all can be ragged,
-  /// so compacted element i belongs to block number i div block.
+  /// For every block of a piece of the compacted vector, or what of it lies in the piece,
+  /// visit(elements before it in the piece, its first element in the user's vector, its elements).
   template <class Visit>
   void for_each_block_of(const Piece& piece, Visit&& visit) const {
-    std::size_t number = piece.first / block_;
-    for (std::size_t offset = 0; offset < piece.count; offset += block_, ++number)
-      visit(offset, blocks_[number].first, blocks_[number].count);
+    const std::size_t end = piece.first + piece.count;
+    auto block = std::ranges::upper_bound(blocks_, piece.first, {}, &Block::offset);
+    if (block != blocks_.begin()) --block;
+    for (; block != blocks_.end() && block->offset < end; ++block) {
+      const std::size_t from = std::max(block->offset, piece.first);
+      const std::size_t to = std::min(block->offset + block->count, end);
+      if (from < to) visit(from - piece.first, block->first + (from - block->offset), to - from);
+    }
   }
 
  private:
   struct Block {
     std::size_t first;
     std::size_t count;
+    std::size_t offset;  ///< elements before it in the compacted vector
   };
 
-  std::size_t block_;
   std::vector<Block> blocks_;
 };
 

@@ -87,7 +87,7 @@ class PackedCodec final : public Codec {
         options_(options),
         rounds_(make_rounds(options, type_)),
         payload_(static_cast<int>(rounds_.size()) - 2),
-        escape_(context, packed_mini, escapes_in(options, type_)),
+        escape_(context, escapes_in(options, type_)),
         offsets_(correlated_offsets(rank_, static_cast<std::uint32_t>(context.ranks))) {
     if (options.target == PackedTarget::mean_bits || options.target == PackedTarget::max_bits)
       bins_.resize(packed_bins(type_));

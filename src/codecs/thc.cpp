@@ -44,7 +44,7 @@ class ThcCodec final : public Codec {
         options_(options),
         format_(make_thc_format(options, rank_, static_cast<std::uint32_t>(context.ranks))),
         rounds_(make_rounds(options, format_, type_)),
-        escape_(context, options.rotation) {}
+        escape_(context) {}
 
   [[nodiscard]] std::size_t block() const override { return format_.rotation; }
   [[nodiscard]] std::span<const RoundInfo> rounds() const override { return rounds_; }

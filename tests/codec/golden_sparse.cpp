@@ -1,8 +1,9 @@
-// Golden hashes of sparse's words and results: the wire format, pinned, for every instruction set. A
+// Golden hashes of sparse's and sparse+thc's words and results: the wire format, pinned, for every instruction set. A
 // difference means that ranks built before and after the change cannot talk to each other: it takes
 // a new wire_format_version, not new numbers here.
 
 #include "codecs/sparse.hpp"
+#include "codecs/sparse_thc.hpp"
 
 #include "codec_harness.hpp"
 #include "golden.hpp"
@@ -38,7 +39,8 @@ std::vector<Bytes> inputs_of(const Golden& golden) {
 }
 
 Hashes hashes_of(const Golden& golden, kernels::Isa isa) {
-  CodecHarness harness({.make = make_sparse,
+  const bool quantised = std::string_view(golden.name).starts_with("thc");
+  CodecHarness harness({.make = quantised ? make_sparse_thc : make_sparse,
                         .ranks = golden.ranks,
                         .type = golden.type,
                         .parameters = golden.parameters,
@@ -64,6 +66,10 @@ const Golden goldens[] = {
      {0x0c9d04c103472b53u, 0x0aa31a82c3782080u, 0x67e70a18b46c6617u}},
     {"bf16", ElementType::bf16, {{"index", "flat"}}, 17, 3001,
      {0x0a9fc339c09ea584u, 0xfe5b151d53180910u, 0xf2dd958918ff6591u}},
+    {"thc", ElementType::f32, {}, 4, 40000,
+     {0xafdb23eb5a5202b1u, 0x3342e7be6a923255u, 0xcc9bb82e235e1aa8u}},
+    {"thc_f16", ElementType::f16, {{"index", "flat"}, {"bits", "5"}}, 3, 20000,
+     {0xb67209169f1d409au, 0x34a16ff030ae3637u, 0x505b13dadb37ebcbu}},
 };
 // clang-format on
 
