@@ -253,7 +253,6 @@ class File : public Input {
   std::vector<std::uint32_t> order_;
 };
 
-/// `text` is what follows "sparse:".
 std::unique_ptr<Input> make_sparse(std::string_view text, const std::string& spec,
                                    std::uint64_t seed, int rank) {
   Support support;
@@ -266,11 +265,9 @@ std::unique_ptr<Input> make_sparse(std::string_view text, const std::string& spe
         fmt::format("input '{}': the density must be a number above 0 and at most 1, "
                     "e.g. sparse:0.01",
                     spec));
-  if (shape == ":blocks")
-    support.run = 1024;
-  else if (shape == ":same")
-    support.same = true;
-  else if (!shape.empty())
+  support.run = shape == ":blocks" ? 1024 : 1;
+  support.same = shape == ":same";
+  if (!shape.empty() && support.run == 1 && !support.same)
     throw InputError(
         fmt::format("input '{}': behind the density can be :blocks or :same only", spec));
   return std::make_unique<Sparse>(seed, rank, support);

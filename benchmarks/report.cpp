@@ -139,7 +139,7 @@ void Report::add(const Row& row) {
   add_times(json, row, facts_.ranks);
   add_wire(json, row);
   add_quality(json, row.quality);
-  json["equals_raw"] = row.equals_raw;
+  json["equals_raw"] = or_null(row.equals_raw);
   json["union_density"] = row.shape.density();
   document_["results"].push_back(std::move(json));
 }

@@ -44,7 +44,8 @@ struct Row {
   PlanDescription plan = {};
   std::optional<Timed> timed = {};  ///< not with --check-only
   Quality quality = {};
-  bool equals_raw = false;             ///< every bit is that of raw by the same algorithm
+  /// Every bit is that of raw by the same algorithm; nothing where raw is unsupported.
+  std::optional<bool> equals_raw = {};
   std::optional<WireBytes> wire = {};  ///< counted by the transport; not where MPI reduces (fabric)
   std::optional<WireBytes> formula = {};
   std::optional<std::uint64_t> mpi_bytes =

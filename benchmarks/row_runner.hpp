@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 
 namespace cohom::bench {
@@ -36,7 +37,7 @@ class RowRunner {
   void call(AllreducePlan& plan);
   void restore_in_place_input();
   void check(Row& row);
-  [[nodiscard]] std::uint64_t raw_hash(const std::string& algorithm);
+  [[nodiscard]] std::optional<std::uint64_t> raw_hash(const std::string& algorithm);
   [[nodiscard]] Timed measure(const Row& row);
 
   const BenchOptions& options_;
@@ -45,7 +46,8 @@ class RowRunner {
   NativeAllreduce native_;
   Row vector_;  ///< what all rows of the current vector have in common
   bool shape_known_ = false;
-  std::map<std::string, std::uint64_t> raw_hashes_;  ///< by algorithm, of the current vector
+  /// By algorithm, of the current vector.
+  std::map<std::string, std::optional<std::uint64_t>> raw_hashes_;
   Elements input_, output_;
 };
 

@@ -95,7 +95,10 @@ void add_quality_columns(std::vector<Column>& columns, bool several_steps) {
       {
           {"max err", 8, false,
            [](const Row& row) { return error_text(row.quality.max_abs_error); }},
-          {"=raw", 4, true, [](const Row& row) { return row.equals_raw ? "yes" : "no"; }},
+          {"=raw", 4, true,
+           [](const Row& row) { return !row.equals_raw   ? "-"
+                                       : *row.equals_raw ? "yes"
+                                                         : "no"; }},
           {"same", 4, true,
            [](const Row& row) { return row.quality.identical_across_ranks ? "yes" : "NO"; }},
           {"hash", 16, true, [](const Row& row) { return hash_text(row.quality.result_hash); }},

@@ -166,7 +166,7 @@ TEST(AllreduceMatrixLarge, AMillionRaggedElements) {
   std::vector<Case> cases;
   for (const CodecSpec& codec : specs_for(inputs.ranks()))
     if (codec.spec == "raw" || codec.spec == "thc" || codec.spec == "thc:scale=global" ||
-        codec.spec == "packed")
+        codec.spec == "packed" || codec.spec == "sparse" || codec.spec == "sparse+thc")
       add_cases(cases, codec, inputs, 0);
   run_all(cases, inputs.ranks());
 }

@@ -24,7 +24,9 @@ constexpr std::string_view specs[] = {"raw",
                                       "thc:scale=global",
                                       "thc:rotation=16,levels=full",
                                       "thc:rotation=1024,lane=12",
-                                      "thc:dither=independent"};
+                                      "thc:dither=independent",
+                                      "sparse",
+                                      "sparse+thc"};
 constexpr std::size_t segments[] = {0, 256, 1000, 4096};
 
 struct Pipeline {

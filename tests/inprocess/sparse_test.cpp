@@ -1,6 +1,7 @@
 // sparse gives every bit that raw gives by the same algorithm, whatever is zero.
 
 #include "algorithms/algorithm.hpp"
+#include "communicator_impl.hpp"
 #include "loopback_ranks.hpp"
 #include "same_bytes.hpp"
 #include "sparse_vectors.hpp"
@@ -165,6 +166,28 @@ TEST(SparseZeros, NegativeZeroIsAValue) {
     EXPECT_FALSE(std::signbit(output[0]));
     EXPECT_TRUE(std::signbit(output[1]));
   });
+}
+
+/// Messages of 64 bytes, most of them empty, and windows of one, in which wrong orders would hang.
+TEST(SparsePipeline, SmallMessagesAndWindowsDoNotShow) {
+  for (const int ranks : {2, 3, 4, 5}) {
+    Problem problem{.name = "pipeline", .type = ElementType::f32, .segment = 512};
+    for (int rank = 0; rank < ranks; ++rank)
+      problem.vectors.push_back(sparse_values(9001, 0.03, std::uint64_t(rank)));
+    const LoopbackOptions options{.preferred_message_bytes = 64};
+    on_ranks(ranks, options, [&](int rank, Communicator& communicator) {
+      communicator.impl().tuning = {
+          .send_window = 1, .receive_window = 1, .low_sends = 0, .sends_per_peer = 0};
+      for (const AlgorithmRow& algorithm : algorithm_table()) {
+        SCOPED_TRACE(std::string(algorithm.name) + ", rank " + std::to_string(rank));
+        const auto sum = [&](const char* spec) {
+          return sum_of(communicator, problem, spec, algorithm.name, ReduceOp::sum, false);
+        };
+        for (const char* spec : {"sparse", "sparse:index=flat"})
+          EXPECT_TRUE(same_bytes(sum(spec), sum("raw"))) << spec;
+      }
+    });
+  }
 }
 
 TEST(SparseLarge, AMillionRaggedElements) {

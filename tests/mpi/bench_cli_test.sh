@@ -87,6 +87,9 @@ expect_success --codec thc:error_feedback=on --codec thc --algorithm ring,direct
   --steps 10 --check-only --json steps.json
 expect_success --codec thc --dtype bf16 --op mean --size 100012 --in-place --nonblocking \
   --iterations 2 --json variants.json
+expect_success --codec thc --algorithm fabric --dtype bf16 --size 64K --check-only
+expect_success --codec sparse --algorithm ring,fabric --input sparse:0.05:blocks --size 100012 --check-only
+grep -q -e '=raw' out || fail "no column says whether the bits are raw's"
 "$info" --json >info.json 2>err || fail "cohom-info --json"
 "$info" >out 2>err || fail "cohom-info"
 grep -q recursive_doubling out || fail "cohom-info does not list the algorithms"
