@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <charconv>
+#include <cmath>
 #include <functional>
 #include <initializer_list>
 #include <limits>
@@ -116,7 +117,7 @@ CodecBytes sparse_bytes(const std::string& spec, ElementType type, const UnionSh
   const double named = flat ? 1 : static_cast<double>(shape.mixed) / elements;
   const double bytes = values * static_cast<double>(size_of(type)) + named / 8;
   const RunBytes run = [bytes](std::size_t count) {
-    return static_cast<std::uint64_t>(bytes * static_cast<double>(count) + 0.5);
+    return static_cast<std::uint64_t>(std::llround(bytes * static_cast<double>(count)));
   };
   const std::size_t blocks = (shape.elements + 511) / 512;
   return {.block = 256,
