@@ -3,6 +3,8 @@
 #include "codecs/packed.hpp"
 #include "codecs/packed_options.hpp"
 #include "codecs/raw.hpp"
+#include "codecs/sketch.hpp"
+#include "codecs/sketch_options.hpp"
 #include "codecs/sparse.hpp"
 #include "codecs/sparse_options.hpp"
 #include "codecs/sparse_thc.hpp"
@@ -23,6 +25,9 @@ std::span<const CodecRow> codec_table() {
       {{"packed", "integers of one step in mini-blocks of their own width: least error a byte",
         packed_parameters()},
        make_packed},
+      {{"sketch", "the same as a count sketch that is peeled: adds in the network, lossless",
+        sketch_parameters()},
+       make_sketch},
       {{"sparse", "the elements that are not zero on every rank: every bit of raw's sum",
         sparse_parameters()},
        make_sparse},

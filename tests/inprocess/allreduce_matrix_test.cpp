@@ -81,7 +81,7 @@ void expect_mean(const Case& c, const Bytes& sum, const Bytes& mean, int ranks) 
   auto quotients = to_values(type, sum);
   for (double& value : quotients)
     value = type == ElementType::f64 ? value / ranks : double(float(value) / float(ranks));
-  if (size_of(type) > 2 || adds_floats(c.codec.spec)) {
+  if (size_of(type) > 2 || adds_floats(c.codec.spec, c.type())) {
     EXPECT_TRUE(same_bytes(mean, to_bytes(type, quotients))) << "the mean is not sum / ranks";
     return;
   }
@@ -120,7 +120,7 @@ void expect_agreement(std::span<const Case> cases,
     // Cases of one codec and input follow each other, algorithm by algorithm.
     const bool same_problem = i > 0 && cases[i].codec.spec == cases[i - 1].codec.spec &&
                               cases[i].inputs == cases[i - 1].inputs;
-    if (same_problem && !adds_floats(cases[i].codec.spec)) {
+    if (same_problem && !adds_floats(cases[i].codec.spec, cases[i].type())) {
       EXPECT_EQ(hashes_of_rank[0][i], hashes_of_rank[0][i - 1])
           << cases[i].name() << " differs from " << cases[i - 1].algorithm;
     }

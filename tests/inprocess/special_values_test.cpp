@@ -116,7 +116,9 @@ TEST_P(SpecialValues, EscapedBlocksAreIeeeSumsAndOthersDoNotNotice) {
   const Bytes widely = added_in_f64(spoilt);
   const std::size_t size = size_of(type());
   for (const CodecSpec& codec : specs_for(ranks)) {
-    if (adds_floats(codec.spec)) continue;
+    if (adds_floats(codec.spec, type())) continue;
+    // What its cells hold is summed exactly, large or small; its own test has NaNs and the rest.
+    if (codec.spec.starts_with("sketch")) continue;
     const std::size_t block = codec.escapes != 0  ? codec.escapes
                               : codec.block_scale ? block_of(codec.spec, type())
                                                   : count;
@@ -161,7 +163,8 @@ TEST_P(SpecialValues, ZerosAreExact) {
   mixed[2].assign(count, 0.0);
   for (const CodecSpec& codec : specs_for(ranks))
     for (const AlgorithmRow& algorithm : algorithms_for(codec.spec)) {
-      const bool floats = adds_floats(codec.spec);
+      // A sketch has no cells for the sign of zero.
+      const bool floats = adds_floats(codec.spec, type()) && !codec.spec.starts_with("sketch");
       EXPECT_TRUE(same_bytes(sum_of(all_negative, type(), codec.spec, algorithm.name),
                              floats ? negative : zeros))
           << codec.spec << " " << algorithm.name;

@@ -63,6 +63,8 @@ inline constexpr CodecSpec codec_specs[] = {
      .escapes = 1024,
      .shares_step = true,
      .bounded = true},
+    {.spec = "sketch", .clamped = 1e-14, .escapes = 256, .shares_step = true},
+    {.spec = "sketch:gamma=1.1,index=flat,seed=5", .clamped = 1e-14, .escapes = 256, .shares_step = true},
     {.spec = "sparse"},
     {.spec = "sparse:index=flat"},
     {.spec = "sparse+thc", .clamped = 0.009, .rounded = 0.017, .escapes = 256},
@@ -119,8 +121,9 @@ inline std::vector<AlgorithmRow> algorithms_for(std::string_view spec) {
 
 /// Whether the result is a floating-point sum, which depends on the order of additions and so on
 /// the algorithm.
-inline bool adds_floats(std::string_view spec) {
-  return spec == "raw" || spec == "sparse" || spec.starts_with("sparse:");
+inline bool adds_floats(std::string_view spec, ElementType type) {
+  const bool sketch = spec.starts_with("sketch") && type == ElementType::f64;  // it has floating cells
+  return spec == "raw" || spec == "sparse" || spec.starts_with("sparse:") || sketch;
 }
 
 }  // namespace cohom::test

@@ -1,0 +1,49 @@
+#pragma once
+// FixedPoint: floating-point numbers as 64-bit integers of one exponent, whose sums are exact.
+
+#include "kernels/body/float_bits.hpp"
+
+#include <bit>
+#include <cstdint>
+
+namespace cohom {
+
+class FixedPoint {
+ public:
+  FixedPoint() = default;
+
+  /// For sums of `ranks` numbers below 2^(exponent + 1) in magnitude. Numbers of 24 significant bits are
+  /// held exactly from 2^(exponent - 39 + ceil(log2 ranks)) on.
+  FixedPoint(int exponent, std::uint32_t ranks)
+      : shift_(62 - static_cast<int>(std::bit_width(ranks - 1)) - exponent) {}
+
+  /// Whether `value` (of magnitude below the bound, no NaN) is held exactly.
+  [[nodiscard]] bool holds(double value) const {
+    const double whole = scaled(value, shift_);
+    return static_cast<double>(static_cast<std::int64_t>(whole)) == whole;
+  }
+
+  /// Integers are in two's complement: sums of more terms than fit come right again when these are taken
+  /// away.
+  [[nodiscard]] std::uint64_t integer(double value) const {
+    return static_cast<std::uint64_t>(static_cast<std::int64_t>(scaled(value, shift_)));
+  }
+
+  /// The number rounded once, to nearest even.
+  [[nodiscard]] float number(std::uint64_t integer) const {
+    const auto rounded = static_cast<float>(static_cast<std::int64_t>(integer));
+    return static_cast<float>(scaled(rounded, -shift_));
+  }
+
+ private:
+  /// Exact unless the result is denormal.
+  static double scaled(double value, int exponent) {
+    using kernels::body::power_of_two;
+    return value * power_of_two<double>(exponent / 2) *
+           power_of_two<double>(exponent - exponent / 2);
+  }
+
+  int shift_ = 0;
+};
+
+}  // namespace cohom

@@ -1,0 +1,34 @@
+#pragma once
+// sketch's parameters.
+
+#include "codecs/parameters.hpp"
+#include "codecs/sparse_index.hpp"
+
+#include <cohom/element_type.hpp>
+
+#include <cstdint>
+#include <span>
+
+namespace cohom {
+
+/// What cells add up.
+enum class SketchCells : std::uint8_t {
+  integers,  ///< 64 bits, fixed point of one exponent for the vector
+  f32,
+  f64
+};
+
+struct SketchOptions {
+  IndexForm index = IndexForm::two_level;
+  SketchCells cells = SketchCells::integers;
+  double gamma = 1.3;  ///< cells for each element of the union
+  std::uint64_t seed = 0;
+};
+
+/// Every parameter of sketch, in the order cohom-info prints them.
+std::span<const ParameterInfo> sketch_parameters();
+
+/// @throws Error(invalid_argument) for an unknown parameter or a wrong value.
+SketchOptions parse_sketch_options(const Parameters& parameters, ElementType type);
+
+}  // namespace cohom
