@@ -57,10 +57,10 @@ HWY_INLINE bool row_is_empty(const std::uint64_t* bitmap) {
 /// Asks for what a pass over elements will come to, the 64 elements a way ahead.
 template <class T>
 HWY_INLINE void prefetch_word(const T* from) {
-  const char* const ahead = reinterpret_cast<const char*>(from) + 4096;
+  const char* const ahead = reinterpret_cast<const char*>(from) + 2048;
 #pragma GCC unroll 8
   for (std::size_t line = 0; line < 64 * sizeof(T); line += 64)
-    __builtin_prefetch(ahead + line, 0, 2);
+    __builtin_prefetch(ahead + line, 0, 3);
 }
 
 template <class T>
