@@ -67,6 +67,7 @@ template <class T>
 void scan_run(const SparseRun& run, const void* elements, std::uint64_t* bitmap) {
   constexpr std::size_t lanes = HWY_MAX_BYTES / sizeof(T);
   const std::size_t words = run.count / 64;
+#pragma GCC unroll 4
   for (std::size_t w = 0; w < words; ++w) {
     const T* const from = element_at<T>(elements, w * 64);
     prefetch_word(from);
