@@ -79,7 +79,7 @@ class SketchCodec final : public Codec {
   template <class Visit>
   void with_numbers(const Agreed& agreed, Visit visit) const;
 
-  std::size_t encode_maximum(const Piece& piece, const Agreed& agreed, Words out);
+  std::size_t encode_maximum(const Piece& piece, Words out);
   std::size_t encode_escapes(const Piece& piece, const Agreed& agreed, Words out) const;
   std::size_t encode_cells(const Piece& piece, const Agreed& agreed, Words out);
   std::size_t encode_leftover(const Piece& piece, const Agreed& agreed, Words out) const;
@@ -182,8 +182,8 @@ void SketchCodec::with_numbers(const Agreed& agreed, Visit visit) const {
   });
 }
 
-/// For every piece in order; the last call writes the round's word.
-std::size_t SketchCodec::encode_maximum(const Piece& piece, const Agreed& agreed, Words out) {
+/// For every piece in order, into the same word.
+std::size_t SketchCodec::encode_maximum(const Piece& piece, Words out) {
   with_element_type(type_, [&]<class T>(T) {
     using Real = Arithmetic<T>;
     typename FloatFormat<Real>::Bits largest = 0;
@@ -194,12 +194,13 @@ std::size_t SketchCodec::encode_maximum(const Piece& piece, const Agreed& agreed
     if (largest != 0)
       own_exponent_ = std::max(own_exponent_, floor_log2<Real>(largest) + exponent_offset);
   });
-  if (piece.index + 1 == agreed.pieces().size()) out[0] = static_cast<std::uint64_t>(own_exponent_);
-  return out.size();
+  out[0] = static_cast<std::uint64_t>(own_exponent_);
+  return 1;
 }
 
 std::size_t SketchCodec::encode_escapes(const Piece& piece, const Agreed& agreed, Words out) const {
-  std::ranges::fill(out, 0u);
+  const std::size_t words = capacity(escapes_round(), Form::wide, piece.count);
+  std::ranges::fill(out.first(words), 0u);
   with_numbers(agreed, [&]<class T>(T, const auto& numbers) {
     for (std::size_t first = 0, b = 0; first < piece.count; first += escape_block, ++b) {
       bool held = true;
@@ -208,7 +209,7 @@ std::size_t SketchCodec::encode_escapes(const Piece& piece, const Agreed& agreed
       if (!held) out[b / 64] |= std::uint64_t{1} << b % 64;
     }
   });
-  return out.size();
+  return words;
 }
 
 std::size_t SketchCodec::encode(int round, Form, const Piece& piece, const Agreed& agreed,
@@ -217,7 +218,7 @@ std::size_t SketchCodec::encode(int round, Form, const Piece& piece, const Agree
   if (round == leftover_round()) return encode_leftover(piece, agreed, out);
   if (round > payload_) return escape_.encode(piece, call_.input, nullptr, out);
   if (round == escapes_round()) return encode_escapes(piece, agreed, out);
-  if (integers() && round == maximum_round()) return encode_maximum(piece, agreed, out);
+  if (integers() && round == maximum_round()) return encode_maximum(piece, out);
   return index_.encode(round, piece, agreed, out);
 }
 
@@ -331,7 +332,8 @@ std::size_t SketchCodec::late_elements(int round, const Agreed&) {
 
 std::size_t SketchCodec::encode_leftover(const Piece& piece, const Agreed& agreed,
                                          Words out) const {
-  out.back() = 0;  // the padding of a ragged last word
+  const std::size_t words = words_of_cells(piece.count);
+  out[words - 1] = 0;  // the padding of a ragged last word
   with_numbers(agreed, [&]<class T>(T, const auto& numbers) {
     using Cell = decltype(numbers.cell({}));
     auto* const cells = reinterpret_cast<Cell*>(out.data());
@@ -340,7 +342,7 @@ std::size_t SketchCodec::encode_leftover(const Piece& piece, const Agreed& agree
       cells[i] = numbers.holds(value) ? numbers.cell(value) : Cell{};
     }
   });
-  return out.size();
+  return words;
 }
 
 void SketchCodec::decode_leftover(const Piece& piece, const Agreed& agreed, ConstWords sum) const {

@@ -45,7 +45,8 @@ class SketchNumbers<T, kernels::body::Arithmetic<T>> {
     return kernels::body::magnitude_bits(value) <
            kernels::body::bits_of(kernels::body::power_of_two<Real>(most));
   }
-  [[nodiscard]] Real cell(Real value) const { return value; }
+  /// No -0.0: cells that hold no item are +0.0, too.
+  [[nodiscard]] Real cell(Real value) const { return value + Real{0}; }
   [[nodiscard]] Real value(Real cell) const { return cell; }
 };
 
