@@ -51,12 +51,13 @@ struct RoundInfo {
   Merge merge;
   RoundScope scope = RoundScope::piece;
   bool narrow = false;           ///< contributions have a narrow form
+  bool disjoint = false;         ///< narrow forms of all ranks together are no longer than a sum
   bool identity_encode = false;  ///< a contribution's words are the input elements themselves
   bool identity_decode = false;  ///< a sum's words are the output elements themselves
   bool finishes = false;         ///< complete sums go through Codec::finish()
   bool after_payload = false;    ///< late: its size is known when the payload is decoded
   /// Algorithm this round always takes; empty: the caller's choice (payload) or the default of
-  /// small rounds (everything before the payload).
+  /// small rounds (everything before the payload). Rounds behind the payload have their own chunks.
   std::string_view algorithm = {};
 };
 
@@ -82,6 +83,11 @@ class Codec {
   /// Most words a piece can have in this round and form (all pieces together, for scope `vector`).
   [[nodiscard]] virtual std::size_t capacity(int round, Form form, std::size_t elements) const = 0;
 
+  /// Most words of a piece once finish() has changed it, which may be fewer than those of a wide sum.
+  [[nodiscard]] virtual std::size_t finished_capacity(int round, std::size_t elements) const {
+    return capacity(round, Form::wide, elements);
+  }
+
   /// Takes the scratch that calls need, for a vector of so many elements and pieces of at most
   /// `longest_piece`, so that calls take none. Asked once, before the first call.
   virtual void reserve(std::size_t /*elements*/, std::size_t /*longest_piece*/) {}
@@ -91,6 +97,9 @@ class Codec {
 
   /// Start of a call: forget the scratch of the one before.
   virtual void begin(const CallBuffers& call) = 0;
+
+  /// Whether the call just begun does without this round, alike on all ranks. Not asked of late rounds.
+  [[nodiscard]] virtual bool skips(int /*round*/) const { return false; }
 
   /// Elements of a `late` round's own vector, asked when all rounds that agree are complete (with
   /// `after_payload`: when all of the payload is decoded).
@@ -107,7 +116,8 @@ class Codec {
 
   /// Changes a complete sum before anybody sees it, in place: `sum` has room for the capacity and
   /// holds `words` words. A function of the sum alone, so that it is the same whatever the algorithm.
-  /// Returns the words left. Asked for rounds with `finishes`, not with one rank.
+  /// Returns the words left: finished_capacity(), but for add_packed, where they may be fewer. Asked
+  /// for rounds with `finishes`, not with one rank.
   virtual std::size_t finish(int /*round*/, const Piece& /*piece*/, Words /*sum*/,
                              std::size_t words) {
     return words;

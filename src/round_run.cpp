@@ -154,9 +154,7 @@ void RoundRun::demand_encodes(std::uint32_t slot, std::uint32_t unit) {
 
 /// Only add_packed payloads vary in length.
 void RoundRun::expect_whole_payload(const Task& task, std::size_t bytes) const {
-  const std::uint32_t slot = step_of(task).result;
-  const std::size_t whole =
-      8 * layout_.unit(slot, task.unit).capacity[std::size_t(schedule().slots[slot].form)];
+  const std::size_t whole = 8 * layout_.capacity(step_of(task).result, task.unit);
   const bool right =
       setup_.info.merge.kind == MergeKind::add_packed ? bytes % 8 == 0 : bytes == whole;
   if (!right)
@@ -182,7 +180,9 @@ void RoundRun::complete(std::uint64_t cookie, std::size_t bytes) {
       expect_whole_payload(task, received_bytes_[index]);
       demand_encodes(step.result, task.unit);
     }
-    slot_ready(step.result, task.unit, received_bytes_[index] / 8);
+    std::size_t words = received_bytes_[index] / 8;
+    if (step.kind == StepKind::offload) words = finish_sum(step.result, task.unit, words);
+    slot_ready(step.result, task.unit, words);
   }
   pump(stream);
 }
