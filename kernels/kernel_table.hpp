@@ -5,6 +5,7 @@
 
 #include "kernels/isa.hpp"
 #include "kernels/packed.hpp"
+#include "kernels/sign.hpp"
 #include "kernels/thc.hpp"
 
 #include <cohom/element_type.hpp>
@@ -33,6 +34,7 @@ struct KernelTable {
 
   ThcKernels thc;
   PackedKernels packed;
+  SignKernels sign;
 };
 
 /// The kernels of one supported instruction set.

@@ -3,6 +3,8 @@
 #include "codecs/packed.hpp"
 #include "codecs/packed_options.hpp"
 #include "codecs/raw.hpp"
+#include "codecs/signcount.hpp"
+#include "codecs/signcount_options.hpp"
 #include "codecs/thc.hpp"
 #include "codecs/thc_options.hpp"
 #include "text.hpp"
@@ -23,6 +25,9 @@ std::span<const CodecRow> codec_table() {
       {{"thc", "rotated, 4-bit quantised gradients whose lanes add in the network (NSDI'24)",
         thc_parameters()},
        make_thc},
+      {{"signcount", "one bit a value up, exact counts of signs or a majority vote down",
+        signcount_parameters()},
+       make_signcount},
   };
   return rows;
 }

@@ -3,6 +3,7 @@
 #include "kernels/cpu/highway_rows.hpp"
 #include "kernels/cpu/scalar_merge.hpp"
 #include "kernels/cpu/scalar_packed.hpp"
+#include "kernels/cpu/scalar_sign.hpp"
 #include "kernels/cpu/scalar_thc.hpp"
 
 #include <cohom/error.hpp>
@@ -16,9 +17,15 @@ namespace {
 
 KernelTable row_of(Isa isa) {
   if (isa == Isa::scalar)
-    return {isa, scalar_merge, scalar_finish_elements, scalar_thc(), scalar_packed()};
+    return {isa,          scalar_merge,    scalar_finish_elements,
+            scalar_thc(), scalar_packed(), scalar_sign()};
   const auto merge = highway_merge(isa);
-  return {isa, merge.merge, merge.finish_elements, highway_thc(isa), highway_packed(isa)};
+  return {isa,
+          merge.merge,
+          merge.finish_elements,
+          highway_thc(isa),
+          highway_packed(isa),
+          highway_sign(isa)};
 }
 
 std::vector<KernelTable> supported_rows() {

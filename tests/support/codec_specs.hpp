@@ -25,6 +25,7 @@ struct CodecSpec {
       0;  ///< elements that escape together; 0: one block, or all without block_scale
   bool shares_step = false;  ///< what escapes changes the step of all others
   bool absolute = false;     ///< the error does not scale with the vectors
+  bool signs = false;        ///< one bit a value: nothing of its magnitude travels
 
   [[nodiscard]] double error(int ranks) const {
     const double n = ranks;
@@ -76,6 +77,31 @@ inline constexpr CodecSpec codec_specs[] = {
     {.spec = "thc:lane=9", .clamped = 0.009, .rounded = 0.017},
     {.spec = "thc:lane=12,seed=7", .clamped = 0.009, .rounded = 0.019},
     {.spec = "thc:lane=16", .clamped = 0.009, .rounded = 0.017},
+    // A sign with the mean magnitude leaves 1 - 2/pi of a normal vector's energy; a vote for all
+    // ranks is wrong by as much as their sum is large.
+    {.spec = "signcount", .clamped = 0.5, .signs = true},
+    {.spec = "signcount:error_feedback=on", .clamped = 0.5, .signs = true},
+    {.spec = "signcount:scale=global",
+     .clamped = 1.5,
+     .block_scale = false,
+     .escapes = 1024,
+     .shares_step = true,
+     .signs = true},
+    {.spec = "signcount:scale=0.8",
+     .clamped = 40,
+     .block_scale = false,
+     .escapes = 1024,
+     .absolute = true,
+     .signs = true},
+    {.spec = "signcount:vote=majority", .clamped = 1, .rounded = 1, .full_levels = true, .signs = true},
+    {.spec = "signcount:vote=majority,scale=global,error_feedback=on",
+     .clamped = 1.5,
+     .rounded = 1,
+     .full_levels = true,
+     .block_scale = false,
+     .escapes = 1024,
+     .shares_step = true,
+     .signs = true},
 };
 
 /// Specs of every codec of the library's table that `ranks` can use.
