@@ -109,7 +109,8 @@ int main(int argc, char** argv) {
     return 2;
   }
   for (const auto& workloads : {bench::memory_workloads(), bench::merge_workloads(),
-                                bench::packed_workloads(), bench::thc_workloads()})
+                                bench::packed_workloads(), bench::sign_workloads(),
+                                bench::thc_workloads()})
     bench::register_all(workloads);
   benchmark::RunSpecifiedBenchmarks();
   return 0;

@@ -5,6 +5,7 @@
 
 #include "kernels/isa.hpp"
 #include "kernels/packed.hpp"
+#include "kernels/sample.hpp"
 #include "kernels/sign.hpp"
 #include "kernels/thc.hpp"
 
@@ -35,6 +36,7 @@ struct KernelTable {
   ThcKernels thc;
   PackedKernels packed;
   SignKernels sign;
+  SampleKernels sample;
 };
 
 /// The kernels of one supported instruction set.

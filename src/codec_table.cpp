@@ -1,5 +1,7 @@
 #include "codec_table.hpp"
 
+#include "codecs/marsit.hpp"
+#include "codecs/marsit_options.hpp"
 #include "codecs/packed.hpp"
 #include "codecs/packed_options.hpp"
 #include "codecs/raw.hpp"
@@ -28,6 +30,9 @@ std::span<const CodecRow> codec_table() {
       {{"signcount", "one bit a value up, exact counts of signs or a majority vote down",
         signcount_parameters()},
        make_signcount},
+      {{"marsit", "one bit a value through every hop: signs of ranks chosen at random (DAC'22)",
+        marsit_parameters()},
+       make_marsit},
   };
   return rows;
 }

@@ -3,6 +3,7 @@
 #include "kernels/cpu/highway_rows.hpp"
 #include "kernels/cpu/scalar_merge.hpp"
 #include "kernels/cpu/scalar_packed.hpp"
+#include "kernels/cpu/scalar_sample.hpp"
 #include "kernels/cpu/scalar_sign.hpp"
 #include "kernels/cpu/scalar_thc.hpp"
 
@@ -18,14 +19,15 @@ namespace {
 KernelTable row_of(Isa isa) {
   if (isa == Isa::scalar)
     return {isa,          scalar_merge,    scalar_finish_elements,
-            scalar_thc(), scalar_packed(), scalar_sign()};
+            scalar_thc(), scalar_packed(), scalar_sign(),          scalar_sample()};
   const auto merge = highway_merge(isa);
   return {isa,
           merge.merge,
           merge.finish_elements,
           highway_thc(isa),
           highway_packed(isa),
-          highway_sign(isa)};
+          highway_sign(isa),
+          scalar_sample()};
 }
 
 std::vector<KernelTable> supported_rows() {
