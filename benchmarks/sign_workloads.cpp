@@ -41,7 +41,7 @@ class SignData {
     std::uint64_t sums[32] = {};
     for (std::size_t i = 0; i + 32 <= input_->size() / 8; i += 32)
       for (std::size_t l = 0; l < 32; ++l) sums[l] |= words[i + l];
-    for (const std::uint64_t sum : sums) read_ |= sum;
+    for (const std::uint64_t sum : sums) read_ = read_ | sum;
   }
   void measure(bool feedback) {
     each([&](const SignRun& run) {

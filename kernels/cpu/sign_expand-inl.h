@@ -8,9 +8,11 @@
 #endif
 
 #include "kernels/body/sign.hpp"
+#include "kernels/cpu/cached_output.hpp"
 #include "kernels/cpu/element_vectors-inl.h"
 #include "kernels/cpu/lanes-inl.h"
 
+#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include <cstddef>
@@ -21,6 +23,21 @@ namespace cohom::kernels {
 namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
+
+/// Whether output goes around the caches: past what they hold, and where vectors can be stored so.
+template <class T>
+HWY_INLINE bool streams_output(const SignRun& run, const void* output) {
+  const bool aligned = reinterpret_cast<std::uintptr_t>(output) % HWY_MAX_BYTES == 0;
+  return sizeof(T) >= 4 && aligned && run.first * sizeof(T) >= cached_output_bytes;
+}
+
+template <class T, bool streams, class D>
+HWY_INLINE void put_output(D d, hn::Vec<D> v, void* output, std::size_t index) {
+  if constexpr (streams && sizeof(T) >= 4)
+    hn::Stream(v, d, element_at<T>(output, index));
+  else
+    Elements<T>::store(d, v, output, index);
+}
 
 template <class T>
 HWY_INLINE void zero_block(void* output, std::size_t first) {
@@ -58,7 +75,7 @@ HWY_INLINE void for_each_sign(const std::uint64_t* words, Put put) {
   }
 }
 
-template <class T, bool compensated>
+template <class T, bool compensated, bool streams>
 HWY_INLINE void expand_block(const std::uint64_t* words, double scale, std::uint32_t ranks,
                              std::uint64_t divisor, void* state, void* output, std::size_t first) {
   using Real = typename Elements<T>::Real;
@@ -67,7 +84,7 @@ HWY_INLINE void expand_block(const std::uint64_t* words, double scale, std::uint
   const auto own = hn::Set(d, static_cast<Real>(scale));
   for_each_sign<Real>(
       words, [&](std::size_t e, hn::Vec<decltype(d)> minus) __attribute__((always_inline)) {
-        Elements<T>::store(d, hn::Xor(value, minus), output, first + e);
+        put_output<T, streams>(d, hn::Xor(value, minus), output, first + e);
         if constexpr (compensated) {
           const auto left =
               hn::Sub(Elements<Real>::load(d, state, first + e), hn::Xor(own, minus));
@@ -76,21 +93,30 @@ HWY_INLINE void expand_block(const std::uint64_t* words, double scale, std::uint
       });
 }
 
-template <class T>
-void expand_run(const SignRun& run, const std::uint64_t* bits, const double* scales,
-                std::uint32_t ranks, std::uint64_t divisor, void* state, void* output) {
+template <class T, bool streams>
+void expand_blocks(const SignRun& run, const std::uint64_t* bits, const double* scales,
+                   std::uint32_t ranks, std::uint64_t divisor, void* state, void* output) {
   for (std::size_t b = 0; b < run.count / sign_block; ++b) {
     const std::size_t first = b * sign_block;
+    const std::uint64_t* const words = bits + 16 * b;
     if (scales[b] == 0)
       zero_block<T>(output, first);
     else if (scales[b] > 0 && state != nullptr)
-      expand_block<T, true>(bits + 16 * b, scales[b], ranks, divisor, state, output, first);
+      expand_block<T, true, streams>(words, scales[b], ranks, divisor, state, output, first);
     else if (scales[b] > 0)
-      expand_block<T, false>(bits + 16 * b, scales[b], ranks, divisor, state, output, first);
+      expand_block<T, false, streams>(words, scales[b], ranks, divisor, state, output, first);
   }
+  if constexpr (streams) hwy::FlushStream();
 }
 
-template <class T, bool divides>
+template <class T>
+void expand_run(const SignRun& run, const std::uint64_t* bits, const double* scales,
+                std::uint32_t ranks, std::uint64_t divisor, void* state, void* output) {
+  (streams_output<T>(run, output) ? expand_blocks<T, true> : expand_blocks<T, false>)(
+      run, bits, scales, ranks, divisor, state, output);
+}
+
+template <class T, bool divides, bool streams>
 HWY_INLINE void expand_values(const std::uint16_t* values, std::int32_t ranks, double scale,
                               std::uint64_t divisor, void* output, std::size_t first) {
   using Real = typename Elements<T>::Real;
@@ -111,12 +137,12 @@ HWY_INLINE void expand_values(const std::uint16_t* values, std::int32_t ranks, d
       v = hn::PromoteTo(d, votes);
     v = hn::Mul(v, factor);
     if constexpr (divides) v = hn::Div(v, by);
-    Elements<T>::store(d, v, output, first + e);
+    put_output<T, streams>(d, v, output, first + e);
   }
 }
 
-template <class T>
-void expand_counts_run(const SignCounts& counts, const SignRun& run, const std::uint64_t* sum,
+template <class T, bool streams>
+void expand_counted_blocks(const SignCounts& counts, const SignRun& run, const std::uint64_t* sum,
                        const double* scales, std::uint64_t divisor, void* output) {
   const std::size_t block_words = body::words_per_block(sign_block, counts.width);
   const auto ranks = static_cast<std::int32_t>(counts.ranks);
@@ -127,10 +153,19 @@ void expand_counts_run(const SignCounts& counts, const SignRun& run, const std::
     if (!(scales[b] > 0)) continue;
     unpack_block(sum + b * block_words, sign_block, counts.width, values);
     if (divisor > 1)
-      expand_values<T, true>(values, ranks, scales[b], divisor, output, first);
+      expand_values<T, true, streams>(values, ranks, scales[b], divisor, output, first);
     else
-      expand_values<T, false>(values, ranks, scales[b], divisor, output, first);
+      expand_values<T, false, streams>(values, ranks, scales[b], divisor, output, first);
   }
+  if constexpr (streams) hwy::FlushStream();
+}
+
+template <class T>
+void expand_counts_run(const SignCounts& counts, const SignRun& run, const std::uint64_t* sum,
+                       const double* scales, std::uint64_t divisor, void* output) {
+  (streams_output<T>(run, output) ? expand_counted_blocks<T, true>
+                                  : expand_counted_blocks<T, false>)(counts, run, sum, scales,
+                                                                     divisor, output);
 }
 
 }  // namespace HWY_NAMESPACE
