@@ -19,7 +19,7 @@ struct WireBytes {
 /// Bytes of payload and agreement of one call, padding included; not the few words in which ranks
 /// exchange errors, nor the exact values of blocks with NaNs or infinities.
 /// `codec` is a valid spec with its parameters. Empty for codecs and algorithms without a formula
-/// here, among them all that send nothing themselves (fabric).
+/// here, among them all that send nothing themselves (fabric), and marsit with a period.
 std::optional<WireBytes> wire_formula(const std::string& codec, const std::string& algorithm,
                                       std::size_t elements, ElementType type, int ranks);
 

@@ -58,9 +58,9 @@ def draw(reports, path):
     for column, report in enumerate(reports):
         for curve, label, colour in zip(report["curves"], LABELS, COLOURS):
             megabytes = [sent / 1e6 for sent in curve["bytes"]]
-            for row, values in enumerate([curve["steps"], megabytes]):
-                axes[row, column].plot(values, curve["losses"], color=colour, label=label,
-                                       linewidth=1.2)
+            style = {"color": colour, "label": label, "linewidth": 1.2}
+            axes[0, column].plot(curve["steps"], curve["losses"], **style)
+            axes[1, column].plot(megabytes[1:], curve["losses"][1:], **style)  # a log axis has no 0
         axes[0, column].set_title(report["title"], fontsize=10)
         axes[0, column].set_xlabel("step")
         axes[1, column].set_xlabel("MB sent by a rank")
