@@ -108,9 +108,9 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "codec_bench: %s\n", error.what());
     return 2;
   }
-  for (const auto& workloads : {bench::memory_workloads(), bench::merge_workloads(),
-                                bench::packed_workloads(), bench::sign_workloads(),
-                                bench::thc_workloads()})
+  for (const auto& workloads :
+       {bench::memory_workloads(), bench::merge_workloads(), bench::packed_workloads(),
+        bench::sign_workloads(), bench::thc_workloads()})
     bench::register_all(workloads);
   benchmark::RunSpecifiedBenchmarks();
   return 0;

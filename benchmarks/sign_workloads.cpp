@@ -83,7 +83,9 @@ class SignData {
     });
   }
   void keep() {
-    each([&](const SignRun& run) { kernels_.sample.keep_own(sample_, 1, run, words(signs_, run, 1)); });
+    each([&](const SignRun& run) {
+      kernels_.sample.keep_own(sample_, 1, run, words(signs_, run, 1));
+    });
   }
   void gather() {
     each([&](const SignRun& run) {
@@ -115,8 +117,8 @@ class SignData {
     return buffer.words() + words_of_run(run.first, sign_block, width);
   }
   [[nodiscard]] std::uint64_t* own(const SignRun& run) {
-    return own_.words() + run.first / piece_elements *
-                              kernels::sampled_words(piece_elements, counts_.ranks);
+    return own_.words() +
+           run.first / piece_elements * kernels::sampled_words(piece_elements, counts_.ranks);
   }
   [[nodiscard]] const double* scales(const SignRun& run) const {
     return scales_.data() + run.first / sign_block;

@@ -124,8 +124,8 @@ CodecBytes marsit_bytes(const std::string& spec, std::size_t elements, std::uint
   const RunBytes own = [=](std::size_t count) {
     const std::size_t ragged = count % sign_block;
     const std::size_t padded = ragged == 0 ? 0 : std::max<std::size_t>(16, std::bit_ceil(ragged));
-    const std::size_t bits = count / sign_block * ((sign_block + ranks - 1) / ranks) +
-                             (padded + ranks - 1) / ranks;
+    const std::size_t bits =
+        count / sign_block * ((sign_block + ranks - 1) / ranks) + (padded + ranks - 1) / ranks;
     return (bits + 63) / 64 * 8;
   };
   return {.block = sign_block,

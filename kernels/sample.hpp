@@ -18,11 +18,11 @@ inline constexpr std::uint32_t sample_table_ranks = 16;
 /// permutation has number b * units + (number of a among the units).
 struct SampleFormat {
   std::uint32_t ranks = 1;
-  std::uint32_t rank = 0;            ///< this one
-  std::vector<std::uint32_t> units;  ///< numbers below `ranks` and prime to it, ascending
+  std::uint32_t rank = 0;               ///< this one
+  std::vector<std::uint32_t> units;     ///< numbers below `ranks` and prime to it, ascending
   std::vector<std::uint32_t> inverses;  ///< of the units, modulo ranks
   std::vector<std::uint8_t> positions;  ///< by permutation: where this rank is chosen
-  std::vector<std::uint8_t> chosen;     ///< by permutation and position: who is
+  std::vector<std::uint16_t> places;    ///< by permutation, eight ranks and their bits: the group's
 };
 
 SampleFormat make_sample_format(std::uint32_t rank, std::uint32_t ranks);
@@ -42,8 +42,7 @@ struct SampleKernels {
   /// own := the bits where this rank is chosen, one a group.
   void (*gather_own)(const SampleFormat& format, std::uint64_t key, const SignRun& run,
                      const std::uint64_t* bits, std::uint64_t* own);
-  /// bits := every rank's own bits in their places; contributions in rank order, or one alone of rank
-  /// `format.rank`.
+  /// bits := every rank's own bits in their places; contributions in rank order.
   void (*place)(const SampleFormat& format, std::uint64_t key, const SignRun& run,
                 const std::uint64_t* const* contributions, std::uint64_t* bits);
 };

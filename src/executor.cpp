@@ -81,11 +81,10 @@ std::unique_ptr<RoundRun> Executor::make_round(int round, const AlgorithmRow& al
   return std::make_unique<RoundRun>(RoundSetup{
       .round = round,
       .info = info,
-      .schedule =
-          algorithm.build({.rank = setup_.rank,
-                           .ranks = setup_.ranks,
-                           .narrow = info.narrow,
-                           .disjoint = info.disjoint}),
+      .schedule = algorithm.build({.rank = setup_.rank,
+                                   .ranks = setup_.ranks,
+                                   .narrow = info.narrow,
+                                   .disjoint = info.disjoint}),
       .chunking = &chunking,
       .codec = setup_.codec,
       .kernels = setup_.kernels,

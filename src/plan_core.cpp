@@ -121,9 +121,9 @@ void PlanCore::make_executor(const PlanEnvironment& environment, const Algorithm
                                             " needs an aggregator, and this communicator has none");
   const int ranks = environment.transport->ranks();
   const bool disjoint = codec_->rounds()[std::size_t(codec_->payload_round())].disjoint;
-  description_.segment =
-      segment != 0 ? std::min(segment, longest_segment)
-                   : default_segment(*codec_, message_bytes_, count_ / algorithm.chunks(ranks, disjoint));
+  description_.segment = segment != 0 ? std::min(segment, longest_segment)
+                                      : default_segment(*codec_, message_bytes_,
+                                                        count_ / algorithm.chunks(ranks, disjoint));
   expect_room_for(codec_->capacity(codec_->payload_round(), Form::wide, count_));
   executor_ = std::make_unique<Executor>(ExecutorSetup{.rank = environment.transport->rank(),
                                                        .ranks = ranks,

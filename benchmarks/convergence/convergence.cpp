@@ -32,7 +32,8 @@ struct Settings {
   bool heterogeneous = false;
   double rate = 0.01;
   std::uint64_t steps = 2000;
-  std::uint64_t every = 17;  ///< no multiple of a period: right after a full-precision call all look well
+  std::uint64_t every =
+      17;  ///< no multiple of a period: right after a full-precision call all look well
   std::uint64_t seed = 1;
 };
 
@@ -60,8 +61,7 @@ Curve train(const Settings& settings, Problem& problem, const std::string& codec
   for (std::uint64_t step = 0; step <= settings.steps; ++step) {
     if (step % settings.every == 0) {
       curve.steps.push_back(step);
-      curve.bytes.push_back(
-          static_cast<double>(communicator.wire_counters().bytes_sent - before));
+      curve.bytes.push_back(static_cast<double>(communicator.wire_counters().bytes_sent - before));
       curve.losses.push_back(problem.loss(weights));
     }
     problem.gradient(weights, step, gradient);
@@ -80,14 +80,11 @@ nlohmann::json run(const Settings& settings, Communicator& communicator) {
                                .data = settings.data};
   const auto problem =
       settings.problem == "digits" ? make_digits(options) : make_quadratic(options);
-  nlohmann::json report = {{"problem", settings.problem},
-                           {"heterogeneous", settings.heterogeneous},
-                           {"ranks", communicator.ranks()},
-                           {"parameters", problem->parameters()},
-                           {"rate", settings.rate},
-                           {"algorithm", settings.algorithm},
-                           {"seed", settings.seed},
-                           {"curves", nlohmann::json::array()}};
+  nlohmann::json report = {
+      {"problem", settings.problem},   {"heterogeneous", settings.heterogeneous},
+      {"ranks", communicator.ranks()}, {"parameters", problem->parameters()},
+      {"rate", settings.rate},         {"algorithm", settings.algorithm},
+      {"seed", settings.seed},         {"curves", nlohmann::json::array()}};
   for (const std::string& codec : settings.codecs) {
     const Curve curve = train(settings, *problem, codec, communicator);
     report["curves"].push_back({{"codec", codec},
@@ -145,7 +142,8 @@ int guarded(const Settings& settings) {
 int main(int argc, char** argv) {
   using namespace cohom::bench;
   Settings settings;
-  CLI::App app("Minimises a problem by data-parallel SGD whose gradients are averaged by each codec");
+  CLI::App app(
+      "Minimises a problem by data-parallel SGD whose gradients are averaged by each codec");
   add_options(app, settings);
   CLI11_PARSE(app, argc, argv);
   MPI_Init(&argc, &argv);

@@ -67,8 +67,7 @@ class Digits final : public Problem {
                                " bytes, not a multiple of 65");
     for (std::size_t row = 0; row < bytes.size(); row += row_bytes) {
       auto& image = images_.emplace_back();
-      for (std::size_t p = 0; p < pixels; ++p)
-        image[p] = static_cast<float>(bytes[row + p]) / 16;
+      for (std::size_t p = 0; p < pixels; ++p) image[p] = static_cast<float>(bytes[row + p]) / 16;
       classes_.push_back(static_cast<std::size_t>(bytes[row + pixels]));
     }
   }

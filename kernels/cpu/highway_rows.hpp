@@ -15,6 +15,7 @@ struct MergeKernels {
 // `isa` is any supported one but scalar.
 MergeKernels highway_merge(Isa isa);
 PackedKernels highway_packed(Isa isa);
+SampleKernels highway_sample(Isa isa);
 SignKernels highway_sign(Isa isa);
 ThcKernels highway_thc(Isa isa);
 

@@ -18,8 +18,8 @@ namespace {
 
 KernelTable row_of(Isa isa) {
   if (isa == Isa::scalar)
-    return {isa,          scalar_merge,    scalar_finish_elements,
-            scalar_thc(), scalar_packed(), scalar_sign(),          scalar_sample()};
+    return {isa,           scalar_merge,   scalar_finish_elements, scalar_thc(), scalar_packed(),
+            scalar_sign(), scalar_sample()};
   const auto merge = highway_merge(isa);
   return {isa,
           merge.merge,
@@ -27,7 +27,7 @@ KernelTable row_of(Isa isa) {
           highway_thc(isa),
           highway_packed(isa),
           highway_sign(isa),
-          scalar_sample()};
+          highway_sample(isa)};
 }
 
 std::vector<KernelTable> supported_rows() {

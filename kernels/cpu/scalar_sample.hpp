@@ -1,5 +1,5 @@
 #pragma once
-// Sampling signs in plain C++. Draws come in loops that a compiler vectorises; the rest is moving bits.
+// Sampling signs in plain C++: the reference for every other instruction set.
 
 #include "kernels/sample.hpp"
 

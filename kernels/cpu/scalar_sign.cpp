@@ -59,8 +59,7 @@ SignBlock measure_block(const Block& block, const void* input, void* state, bool
   return result;
 }
 
-void measure(const SignRun& run, const void* input, void* state, bool of_input,
-             SignBlock* blocks) {
+void measure(const SignRun& run, const void* input, void* state, bool of_input, SignBlock* blocks) {
   with_element_type(run.type, [&]<class T>(T) {
     for_each_block(run, [&](const Block& block) {
       blocks[block.number] = measure_block<T>(block, input, state, of_input);

@@ -131,7 +131,8 @@ HWY_INLINE void majority_of_lanes(const std::uint64_t* words, std::uint32_t rank
     auto signs = hn::Zero(d);
 #pragma GCC unroll 16
     for (unsigned r = 0; r < width; ++r) {
-      const auto votes = hn::Add(hn::LoadU(d, words + 16 * r + i), r % 2 == 0 ? even_rows : odd_rows);
+      const auto votes =
+          hn::Add(hn::LoadU(d, words + 16 * r + i), r % 2 == 0 ? even_rows : odd_rows);
       const auto top = hn::And(hn::ShiftRight<width - 1>(votes), lowest);
       signs = hn::Or(signs, hn::ShiftLeftSame(top, static_cast<int>(r)));
     }
@@ -156,8 +157,8 @@ HWY_INLINE void majority_of_values(const std::uint16_t* values, std::uint32_t ra
       for (std::size_t r = 0; r < 32; ++r) {
         const std::uint16_t* row = values + 16 * (32 * half + r) + c;
         const auto plus = hn::Gt(hn::PromoteTo(d, hn::LoadU(d16, row)), below[r % 2]);
-        packed = hn::Or(hn::ShiftRight<1>(packed),
-                        hn::IfThenElseZero(hn::RebindMask(du, plus), top));
+        packed =
+            hn::Or(hn::ShiftRight<1>(packed), hn::IfThenElseZero(hn::RebindMask(du, plus), top));
       }
       signs[half] = packed;
     }

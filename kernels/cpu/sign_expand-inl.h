@@ -86,8 +86,7 @@ HWY_INLINE void expand_block(const std::uint64_t* words, double scale, std::uint
       words, [&](std::size_t e, hn::Vec<decltype(d)> minus) __attribute__((always_inline)) {
         put_output<T, streams>(d, hn::Xor(value, minus), output, first + e);
         if constexpr (compensated) {
-          const auto left =
-              hn::Sub(Elements<Real>::load(d, state, first + e), hn::Xor(own, minus));
+          const auto left = hn::Sub(Elements<Real>::load(d, state, first + e), hn::Xor(own, minus));
           Elements<Real>::store(d, left, state, first + e);
         }
       });
@@ -112,8 +111,9 @@ void expand_blocks(const SignRun& run, const std::uint64_t* bits, const double* 
 template <class T>
 void expand_run(const SignRun& run, const std::uint64_t* bits, const double* scales,
                 std::uint32_t ranks, std::uint64_t divisor, void* state, void* output) {
-  (streams_output<T>(run, output) ? expand_blocks<T, true> : expand_blocks<T, false>)(
-      run, bits, scales, ranks, divisor, state, output);
+  (streams_output<T>(run, output)
+       ? expand_blocks<T, true>
+       : expand_blocks<T, false>)(run, bits, scales, ranks, divisor, state, output);
 }
 
 template <class T, bool divides, bool streams>
@@ -143,7 +143,7 @@ HWY_INLINE void expand_values(const std::uint16_t* values, std::int32_t ranks, d
 
 template <class T, bool streams>
 void expand_counted_blocks(const SignCounts& counts, const SignRun& run, const std::uint64_t* sum,
-                       const double* scales, std::uint64_t divisor, void* output) {
+                           const double* scales, std::uint64_t divisor, void* output) {
   const std::size_t block_words = body::words_per_block(sign_block, counts.width);
   const auto ranks = static_cast<std::int32_t>(counts.ranks);
   std::uint16_t values[sign_block + pack_padding];
@@ -163,9 +163,9 @@ void expand_counted_blocks(const SignCounts& counts, const SignRun& run, const s
 template <class T>
 void expand_counts_run(const SignCounts& counts, const SignRun& run, const std::uint64_t* sum,
                        const double* scales, std::uint64_t divisor, void* output) {
-  (streams_output<T>(run, output) ? expand_counted_blocks<T, true>
-                                  : expand_counted_blocks<T, false>)(counts, run, sum, scales,
-                                                                     divisor, output);
+  (streams_output<T>(run, output)
+       ? expand_counted_blocks<T, true>
+       : expand_counted_blocks<T, false>)(counts, run, sum, scales, divisor, output);
 }
 
 }  // namespace HWY_NAMESPACE

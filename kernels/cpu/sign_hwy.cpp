@@ -52,13 +52,10 @@ struct SignRest {
   static const void* behind(const void* all, std::size_t bytes) {
     return static_cast<const std::byte*>(all) + bytes;
   }
-  static void* behind(void* all, std::size_t bytes) {
-    return static_cast<std::byte*>(all) + bytes;
-  }
+  static void* behind(void* all, std::size_t bytes) { return static_cast<std::byte*>(all) + bytes; }
 };
 
-void measure(const SignRun& run, const void* input, void* state, bool of_input,
-             SignBlock* blocks) {
+void measure(const SignRun& run, const void* input, void* state, bool of_input, SignBlock* blocks) {
   body::with_element_type(run.type,
                           [&]<class T>(T) { measure_run<T>(run, input, state, of_input, blocks); });
   const SignRest rest(run);
@@ -91,11 +88,11 @@ void pack(const SignRun& run, const void* input, const void* state, const double
 void pack_feedback(const SignRun& run, void* state, const double* scales, bool zeros_are_plus,
                    std::uint64_t* bits) {
   if (run.type == ElementType::f64)
-    (zeros_are_plus ? pack_feedback_run<double, true> : pack_feedback_run<double, false>)(
-        run, state, scales, bits);
+    (zeros_are_plus ? pack_feedback_run<double, true>
+                    : pack_feedback_run<double, false>)(run, state, scales, bits);
   else
-    (zeros_are_plus ? pack_feedback_run<float, true> : pack_feedback_run<float, false>)(
-        run, state, scales, bits);
+    (zeros_are_plus ? pack_feedback_run<float, true>
+                    : pack_feedback_run<float, false>)(run, state, scales, bits);
   const SignRest rest(run);
   if (rest.run.count != 0)
     scalar_sign().pack_feedback(rest.run, rest.state(state), scales + rest.blocks, zeros_are_plus,
@@ -108,8 +105,7 @@ void count(const SignCounts& counts, const SignRun& run, const std::uint64_t* co
   const SignRest rest(run);
   if (rest.run.count == 0) return;
   // The reference wants pointers to the block itself, and lanes of it add up.
-  const std::size_t words =
-      body::words_per_block(body::padded_signs(rest.run.count), counts.width);
+  const std::size_t words = body::words_per_block(body::padded_signs(rest.run.count), counts.width);
   std::uint64_t* const total = sum + rest.words(counts.width);
   std::fill_n(total, words, std::uint64_t{0});
   std::uint64_t one[sign_block];

@@ -83,8 +83,7 @@ HWY_INLINE double sum_of_block(const void* values, std::size_t first, int expone
     }
   }
   HWY_ALIGN Real folded[16];
-  for (std::size_t c = 0; c < columns; ++c)
-    hn::Store(sums[c], d, folded + c * hn::MaxLanes(d));
+  for (std::size_t c = 0; c < columns; ++c) hn::Store(sums[c], d, folded + c * hn::MaxLanes(d));
   return static_cast<double>(body::folded(folded));
 }
 
@@ -107,8 +106,7 @@ void measure_run(const SignRun& run, const void* input, void* state, bool of_inp
 /// A sign moves down from the top of a lane, one row after the other. With feedback the values lose
 /// what their signs stand for.
 template <class T, bool zeros_are_plus, class Keep>
-HWY_INLINE void pack_block(const void* values, std::size_t first, std::uint64_t* words,
-                           Keep keep) {
+HWY_INLINE void pack_block(const void* values, std::size_t first, std::uint64_t* words, Keep keep) {
   using Real = typename Elements<T>::Real;
   const hn::ScalableTag<Real> d;
   const hn::RebindToUnsigned<decltype(d)> du;
@@ -125,8 +123,8 @@ HWY_INLINE void pack_block(const void* values, std::size_t first, std::uint64_t*
         const std::size_t i = first + 16 * (half * rows + r) + c;
         const auto v = Elements<T>::load(d, values, i);
         const auto plus = zeros_are_plus ? hn::Ge(v, hn::Zero(d)) : hn::Gt(v, hn::Zero(d));
-        packed = hn::Or(hn::ShiftRight<1>(packed),
-                        hn::IfThenElseZero(hn::RebindMask(du, plus), top));
+        packed =
+            hn::Or(hn::ShiftRight<1>(packed), hn::IfThenElseZero(hn::RebindMask(du, plus), top));
         keep(v, plus, i);
         if (c == 0) prefetch_row<T>(values, i);
       }
@@ -157,8 +155,7 @@ void pack_run(const SignRun& run, const void* values, const double* scales, std:
 }
 
 template <class Real, bool zeros_are_plus>
-void pack_feedback_run(const SignRun& run, void* state, const double* scales,
-                       std::uint64_t* bits) {
+void pack_feedback_run(const SignRun& run, void* state, const double* scales, std::uint64_t* bits) {
   const hn::ScalableTag<Real> d;
   for (std::size_t b = 0; b < run.count / sign_block; ++b) {
     if (!(scales[b] > 0)) {
@@ -168,8 +165,8 @@ void pack_feedback_run(const SignRun& run, void* state, const double* scales,
     const auto plus_scale = hn::Set(d, static_cast<Real>(scales[b]));
     const auto minus_scale = hn::Neg(plus_scale);
     pack_block<Real, zeros_are_plus>(
-        state, b * sign_block, bits + 16 * b,
-        [&](auto v, auto plus, std::size_t i) __attribute__((always_inline)) {
+        state, b * sign_block,
+        bits + 16 * b, [&](auto v, auto plus, std::size_t i) __attribute__((always_inline)) {
           const auto own = hn::IfThenElse(plus, plus_scale, minus_scale);
           Elements<Real>::store(d, hn::Sub(v, own), state, i);
         });

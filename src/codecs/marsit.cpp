@@ -36,9 +36,8 @@ class MarsitCodec final : public Codec {
                        .disjoint = ranks_ > 1});
     rounds_.push_back(EscapeRound::info(type_));
     // direct: its owners add in rank order, so that the sum is the same whatever the payload takes.
-    rounds_.push_back({.name = "exact",
-                       .merge = {MergeKind::add_float, type_},
-                       .algorithm = "direct"});
+    rounds_.push_back(
+        {.name = "exact", .merge = {MergeKind::add_float, type_}, .algorithm = "direct"});
     contribution_words_.reserve(ranks_);
   }
 

@@ -164,7 +164,8 @@ std::size_t SignScale::find_escaped(const Agreed& agreed, EscapedBlocks& escaped
     const auto found = scales(piece, agreed);
     for (std::size_t i = 0; i < found.size(); ++i)
       if (found[i] < 0)
-        escaped.add(piece.first + i * sign_block, std::min(sign_block, piece.count - i * sign_block));
+        escaped.add(piece.first + i * sign_block,
+                    std::min(sign_block, piece.count - i * sign_block));
   }
   return escaped.finish();
 }

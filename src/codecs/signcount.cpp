@@ -145,8 +145,7 @@ void SigncountCodec::decode(int round, const Piece& piece, const Agreed& agreed,
                             std::size_t) {
   if (round > payload_) return escape_.decode(piece, sum, call_.output);
   const double* scales = scale_.scales(piece, agreed).data();
-  std::byte* const output =
-      static_cast<std::byte*>(call_.output) + piece.first * size_of(type_);
+  std::byte* const output = static_cast<std::byte*>(call_.output) + piece.first * size_of(type_);
   if (options_.majority)
     kernels_.expand(run_of(piece), sum.data(), scales, counts_.ranks, divisor_, nullptr, output);
   else

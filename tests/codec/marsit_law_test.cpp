@@ -107,8 +107,10 @@ TEST_P(MarsitLaw, OfThePapersOperator) {
   Frequencies ring(ranks), tree(ranks), mixed(ranks);
   for (std::size_t e = 0; e < elements; ++e) {
     ring.add(e, by_ring(e, ranks, engine));
-    tree.add(e, by_groups(e, ranks, 0, ranks, [](int count) { return count / 2; }, engine));
-    mixed.add(e, by_groups(e, ranks, 0, ranks, [](int count) { return (count + 2) / 3; }, engine));
+    tree.add(e, by_groups(
+                    e, ranks, 0, ranks, [](int count) { return count / 2; }, engine));
+    mixed.add(e, by_groups(
+                     e, ranks, 0, ranks, [](int count) { return (count + 2) / 3; }, engine));
   }
   expect_law(ring, "ring");
   expect_law(tree, "tree");

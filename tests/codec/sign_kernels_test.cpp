@@ -51,8 +51,8 @@ std::vector<Bytes> run_all(const kernels::KernelTable& table, ElementType type, 
   };
 
   const Bytes input = spoilt_vector(type, count, 3);
-  Bytes state = to_bytes(type == ElementType::f64 ? type : ElementType::f32,
-                         normal_values(count, 4, 0.5));
+  Bytes state =
+      to_bytes(type == ElementType::f64 ? type : ElementType::f32, normal_values(count, 4, 0.5));
   for (const bool of_input : {false, true})
     for (void* fed : {static_cast<void*>(nullptr), static_cast<void*>(state.data())}) {
       std::vector<SignBlock> found(blocks);
@@ -135,15 +135,15 @@ std::vector<Isa> vector_isas() {
   return {all.begin() + 1, all.end()};
 }
 
-INSTANTIATE_TEST_SUITE_P(Isas, SignEquality,
-                         testing::Combine(testing::ValuesIn(vector_isas()),
-                                          testing::ValuesIn(std::vector(
-                                              std::begin(all_element_types),
-                                              std::end(all_element_types)))),
-                         [](const auto& test) {
-                           return std::string(name_of(std::get<0>(test.param))) + "_" +
-                                  std::string(name_of(std::get<1>(test.param)));
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Isas, SignEquality,
+    testing::Combine(testing::ValuesIn(vector_isas()),
+                     testing::ValuesIn(std::vector(std::begin(all_element_types),
+                                                   std::end(all_element_types)))),
+    [](const auto& test) {
+      return std::string(name_of(std::get<0>(test.param))) + "_" +
+             std::string(name_of(std::get<1>(test.param)));
+    });
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(SignEquality);  // a build without vector kernels
 
 }  // namespace

@@ -83,7 +83,8 @@ TEST(SignState, SurvivesACheckpointAndAnotherOrderOfTensors) {
   for (const char* codec : {"marsit:compensation=on,period=4", "signcount:error_feedback=on",
                             "signcount:error_feedback=on,vote=majority,scale=global"}) {
     const auto options = [&](std::string name) {
-      return Options{.codec = codec, .algorithm = "ring", .segment = 1024, .buffer = std::move(name)};
+      return Options{
+          .codec = codec, .algorithm = "ring", .segment = 1024, .buffer = std::move(name)};
     };
     std::vector<std::vector<std::byte>> saved(2 * ranks);
     std::vector<Bytes> expected;
@@ -140,10 +141,14 @@ TEST(SignParameters, ThatAreWrongAreNamed) {
   const struct {
     const char* spec;
     const char* named;
-  } wrong[] = {{"signcount:scale=0", "scale"},        {"signcount:scale=l2", "scale"},
-               {"signcount:vote=all", "vote"},        {"signcount:error_feedback=1", "error_feedback"},
-               {"signcount:seed=1", "seed"},          {"marsit:scale=global", "scale"},
-               {"marsit:period=0", "period"},         {"marsit:period=never", "period"},
+  } wrong[] = {{"signcount:scale=0", "scale"},
+               {"signcount:scale=l2", "scale"},
+               {"signcount:vote=all", "vote"},
+               {"signcount:error_feedback=1", "error_feedback"},
+               {"signcount:seed=1", "seed"},
+               {"marsit:scale=global", "scale"},
+               {"marsit:period=0", "period"},
+               {"marsit:period=never", "period"},
                {"marsit:compensation=yes", "compensation"}};
   on_ranks(1, [&](int, Communicator& communicator) {
     for (const auto& [spec, named] : wrong) {

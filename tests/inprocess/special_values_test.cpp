@@ -218,9 +218,9 @@ TEST_P(SpecialValues, TinyAndHugeInOneBlock) {
     const auto sum = to_values(type(), sum_of(vectors, type(), codec.spec, "ring"));
     for (double value : sum) ASSERT_TRUE(std::isfinite(value)) << codec.spec;
     // Signs say nothing of the huge values, which are alike on all ranks.
-    const double bound =
-        codec.signs ? ranks + 0.5
-        : codec.block_scale && !codec.absolute ? 4 * codec.error(ranks) + 0.001 : 1.5;
+    const double bound = codec.signs                            ? ranks + 0.5
+                         : codec.block_scale && !codec.absolute ? 4 * codec.error(ranks) + 0.001
+                                                                : 1.5;
     EXPECT_LE(error(vectors, sum, 0, count, scale), bound) << codec.spec;
   }
 }

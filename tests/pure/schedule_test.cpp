@@ -31,7 +31,9 @@ struct Case {
 
 std::string name_of(const Case& c) {
   return std::string(c.algorithm->name) + "_" + std::to_string(c.ranks) +
-         (c.disjoint ? "_disjoint" : c.narrow ? "_narrow" : "_wide");
+         (c.disjoint ? "_disjoint"
+          : c.narrow ? "_narrow"
+                     : "_wide");
 }
 
 void PrintTo(const Case& c, std::ostream* out) { *out << name_of(c); }
@@ -55,9 +57,8 @@ int count(const Schedule& schedule, StepKind kind) {
 
 class EveryAlgorithm : public ::testing::TestWithParam<Case> {
  protected:
-  const std::vector<Schedule> schedules_ =
-      testing::build_all(*GetParam().algorithm, GetParam().ranks, GetParam().narrow,
-                         GetParam().disjoint);
+  const std::vector<Schedule> schedules_ = testing::build_all(
+      *GetParam().algorithm, GetParam().ranks, GetParam().narrow, GetParam().disjoint);
 };
 
 TEST_P(EveryAlgorithm, IsCorrect) {
