@@ -186,6 +186,7 @@ bool Executor::prepare_late_rounds() {
 
 bool Executor::prepare_late_round(int round) {
   const auto index = std::size_t(round);
+  if (setup_.codec->rounds()[index].scope != RoundScope::late) return false;
   const std::size_t elements = setup_.codec->late_elements(round, *this);
   if (elements == 0) return false;
   const AlgorithmRow& algorithm = algorithm_of(round);
