@@ -23,7 +23,8 @@ namespace cohom::test {
 namespace {
 
 constexpr int ranks = 4;
-constexpr std::size_t count = 2600;  // ten blocks of 256 and a ragged one
+constexpr std::size_t count =
+    4700;  // blocks of 256 and of 1024, some without specials, and a ragged one
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
