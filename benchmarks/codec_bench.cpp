@@ -123,7 +123,7 @@ int main(int argc, char** argv) {
   }
   for (const auto& workloads :
        {bench::memory_workloads(), bench::merge_workloads(), bench::packed_workloads(),
-        bench::sparse_workloads(), bench::thc_workloads()})
+        bench::sign_workloads(), bench::sparse_workloads(), bench::thc_workloads()})
     bench::register_all(workloads);
   benchmark::RunSpecifiedBenchmarks();
   return 0;

@@ -26,6 +26,7 @@ using Workloads = std::vector<Workload>;
 Workloads merge_workloads();
 Workloads packed_workloads();
 Workloads sparse_workloads();
+Workloads sign_workloads();
 Workloads thc_workloads();
 
 /// Elements that the library hands to a kernel at a time.

@@ -19,8 +19,14 @@ using RunBytes = std::function<std::uint64_t(std::size_t elements)>;
 struct CodecBytes {
   std::size_t block = 1;
   RunBytes contribution;  ///< as `direct` sends it
-  RunBytes sum;           ///< as partial and finished sums travel
+  RunBytes sum;           ///< as partial sums travel, and finished ones if `finished` is empty
   std::uint64_t agreement = 0;
+  RunBytes finished = {};
+  bool disjoint = false;  ///< `direct` sends every rank's contribution to all others, and no sums
+
+  [[nodiscard]] std::uint64_t result(std::size_t elements) const {
+    return finished ? finished(elements) : sum(elements);
+  }
 };
 
 /// The value of `name` in a spec "codec:name=value,...", or nothing.
@@ -126,6 +132,43 @@ CodecBytes sparse_bytes(const std::string& spec, ElementType type, const UnionSh
           .agreement = flat ? 0 : (blocks + 31) / 32 * 8};
 }
 
+constexpr std::size_t sign_block = 1024;
+
+CodecBytes signcount_bytes(const std::string& spec, std::size_t elements, std::uint64_t ranks) {
+  const unsigned width =
+      first_width_that_holds(ranks, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16, 21, 32});
+  const std::size_t blocks = (elements + sign_block - 1) / sign_block;
+  const auto scale = parameter(spec, "scale");
+  CodecBytes bytes{.block = sign_block,
+                   .contribution = lanes(sign_block, 1),
+                   .sum = lanes(sign_block, width),
+                   .agreement = (blocks + 31) / 32 * 8};
+  if (!scale || *scale == "l1")
+    bytes.agreement = 2 * ((blocks + 1) / 2 * 8);
+  else if (*scale == "global")
+    bytes.agreement += 16;
+  if (parameter(spec, "vote") == "majority" && ranks > 1) bytes.finished = lanes(sign_block, 1);
+  return bytes;
+}
+
+/// Of calls that are not of full precision.
+CodecBytes marsit_bytes(const std::string& spec, std::size_t elements, std::uint64_t ranks) {
+  const std::size_t blocks = (elements + sign_block - 1) / sign_block;
+  const bool l1 = parameter(spec, "scale").value_or("l1") == "l1";
+  const RunBytes own = [=](std::size_t count) {
+    const std::size_t ragged = count % sign_block;
+    const std::size_t padded = ragged == 0 ? 0 : std::max<std::size_t>(16, std::bit_ceil(ragged));
+    const std::size_t bits =
+        count / sign_block * ((sign_block + ranks - 1) / ranks) + (padded + ranks - 1) / ranks;
+    return (bits + 63) / 64 * 8;
+  };
+  return {.block = sign_block,
+          .contribution = own,
+          .sum = lanes(sign_block, 1),
+          .agreement = (blocks + 31) / 32 * 8 + (l1 ? 16 : 0),
+          .disjoint = ranks > 1};
+}
+
 /// Elements of each rank's chunk: whole blocks, as equal as they can be, longer ones first.
 std::vector<std::size_t> chunk_elements(std::size_t elements, std::size_t block,
                                         std::size_t ranks) {
@@ -144,21 +187,26 @@ using PerRank = std::vector<std::uint64_t>;
 /// Every rank sends all chunks but its own once, and all but the next rank's as finished sums.
 PerRank ring(const CodecBytes& codec, const std::vector<std::size_t>& chunks) {
   std::uint64_t all = 0;
-  for (const std::size_t chunk : chunks) all += codec.sum(chunk);
+  for (const std::size_t chunk : chunks) all += codec.sum(chunk) + codec.result(chunk);
   PerRank sent;
   for (std::size_t rank = 0; rank < chunks.size(); ++rank)
-    sent.push_back(2 * all - codec.sum(chunks[rank]) -
-                   codec.sum(chunks[(rank + 1) % chunks.size()]));
+    sent.push_back(all - codec.sum(chunks[rank]) -
+                   codec.result(chunks[(rank + 1) % chunks.size()]));
   return sent;
 }
 
 /// Every rank sends its contribution to each other chunk, and its own chunk's sum to everyone.
 PerRank direct(const CodecBytes& codec, const std::vector<std::size_t>& chunks) {
+  if (codec.disjoint) {
+    std::size_t elements = 0;
+    for (const std::size_t chunk : chunks) elements += chunk;
+    return PerRank(chunks.size(), (chunks.size() - 1) * codec.contribution(elements));
+  }
   std::uint64_t all = 0;
   for (const std::size_t chunk : chunks) all += codec.contribution(chunk);
   PerRank sent;
   for (const std::size_t chunk : chunks)
-    sent.push_back(all - codec.contribution(chunk) + (chunks.size() - 1) * codec.sum(chunk));
+    sent.push_back(all - codec.contribution(chunk) + (chunks.size() - 1) * codec.result(chunk));
   return sent;
 }
 
@@ -202,6 +250,10 @@ std::optional<WireBytes> wire_formula(const std::string& codec, const std::strin
     bytes = *budget;
   else if (name == "sparse" && shape && elements != 0)
     bytes = sparse_bytes(codec, type, *shape);
+  else if (name == "signcount")
+    bytes = signcount_bytes(codec, elements, n);
+  else if (name == "marsit" && parameter(codec, "period") == "none")
+    bytes = marsit_bytes(codec, elements, n);
   else
     return std::nullopt;
 
@@ -211,6 +263,8 @@ std::optional<WireBytes> wire_formula(const std::string& codec, const std::strin
     sent = ring(bytes, chunks);
   else if (algorithm == "direct")
     sent = direct(bytes, chunks);
+  else if (bytes.finished)
+    return std::nullopt;  // up and down differ
   else if (algorithm == "tree")
     sent = times(tree_messages(n), bytes.sum(elements));
   else if (algorithm == "recursive_doubling")

@@ -5,6 +5,8 @@
 
 #include "kernels/isa.hpp"
 #include "kernels/packed.hpp"
+#include "kernels/sample.hpp"
+#include "kernels/sign.hpp"
 #include "kernels/sparse.hpp"
 #include "kernels/thc.hpp"
 
@@ -35,6 +37,8 @@ struct KernelTable {
   ThcKernels thc;
   PackedKernels packed;
   SparseKernels sparse;
+  SignKernels sign;
+  SampleKernels sample;
 };
 
 /// The kernels of one supported instruction set.

@@ -54,6 +54,7 @@ struct RoundInfo {
   /// Words may be fewer than the capacity. Unless merged by add_packed, what earlier rounds agreed on
   /// says how many, so that all contributions to a piece are equally long.
   bool varies = false;
+  bool disjoint = false;         ///< narrow forms of all ranks together are no longer than a sum
   bool identity_encode = false;  ///< a contribution's words are the input elements themselves
   bool identity_decode = false;  ///< a sum's words are the output elements themselves
   bool finishes = false;         ///< complete sums go through Codec::finish()
@@ -61,7 +62,8 @@ struct RoundInfo {
   /// A round before the payload that is large enough to take the payload's algorithm; scope `piece`.
   bool large = false;
   /// Algorithm this round always takes; empty: the caller's choice (payload, large rounds) or the
-  /// default of small rounds (everything else before the payload).
+  /// default of small rounds (everything else before the payload). Rounds behind the payload have
+  /// their own chunks.
   std::string_view algorithm = {};
 };
 
@@ -87,6 +89,11 @@ class Codec {
   /// Most words a piece can have in this round and form (all pieces together, for scope `vector`).
   [[nodiscard]] virtual std::size_t capacity(int round, Form form, std::size_t elements) const = 0;
 
+  /// Most words of a piece once finish() has changed it, which may be fewer than those of a wide sum.
+  [[nodiscard]] virtual std::size_t finished_capacity(int round, std::size_t elements) const {
+    return capacity(round, Form::wide, elements);
+  }
+
   /// Takes the scratch that calls need, for a vector of so many elements and pieces of at most
   /// `longest_piece`, so that calls take none. Asked once, before the first call.
   virtual void reserve(std::size_t /*elements*/, std::size_t /*longest_piece*/) {}
@@ -96,6 +103,9 @@ class Codec {
 
   /// Start of a call: forget the scratch of the one before.
   virtual void begin(const CallBuffers& call) = 0;
+
+  /// Whether the call just begun does without this round, alike on all ranks. Not asked of late rounds.
+  [[nodiscard]] virtual bool skips(int /*round*/) const { return false; }
 
   /// Elements of a `late` round's own vector, asked when all rounds that agree are complete (with
   /// `after_payload`: when all of the payload is decoded).
@@ -112,7 +122,8 @@ class Codec {
 
   /// Changes a complete sum before anybody sees it, in place: `sum` has room for the capacity and
   /// holds `words` words. A function of the sum alone, so that it is the same whatever the algorithm.
-  /// Returns the words left. Asked for rounds with `finishes`, not with one rank.
+  /// Returns the words left: finished_capacity(), but for add_packed, where they may be fewer. Asked
+  /// for rounds with `finishes`, not with one rank.
   virtual std::size_t finish(int /*round*/, const Piece& /*piece*/, Words /*sum*/,
                              std::size_t words) {
     return words;

@@ -1,8 +1,12 @@
 #include "codec_table.hpp"
 
+#include "codecs/marsit.hpp"
+#include "codecs/marsit_options.hpp"
 #include "codecs/packed.hpp"
 #include "codecs/packed_options.hpp"
 #include "codecs/raw.hpp"
+#include "codecs/signcount.hpp"
+#include "codecs/signcount_options.hpp"
 #include "codecs/sketch.hpp"
 #include "codecs/sketch_options.hpp"
 #include "codecs/sparse.hpp"
@@ -37,6 +41,12 @@ std::span<const CodecRow> codec_table() {
       {{"thc", "rotated, 4-bit quantised gradients whose lanes add in the network (NSDI'24)",
         thc_parameters()},
        make_thc},
+      {{"signcount", "one bit a value up, exact counts of signs or a majority vote down",
+        signcount_parameters()},
+       make_signcount},
+      {{"marsit", "one bit a value through every hop: signs of ranks chosen at random (DAC'22)",
+        marsit_parameters()},
+       make_marsit},
   };
   return rows;
 }

@@ -19,17 +19,23 @@ bool holds_words(const void* memory) {
 
 Executor::Executor(const ExecutorSetup& setup)
     : setup_(setup),
-      chunking_(setup.elements, setup.codec->block(), setup.algorithm->chunks(setup.ranks),
-                setup.segment),
-      payload_(setup.codec->payload_round()) {
+      payload_(setup.codec->payload_round()),
+      chunking_(make_chunking(payload_, *setup.algorithm, setup.elements)) {
   setup_.codec->reserve(setup_.elements, chunking_.longest_piece());
   const auto infos = setup_.codec->rounds();
+  own_chunking_.resize(infos.size());
+  skipped_.resize(infos.size());
   std::size_t words = 0;
   for (int round = 0; round < static_cast<int>(infos.size()); ++round) {
     rounds_.push_back(nullptr);
     late_wait_for_payload_ |= infos[std::size_t(round)].after_payload;
     if (infos[std::size_t(round)].scope == RoundScope::late) continue;
-    rounds_.back() = make_round(round, algorithm_of(round), chunking_);
+    const AlgorithmRow& algorithm = algorithm_of(round);
+    // What lies behind the payload and reads no agreement can be cut as its own algorithm wants it.
+    auto& own = own_chunking_[std::size_t(round)];
+    if (round > payload_)
+      own = std::make_unique<Chunking>(make_chunking(round, algorithm, setup_.elements));
+    rounds_.back() = make_round(round, algorithm, own ? *own : chunking_);
     words += rounds_.back()->workspace_words();
   }
   workspace_ = Workspace(words);
@@ -41,6 +47,13 @@ Executor::Executor(const ExecutorSetup& setup)
   }
   reductions_.resize(rounds_.size());
   late_.resize(rounds_.size());
+}
+
+Chunking Executor::make_chunking(int round, const AlgorithmRow& algorithm,
+                                 std::size_t elements) const {
+  const bool disjoint = setup_.codec->rounds()[std::size_t(round)].disjoint;
+  return {elements, setup_.codec->block(), algorithm.chunks(setup_.ranks, disjoint),
+          setup_.segment};
 }
 
 const AlgorithmRow& Executor::algorithm_of(int round) const {
@@ -71,8 +84,10 @@ std::unique_ptr<RoundRun> Executor::make_round(int round, const AlgorithmRow& al
   return std::make_unique<RoundRun>(RoundSetup{
       .round = round,
       .info = info,
-      .schedule =
-          algorithm.build({.rank = setup_.rank, .ranks = setup_.ranks, .narrow = info.narrow}),
+      .schedule = algorithm.build({.rank = setup_.rank,
+                                   .ranks = setup_.ranks,
+                                   .narrow = info.narrow,
+                                   .disjoint = info.disjoint}),
       .chunking = &chunking,
       .codec = setup_.codec,
       .kernels = setup_.kernels,
@@ -103,8 +118,15 @@ void Executor::begin(const CallBuffers& buffers, Channel& channel) {
   open_ = false;
   late_decided_ = false;
   setup_.codec->begin(buffers);
-  for (std::size_t r = 0; r < rounds_.size(); ++r)
-    if (rounds_[r]) begin_round(r);
+  for (std::size_t r = 0; r < rounds_.size(); ++r) {
+    skipped_[r] = rounds_[r] && setup_.codec->skips(static_cast<int>(r));
+    if (running(r) != nullptr) begin_round(r);
+  }
+}
+
+/// A round that takes part in the call in flight; null for what it skips and what has not started.
+RoundRun* Executor::running(std::size_t round) const {
+  return skipped_[round] ? nullptr : rounds_[round].get();
 }
 
 void Executor::begin_round(std::size_t index) {
@@ -112,8 +134,9 @@ void Executor::begin_round(std::size_t index) {
   const RoundInfo& info = setup_.codec->rounds()[index];
   RoundCall call{.channel = channel_, .reduction = reductions_[index].get(), .agreed = this};
   if (info.scope != RoundScope::late) {
-    // Late rounds start when everything is agreed; the others wait piece by piece.
-    call.earlier = std::span(rounds_).first(std::min(index, std::size_t(payload_)));
+    // Piece by piece. Late rounds start when everything is agreed, and others behind the payload read
+    // no agreement.
+    if (index <= std::size_t(payload_)) call.earlier = std::span(rounds_).first(index);
     call.in_place = buffers_.input == buffers_.output;
     // In place, a receive posted into the output would lie over input that is still to be read.
     if (info.identity_encode && !round.offloads() && holds_words(buffers_.input))
@@ -126,8 +149,8 @@ void Executor::begin_round(std::size_t index) {
 
 void Executor::open() {
   open_ = true;
-  for (auto& round : rounds_)
-    if (round) round->open();
+  for (std::size_t r = 0; r < rounds_.size(); ++r)
+    if (RoundRun* round = running(r)) round->open();
 }
 
 void Executor::complete(const Completion& completion) {
@@ -149,9 +172,11 @@ bool Executor::poll_reductions() {
 
 bool Executor::late_rounds_due() const {
   if (!open_ || late_decided_) return false;
-  if (late_wait_for_payload_) return rounds_[std::size_t(payload_)]->finished();
-  return std::all_of(rounds_.begin(), rounds_.begin() + payload_,
-                     [](const auto& round) { return round->all_agreed(); });
+  const auto last = std::size_t(payload_);
+  if (late_wait_for_payload_) return !running(last) || running(last)->finished();
+  for (std::size_t r = 0; r < last; ++r)
+    if (running(r) != nullptr && !running(r)->all_agreed()) return false;
+  return true;
 }
 
 bool Executor::prepare_late_rounds() {
@@ -164,12 +189,12 @@ bool Executor::prepare_late_rounds() {
 
 bool Executor::prepare_late_round(int round) {
   const auto index = std::size_t(round);
+  if (setup_.codec->rounds()[index].scope != RoundScope::late) return false;
   const std::size_t elements = setup_.codec->late_elements(round, *this);
   if (elements == 0) return false;
   const AlgorithmRow& algorithm = algorithm_of(round);
   Late& late = late_[index];
-  late.chunking = std::make_unique<Chunking>(elements, setup_.codec->block(),
-                                             algorithm.chunks(setup_.ranks), setup_.segment);
+  late.chunking = std::make_unique<Chunking>(make_chunking(round, algorithm, elements));
   late.round = make_round(round, algorithm, *late.chunking);
   late.workspace = Workspace(late.round->workspace_words());
   late.round->set_workspace(late.workspace.data());
@@ -191,34 +216,35 @@ void Executor::skip_late_rounds() {
 
 std::size_t Executor::open_sends() const {
   std::size_t count = 0;
-  for (const auto& round : rounds_)
-    if (round) count += round->open_sends();
+  for (std::size_t r = 0; r < rounds_.size(); ++r)
+    if (const RoundRun* round = running(r)) count += round->open_sends();
   return count;
 }
 
 bool Executor::work() {
-  RoundRun& payload = *rounds_[std::size_t(payload_)];
+  RoundRun* const payload = running(std::size_t(payload_));
   const std::size_t sends = open_sends();
-  const auto any = [&](auto&& slice) {
-    return std::any_of(rounds_.begin(), rounds_.end(),
-                       [&](auto& round) { return round && slice(*round); });
+  const auto any = [&](std::size_t first, std::size_t end, auto&& slice) {
+    for (std::size_t r = first; r < end; ++r)
+      if (RoundRun* round = running(r); round != nullptr && slice(*round)) return true;
+    return false;
+  };
+  const auto all = [&](auto&& slice) { return any(0, rounds_.size(), slice); };
+  const auto encode = [](RoundRun& round) {
+    return round.encode_for_send() || round.encode_for_merge();
   };
   // Keep the wire busy first; then what unblocks other ranks; then agreement, which unblocks
   // everyone's payload; decoding delays nobody but this rank.
-  if (sends < setup_.tuning.low_sends && payload.encode_for_send()) return true;
-  if (any([](RoundRun& round) { return round.merge_one(); })) return true;
-  for (int round = 0; round < payload_; ++round) {
-    RoundRun& agreement = *rounds_[std::size_t(round)];
-    if (agreement.encode_for_send() || agreement.encode_for_merge()) return true;
-  }
+  if (payload && sends < setup_.tuning.low_sends && payload->encode_for_send()) return true;
+  if (all([](RoundRun& round) { return round.merge_one(); })) return true;
+  if (any(0, std::size_t(payload_), encode)) return true;
   const std::size_t peers = std::size_t(std::max(1, setup_.ranks - 1));
-  if (sends < setup_.tuning.sends_per_peer * peers && payload.encode_for_send()) return true;
-  if (payload.encode_for_merge()) return true;
-  for (std::size_t r = std::size_t(payload_) + 1; r < rounds_.size(); ++r)
-    if (rounds_[r] && (rounds_[r]->encode_for_send() || rounds_[r]->encode_for_merge()))
-      return true;
-  if (any([](RoundRun& round) { return round.decode_one(); })) return true;
-  return payload.encode_for_send();
+  if (payload && sends < setup_.tuning.sends_per_peer * peers && payload->encode_for_send())
+    return true;
+  if (payload && payload->encode_for_merge()) return true;
+  if (any(std::size_t(payload_) + 1, rounds_.size(), encode)) return true;
+  if (all([](RoundRun& round) { return round.decode_one(); })) return true;
+  return payload && payload->encode_for_send();
 }
 
 bool Executor::advance() {
@@ -227,9 +253,10 @@ bool Executor::advance() {
 }
 
 bool Executor::finished() const {
-  return open_ && late_decided_ &&
-         std::all_of(rounds_.begin(), rounds_.end(),
-                     [](const auto& round) { return !round || round->finished(); });
+  if (!open_ || !late_decided_) return false;
+  for (std::size_t r = 0; r < rounds_.size(); ++r)
+    if (running(r) != nullptr && !running(r)->finished()) return false;
+  return true;
 }
 
 ConstWords Executor::words(int round, const Piece& piece) const {

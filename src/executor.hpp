@@ -68,6 +68,9 @@ class Executor final : private Agreed {
   [[nodiscard]] std::span<const Piece> pieces() const override { return chunking_.pieces(); }
 
   const AlgorithmRow& algorithm_of(int round) const;
+  [[nodiscard]] Chunking make_chunking(int round, const AlgorithmRow& algorithm,
+                                       std::size_t elements) const;
+  [[nodiscard]] RoundRun* running(std::size_t round) const;
   std::unique_ptr<RoundRun> make_round(int round, const AlgorithmRow& algorithm,
                                        const Chunking& chunking) const;
   void begin_round(std::size_t index);
@@ -77,10 +80,11 @@ class Executor final : private Agreed {
   [[nodiscard]] std::size_t open_sends() const;
 
   ExecutorSetup setup_;
+  int payload_ = 0;
   Chunking chunking_;
+  std::vector<std::unique_ptr<Chunking>> own_chunking_;  ///< of rounds behind the payload
   Workspace workspace_;
   std::vector<std::unique_ptr<RoundRun>> rounds_;  ///< by round; late ones null until they run
-  int payload_ = 0;
   bool late_wait_for_payload_ = false;
 
   // Of the call in flight.
@@ -88,6 +92,7 @@ class Executor final : private Agreed {
   Channel* channel_ = nullptr;
   bool open_ = false;
   bool late_decided_ = false;
+  std::vector<bool> skipped_;  ///< by round
   std::vector<std::unique_ptr<Reduction>> reductions_;
   struct Late {
     std::unique_ptr<Chunking> chunking;

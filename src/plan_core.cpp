@@ -120,9 +120,10 @@ void PlanCore::make_executor(const PlanEnvironment& environment, const Algorithm
     throw Error(ErrorKind::unsupported, "algorithm " + std::string(algorithm.name) +
                                             " needs an aggregator, and this communicator has none");
   const int ranks = environment.transport->ranks();
-  description_.segment =
-      segment != 0 ? std::min(segment, longest_segment)
-                   : default_segment(*codec_, message_bytes_, count_ / algorithm.chunks(ranks));
+  const bool disjoint = codec_->rounds()[std::size_t(codec_->payload_round())].disjoint;
+  description_.segment = segment != 0 ? std::min(segment, longest_segment)
+                                      : default_segment(*codec_, message_bytes_,
+                                                        count_ / algorithm.chunks(ranks, disjoint));
   expect_room_for(codec_->capacity(codec_->payload_round(), Form::wide, count_));
   executor_ = std::make_unique<Executor>(ExecutorSetup{.rank = environment.transport->rank(),
                                                        .ranks = ranks,

@@ -80,6 +80,8 @@ void RoundLayout::make_units(int round, const RoundInfo& info, const Chunking& c
       if (info.scope == RoundScope::vector)
         for (std::size_t f = 0; f < forms; ++f)
           unit.capacity[std::size_t(form_of[f])] = codec.capacity(round, form_of[f], elements);
+      unit.finished = info.finishes ? codec.finished_capacity(round, elements)
+                                    : unit.capacity[std::size_t(Form::wide)];
       expect_countable(unit);
       unit.aliasable = unit.pieces == 1 && elements * size_of(type) % 8 == 0;
       for (std::size_t f = 0; f < 2; ++f) {

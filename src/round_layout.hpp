@@ -19,6 +19,7 @@ struct Unit {
   std::size_t pieces = 0;
   std::size_t offset[2] = {0, 0};    ///< words before it in a buffer, by form
   std::size_t capacity[2] = {0, 0};  ///< words, by form
+  std::size_t finished = 0;          ///< words of a complete sum on its way
   bool aliasable = false;            ///< one piece whose elements fill whole words
 };
 
@@ -42,6 +43,15 @@ class RoundLayout {
   }
   [[nodiscard]] const Unit& unit(std::uint32_t slot, std::uint32_t unit) const {
     return units_[schedule_.slots[slot].chunk][unit];
+  }
+
+  /// Most words the slot's unit holds once it is written: a complete sum may be finished.
+  [[nodiscard]] std::size_t capacity(std::uint32_t slot, std::uint32_t unit) const {
+    const Slot& s = schedule_.slots[slot];
+    const Unit& u = units_[s.chunk][unit];
+    return s.contributions == std::uint32_t(schedule_.ranks) && schedule_.ranks > 1
+               ? u.finished
+               : u.capacity[std::size_t(s.form)];
   }
 
   /// Words of the longest unit.

@@ -6,9 +6,9 @@
 
 namespace cohom {
 
-std::size_t RoundRun::messages(const Unit& unit, Form form) const {
+std::size_t RoundRun::messages(std::size_t words) const {
   // From the capacity, which both ends know, so that a payload may be shorter without a word about it.
-  const std::size_t bytes = unit.capacity[std::size_t(form)] * 8;
+  const std::size_t bytes = words * 8;
   return std::max<std::size_t>(1, (bytes + setup_.message_bytes - 1) / setup_.message_bytes);
 }
 
@@ -41,8 +41,7 @@ void RoundRun::post_send(const Task& task) {
   const Step& step = step_of(task);
   const std::uint32_t source = schedule().sources_of(step)[0];
   const auto data = std::as_bytes(words(source, task.unit));
-  const std::size_t count =
-      messages(layout_.unit(source, task.unit), schedule().slots[source].form);
+  const std::size_t count = messages(layout_.capacity(source, task.unit));
   messages_left_[layout_.task_index(task)] = static_cast<std::uint32_t>(count);
   ++open_sends_;
   const std::uint32_t tag = std::uint32_t(setup_.round) << 16 | step.stream;
@@ -55,11 +54,10 @@ void RoundRun::post_send(const Task& task) {
 
 void RoundRun::post_receive(const Task& task) {
   const Step& step = step_of(task);
-  const Unit& unit = layout_.unit(step.result, task.unit);
-  const Form form = schedule().slots[step.result].form;
-  const std::size_t count = messages(unit, form);
+  const std::size_t capacity = layout_.capacity(step.result, task.unit);
+  const std::size_t count = messages(capacity);
   messages_left_[layout_.task_index(task)] = static_cast<std::uint32_t>(count);
-  const std::size_t bytes = unit.capacity[std::size_t(form)] * 8;
+  const std::size_t bytes = capacity * 8;
   const std::uint32_t tag = std::uint32_t(setup_.round) << 16 | step.stream;
   std::byte* const buffer = address(step.result, task.unit);
   for (std::size_t m = 0; m < count; ++m) {

@@ -159,9 +159,7 @@ void RoundRun::demand_encodes(std::uint32_t slot, std::uint32_t unit) {
 
 /// How long a payload is that varies shows when it is merged, published or decoded.
 void RoundRun::expect_right_payload(const Task& task, std::size_t bytes) const {
-  const std::uint32_t slot = step_of(task).result;
-  const std::size_t whole =
-      8 * layout_.unit(slot, task.unit).capacity[std::size_t(schedule().slots[slot].form)];
+  const std::size_t whole = 8 * layout_.capacity(step_of(task).result, task.unit);
   if (!setup_.info.varies || bytes % 8 != 0) expect_length(bytes, whole);
 }
 
@@ -189,7 +187,9 @@ void RoundRun::complete(std::uint64_t cookie, std::size_t bytes) {
       expect_right_payload(task, received_bytes_[index]);
       demand_encodes(step.result, task.unit);
     }
-    slot_ready(step.result, task.unit, received_bytes_[index] / 8);
+    std::size_t words = received_bytes_[index] / 8;
+    if (step.kind == StepKind::offload) words = finish_sum(step.result, task.unit, words);
+    slot_ready(step.result, task.unit, words);
   }
   pump(stream);
 }

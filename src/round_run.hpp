@@ -106,7 +106,7 @@ class RoundRun {
   [[nodiscard]] const Step& step_of(const Task& task) const { return schedule().steps[task.step]; }
   [[nodiscard]] std::byte* address(std::uint32_t slot, std::uint32_t unit) const;
   [[nodiscard]] ConstWords words(std::uint32_t slot, std::uint32_t unit) const;
-  [[nodiscard]] std::size_t messages(const Unit& unit, Form form) const;
+  [[nodiscard]] std::size_t messages(std::size_t words) const;
   [[nodiscard]] std::uint64_t cookie(const Task& task) const;
   [[nodiscard]] const Piece& piece(std::size_t index) const;
   /// The one piece of a payload unit.
@@ -126,6 +126,7 @@ class RoundRun {
   void merge(const Task& task);
   std::size_t merge_words(Words result);
   std::size_t merge_packed(std::size_t elements, Words result);
+  std::size_t finish_sum(std::uint32_t slot, std::uint32_t unit, std::size_t words);
   [[nodiscard]] bool input_being_sent(const Task& task) const;
   void decode(const Task& task);
   void publish(const Task& task);

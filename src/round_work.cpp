@@ -109,10 +109,18 @@ void RoundRun::merge(const Task& task) {
     written = merge_packed(piece_of(step.result, task.unit).count, result);
   else
     written = merge_words(result);
-  if (setup_.info.finishes && slot.contributions == std::uint32_t(schedule().ranks))
-    written = setup_.codec->finish(setup_.round, piece_of(step.result, task.unit), result, written);
   --pending_;
-  slot_ready(step.result, task.unit, written);
+  slot_ready(step.result, task.unit, finish_sum(step.result, task.unit, written));
+}
+
+/// Lets the codec change a sum that is complete; returns the words left.
+std::size_t RoundRun::finish_sum(std::uint32_t slot, std::uint32_t unit, std::size_t words) {
+  const Slot& sum = schedule().slots[slot];
+  const auto ranks = static_cast<std::uint32_t>(schedule().ranks);
+  if (!setup_.info.finishes || ranks == 1 || sum.contributions != ranks) return words;
+  const Words room{reinterpret_cast<std::uint64_t*>(address(slot, unit)),
+                   layout_.unit(slot, unit).capacity[std::size_t(sum.form)]};
+  return setup_.codec->finish(setup_.round, piece_of(slot, unit), room, words);
 }
 
 /// Words that are merged one by one: all sources have the same length.

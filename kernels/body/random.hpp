@@ -16,7 +16,14 @@ inline constexpr std::uint64_t golden64 = 0x9e3779b97f4a7c15u;
 inline constexpr std::uint32_t golden32 = 0x9e3779b9u;
 
 /// What a draw is for; draws of different streams are independent.
-enum class Stream : std::uint32_t { signs = 1, dither = 2, permutation = 3, sample = 4, sketch = 8 };
+enum class Stream : std::uint32_t {
+  signs = 1,
+  dither = 2,
+  permutation = 3,
+  sample = 4,
+  choice = 5,
+  sketch = 8,
+};
 
 /// SplitMix64's finaliser (Steele, Lea, Flood 2014).
 COHOM_HD constexpr std::uint64_t mix64(std::uint64_t x) {

@@ -3,6 +3,8 @@
 #include "kernels/cpu/highway_rows.hpp"
 #include "kernels/cpu/scalar_merge.hpp"
 #include "kernels/cpu/scalar_packed.hpp"
+#include "kernels/cpu/scalar_sample.hpp"
+#include "kernels/cpu/scalar_sign.hpp"
 #include "kernels/cpu/scalar_sparse.hpp"
 #include "kernels/cpu/scalar_thc.hpp"
 
@@ -17,15 +19,18 @@ namespace {
 
 KernelTable row_of(Isa isa) {
   if (isa == Isa::scalar)
-    return {isa,          scalar_merge,    scalar_finish_elements,
-            scalar_thc(), scalar_packed(), scalar_sparse()};
+    return {isa,           scalar_merge,    scalar_finish_elements,
+            scalar_thc(),  scalar_packed(), scalar_sparse(),
+            scalar_sign(), scalar_sample()};
   const auto merge = highway_merge(isa);
   return {isa,
           merge.merge,
           merge.finish_elements,
           highway_thc(isa),
           highway_packed(isa),
-          highway_sparse(isa)};
+          highway_sparse(isa),
+          highway_sign(isa),
+          highway_sample(isa)};
 }
 
 std::vector<KernelTable> supported_rows() {

@@ -13,7 +13,8 @@ namespace cohom {
 struct AlgorithmInput {
   int rank = 0;
   int ranks = 1;
-  bool narrow = false;  ///< contributions have a narrow form, which an owner can widen
+  bool narrow = false;    ///< contributions have a narrow form, which an owner can widen
+  bool disjoint = false;  ///< the narrow forms of all ranks together are no longer than a sum
 };
 
 struct AlgorithmRow {
@@ -22,9 +23,10 @@ struct AlgorithmRow {
   Schedule (*build)(const AlgorithmInput&) = nullptr;
   bool chunk_per_rank = false;  ///< the vector is cut into `ranks` chunks (else one)
   bool needs_aggregator = false;
+  bool gathers_disjoint = false;  ///< disjoint contributions go to every rank at once, in one chunk
 
-  [[nodiscard]] std::size_t chunks(int ranks) const {
-    return chunk_per_rank ? static_cast<std::size_t>(ranks) : 1;
+  [[nodiscard]] std::size_t chunks(int ranks, bool disjoint) const {
+    return chunk_per_rank && !(disjoint && gathers_disjoint) ? static_cast<std::size_t>(ranks) : 1;
   }
 };
 

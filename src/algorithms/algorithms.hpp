@@ -10,6 +10,7 @@ Schedule build_ring(const AlgorithmInput& input);
 
 /// n chunks; contributions go straight to the chunk's owner and sums straight to every rank.
 /// The only algorithm that uses the narrow form, because only here no partial sum travels.
+/// Disjoint contributions: one chunk, whose contributions go to every rank, and no sums.
 Schedule build_direct(const AlgorithmInput& input);
 
 /// One chunk; binomial reduce to rank 0, then binomial broadcast. Wide form.

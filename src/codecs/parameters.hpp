@@ -22,6 +22,10 @@ class ParameterReader {
 
   /// Whether there is a value to read: "auto" is a default that depends on other parameters.
   [[nodiscard]] bool given(std::string_view name) const { return value(name) != "auto"; }
+  /// Whether the value, given or default, is this word.
+  [[nodiscard]] bool is(std::string_view name, std::string_view word) const {
+    return value(name) == word;
+  }
 
   [[nodiscard]] std::uint64_t integer(std::string_view name, std::uint64_t low,
                                       std::uint64_t high) const;

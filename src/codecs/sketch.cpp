@@ -124,8 +124,7 @@ SketchCodec::SketchCodec(const CodecContext& context, const SketchOptions& optio
       escape_(context),
       layout_(options.gamma, 0) {
   if (integers())
-    rounds_.push_back(
-        {.name = "maximum", .merge = {MergeKind::max}, .scope = RoundScope::vector});
+    rounds_.push_back({.name = "maximum", .merge = {MergeKind::max}, .scope = RoundScope::vector});
   rounds_.push_back({.name = "escapes", .merge = {MergeKind::bit_or}});
   payload_ = static_cast<int>(rounds_.size());
   rounds_.push_back({.name = "payload", .merge = cell_merge(options.cells), .varies = true});
@@ -141,8 +140,7 @@ std::size_t SketchCodec::capacity(int round, Form, std::size_t elements) const {
   if (round == payload_) return words_of_cells(layout_.most_cells(elements));
   if (round == leftover_round()) return words_of_cells(elements);
   if (round > payload_) return escape_.capacity(elements);
-  if (round == escapes_round())
-    return (elements + 64 * escape_block - 1) / (64 * escape_block);
+  if (round == escapes_round()) return (elements + 64 * escape_block - 1) / (64 * escape_block);
   if (integers() && round == maximum_round()) return elements == 0 ? 0 : 1;
   return index_.capacity(round, elements);
 }
@@ -232,18 +230,17 @@ std::size_t SketchCodec::encode_cells(const Piece& piece, const Agreed& agreed, 
     using Cell = decltype(numbers.cell({}));
     auto* const values = reinterpret_cast<Cell*>(values_.data());
     auto* cells = reinterpret_cast<Cell*>(out.data());
-    layout_.for_each_instance(
-        piece.first, positions.elements, [&](const SketchInstance& instance) {
-          for (std::size_t i = 0; i < instance.items; ++i) {
-            const auto value = load_element<T>(compacted_.data(), instance.first + i);
-            values[i] = numbers.holds(value) ? numbers.cell(value) : Cell{};
-          }
-          if (instance.plain)
-            std::copy_n(values, instance.items, cells);
-          else
-            kernels::sketch_insert<Cell>(instance.shape, {.count = instance.items}, values, cells);
-          cells += instance.cells();
-        });
+    layout_.for_each_instance(piece.first, positions.elements, [&](const SketchInstance& instance) {
+      for (std::size_t i = 0; i < instance.items; ++i) {
+        const auto value = load_element<T>(compacted_.data(), instance.first + i);
+        values[i] = numbers.holds(value) ? numbers.cell(value) : Cell{};
+      }
+      if (instance.plain)
+        std::copy_n(values, instance.items, cells);
+      else
+        kernels::sketch_insert<Cell>(instance.shape, {.count = instance.items}, values, cells);
+      cells += instance.cells();
+    });
   });
   return words;
 }
@@ -273,12 +270,11 @@ void SketchCodec::decode_cells(const Piece& piece, const Agreed& agreed, ConstWo
   with_numbers(agreed, [&]<class T, class Cell>(T, const SketchNumbers<T, Cell>& numbers) {
     const auto* from = reinterpret_cast<const Cell*>(sum.data());
     auto* const cells = reinterpret_cast<Cell*>(cells_.data());
-    layout_.for_each_instance(piece.first, positions.elements,
-                              [&](const SketchInstance& instance) {
-                                std::copy_n(from, instance.cells(), cells);
-                                peel<T, Cell>(instance, numbers, cells);
-                                from += instance.cells();
-                              });
+    layout_.for_each_instance(piece.first, positions.elements, [&](const SketchInstance& instance) {
+      std::copy_n(from, instance.cells(), cells);
+      peel<T, Cell>(instance, numbers, cells);
+      from += instance.cells();
+    });
   });
   kernels_.finish_elements(type_, compacted_.data(), positions.elements, divisor_,
                            finished_.data());

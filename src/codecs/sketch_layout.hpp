@@ -39,7 +39,8 @@ class SketchLayout {
     std::size_t cells = 0;
     for (std::size_t i = 0; i < instances; ++i) {
       const std::size_t begin = items * i / instances;
-      const SketchInstance instance = instance_of(first, begin, items * (i + 1) / instances - begin);
+      const SketchInstance instance =
+          instance_of(first, begin, items * (i + 1) / instances - begin);
       visit(instance);
       cells += instance.cells();
     }
@@ -53,7 +54,8 @@ class SketchLayout {
   /// The most that so many elements can take.
   [[nodiscard]] std::size_t most_cells(std::size_t elements) const {
     const std::size_t instances = elements / instance_items + 1;
-    const auto sketched = static_cast<std::size_t>(std::ceil(gamma_ * static_cast<double>(elements)));
+    const auto sketched =
+        static_cast<std::size_t>(std::ceil(gamma_ * static_cast<double>(elements)));
     return std::max(sketched + 3 * instances, elements);
   }
   static constexpr std::size_t most_items(std::size_t elements) {
@@ -65,11 +67,12 @@ class SketchLayout {
                                            std::size_t items) const {
     const auto row = static_cast<std::uint32_t>(
         std::ceil(gamma_ * static_cast<double>(items) / kernels::sketch_rows));
-    return {.first = begin,
-            .items = items,
-            .plain = items < fewest_items,
-            .shape = {.row = row,
-                      .key = kernels::body::mix64(key_ + (first + begin) * kernels::body::golden64)}};
+    return {
+        .first = begin,
+        .items = items,
+        .plain = items < fewest_items,
+        .shape = {.row = row,
+                  .key = kernels::body::mix64(key_ + (first + begin) * kernels::body::golden64)}};
   }
 
   double gamma_;

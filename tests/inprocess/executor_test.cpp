@@ -55,7 +55,8 @@ RankInputs inputs_with_nan(int ranks) {
 std::vector<Bytes> results(Communicator& communicator, const RankInputs& inputs) {
   std::vector<Bytes> all;
   const Bytes& input = inputs.bytes(communicator.rank());
-  for (const char* spec : {"raw", "thc", "thc:scale=global,levels=full"})
+  for (const char* spec : {"raw", "thc", "thc:scale=global,levels=full", "signcount:vote=majority",
+                           "marsit", "marsit:period=1"})
     for (const AlgorithmRow& algorithm : algorithm_table()) {
       AllreducePlan plan(communicator, inputs.count(), inputs.type(),
                          {.codec = spec, .algorithm = std::string(algorithm.name), .segment = 256});

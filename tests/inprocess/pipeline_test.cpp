@@ -83,7 +83,8 @@ TEST_P(PipelineTest, SegmentsMessagesAndWindowsDoNotShow) {
     for (std::size_t i = 0; i < expected.size(); ++i) {
       const std::string_view spec = specs[i / per_spec];
       // A floating-point sum depends on the algorithm, but on nothing else.
-      const std::size_t same = adds_floats(spec, ElementType::f32) ? i - i % per_algorithm : i - i % per_spec;
+      const std::size_t same =
+          adds_floats(spec, ElementType::f32) ? i - i % per_algorithm : i - i % per_spec;
       for (int rank = 0; rank < inputs.ranks(); ++rank)
         ASSERT_EQ(hashes[std::size_t(rank)][i], expected[same])
             << spec << " " << algorithm_table()[i % per_spec / per_algorithm].name << " segment "

@@ -14,6 +14,7 @@
 #include <ostream>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace cohom {
@@ -25,11 +26,14 @@ struct Case {
   const AlgorithmRow* algorithm = nullptr;
   int ranks = 1;
   bool narrow = false;
+  bool disjoint = false;
 };
 
 std::string name_of(const Case& c) {
   return std::string(c.algorithm->name) + "_" + std::to_string(c.ranks) +
-         (c.narrow ? "_narrow" : "_wide");
+         (c.disjoint ? "_disjoint"
+          : c.narrow ? "_narrow"
+                     : "_wide");
 }
 
 void PrintTo(const Case& c, std::ostream* out) { *out << name_of(c); }
@@ -37,9 +41,11 @@ void PrintTo(const Case& c, std::ostream* out) { *out << name_of(c); }
 std::vector<Case> all_cases() {
   std::vector<Case> cases;
   for (const AlgorithmRow& algorithm : algorithm_table()) {
-    for (const bool narrow : {false, true}) {
-      for (int ranks = 1; ranks <= 33; ++ranks) cases.push_back({&algorithm, ranks, narrow});
-      for (const int ranks : {64, 100}) cases.push_back({&algorithm, ranks, narrow});
+    for (const auto& [narrow, disjoint] :
+         {std::pair{false, false}, std::pair{true, false}, std::pair{true, true}}) {
+      for (int ranks = 1; ranks <= 33; ++ranks)
+        cases.push_back({&algorithm, ranks, narrow, disjoint});
+      for (const int ranks : {64, 100}) cases.push_back({&algorithm, ranks, narrow, disjoint});
     }
   }
   return cases;
@@ -51,8 +57,8 @@ int count(const Schedule& schedule, StepKind kind) {
 
 class EveryAlgorithm : public ::testing::TestWithParam<Case> {
  protected:
-  const std::vector<Schedule> schedules_ =
-      testing::build_all(*GetParam().algorithm, GetParam().ranks, GetParam().narrow);
+  const std::vector<Schedule> schedules_ = testing::build_all(
+      *GetParam().algorithm, GetParam().ranks, GetParam().narrow, GetParam().disjoint);
 };
 
 TEST_P(EveryAlgorithm, IsCorrect) {
@@ -64,7 +70,7 @@ TEST_P(EveryAlgorithm, IsCorrect) {
 }
 
 TEST_P(EveryAlgorithm, CutsTheVectorAsItsRowSays) {
-  const auto chunks = GetParam().algorithm->chunk_per_rank ? GetParam().ranks : 1;
+  const auto chunks = GetParam().algorithm->chunks(GetParam().ranks, GetParam().disjoint);
   for (const Schedule& schedule : schedules_)
     EXPECT_EQ(schedule.chunks, static_cast<std::uint32_t>(chunks));
 }
@@ -167,6 +173,19 @@ TEST(Direct, TheOwnerMergesOnceInRankOrder) {
       ranks.push_back(writer.kind == StepKind::encode ? 2 : writer.peer);
     }
     EXPECT_EQ(ranks, (std::vector{0, 1, 2, 3, 4}));
+  }
+}
+
+TEST(Direct, DisjointContributionsGoToEveryRankOnceAndNothingComesBack) {
+  for (const Schedule& schedule : testing::build_all(*find_algorithm("direct"), 5, true, true)) {
+    EXPECT_EQ(schedule.chunks, 1u);
+    EXPECT_EQ(count(schedule, StepKind::send), 4);
+    EXPECT_EQ(count(schedule, StepKind::encode), 1);
+    EXPECT_EQ(count(schedule, StepKind::merge), 1);
+    for (const Step& step : schedule.steps)
+      if (step.kind == StepKind::send) {
+        EXPECT_EQ(schedule.slots[schedule.sources_of(step).front()].form, Form::narrow);
+      }
   }
 }
 

@@ -54,6 +54,19 @@ TEST(WireFormula, OfABudgetIsTheBudget) {
   EXPECT_NEAR(ratio("packed:dither=nearest,bits=6.5", "direct", 4), 2 * 3 / 4.0 * 6.5 / 32, 1e-6);
 }
 
+TEST(WireFormula, SignsTakeOneBitUp) {
+  // Two codes of 32 bits for 1024 elements, three rounds each.
+  const double scales = 3 * 2 * 4.0 / 4096;
+  EXPECT_DOUBLE_EQ(ratio("signcount", "direct", 8), 7 / 8.0 * (1 + 4) / 32 + scales);
+  EXPECT_DOUBLE_EQ(ratio("signcount", "ring", 8), 2 * 7 / 8.0 * 4 / 32 + scales);
+  EXPECT_DOUBLE_EQ(ratio("signcount:vote=majority", "direct", 8), 7 / 8.0 * 2 / 32 + scales);
+  EXPECT_DOUBLE_EQ(ratio("signcount:vote=majority", "ring", 8), 7 / 8.0 * (4 + 1) / 32 + scales);
+  // Two bits a block of 1024, two numbers of the vector.
+  const double blocks = 3 * (2 / 8.0 / 4096 + 16 / (4.0 * large));
+  EXPECT_DOUBLE_EQ(ratio("marsit:period=none", "ring", 8), 2 * 7 / 8.0 / 32 + blocks);
+  EXPECT_DOUBLE_EQ(ratio("marsit:period=none", "direct", 8), 7 / 8.0 / 32 + blocks);
+}
+
 TEST(WireFormula, WholeVectorsByTreeAndDoubling) {
   const auto vector = 4.0 * large;
   const auto total = [&](const char* algorithm, int ranks) {

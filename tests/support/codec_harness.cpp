@@ -57,6 +57,7 @@ Bytes CodecHarness::allreduce(std::span<const Bytes> inputs, std::uint64_t step)
   records_.assign(rounds.size(), {std::vector<WordVector>(codecs_.size()), {}});
   for (int round = 0; round < int(rounds.size()); ++round) {
     if (rounds[std::size_t(round)].scope != RoundScope::late) {
+      if (codecs_[0]->skips(round)) continue;
       run_round(round, chunking.pieces(), agreed, round >= codecs_[0]->payload_round());
       continue;
     }
@@ -113,32 +114,37 @@ void CodecHarness::run_round(int round, std::span<const Piece> pieces, RoundsAgr
 WordVector CodecHarness::reduce(int round, const Piece& piece, const Agreed& agreed,
                                 std::span<const WordVector> contributions) {
   const RoundInfo& info = codecs_[0]->rounds()[std::size_t(round)];
+  WordVector sum = merge(round, piece, agreed, contributions);
+  if (!info.finishes || codecs_.size() == 1) return sum;
+  const std::size_t words = sum.size();
+  sum.resize(codecs_[0]->capacity(round, Form::wide, piece.count), 0x5a5a5a5a5a5a5a5au);
+  sum.resize(codecs_[0]->finish(round, piece, sum, words));
+  return sum;
+}
+
+WordVector CodecHarness::merge(int round, const Piece& piece, const Agreed& agreed,
+                               std::span<const WordVector> contributions) {
+  const RoundInfo& info = codecs_[0]->rounds()[std::size_t(round)];
+  const std::vector<ConstWords> words(contributions.begin(), contributions.end());
+  const std::size_t capacity = codecs_[0]->capacity(round, Form::wide, piece.count);
   if (info.narrow && setup_.form == Form::narrow) {
-    WordVector sum(codecs_[0]->capacity(round, Form::wide, piece.count), 0x5a5a5a5a5a5a5a5au);
-    const std::vector<ConstWords> words(contributions.begin(), contributions.end());
+    WordVector sum(capacity, 0x5a5a5a5a5a5a5a5au);
     const std::size_t written = codecs_[0]->widen(round, piece, agreed, words, sum);
     EXPECT_EQ(written, info.varies ? written : sum.size());
     sum.resize(written);
     return sum;
   }
-  if (info.merge.kind == MergeKind::add_packed) return reduce_packed(round, piece, contributions);
+  if (info.merge.kind == MergeKind::add_packed) {
+    WordVector sum(capacity, 0x5a5a5a5a5a5a5a5au);
+    sum.resize(kernels_.packed.merge(kernels::packed_groups(piece.count), words.data(),
+                                     words.size(), sum.data()));
+    EXPECT_FALSE(sum.empty()) << "a payload was refused";
+    return sum;
+  }
   WordVector sum(contributions[0].size());
   std::vector<const void*> sources;
-  for (const WordVector& words : contributions) sources.push_back(words.data());
+  for (const ConstWords source : words) sources.push_back(source.data());
   kernels_.merge(info.merge, sources.data(), sources.size(), 8 * sum.size(), sum.data());
-  return sum;
-}
-
-WordVector CodecHarness::reduce_packed(int round, const Piece& piece,
-                                       std::span<const WordVector> contributions) {
-  WordVector sum(codecs_[0]->capacity(round, Form::wide, piece.count), 0x5a5a5a5a5a5a5a5au);
-  const std::vector<ConstWords> payloads(contributions.begin(), contributions.end());
-  std::size_t words = kernels_.packed.merge(kernels::packed_groups(piece.count), payloads.data(),
-                                            payloads.size(), sum.data());
-  EXPECT_NE(words, 0u) << "a payload was refused";
-  if (codecs_[0]->rounds()[std::size_t(round)].finishes && codecs_.size() > 1)
-    words = codecs_[0]->finish(round, piece, sum, words);
-  sum.resize(words);
   return sum;
 }
 

@@ -60,8 +60,8 @@ class CodecHarness {
   std::vector<std::uint64_t> reduce(int round, const Piece& piece, const Agreed& agreed,
                                     std::span<const std::vector<std::uint64_t>> contributions);
 
-  std::vector<std::uint64_t> reduce_packed(
-      int round, const Piece& piece, std::span<const std::vector<std::uint64_t>> contributions);
+  std::vector<std::uint64_t> merge(int round, const Piece& piece, const Agreed& agreed,
+                                   std::span<const std::vector<std::uint64_t>> contributions);
 
   HarnessSetup setup_;
   const kernels::KernelTable& kernels_;

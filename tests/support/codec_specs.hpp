@@ -26,6 +26,7 @@ struct CodecSpec {
   bool shares_step = false;  ///< what escapes changes the step of all others
   bool absolute = false;     ///< the error does not scale with the vectors
   bool bounded = false;      ///< the error is bounded: what escapes is added in f64
+  bool signs = false;        ///< one bit a value: nothing of its magnitude travels
 
   [[nodiscard]] double error(int ranks) const {
     const double n = ranks;
@@ -64,7 +65,11 @@ inline constexpr CodecSpec codec_specs[] = {
      .shares_step = true,
      .bounded = true},
     {.spec = "sketch", .clamped = 1e-14, .block_scale = false, .escapes = 256, .shares_step = true},
-    {.spec = "sketch:gamma=1.1,index=flat,seed=5", .clamped = 1e-14, .block_scale = false, .escapes = 256, .shares_step = true},
+    {.spec = "sketch:gamma=1.1,index=flat,seed=5",
+     .clamped = 1e-14,
+     .block_scale = false,
+     .escapes = 256,
+     .shares_step = true},
     {.spec = "sparse"},
     {.spec = "sparse:index=flat"},
     {.spec = "sparse+thc", .clamped = 0.009, .rounded = 0.017, .escapes = 256},
@@ -92,6 +97,61 @@ inline constexpr CodecSpec codec_specs[] = {
     {.spec = "thc:lane=9", .clamped = 0.009, .rounded = 0.017},
     {.spec = "thc:lane=12,seed=7", .clamped = 0.009, .rounded = 0.019},
     {.spec = "thc:lane=16", .clamped = 0.009, .rounded = 0.017},
+    // A sign with the mean magnitude leaves 1 - 2/pi of a normal vector's energy; a vote for all
+    // ranks is wrong by as much as their sum is large.
+    {.spec = "signcount", .clamped = 0.5, .signs = true},
+    {.spec = "signcount:error_feedback=on", .clamped = 0.5, .signs = true},
+    {.spec = "signcount:scale=global",
+     .clamped = 1.5,
+     .block_scale = false,
+     .escapes = 1024,
+     .shares_step = true,
+     .signs = true},
+    {.spec = "signcount:scale=0.8",
+     .clamped = 40,
+     .block_scale = false,
+     .escapes = 1024,
+     .absolute = true,
+     .signs = true},
+    {.spec = "signcount:vote=majority",
+     .clamped = 1,
+     .rounded = 1,
+     .full_levels = true,
+     .signs = true},
+    {.spec = "signcount:vote=majority,scale=global,error_feedback=on",
+     .clamped = 1.5,
+     .rounded = 1,
+     .full_levels = true,
+     .block_scale = false,
+     .escapes = 1024,
+     .shares_step = true,
+     .signs = true},
+    // The sign of one rank stands for all: n^2 of the mean's energy is lost.
+    {.spec = "marsit",
+     .clamped = 3,
+     .rounded = 1.5,
+     .full_levels = true,
+     .block_scale = false,
+     .escapes = 1024,
+     .shares_step = true,
+     .signs = true},
+    {.spec = "marsit:compensation=on,seed=3",
+     .clamped = 3,
+     .rounded = 1.5,
+     .full_levels = true,
+     .block_scale = false,
+     .escapes = 1024,
+     .shares_step = true,
+     .signs = true},
+    {.spec = "marsit:scale=0.8,period=none",
+     .clamped = 40,
+     .rounded = 40,
+     .full_levels = true,
+     .block_scale = false,
+     .escapes = 1024,
+     .absolute = true,
+     .signs = true},
+    {.spec = "marsit:period=1,compensation=on"},
 };
 
 /// Specs of every codec of the library's table that `ranks` can use.
@@ -122,7 +182,8 @@ inline std::vector<AlgorithmRow> algorithms_for(std::string_view spec) {
 /// Whether the result is a floating-point sum, which depends on the order of additions and so on
 /// the algorithm.
 inline bool adds_floats(std::string_view spec, ElementType type) {
-  const bool sketch = spec.starts_with("sketch") && type == ElementType::f64;  // it has floating cells
+  const bool sketch =
+      spec.starts_with("sketch") && type == ElementType::f64;  // it has floating cells
   return spec == "raw" || spec == "sparse" || spec.starts_with("sparse:") || sketch;
 }
 

@@ -12,10 +12,11 @@ namespace cohom::testing {
 
 /// The schedules of all ranks.
 inline std::vector<Schedule> build_all(const AlgorithmRow& algorithm, int ranks,
-                                       bool narrow = false) {
+                                       bool narrow = false, bool disjoint = false) {
   std::vector<Schedule> schedules;
   for (int rank = 0; rank < ranks; ++rank)
-    schedules.push_back(algorithm.build({.rank = rank, .ranks = ranks, .narrow = narrow}));
+    schedules.push_back(
+        algorithm.build({.rank = rank, .ranks = ranks, .narrow = narrow, .disjoint = disjoint}));
   return schedules;
 }
 

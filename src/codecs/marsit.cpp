@@ -1,0 +1,184 @@
+#include "codecs/marsit.hpp"
+
+#include "codecs/escape_round.hpp"
+#include "codecs/marsit_options.hpp"
+#include "kernels/body/element.hpp"
+#include "kernels/body/random.hpp"
+#include "kernels/sample.hpp"
+#include "kernels/sign.hpp"
+#include "lane_layout.hpp"
+
+#include <cstring>
+#include <vector>
+
+namespace cohom {
+namespace {
+
+using kernels::sign_block;
+using kernels::SignRun;
+
+class MarsitCodec final : public Codec {
+ public:
+  MarsitCodec(const CodecContext& context, const MarsitOptions& options)
+      : type_(context.type),
+        ranks_(static_cast<std::uint32_t>(context.ranks)),
+        divisor_(context.divisor),
+        kernels_(context.kernels),
+        options_(options),
+        sample_(kernels::make_sample_format(static_cast<std::uint32_t>(context.rank), ranks_)),
+        scale_(context, options.scale),
+        escape_(context),
+        rounds_(scale_.rounds()) {
+    payload_ = static_cast<int>(rounds_.size());
+    rounds_.push_back({.name = "payload",
+                       .merge = {MergeKind::bit_or},
+                       .narrow = ranks_ > 1,
+                       .disjoint = ranks_ > 1});
+    rounds_.push_back(EscapeRound::info(type_));
+    // direct: its owners add in rank order, so that the sum is the same whatever the payload takes.
+    rounds_.push_back(
+        {.name = "exact", .merge = {MergeKind::add_float, type_}, .algorithm = "direct"});
+    contribution_words_.reserve(ranks_);
+  }
+
+  [[nodiscard]] std::size_t block() const override { return sign_block; }
+  [[nodiscard]] std::span<const RoundInfo> rounds() const override {
+    return std::span(rounds_).first(rounds_.size() - (options_.period == 0 ? 1 : 0));
+  }
+  [[nodiscard]] int payload_round() const override { return payload_; }
+  [[nodiscard]] std::size_t capacity(int round, Form form, std::size_t elements) const override {
+    if (round < payload_) return scale_.capacity(round, elements);
+    if (round > payload_) return escape_.capacity(elements);
+    return form == Form::narrow ? kernels::sampled_words(elements, ranks_)
+                                : words_of_run(elements, sign_block, 1);
+  }
+  [[nodiscard]] std::size_t state_bytes(std::size_t elements) const override {
+    return options_.compensation ? elements * feedback_size(type_) : 0;
+  }
+
+  void reserve(std::size_t elements, std::size_t longest_piece) override {
+    scale_.reserve(elements, longest_piece);
+    signs_.resize(words_of_run(longest_piece, sign_block, 1));
+  }
+  void begin(const CallBuffers& call) override {
+    using kernels::body::Stream;
+    call_ = call;
+    key_ = kernels::body::key(options_.seed, call.step, Stream::choice, 0);
+    escape_.blocks().clear();
+  }
+  [[nodiscard]] bool skips(int round) const override {
+    return (round == exact_round()) != options_.exact(call_.step);
+  }
+  std::size_t late_elements(int, const Agreed& agreed) override {
+    return options_.exact(call_.step) ? 0 : scale_.find_escaped(agreed, escape_.blocks());
+  }
+  std::size_t encode(int round, Form form, const Piece& piece, const Agreed& agreed,
+                     Words out) override;
+  std::size_t widen(int round, const Piece& piece, const Agreed& agreed,
+                    std::span<const ConstWords> contributions, Words sum) override;
+  void decode(int round, const Piece& piece, const Agreed& agreed, ConstWords sum,
+              std::size_t contributions) override;
+
+ private:
+  [[nodiscard]] int exact_round() const { return payload_ + 2; }
+  [[nodiscard]] SignRun run_of(const Piece& piece) const {
+    return {type_, piece.first, piece.count};
+  }
+  [[nodiscard]] const std::byte* input_at(std::size_t element) const {
+    return static_cast<const std::byte*>(call_.input) + element * size_of(type_);
+  }
+  [[nodiscard]] std::byte* output_at(std::size_t element) const {
+    return static_cast<std::byte*>(call_.output) + element * size_of(type_);
+  }
+  /// State from element `first` on; null without compensation.
+  [[nodiscard]] std::byte* state_at(std::size_t first) const {
+    return options_.compensation ? call_.state.data() + first * feedback_size(type_) : nullptr;
+  }
+  std::size_t encode_exact(const Piece& piece, Words out) const;
+
+  ElementType type_;
+  std::uint32_t ranks_;
+  std::uint64_t divisor_;
+  const kernels::KernelTable& kernels_;
+  MarsitOptions options_;
+  kernels::SampleFormat sample_;
+  SignScale scale_;
+  EscapeRound escape_;
+  std::vector<RoundInfo> rounds_;
+  int payload_ = 0;
+
+  std::vector<std::uint64_t> signs_;                      ///< of one piece
+  std::vector<const std::uint64_t*> contribution_words_;  ///< of one call of widen()
+  CallBuffers call_;
+  std::uint64_t key_ = 0;
+};
+
+/// What was left over travels with the vector, and nothing is left over.
+std::size_t MarsitCodec::encode_exact(const Piece& piece, Words out) const {
+  using namespace kernels::body;
+  const std::size_t words = escape_.capacity(piece.count);
+  out[words - 1] = 0;  // the padding of a ragged last word
+  std::byte* const state = state_at(piece.first);
+  if (state == nullptr) {
+    std::memcpy(out.data(), input_at(piece.first), piece.count * size_of(type_));
+    return words;
+  }
+  with_element_type(type_, [&]<class T>(T) {
+    using Real = Arithmetic<T>;
+    for (std::size_t i = 0; i < piece.count; ++i) {
+      const Real x = load_element<T>(input_at(piece.first), i);
+      store_element<T>(out.data(), i, x + load_element<Real>(state, i));
+      store_element<Real>(state, i, Real{0});
+    }
+  });
+  return words;
+}
+
+std::size_t MarsitCodec::encode(int round, Form form, const Piece& piece, const Agreed& agreed,
+                                Words out) {
+  if (round == exact_round()) return encode_exact(piece, out);
+  if (round > payload_) return escape_.encode(piece, call_.input, state_at(0), out);
+  if (round < payload_) {
+    if (round == 0)
+      kernels_.sign.measure(run_of(piece), input_at(piece.first), state_at(piece.first), true,
+                            scale_.measured(piece).data());
+    return scale_.encode(round, piece, agreed, out);
+  }
+  const bool narrow = form == Form::narrow;
+  const SignRun run = run_of(piece);
+  std::uint64_t* const signs = narrow ? signs_.data() : out.data();
+  kernels_.sign.pack(run, input_at(piece.first), state_at(piece.first),
+                     scale_.scales(piece, agreed).data(), (sample_.rank + call_.step) % 2 == 0,
+                     signs);
+  if (narrow)
+    kernels_.sample.gather_own(sample_, key_, run, signs, out.data());
+  else
+    kernels_.sample.keep_own(sample_, key_, run, signs);
+  return capacity(round, form, piece.count);
+}
+
+std::size_t MarsitCodec::widen(int round, const Piece& piece, const Agreed&,
+                               std::span<const ConstWords> contributions, Words sum) {
+  contribution_words_.clear();
+  for (ConstWords words : contributions) contribution_words_.push_back(words.data());
+  kernels_.sample.place(sample_, key_, run_of(piece), contribution_words_.data(), sum.data());
+  return capacity(round, Form::wide, piece.count);
+}
+
+void MarsitCodec::decode(int round, const Piece& piece, const Agreed& agreed, ConstWords sum,
+                         std::size_t) {
+  if (round == exact_round())
+    return kernels_.finish_elements(type_, sum.data(), piece.count, divisor_,
+                                    output_at(piece.first));
+  if (round > payload_) return escape_.decode(piece, sum, call_.output);
+  kernels_.sign.expand(run_of(piece), sum.data(), scale_.scales(piece, agreed).data(), ranks_,
+                       divisor_, state_at(piece.first), output_at(piece.first));
+}
+
+}  // namespace
+
+std::unique_ptr<Codec> make_marsit(const CodecContext& context) {
+  return std::make_unique<MarsitCodec>(context, parse_marsit_options(context.parameters));
+}
+
+}  // namespace cohom

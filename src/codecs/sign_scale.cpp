@@ -1,0 +1,173 @@
+#include "codecs/sign_scale.hpp"
+
+#include "kernels/thc.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace cohom {
+namespace {
+
+using kernels::escaped_code;
+using kernels::sign_block;
+using kernels::sign_exponent_offset;
+using kernels::SignBlock;
+
+/// Rounds of SignScaleKind::block.
+enum BlockRound : int { exponents_round, means_round };
+/// Rounds of the other kinds; with a number there is the first alone.
+enum VectorRound : int { blocks_round, exponent_round, mean_round };
+
+/// Two bits a block: whether it is not zero, whether it escapes.
+constexpr std::size_t blocks_a_word = 32;
+
+std::size_t blocks_of(std::size_t elements) { return (elements + sign_block - 1) / sign_block; }
+
+std::uint32_t half_of(ConstWords words, std::size_t index) {
+  return static_cast<std::uint32_t>(words[index / 2] >> (index % 2 * 32));
+}
+
+void put_half(Words words, std::size_t index, std::uint32_t value) {
+  auto& word = words[index / 2];
+  word = index % 2 == 0 ? value : word | std::uint64_t{value} << 32;
+}
+
+int exponent_of(std::uint32_t code) { return static_cast<int>(code) - sign_exponent_offset; }
+
+}  // namespace
+
+SignScale::SignScale(const CodecContext& context, const SignScaleOptions& options)
+    : type_(context.type),
+      ranks_(static_cast<std::uint32_t>(context.ranks)),
+      rank_bits_(static_cast<int>(std::bit_width(ranks_ - 1))),
+      options_(options) {}
+
+std::vector<RoundInfo> SignScale::rounds() const {
+  if (options_.kind == SignScaleKind::block)
+    return {{.name = "exponents", .merge = {MergeKind::max}},
+            {.name = "means", .merge = {MergeKind::add}}};
+  std::vector<RoundInfo> rounds{{.name = "blocks", .merge = {MergeKind::bit_or}}};
+  if (options_.kind == SignScaleKind::vector) {
+    rounds.push_back({.name = "exponent", .merge = {MergeKind::max}, .scope = RoundScope::vector});
+    rounds.push_back({.name = "mean", .merge = {MergeKind::add}, .scope = RoundScope::vector});
+  }
+  return rounds;
+}
+
+std::size_t SignScale::capacity(int round, std::size_t elements) const {
+  const std::size_t blocks = blocks_of(elements);
+  if (options_.kind == SignScaleKind::block) return (blocks + 1) / 2;
+  if (round == blocks_round) return (blocks + blocks_a_word - 1) / blocks_a_word;
+  return elements != 0;
+}
+
+void SignScale::reserve(std::size_t elements, std::size_t longest_piece) {
+  elements_ = elements;
+  blocks_.resize(blocks_of(elements));
+  scales_.reserve(blocks_of(longest_piece));
+}
+
+std::span<SignBlock> SignScale::measured(const Piece& piece) {
+  return std::span(blocks_).subspan(piece.first / sign_block, blocks_of(piece.count));
+}
+
+std::size_t SignScale::encode(int round, const Piece& piece, const Agreed& agreed, Words out) {
+  const auto blocks = measured(piece);
+  if (options_.kind == SignScaleKind::block) {
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+      const SignBlock& block = blocks[i];
+      if (round == exponents_round) {
+        put_half(out, i, block.code);
+        continue;
+      }
+      // A sum is at most 2048, and all ranks' together stay below 2^32.
+      const int shift = 20 - rank_bits_ + exponent_of(block.code) -
+                        exponent_of(half_of(agreed.words(exponents_round, piece), i));
+      put_half(out, i, static_cast<std::uint32_t>(std::ldexp(block.sum, shift)));
+    }
+    return (blocks.size() + 1) / 2;
+  }
+  if (round == blocks_round) return encode_blocks(blocks, out);
+  if (piece.index + 1 != agreed.pieces().size()) return 1;
+  if (round == exponent_round) {
+    out[0] = 0;
+    for (const SignBlock& block : blocks_)
+      if (block.code != escaped_code) out[0] = std::max<std::uint64_t>(out[0], block.code);
+  } else {
+    out[0] = encode_mean(static_cast<std::uint32_t>(agreed.words(exponent_round, piece)[0]));
+  }
+  return 1;
+}
+
+std::size_t SignScale::encode_blocks(std::span<const SignBlock> blocks, Words out) const {
+  const std::size_t words = (blocks.size() + blocks_a_word - 1) / blocks_a_word;
+  std::fill_n(out.begin(), words, std::uint64_t{0});
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    const std::uint64_t bits = (blocks[i].alive ? 1 : 0) | (blocks[i].code == escaped_code ? 2 : 0);
+    out[i / blocks_a_word] |= bits << (i % blocks_a_word * 2);
+  }
+  return words;
+}
+
+/// In units of 2^-(61 - rank_bits) of the agreed power of two; a mean is at most 2.
+std::uint64_t SignScale::encode_mean(std::uint32_t largest) const {
+  double sum = 0;
+  for (const SignBlock& block : blocks_)
+    if (block.code != 0 && block.code != escaped_code)
+      sum += std::ldexp(block.sum, exponent_of(block.code) - exponent_of(largest));
+  const double mean = sum / static_cast<double>(elements_);
+  return static_cast<std::uint64_t>(std::ldexp(mean, 61 - rank_bits_));
+}
+
+double SignScale::rounded(double scale) const {
+  return type_ == ElementType::f64 ? scale : static_cast<double>(static_cast<float>(scale));
+}
+
+double SignScale::block_scale(std::uint32_t code, std::uint32_t sum, std::size_t count) const {
+  if (code == escaped_code) return -1;
+  if (code == 0) return 0;
+  const double mean = sum / (static_cast<double>(ranks_) * static_cast<double>(count));
+  return rounded(std::ldexp(mean, exponent_of(code) - 20 + rank_bits_));
+}
+
+double SignScale::vector_scale(const Piece& piece, const Agreed& agreed) const {
+  if (options_.kind == SignScaleKind::number) return rounded(options_.number);
+  const auto code = static_cast<std::uint32_t>(agreed.words(exponent_round, piece)[0]);
+  if (code == 0) return 0;
+  const double mean = static_cast<double>(agreed.words(mean_round, piece)[0]) / ranks_;
+  return rounded(std::ldexp(mean, exponent_of(code) - 61 + rank_bits_));
+}
+
+std::span<const double> SignScale::scales(const Piece& piece, const Agreed& agreed) {
+  scales_.resize(blocks_of(piece.count));
+  if (options_.kind == SignScaleKind::block) {
+    const ConstWords codes = agreed.words(exponents_round, piece);
+    const ConstWords sums = agreed.words(means_round, piece);
+    for (std::size_t i = 0; i < scales_.size(); ++i)
+      scales_[i] = block_scale(half_of(codes, i), half_of(sums, i),
+                               std::min(sign_block, piece.count - i * sign_block));
+    return scales_;
+  }
+  const ConstWords bits = agreed.words(blocks_round, piece);
+  const double scale = vector_scale(piece, agreed);
+  for (std::size_t i = 0; i < scales_.size(); ++i) {
+    const std::uint64_t block = bits[i / blocks_a_word] >> (i % blocks_a_word * 2);
+    scales_[i] = (block & 2) != 0 ? -1 : (block & 1) != 0 ? scale : 0;
+  }
+  return scales_;
+}
+
+std::size_t SignScale::find_escaped(const Agreed& agreed, EscapedBlocks& escaped) {
+  escaped.clear();
+  for (const Piece& piece : agreed.pieces()) {
+    const auto found = scales(piece, agreed);
+    for (std::size_t i = 0; i < found.size(); ++i)
+      if (found[i] < 0)
+        escaped.add(piece.first + i * sign_block,
+                    std::min(sign_block, piece.count - i * sign_block));
+  }
+  return escaped.finish();
+}
+
+}  // namespace cohom

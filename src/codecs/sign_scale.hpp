@@ -1,0 +1,66 @@
+#pragma once
+// SignScale: the rounds in which ranks agree on what a sign stands for, and on blocks that have no
+// signs: those with a NaN or an infinity on some rank, which escape, and those that are zero on all.
+// Means of magnitudes are exact sums of fixed-point numbers below an agreed power of two, so that no
+// order of additions matters (docs/wire-format.md, "Scales of signs").
+
+#include "codec_interface.hpp"
+#include "codecs/codec_context.hpp"
+#include "codecs/escaped_blocks.hpp"
+#include "kernels/sign.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace cohom {
+
+enum class SignScaleKind : std::uint8_t {
+  block,   ///< mean magnitude of every block, over all ranks
+  vector,  ///< mean magnitude of the vector, over all ranks
+  number,  ///< what the user says
+};
+
+struct SignScaleOptions {
+  SignScaleKind kind = SignScaleKind::block;
+  double number = 0;
+};
+
+class SignScale {
+ public:
+  SignScale(const CodecContext& context, const SignScaleOptions& options);
+
+  /// The rounds, numbers 0, 1, ... of the codec.
+  [[nodiscard]] std::vector<RoundInfo> rounds() const;
+  [[nodiscard]] std::size_t capacity(int round, std::size_t elements) const;
+  void reserve(std::size_t elements, std::size_t longest_piece);
+
+  /// To be filled with what the piece's blocks hold, before encode() of round 0.
+  [[nodiscard]] std::span<kernels::SignBlock> measured(const Piece& piece);
+  std::size_t encode(int round, const Piece& piece, const Agreed& agreed, Words out);
+
+  /// The scale of each block of a piece, below 0 for an escaped one; valid until the next call.
+  [[nodiscard]] std::span<const double> scales(const Piece& piece, const Agreed& agreed);
+  /// Finds the escaped blocks of all pieces; returns their elements.
+  std::size_t find_escaped(const Agreed& agreed, EscapedBlocks& escaped);
+
+ private:
+  [[nodiscard]] std::size_t encode_blocks(std::span<const kernels::SignBlock> blocks,
+                                          Words out) const;
+  [[nodiscard]] std::uint64_t encode_mean(std::uint32_t largest) const;
+  [[nodiscard]] double block_scale(std::uint32_t code, std::uint32_t sum, std::size_t count) const;
+  [[nodiscard]] double vector_scale(const Piece& piece, const Agreed& agreed) const;
+  /// Rounded as the elements' arithmetic holds it.
+  [[nodiscard]] double rounded(double scale) const;
+
+  ElementType type_;
+  std::uint32_t ranks_;
+  int rank_bits_;  ///< of the number of ranks
+  SignScaleOptions options_;
+  std::size_t elements_ = 0;
+  std::vector<kernels::SignBlock> blocks_;  ///< of the vector
+  std::vector<double> scales_;              ///< of one piece
+};
+
+}  // namespace cohom
