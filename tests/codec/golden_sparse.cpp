@@ -1,7 +1,8 @@
-// Golden hashes of sparse's and sparse+thc's words and results: the wire format, pinned, for every instruction set. A
+// Golden hashes of sparse's, sparse+thc's and sketch's words and results: the wire format, pinned, for every instruction set. A
 // difference means that ranks built before and after the change cannot talk to each other: it takes
 // a new wire_format_version, not new numbers here.
 
+#include "codecs/sketch.hpp"
 #include "codecs/sparse.hpp"
 #include "codecs/sparse_thc.hpp"
 
@@ -39,8 +40,10 @@ std::vector<Bytes> inputs_of(const Golden& golden) {
 }
 
 Hashes hashes_of(const Golden& golden, kernels::Isa isa) {
-  const bool quantised = std::string_view(golden.name).starts_with("thc");
-  CodecHarness harness({.make = quantised ? make_sparse_thc : make_sparse,
+  const std::string_view name = golden.name;
+  CodecHarness harness({.make = name.starts_with("thc")      ? make_sparse_thc
+                                : name.starts_with("sketch") ? make_sketch
+                                                             : make_sparse,
                         .ranks = golden.ranks,
                         .type = golden.type,
                         .parameters = golden.parameters,
@@ -70,6 +73,14 @@ const Golden goldens[] = {
      {0xafdb23eb5a5202b1u, 0x3342e7be6a923255u, 0xcc9bb82e235e1aa8u}},
     {"thc_f16", ElementType::f16, {{"index", "flat"}, {"bits", "5"}}, 3, 20000,
      {0xb67209169f1d409au, 0x34a16ff030ae3637u, 0x505b13dadb37ebcbu}},
+    {"sketch", ElementType::f32, {}, 4, 40000,
+     {0x00e4a13e032e5b8fu, 0x511141bf46677080u, 0xc07bbbd9719a2ca2u}},
+    {"sketch_too_small", ElementType::f32, {{"gamma", "1.1"}, {"seed", "3"}}, 17, 20000,
+     {0x1c7037b0d07d5363u, 0x1d1397ad5828ce26u, 0x9fbbd642641a7f67u}},
+    {"sketch_f32", ElementType::bf16, {{"cells", "f32"}, {"index", "flat"}}, 3, 20000,
+     {0xb67209169f1d409au, 0x5675e2952abe0f02u, 0xb06e58120cf1a2beu}},
+    {"sketch_f64", ElementType::f64, {}, 2, 20000,
+     {0xbca21ef09ada3a23u, 0x19ca77eb3cf732a6u, 0xd690edb1a9dafd51u}},
 };
 // clang-format on
 
