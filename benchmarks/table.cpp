@@ -142,8 +142,9 @@ Table::Table(const RunFacts& facts, const BenchOptions& options) : facts_(facts)
        [](const Row& row) { return row.codec + (row.plan.bypass ? raw_note : ""); }},
       {"algorithm", algorithm_width, true, [](const Row& row) { return row.plan.algorithm; }}};
   if (!options.check_only) add_time_columns(columns_, facts.ranks);
-  if (std::ranges::any_of(options.codecs,
-                          [](const std::string& codec) { return codec.starts_with("sparse"); }))
+  if (std::ranges::any_of(options.codecs, [](const std::string& codec) {
+        return codec.starts_with("sparse") || codec.starts_with("sketch");
+      }))
     add_union_column(columns_);
   add_wire_columns(columns_);
   add_quality_columns(columns_, options.steps > 1);

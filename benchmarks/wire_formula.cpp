@@ -113,15 +113,15 @@ std::optional<CodecBytes> packed_bytes(const std::string& spec, const std::strin
   return CodecBytes{.block = 1024, .contribution = bytes, .sum = bytes};
 }
 
-/// Values and index; of a two-level index the upper level, two bits a block of 512, is small and goes
-/// as agreement does.
-CodecBytes sparse_bytes(const std::string& spec, ElementType type, const UnionShape& shape) {
+/// Index and `value_bytes` for each element of the union; of a two-level index the upper level, two bits a
+/// block of 512, is small and goes as agreement does.
+CodecBytes union_bytes(const std::string& spec, double value_bytes, const UnionShape& shape) {
   const bool flat = parameter(spec, "index") == "flat";
   const auto elements = static_cast<double>(shape.elements);
   const double values =
       static_cast<double>(shape.values + (flat ? 0 : shape.zeros_of_full)) / elements;
   const double named = flat ? 1 : static_cast<double>(shape.mixed) / elements;
-  const double bytes = values * static_cast<double>(size_of(type)) + named / 8;
+  const double bytes = values * value_bytes + named / 8;
   const RunBytes run = [bytes](std::size_t count) {
     return static_cast<std::uint64_t>(std::llround(bytes * static_cast<double>(count)));
   };
@@ -130,6 +130,20 @@ CodecBytes sparse_bytes(const std::string& spec, ElementType type, const UnionSh
           .contribution = run,
           .sum = run,
           .agreement = flat ? 0 : (blocks + 31) / 32 * 8};
+}
+
+CodecBytes sparse_bytes(const std::string& spec, ElementType type, const UnionShape& shape) {
+  return union_bytes(spec, static_cast<double>(size_of(type)), shape);
+}
+
+/// The maximum of integer cells, and a bit for each block of 256, are agreed on as well.
+CodecBytes sketch_bytes(const std::string& spec, ElementType type, const UnionShape& shape) {
+  const bool wide = type == ElementType::f64;
+  const bool integers = !wide && parameter(spec, "cells").value_or("i64") == "i64";
+  const double gamma = std::stod(parameter(spec, "gamma").value_or("1.3"));
+  CodecBytes bytes = union_bytes(spec, gamma * (integers || wide ? 8 : 4), shape);
+  bytes.agreement += (shape.elements / 256 + 63) / 64 * 8 + (integers ? 8 : 0);
+  return bytes;
 }
 
 constexpr std::size_t sign_block = 1024;
@@ -250,6 +264,8 @@ std::optional<WireBytes> wire_formula(const std::string& codec, const std::strin
     bytes = *budget;
   else if (name == "sparse" && shape && elements != 0)
     bytes = sparse_bytes(codec, type, *shape);
+  else if (name == "sketch" && shape && elements != 0)
+    bytes = sketch_bytes(codec, type, *shape);
   else if (name == "signcount")
     bytes = signcount_bytes(codec, elements, n);
   else if (name == "marsit" && parameter(codec, "period") == "none")

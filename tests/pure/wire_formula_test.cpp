@@ -100,6 +100,10 @@ TEST(WireFormula, SparseSendsIndexAndValues) {
     return static_cast<double>(bytes->busiest_rank) / (4.0 * large);
   };
   const UnionShape spread{.elements = large, .values = large / 20, .mixed = large};
+  EXPECT_NEAR(ratio_of("sketch:index=flat,cells=f32", spread, 8),
+              2 * 7 / 8.0 * (1 / 32.0 + 1.3 * 0.05) + 3 / 8.0 / 256 / 4, 1e-5);
+  EXPECT_NEAR(ratio_of("sketch:index=flat,gamma=1.5", spread, 8),
+              2 * 7 / 8.0 * (1 / 32.0 + 2 * 1.5 * 0.05) + 3 / 8.0 / 256 / 4, 1e-5);
   EXPECT_NEAR(ratio_of("sparse:index=flat", spread, 8), 2 * 7 / 8.0 * (1 / 32.0 + 0.05), 1e-6);
   const double upper = 3 * 2.0 / (512 * 32);
   EXPECT_NEAR(ratio_of("sparse", spread, 8), 2 * 7 / 8.0 * (1 / 32.0 + 0.05) + upper, 1e-6);
