@@ -279,14 +279,12 @@ std::optional<WireBytes> wire_formula(const std::string& codec, const std::strin
     sent = ring(bytes, chunks);
   else if (algorithm == "direct")
     sent = direct(bytes, chunks);
-  else if (bytes.finished)
-    return std::nullopt;  // up and down differ
-  else if (algorithm == "tree")
+  else if (algorithm == "tree" && !bytes.finished)
     sent = times(tree_messages(n), bytes.sum(elements));
-  else if (algorithm == "recursive_doubling")
+  else if (algorithm == "recursive_doubling" && !bytes.finished)
     sent = times(doubling_messages(n), bytes.sum(elements));
   else
-    return std::nullopt;
+    return std::nullopt;  // where sums are finished into fewer words, ways up and down differ
 
   // Small rounds go by recursive doubling, whatever the payload takes.
   const PerRank agreement = times(doubling_messages(n), bytes.agreement);
