@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace cohom::kernels {
@@ -45,20 +46,9 @@ struct SketchPlace {
   }
 };
 
-/// Items by their names, ascending; without a list of names they are 0, 1, ...
-struct SketchItems {
-  std::size_t count = 0;
-  const std::uint32_t* names = nullptr;
-
-  [[nodiscard]] std::uint32_t name(std::size_t i) const {
-    return names == nullptr ? static_cast<std::uint32_t>(i) : names[i];
-  }
-};
-
 /// Cells and values are float, double, or std::uint64_t for integers that wrap.
 template <class Cell>
-void sketch_insert(const SketchShape& shape, const SketchItems& items, const Cell* values,
-                   Cell* cells);
+void sketch_insert(const SketchShape& shape, std::size_t items, const Cell* values, Cell* cells);
 
 /// What peeling works with, for sketches of at most the cells reserved.
 class SketchScratch {
@@ -67,18 +57,18 @@ class SketchScratch {
 
  private:
   template <class Cell>
-  friend std::size_t sketch_peel(const SketchShape& shape, const SketchItems& items, Cell* cells,
-                                 SketchScratch& scratch, Cell* values, std::uint8_t* known);
+  friend std::size_t sketch_peel(const SketchShape& shape, Cell* cells, SketchScratch& scratch,
+                                 std::span<std::uint8_t> known, Cell* values);
 
   std::vector<std::uint64_t> links_;
   std::vector<std::uint32_t> queue_;
 };
 
-/// Finds the items' values, first in first out, because other orders let floating-point errors grow;
-/// known[i] says which were found. Uses up the cells.
+/// Finds the values of items 0 .. known.size() - 1, first in first out, because other orders let
+/// floating-point errors grow; known[i] says which were found. Uses up the cells.
 /// @return items that were not found
 template <class Cell>
-std::size_t sketch_peel(const SketchShape& shape, const SketchItems& items, Cell* cells,
-                        SketchScratch& scratch, Cell* values, std::uint8_t* known);
+std::size_t sketch_peel(const SketchShape& shape, Cell* cells, SketchScratch& scratch,
+                        std::span<std::uint8_t> known, Cell* values);
 
 }  // namespace cohom::kernels

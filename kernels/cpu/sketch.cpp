@@ -5,12 +5,11 @@
 namespace cohom::kernels {
 
 template <class Cell>
-void sketch_insert(const SketchShape& shape, const SketchItems& items, const Cell* values,
-                   Cell* cells) {
-  for (std::size_t i = 0; i < items.count; ++i) {
+void sketch_insert(const SketchShape& shape, std::size_t items, const Cell* values, Cell* cells) {
+  for (std::size_t i = 0; i < items; ++i) {
     const Cell value = values[i];
     if (value == 0) continue;  // another rank's
-    const SketchPlace place(shape, items.name(i));
+    const SketchPlace place(shape, static_cast<std::uint32_t>(i));
     const Cell signed_value = place.negative ? Cell{} - value : value;
     for (std::size_t r = 0; r < sketch_rows; ++r) cells[place.cell[r]] += signed_value;
   }
@@ -31,15 +30,16 @@ bool holds_one(Link link) {
 }
 
 template <class Link, class Cell>
-std::size_t peel(const SketchShape& shape, const SketchItems& items, Link* links,
-                 std::uint32_t* queue, Cell* cells, Cell* values, std::uint8_t* known) {
+std::size_t peel(const SketchShape& shape, Link* links, std::uint32_t* queue, Cell* cells,
+                 std::span<std::uint8_t> known, Cell* values) {
+  const std::size_t items = known.size();
   std::fill_n(links, shape.cells(), Link{0});
-  for (std::size_t i = 0; i < items.count; ++i) {
-    const SketchPlace place(shape, items.name(i));
+  for (std::size_t i = 0; i < items; ++i) {
+    const SketchPlace place(shape, static_cast<std::uint32_t>(i));
     for (const std::uint32_t cell : place.cell)
       links[cell] = (links[cell] ^ static_cast<Link>(i)) + one_item<Link>;
   }
-  std::fill_n(known, items.count, std::uint8_t{0});
+  std::ranges::fill(known, std::uint8_t{0});
   // A cell falls to one item once at most, so the queue has room. What comes next is always stored, and
   // kept when it counts: a branch would be a coin's.
   std::size_t end = 0;
@@ -53,7 +53,7 @@ std::size_t peel(const SketchShape& shape, const SketchItems& items, Link* links
     const std::uint32_t cell = queue[next];
     if (!holds_one(links[cell])) continue;  // its item was found in another row meanwhile
     const Link item = links[cell] - one_item<Link>;
-    const SketchPlace place(shape, items.name(item));
+    const SketchPlace place(shape, static_cast<std::uint32_t>(item));
     const Cell value = cells[cell];
     values[item] = place.negative ? Cell{} - value : value;
     known[item] = 1;
@@ -64,7 +64,7 @@ std::size_t peel(const SketchShape& shape, const SketchItems& items, Link* links
       offer(other);
     }
   }
-  return items.count - found;
+  return items - found;
 }
 
 }  // namespace
@@ -75,24 +75,23 @@ void SketchScratch::reserve(std::size_t cells) {
 }
 
 template <class Cell>
-std::size_t sketch_peel(const SketchShape& shape, const SketchItems& items, Cell* cells,
-                        SketchScratch& scratch, Cell* values, std::uint8_t* known) {
+std::size_t sketch_peel(const SketchShape& shape, Cell* cells, SketchScratch& scratch,
+                        std::span<std::uint8_t> known, Cell* values) {
   std::uint64_t* const links = scratch.links_.data();
   std::uint32_t* const queue = scratch.queue_.data();
-  if (items.count <= 0xffff)
-    return peel(shape, items, reinterpret_cast<std::uint32_t*>(links), queue, cells, values, known);
-  return peel(shape, items, links, queue, cells, values, known);
+  if (known.size() <= 0xffff)
+    return peel(shape, reinterpret_cast<std::uint32_t*>(links), queue, cells, known, values);
+  return peel(shape, links, queue, cells, known, values);
 }
 
-template void sketch_insert(const SketchShape&, const SketchItems&, const float*, float*);
-template void sketch_insert(const SketchShape&, const SketchItems&, const double*, double*);
-template void sketch_insert(const SketchShape&, const SketchItems&, const std::uint64_t*,
-                            std::uint64_t*);
-template std::size_t sketch_peel(const SketchShape&, const SketchItems&, float*, SketchScratch&,
-                                 float*, std::uint8_t*);
-template std::size_t sketch_peel(const SketchShape&, const SketchItems&, double*, SketchScratch&,
-                                 double*, std::uint8_t*);
-template std::size_t sketch_peel(const SketchShape&, const SketchItems&, std::uint64_t*,
-                                 SketchScratch&, std::uint64_t*, std::uint8_t*);
+template void sketch_insert(const SketchShape&, std::size_t, const float*, float*);
+template void sketch_insert(const SketchShape&, std::size_t, const double*, double*);
+template void sketch_insert(const SketchShape&, std::size_t, const std::uint64_t*, std::uint64_t*);
+template std::size_t sketch_peel(const SketchShape&, float*, SketchScratch&,
+                                 std::span<std::uint8_t>, float*);
+template std::size_t sketch_peel(const SketchShape&, double*, SketchScratch&,
+                                 std::span<std::uint8_t>, double*);
+template std::size_t sketch_peel(const SketchShape&, std::uint64_t*, SketchScratch&,
+                                 std::span<std::uint8_t>, std::uint64_t*);
 
 }  // namespace cohom::kernels

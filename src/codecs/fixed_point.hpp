@@ -19,30 +19,23 @@ class FixedPoint {
 
   /// Whether `value` (of magnitude below the bound, no NaN) is held exactly.
   [[nodiscard]] bool holds(double value) const {
-    const double whole = scaled(value, shift_);
+    const double whole = kernels::body::scaled(value, shift_);
     return static_cast<double>(static_cast<std::int64_t>(whole)) == whole;
   }
 
   /// Integers are in two's complement: sums of more terms than fit come right again when these are taken
   /// away.
   [[nodiscard]] std::uint64_t integer(double value) const {
-    return static_cast<std::uint64_t>(static_cast<std::int64_t>(scaled(value, shift_)));
+    return static_cast<std::uint64_t>(static_cast<std::int64_t>(kernels::body::scaled(value, shift_)));
   }
 
   /// The number rounded once, to nearest even.
   [[nodiscard]] float number(std::uint64_t integer) const {
     const auto rounded = static_cast<float>(static_cast<std::int64_t>(integer));
-    return static_cast<float>(scaled(rounded, -shift_));
+    return static_cast<float>(kernels::body::scaled(rounded, -shift_));
   }
 
  private:
-  /// Exact unless the result is denormal.
-  static double scaled(double value, int exponent) {
-    using kernels::body::power_of_two;
-    return value * power_of_two<double>(exponent / 2) *
-           power_of_two<double>(exponent - exponent / 2);
-  }
-
   int shift_ = 0;
 };
 

@@ -48,11 +48,6 @@ void add_to_counter(Words words, std::size_t index, std::uint32_t value) {
   words[index / 2] += std::uint64_t{value} << (index % 2 * 32);
 }
 
-/// Exact unless the result is denormal, also where 2^exponent is no number of f64.
-double scaled(double value, int exponent) {
-  return value * power_of_two<double>(exponent / 2) * power_of_two<double>(exponent - exponent / 2);
-}
-
 /// Width of mini-blocks whose largest magnitudes lie in one octave, evenly by their logarithm, as a
 /// function of (octave code - step code): a straight line down to half an octave below the step.
 double width_of_octave(std::int32_t code_difference) {

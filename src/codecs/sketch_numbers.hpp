@@ -38,8 +38,6 @@ class SketchNumbers<T, kernels::body::Arithmetic<T>> {
  public:
   using Real = kernels::body::Arithmetic<T>;
 
-  SketchNumbers(int, std::uint32_t) {}
-
   [[nodiscard]] bool holds(Real value) const {
     constexpr int most = sizeof(Real) == 4 ? 96 : 960;
     return kernels::body::magnitude_bits(value) <

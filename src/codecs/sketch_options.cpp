@@ -19,13 +19,13 @@ constexpr ParameterInfo parameters[] = {
     {"seed", "0", "a whole number below 2^64", "seeds the hashes; equal on all ranks"},
 };
 
-SketchCells read_cells(const ParameterReader& reader, ElementType type) {
+SketchCellKind read_cells(const ParameterReader& reader, ElementType type) {
   const bool wide = type == ElementType::f64;
-  if (!reader.given("cells")) return wide ? SketchCells::f64 : SketchCells::integers;
-  const auto cells = static_cast<SketchCells>(reader.choice("cells", cell_names));
-  if (wide && cells != SketchCells::f64)
+  if (!reader.given("cells")) return wide ? SketchCellKind::f64 : SketchCellKind::integers;
+  const auto cells = static_cast<SketchCellKind>(reader.choice("cells", cell_names));
+  if (wide && cells != SketchCellKind::f64)
     reader.reject("cells", "f64 elements need cells=f64: 64 bits of fixed point lose theirs");
-  if (!wide && cells == SketchCells::f64)
+  if (!wide && cells == SketchCellKind::f64)
     reader.reject("cells", "it is for f64 elements; take i64 or f32");
   return cells;
 }

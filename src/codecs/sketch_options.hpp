@@ -12,7 +12,7 @@
 namespace cohom {
 
 /// What cells add up.
-enum class SketchCells : std::uint8_t {
+enum class SketchCellKind : std::uint8_t {
   integers,  ///< 64 bits, fixed point of one exponent for the vector
   f32,
   f64
@@ -20,7 +20,7 @@ enum class SketchCells : std::uint8_t {
 
 struct SketchOptions {
   IndexForm index = IndexForm::two_level;
-  SketchCells cells = SketchCells::integers;
+  SketchCellKind cells = SketchCellKind::integers;
   double gamma = 1.3;  ///< cells for each element of the union
   std::uint64_t seed = 0;
 };
