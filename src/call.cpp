@@ -148,7 +148,10 @@ bool CallImpl::poll() {
 }
 
 void CallImpl::begin() {
-  CallBuffers buffers{.input = request_.input, .output = request_.output, .step = request_.step};
+  CallBuffers buffers{.type = request_.core->type(),
+                      .input = request_.input,
+                      .output = request_.output,
+                      .step = request_.step};
   if (request_.state != nullptr) {
     request_.state->key = request_.core->state_key();
     buffers.state = request_.state->bytes;

@@ -67,13 +67,28 @@ struct RoundInfo {
   std::string_view algorithm = {};
 };
 
+/// Bytes of error feedback an element: f32, or f64 for f64 vectors.
+constexpr std::size_t feedback_size(ElementType type) { return type == ElementType::f64 ? 8 : 4; }
+
 /// One call's buffers, as seen by a codec.
 struct CallBuffers {
+  ElementType type = ElementType::f32;
   const void* input = nullptr;
   void* output = nullptr;
   std::uint64_t step = 0;  ///< seeds the random draws; equal on all ranks
   std::span<std::byte> state =
       {};  ///< what the codec keeps between calls (state_bytes() of it), or empty
+
+  [[nodiscard]] const std::byte* input_at(std::size_t element) const {
+    return static_cast<const std::byte*>(input) + element * size_of(type);
+  }
+  [[nodiscard]] std::byte* output_at(std::size_t element) const {
+    return static_cast<std::byte*>(output) + element * size_of(type);
+  }
+  /// State from an element on, where it is one Feedback an element; null for codecs that keep none.
+  [[nodiscard]] std::byte* feedback_at(std::size_t element) const {
+    return state.empty() ? nullptr : state.data() + element * feedback_size(type);
+  }
 };
 
 class Codec {

@@ -72,7 +72,10 @@ void CompactedCodec::reserve(std::size_t elements, std::size_t longest_piece) {
 void CompactedCodec::begin(const CallBuffers& call) {
   call_ = call;
   index_.begin(call);
-  inner_->begin({.input = compacted_.data(), .output = compacted_.data(), .step = call.step});
+  inner_->begin({.type = call.type,
+                 .input = compacted_.data(),
+                 .output = compacted_.data(),
+                 .step = call.step});
   inner_pieces_.clear();
 }
 
@@ -95,7 +98,7 @@ void CompactedCodec::compact(const Piece& piece, const Agreed& agreed) {
     const std::uint64_t* const bits = positions.bits + (first - piece.first) / 64;
     unit.inner.count = kernels_.sparse.count_bits(bits, kernels::bitmap_words(run.count));
     kernels_.sparse.compact(run,
-                            static_cast<const std::byte*>(call_.input) + first * size_of(type_),
+                            call_.input_at(first),
                             bits, compacted_at(first));
   }
 }
@@ -106,7 +109,7 @@ void CompactedCodec::expand(const Piece& piece, const Agreed& agreed) {
     const std::size_t first = unit.inner.first;
     kernels_.sparse.expand(run_of(unit), compacted_at(first),
                            positions.bits + (first - piece.first) / 64,
-                           static_cast<std::byte*>(call_.output) + first * size_of(type_));
+                           call_.output_at(first));
   }
 }
 

@@ -43,7 +43,4 @@ class EscapeRound {
   EscapedBlocks blocks_;
 };
 
-/// Bytes of feedback an element: f32, or f64 for f64 vectors.
-constexpr std::size_t feedback_size(ElementType type) { return type == ElementType::f64 ? 8 : 4; }
-
 }  // namespace cohom

@@ -84,16 +84,6 @@ class MarsitCodec final : public Codec {
   [[nodiscard]] SignRun run_of(const Piece& piece) const {
     return {type_, piece.first, piece.count};
   }
-  [[nodiscard]] const std::byte* input_at(std::size_t element) const {
-    return static_cast<const std::byte*>(call_.input) + element * size_of(type_);
-  }
-  [[nodiscard]] std::byte* output_at(std::size_t element) const {
-    return static_cast<std::byte*>(call_.output) + element * size_of(type_);
-  }
-  /// State from element `first` on; null without compensation.
-  [[nodiscard]] std::byte* state_at(std::size_t first) const {
-    return options_.compensation ? call_.state.data() + first * feedback_size(type_) : nullptr;
-  }
   std::size_t encode_exact(const Piece& piece, Words out) const;
 
   ElementType type_;
@@ -118,15 +108,15 @@ std::size_t MarsitCodec::encode_exact(const Piece& piece, Words out) const {
   using namespace kernels::body;
   const std::size_t words = escape_.capacity(piece.count);
   out[words - 1] = 0;  // the padding of a ragged last word
-  std::byte* const state = state_at(piece.first);
+  std::byte* const state = call_.feedback_at(piece.first);
   if (state == nullptr) {
-    std::memcpy(out.data(), input_at(piece.first), piece.count * size_of(type_));
+    std::memcpy(out.data(), call_.input_at(piece.first), piece.count * size_of(type_));
     return words;
   }
   with_element_type(type_, [&]<class T>(T) {
     using Real = Arithmetic<T>;
     for (std::size_t i = 0; i < piece.count; ++i) {
-      const Real x = load_element<T>(input_at(piece.first), i);
+      const Real x = load_element<T>(call_.input_at(piece.first), i);
       store_element<T>(out.data(), i, x + load_element<Real>(state, i));
       store_element<Real>(state, i, Real{0});
     }
@@ -137,17 +127,17 @@ std::size_t MarsitCodec::encode_exact(const Piece& piece, Words out) const {
 std::size_t MarsitCodec::encode(int round, Form form, const Piece& piece, const Agreed& agreed,
                                 Words out) {
   if (round == exact_round()) return encode_exact(piece, out);
-  if (round > payload_) return escape_.encode(piece, call_.input, state_at(0), out);
+  if (round > payload_) return escape_.encode(piece, call_.input, call_.feedback_at(0), out);
   if (round < payload_) {
     if (round == 0)
-      kernels_.sign.measure(run_of(piece), input_at(piece.first), state_at(piece.first), true,
+      kernels_.sign.measure(run_of(piece), call_.input_at(piece.first), call_.feedback_at(piece.first), true,
                             scale_.measured(piece).data());
     return scale_.encode(round, piece, agreed, out);
   }
   const bool narrow = form == Form::narrow;
   const SignRun run = run_of(piece);
   std::uint64_t* const signs = narrow ? signs_.data() : out.data();
-  kernels_.sign.pack(run, input_at(piece.first), state_at(piece.first),
+  kernels_.sign.pack(run, call_.input_at(piece.first), call_.feedback_at(piece.first),
                      scale_.scales(piece, agreed).data(), (sample_.rank + call_.step) % 2 == 0,
                      signs);
   if (narrow)
@@ -169,10 +159,10 @@ void MarsitCodec::decode(int round, const Piece& piece, const Agreed& agreed, Co
                          std::size_t) {
   if (round == exact_round())
     return kernels_.finish_elements(type_, sum.data(), piece.count, divisor_,
-                                    output_at(piece.first));
+                                    call_.output_at(piece.first));
   if (round > payload_) return escape_.decode(piece, sum, call_.output);
   kernels_.sign.expand(run_of(piece), sum.data(), scale_.scales(piece, agreed).data(), ranks_,
-                       divisor_, state_at(piece.first), output_at(piece.first));
+                       divisor_, call_.feedback_at(piece.first), call_.output_at(piece.first));
 }
 
 }  // namespace

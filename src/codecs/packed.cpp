@@ -114,13 +114,6 @@ class PackedCodec final : public Codec {
   [[nodiscard]] kernels::PackedRun run_of(const Piece& piece) const {
     return {type_, piece.first, piece.count};
   }
-  [[nodiscard]] const std::byte* input_at(std::size_t element) const {
-    return static_cast<const std::byte*>(call_.input) + element * size_of(type_);
-  }
-  /// State from element `first` on; null without error feedback.
-  [[nodiscard]] std::byte* feedback_at(std::size_t first) const {
-    return options_.error_feedback ? call_.state.data() + first * feedback_size(type_) : nullptr;
-  }
   /// No integer of a rank may exceed this, so that sums stay in range; a power of two.
   [[nodiscard]] std::uint32_t limit() const {
     const std::uint32_t range = kernels::packed_range >> (options_.differences ? 1 : 0);
@@ -214,7 +207,7 @@ void PackedCodec::look(std::size_t top, std::size_t elements, Words out) const {
   PackedForecast own(type_, PackedHistogram::of(bins_, top_bin(bins_)));
   own.assume_uncorrelated(static_cast<std::uint32_t>(ranks_), options_.down_shift);
   const PackedStep step = own.step_for(options_.bits, limit());
-  sample(elements).look({type_, call_.input, feedback_at(0)}, octave_code(type_, top), step,
+  sample(elements).look({type_, call_.input, call_.feedback_at(0)}, octave_code(type_, top), step,
                         options_.dither == Dither::nearest, out);
 }
 
@@ -226,7 +219,7 @@ PackedSample PackedCodec::sample(std::size_t elements) const {
 
 void PackedCodec::measure(const Piece& piece) {
   if (options_.target != PackedTarget::relative_error) {
-    kernels_.packed.measure(run_of(piece), input_at(piece.first), feedback_at(piece.first),
+    kernels_.packed.measure(run_of(piece), call_.input_at(piece.first), call_.feedback_at(piece.first),
                             bins_.data());
     return;
   }
@@ -303,10 +296,10 @@ void PackedCodec::find_step(const Piece& piece, const Agreed& agreed) {
 std::size_t PackedCodec::encode(int round, Form, const Piece& piece, const Agreed& agreed,
                                 Words out) {
   if (round < payload_) return agree(round, piece, agreed, out);
-  if (round > payload_) return escape_.encode_input(piece, call_.input, feedback_at(0), out);
+  if (round > payload_) return escape_.encode_input(piece, call_.input, call_.feedback_at(0), out);
   find_step(piece, agreed);
-  return kernels_.packed.encode(quantizer_, run_of(piece), input_at(piece.first),
-                                feedback_at(piece.first), out.data());
+  return kernels_.packed.encode(quantizer_, run_of(piece), call_.input_at(piece.first),
+                                call_.feedback_at(piece.first), out.data());
 }
 
 std::size_t PackedCodec::finish(int, const Piece& piece, Words sum, std::size_t words) {

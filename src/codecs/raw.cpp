@@ -25,23 +25,16 @@ class RawCodec final : public Codec {
   std::size_t encode(int round, Form form, const Piece& piece, const Agreed&, Words out) override {
     const std::size_t words = capacity(round, form, piece.count);
     out[words - 1] = 0;  // the padding of a ragged last word
-    std::memcpy(out.data(), input() + offset_of(piece), piece.count * size_of(type_));
+    std::memcpy(out.data(), call_.input_at(piece.first), piece.count * size_of(type_));
     return words;
   }
 
   void decode(int, const Piece& piece, const Agreed&, ConstWords sum, std::size_t) override {
     kernels_.finish_elements(type_, sum.data(), piece.count, divisor_,
-                             static_cast<std::byte*>(call_.output) + offset_of(piece));
+                             call_.output_at(piece.first));
   }
 
  private:
-  [[nodiscard]] const std::byte* input() const {
-    return static_cast<const std::byte*>(call_.input);
-  }
-  [[nodiscard]] std::size_t offset_of(const Piece& piece) const {
-    return piece.first * size_of(type_);
-  }
-
   ElementType type_;
   std::uint64_t divisor_;
   const kernels::KernelTable& kernels_;

@@ -73,13 +73,6 @@ class SigncountCodec final : public Codec {
   [[nodiscard]] SignRun run_of(const Piece& piece) const {
     return {type_, piece.first, piece.count};
   }
-  [[nodiscard]] const std::byte* input_at(std::size_t element) const {
-    return static_cast<const std::byte*>(call_.input) + element * size_of(type_);
-  }
-  /// State from element `first` on; null without error feedback.
-  [[nodiscard]] std::byte* feedback_at(std::size_t first) const {
-    return options_.error_feedback ? call_.state.data() + first * feedback_size(type_) : nullptr;
-  }
   void pack(const Piece& piece, const Agreed& agreed, std::uint64_t* signs);
 
   ElementType type_;
@@ -101,21 +94,21 @@ class SigncountCodec final : public Codec {
 void SigncountCodec::pack(const Piece& piece, const Agreed& agreed, std::uint64_t* signs) {
   const double* scales = scale_.scales(piece, agreed).data();
   const bool zeros_are_plus = (rank_ + call_.step) % 2 == 0;
-  if (std::byte* feedback = feedback_at(piece.first))
+  if (std::byte* feedback = call_.feedback_at(piece.first))
     kernels_.pack_feedback(run_of(piece), feedback, scales, zeros_are_plus, signs);
   else
-    kernels_.pack(run_of(piece), input_at(piece.first), nullptr, scales, zeros_are_plus, signs);
+    kernels_.pack(run_of(piece), call_.input_at(piece.first), nullptr, scales, zeros_are_plus, signs);
 }
 
 std::size_t SigncountCodec::encode(int round, Form form, const Piece& piece, const Agreed& agreed,
                                    Words out) {
   if (round < payload_) {
     if (round == 0)
-      kernels_.measure(run_of(piece), input_at(piece.first), feedback_at(piece.first), false,
+      kernels_.measure(run_of(piece), call_.input_at(piece.first), call_.feedback_at(piece.first), false,
                        scale_.measured(piece).data());
     return scale_.encode(round, piece, agreed, out);
   }
-  if (round > payload_) return escape_.encode(piece, call_.input, feedback_at(0), out);
+  if (round > payload_) return escape_.encode(piece, call_.input, call_.feedback_at(0), out);
   if (form == Form::narrow || counts_.width == 1) {
     pack(piece, agreed, out.data());
   } else {
@@ -145,7 +138,7 @@ void SigncountCodec::decode(int round, const Piece& piece, const Agreed& agreed,
                             std::size_t) {
   if (round > payload_) return escape_.decode(piece, sum, call_.output);
   const double* scales = scale_.scales(piece, agreed).data();
-  std::byte* const output = static_cast<std::byte*>(call_.output) + piece.first * size_of(type_);
+  std::byte* const output = call_.output_at(piece.first);
   if (options_.majority)
     kernels_.expand(run_of(piece), sum.data(), scales, counts_.ranks, divisor_, nullptr, output);
   else

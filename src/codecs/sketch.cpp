@@ -51,12 +51,6 @@ class SketchCodec final : public Codec {
   [[nodiscard]] kernels::SparseRun run_of(std::size_t first, std::size_t count) const {
     return {size_of(type_), first, count};
   }
-  [[nodiscard]] const std::byte* input_at(std::size_t element) const {
-    return static_cast<const std::byte*>(call_.input) + element * size_of(type_);
-  }
-  [[nodiscard]] std::byte* output_at(std::size_t element) const {
-    return static_cast<std::byte*>(call_.output) + element * size_of(type_);
-  }
 
   std::size_t encode_maximum(const Piece& piece, Words out);
   void find_exponent(const Agreed& agreed);
@@ -163,7 +157,7 @@ std::size_t SketchCodec::encode_escapes(const Piece& piece, Words out) const {
   const std::size_t words = capacity(escapes_round(), Form::wide, piece.count);
   std::ranges::fill(out.first(words), 0u);
   for (std::size_t first = 0, b = 0; first < piece.count; first += escape_block, ++b)
-    if (!cells_.hold(input_at(piece.first + first), std::min(escape_block, piece.count - first)))
+    if (!cells_.hold(call_.input_at(piece.first + first), std::min(escape_block, piece.count - first)))
       out[b / 64] |= std::uint64_t{1} << b % 64;
   return words;
 }
@@ -183,7 +177,7 @@ std::size_t SketchCodec::encode(int round, Form, const Piece& piece, const Agree
 
 std::size_t SketchCodec::encode_cells(const Piece& piece, const Agreed& agreed, Words out) {
   const SparseIndex::Union positions = index_.union_of(piece, agreed);
-  kernels_.sparse.compact(run_of(piece.first, piece.count), input_at(piece.first), positions.bits,
+  kernels_.sparse.compact(run_of(piece.first, piece.count), call_.input_at(piece.first), positions.bits,
                           compacted_.data());
   return cells_.sketch(piece.first, compacted_.data(), positions.elements, out);
 }
@@ -214,7 +208,7 @@ void SketchCodec::keep_leftover(const Piece& piece, const SparseIndex::Union& po
       const std::size_t position =
           piece.first + 64 * w + static_cast<std::size_t>(std::countr_zero(left));
       leftover_.add(position, 1);
-      std::memcpy(finished_.data() + i * size_of(type_), input_at(position), size_of(type_));
+      std::memcpy(finished_.data() + i * size_of(type_), call_.input_at(position), size_of(type_));
     }
 }
 
@@ -235,7 +229,7 @@ void SketchCodec::expand(const Piece& piece, const SparseIndex::Union& positions
         escape_.blocks().add(piece.first + first + i, std::min(escape_block, count - i));
     else
       kernels_.sparse.expand(run_of(piece.first + first, count), from, bits,
-                             output_at(piece.first + first));
+                             call_.output_at(piece.first + first));
     from += kernels_.sparse.count_bits(bits, kernels::bitmap_words(count)) * size_of(type_);
     b = end;
   }
@@ -250,7 +244,7 @@ std::size_t SketchCodec::encode_leftover(const Piece& piece, Words out) const {
   out[words - 1] = 0;  // the padding of a ragged last word
   auto* const cells = reinterpret_cast<std::byte*>(out.data());
   leftover_.for_each_block_of(piece, [&](std::size_t i, std::size_t position, std::size_t) {
-    cells_.to_cells(input_at(position), 1, cells + i * cells_.bytes());
+    cells_.to_cells(call_.input_at(position), 1, cells + i * cells_.bytes());
   });
   return words;
 }
@@ -258,8 +252,8 @@ std::size_t SketchCodec::encode_leftover(const Piece& piece, Words out) const {
 void SketchCodec::decode_leftover(const Piece& piece, ConstWords sum) const {
   const auto* const cells = reinterpret_cast<const std::byte*>(sum.data());
   leftover_.for_each_block_of(piece, [&](std::size_t i, std::size_t position, std::size_t) {
-    cells_.from_cells(cells + i * cells_.bytes(), 1, output_at(position));
-    kernels_.finish_elements(type_, output_at(position), 1, divisor_, output_at(position));
+    cells_.from_cells(cells + i * cells_.bytes(), 1, call_.output_at(position));
+    kernels_.finish_elements(type_, call_.output_at(position), 1, divisor_, call_.output_at(position));
   });
 }
 

@@ -69,7 +69,7 @@ std::size_t SparseCodec::encode(int round, Form, const Piece& piece, const Agree
                                 Words out) {
   if (round < payload_round()) return index_.encode(round, piece, agreed, out);
   const auto* const input =
-      static_cast<const std::byte*>(call_.input) + piece.first * size_of(type_);
+      call_.input_at(piece.first);
   const SparseIndex::Union positions = index_.union_of(piece, agreed);
   auto* const bytes = reinterpret_cast<std::byte*>(out.data());
   const bool raw = goes_raw(piece, positions.elements);
@@ -86,7 +86,7 @@ std::size_t SparseCodec::encode(int round, Form, const Piece& piece, const Agree
 
 void SparseCodec::decode(int, const Piece& piece, const Agreed& agreed, ConstWords sum,
                          std::size_t) {
-  auto* const output = static_cast<std::byte*>(call_.output) + piece.first * size_of(type_);
+  auto* const output = call_.output_at(piece.first);
   const SparseIndex::Union positions = index_.union_of(piece, agreed);
   if (sum.size() != words_of(positions.elements))
     throw Error(ErrorKind::transport, "sparse: a sum of " + std::to_string(sum.size()) +

@@ -68,7 +68,7 @@ std::size_t SparseIndex::encode(int round, const Piece& piece, const Agreed& agr
   std::uint64_t* const own = own_bits(piece);
   if (round == 0)
     kernels_.sparse.scan({size_of(type_), piece.first, piece.count},
-                         static_cast<const std::byte*>(call_.input) + piece.first * size_of(type_),
+                         call_.input_at(piece.first),
                          own);
   if (form_ == IndexForm::flat) {
     std::copy_n(own, bitmap_words(piece.count), out.data());

@@ -72,14 +72,6 @@ class ThcCodec final : public Codec {
   [[nodiscard]] ThcRun run_of(const Piece& piece) const {
     return {type_, piece.first, piece.count};
   }
-  [[nodiscard]] const std::byte* input_at(std::size_t element) const {
-    return static_cast<const std::byte*>(call_.input) + element * size_of(type_);
-  }
-  [[nodiscard]] std::byte* output_at(std::size_t element) const {
-    return static_cast<std::byte*>(call_.output) + element * size_of(type_);
-  }
-  /// State of `count` elements from element `first` on; null without error feedback.
-  [[nodiscard]] std::byte* feedback_at(std::size_t first, std::size_t count) const;
 
   ElementType type_;
   std::uint32_t rank_;
@@ -133,20 +125,10 @@ void ThcCodec::begin(const CallBuffers& call) {
   escape_.blocks().clear();
 }
 
-std::byte* ThcCodec::feedback_at(std::size_t first, std::size_t count) const {
-  if (!options_.error_feedback) return nullptr;
-  if (call_.state.size() < (first + count) * feedback_size(type_))
-    throw Error(ErrorKind::state, "thc: error_feedback=on needs " +
-                                      std::to_string(feedback_size(type_)) +
-                                      " bytes of state an element; this call has " +
-                                      std::to_string(call_.state.size()) + " bytes");
-  return call_.state.data() + first * feedback_size(type_);
-}
-
 std::size_t ThcCodec::encode_norms(const Piece& piece, const Agreed& agreed, Words out) {
   codes_.resize(blocks_of(piece.count));
-  kernels_.thc.measure(format_, run_of(piece), input_at(piece.first),
-                       feedback_at(piece.first, piece.count), codes_.data());
+  kernels_.thc.measure(format_, run_of(piece), call_.input_at(piece.first),
+                       call_.feedback_at(piece.first), codes_.data());
   if (!options_.global_scale) {
     for (std::size_t i = 0; i < codes_.size(); i += 2)
       out[i / 2] = codes_[i] | (i + 1 < codes_.size() ? std::uint64_t{codes_[i + 1]} << 32 : 0);
@@ -199,12 +181,12 @@ std::size_t ThcCodec::encode(int round, Form form, const Piece& piece, const Agr
   const std::size_t words = capacity(round, form, piece.count);
   if (round == norms_round) return encode_norms(piece, agreed, out);
   if (round == payload_round_index) {
-    kernels_.thc.encode(format_, draws_, run_of(piece), input_at(piece.first),
-                        feedback_at(piece.first, piece.count), agreed_codes(piece, agreed).data(),
+    kernels_.thc.encode(format_, draws_, run_of(piece), call_.input_at(piece.first),
+                        call_.feedback_at(piece.first), agreed_codes(piece, agreed).data(),
                         form, out.data());
     return words;
   }
-  return escape_.encode(piece, call_.input, feedback_at(0, 0), out);
+  return escape_.encode(piece, call_.input, call_.feedback_at(0), out);
 }
 
 std::size_t ThcCodec::widen(int round, const Piece& piece, const Agreed&,
@@ -220,7 +202,7 @@ void ThcCodec::decode(int round, const Piece& piece, const Agreed& agreed, Const
                       std::size_t contributions) {
   if (round == payload_round_index) {
     kernels_.thc.decode(format_, draws_, run_of(piece), sum.data(), contributions,
-                        agreed_codes(piece, agreed).data(), divisor_, output_at(piece.first));
+                        agreed_codes(piece, agreed).data(), divisor_, call_.output_at(piece.first));
     return;
   }
   escape_.decode(piece, sum, call_.output);

@@ -4,12 +4,10 @@
 
 #include "codecs/packed.hpp"
 
-#include "codec_harness.hpp"
 #include "golden.hpp"
 
 #include <gtest/gtest.h>
 
-#include <tuple>
 #include <vector>
 
 namespace cohom::test {
@@ -22,15 +20,8 @@ using Golden = GoldenCase<3>;
 
 Hashes hashes_of(const Golden& golden, kernels::Isa isa) {
   const std::vector<Bytes> inputs = golden_inputs(golden);
-  CodecHarness harness({.make = make_packed,
-                        .ranks = golden.ranks,
-                        .type = golden.type,
-                        .parameters = golden.parameters,
-                        .chunks = 1,
-                        .segment = 2048,
-                        .kernels = &kernels::kernel_table(isa)});
-  harness.allreduce(inputs, 5);  // so that feedback shows in the second call
-  const Bytes result = harness.allreduce(inputs, 6);
+  CodecHarness harness(golden_setup(make_packed, golden, isa));
+  const Bytes result = golden_allreduce(harness, inputs);
   const int payload = harness.codec(0).payload_round();
   return {hash_of(harness.contribution(payload, golden.ranks - 1)), hash_of(harness.sum(payload)),
           hash_of(result)};
@@ -77,18 +68,11 @@ const Golden goldens[] = {
 };
 // clang-format on
 
-class GoldenPacked : public testing::TestWithParam<std::tuple<kernels::Isa, Golden>> {};
+class GoldenPacked : public GoldenSuite<3> {};
 
-TEST_P(GoldenPacked, Words) {
-  const auto& [isa, golden] = GetParam();
-  const Hashes found = hashes_of(golden, isa);
-  EXPECT_TRUE(found == golden.hashes) << golden.name << " gave {" << row_of(found) << "}";
-}
+TEST_P(GoldenPacked, Words) { check(hashes_of); }
 
-INSTANTIATE_TEST_SUITE_P(All, GoldenPacked,
-                         testing::Combine(testing::ValuesIn(kernels::supported_isas().begin(),
-                                                            kernels::supported_isas().end()),
-                                          testing::ValuesIn(goldens)),
+INSTANTIATE_TEST_SUITE_P(All, GoldenPacked, GoldenPacked::all(goldens),
                          [](const auto& instance) { return golden_name(instance.param); });
 
 }  // namespace

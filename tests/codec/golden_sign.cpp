@@ -5,13 +5,11 @@
 #include "codecs/marsit.hpp"
 #include "codecs/signcount.hpp"
 
-#include "codec_harness.hpp"
 #include "golden.hpp"
 
 #include <gtest/gtest.h>
 
 #include <string_view>
-#include <tuple>
 #include <vector>
 
 namespace cohom::test {
@@ -25,15 +23,8 @@ using Golden = GoldenCase<4>;
 Hashes hashes_of(const Golden& golden, kernels::Isa isa) {
   const bool marsit = std::string_view(golden.name).starts_with("marsit");
   const std::vector<Bytes> inputs = golden_inputs(golden);
-  CodecHarness harness({.make = marsit ? make_marsit : make_signcount,
-                        .ranks = golden.ranks,
-                        .type = golden.type,
-                        .parameters = golden.parameters,
-                        .chunks = 1,
-                        .segment = 2048,
-                        .kernels = &kernels::kernel_table(isa)});
-  harness.allreduce(inputs, 5);  // so that feedback shows in the second call
-  const Bytes result = harness.allreduce(inputs, 6);
+  CodecHarness harness(golden_setup(marsit ? make_marsit : make_signcount, golden, isa));
+  const Bytes result = golden_allreduce(harness, inputs);
   const int payload = harness.codec(0).payload_round();
   return {hash_of(harness.sum(payload - 1)),
           hash_of(harness.contribution(payload, golden.ranks - 1)), hash_of(harness.sum(payload)),
@@ -102,18 +93,11 @@ const Golden goldens[] = {
 };
 // clang-format on
 
-class GoldenSign : public testing::TestWithParam<std::tuple<kernels::Isa, Golden>> {};
+class GoldenSign : public GoldenSuite<4> {};
 
-TEST_P(GoldenSign, Words) {
-  const auto& [isa, golden] = GetParam();
-  const Hashes found = hashes_of(golden, isa);
-  EXPECT_TRUE(found == golden.hashes) << golden.name << " gave {" << row_of(found) << "}";
-}
+TEST_P(GoldenSign, Words) { check(hashes_of); }
 
-INSTANTIATE_TEST_SUITE_P(All, GoldenSign,
-                         testing::Combine(testing::ValuesIn(kernels::supported_isas().begin(),
-                                                            kernels::supported_isas().end()),
-                                          testing::ValuesIn(goldens)),
+INSTANTIATE_TEST_SUITE_P(All, GoldenSign, GoldenSign::all(goldens),
                          [](const auto& instance) { return golden_name(instance.param); });
 
 }  // namespace

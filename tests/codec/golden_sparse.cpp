@@ -6,12 +6,10 @@
 #include "codecs/sparse.hpp"
 #include "codecs/sparse_thc.hpp"
 
-#include "codec_harness.hpp"
 #include "golden.hpp"
 
 #include <gtest/gtest.h>
 
-#include <tuple>
 #include <vector>
 
 namespace cohom::test {
@@ -41,15 +39,10 @@ std::vector<Bytes> inputs_of(const Golden& golden) {
 
 Hashes hashes_of(const Golden& golden, kernels::Isa isa) {
   const std::string_view name = golden.name;
-  CodecHarness harness({.make = name.starts_with("thc")      ? make_sparse_thc
-                                : name.starts_with("sketch") ? make_sketch
-                                                             : make_sparse,
-                        .ranks = golden.ranks,
-                        .type = golden.type,
-                        .parameters = golden.parameters,
-                        .chunks = 1,
-                        .segment = 2048,
-                        .kernels = &kernels::kernel_table(isa)});
+  CodecHarness harness(golden_setup(name.starts_with("thc")      ? make_sparse_thc
+                                    : name.starts_with("sketch") ? make_sketch
+                                                                 : make_sparse,
+                                    golden, isa));
   const Bytes result = harness.allreduce(inputs_of(golden));
   const int payload = harness.codec(0).payload_round();
   return {hash_of(harness.sum(0)), hash_of(harness.sum(payload)), hash_of(result)};
@@ -84,18 +77,11 @@ const Golden goldens[] = {
 };
 // clang-format on
 
-class GoldenSparse : public testing::TestWithParam<std::tuple<kernels::Isa, Golden>> {};
+class GoldenSparse : public GoldenSuite<3> {};
 
-TEST_P(GoldenSparse, Words) {
-  const auto& [isa, golden] = GetParam();
-  const Hashes found = hashes_of(golden, isa);
-  EXPECT_TRUE(found == golden.hashes) << golden.name << " gave {" << row_of(found) << "}";
-}
+TEST_P(GoldenSparse, Words) { check(hashes_of); }
 
-INSTANTIATE_TEST_SUITE_P(All, GoldenSparse,
-                         testing::Combine(testing::ValuesIn(kernels::supported_isas().begin(),
-                                                            kernels::supported_isas().end()),
-                                          testing::ValuesIn(goldens)),
+INSTANTIATE_TEST_SUITE_P(All, GoldenSparse, GoldenSparse::all(goldens),
                          [](const auto& instance) { return golden_name(instance.param); });
 
 }  // namespace

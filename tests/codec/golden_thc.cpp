@@ -4,12 +4,10 @@
 
 #include "codecs/thc.hpp"
 
-#include "codec_harness.hpp"
 #include "golden.hpp"
 
 #include <gtest/gtest.h>
 
-#include <tuple>
 #include <vector>
 
 namespace cohom::test {
@@ -22,13 +20,8 @@ using Golden = GoldenCase<5>;
 
 Hashes hashes_of(const Golden& golden, kernels::Isa isa) {
   const std::vector<Bytes> inputs = golden_inputs(golden);
-  HarnessSetup setup{.make = make_thc,
-                     .ranks = golden.ranks,
-                     .type = golden.type,
-                     .parameters = golden.parameters,
-                     .chunks = 1,
-                     .segment = golden.elements,
-                     .kernels = &kernels::kernel_table(isa)};
+  HarnessSetup setup = golden_setup(make_thc, golden, isa);
+  setup.segment = golden.elements;
   CodecHarness narrow(setup);
   setup.form = Form::wide;
   CodecHarness wide(setup);
@@ -116,18 +109,11 @@ const Golden goldens[] = {
 };
 // clang-format on
 
-class GoldenThc : public testing::TestWithParam<std::tuple<kernels::Isa, Golden>> {};
+class GoldenThc : public GoldenSuite<5> {};
 
-TEST_P(GoldenThc, Words) {
-  const auto& [isa, golden] = GetParam();
-  const Hashes found = hashes_of(golden, isa);
-  EXPECT_TRUE(found == golden.hashes) << golden.name << " gave {" << row_of(found) << "}";
-}
+TEST_P(GoldenThc, Words) { check(hashes_of); }
 
-INSTANTIATE_TEST_SUITE_P(All, GoldenThc,
-                         testing::Combine(testing::ValuesIn(kernels::supported_isas().begin(),
-                                                            kernels::supported_isas().end()),
-                                          testing::ValuesIn(goldens)),
+INSTANTIATE_TEST_SUITE_P(All, GoldenThc, GoldenThc::all(goldens),
                          [](const auto& instance) { return golden_name(instance.param); });
 
 }  // namespace

@@ -155,23 +155,5 @@ TEST(FeedbackState, IsFourOrEightBytesAnElement) {
   }
 }
 
-TEST(FeedbackState, MustBeThere) {
-  const auto codec =
-      make_thc({.kernels = kernels::kernel_table(), .parameters = {{"error_feedback", "on"}}});
-  std::vector<float> values(16, 1.0f);
-  codec->begin({values.data(), values.data(), 0, {}});
-  std::uint64_t word = 0;
-  struct None : Agreed {
-    [[nodiscard]] ConstWords words(int, const Piece&) const override { return {}; }
-    [[nodiscard]] std::span<const Piece> pieces() const override { return {}; }
-  } none;
-  try {
-    codec->encode(0, Form::wide, {0, 16, 0}, none, {&word, 1});
-    FAIL() << "no error";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::state);
-  }
-}
-
 }  // namespace
 }  // namespace cohom::test

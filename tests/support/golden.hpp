@@ -1,10 +1,11 @@
 #pragma once
 // Golden hashes: pinned numbers that a codec's words and results must hash to.
 
-#include "codecs/codec_context.hpp"
+#include "codec_harness.hpp"
 #include "elements.hpp"
 #include "kernels/isa.hpp"
 
+#include <gtest/gtest.h>
 #include <xxhash.h>
 
 #include <array>
@@ -15,6 +16,7 @@
 #include <limits>
 #include <ostream>
 #include <random>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -88,5 +90,42 @@ std::string row_of(const GoldenHashes<Count>& hashes) {
   }
   return row;
 }
+
+/// Contributions narrow, in pieces of 2048 elements.
+template <std::size_t Count>
+HarnessSetup golden_setup(decltype(HarnessSetup::make) make, const GoldenCase<Count>& golden,
+                          kernels::Isa isa) {
+  return {.make = make,
+          .ranks = golden.ranks,
+          .type = golden.type,
+          .parameters = golden.parameters,
+          .chunks = 1,
+          .segment = 2048,
+          .kernels = &kernels::kernel_table(isa)};
+}
+
+/// Two calls, so that what the first one left over shows in the result of the second.
+inline Bytes golden_allreduce(CodecHarness& harness, std::span<const Bytes> inputs) {
+  harness.allreduce(inputs, 5);
+  return harness.allreduce(inputs, 6);
+}
+
+/// A table of pinned allreduces, for every instruction set.
+template <std::size_t Count>
+class GoldenSuite : public testing::TestWithParam<std::tuple<kernels::Isa, GoldenCase<Count>>> {
+ public:
+  static auto all(std::span<const GoldenCase<Count>> goldens) {
+    const auto isas = kernels::supported_isas();
+    return testing::Combine(testing::ValuesIn(isas.begin(), isas.end()),
+                            testing::ValuesIn(goldens.begin(), goldens.end()));
+  }
+
+ protected:
+  void check(GoldenHashes<Count> (*hashes_of)(const GoldenCase<Count>&, kernels::Isa)) {
+    const auto& [isa, golden] = this->GetParam();
+    const GoldenHashes<Count> found = hashes_of(golden, isa);
+    EXPECT_TRUE(found == golden.hashes) << golden.name << " gave {" << row_of(found) << "}";
+  }
+};
 
 }  // namespace cohom::test
