@@ -97,9 +97,7 @@ void CompactedCodec::compact(const Piece& piece, const Agreed& agreed) {
     const kernels::SparseRun run = run_of(unit);
     const std::uint64_t* const bits = positions.bits + (first - piece.first) / 64;
     unit.inner.count = kernels_.sparse.count_bits(bits, kernels::bitmap_words(run.count));
-    kernels_.sparse.compact(run,
-                            call_.input_at(first),
-                            bits, compacted_at(first));
+    kernels_.sparse.compact(run, call_.input_at(first), bits, compacted_at(first));
   }
 }
 
@@ -108,8 +106,7 @@ void CompactedCodec::expand(const Piece& piece, const Agreed& agreed) {
   for (const Unit& unit : units_of(piece)) {
     const std::size_t first = unit.inner.first;
     kernels_.sparse.expand(run_of(unit), compacted_at(first),
-                           positions.bits + (first - piece.first) / 64,
-                           call_.output_at(first));
+                           positions.bits + (first - piece.first) / 64, call_.output_at(first));
   }
 }
 

@@ -26,7 +26,8 @@ class FixedPoint {
   /// Integers are in two's complement: sums of more terms than fit come right again when these are taken
   /// away.
   [[nodiscard]] std::uint64_t integer(double value) const {
-    return static_cast<std::uint64_t>(static_cast<std::int64_t>(kernels::body::scaled(value, shift_)));
+    return static_cast<std::uint64_t>(
+        static_cast<std::int64_t>(kernels::body::scaled(value, shift_)));
   }
 
   /// The number rounded once, to nearest even.

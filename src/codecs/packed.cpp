@@ -219,8 +219,8 @@ PackedSample PackedCodec::sample(std::size_t elements) const {
 
 void PackedCodec::measure(const Piece& piece) {
   if (options_.target != PackedTarget::relative_error) {
-    kernels_.packed.measure(run_of(piece), call_.input_at(piece.first), call_.feedback_at(piece.first),
-                            bins_.data());
+    kernels_.packed.measure(run_of(piece), call_.input_at(piece.first),
+                            call_.feedback_at(piece.first), bins_.data());
     return;
   }
   using namespace kernels::body;

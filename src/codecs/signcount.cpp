@@ -97,15 +97,16 @@ void SigncountCodec::pack(const Piece& piece, const Agreed& agreed, std::uint64_
   if (std::byte* feedback = call_.feedback_at(piece.first))
     kernels_.pack_feedback(run_of(piece), feedback, scales, zeros_are_plus, signs);
   else
-    kernels_.pack(run_of(piece), call_.input_at(piece.first), nullptr, scales, zeros_are_plus, signs);
+    kernels_.pack(run_of(piece), call_.input_at(piece.first), nullptr, scales, zeros_are_plus,
+                  signs);
 }
 
 std::size_t SigncountCodec::encode(int round, Form form, const Piece& piece, const Agreed& agreed,
                                    Words out) {
   if (round < payload_) {
     if (round == 0)
-      kernels_.measure(run_of(piece), call_.input_at(piece.first), call_.feedback_at(piece.first), false,
-                       scale_.measured(piece).data());
+      kernels_.measure(run_of(piece), call_.input_at(piece.first), call_.feedback_at(piece.first),
+                       false, scale_.measured(piece).data());
     return scale_.encode(round, piece, agreed, out);
   }
   if (round > payload_) return escape_.encode(piece, call_.input, call_.feedback_at(0), out);

@@ -157,7 +157,8 @@ std::size_t SketchCodec::encode_escapes(const Piece& piece, Words out) const {
   const std::size_t words = capacity(escapes_round(), Form::wide, piece.count);
   std::ranges::fill(out.first(words), 0u);
   for (std::size_t first = 0, b = 0; first < piece.count; first += escape_block, ++b)
-    if (!cells_.hold(call_.input_at(piece.first + first), std::min(escape_block, piece.count - first)))
+    if (!cells_.hold(call_.input_at(piece.first + first),
+                     std::min(escape_block, piece.count - first)))
       out[b / 64] |= std::uint64_t{1} << b % 64;
   return words;
 }
@@ -177,8 +178,8 @@ std::size_t SketchCodec::encode(int round, Form, const Piece& piece, const Agree
 
 std::size_t SketchCodec::encode_cells(const Piece& piece, const Agreed& agreed, Words out) {
   const SparseIndex::Union positions = index_.union_of(piece, agreed);
-  kernels_.sparse.compact(run_of(piece.first, piece.count), call_.input_at(piece.first), positions.bits,
-                          compacted_.data());
+  kernels_.sparse.compact(run_of(piece.first, piece.count), call_.input_at(piece.first),
+                          positions.bits, compacted_.data());
   return cells_.sketch(piece.first, compacted_.data(), positions.elements, out);
 }
 
@@ -253,7 +254,8 @@ void SketchCodec::decode_leftover(const Piece& piece, ConstWords sum) const {
   const auto* const cells = reinterpret_cast<const std::byte*>(sum.data());
   leftover_.for_each_block_of(piece, [&](std::size_t i, std::size_t position, std::size_t) {
     cells_.from_cells(cells + i * cells_.bytes(), 1, call_.output_at(position));
-    kernels_.finish_elements(type_, call_.output_at(position), 1, divisor_, call_.output_at(position));
+    kernels_.finish_elements(type_, call_.output_at(position), 1, divisor_,
+                             call_.output_at(position));
   });
 }
 

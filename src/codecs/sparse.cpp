@@ -68,8 +68,7 @@ class SparseCodec final : public Codec {
 std::size_t SparseCodec::encode(int round, Form, const Piece& piece, const Agreed& agreed,
                                 Words out) {
   if (round < payload_round()) return index_.encode(round, piece, agreed, out);
-  const auto* const input =
-      call_.input_at(piece.first);
+  const auto* const input = call_.input_at(piece.first);
   const SparseIndex::Union positions = index_.union_of(piece, agreed);
   auto* const bytes = reinterpret_cast<std::byte*>(out.data());
   const bool raw = goes_raw(piece, positions.elements);

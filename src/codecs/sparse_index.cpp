@@ -67,8 +67,7 @@ void SparseIndex::reserve(std::size_t elements, std::size_t longest_piece) {
 std::size_t SparseIndex::encode(int round, const Piece& piece, const Agreed& agreed, Words out) {
   std::uint64_t* const own = own_bits(piece);
   if (round == 0)
-    kernels_.sparse.scan({size_of(type_), piece.first, piece.count},
-                         call_.input_at(piece.first),
+    kernels_.sparse.scan({size_of(type_), piece.first, piece.count}, call_.input_at(piece.first),
                          own);
   if (form_ == IndexForm::flat) {
     std::copy_n(own, bitmap_words(piece.count), out.data());

@@ -182,8 +182,8 @@ std::size_t ThcCodec::encode(int round, Form form, const Piece& piece, const Agr
   if (round == norms_round) return encode_norms(piece, agreed, out);
   if (round == payload_round_index) {
     kernels_.thc.encode(format_, draws_, run_of(piece), call_.input_at(piece.first),
-                        call_.feedback_at(piece.first), agreed_codes(piece, agreed).data(),
-                        form, out.data());
+                        call_.feedback_at(piece.first), agreed_codes(piece, agreed).data(), form,
+                        out.data());
     return words;
   }
   return escape_.encode(piece, call_.input, call_.feedback_at(0), out);

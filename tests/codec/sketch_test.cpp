@@ -155,7 +155,8 @@ TEST(SketchPeeling, HasItsThreshold) {
     kernels::SketchScratch scratch;
     scratch.reserve(cells.size());
     kernels::sketch_insert<std::uint64_t>(shape, items, values.data(), cells.data());
-    const std::size_t left = kernels::sketch_peel<std::uint64_t>(shape, cells.data(), scratch, known, found.data());
+    const std::size_t left =
+        kernels::sketch_peel<std::uint64_t>(shape, cells.data(), scratch, known, found.data());
     if (enough)
       EXPECT_LT(left, items / 10000);
     else

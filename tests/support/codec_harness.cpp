@@ -50,8 +50,8 @@ Bytes CodecHarness::allreduce(std::span<const Bytes> inputs, std::uint64_t step)
   for (std::size_t r = 0; r < codecs_.size(); ++r) {
     codecs_[r]->reserve(elements, chunking.longest_piece());
     states_[r].resize(codecs_[r]->state_bytes(elements));
-    codecs_[r]->begin({setup_.type, in[r].data(), (setup_.in_place ? in : out)[r].data(), step,
-                       states_[r]});
+    codecs_[r]->begin(
+        {setup_.type, in[r].data(), (setup_.in_place ? in : out)[r].data(), step, states_[r]});
   }
   const auto rounds = codecs_[0]->rounds();
   RoundsAgreed agreed(rounds, chunking.pieces());
