@@ -1,10 +1,6 @@
 #include "codecs/packed_sample.hpp"
 
-#include "kernels/body/element.hpp"
-#include "kernels/body/float_bits.hpp"
-#include "kernels/body/packed_quantize.hpp"
 #include "kernels/body/random.hpp"
-#include "kernels/packed.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -14,14 +10,14 @@
 namespace cohom {
 namespace {
 
-using namespace kernels::body;
 using kernels::packed_mini;
+using kernels::body::draw;
 
 constexpr std::int32_t codes_per_octave = PackedStep::codes_per_octave;
 
-/// A sample costs four bytes. One in 16 mini-blocks takes a sixteenth of a bit a value and finds the
-/// growth of sums within 0.1 bit for 64 Ki values; 512 samples find it within 0.05.
-constexpr std::size_t minis_a_sample = 16, least_samples = 16, most_samples = 512;
+/// A sample costs four bytes a rank and hop: a sixth of a bit a value (1/8 with 2 ranks), and finds the bits
+/// of 64 Ki values within 0.05 (one standard deviation); 512 samples find them within 0.04.
+constexpr std::size_t minis_a_sample_and_hop = 4, least_samples = 32, most_samples = 512;
 
 /// A projection adds up 32 magnitudes.
 constexpr int projection_octaves = 5;
@@ -29,14 +25,25 @@ constexpr int projection_octaves = 5;
 /// Of a scaled maximum (below 2^-5) in the lowest octave that is counted.
 constexpr std::int32_t lowest_code = -codes_per_octave * (projection_octaves + 32);
 
-/// Values may cancel: smaller shares of the largest value count as this one.
-constexpr double least_projection = 1.0 / 64;
-
 /// Deviations from expected widths are whole numbers of 2^-20 bits.
 constexpr double deviation_unit = 0x1p-20;
 
-std::size_t sample_count(std::size_t elements) {
-  const std::size_t wanted = elements / packed_mini / minis_a_sample;
+/// So many samples are looked at closely: mixed with so many of their neighbours at most.
+constexpr std::size_t most_mixtures = 64;
+constexpr std::uint32_t most_mixed_minis = 8;
+
+/// Squared shapes are whole numbers of 2^-40.
+constexpr double square_unit = 0x1p-40;
+
+/// log2 with a straight line between powers of two: libm's differs by machine.
+double line_log2(std::uint32_t number) {
+  const auto octave = static_cast<unsigned>(std::bit_width(number)) - 1;
+  return octave + static_cast<double>(number) / (std::uint64_t{1} << octave) - 1;
+}
+
+std::size_t sample_count(std::uint32_t ranks, std::size_t elements) {
+  const auto hops = std::max<std::size_t>(2, std::size_t(std::bit_width(ranks - 1)));
+  const std::size_t wanted = elements / packed_mini / (minis_a_sample_and_hop * hops);
   return wanted < least_samples ? 0 : std::min(wanted, most_samples);
 }
 
@@ -68,72 +75,35 @@ double total_width(std::span<const std::uint32_t> counts, std::int32_t first_cod
   return bits;
 }
 
-/// 32 log2, with a straight line in every octave, rounded down.
-std::int32_t log_code(double magnitude) {
-  return static_cast<std::int32_t>(bits_of(magnitude) >> 47) -
-         codes_per_octave * FloatFormat<double>::bias;
-}
+/// Crests of mini-blocks that are not zero: a count and a sum over them.
+struct Crests {
+  std::uint32_t count = 0;
+  std::int64_t codes = 0;
 
-using Mini = std::array<double, packed_mini>;
-
-template <class T>
-Mini load_mini(const PackedVector& vector, std::size_t first) {
-  using Real = Arithmetic<T>;
-  Mini values;
-  for (std::size_t i = 0; i < packed_mini; ++i)
-    values[i] = vector.feedback == nullptr ? load_element<T>(vector.input, first + i)
-                                           : load_element<Real>(vector.feedback, first + i);
-  return values;
-}
-
-double largest_magnitude(const Mini& values) {
-  double largest = 0;
-  for (double value : values) largest = std::abs(value) <= largest ? largest : std::abs(value);
-  return largest;
-}
-
-/// Sum of the values, negated where `signs` has a bit. 0 unless all are finite.
-double project(const Mini& values, std::uint32_t signs) {
-  double sum = 0;
-  for (std::size_t i = 0; i < packed_mini; ++i)
-    sum += (signs >> i & 1) != 0 ? -values[i] : values[i];
-  return std::abs(sum) <= 1 ? sum : 0;
-}
-
-/// Probability that none of the steps rounds to an integer of at least `above`, or of at most -`below`.
-double probability_of_none(const Mini& steps, double above, double below, bool nearest) {
-  double none = 1;
-  for (double value : steps) {
-    const double over =
-        std::clamp(value > 0 ? value - (above - 1) : -value - (below - 1), 0.0, 1.0);
-    none *= nearest ? (over < 0.5 ? 1 : 0) : 1 - over;
+  void add(const PackedMini& values, std::uint32_t frame) {
+    const double largest = largest_magnitude(values);
+    if (!std::isfinite(largest) || log_code(largest) < lowest_code) return;
+    ++count;
+    codes += crest(values, largest, frame);
   }
-  return none;
+  [[nodiscard]] double mean() const {
+    return static_cast<double>(codes) / (count * crest_patterns);
+  }
+};
+
+Crests crests(std::uint64_t count, std::uint64_t codes) {
+  return {.count = static_cast<std::uint32_t>(count), .codes = static_cast<std::int64_t>(codes)};
 }
 
-/// Width that rounding gives these values on average, their largest magnitude being `largest` steps.
-double mean_width(const Mini& steps, double largest, bool nearest) {
-  if (largest < 0.7) return 0;
-  double width = 1 - probability_of_none(steps, 1, 1, nearest);
-  double power = 1;
-  for (int octave = 0; octave < 29 && largest > power - 1; ++octave, power *= 2)
-    width += largest >= power + 1 ? 1 : 1 - probability_of_none(steps, power, power + 1, nearest);
-  return width;
-}
-
-/// By how much a mini-block is wider than expected of one with such a maximum, in deviation units.
-template <class Real>
-std::int64_t deviation(const Mini& values, double largest, PackedStep step, bool nearest) {
-  const std::size_t bin = packed_bin(static_cast<Real>(largest));
-  if (bin == 0) return 0;
-  const std::int32_t octave = octave_code<Real>(bin);
-  const double inverse = 1 / step.value();
-  if (!std::isfinite(inverse)) return 0;  // everything escapes
-  Mini steps;
-  for (std::size_t i = 0; i < packed_mini; ++i) steps[i] = values[i] * inverse;
-  const double excess = mean_width(steps, largest * inverse, nearest) -
-                        expected_width((bin - 1) % 4, octave - step.code);
-  return static_cast<std::int64_t>(std::nearbyint(excess / deviation_unit));
+/// Magnitudes as shares of the largest, without their mean: what is alike in them is where large values are.
+PackedMini shape_of(const PackedMini& values, double largest) {
+  PackedMini shape{};
+  if (largest == 0 || !std::isfinite(largest)) return shape;
+  double mean = 0;
+  for (std::size_t i = 0; i < packed_mini; ++i) mean += shape[i] = std::abs(values[i]) / largest;
+  mean /= packed_mini;
+  for (double& share : shape) share -= mean;
+  return shape;
 }
 
 }  // namespace
@@ -156,71 +126,132 @@ PackedSample::PackedSample(std::uint32_t ranks, std::size_t elements, std::uint6
     : ranks_(ranks),
       elements_(elements),
       key_(key),
-      samples_(ranks == 1 ? 0 : sample_count(elements)),
+      samples_(ranks == 1 ? 0 : sample_count(ranks, elements)),
       precision_(30 - std::bit_width(ranks - 1)) {}
 
-std::size_t PackedSample::first_element(std::size_t sample, std::uint32_t frame) const {
+std::size_t PackedSample::mini_of(std::size_t sample, std::uint32_t frame) const {
   const std::size_t minis = elements_ / packed_mini;
   const std::uint64_t within = std::uint64_t{draw(frame, 0)} * (minis / samples_) >> 32;
-  return (sample * minis / samples_ + within) * packed_mini;
+  return sample * minis / samples_ + within;
 }
 
 void PackedSample::look(const PackedVector& vector, std::int32_t top_code, PackedStep step,
                         bool nearest, Words out) const {
   std::ranges::fill(out, 0u);
-  const Words counters = out.subspan(2);
-  const int exponent = top_code / codes_per_octave + 1 + projection_octaves;
-  const auto bias = std::int32_t{1} << precision_;
-  std::int64_t deviations = 0, distances = 0;
-  with_element_type(vector.type, [&]<class T>(T) {
-    for (std::size_t sample = 0; sample < samples_; ++sample) {
-      const std::uint32_t frame = kernels::body::frame(key_, sample);
-      Mini values = load_mini<T>(vector, first_element(sample, frame));
-      double largest = largest_magnitude(values);
-      if (std::isfinite(largest))
-        deviations += deviation<Arithmetic<T>>(values, largest, step, nearest);
-      for (double& value : values) value = scaled(value, -exponent);
-      const double projection = project(values, draw(frame, 1));
-      const auto integer = static_cast<std::int32_t>(std::nearbyint(projection * bias));
-      add_to_counter(counters, PackedFindings::octaves + sample,
-                     static_cast<std::uint32_t>(integer + bias));
-      largest = largest_magnitude(values);
-      const std::int32_t code = log_code(largest) - lowest_code;
-      if (!std::isfinite(largest) || code < 0) continue;
+  const Words counters = out.subspan(fixed_words);
+  const int exponent = -(top_code / codes_per_octave + 1 + projection_octaves);
+  std::int64_t deviations = 0, distances = 0, squares = 0;
+  Crests own, mixed;
+  for (std::size_t sample = 0; sample < samples_; ++sample) {
+    const std::uint32_t frame = kernels::body::frame(key_, sample);
+    const std::size_t mini = mini_of(sample, frame);
+    const double deviation =
+        width_deviation(vector.type, vector.mini(mini * packed_mini), step, nearest);
+    deviations += static_cast<std::int64_t>(std::nearbyint(deviation / deviation_unit));
+
+    const PackedMini values = vector.mini(mini * packed_mini, exponent);
+    const double largest = largest_magnitude(values);
+    const double sum = projection(values, draw(frame, 1));
+    const double projected = std::abs(sum) <= 1 ? sum : 0;  // 0: of a value that is no number
+    add_to_counter(counters, PackedFindings::octaves + sample, fixed_point(projected));
+    const std::int32_t code = log_code(largest) - lowest_code;
+    if (std::isfinite(largest) && code >= 0) {
       add_to_counter(counters, static_cast<std::size_t>(code / codes_per_octave), 1);
-      distances +=
-          log_code(largest) - log_code(std::max(std::abs(projection), largest * least_projection));
+      distances += projection_distance(largest, std::abs(projected));
     }
-  });
+    if (sample % mixed_stride() != 0) continue;
+    own.add(values, frame);
+    mixed.add(mix(vector, mini, exponent, draw(frame, 2)), frame);
+    const double shape = projection(shape_of(values, largest), draw(frame, 1)) / packed_mini;
+    squares += static_cast<std::int64_t>(std::nearbyint(shape * shape / square_unit));
+    add_to_counter(counters, first_shape() + sample / mixed_stride(), fixed_point(shape));
+  }
   out[0] = static_cast<std::uint64_t>(deviations);
   out[1] = static_cast<std::uint64_t>(distances);
+  out[2] = own.count | std::uint64_t{mixed.count} << 32;
+  out[3] = static_cast<std::uint64_t>(own.codes);
+  out[4] = static_cast<std::uint64_t>(mixed.codes);
+  out[5] = static_cast<std::uint64_t>(squares);
+}
+
+/// Not negative, so that sums do not carry into their neighbours.
+std::uint32_t PackedSample::fixed_point(double projection) const {
+  const auto unit = std::int32_t{1} << precision_;
+  return static_cast<std::uint32_t>(static_cast<std::int32_t>(std::nearbyint(projection * unit)) +
+                                    unit);
+}
+
+std::int64_t PackedSample::fixed_point_sum(ConstWords counters, std::size_t index) const {
+  return counter(counters, index) - (std::int64_t{ranks_} << precision_);
+}
+
+/// As the sum of uncorrelated ranks would look: neighbours of a mini-block have its scale, density and
+/// distribution.
+PackedMini PackedSample::mix(const PackedVector& vector, std::size_t mini, int exponent,
+                             std::uint32_t signs) const {
+  PackedMini sum{};
+  for (std::uint32_t k = 0; k < mixed_minis(); ++k) {
+    const std::size_t neighbour = (mini + k) % (elements_ / packed_mini);
+    const PackedMini values = vector.mini(neighbour * packed_mini, exponent);
+    for (std::size_t i = 0; i < packed_mini; ++i)
+      sum[i] += (signs >> k & 1) != 0 ? -values[i] : values[i];
+  }
+  return sum;
 }
 
 PackedFindings PackedSample::findings(ConstWords sum, std::int32_t top_code,
                                       unsigned down_shift) const {
-  const ConstWords counters = sum.subspan(2);
-  const auto deviations = static_cast<double>(static_cast<std::int64_t>(sum[0]));
-  const auto distances = static_cast<double>(static_cast<std::int64_t>(sum[1]));
+  const ConstWords counters = sum.subspan(fixed_words);
+  const auto signed_word = [&](std::size_t i) {
+    return static_cast<double>(static_cast<std::int64_t>(sum[i]));
+  };
   PackedFindings findings;
   findings.samples_ = samples_;
   findings.ranks_ = ranks_;
-  findings.deviation_ = deviations * deviation_unit / static_cast<double>(samples_ * ranks_);
-  double counted = 0;
-  for (std::size_t octave = 0; octave < PackedFindings::octaves; ++octave)
-    counted += findings.maxima_[octave] = counter(counters, octave);
+  findings.deviation_ = signed_word(0) * deviation_unit / static_cast<double>(samples_ * ranks_);
   const std::int32_t scale_code = top_code + codes_per_octave * (1 + projection_octaves);
   findings.shift_code_ = static_cast<std::int32_t>(down_shift) * codes_per_octave;
   findings.maximum_code_ = scale_code + lowest_code;
   findings.sum_code_ = scale_code - codes_per_octave * precision_;
-  if (counted != 0)
-    findings.sum_code_ += static_cast<std::int32_t>(std::nearbyint(distances / counted));
-  const std::int64_t bias = std::int64_t{ranks_} << precision_;
+  for (std::size_t octave = 0; octave < PackedFindings::octaves; ++octave)
+    findings.maxima_[octave] = counter(counters, octave);
   for (std::size_t sample = 0; sample < samples_; ++sample) {
-    const std::int64_t projection = counter(counters, PackedFindings::octaves + sample) - bias;
-    const auto magnitude = static_cast<std::uint64_t>(std::abs(projection));
+    const std::int64_t projected = fixed_point_sum(counters, PackedFindings::octaves + sample);
+    const auto magnitude = static_cast<std::uint64_t>(std::abs(projected));
     if (magnitude != 0) ++findings.sums_[static_cast<std::size_t>(std::bit_width(magnitude)) - 1];
   }
+  findings.sum_code_ += static_cast<std::int32_t>(std::nearbyint(crest_of_sums(sum)));
   return findings;
+}
+
+/// How far the largest value of a sum stands out of its projection, in codes: as in contributions where
+/// the ranks' shapes are alike, as in mixtures where they are uncorrelated.
+double PackedSample::crest_of_sums(ConstWords sum) const {
+  const ConstWords counters = sum.subspan(fixed_words);
+  double count = 0, squares = 0;
+  for (std::size_t octave = 0; octave < PackedFindings::octaves; ++octave)
+    count += counter(counters, octave);
+  if (count == 0) return 0;
+  const double own = static_cast<double>(static_cast<std::int64_t>(sum[1])) / count;
+  const Crests contributions = crests(sum[2] & 0xffff'ffffu, sum[3]);
+  const Crests mixed = crests(sum[2] >> 32, sum[4]);
+  for (std::size_t i = 0; i < mixtures(); ++i) {
+    const double shape =
+        std::ldexp(static_cast<double>(fixed_point_sum(counters, first_shape() + i)), -precision_);
+    squares += shape * shape;
+  }
+  const double own_squares = static_cast<double>(sum[5]) * square_unit;
+  if (contributions.count == 0 || mixed.count == 0 || own_squares == 0 || squares == 0) return own;
+  const double ranks = line_log2(ranks_);
+  const double alike = log_code(squares / own_squares) / double{codes_per_octave};
+  const double uncorrelated = std::clamp(ranks - alike, 0.0, ranks);
+  return own + uncorrelated / line_log2(mixed_minis()) * (mixed.mean() - contributions.mean());
+}
+
+std::uint32_t PackedSample::mixed_minis() const { return std::min(ranks_, most_mixed_minis); }
+
+std::size_t PackedSample::mixed_stride() const {
+  return (samples_ + most_mixtures - 1) / most_mixtures;
 }
 
 }  // namespace cohom

@@ -7,6 +7,7 @@
 
 #include "codec_interface.hpp"
 #include "codecs/packed_histogram.hpp"
+#include "codecs/packed_mini_block.hpp"
 #include "codecs/packed_widths.hpp"
 
 #include <cohom/element_type.hpp>
@@ -45,14 +46,6 @@ class PackedFindings {
   Counts sums_{};
 };
 
-/// A rank's vector in a call: the input, or the feedback (one f32 an element, f64 for f64) when that
-/// already holds input and feedback.
-struct PackedVector {
-  ElementType type = ElementType::f32;
-  const void* input = nullptr;
-  const void* feedback = nullptr;
-};
-
 /// Which mini-blocks a call looks at, and how.
 class PackedSample {
  public:
@@ -61,7 +54,7 @@ class PackedSample {
 
   /// Words that a rank contributes, to be merged by `add`; 0 for vectors too short to sample.
   [[nodiscard]] std::size_t words() const {
-    return samples_ == 0 ? 0 : 2 + (PackedFindings::octaves + samples_ + 1) / 2;
+    return samples_ == 0 ? 0 : fixed_words + (first_shape() + mixtures() + 1) / 2;
   }
 
   /// A rank's words. `top_code`: of the octave that all ranks' largest magnitude lies in. `step`: the one
@@ -74,7 +67,23 @@ class PackedSample {
                                         unsigned down_shift) const;
 
  private:
-  [[nodiscard]] std::size_t first_element(std::size_t sample, std::uint32_t frame) const;
+  static constexpr std::size_t fixed_words = 6;
+
+  [[nodiscard]] std::size_t mini_of(std::size_t sample, std::uint32_t frame) const;
+  [[nodiscard]] std::uint32_t fixed_point(double projection) const;
+  [[nodiscard]] std::int64_t fixed_point_sum(ConstWords counters, std::size_t index) const;
+  [[nodiscard]] PackedMini mix(const PackedVector& vector, std::size_t mini, int exponent,
+                               std::uint32_t signs) const;
+  [[nodiscard]] double crest_of_sums(ConstWords sum) const;
+
+  /// One in so many samples is mixed.
+  [[nodiscard]] std::size_t mixed_stride() const;
+  [[nodiscard]] std::uint32_t mixed_minis() const;
+  [[nodiscard]] std::size_t mixtures() const {
+    return (samples_ + mixed_stride() - 1) / mixed_stride();
+  }
+  /// Counter of the first mixed sample's shape.
+  [[nodiscard]] std::size_t first_shape() const { return PackedFindings::octaves + samples_; }
 
   std::uint32_t ranks_;
   std::size_t elements_;

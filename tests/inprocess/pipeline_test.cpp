@@ -25,9 +25,28 @@ constexpr std::string_view specs[] = {"raw",
                                       "thc:rotation=16,levels=full",
                                       "thc:rotation=1024,lane=12",
                                       "thc:dither=independent",
+                                      "packed",
                                       "sparse",
-                                      "sparse+thc"};
-constexpr std::size_t segments[] = {0, 256, 1000, 4096};
+                                      "sparse+thc",
+                                      "sketch",
+                                      "signcount:scale=global",
+                                      "marsit"};
+
+struct Case {
+  std::string_view spec;
+  std::string_view algorithm;
+  std::size_t segment;
+};
+
+/// All segments of a spec's algorithm behind each other, all algorithms of a spec too.
+std::vector<Case> all_cases() {
+  std::vector<Case> cases;
+  for (std::string_view spec : specs)
+    for (const AlgorithmRow& algorithm : algorithms_for(spec))
+      for (std::size_t segment : {0, 256, 1000, 4096})
+        cases.push_back({spec, algorithm.name, segment});
+  return cases;
+}
 
 struct Pipeline {
   std::size_t message_bytes;
@@ -39,24 +58,21 @@ const Pipeline pipelines[] = {
     {64, {.send_window = 1, .receive_window = 1, .low_sends = 0, .sends_per_peer = 0}},
 };
 
-/// The hashes of all specs x algorithms x segments on one rank, in that order; in place every other
-/// time.
+/// The hashes of all cases on one rank; in place every other time.
 std::vector<std::size_t> results(Communicator& communicator, const Bytes& input,
                                  const RankInputs& inputs) {
   std::vector<std::size_t> hashes;
-  for (std::string_view spec : specs)
-    for (const AlgorithmRow& algorithm : algorithm_table())
-      for (std::size_t segment : segments) {
-        AllreducePlan plan(communicator, inputs.count(), inputs.type(),
-                           {.codec = std::string(spec),
-                            .algorithm = std::string(algorithm.name),
-                            .segment = segment});
-        Bytes source = input;
-        Bytes target(input.size());
-        std::byte* const output = hashes.size() % 2 == 0 ? target.data() : source.data();
-        plan.execute(source.data(), output);
-        hashes.push_back(hash_of({output, input.size()}));
-      }
+  for (const Case& c : all_cases()) {
+    AllreducePlan plan(communicator, inputs.count(), inputs.type(),
+                       {.codec = std::string(c.spec),
+                        .algorithm = std::string(c.algorithm),
+                        .segment = c.segment});
+    Bytes source = input;
+    Bytes target(input.size());
+    std::byte* const output = hashes.size() % 2 == 0 ? target.data() : source.data();
+    plan.execute(source.data(), output);
+    hashes.push_back(hash_of({output, input.size()}));
+  }
   return hashes;
 }
 
@@ -74,22 +90,23 @@ std::vector<std::vector<std::size_t>> results_of_ranks(const Pipeline& pipeline,
 class PipelineTest : public testing::TestWithParam<int> {};
 
 TEST_P(PipelineTest, SegmentsMessagesAndWindowsDoNotShow) {
-  const RankInputs inputs(GetParam(), ElementType::f32, 9001, 3);
+  // Enough elements for packed to sample them.
+  const RankInputs inputs(GetParam(), ElementType::f32, 17001, 3);
+  const std::vector<Case> cases = all_cases();
   const std::vector<std::size_t> expected = results_of_ranks(pipelines[0], inputs)[0];
-  constexpr std::size_t per_algorithm = std::size(segments);
-  const std::size_t per_spec = per_algorithm * algorithm_table().size();
   for (const Pipeline& pipeline : pipelines) {
     const auto hashes = results_of_ranks(pipeline, inputs);
-    for (std::size_t i = 0; i < expected.size(); ++i) {
-      const std::string_view spec = specs[i / per_spec];
+    std::size_t first = 0;  // of the cases that must agree
+    for (std::size_t i = 0; i < cases.size(); ++i) {
       // A floating-point sum depends on the algorithm, but on nothing else.
-      const std::size_t same =
-          adds_floats(spec, ElementType::f32) ? i - i % per_algorithm : i - i % per_spec;
+      if (cases[i].spec != cases[first].spec || (adds_floats(cases[i].spec, ElementType::f32) &&
+                                                 cases[i].algorithm != cases[first].algorithm))
+        first = i;
       for (int rank = 0; rank < inputs.ranks(); ++rank)
-        ASSERT_EQ(hashes[std::size_t(rank)][i], expected[same])
-            << spec << " " << algorithm_table()[i % per_spec / per_algorithm].name << " segment "
-            << segments[i % per_algorithm] << " messages of " << pipeline.message_bytes << " rank "
-            << rank << " of " << inputs.name();
+        ASSERT_EQ(hashes[std::size_t(rank)][i], expected[first])
+            << cases[i].spec << " " << cases[i].algorithm << " segment " << cases[i].segment
+            << " messages of " << pipeline.message_bytes << " rank " << rank << " of "
+            << inputs.name();
     }
   }
 }

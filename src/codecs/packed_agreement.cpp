@@ -1,0 +1,174 @@
+#include "codecs/packed_agreement.hpp"
+
+#include "codecs/packed_histogram.hpp"
+#include "kernels/body/element.hpp"
+#include "kernels/body/float_bits.hpp"
+#include "kernels/body/random.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace cohom {
+namespace {
+
+/// Rounds before the payload, where there are any.
+enum Round : int { maximum_round, histogram_round };
+
+/// Of two counters each; what a PackedSample adds comes behind them.
+constexpr std::size_t histogram_words = PackedHistogram::window / 2;
+
+/// Agreement of the ranks on a call, whatever its codec.
+constexpr std::size_t call_words = 25;
+
+/// The most that the agreement may take of a budget; short vectors pay more for it than it allows.
+constexpr double largest_agreement = 0.15;
+
+/// Makes codes of steps positive, so that their maximum can be taken as unsigned numbers.
+constexpr std::int32_t step_offset = 1 << 20;
+
+/// An error bound in steps of all ranks, a little below so that no rounding of arithmetic breaks it.
+double step_for_bound(double error, std::uint32_t ranks) {
+  return 2 * error / ranks * (1 - 0x1p-20);
+}
+
+/// Bits a value, all in, of words that every rank sends log2(ranks) times (recursive doubling).
+double agreement_bits(std::size_t words, std::uint32_t ranks, std::size_t elements) {
+  const auto hops = static_cast<double>(std::bit_width(ranks - 1));
+  const double share = 2 * (1 - 1.0 / ranks);  // of the vector, that allreduce moves at least
+  return 64 * static_cast<double>(words) * hops / (share * static_cast<double>(elements));
+}
+
+}  // namespace
+
+PackedAgreement::PackedAgreement(const CodecContext& context, const PackedOptions& options,
+                                 std::uint32_t limit)
+    : type_(context.type),
+      ranks_(static_cast<std::uint32_t>(context.ranks)),
+      kernels_(context.kernels.packed),
+      options_(options),
+      limit_(limit) {
+  if (options.target == PackedTarget::mean_bits || options.target == PackedTarget::max_bits)
+    bins_.resize(packed_bins(type_));
+}
+
+std::vector<RoundInfo> PackedAgreement::rounds(const PackedOptions& options) {
+  std::vector<RoundInfo> rounds;
+  if (options.target != PackedTarget::absolute_error)
+    rounds.push_back({.name = "maximum", .merge = {MergeKind::max}, .scope = RoundScope::vector});
+  if (options.target == PackedTarget::mean_bits)
+    rounds.push_back({.name = "histogram", .merge = {MergeKind::add}, .scope = RoundScope::vector});
+  return rounds;
+}
+
+std::size_t PackedAgreement::capacity(int round, std::size_t elements) const {
+  if (elements == 0) return 0;
+  return round == histogram_round ? histogram_words + sample(elements).words() : 1;
+}
+
+void PackedAgreement::begin(const CallBuffers& call) {
+  call_ = call;
+  std::ranges::fill(bins_, 0u);
+  largest_ = 0;
+}
+
+std::size_t PackedAgreement::encode(int round, const Piece& piece, const Agreed& agreed,
+                                    Words out) {
+  if (round == maximum_round) measure(piece);
+  if (piece.index + 1 != agreed.pieces().size()) return out.size();
+  if (round == maximum_round) {
+    out[0] = own_maximum();
+    return 1;
+  }
+  const std::size_t top = agreed.words(maximum_round, piece)[0];
+  const auto histogram = PackedHistogram::of(bins_, top);
+  for (std::size_t i = 0; i < histogram_words; ++i)
+    out[i] = histogram.counts[2 * i] | std::uint64_t{histogram.counts[2 * i + 1]} << 32;
+  look(top, out.subspan(histogram_words));
+  return out.size();
+}
+
+/// Samples the vector, with the step in mind that its own histogram gives.
+void PackedAgreement::look(std::size_t top, Words out) const {
+  std::ranges::fill(out, 0u);
+  if (top == 0 || out.empty()) return;
+  PackedForecast own(type_, PackedHistogram::of(bins_, top_bin(bins_)));
+  own.assume_uncorrelated(ranks_, options_.down_shift);
+  const PackedStep step = own.step_for(options_.bits, limit_);
+  sample(elements_).look({type_, call_.input, call_.feedback_at(0)}, octave_code(type_, top), step,
+                         options_.dither == kernels::Dither::nearest, out);
+}
+
+PackedSample PackedAgreement::sample(std::size_t elements) const {
+  using kernels::body::Stream;
+  return {ranks_, elements, kernels::body::key(options_.seed, call_.step, Stream::sample, 0)};
+}
+
+void PackedAgreement::measure(const Piece& piece) {
+  if (options_.target != PackedTarget::relative_error) {
+    kernels_.measure({type_, piece.first, piece.count}, call_.input_at(piece.first),
+                     call_.feedback_at(piece.first), bins_.data());
+    return;
+  }
+  using namespace kernels::body;
+  with_element_type(type_, [&]<class T>(T) {
+    for (std::size_t i = 0; i < piece.count; ++i) {
+      const double value =
+          std::abs(static_cast<double>(load_element<T>(call_.input, piece.first + i)));
+      if (value <= std::numeric_limits<double>::max()) largest_ = std::max(largest_, value);
+    }
+  });
+}
+
+/// What the ranks take the maximum of: a bin, a step or a magnitude, as a number that orders like it; 0
+/// on a rank of zeros, which must not decide.
+std::uint32_t PackedAgreement::own_maximum() const {
+  if (options_.target == PackedTarget::relative_error)
+    return largest_ == 0 ? 0  // rounded down, but no zero
+                         : static_cast<std::uint32_t>(
+                               std::max<std::uint64_t>(kernels::body::bits_of(largest_) >> 32, 1));
+  const std::size_t top = top_bin(bins_);
+  if (options_.target == PackedTarget::mean_bits || top == 0)
+    return static_cast<std::uint32_t>(top);
+  const PackedForecast forecast(type_, PackedHistogram::of(bins_, top));
+  const PackedStep step = forecast.step_for(options_.bits, limit_);
+  return static_cast<std::uint32_t>(step.code + step_offset);
+}
+
+double PackedAgreement::step(const Piece& piece, const Agreed& agreed) const {
+  if (options_.target == PackedTarget::absolute_error)
+    return step_for_bound(options_.error, ranks_);
+  const std::uint64_t maximum = agreed.words(maximum_round, piece)[0];
+  if (maximum == 0) return 1;
+  if (options_.target == PackedTarget::relative_error) {
+    // Of less than 2^-1041 only that is known: no step is small enough, and everything escapes.
+    if (maximum == 1) return kernels::body::from_bits<double>(1);
+    return step_for_bound(options_.error * kernels::body::from_bits<double>(maximum << 32), ranks_);
+  }
+  if (options_.target == PackedTarget::max_bits)
+    return PackedStep{static_cast<std::int32_t>(maximum) - step_offset}.value();
+  return step_for_mean(maximum, agreed.words(histogram_round, piece)).value();
+}
+
+/// So that contributions and sums together, and what was agreed on before them, meet the budget.
+PackedStep PackedAgreement::step_for_mean(std::size_t top, ConstWords words) const {
+  PackedHistogram histogram{.top = top};
+  std::memcpy(histogram.counts.data(), words.data(), sizeof histogram.counts);
+  PackedForecast forecast(type_, histogram);
+  double bits = options_.bits;
+  if (ranks_ > 1) {
+    const PackedSample sampled = sample(elements_);
+    if (sampled.words() == 0)
+      forecast.assume_uncorrelated(ranks_, options_.down_shift);
+    else
+      forecast.trust(sampled.findings(words.subspan(histogram_words), octave_code(type_, top),
+                                      options_.down_shift));
+    bits -= std::min(agreement_bits(call_words + 1 + words.size(), ranks_, elements_),
+                     largest_agreement * bits);
+  }
+  return forecast.step_for(bits, limit_);
+}
+
+}  // namespace cohom
