@@ -53,19 +53,23 @@ double ParameterReader::fraction(std::string_view name, double low, double high)
 std::size_t ParameterReader::choice(std::string_view name,
                                     std::span<const std::string_view> names) const {
   const auto found = std::ranges::find(names, value(name));
-  if (found == names.end()) {
-    std::string hint = suggestion(value(name), names);
-    reject(name, hint.empty() ? std::string_view() : std::string_view(hint).substr(2));
-  }
+  if (found == names.end()) fail(name, not_allowed(name) + suggestion(value(name), names));
   return static_cast<std::size_t>(found - names.begin());
 }
 
+void ParameterReader::reject(std::string_view name) const { fail(name, not_allowed(name)); }
+
 void ParameterReader::reject(std::string_view name, std::string_view reason) const {
-  std::string message = std::string(codec_) + ": " + std::string(name) + "=" +
-                        std::string(value(name)) +
-                        " is not allowed; allowed: " + std::string(info(name).range);
-  if (!reason.empty()) message += "; " + std::string(reason);
-  throw Error(ErrorKind::invalid_argument, message);
+  fail(name, " cannot be: " + std::string(reason));
+}
+
+std::string ParameterReader::not_allowed(std::string_view name) const {
+  return " is not allowed; allowed: " + std::string(info(name).range);
+}
+
+void ParameterReader::fail(std::string_view name, const std::string& what) const {
+  throw Error(ErrorKind::invalid_argument, std::string(codec_) + ": " + std::string(name) + "=" +
+                                               std::string(value(name)) + what);
 }
 
 const ParameterInfo& ParameterReader::info(std::string_view name) const {

@@ -35,10 +35,14 @@ class ParameterReader {
   [[nodiscard]] std::size_t choice(std::string_view name,
                                    std::span<const std::string_view> names) const;
 
-  /// Reports the parameter's value as wrong; `reason` says why when the range alone does not.
-  [[noreturn]] void reject(std::string_view name, std::string_view reason = {}) const;
+  /// Reports the parameter's value as out of its range.
+  [[noreturn]] void reject(std::string_view name) const;
+  /// Reports that the value is wrong beside the others, in spite of its range.
+  [[noreturn]] void reject(std::string_view name, std::string_view reason) const;
 
  private:
+  [[nodiscard]] std::string not_allowed(std::string_view name) const;
+  [[noreturn]] void fail(std::string_view name, const std::string& what) const;
   [[nodiscard]] const ParameterInfo& info(std::string_view name) const;
   [[nodiscard]] std::string_view value(std::string_view name) const;
 
