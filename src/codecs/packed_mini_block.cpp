@@ -16,15 +16,34 @@ using kernels::packed_mini;
 
 constexpr double least_projection = 1.0 / 64;
 
+/// Sums and products run in eight chains, element i in chain i mod 8, so that one need not wait for the
+/// other; then chain c takes chain c + 4, c + 2 and c + 1.
+constexpr std::size_t chains = 8;
+using Chains = std::array<double, chains>;
+
+template <class Combine>
+double folded(Chains values, Combine combine) {
+  for (std::size_t width = chains / 2; width > 0; width /= 2)
+    for (std::size_t c = 0; c < width; ++c) values[c] = combine(values[c], values[c + width]);
+  return values[0];
+}
+
 /// Probability that none of the steps rounds to an integer of at least `above`, or of at most -`below`.
 double probability_of_none(const PackedMini& steps, double above, double below, bool nearest) {
-  double none = 1;
-  for (double value : steps) {
-    const double over =
-        std::clamp(value > 0 ? value - (above - 1) : -value - (below - 1), 0.0, 1.0);
-    none *= nearest ? (over < 0.5 ? 1 : 0) : 1 - over;
+  Chains none;
+  none.fill(1);
+  for (std::size_t i = 0; i < packed_mini; ++i) {
+    // Of the two only one can be positive.
+    const double over = std::max(steps[i] - (above - 1), -steps[i] - (below - 1));
+    const double probability = std::min(std::max(over, 0.0), 1.0);
+    none[i % chains] *= nearest ? double(probability < 0.5) : 1 - probability;
   }
-  return none;
+  return folded(none, [](double x, double y) { return x * y; });
+}
+
+/// The value, negated if `negative` is 1; no branch, which no processor would foresee.
+double with_sign(double value, std::uint32_t negative) {
+  return from_bits<double>(bits_of(value) ^ std::uint64_t{negative} << 63);
 }
 
 /// Width that rounding gives these values on average, their largest magnitude being `largest` steps.
@@ -46,17 +65,20 @@ PackedMini PackedVector::mini(std::size_t first, int exponent) const {
     for (std::size_t i = 0; i < packed_mini; ++i)
       values[i] = feedback == nullptr ? load_element<T>(input, first + i)
                                       : load_element<Real>(feedback, first + i);
-    if (exponent != 0)
-      for (double& value : values) value = scaled(value, exponent);
+    if (exponent != 0) {
+      const double low = power_of_two<double>(exponent / 2);
+      const double high = power_of_two<double>(exponent - exponent / 2);
+      for (double& value : values) value = value * low * high;  // as scaled() does
+    }
     return values;
   });
 }
 
 double largest_magnitude(const PackedMini& values) {
-  double largest = 0;
-  for (double value : values)
-    if (std::abs(value) > largest || std::isnan(value)) largest = std::abs(value);
-  return largest;
+  // Magnitudes order as their bits do, infinities and NaNs above all others.
+  std::uint64_t largest = 0;
+  for (double value : values) largest = std::max(largest, bits_of(std::abs(value)));
+  return from_bits<double>(largest);
 }
 
 double width_deviation(ElementType type, const PackedMini& values, PackedStep step, bool nearest) {
@@ -76,10 +98,10 @@ double width_deviation(ElementType type, const PackedMini& values, PackedStep st
 }
 
 double projection(const PackedMini& values, std::uint32_t signs) {
-  double sum = 0;
+  Chains sums{};
   for (std::size_t i = 0; i < packed_mini; ++i)
-    sum += (signs >> i & 1) != 0 ? -values[i] : values[i];
-  return sum;
+    sums[i % chains] += with_sign(values[i], signs >> i & 1);
+  return folded(sums, [](double x, double y) { return x + y; });
 }
 
 std::int32_t log_code(double magnitude) {
@@ -98,7 +120,7 @@ std::int64_t crest(const PackedMini& values, double largest, std::uint32_t frame
   for (std::uint32_t p = 0; p < crest_patterns; ++p) signs[p] = draw(frame, 3 + p);
   for (std::size_t i = 0; i < packed_mini; ++i)
     for (std::uint32_t p = 0; p < crest_patterns; ++p)
-      sums[p] += (signs[p] >> i & 1) != 0 ? -values[i] : values[i];
+      sums[p] += with_sign(values[i], signs[p] >> i & 1);
   std::int64_t codes = 0;
   for (double sum : sums) codes += projection_distance(largest, sum);
   return codes;
