@@ -1,6 +1,7 @@
 #include "bench_options.hpp"
 
 #include "inputs.hpp"
+#include "whole_number.hpp"
 
 #include <cohom/version.hpp>
 
@@ -8,7 +9,6 @@
 #include <CLI/CLI.hpp>
 
 #include <charconv>
-#include <cstdint>
 #include <limits>
 #include <map>
 
@@ -25,17 +25,6 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
     if (end == std::string_view::npos) return parts;
     begin = end + 1;
   }
-}
-
-CLI::Validator whole_number() {
-  return {[](const std::string& text) {
-            std::uint64_t value = 0;
-            const char* const end = text.data() + text.size();
-            const auto [stop, error] = std::from_chars(text.data(), end, value);
-            return error == std::errc{} && stop == end ? std::string()
-                                                       : text + " is not a whole number";
-          },
-          "WHOLE"};
 }
 
 void check_size(std::size_t bytes, ElementType type) {

@@ -12,7 +12,6 @@
 #include "shared_failure.hpp"
 #include "table.hpp"
 
-#include <cohom/error.hpp>
 #include <cohom/mpi.hpp>
 
 #include <fmt/format.h>
@@ -26,7 +25,7 @@
 namespace cohom::bench {
 namespace {
 
-enum ExitStatus : int { success = 0, ranks_differ = 1, cannot_run = 2 };
+enum ExitStatus : int { success = 0, ranks_differ = 1 };
 
 /// What rank 0 prints and writes; other ranks have none.
 struct Output {
@@ -97,27 +96,16 @@ bool run_rows(const BenchOptions& options, Communicator& communicator) {
 
 /// Everything between MPI_Init and MPI_Finalize.
 int run(int argc, const char* const* argv) {
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  try {
+  return run_reporting_failures("cohom-bench", [&]() -> int {
     std::variant<BenchOptions, Information> parsed;
     run_on_all_ranks(MPI_COMM_WORLD, [&] { parsed = parse_options(argc, argv); });
+    Communicator communicator = mpi::communicator(MPI_COMM_WORLD);
     if (const auto* information = std::get_if<Information>(&parsed)) {
-      if (rank == 0) Output::print(information->text);
+      if (communicator.rank() == 0) Output::print(information->text);
       return success;
     }
-    Communicator communicator = mpi::communicator(MPI_COMM_WORLD);
     return run_rows(std::get<BenchOptions>(parsed), communicator) ? success : ranks_differ;
-  } catch (const SharedFailure& failure) {
-    if (rank == 0) fmt::print(stderr, "cohom-bench: {}\n", failure.what());
-  } catch (const Error& error) {  // the library's errors reach all ranks
-    if (rank == 0) fmt::print(stderr, "cohom-bench: {}\n", error.what());
-  } catch (const std::exception& error) {
-    // One rank alone: the others would wait for it for ever.
-    fmt::print(stderr, "cohom-bench: rank {}: {}\n", rank, error.what());
-    MPI_Abort(MPI_COMM_WORLD, cannot_run);
-  }
-  return cannot_run;
+  });
 }
 
 }  // namespace
