@@ -13,6 +13,7 @@
 #include <cmath>
 #include <cstdint>
 #include <random>
+#include <string>
 #include <vector>
 
 namespace cohom::test {
@@ -38,11 +39,11 @@ struct Frequencies {
   std::vector<double> plus, all;
 };
 
-/// Within four standard deviations of the share of positive ranks.
-void expect_law(const Frequencies& found, const char* what) {
+/// Within four standard deviations of the share of positive ranks, to the power of `draws`.
+void expect_law(const Frequencies& found, const char* what, int draws = 1) {
   const double n = double(found.plus.size() - 1);
   for (std::size_t k = 0; k < found.plus.size(); ++k) {
-    const double p = double(k) / n;
+    const double p = std::pow(double(k) / n, draws);
     EXPECT_NEAR(found.plus[k] / found.all[k], p, 4 * std::sqrt(p * (1 - p) / found.all[k]))
         << what << ", " << n << " ranks, " << k << " positive";
   }
@@ -74,11 +75,11 @@ bool by_groups(std::size_t element, int ranks, int first, int count, Cut cut,
   return hop(a, left, b, count - left, engine);
 }
 
-/// By the codec, one bit a value, in both forms.
-Frequencies by_codec(int ranks, Form form, std::uint64_t step) {
+/// Where the codec's result is plus.
+std::vector<bool> pluses(int ranks, Form form, std::uint64_t step, const std::string& seed = "0") {
   CodecHarness harness({.make = make_marsit,
                         .ranks = ranks,
-                        .parameters = {{"scale", "1"}, {"period", "none"}},
+                        .parameters = {{"scale", "1"}, {"period", "none"}, {"seed", seed}},
                         .mean = true,
                         .form = form,
                         .segment = 4096});
@@ -87,9 +88,8 @@ Frequencies by_codec(int ranks, Form form, std::uint64_t step) {
   for (int rank = 0; rank < ranks; ++rank)
     for (std::size_t e = 0; e < elements; ++e)
       inputs[std::size_t(rank)][e] = positive(e, rank, ranks) ? 1 : -1;
-  const auto result = harness.allreduce(inputs, step);
-  Frequencies found(ranks);
-  for (std::size_t e = 0; e < elements; ++e) found.add(e, result[e] > 0);
+  std::vector<bool> found;
+  for (const double value : harness.allreduce(inputs, step)) found.push_back(value > 0);
   return found;
 }
 
@@ -97,8 +97,24 @@ class MarsitLaw : public testing::TestWithParam<int> {};
 
 TEST_P(MarsitLaw, OfTheCodec) {
   const int ranks = GetParam();
-  for (const Form form : {Form::narrow, Form::wide})
-    expect_law(by_codec(ranks, form, 3), form == Form::narrow ? "narrow" : "wide");
+  for (const Form form : {Form::narrow, Form::wide}) {
+    const auto result = pluses(ranks, form, 3);
+    Frequencies found(ranks);
+    for (std::size_t e = 0; e < elements; ++e) found.add(e, result[e]);
+    expect_law(found, form == Form::narrow ? "narrow" : "wide");
+  }
+}
+
+/// Two steps, or two seeds, agree on plus as often as independent draws do; the same ones always.
+TEST_P(MarsitLaw, OfTheCodecIsDrawnAnewForEveryStepAndSeed) {
+  const int ranks = GetParam();
+  const auto first = pluses(ranks, Form::wide, 3);
+  EXPECT_EQ(first, pluses(ranks, Form::narrow, 3));
+  for (const auto& other : {pluses(ranks, Form::wide, 4), pluses(ranks, Form::wide, 3, "1")}) {
+    Frequencies both(ranks);
+    for (std::size_t e = 0; e < elements; ++e) both.add(e, first[e] && other[e]);
+    expect_law(both, "plus in two draws", 2);
+  }
 }
 
 TEST_P(MarsitLaw, OfThePapersOperator) {
