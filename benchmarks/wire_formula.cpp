@@ -165,7 +165,12 @@ CodecBytes signcount_bytes(const std::string& spec, std::size_t elements, std::u
   return bytes;
 }
 
-/// Of calls that are not of full precision.
+/// Whether a call is one of full precision, a vector as it is, by `direct` whatever the algorithm.
+bool marsit_is_exact(const std::string& spec, std::uint64_t step) {
+  if (parameter(spec, "period") == "none") return false;
+  return (step + 1) % number(spec, "period", 10) == 0;
+}
+
 CodecBytes marsit_bytes(const std::string& spec, std::size_t elements, std::uint64_t ranks) {
   const std::size_t blocks = (elements + sign_block - 1) / sign_block;
   const bool l1 = parameter(spec, "scale").value_or("l1") == "l1";
@@ -252,11 +257,12 @@ PerRank times(PerRank messages, std::uint64_t bytes) {
 
 std::optional<WireBytes> wire_formula(const std::string& codec, const std::string& algorithm,
                                       std::size_t elements, ElementType type, int ranks,
-                                      const std::optional<UnionShape>& shape) {
+                                      const std::optional<UnionShape>& shape, std::uint64_t step) {
   const auto n = static_cast<std::size_t>(ranks);
   const std::string name = codec.substr(0, codec.find(':'));
+  const bool exact = name == "marsit" && marsit_is_exact(codec, step);
   CodecBytes bytes;
-  if (name == "raw")
+  if (name == "raw" || exact)
     bytes = raw_bytes(type);
   else if (name == "thc")
     bytes = thc_bytes(codec, elements, n);
@@ -268,17 +274,17 @@ std::optional<WireBytes> wire_formula(const std::string& codec, const std::strin
     bytes = sketch_bytes(codec, type, *shape);
   else if (name == "signcount")
     bytes = signcount_bytes(codec, elements, n);
-  else if (name == "marsit" && parameter(codec, "period") == "none")
+  else if (name == "marsit")
     bytes = marsit_bytes(codec, elements, n);
   else
     return std::nullopt;
 
-  const auto chunks = chunk_elements(elements, bytes.block, n);
+  const auto chunks = chunk_elements(elements, exact ? sign_block : bytes.block, n);
   PerRank sent;
-  if (algorithm == "ring")
-    sent = ring(bytes, chunks);
-  else if (algorithm == "direct")
+  if (algorithm == "direct" || exact)
     sent = direct(bytes, chunks);
+  else if (algorithm == "ring")
+    sent = ring(bytes, chunks);
   else if (algorithm == "tree" && !bytes.finished)
     sent = times(tree_messages(n), bytes.sum(elements));
   else if (algorithm == "recursive_doubling" && !bytes.finished)
