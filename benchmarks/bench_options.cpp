@@ -1,7 +1,6 @@
 #include "bench_options.hpp"
 
 #include "inputs.hpp"
-#include "whole_number.hpp"
 
 #include <cohom/version.hpp>
 
@@ -11,6 +10,7 @@
 #include <charconv>
 #include <limits>
 #include <map>
+#include <utility>
 
 namespace cohom::bench {
 namespace {
@@ -153,15 +153,7 @@ std::variant<BenchOptions, Information> parse_options(int argc, const char* cons
       "Run it under mpirun; rank 0 prints.",
       "cohom-bench");
   add_flags(app, options, texts);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    return Information{app.help()};
-  } catch (const CLI::CallForVersion& version) {
-    return Information{std::string(version.what()) + "\n"};
-  } catch (const CLI::ParseError& error) {
-    throw UsageError(fmt::format("{} (see cohom-bench --help)", error.what()));
-  }
+  if (auto information = parse(app, argc, argv)) return *std::move(information);
   check_numbers(options, app);
   finish(options, texts);
   options.command = "cohom-bench";  // without the folder it was started from

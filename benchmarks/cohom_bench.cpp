@@ -5,14 +5,14 @@
 
 #include "bench_options.hpp"
 #include "inputs.hpp"
+#include "mpi_program.hpp"
 #include "native.hpp"
 #include "progress.hpp"
 #include "report.hpp"
 #include "row_runner.hpp"
-#include "shared_failure.hpp"
 #include "table.hpp"
 
-#include <cohom/mpi.hpp>
+#include <cohom/communicator.hpp>
 
 #include <fmt/format.h>
 #include <mpi.h>
@@ -52,8 +52,8 @@ struct Output {
   Progress progress;
 };
 
-/// Runs every row; returns whether all ranks had the same bits in each.
-bool run_rows(const BenchOptions& options, Communicator& communicator) {
+/// Runs every row.
+int run_rows(const BenchOptions& options, Communicator& communicator) {
   const MPI_Comm world = MPI_COMM_WORLD;
   const int rank = communicator.rank();
   RowRunner runner(options, communicator, world);
@@ -91,21 +91,7 @@ bool run_rows(const BenchOptions& options, Communicator& communicator) {
         }
     }
   if (output) Output::print(output->table.foot());
-  return identical;
-}
-
-/// Everything between MPI_Init and MPI_Finalize.
-int run(int argc, const char* const* argv) {
-  return run_reporting_failures("cohom-bench", [&]() -> int {
-    std::variant<BenchOptions, Information> parsed;
-    run_on_all_ranks(MPI_COMM_WORLD, [&] { parsed = parse_options(argc, argv); });
-    Communicator communicator = mpi::communicator(MPI_COMM_WORLD);
-    if (const auto* information = std::get_if<Information>(&parsed)) {
-      if (communicator.rank() == 0) Output::print(information->text);
-      return success;
-    }
-    return run_rows(std::get<BenchOptions>(parsed), communicator) ? success : ranks_differ;
-  });
+  return identical ? success : ranks_differ;
 }
 
 }  // namespace
@@ -114,7 +100,8 @@ int run(int argc, const char* const* argv) {
 int main(int argc, char** argv) {
   cohom::bench::allow_forced_algorithms();
   MPI_Init(&argc, &argv);
-  const int status = cohom::bench::run(argc, argv);
+  const int status = cohom::bench::run_program("cohom-bench", argc, argv,
+                                               cohom::bench::parse_options, cohom::bench::run_rows);
   MPI_Finalize();
   return status;
 }

@@ -1,11 +1,5 @@
 #include "shared_failure.hpp"
 
-#include <cohom/error.hpp>
-
-#include <fmt/format.h>
-
-#include <cstdio>
-#include <exception>
 #include <new>
 #include <string>
 
@@ -35,23 +29,6 @@ void run_on_all_ranks(MPI_Comm comm, const std::function<void()>& local_work) {
   // Rank 0 speaks for the usual case, in which all ranks failed in the same way.
   throw SharedFailure(
       first_failing == 0 ? message : "rank " + std::to_string(first_failing) + ": " + message);
-}
-
-int run_reporting_failures(std::string_view program, const std::function<int()>& work) {
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  try {
-    return work();
-  } catch (const SharedFailure& failure) {
-    if (rank == 0) fmt::print(stderr, "{}: {}\n", program, failure.what());
-  } catch (const Error& error) {  // the library's errors reach all ranks
-    if (rank == 0) fmt::print(stderr, "{}: {}\n", program, error.what());
-  } catch (const std::exception& error) {
-    // One rank alone: the others would wait for it for ever.
-    fmt::print(stderr, "{}: rank {}: {}\n", program, rank, error.what());
-    MPI_Abort(MPI_COMM_WORLD, cannot_run);
-  }
-  return cannot_run;
 }
 
 }  // namespace cohom::bench

@@ -5,12 +5,11 @@
 // cannot be run (one message from rank 0).
 
 #include "convergence_options.hpp"
+#include "mpi_program.hpp"
 #include "problem.hpp"
-#include "shared_failure.hpp"
 #include "training.hpp"
 
 #include <cohom/communicator.hpp>
-#include <cohom/mpi.hpp>
 
 #include <fmt/format.h>
 #include <mpi.h>
@@ -23,7 +22,6 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
-#include <variant>
 #include <vector>
 
 namespace cohom::bench {
@@ -102,7 +100,7 @@ std::unique_ptr<Problem> make_problem(const ConvergenceOptions& options,
   return options.problem == "digits" ? make_digits(own) : make_quadratic(own);
 }
 
-ExitStatus run(const ConvergenceOptions& options, Communicator& communicator) {
+int run(const ConvergenceOptions& options, Communicator& communicator) {
   const bool speaks = communicator.rank() == 0;
   std::unique_ptr<Problem> problem;
   run_on_all_ranks(MPI_COMM_WORLD, [&] { problem = make_problem(options, communicator); });
@@ -124,26 +122,13 @@ ExitStatus run(const ConvergenceOptions& options, Communicator& communicator) {
   return bounds_hold(options.bounds, last, speaks) ? success : bound_broken;
 }
 
-/// Everything between MPI_Init and MPI_Finalize.
-int run(int argc, const char* const* argv) {
-  return run_reporting_failures("cohom-convergence", [&]() -> int {
-    std::variant<ConvergenceOptions, Information> parsed;
-    run_on_all_ranks(MPI_COMM_WORLD, [&] { parsed = parse_convergence_options(argc, argv); });
-    Communicator communicator = mpi::communicator(MPI_COMM_WORLD);
-    if (const auto* information = std::get_if<Information>(&parsed)) {
-      if (communicator.rank() == 0) Output::print(information->text);
-      return success;
-    }
-    return run(std::get<ConvergenceOptions>(parsed), communicator);
-  });
-}
-
 }  // namespace
 }  // namespace cohom::bench
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
-  const int status = cohom::bench::run(argc, argv);
+  const int status = cohom::bench::run_program(
+      "cohom-convergence", argc, argv, cohom::bench::parse_convergence_options, cohom::bench::run);
   MPI_Finalize();
   return status;
 }

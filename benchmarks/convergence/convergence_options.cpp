@@ -1,7 +1,5 @@
 #include "convergence_options.hpp"
 
-#include "whole_number.hpp"
-
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
@@ -9,6 +7,7 @@
 #include <charconv>
 #include <cmath>
 #include <system_error>
+#include <utility>
 
 namespace cohom::bench {
 namespace {
@@ -77,13 +76,7 @@ std::variant<ConvergenceOptions, Information> parse_convergence_options(int argc
       "Run it under mpirun; rank 0 prints.",
       "cohom-convergence");
   add_flags(app, options, bounds);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    return Information{app.help()};
-  } catch (const CLI::ParseError& error) {
-    throw UsageError(fmt::format("{} (see cohom-convergence --help)", error.what()));
-  }
+  if (auto information = parse(app, argc, argv)) return *std::move(information);
   for (const std::string& bound : bounds) options.bounds.push_back(parse_bound(bound));
   check(options);
   return options;

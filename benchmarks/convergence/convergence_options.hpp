@@ -1,7 +1,7 @@
 #pragma once
 // The command line of cohom-convergence.
 
-#include "bench_options.hpp"
+#include "command_line.hpp"
 
 #include <cstdint>
 #include <string>

@@ -1,11 +1,7 @@
 #include "codecs/marsit_options.hpp"
 
-#include <string_view>
-
 namespace cohom {
 namespace {
-
-constexpr std::string_view switch_names[] = {"off", "on"};
 
 constexpr ParameterInfo parameters[] = {
     {"scale", "l1", "l1 or a number from 1e-30 to 1e30",
@@ -28,7 +24,7 @@ MarsitOptions parse_marsit_options(const Parameters& given) {
   options.scale.kind = SignScaleKind::vector;
   if (!reader.is("scale", "l1"))
     options.scale = {SignScaleKind::number, reader.fraction("scale", 1e-30, 1e30)};
-  options.compensation = reader.choice("compensation", switch_names) == 1;
+  options.compensation = reader.on("compensation");
   options.period = reader.is("period", "none") ? 0 : reader.integer("period", 1, 1000000000);
   options.seed = reader.integer("seed", 0, ~std::uint64_t{0});
   return options;

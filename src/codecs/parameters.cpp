@@ -60,6 +60,11 @@ std::size_t ParameterReader::choice(std::string_view name,
   return static_cast<std::size_t>(found - names.begin());
 }
 
+bool ParameterReader::on(std::string_view name) const {
+  static constexpr std::string_view names[] = {"off", "on"};
+  return choice(name, names) == 1;
+}
+
 void ParameterReader::reject(std::string_view name, std::string_view reason) const {
   std::string message = std::string(codec_) + ": " + std::string(name) + "=" +
                         std::string(value(name)) +

@@ -10,40 +10,11 @@ if [ $# -lt 2 ]; then
   exit 2
 fi
 program=$1
+checks=$(dirname "$0")/cli_checks.sh
 shift
 launcher=$*
-
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-cd "$folder" || exit 1
-failures=0
-
-fail() {
-  echo "FAILED: $*" >&2
-  sed 's/^/  out: /' out >&2
-  sed 's/^/  err: /' err >&2
-  failures=$((failures + 1))
-}
-
-# expect STATUS FLAG...
-expect() {
-  wanted=$1
-  shift
-  # shellcheck disable=SC2086 # the launcher is several words
-  timeout 120 $launcher 3 "$program" "$@" >out 2>err
-  status=$?
-  [ "$status" -eq "$wanted" ] || fail "$*: exit status $status, not $wanted"
-}
-
-# expect_refusal TEXT FLAG...: nothing is trained, and rank 0 alone says why.
-expect_refusal() {
-  text=$1
-  shift
-  expect 2 "$@"
-  [ "$(grep -c '^cohom-convergence: ' err)" -eq 1 ] || fail "$*: not exactly one message"
-  grep -qF -e "$text" err || fail "$*: the message should contain: $text"
-  [ -s out ] && fail "$*: standard output is not empty"
-}
+# shellcheck source=tests/mpi/cli_checks.sh
+. "$checks"
 
 printf 'hello' >no_digits.u8
 printf '%065d' 0 >one_image.u8
@@ -75,5 +46,4 @@ expect 1 $flags --require 'raw<=1' --require 'marsit:period=none<=1.01'
 # What diverges ends at infinity or at no number, and keeps no bound.
 expect 1 --codec raw --steps 400 --rate 1e6 --require 'raw<=1'
 
-[ "$failures" -eq 0 ] || exit 1
-echo "all as it should be"
+finish

@@ -1,17 +1,27 @@
-#pragma once
-// What options of whole numbers accept: CLI11 by itself takes -1 for 2^64 - 1.
+#include "command_line.hpp"
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
 #include <charconv>
-#include <cstdint>
-#include <string>
 #include <system_error>
 
 namespace cohom::bench {
 
-inline CLI::Validator whole_number(std::uint64_t smallest = 0) {
+std::optional<Information> parse(CLI::App& app, int argc, const char* const* argv) {
+  try {
+    app.parse(argc, argv);
+    return std::nullopt;
+  } catch (const CLI::CallForHelp&) {
+    return Information{app.help()};
+  } catch (const CLI::CallForVersion& version) {
+    return Information{std::string(version.what()) + "\n"};
+  } catch (const CLI::ParseError& error) {
+    throw UsageError(fmt::format("{} (see {} --help)", error.what(), app.get_name()));
+  }
+}
+
+CLI::Validator whole_number(std::uint64_t smallest) {
   return {[smallest](const std::string& text) {
             std::uint64_t value = 0;
             const char* const end = text.data() + text.size();
