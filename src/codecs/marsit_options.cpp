@@ -21,9 +21,11 @@ std::span<const ParameterInfo> marsit_parameters() { return parameters; }
 MarsitOptions parse_marsit_options(const Parameters& given) {
   const ParameterReader reader("marsit", parameters, given);
   MarsitOptions options;
-  options.scale.kind = SignScaleKind::vector;
-  if (!reader.is("scale", "l1"))
-    options.scale = {SignScaleKind::number, reader.fraction("scale", 1e-30, 1e30)};
+  options.scale = {.kind = SignScaleKind::vector, .of_input = true};
+  if (!reader.is("scale", "l1")) {
+    options.scale.kind = SignScaleKind::number;
+    options.scale.number = reader.fraction("scale", 1e-30, 1e30);
+  }
   options.compensation = reader.on("compensation");
   options.period = reader.is("period", "none") ? 0 : reader.integer("period", 1, 1000000000);
   options.seed = reader.integer("seed", 0, ~std::uint64_t{0});

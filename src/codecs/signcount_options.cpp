@@ -28,7 +28,8 @@ SigncountOptions parse_signcount_options(const Parameters& given) {
   if (reader.is("scale", "global"))
     options.scale.kind = SignScaleKind::vector;
   else if (!reader.is("scale", "l1"))
-    options.scale = {SignScaleKind::number, reader.fraction("scale", 1e-30, 1e30)};
+    options.scale = {.kind = SignScaleKind::number,
+                     .number = reader.fraction("scale", 1e-30, 1e30)};
   options.majority = reader.choice("vote", vote_names) == 1;
   options.error_feedback = reader.on("error_feedback");
   return options;
