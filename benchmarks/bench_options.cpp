@@ -8,9 +8,9 @@
 #include <CLI/CLI.hpp>
 
 #include <charconv>
-#include <cstdint>
 #include <limits>
 #include <map>
+#include <utility>
 
 namespace cohom::bench {
 namespace {
@@ -25,17 +25,6 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
     if (end == std::string_view::npos) return parts;
     begin = end + 1;
   }
-}
-
-CLI::Validator whole_number() {
-  return {[](const std::string& text) {
-            std::uint64_t value = 0;
-            const char* const end = text.data() + text.size();
-            const auto [stop, error] = std::from_chars(text.data(), end, value);
-            return error == std::errc{} && stop == end ? std::string()
-                                                       : text + " is not a whole number";
-          },
-          "WHOLE"};
 }
 
 void check_size(std::size_t bytes, ElementType type) {
@@ -164,15 +153,7 @@ std::variant<BenchOptions, Information> parse_options(int argc, const char* cons
       "Run it under mpirun; rank 0 prints.",
       "cohom-bench");
   add_flags(app, options, texts);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    return Information{app.help()};
-  } catch (const CLI::CallForVersion& version) {
-    return Information{std::string(version.what()) + "\n"};
-  } catch (const CLI::ParseError& error) {
-    throw UsageError(fmt::format("{} (see cohom-bench --help)", error.what()));
-  }
+  if (auto information = parse(app, argc, argv)) return *std::move(information);
   check_numbers(options, app);
   finish(options, texts);
   options.command = "cohom-bench";  // without the folder it was started from

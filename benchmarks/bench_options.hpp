@@ -1,12 +1,13 @@
 #pragma once
 // The command line of cohom-bench.
 
+#include "command_line.hpp"
+
 #include <cohom/element_type.hpp>
 #include <cohom/options.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -32,17 +33,6 @@ struct BenchOptions {
   bool quiet = false;
   bool check_only = false;
   std::string command = {};  ///< the command line, for the report
-};
-
-/// A command line that cannot be run.
-class UsageError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
-
-/// Text to print instead of running, asked for by --help or --version.
-struct Information {
-  std::string text;
 };
 
 /// @throws UsageError naming the flag, what was given and what would be right

@@ -5,15 +5,14 @@
 
 #include "bench_options.hpp"
 #include "inputs.hpp"
+#include "mpi_program.hpp"
 #include "native.hpp"
 #include "progress.hpp"
 #include "report.hpp"
 #include "row_runner.hpp"
-#include "shared_failure.hpp"
 #include "table.hpp"
 
-#include <cohom/error.hpp>
-#include <cohom/mpi.hpp>
+#include <cohom/communicator.hpp>
 
 #include <fmt/format.h>
 #include <mpi.h>
@@ -26,7 +25,7 @@
 namespace cohom::bench {
 namespace {
 
-enum ExitStatus : int { success = 0, ranks_differ = 1, cannot_run = 2 };
+enum ExitStatus : int { success = 0, ranks_differ = 1 };
 
 /// What rank 0 prints and writes; other ranks have none.
 struct Output {
@@ -53,8 +52,8 @@ struct Output {
   Progress progress;
 };
 
-/// Runs every row; returns whether all ranks had the same bits in each.
-bool run_rows(const BenchOptions& options, Communicator& communicator) {
+/// Runs every row.
+int run_rows(const BenchOptions& options, Communicator& communicator) {
   const MPI_Comm world = MPI_COMM_WORLD;
   const int rank = communicator.rank();
   RowRunner runner(options, communicator, world);
@@ -92,32 +91,7 @@ bool run_rows(const BenchOptions& options, Communicator& communicator) {
         }
     }
   if (output) Output::print(output->table.foot());
-  return identical;
-}
-
-/// Everything between MPI_Init and MPI_Finalize.
-int run(int argc, const char* const* argv) {
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  try {
-    std::variant<BenchOptions, Information> parsed;
-    run_on_all_ranks(MPI_COMM_WORLD, [&] { parsed = parse_options(argc, argv); });
-    if (const auto* information = std::get_if<Information>(&parsed)) {
-      if (rank == 0) Output::print(information->text);
-      return success;
-    }
-    Communicator communicator = mpi::communicator(MPI_COMM_WORLD);
-    return run_rows(std::get<BenchOptions>(parsed), communicator) ? success : ranks_differ;
-  } catch (const SharedFailure& failure) {
-    if (rank == 0) fmt::print(stderr, "cohom-bench: {}\n", failure.what());
-  } catch (const Error& error) {  // the library's errors reach all ranks
-    if (rank == 0) fmt::print(stderr, "cohom-bench: {}\n", error.what());
-  } catch (const std::exception& error) {
-    // One rank alone: the others would wait for it for ever.
-    fmt::print(stderr, "cohom-bench: rank {}: {}\n", rank, error.what());
-    MPI_Abort(MPI_COMM_WORLD, cannot_run);
-  }
-  return cannot_run;
+  return identical ? success : ranks_differ;
 }
 
 }  // namespace
@@ -126,7 +100,8 @@ int run(int argc, const char* const* argv) {
 int main(int argc, char** argv) {
   cohom::bench::allow_forced_algorithms();
   MPI_Init(&argc, &argv);
-  const int status = cohom::bench::run(argc, argv);
+  const int status = cohom::bench::run_program("cohom-bench", argc, argv,
+                                               cohom::bench::parse_options, cohom::bench::run_rows);
   MPI_Finalize();
   return status;
 }

@@ -131,7 +131,8 @@ void RowRunner::check(Row& row) {
   else
     row.wire = over_ranks(sent, comm_);
   row.formula = wire_formula(row.plan.codec, row.plan.algorithm, row.elements, options_.type,
-                             communicator_.ranks(), row.shape);
+                             communicator_.ranks(), row.shape,
+                             static_cast<std::uint64_t>(options_.steps) - 1);
 }
 
 Timed RowRunner::measure(const Row& row) {

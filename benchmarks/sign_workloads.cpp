@@ -35,14 +35,6 @@ class SignData {
     gather();
   }
 
-  void read() {
-    // As fast as memory can be read: four running sums.
-    const std::uint64_t* words = input_->words();
-    std::uint64_t sums[32] = {};
-    for (std::size_t i = 0; i + 32 <= input_->size() / 8; i += 32)
-      for (std::size_t l = 0; l < 32; ++l) sums[l] |= words[i + l];
-    for (const std::uint64_t sum : sums) read_ = read_ | sum;
-  }
   void measure(bool feedback) {
     each([&](const SignRun& run) {
       kernels_.sign.measure(run, at(*input_, run), feedback ? state(run) : nullptr, false,
@@ -133,7 +125,6 @@ class SignData {
   HugeBuffer output_, state_, signs_, own_, sums_;
   std::vector<kernels::SignBlock> blocks_;
   std::vector<double> scales_;
-  volatile std::uint64_t read_ = 0;
 };
 
 }  // namespace
@@ -147,7 +138,6 @@ Workloads sign_workloads() {
                    }});
   };
   constexpr auto f32 = ElementType::f32;
-  add("read", f32, 8, [](SignData& data) { data.read(); });
   for (const auto type : all_element_types) {
     const std::string suffix = "/" + std::string(name_of(type));
     add("measure" + suffix, type, 8, [](SignData& data) { data.measure(false); });

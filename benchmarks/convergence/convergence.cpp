@@ -1,21 +1,25 @@
-// convergence: what codecs do to training. Minimises a problem by data-parallel SGD with each codec in
-// turn, and writes the loss against steps and against bytes sent.
+// cohom-convergence: what codecs do to training. Minimises a problem by data-parallel SGD with each
+// codec in turn, and writes the loss against steps and against bytes sent.
+//
+// Exit status: 0 done; 1 a bound of --require is broken; 2 the command line, the data or a codec
+// cannot be run (one message from rank 0).
 
+#include "convergence_options.hpp"
+#include "mpi_program.hpp"
 #include "problem.hpp"
+#include "training.hpp"
 
 #include <cohom/communicator.hpp>
-#include <cohom/error.hpp>
-#include <cohom/mpi.hpp>
-#include <cohom/plan.hpp>
 
+#include <fmt/format.h>
 #include <mpi.h>
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
 #include <cstdio>
-#include <exception>
 #include <fstream>
+#include <map>
+#include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -23,131 +27,108 @@
 namespace cohom::bench {
 namespace {
 
-struct Settings {
-  std::string problem = "quadratic";
-  std::vector<std::string> codecs;
-  std::string algorithm = "direct";
-  std::string data = "benchmarks/data/digits_images.u8";
-  std::string json;
-  bool heterogeneous = false;
-  double rate = 0.01;
-  std::uint64_t steps = 2000;
-  std::uint64_t every =
-      17;  ///< no multiple of a period: right after a full-precision call all look well
-  std::uint64_t seed = 1;
+enum ExitStatus : int { success = 0, bound_broken = 1 };
+
+/// What rank 0 prints and writes; other ranks have none.
+class Output {
+ public:
+  Output(const ConvergenceOptions& options, const Problem& problem, int ranks)
+      : options_(options),
+        report_{{"problem", options.problem},
+                {"heterogeneous", options.heterogeneous},
+                {"ranks", ranks},
+                {"parameters", problem.parameters()},
+                {"rate", options.rate},
+                {"algorithm", options.algorithm},
+                {"seed", options.seed},
+                {"curves", nlohmann::json::array()}} {
+    write();  // to find out now, not after the training, that it cannot be
+  }
+
+  void add(const std::string& codec, const Curve& curve) {
+    print(fmt::format("{:<10} {:<45} loss {:<10.4g} (last tenth {:.4g})  {:.3g} MB a rank\n",
+                      options_.problem, codec, curve.losses.back(), curve.last(),
+                      curve.bytes.back() / 1e6));
+    report_["curves"].push_back({{"codec", codec},
+                                 {"steps", curve.steps},
+                                 {"bytes", curve.bytes},
+                                 {"losses", curve.losses},
+                                 {"last", curve.last()}});
+    write();
+  }
+
+  static void print(const std::string& text) {
+    fmt::print("{}", text);
+    std::fflush(stdout);
+  }
+
+ private:
+  void write() const {
+    if (options_.json_path.empty()) return;
+    std::ofstream file(options_.json_path);
+    file << report_.dump(1) << '\n';
+    if (!file.flush()) throw std::runtime_error(options_.json_path + ": cannot be written");
+  }
+
+  const ConvergenceOptions& options_;
+  nlohmann::json report_;
 };
 
-struct Curve {
-  std::vector<std::uint64_t> steps;
-  std::vector<double> bytes;  ///< sent by this rank up to there
-  std::vector<double> losses;
-
-  /// Mean loss of the last tenth.
-  [[nodiscard]] double last() const {
-    const std::size_t count = std::max<std::size_t>(1, losses.size() / 10);
-    double sum = 0;
-    for (std::size_t i = losses.size() - count; i < losses.size(); ++i) sum += losses[i];
-    return sum / static_cast<double>(count);
+/// Says of each bound how far it is kept; returns whether all are. A loss that is not a number keeps
+/// none.
+bool bounds_hold(const std::vector<Bound>& bounds, const std::map<std::string, double>& last,
+                 bool speaks) {
+  bool all = true;
+  for (const auto& [codec, factor] : bounds) {
+    const double ratio = last.at(codec) / last.at("raw");
+    const bool holds = ratio <= factor;
+    all = all && holds;
+    if (speaks)
+      Output::print(fmt::format("{} ends at {:.4g} times raw's loss, at most {:.4g} required: {}\n",
+                                codec, ratio, factor, holds ? "holds" : "BROKEN"));
   }
-};
-
-Curve train(const Settings& settings, Problem& problem, const std::string& codec,
-            Communicator& communicator) {
-  AllreducePlan plan(communicator, problem.parameters(), ElementType::f32,
-                     {.codec = codec, .algorithm = settings.algorithm, .op = ReduceOp::mean});
-  std::vector<float> weights = problem.start(), gradient(weights.size());
-  const std::uint64_t before = communicator.wire_counters().bytes_sent;
-  Curve curve;
-  for (std::uint64_t step = 0; step <= settings.steps; ++step) {
-    if (step % settings.every == 0) {
-      curve.steps.push_back(step);
-      curve.bytes.push_back(static_cast<double>(communicator.wire_counters().bytes_sent - before));
-      curve.losses.push_back(problem.loss(weights));
-    }
-    problem.gradient(weights, step, gradient);
-    plan.execute(gradient.data(), gradient.data());
-    for (std::size_t i = 0; i < weights.size(); ++i)
-      weights[i] -= static_cast<float>(settings.rate) * gradient[i];
-  }
-  return curve;
+  return all;
 }
 
-nlohmann::json run(const Settings& settings, Communicator& communicator) {
-  const ProblemOptions options{.rank = communicator.rank(),
-                               .ranks = communicator.ranks(),
-                               .heterogeneous = settings.heterogeneous,
-                               .seed = settings.seed,
-                               .data = settings.data};
-  const auto problem =
-      settings.problem == "digits" ? make_digits(options) : make_quadratic(options);
-  nlohmann::json report = {
-      {"problem", settings.problem},   {"heterogeneous", settings.heterogeneous},
-      {"ranks", communicator.ranks()}, {"parameters", problem->parameters()},
-      {"rate", settings.rate},         {"algorithm", settings.algorithm},
-      {"seed", settings.seed},         {"curves", nlohmann::json::array()}};
-  for (const std::string& codec : settings.codecs) {
-    const Curve curve = train(settings, *problem, codec, communicator);
-    report["curves"].push_back({{"codec", codec},
-                                {"steps", curve.steps},
-                                {"bytes", curve.bytes},
-                                {"losses", curve.losses},
-                                {"last", curve.last()}});
-    if (communicator.rank() == 0)
-      std::printf("%-10s %-45s loss %-10.4g (last tenth %.4g)  %.3g MB a rank\n",
-                  settings.problem.c_str(), codec.c_str(), curve.losses.back(), curve.last(),
-                  curve.bytes.back() / 1e6);
-  }
-  return report;
+std::unique_ptr<Problem> make_problem(const ConvergenceOptions& options,
+                                      const Communicator& communicator) {
+  const ProblemOptions own{.rank = communicator.rank(),
+                           .ranks = communicator.ranks(),
+                           .heterogeneous = options.heterogeneous,
+                           .seed = options.seed,
+                           .data = options.data};
+  return options.problem == "digits" ? make_digits(own) : make_quadratic(own);
 }
 
-void add_options(CLI::App& app, Settings& settings) {
-  app.add_option("--problem", settings.problem, "quadratic or digits")
-      ->check(CLI::IsMember({"quadratic", "digits"}))
-      ->capture_default_str();
-  app.add_flag("--heterogeneous", settings.heterogeneous, "ranks see different data");
-  app.add_option("--codec", settings.codecs, "codec spec; may be repeated")->required();
-  app.add_option("--algorithm", settings.algorithm, "of the allreduce")->capture_default_str();
-  app.add_option("--rate", settings.rate, "learning rate")->capture_default_str();
-  app.add_option("--steps", settings.steps, "of SGD")->capture_default_str();
-  app.add_option("--every", settings.every, "steps from one loss to the next")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  app.add_option("--seed", settings.seed, "of data and noise")->capture_default_str();
-  app.add_option("--data", settings.data, "file of digits")->capture_default_str();
-  app.add_option("--json", settings.json, "file for the curves");
-}
+int run(const ConvergenceOptions& options, Communicator& communicator) {
+  const bool speaks = communicator.rank() == 0;
+  std::unique_ptr<Problem> problem;
+  run_on_all_ranks(MPI_COMM_WORLD, [&] { problem = make_problem(options, communicator); });
+  for (const std::string& codec : options.codecs)  // what cannot run is known before any training
+    (void)averaging_plan(options, *problem, codec, communicator);
+  std::optional<Output> output;
+  run_on_all_ranks(MPI_COMM_WORLD, [&] {
+    if (speaks) output.emplace(options, *problem, communicator.ranks());
+  });
 
-/// On rank 0 what went wrong is printed; the job ends, because other ranks may wait.
-int guarded(const Settings& settings) {
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  try {
-    Communicator communicator = mpi::communicator(MPI_COMM_WORLD);
-    const auto report = run(settings, communicator);
-    if (rank == 0 && !settings.json.empty()) {
-      std::ofstream file(settings.json);
-      file << report.dump(1) << '\n';
-      if (!file) throw std::runtime_error("cannot write " + settings.json);
-    }
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "convergence: rank %d: %s\n", rank, error.what());
-    MPI_Abort(MPI_COMM_WORLD, 1);
+  std::map<std::string, double> last;
+  for (const std::string& codec : options.codecs) {
+    const Curve curve = train(options, *problem, codec, communicator);
+    last[codec] = curve.last();
+    run_on_all_ranks(MPI_COMM_WORLD, [&] {
+      if (output) output->add(codec, curve);
+    });
   }
-  return 0;
+  return bounds_hold(options.bounds, last, speaks) ? success : bound_broken;
 }
 
 }  // namespace
 }  // namespace cohom::bench
 
 int main(int argc, char** argv) {
-  using namespace cohom::bench;
-  Settings settings;
-  CLI::App app(
-      "Minimises a problem by data-parallel SGD whose gradients are averaged by each codec");
-  add_options(app, settings);
-  CLI11_PARSE(app, argc, argv);
   MPI_Init(&argc, &argv);
-  const int status = guarded(settings);
+  const int status = cohom::bench::run_program(
+      "cohom-convergence", argc, argv, cohom::bench::parse_convergence_options, cohom::bench::run);
   MPI_Finalize();
   return status;
 }

@@ -61,14 +61,24 @@ class Digits final : public Problem {
  private:
   void read(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
-    const std::string bytes{std::istreambuf_iterator<char>(file), {}};
-    if (bytes.empty() || bytes.size() % row_bytes != 0)
-      throw std::runtime_error(path + " is no file of digits: " + std::to_string(bytes.size()) +
-                               " bytes, not a multiple of 65");
+    const std::vector<unsigned char> bytes{std::istreambuf_iterator<char>(file), {}};
+    if (!file)
+      throw std::runtime_error(path + ": cannot be read (--data names the file of digits)");
+    const auto wrong = [&](const std::string& why) {
+      return std::runtime_error(path + ": is no file of digits: " + why);
+    };
+    if (bytes.size() % row_bytes != 0)
+      throw wrong(std::to_string(bytes.size()) + " bytes, not a multiple of 65");
+    if (bytes.size() / row_bytes < std::size_t(options_.ranks))
+      throw wrong(std::to_string(bytes.size() / row_bytes) + " images for " +
+                  std::to_string(options_.ranks) + " ranks");
     for (std::size_t row = 0; row < bytes.size(); row += row_bytes) {
       auto& image = images_.emplace_back();
       for (std::size_t p = 0; p < pixels; ++p) image[p] = static_cast<float>(bytes[row + p]) / 16;
-      classes_.push_back(static_cast<std::size_t>(bytes[row + pixels]));
+      classes_.push_back(bytes[row + pixels]);
+      if (classes_.back() >= classes)
+        throw wrong("image " + std::to_string(row / row_bytes) + " is of class " +
+                    std::to_string(classes_.back()) + ", not one of 10");
     }
   }
 

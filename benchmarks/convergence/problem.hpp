@@ -38,7 +38,7 @@ std::unique_ptr<Problem> make_quadratic(const ProblemOptions& options);
 
 /// Logistic regression of handwritten digits on 1024 random features. Every rank has its share of the
 /// images, drawn at random or, heterogeneous, in the order of their class.
-/// @throws std::runtime_error when the file cannot be read.
+/// @throws std::runtime_error for a file that holds no digits, or fewer than there are ranks.
 std::unique_ptr<Problem> make_digits(const ProblemOptions& options);
 
 }  // namespace cohom::bench

@@ -40,10 +40,10 @@ SampleFormat make_sample_format(std::uint32_t rank, std::uint32_t ranks) {
   SampleFormat format;
   format.ranks = ranks;
   format.rank = rank;
-  for (std::uint32_t a = 0; a < ranks; ++a)
-    if (std::gcd(a, ranks) == 1) format.units.push_back(a);
-  // The inverse of a unit: its powers come back to 1.
-  for (const std::uint64_t a : format.units) {
+  for (std::uint32_t a = 0; a < ranks; ++a) {
+    if (std::gcd(a, ranks) != 1) continue;
+    format.units.push_back(a);
+    // Powers of a unit come back to 1; the one before is its inverse.
     std::uint64_t inverse = 1 % ranks;
     while (inverse * a % ranks != 1 % ranks) inverse = inverse * a % ranks;
     format.inverses.push_back(static_cast<std::uint32_t>(inverse));

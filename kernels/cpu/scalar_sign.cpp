@@ -153,19 +153,23 @@ void majority(const SignCounts& counts, const SignRun& run, const std::uint64_t*
   });
 }
 
-template <class T>
-void zero_block(const Block& block, void* output) {
-  for (std::size_t i = 0; i < block.count; ++i) store_element<T>(output, block.offset + i, 0);
+/// Calls visit(block, its scale) for blocks that have signs. Those that are zero on all ranks become
+/// zeros, escaped ones stay as they are.
+template <class T, class Visit>
+void for_each_sign_block(const SignRun& run, const double* scales, void* output, Visit visit) {
+  for_each_block(run, [&](const Block& block) {
+    const double scale = scales[block.number];
+    if (scale > 0) visit(block, scale);
+    if (scale == 0)
+      for (std::size_t i = 0; i < block.count; ++i) store_element<T>(output, block.offset + i, 0);
+  });
 }
 
 void expand(const SignRun& run, const std::uint64_t* bits, const double* scales,
             std::uint32_t ranks, std::uint64_t divisor, void* state, void* output) {
   with_element_type(run.type, [&]<class T>(T) {
     using Real = Arithmetic<T>;
-    for_each_block(run, [&](const Block& block) {
-      const double scale = scales[block.number];
-      if (scale == 0) return zero_block<T>(block, output);
-      if (scale < 0) return;
+    for_each_sign_block<T>(run, scales, output, [&](const Block& block, double scale) {
       const auto value = sign_value<Real>(scale, ranks, divisor);
       const auto own = static_cast<Real>(scale);
       const std::size_t block_words = words_per_block(block.padded, 1);
@@ -185,10 +189,7 @@ void expand_counts(const SignCounts& counts, const SignRun& run, const std::uint
                    const double* scales, std::uint64_t divisor, void* output) {
   with_element_type(run.type, [&]<class T>(T) {
     using Real = Arithmetic<T>;
-    for_each_block(run, [&](const Block& block) {
-      const double scale = scales[block.number];
-      if (scale == 0) return zero_block<T>(block, output);
-      if (scale < 0) return;
+    for_each_sign_block<T>(run, scales, output, [&](const Block& block, double scale) {
       std::array<std::int32_t, sign_block> values;
       unpack_lanes(sum + words_before(block, counts.width), block.padded, counts.width,
                    values.data());

@@ -128,12 +128,7 @@ std::size_t MarsitCodec::encode(int round, Form form, const Piece& piece, const 
                                 Words out) {
   if (round == exact_round()) return encode_exact(piece, out);
   if (round > payload_) return escape_.encode(piece, call_.input, call_.feedback_at(0), out);
-  if (round < payload_) {
-    if (round == 0)
-      kernels_.sign.measure(run_of(piece), call_.input_at(piece.first),
-                            call_.feedback_at(piece.first), true, scale_.measured(piece).data());
-    return scale_.encode(round, piece, agreed, out);
-  }
+  if (round < payload_) return scale_.encode(round, piece, call_, agreed, out);
   const bool narrow = form == Form::narrow;
   const SignRun run = run_of(piece);
   std::uint64_t* const signs = narrow ? signs_.data() : out.data();

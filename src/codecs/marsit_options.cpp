@@ -1,11 +1,7 @@
 #include "codecs/marsit_options.hpp"
 
-#include <string_view>
-
 namespace cohom {
 namespace {
-
-constexpr std::string_view switch_names[] = {"off", "on"};
 
 constexpr ParameterInfo parameters[] = {
     {"scale", "l1", "l1 or a number from 1e-30 to 1e30",
@@ -25,10 +21,12 @@ std::span<const ParameterInfo> marsit_parameters() { return parameters; }
 MarsitOptions parse_marsit_options(const Parameters& given) {
   const ParameterReader reader("marsit", parameters, given);
   MarsitOptions options;
-  options.scale.kind = SignScaleKind::vector;
-  if (!reader.is("scale", "l1"))
-    options.scale = {SignScaleKind::number, reader.fraction("scale", 1e-30, 1e30)};
-  options.compensation = reader.choice("compensation", switch_names) == 1;
+  options.scale = {.kind = SignScaleKind::vector, .of_input = true};
+  if (!reader.is("scale", "l1")) {
+    options.scale.kind = SignScaleKind::number;
+    options.scale.number = reader.fraction("scale", 1e-30, 1e30);
+  }
+  options.compensation = reader.on("compensation");
   options.period = reader.is("period", "none") ? 0 : reader.integer("period", 1, 1000000000);
   options.seed = reader.integer("seed", 0, ~std::uint64_t{0});
   return options;

@@ -15,7 +15,6 @@ using kernels::Dither;
 
 constexpr std::string_view budget_names[] = {"mean", "max"};
 constexpr std::string_view predict_names[] = {"none", "delta"};
-constexpr std::string_view switch_names[] = {"off", "on"};
 
 constexpr ParameterInfo parameters[] = {
     {"bits", "5", "a number from 2 to 16",
@@ -54,7 +53,7 @@ void read_target(const ParameterReader& reader, const Parameters& given, PackedO
 
 /// An exact bound leaves no choice in rounding.
 void read_rounding(const ParameterReader& reader, std::uint32_t ranks, PackedOptions& options) {
-  options.error_feedback = reader.choice("error_feedback", switch_names) == 1;
+  options.error_feedback = reader.on("error_feedback");
   if (options.bounded() && options.error_feedback)
     reader.reject("error_feedback", "an error bound leaves nothing to feed back; take bits=");
   options.dither = read_dither(reader, options.error_feedback || options.bounded());

@@ -59,6 +59,11 @@ std::size_t ParameterReader::choice(std::string_view name,
 
 void ParameterReader::reject(std::string_view name) const { fail(name, not_allowed(name)); }
 
+bool ParameterReader::on(std::string_view name) const {
+  static constexpr std::string_view names[] = {"off", "on"};
+  return choice(name, names) == 1;
+}
+
 void ParameterReader::reject(std::string_view name, std::string_view reason) const {
   fail(name, " cannot be: " + std::string(reason));
 }

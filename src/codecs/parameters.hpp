@@ -34,6 +34,8 @@ class ParameterReader {
   /// Index of the value in `names`.
   [[nodiscard]] std::size_t choice(std::string_view name,
                                    std::span<const std::string_view> names) const;
+  /// Of a parameter whose values are on and off.
+  [[nodiscard]] bool on(std::string_view name) const;
 
   /// Reports the parameter's value as out of its range.
   [[noreturn]] void reject(std::string_view name) const;

@@ -39,6 +39,7 @@ int exponent_of(std::uint32_t code) { return static_cast<int>(code) - sign_expon
 
 SignScale::SignScale(const CodecContext& context, const SignScaleOptions& options)
     : type_(context.type),
+      kernels_(context.kernels.sign),
       ranks_(static_cast<std::uint32_t>(context.ranks)),
       rank_bits_(static_cast<int>(std::bit_width(ranks_ - 1))),
       options_(options) {}
@@ -68,26 +69,20 @@ void SignScale::reserve(std::size_t elements, std::size_t longest_piece) {
   scales_.reserve(blocks_of(longest_piece));
 }
 
-std::span<SignBlock> SignScale::measured(const Piece& piece) {
+std::span<SignBlock> SignScale::blocks_of_piece(const Piece& piece) {
   return std::span(blocks_).subspan(piece.first / sign_block, blocks_of(piece.count));
 }
 
-std::size_t SignScale::encode(int round, const Piece& piece, const Agreed& agreed, Words out) {
-  const auto blocks = measured(piece);
-  if (options_.kind == SignScaleKind::block) {
-    for (std::size_t i = 0; i < blocks.size(); ++i) {
-      const SignBlock& block = blocks[i];
-      if (round == exponents_round) {
-        put_half(out, i, block.code);
-        continue;
-      }
-      // A sum is at most 2048, and all ranks' together stay below 2^32.
-      const int shift = 20 - rank_bits_ + exponent_of(block.code) -
-                        exponent_of(half_of(agreed.words(exponents_round, piece), i));
-      put_half(out, i, static_cast<std::uint32_t>(std::ldexp(block.sum, shift)));
-    }
-    return (blocks.size() + 1) / 2;
-  }
+std::size_t SignScale::encode(int round, const Piece& piece, const CallBuffers& call,
+                              const Agreed& agreed, Words out) {
+  const auto blocks = blocks_of_piece(piece);
+  if (round == 0)
+    kernels_.measure({type_, piece.first, piece.count}, call.input_at(piece.first),
+                     call.feedback_at(piece.first), options_.of_input, blocks.data());
+  if (options_.kind == SignScaleKind::block)
+    return round == exponents_round
+               ? encode_codes(blocks, out)
+               : encode_sums(blocks, agreed.words(exponents_round, piece), out);
   if (round == blocks_round) return encode_blocks(blocks, out);
   if (piece.index + 1 != agreed.pieces().size()) return 1;
   if (round == exponent_round) {
@@ -98,6 +93,24 @@ std::size_t SignScale::encode(int round, const Piece& piece, const Agreed& agree
     out[0] = encode_mean(static_cast<std::uint32_t>(agreed.words(exponent_round, piece)[0]));
   }
   return 1;
+}
+
+std::size_t SignScale::encode_codes(std::span<const SignBlock> blocks, Words out) const {
+  for (std::size_t i = 0; i < blocks.size(); ++i) put_half(out, i, blocks[i].code);
+  return (blocks.size() + 1) / 2;
+}
+
+/// A sum is at most 2048, and all ranks' together stay below 2^32. Where some rank's block escapes
+/// there is no power of two to count in, and no mean.
+std::size_t SignScale::encode_sums(std::span<const SignBlock> blocks, ConstWords agreed_codes,
+                                   Words out) const {
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    const std::uint32_t largest = half_of(agreed_codes, i);
+    const int shift = 20 - rank_bits_ + exponent_of(blocks[i].code) - exponent_of(largest);
+    const double sum = largest == escaped_code ? 0 : std::ldexp(blocks[i].sum, shift);
+    put_half(out, i, static_cast<std::uint32_t>(sum));
+  }
+  return (blocks.size() + 1) / 2;
 }
 
 std::size_t SignScale::encode_blocks(std::span<const SignBlock> blocks, Words out) const {

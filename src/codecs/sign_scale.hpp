@@ -25,6 +25,7 @@ enum class SignScaleKind : std::uint8_t {
 struct SignScaleOptions {
   SignScaleKind kind = SignScaleKind::block;
   double number = 0;
+  bool of_input = false;  ///< means leave out what calls before have left over
 };
 
 class SignScale {
@@ -36,9 +37,9 @@ class SignScale {
   [[nodiscard]] std::size_t capacity(int round, std::size_t elements) const;
   void reserve(std::size_t elements, std::size_t longest_piece);
 
-  /// To be filled with what the piece's blocks hold, before encode() of round 0.
-  [[nodiscard]] std::span<kernels::SignBlock> measured(const Piece& piece);
-  std::size_t encode(int round, const Piece& piece, const Agreed& agreed, Words out);
+  /// Round 0 measures the piece: with state, it adds the input to what was left over there.
+  std::size_t encode(int round, const Piece& piece, const CallBuffers& call, const Agreed& agreed,
+                     Words out);
 
   /// The scale of each block of a piece, below 0 for an escaped one; valid until the next call.
   [[nodiscard]] std::span<const double> scales(const Piece& piece, const Agreed& agreed);
@@ -46,8 +47,11 @@ class SignScale {
   std::size_t find_escaped(const Agreed& agreed, EscapedBlocks& escaped);
 
  private:
-  [[nodiscard]] std::size_t encode_blocks(std::span<const kernels::SignBlock> blocks,
-                                          Words out) const;
+  [[nodiscard]] std::span<kernels::SignBlock> blocks_of_piece(const Piece& piece);
+  std::size_t encode_codes(std::span<const kernels::SignBlock> blocks, Words out) const;
+  std::size_t encode_sums(std::span<const kernels::SignBlock> blocks, ConstWords agreed_codes,
+                          Words out) const;
+  std::size_t encode_blocks(std::span<const kernels::SignBlock> blocks, Words out) const;
   [[nodiscard]] std::uint64_t encode_mean(std::uint32_t largest) const;
   [[nodiscard]] double block_scale(std::uint32_t code, std::uint32_t sum, std::size_t count) const;
   [[nodiscard]] double vector_scale(const Piece& piece, const Agreed& agreed) const;
@@ -55,6 +59,7 @@ class SignScale {
   [[nodiscard]] double rounded(double scale) const;
 
   ElementType type_;
+  const kernels::SignKernels& kernels_;
   std::uint32_t ranks_;
   int rank_bits_;  ///< of the number of ranks
   SignScaleOptions options_;

@@ -6,7 +6,6 @@ namespace cohom {
 namespace {
 
 constexpr std::string_view vote_names[] = {"count", "majority"};
-constexpr std::string_view switch_names[] = {"off", "on"};
 
 constexpr ParameterInfo parameters[] = {
     {"scale", "l1", "l1, global or a number from 1e-30 to 1e30",
@@ -29,9 +28,10 @@ SigncountOptions parse_signcount_options(const Parameters& given) {
   if (reader.is("scale", "global"))
     options.scale.kind = SignScaleKind::vector;
   else if (!reader.is("scale", "l1"))
-    options.scale = {SignScaleKind::number, reader.fraction("scale", 1e-30, 1e30)};
+    options.scale = {.kind = SignScaleKind::number,
+                     .number = reader.fraction("scale", 1e-30, 1e30)};
   options.majority = reader.choice("vote", vote_names) == 1;
-  options.error_feedback = reader.choice("error_feedback", switch_names) == 1;
+  options.error_feedback = reader.on("error_feedback");
   return options;
 }
 

@@ -23,7 +23,6 @@ constexpr unsigned widest_sum_lane = 32;
 
 constexpr std::string_view levels_names[] = {"table", "full"};
 constexpr std::string_view scale_names[] = {"block", "global"};
-constexpr std::string_view switch_names[] = {"off", "on"};
 
 // The help of a parameter whose default is auto says what that comes to.
 constexpr ParameterInfo parameters[] = {
@@ -135,7 +134,7 @@ ThcOptions parse_thc_options(const Parameters& given, std::uint32_t ranks) {
   options.global_scale = reader.choice("scale", scale_names) == 1;
   options.rotation = static_cast<std::uint32_t>(reader.integer("rotation", 16, 65536));
   if (!std::has_single_bit(options.rotation)) reader.reject("rotation");
-  options.error_feedback = reader.choice("error_feedback", switch_names) == 1;
+  options.error_feedback = reader.on("error_feedback");
   options.dither = read_dither(reader, options.error_feedback);
   options.seed = reader.integer("seed", 0, ~std::uint64_t{0});
   if (options.error_feedback) expect_contraction(reader, options);

@@ -13,6 +13,7 @@
 #include <cmath>
 #include <cstdint>
 #include <random>
+#include <string>
 #include <vector>
 
 namespace cohom::test {
@@ -21,28 +22,32 @@ namespace {
 constexpr std::size_t elements = 60000;
 constexpr int tested[] = {2, 3, 5, 7, 8, 13};
 
-/// Element e is positive on the first e mod (n + 1) ranks, in an order that changes with e.
+/// On so many ranks, the first ones, an element is positive: an operator that favours some ranks shows.
+/// Elements that share a permutation are 16 apart and differ.
+std::size_t positives(std::size_t element, int ranks) {
+  return element / 16 % (std::size_t(ranks) + 1);
+}
+
 bool positive(std::size_t element, int rank, int ranks) {
-  const auto n = std::size_t(ranks);
-  return (std::size_t(rank) + element / (n + 1)) % n < element % (n + 1);
+  return std::size_t(rank) < positives(element, ranks);
 }
 
 /// Pluses among the elements that have so many positive ranks, and how many elements there are.
 struct Frequencies {
   explicit Frequencies(int ranks) : plus(std::size_t(ranks) + 1), all(plus.size()) {}
   void add(std::size_t element, bool is_plus) {
-    const std::size_t share = element % plus.size();
+    const std::size_t share = positives(element, int(plus.size()) - 1);
     plus[share] += is_plus;
     ++all[share];
   }
   std::vector<double> plus, all;
 };
 
-/// Within four standard deviations of the share of positive ranks.
-void expect_law(const Frequencies& found, const char* what) {
+/// Within four standard deviations of the share of positive ranks, to the power of `draws`.
+void expect_law(const Frequencies& found, const char* what, int draws = 1) {
   const double n = double(found.plus.size() - 1);
   for (std::size_t k = 0; k < found.plus.size(); ++k) {
-    const double p = double(k) / n;
+    const double p = std::pow(double(k) / n, draws);
     EXPECT_NEAR(found.plus[k] / found.all[k], p, 4 * std::sqrt(p * (1 - p) / found.all[k]))
         << what << ", " << n << " ranks, " << k << " positive";
   }
@@ -74,11 +79,11 @@ bool by_groups(std::size_t element, int ranks, int first, int count, Cut cut,
   return hop(a, left, b, count - left, engine);
 }
 
-/// By the codec, one bit a value, in both forms.
-Frequencies by_codec(int ranks, Form form, std::uint64_t step) {
+/// Where the codec's result is plus.
+std::vector<bool> pluses(int ranks, Form form, std::uint64_t step, const std::string& seed = "0") {
   CodecHarness harness({.make = make_marsit,
                         .ranks = ranks,
-                        .parameters = {{"scale", "1"}, {"period", "none"}},
+                        .parameters = {{"scale", "1"}, {"period", "none"}, {"seed", seed}},
                         .mean = true,
                         .form = form,
                         .segment = 4096});
@@ -87,9 +92,8 @@ Frequencies by_codec(int ranks, Form form, std::uint64_t step) {
   for (int rank = 0; rank < ranks; ++rank)
     for (std::size_t e = 0; e < elements; ++e)
       inputs[std::size_t(rank)][e] = positive(e, rank, ranks) ? 1 : -1;
-  const auto result = harness.allreduce(inputs, step);
-  Frequencies found(ranks);
-  for (std::size_t e = 0; e < elements; ++e) found.add(e, result[e] > 0);
+  std::vector<bool> found;
+  for (const double value : harness.allreduce(inputs, step)) found.push_back(value > 0);
   return found;
 }
 
@@ -97,8 +101,24 @@ class MarsitLaw : public testing::TestWithParam<int> {};
 
 TEST_P(MarsitLaw, OfTheCodec) {
   const int ranks = GetParam();
-  for (const Form form : {Form::narrow, Form::wide})
-    expect_law(by_codec(ranks, form, 3), form == Form::narrow ? "narrow" : "wide");
+  for (const Form form : {Form::narrow, Form::wide}) {
+    const auto result = pluses(ranks, form, 3);
+    Frequencies found(ranks);
+    for (std::size_t e = 0; e < elements; ++e) found.add(e, result[e]);
+    expect_law(found, form == Form::narrow ? "narrow" : "wide");
+  }
+}
+
+/// Two steps, or two seeds, agree on plus as often as independent draws do; the same ones always.
+TEST_P(MarsitLaw, OfTheCodecIsDrawnAnewForEveryStepAndSeed) {
+  const int ranks = GetParam();
+  const auto first = pluses(ranks, Form::wide, 3);
+  EXPECT_EQ(first, pluses(ranks, Form::narrow, 3));
+  for (const auto& other : {pluses(ranks, Form::wide, 4), pluses(ranks, Form::wide, 3, "1")}) {
+    Frequencies both(ranks);
+    for (std::size_t e = 0; e < elements; ++e) both.add(e, first[e] && other[e]);
+    expect_law(both, "plus in two draws", 2);
+  }
 }
 
 TEST_P(MarsitLaw, OfThePapersOperator) {
@@ -149,6 +169,22 @@ TEST(Choice, CoversEveryBitOnceAndEveryGroupEqually) {
     }
     for (const std::uint64_t word : all) EXPECT_EQ(word, ~std::uint64_t{0});
   }
+}
+
+/// At every place of a group each rank is chosen equally often.
+TEST(Choice, FavoursNoPlace) {
+  for (const std::uint32_t ranks : {2u, 3u, 5u, 7u, 8u, 13u, 17u})
+    for (const std::uint32_t rank : {0u, ranks - 1}) {
+      const auto mask = mask_of(rank, ranks, 78);
+      std::vector<double> chosen(ranks);
+      const std::size_t groups = 1024 / ranks;
+      for (std::size_t block = 0; block < 64; ++block)
+        for (std::size_t i = 0; i < groups * ranks; ++i)
+          chosen[i % ranks] += double(mask[16 * block + i / 64] >> (i % 64) & 1);
+      const double p = 1.0 / ranks, all = 64.0 * double(groups);
+      for (const double count : chosen)
+        EXPECT_NEAR(count / all, p, 4 * std::sqrt(p * (1 - p) / all)) << rank << " of " << ranks;
+    }
 }
 
 /// The masks of two steps, or two seeds, have a bit in common as often as chance has it.

@@ -10,45 +10,13 @@ if [ $# -lt 3 ]; then
   sed -n '2,6s/^# \{0,1\}//p' "$0" >&2
   exit 2
 fi
-bench=$1
+program=$1
 info=$2
+checks=$(dirname "$0")/cli_checks.sh
 shift 2
-
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-cd "$folder" || exit 1
-failures=0
-
-fail() {
-  echo "FAILED: $*" >&2
-  for file in out err; do
-    [ -s "$file" ] && sed "s/^/  $file: /" "$file" >&2
-  done
-  failures=$((failures + 1))
-}
-
-# expect_refusal TEXT FLAG...: exit status 2 within seconds, nothing measured, and one message, from
-# rank 0, that contains TEXT. (mpirun adds its own remarks about the exit status.)
-expect_refusal() {
-  text=$1
-  shift
-  # shellcheck disable=SC2086 # the launcher is several words
-  timeout 30 $launcher 3 "$bench" "$@" >out 2>err
-  status=$?
-  [ "$status" -eq 2 ] || fail "$*: exit status $status, not 2"
-  [ "$(grep -c '^cohom-bench: ' err)" -eq 1 ] || fail "$*: not exactly one message"
-  grep -qF -e "$text" err || fail "$*: the message should contain: $text"
-  grep -q MPI_ABORT err && fail "$*: ended by MPI_Abort"
-  [ -s out ] && fail "$*: standard output is not empty"
-}
-
-# expect_success FLAG...
-expect_success() {
-  # shellcheck disable=SC2086
-  timeout 120 $launcher 3 "$bench" "$@" >out 2>err || fail "$*: exit status $?"
-}
-
 launcher=$*
+# shellcheck source=tests/mpi/cli_checks.sh
+. "$checks"
 
 printf 'hello' >text.npy
 printf '\223NUMPY\001\000v\000' >truncated.npy
@@ -74,21 +42,23 @@ expect_refusal 'truncated.npy: truncated' --input gauss --input truncated.npy
 expect_refusal 'truncated.npz: truncated or damaged' --input truncated.npz
 expect_refusal 'nowhere/out.json: cannot be written' --json nowhere/out.json
 
-expect_success --help
+expect 0 --help
 grep -q -e --check-only out || fail "--help does not list the flags"
 
 flags="--codec raw --codec thc --algorithm ring,direct,tree,recursive_doubling,fabric
        --size 8K,100012 --input gauss --input smooth --seed 3 --quiet"
 # shellcheck disable=SC2086
-expect_success $flags --iterations 2 --warmup 1 --json timed.json
+expect 0 $flags --iterations 2 --warmup 1 --json timed.json
 # shellcheck disable=SC2086
-expect_success $flags --check-only --json checked.json
-expect_success --codec thc:error_feedback=on --codec thc --algorithm ring,direct --size 100012 \
+expect 0 $flags --check-only --json checked.json
+expect 0 --codec thc:error_feedback=on --codec thc --algorithm ring,direct --size 100012 \
   --steps 10 --check-only --json steps.json
-expect_success --codec thc --dtype bf16 --op mean --size 100012 --in-place --nonblocking \
+expect 0 --codec thc --dtype bf16 --op mean --size 100012 --in-place --nonblocking \
   --iterations 2 --json variants.json
-expect_success --codec thc --algorithm fabric --dtype bf16 --size 64K --check-only
-expect_success --codec sparse --algorithm ring,fabric --input sparse:0.05:blocks --size 100012 --check-only
+expect 0 --codec thc --algorithm fabric --dtype bf16 --size 64K --check-only
+expect 0 --codec signcount --codec signcount:vote=majority --codec marsit --algorithm ring,direct \
+  --size 4M --check-only --json signs.json
+expect 0 --codec sparse --algorithm ring,fabric --input sparse:0.05:blocks --size 100012 --check-only
 grep -q -e '=raw' out || fail "no column says whether the bits are raw's"
 "$info" --json >info.json 2>err || fail "cohom-info --json"
 "$info" >out 2>err || fail "cohom-info"
@@ -149,6 +119,11 @@ feedback, plain = steps[0], steps[2]
 assert feedback["codec"] != plain["codec"]
 assert feedback["vnmse_running_sum"] < plain["vnmse_running_sum"] < plain["vnmse"], steps
 
+signs = load("signs.json")["results"]
+one_hash(signs)
+for row in signs:
+    assert 1 <= row["wire_bytes_per_rank"] / row["wire_bytes_formula"] < 1.02, row
+
 (variant,) = load("variants.json")["results"]
 assert variant["dtype"] == "bf16" and variant["op"] == "mean" and variant["in_place"], variant
 assert "user op" in variant["native_time_s"]["algorithm"], variant
@@ -161,7 +136,7 @@ PYTHON
 
 # Ctrl-C leaves no rank behind. The ranks are known by a path that nobody else has.
 # shellcheck disable=SC2086
-$launcher 3 "$bench" --codec raw --size 1M --iterations 1000000 --json "$folder/endless.json" \
+$launcher 3 "$program" --codec raw --size 1M --iterations 1000000 --json "$folder/endless.json" \
   >out 2>err &
 mpirun_pid=$!
 for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
@@ -176,5 +151,4 @@ for _ in 1 2 3 4 5 6 7 8 9 10; do
 done
 pgrep -f "$folder/endless.json" >/dev/null && fail "ranks are left after Ctrl-C"
 
-[ "$failures" -eq 0 ] || exit 1
-echo "all as it should be"
+finish

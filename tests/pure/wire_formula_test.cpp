@@ -64,7 +64,19 @@ TEST(WireFormula, SignsTakeOneBitUp) {
   // Two bits a block of 1024, two numbers of the vector.
   const double blocks = 3 * (2 / 8.0 / 4096 + 16 / (4.0 * large));
   EXPECT_DOUBLE_EQ(ratio("marsit:period=none", "ring", 8), 2 * 7 / 8.0 / 32 + blocks);
-  EXPECT_DOUBLE_EQ(ratio("marsit:period=none", "direct", 8), 7 / 8.0 / 32 + blocks);
+  EXPECT_DOUBLE_EQ(ratio("marsit", "direct", 8), 7 / 8.0 / 32 + blocks);
+}
+
+TEST(WireFormula, FullPrecisionIsEveryPeriodthCallAndDirect) {
+  const auto busiest_of = [](const char* codec, std::uint64_t step) {
+    return wire_formula(codec, "tree", large, ElementType::f32, 8, std::nullopt, step)
+        ->busiest_rank;
+  };
+  const auto full = busiest("raw", "direct", large, 8);
+  EXPECT_EQ(busiest_of("marsit", 9), full);
+  EXPECT_EQ(busiest_of("marsit:period=4", 7), full);
+  EXPECT_LT(busiest_of("marsit:period=4", 9), full / 8);
+  EXPECT_LT(busiest_of("marsit:period=none", 9), full / 8);
 }
 
 TEST(WireFormula, WholeVectorsByTreeAndDoubling) {

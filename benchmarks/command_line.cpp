@@ -1,0 +1,36 @@
+#include "command_line.hpp"
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <charconv>
+#include <system_error>
+
+namespace cohom::bench {
+
+std::optional<Information> parse(CLI::App& app, int argc, const char* const* argv) {
+  try {
+    app.parse(argc, argv);
+    return std::nullopt;
+  } catch (const CLI::CallForHelp&) {
+    return Information{app.help()};
+  } catch (const CLI::CallForVersion& version) {
+    return Information{std::string(version.what()) + "\n"};
+  } catch (const CLI::ParseError& error) {
+    throw UsageError(fmt::format("{} (see {} --help)", error.what(), app.get_name()));
+  }
+}
+
+CLI::Validator whole_number(std::uint64_t smallest) {
+  return {[smallest](const std::string& text) {
+            std::uint64_t value = 0;
+            const char* const end = text.data() + text.size();
+            const auto [stop, error] = std::from_chars(text.data(), end, value);
+            if (error != std::errc{} || stop != end) return text + " is not a whole number";
+            return value >= smallest ? std::string()
+                                     : fmt::format("{} is not {} or more", text, smallest);
+          },
+          "WHOLE"};
+}
+
+}  // namespace cohom::bench

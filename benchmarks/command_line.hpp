@@ -1,0 +1,34 @@
+#pragma once
+// What the command lines of the benchmarks have in common.
+
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+namespace CLI {
+class App;
+class Validator;
+}  // namespace CLI
+
+namespace cohom::bench {
+
+/// A command line that cannot be run.
+class UsageError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Text to print instead of running, asked for by --help or --version.
+struct Information {
+  std::string text;
+};
+
+/// Lets `app` read the command line.
+/// @throws UsageError
+std::optional<Information> parse(CLI::App& app, int argc, const char* const* argv);
+
+/// What options of whole numbers accept: CLI11 by itself takes -1 for 2^64 - 1.
+CLI::Validator whole_number(std::uint64_t smallest = 0);
+
+}  // namespace cohom::bench

@@ -1,0 +1,35 @@
+#include "mpi_program.hpp"
+
+#include <cohom/error.hpp>
+#include <cohom/mpi.hpp>
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <exception>
+
+namespace cohom::bench {
+
+int run_with_communicator(std::string_view program, const std::function<int(Communicator&)>& work) {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  try {
+    Communicator communicator = mpi::communicator(MPI_COMM_WORLD);
+    return work(communicator);
+  } catch (const SharedFailure& failure) {
+    if (rank == 0) fmt::print(stderr, "{}: {}\n", program, failure.what());
+  } catch (const Error& error) {  // the library's errors reach all ranks
+    if (rank == 0) fmt::print(stderr, "{}: {}\n", program, error.what());
+  } catch (const std::exception& error) {
+    // One rank alone: the others would wait for it for ever.
+    fmt::print(stderr, "{}: rank {}: {}\n", program, rank, error.what());
+    MPI_Abort(MPI_COMM_WORLD, cannot_run);
+  }
+  return cannot_run;
+}
+
+void print(const Communicator& communicator, const Information& information) {
+  if (communicator.rank() == 0) fmt::print("{}", information.text);
+}
+
+}  // namespace cohom::bench
