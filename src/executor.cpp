@@ -137,6 +137,7 @@ void Executor::begin_round(std::size_t index) {
     // Piece by piece. Late rounds start when everything is agreed, and others behind the payload read
     // no agreement.
     if (index <= std::size_t(payload_)) call.earlier = std::span(rounds_).first(index);
+    call.is_payload = index == std::size_t(payload_);
     call.in_place = buffers_.input == buffers_.output;
     // In place, a receive posted into the output would lie over input that is still to be read.
     if (info.identity_encode && !round.offloads() && holds_words(buffers_.input))
