@@ -23,6 +23,8 @@ namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
+constexpr const char* sparse_specs[] = {"sparse", "sparse:index=flat", "sparse:index=bloom"};
+
 using Vectors = std::vector<std::vector<double>>;  // by rank
 
 struct Problem {
@@ -55,7 +57,7 @@ void expect_raws_bits(const std::vector<Problem>& problems) {
           SCOPED_TRACE(problem.name + ", " + std::string(name_of(problem.type)) + ", " +
                        std::string(algorithm.name) + ", rank " + std::to_string(rank));
           const Bytes raw = sum_of(communicator, problem, "raw", algorithm.name, op, false);
-          for (const char* spec : {"sparse", "sparse:index=flat"})
+          for (const char* spec : sparse_specs)
             EXPECT_TRUE(same_bytes(
                 sum_of(communicator, problem, spec, algorithm.name, op, op == ReduceOp::mean), raw))
                 << spec;
@@ -183,7 +185,7 @@ TEST(SparsePipeline, SmallMessagesAndWindowsDoNotShow) {
         const auto sum = [&](const char* spec) {
           return sum_of(communicator, problem, spec, algorithm.name, ReduceOp::sum, false);
         };
-        for (const char* spec : {"sparse", "sparse:index=flat"})
+        for (const char* spec : sparse_specs)
           EXPECT_TRUE(same_bytes(sum(spec), sum("raw"))) << spec;
       }
     });
