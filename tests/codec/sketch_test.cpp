@@ -74,6 +74,19 @@ TEST(Sketch, SmallBesideLargeEscapes) {
   }
 }
 
+/// The largest value sets the exponent for all, on whatever rank and in whatever piece it lies.
+TEST(Sketch, NothingEscapesThatFitsBesideTheLargest) {
+  for (std::size_t rank = 0; rank < 3; ++rank)
+    for (const std::size_t position : {0, 999, 1500, 2999}) {
+      Vectors vectors(3, std::vector<double>(3000, 1.25));
+      vectors[rank][position] = 0x1.8p30;
+      CodecHarness harness = sketch_harness(3);
+      EXPECT_EQ(harness.allreduce(vectors), exact_sum(vectors));
+      const int escapes = harness.codec(0).payload_round() - 1;
+      for (const std::uint64_t word : harness.sum(escapes)) EXPECT_EQ(word, 0u) << position;
+    }
+}
+
 TEST(Sketch, FloatingCellsAreCloseAndNothingIsEstimated) {
   for (const char* gamma : {"1.3", "0.9"}) {
     const Vectors vectors = sparse_vectors(5, 300000, 0.03);
