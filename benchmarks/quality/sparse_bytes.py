@@ -12,21 +12,18 @@ stands between its lines "<!-- bytes: begin -->" and "<!-- bytes: end -->".
 """
 
 import argparse
-import json
 import math
 import pathlib
-import subprocess
 import sys
-import tempfile
 
 import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402  (after the choice of backend)
 
+import bench_run
 import quality_report
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 SCHEMA = "cohom-sparse-bytes/1"
 ELEMENTS = 1 << 20
 DENSITIES = {4: [1e-4, 1e-3, 1e-2, 0.1, 0.5], 8: [1e-4, 1e-3, 1e-2, 0.1, 0.5],
@@ -91,18 +88,10 @@ def fail(message):
 
 def run_bench(options, ranks, density):
     """Return cohom-bench's rows of all codecs at one density."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = pathlib.Path(folder) / "bench.json"
-        command = [ROOT / "scripts/with-env", "mpirun", "-n", ranks, options.bench, "--check-only",
-                   "--quiet", "--json", path, "--input", f"sparse:{density:.6f}",
-                   "--size", 4 * ELEMENTS, "--algorithm", "ring"]
-        for _, codec, *_ in CURVES:
-            command += ["--codec", codec]
-        run = subprocess.run([str(word) for word in command], check=False, text=True,
-                             cwd=ROOT, capture_output=True)
-        if run.returncode != 0:
-            fail(f"{' '.join(str(word) for word in command)}\n{run.stdout}{run.stderr}")
-        return json.loads(path.read_text())
+    arguments = ["--input", f"sparse:{density:.6f}", "--size", 4 * ELEMENTS, "--algorithm", "ring"]
+    for _, codec, *_ in CURVES:
+        arguments += ["--codec", codec]
+    return bench_run.run(options.bench, ranks, arguments)
 
 
 def measure(options):
@@ -171,11 +160,7 @@ def parse_arguments():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--ranks", nargs="+", type=int, default=[4, 8, 64], metavar="N",
                         help="default 4 8 64")
-    parser.add_argument("--bench", type=pathlib.Path, default=ROOT / "build/bin/cohom-bench",
-                        help="default build/bin/cohom-bench")
-    parser.add_argument("--from", type=pathlib.Path, dest="source", metavar="JSON",
-                        help="measure nothing, take the results of an earlier --json")
-    parser.add_argument("--json", type=pathlib.Path, help="write all results to this file")
+    bench_run.add_source(parser)
     parser.add_argument("--markdown", type=pathlib.Path,
                         help="replace the table in this file, e.g. docs/sparse.md")
     parser.add_argument("--figure", type=pathlib.Path, help="e.g. docs/sparse.png")
@@ -189,13 +174,9 @@ def main():
     """Measure or read, print, write."""
     options = parse_arguments()
     try:
-        document = json.loads(options.source.read_text()) if options.source else measure(options)
-    except (OSError, ValueError) as error:
-        fail(f"--from {options.source}: {error}")
-    if document.get("schema") != SCHEMA:
-        fail(f"--from {options.source}: is no {SCHEMA}")
-    if options.json:
-        options.json.write_text(json.dumps(document, indent=1) + "\n")
+        document = bench_run.results(options, SCHEMA, measure)
+    except (RuntimeError, ValueError) as error:
+        fail(error)
     print(table(document["results"]))
     try:
         if options.markdown:

@@ -88,18 +88,22 @@ TEST(Sketch, NothingEscapesThatFitsBesideTheLargest) {
 }
 
 TEST(Sketch, FloatingCellsAreCloseAndNothingIsEstimated) {
-  for (const char* gamma : {"1.3", "0.9"}) {
-    const Vectors vectors = sparse_vectors(5, 300000, 0.03);
-    CodecHarness harness = sketch_harness(5, {{"cells", "f32"}, {"gamma", gamma}});
-    const auto sum = harness.allreduce(vectors);
-    const auto exact = exact_sum(vectors);
-    double error = 0, norm = 0;
-    for (std::size_t i = 0; i < sum.size(); ++i) {
-      error += (sum[i] - exact[i]) * (sum[i] - exact[i]);
-      norm += exact[i] * exact[i];
+  const Parameters cases[] = {{{"gamma", "1.3"}}, {{"gamma", "0.9"}}, {{"size", "0.1"}}};
+  for (Parameters parameters : cases)
+    for (const double density : {1e-3, 0.01, 0.015, 0.03, 0.2, 1.0}) {
+      parameters["cells"] = "f32";
+      const Vectors vectors = sparse_vectors(5, 200000, density);
+      CodecHarness harness = sketch_harness(5, parameters);
+      const auto sum = harness.allreduce(vectors);
+      const auto exact = exact_sum(vectors);
+      double error = 0, norm = 0;
+      for (std::size_t i = 0; i < sum.size(); ++i) {
+        error += (sum[i] - exact[i]) * (sum[i] - exact[i]);
+        norm += exact[i] * exact[i];
+      }
+      EXPECT_LT(std::sqrt(error / norm), 1e-6)
+          << parameters.begin()->first << ", density " << density;
     }
-    EXPECT_LT(std::sqrt(error / norm), 1e-6) << gamma;
-  }
 }
 
 /// A NaN spoils its block at most, and stands where it stood.
@@ -178,16 +182,15 @@ TEST(Sketch, TakesGammaCellsAnElement) {
   }
 }
 
-/// One sketch of many items: between 1.22 and 1.225 cells an item it begins to peel (figures of the
-/// method's analysis: 3 hashes, threshold 1.222).
+/// One sketch of many items: at 1.22 cells an item 40% are left, at 1.225 nearly none (figures of the method's analysis: 3 hashes, threshold 1.222).
 TEST(SketchPeeling, HasItsThreshold) {
-  constexpr std::size_t items = 1'000'000;
+  constexpr std::size_t items = 1'700'000;
   std::vector<std::uint64_t> values(items), found(items);
   for (std::size_t i = 0; i < items; ++i) values[i] = 3 * i + 1;
   std::vector<std::uint8_t> known(items);
   std::vector<kernels::SketchPlace> places(items);
   for (const bool enough : {false, true}) {
-    const double cells_an_item = enough ? 1.228 : 1.218;  // 1e6 items scatter by 0.002
+    const double cells_an_item = enough ? 1.225 : 1.22;
     const kernels::SketchShape shape{.row = std::uint32_t(cells_an_item * items / 3), .key = 77};
     std::vector<std::uint64_t> cells(shape.cells());
     kernels::SketchScratch scratch;
@@ -199,7 +202,7 @@ TEST(SketchPeeling, HasItsThreshold) {
     if (enough)
       EXPECT_LT(left, items / 10000);
     else
-      EXPECT_GT(left, items / 4);
+      EXPECT_NEAR(double(left) / items, 0.41, 0.05);
     for (std::size_t i = 0; i < items; ++i)
       if (known[i] != 0) ASSERT_EQ(found[i], values[i]) << i;
   }
