@@ -1,5 +1,7 @@
 #include "executor.hpp"
 
+#include "log.hpp"
+
 #include <cohom/error.hpp>
 
 #include <algorithm>
@@ -193,6 +195,8 @@ bool Executor::prepare_late_round(int round) {
   if (setup_.codec->rounds()[index].scope != RoundScope::late) return false;
   const std::size_t elements = setup_.codec->late_elements(round, *this);
   if (elements == 0) return false;
+  log_once("round " + std::string(setup_.codec->rounds()[index].name) +
+           " runs: elements that the payload cannot hold, or lost, travel apart");
   const AlgorithmRow& algorithm = algorithm_of(round);
   Late& late = late_[index];
   late.chunking = std::make_unique<Chunking>(make_chunking(round, algorithm, elements));

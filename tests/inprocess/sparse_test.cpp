@@ -89,7 +89,9 @@ TEST_P(SparseRanks, EqualRawAtEveryDensity) {
 #if defined(__SANITIZE_THREAD__)
 std::vector<int> all_ranks() { return tested_ranks(); }
 #else
-std::vector<int> all_ranks() { return {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17}; }
+std::vector<int> all_ranks() {
+  return {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 33};
+}
 #endif
 
 INSTANTIATE_TEST_SUITE_P(Ranks, SparseRanks, testing::ValuesIn(all_ranks()),

@@ -90,6 +90,12 @@ expect_success --codec thc --dtype bf16 --op mean --size 100012 --in-place --non
 expect_success --codec thc --algorithm fabric --dtype bf16 --size 64K --check-only
 expect_success --codec sparse --algorithm ring,fabric --input sparse:0.05:blocks --size 100012 --check-only
 grep -q -e '=raw' out || fail "no column says whether the bits are raw's"
+COHOM_LOG=info
+export COHOM_LOG
+expect_success --codec sketch:gamma=0.5 --codec sketch --algorithm ring,fabric --input sparse:0.05 --size 400K \
+  --check-only
+unset COHOM_LOG
+grep -q 'round leftover runs' err || fail "the log does not say what did not peel"
 "$info" --json >info.json 2>err || fail "cohom-info --json"
 "$info" >out 2>err || fail "cohom-info"
 grep -q recursive_doubling out || fail "cohom-info does not list the algorithms"
