@@ -19,7 +19,7 @@ Cell with_sign(SketchPlace place, Cell value) {
   if constexpr (std::is_integral_v<Cell>) {
     return (value ^ (0 - negative)) + negative;
   } else {
-    using Bits = body::FloatFormat<Cell>::Bits;
+    using Bits = typename body::FloatFormat<Cell>::Bits;
     return std::bit_cast<Cell>(std::bit_cast<Bits>(value) ^ static_cast<Bits>(negative)
                                                                 << (8 * sizeof(Cell) - 1));
   }
