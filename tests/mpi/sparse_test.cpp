@@ -79,7 +79,7 @@ TEST_F(SparseOverMpi, SendsIndexAndUnion) {
 
 /// 2A(1/32 + gamma rho), twice the second term for integer cells; what is left over and escapes is little.
 TEST_F(SparseOverMpi, SketchSendsIndexAndCells) {
-  constexpr std::size_t count = 1 << 21;
+  constexpr std::size_t count = 1 << 20;
   const double share = 2.0 * (ranks_ - 1) / ranks_;
   const double escapes = 1.0 / 256 / 32 * doublings_of_all();
   for (const double density : {0.01, 0.2}) {
