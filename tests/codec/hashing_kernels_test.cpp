@@ -74,15 +74,16 @@ TEST_P(Hashing, FiltersAreTheReferences) {
 TEST_P(Hashing, FalsePositivesAreAsManyAsWanted) {
   constexpr std::size_t count = 1 << 20;
   constexpr std::size_t stride = 128;
+  constexpr std::size_t values = count / stride;
   Words own(count / 64), found(count / 64);
   for (std::size_t i = 0; i < count; i += stride) own[i / 64] |= std::uint64_t{1} << i % 64;
   for (const std::uint32_t probes : {1u, 4u, 8u}) {
-    const BloomShape shape{.bits = std::uint32_t(count / stride * probes * 1.4427 / 64 + 1) * 64,
+    const BloomShape shape{.bits = std::uint32_t(values * probes * 1.4427 / 64 + 1) * 64,
                            .probes = probes};
     Words filter(shape.bits / 64);
     kernels_.insert(shape, 0, own.data(), count, filter.data());
     kernels_.find(shape, filter.data(), 0, count, found.data());
-    double ghosts = -double(count / stride);
+    double ghosts = -double(values);
     for (const std::uint64_t word : found) ghosts += std::popcount(word);
     EXPECT_NEAR(ghosts / count / std::ldexp(1.0, -int(probes)), 1, 0.05) << probes;
   }
