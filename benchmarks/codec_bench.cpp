@@ -82,6 +82,8 @@ void measure(benchmark::State& state, const Workload& workload, std::size_t byte
   }
   const auto total = state.iterations() * static_cast<std::int64_t>(bytes * workload.vectors);
   state.SetBytesProcessed(total);
+  if (workload.item_bytes != 0)
+    state.SetItemsProcessed(total / static_cast<std::int64_t>(workload.item_bytes));
   state.counters["x_memcpy"] =
       benchmark::Counter(static_cast<double>(total) / reference, benchmark::Counter::kIsRate);
 }
@@ -123,7 +125,8 @@ int main(int argc, char** argv) {
   }
   for (const auto& workloads :
        {bench::memory_workloads(), bench::merge_workloads(), bench::packed_workloads(),
-        bench::sign_workloads(), bench::sparse_workloads(), bench::thc_workloads()})
+        bench::sign_workloads(), bench::sketch_workloads(), bench::sparse_workloads(),
+        bench::thc_workloads()})
     bench::register_all(workloads);
   benchmark::RunSpecifiedBenchmarks();
   return 0;

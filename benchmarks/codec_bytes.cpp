@@ -6,6 +6,7 @@
 #include <cmath>
 #include <initializer_list>
 #include <limits>
+#include <numbers>
 #include <string_view>
 
 namespace cohom::bench {
@@ -21,6 +22,13 @@ std::optional<std::string> parameter(const std::string& spec, std::string_view n
     begin = end;
   }
   return std::nullopt;
+}
+
+/// "0.1" or "1/10".
+double fraction(const std::string& text) {
+  const std::size_t slash = text.find('/');
+  const double over = slash == std::string::npos ? 1 : std::stod(text.substr(slash + 1));
+  return std::stod(text) / over;
 }
 
 std::uint64_t number(const std::string& spec, std::string_view name, std::uint64_t otherwise) {
@@ -95,37 +103,82 @@ std::optional<CodecBytes> packed_bytes(const std::string& spec, const std::strin
   return CodecBytes{.block = 1024, .contribution = bytes, .sum = bytes};
 }
 
-/// Index and `value_bytes` for each element of the union; of a two-level index the upper level, two bits a
-/// block of 512, is small and goes as agreement does.
-CodecBytes union_bytes(const std::string& spec, double value_bytes, const UnionShape& shape) {
-  const bool flat = parameter(spec, "index") == "flat";
+/// What the union of a vector's values takes an element of the vector, as if it were spread evenly: what is
+/// named, and how much counts as a value.
+struct UnionBytes {
+  double index = 0;   ///< bytes, that go the payload's way
+  double values = 0;  ///< share of the elements
+  std::uint64_t agreement = 0;
+};
+
+/// The filter has 1 / ln 2 bits a probe and value of each rank. Half of them are set where no two ranks have
+/// a value in common, else fewer.
+UnionBytes bloom_bytes(const std::string& spec, const UnionShape& shape) {
   const auto elements = static_cast<double>(shape.elements);
-  const double values =
-      static_cast<double>(shape.values + (flat ? 0 : shape.zeros_of_full)) / elements;
-  const double named = flat ? 1 : static_cast<double>(shape.mixed) / elements;
-  const double bytes = values * value_bytes + named / 8;
-  const RunBytes run = [bytes](std::size_t count) {
-    return static_cast<std::uint64_t>(std::llround(bytes * static_cast<double>(count)));
+  const double wanted = fraction(parameter(spec, "false_positives").value_or("1/1024"));
+  const double probes = std::ceil(-std::log2(wanted));
+  const double bits = static_cast<double>(shape.contributed) * probes / std::numbers::ln2;
+  const auto values = static_cast<double>(shape.values);
+  if (bits >= elements) return {.index = 1.0 / 8, .values = values / elements};
+  const double set = bits == 0 ? 0 : 1 - std::exp(-probes * values / bits);
+  const double ghosts = std::pow(set, probes) * (elements - values);
+  return {.index = bits / elements / 8, .values = (values + ghosts) / elements};
+}
+
+/// Of a two-level index the upper level, two bits a block of 512, is small and goes as agreement does.
+UnionBytes union_bytes(const std::string& spec, const UnionShape& shape) {
+  const std::string form = parameter(spec, "index").value_or("two-level");
+  if (form == "bloom") return bloom_bytes(spec, shape);
+  const auto elements = static_cast<double>(shape.elements);
+  if (form == "flat")
+    return {.index = 1.0 / 8, .values = static_cast<double>(shape.values) / elements};
+  return {.index = static_cast<double>(shape.mixed) / elements / 8,
+          .values = static_cast<double>(shape.values + shape.zeros_of_full) / elements,
+          .agreement = ((shape.elements + 511) / 512 + 31) / 32 * 8};
+}
+
+/// So many bytes an element.
+RunBytes evenly(double bytes) {
+  return [bytes](std::size_t elements) {
+    return static_cast<std::uint64_t>(std::llround(bytes * static_cast<double>(elements)));
   };
-  const std::size_t blocks = (shape.elements + 511) / 512;
-  return {.block = 256,
-          .contribution = run,
-          .sum = run,
-          .agreement = flat ? 0 : (blocks + 31) / 32 * 8};
 }
 
 CodecBytes sparse_bytes(const std::string& spec, ElementType type, const UnionShape& shape) {
-  return union_bytes(spec, static_cast<double>(size_of(type)), shape);
+  const UnionBytes of = union_bytes(spec, shape);
+  const RunBytes run = evenly(of.index + of.values * static_cast<double>(size_of(type)));
+  return {.block = 256, .contribution = run, .sum = run, .agreement = of.agreement};
+}
+
+/// thc on the values of units of 16384 elements or a rotation.
+CodecBytes sparse_thc_bytes(const std::string& spec, std::uint64_t ranks, const UnionShape& shape) {
+  const UnionBytes of = union_bytes(spec, shape);
+  const std::size_t unit = std::max<std::size_t>(16384, number(spec, "rotation", 256));
+  const auto values = static_cast<std::size_t>(std::llround(of.values * static_cast<double>(unit)));
+  const CodecBytes thc = thc_bytes(spec, values, ranks);
+  const auto of_unit = [&](const RunBytes& bytes) {
+    return evenly(of.index + static_cast<double>(bytes(values)) / static_cast<double>(unit));
+  };
+  const std::size_t units = (shape.elements + unit - 1) / unit;
+  return {.block = unit,
+          .contribution = of_unit(thc.contribution),
+          .sum = of_unit(thc.sum),
+          .agreement = of.agreement + units * thc.agreement};
 }
 
 /// The maximum of integer cells, and a bit for each block of 256, are agreed on as well.
 CodecBytes sketch_bytes(const std::string& spec, ElementType type, const UnionShape& shape) {
   const bool wide = type == ElementType::f64;
   const bool integers = !wide && parameter(spec, "cells").value_or("i64") == "i64";
-  const double gamma = std::stod(parameter(spec, "gamma").value_or("1.3"));
-  CodecBytes bytes = union_bytes(spec, gamma * (integers || wide ? 8 : 4), shape);
-  bytes.agreement += (shape.elements / 256 + 63) / 64 * 8 + (integers ? 8 : 0);
-  return bytes;
+  const auto size = parameter(spec, "size");
+  const UnionBytes of = union_bytes(spec, shape);
+  const double cells =
+      size ? fraction(*size) : fraction(parameter(spec, "gamma").value_or("1.3")) * of.values;
+  const RunBytes run = evenly(of.index + cells * (integers || wide ? 8 : 4));
+  return {.block = 256,
+          .contribution = run,
+          .sum = run,
+          .agreement = of.agreement + (shape.elements / 256 + 63) / 64 * 8 + (integers ? 8 : 0)};
 }
 
 constexpr std::size_t sign_block = 1024;
@@ -174,18 +227,20 @@ CodecBytes marsit_bytes(const std::string& spec, std::size_t elements, ElementTy
 
 }  // namespace
 
-std::optional<CodecBytes> codec_bytes(const std::string& codec, const std::string& algorithm,
+std::optional<CodecBytes> codec_bytes(const std::string& spec, const std::string& algorithm,
                                       std::size_t elements, ElementType type, int ranks,
                                       const std::optional<UnionShape>& shape, std::uint64_t step) {
   const auto n = static_cast<std::uint64_t>(ranks);
-  const std::string name = codec.substr(0, codec.find(':'));
+  const std::string name = spec.substr(0, spec.find(':'));
   if (name == "raw") return raw_bytes(type);
-  if (name == "thc") return thc_bytes(codec, elements, n);
-  if (name == "packed") return packed_bytes(codec, algorithm);
-  if (name == "sparse" && shape && elements != 0) return sparse_bytes(codec, type, *shape);
-  if (name == "sketch" && shape && elements != 0) return sketch_bytes(codec, type, *shape);
-  if (name == "signcount") return signcount_bytes(codec, elements, n);
-  if (name == "marsit") return marsit_bytes(codec, elements, type, n, step);
+  if (name == "thc") return thc_bytes(spec, elements, n);
+  if (name == "packed") return packed_bytes(spec, algorithm);
+  if (name == "signcount") return signcount_bytes(spec, elements, n);
+  if (name == "marsit") return marsit_bytes(spec, elements, type, n, step);
+  if (!shape || elements == 0) return std::nullopt;
+  if (name == "sparse") return sparse_bytes(spec, type, *shape);
+  if (name == "sparse+thc") return sparse_thc_bytes(spec, n, *shape);
+  if (name == "sketch") return sketch_bytes(spec, type, *shape);
   return std::nullopt;
 }
 

@@ -20,7 +20,7 @@ struct CodecBytes {
   std::size_t block = 1;
   RunBytes contribution;  ///< as `direct` sends it
   RunBytes sum;           ///< as partial sums travel, and finished ones if `finished` is empty
-  std::uint64_t agreement = 0;
+  std::uint64_t agreement = 0;  ///< of the vector; it goes by recursive doubling
   RunBytes finished = {};
   bool disjoint = false;   ///< `direct` sends every rank's contribution to all others, and no sums
   bool by_direct = false;  ///< whatever the algorithm
@@ -31,7 +31,7 @@ struct CodecBytes {
 };
 
 /// Of one call; parameters as wire_formula()'s. Empty where there is no formula.
-std::optional<CodecBytes> codec_bytes(const std::string& codec, const std::string& algorithm,
+std::optional<CodecBytes> codec_bytes(const std::string& spec, const std::string& algorithm,
                                       std::size_t elements, ElementType type, int ranks,
                                       const std::optional<UnionShape>& shape, std::uint64_t step);
 

@@ -19,7 +19,8 @@ namespace cohom::bench {
 struct Workload {
   std::string name;
   std::function<std::function<void()>(std::size_t bytes)> prepare;
-  std::size_t vectors = 1;  ///< ranks' vectors of so many bytes that a repetition adds up
+  std::size_t vectors = 1;     ///< ranks' vectors of so many bytes that a repetition adds up
+  std::size_t item_bytes = 0;  ///< not 0: items_per_second counts items of so many bytes
 };
 using Workloads = std::vector<Workload>;
 
@@ -27,6 +28,7 @@ Workloads merge_workloads();
 Workloads packed_workloads();
 Workloads sparse_workloads();
 Workloads sign_workloads();
+Workloads sketch_workloads();
 Workloads thc_workloads();
 
 /// Elements that the library hands to a kernel at a time.

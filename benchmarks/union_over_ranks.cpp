@@ -29,6 +29,7 @@ std::size_t values_of_block(const Window& bits, std::size_t b) {
 
 UnionShape union_over_ranks(const Elements& vector, MPI_Comm comm) {
   UnionShape shape{.elements = vector.count};
+  std::uint64_t contributed = 0;
   std::vector<double> values(std::min(window, vector.count));
   for (std::size_t first = 0; first < vector.count; first += window) {
     const auto part = std::span(values).first(std::min(window, vector.count - first));
@@ -41,8 +42,9 @@ UnionShape union_over_ranks(const Elements& vector, MPI_Comm comm) {
       return std::min(block, part.size() - b * block);
     };
     for (std::size_t b = 0; b < blocks; ++b) {
-      const std::size_t zero_bytes =
-          (elements_of(b) - values_of_block(bits, b)) * size_of(vector.type);
+      const std::size_t own = values_of_block(bits, b);
+      const std::size_t zero_bytes = (elements_of(b) - own) * size_of(vector.type);
+      contributed += own;
       const bool full = zero_bytes < (elements_of(b) + 63) / 64 * 8;
       bits.back() |= std::uint64_t{full} << b;
     }
@@ -58,6 +60,8 @@ UnionShape union_over_ranks(const Elements& vector, MPI_Comm comm) {
         shape.mixed += elements_of(b);
     }
   }
+  MPI_Allreduce(MPI_IN_PLACE, &contributed, 1, MPI_UINT64_T, MPI_SUM, comm);
+  shape.contributed = contributed;
   return shape;
 }
 

@@ -3,6 +3,7 @@
 //
 // Pointers need no alignment unless said otherwise; sizes may be zero.
 
+#include "kernels/hashing.hpp"
 #include "kernels/isa.hpp"
 #include "kernels/packed.hpp"
 #include "kernels/sample.hpp"
@@ -39,6 +40,7 @@ struct KernelTable {
   SparseKernels sparse;
   SignKernels sign;
   SampleKernels sample;
+  HashingKernels hashing;
 };
 
 /// The kernels of one supported instruction set.

@@ -59,6 +59,7 @@ struct RoundInfo {
   bool identity_decode = false;  ///< a sum's words are the output elements themselves
   bool finishes = false;         ///< complete sums go through Codec::finish()
   bool after_payload = false;    ///< late: its size is known when the payload is decoded
+  bool for_decoding = false;     ///< before the payload, which is decoded by it and encoded without
   /// A round before the payload that is large enough to take the payload's algorithm; scope `piece`.
   bool large = false;
   /// Algorithm this round always takes; empty: the caller's choice (payload, large rounds) or the

@@ -1,5 +1,7 @@
 #include "executor.hpp"
 
+#include "log.hpp"
+
 #include <cohom/error.hpp>
 
 #include <algorithm>
@@ -137,6 +139,7 @@ void Executor::begin_round(std::size_t index) {
     // Piece by piece. Late rounds start when everything is agreed, and others behind the payload read
     // no agreement.
     if (index <= std::size_t(payload_)) call.earlier = std::span(rounds_).first(index);
+    call.is_payload = index == std::size_t(payload_);
     call.in_place = buffers_.input == buffers_.output;
     // In place, a receive posted into the output would lie over input that is still to be read.
     if (info.identity_encode && !round.offloads() && holds_words(buffers_.input))
@@ -192,6 +195,8 @@ bool Executor::prepare_late_round(int round) {
   if (setup_.codec->rounds()[index].scope != RoundScope::late) return false;
   const std::size_t elements = setup_.codec->late_elements(round, *this);
   if (elements == 0) return false;
+  log_once("round " + std::string(setup_.codec->rounds()[index].name) +
+           " runs: elements that the payload cannot hold, or lost, travel apart");
   const AlgorithmRow& algorithm = algorithm_of(round);
   Late& late = late_[index];
   late.chunking = std::make_unique<Chunking>(make_chunking(round, algorithm, elements));

@@ -50,6 +50,7 @@ struct RoundCall {
   const Agreed* agreed = nullptr;
   std::span<const std::unique_ptr<RoundRun>> earlier =
       {};  ///< rounds whose agreement is waited for
+  bool is_payload = false;
   /// The user's memory, where words may lie in it; null where they may not.
   const std::byte* input = nullptr;
   std::byte* output = nullptr;
@@ -82,6 +83,7 @@ class RoundRun {
 
   /// Whether this round's agreement covers the piece.
   [[nodiscard]] bool agreed(std::size_t piece) const { return agreed_[piece]; }
+  [[nodiscard]] bool for_decoding() const { return setup_.info.for_decoding; }
   [[nodiscard]] bool all_agreed() const { return agreed_pieces_ == agreed_.size(); }
   /// The words agreed for the piece; all words when the round's scope is `vector`.
   [[nodiscard]] ConstWords agreed_words(const Piece& piece) const;
@@ -122,6 +124,8 @@ class RoundRun {
   bool encode_next(EncodeQueue& queue);
   bool continue_partial();
   [[nodiscard]] bool may_encode(const Task& task) const;
+  [[nodiscard]] bool may_decode(const Task& task) const;
+  [[nodiscard]] bool agreed_before(const Unit& unit, bool for_decoding) const;
   bool encode(const Task& task);
   void merge(const Task& task);
   std::size_t merge_words(Words result);

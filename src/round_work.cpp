@@ -12,11 +12,23 @@ namespace cohom {
 bool RoundRun::may_encode(const Task& task) const {
   // A contribution that lies in the user's output (fabric) is a write to it.
   if (!open_ && in_output(step_of(task).result, task.unit)) return false;
-  const Unit& unit = layout_.unit(step_of(task).result, task.unit);
-  for (const auto& round : call_.earlier)
+  return agreed_before(layout_.unit(step_of(task).result, task.unit), false);
+}
+
+/// Whether earlier rounds agree on the unit's pieces: those that encoding waits for, or those that only
+/// the payload's decoding does.
+bool RoundRun::agreed_before(const Unit& unit, bool for_decoding) const {
+  for (const auto& round : call_.earlier) {
+    if ((call_.is_payload && round->for_decoding()) != for_decoding) continue;
     for (std::size_t p = unit.first_piece; p < unit.first_piece + unit.pieces; ++p)
       if (!round->agreed(p)) return false;
+  }
   return true;
+}
+
+bool RoundRun::may_decode(const Task& task) const {
+  const std::uint32_t source = schedule().sources_of(step_of(task))[0];
+  return agreed_before(layout_.unit(source, task.unit), true) && !input_being_sent(task);
 }
 
 bool RoundRun::encode_next(EncodeQueue& queue) {
@@ -153,7 +165,7 @@ std::size_t RoundRun::merge_packed(std::size_t elements, Words result) {
 bool RoundRun::decode_one() {
   for (std::size_t tries = decodes_.size(); tries > 0; --tries) {
     const Task task = decodes_.pop();
-    if (!input_being_sent(task)) {
+    if (may_decode(task)) {
       decode(task);
       return true;
     }

@@ -16,15 +16,13 @@ what stands between its lines "<!-- NAME: begin -->" and "<!-- NAME: end -->".
 """
 
 import argparse
-import json
 import pathlib
-import subprocess
 import sys
-import tempfile
 
 import numpy as np
 
 import bench_inputs
+import bench_run
 import dynamiq
 import mxfp8
 import quality_report
@@ -58,18 +56,11 @@ def vnmse(found, rows):
 
 def run_bench(options, name, ranks, elements):
     """Return cohom-bench's report of all codecs on one input."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = pathlib.Path(folder) / "bench.json"
-        command = [ROOT / "scripts/with-env", "mpirun", "-n", ranks, options.bench, "--check-only",
-                   "--quiet", "--json", path, "--input", name, "--size", 4 * elements,
-                   "--seed", options.seed, "--algorithm", ",".join(ALGORITHMS)]
-        for codec in CODECS:
-            command += ["--codec", codec]
-        run = subprocess.run([str(word) for word in command], check=False, text=True,
-                             cwd=ROOT, capture_output=True)
-        if run.returncode != 0:
-            fail(f"{' '.join(str(word) for word in command)}\n{run.stdout}{run.stderr}")
-        return json.loads(path.read_text())
+    arguments = ["--input", name, "--size", 4 * elements, "--seed", options.seed,
+                 "--algorithm", ",".join(ALGORITHMS)]
+    for codec in CODECS:
+        arguments += ["--codec", codec]
+    return bench_run.run(options.bench, ranks, arguments)
 
 
 def bench_results(report, name, ranks, elements):
@@ -119,6 +110,8 @@ def measure(options):
                         if row["codec"].startswith("packed") and row["algorithm"] == "direct"]
             results += ours + list(model_results(rows, name, equal_to))
             print(f"{name}, {ranks} ranks, d = {elements}", file=sys.stderr, flush=True)
+    for row in results:
+        row["input"] = pathlib.Path(row["input"]).name
     return {"schema": SCHEMA, **facts, "seed": options.seed, "results": results}
 
 
@@ -136,11 +129,7 @@ def parse_arguments():
     parser.add_argument("--elements", type=int, default=1 << 18,
                         help="of synthetic inputs; default 262144. Files are taken whole")
     parser.add_argument("--seed", type=int, default=1, help="of synthetic inputs; default 1")
-    parser.add_argument("--bench", type=pathlib.Path, default=ROOT / "build/bin/cohom-bench",
-                        help="default build/bin/cohom-bench")
-    parser.add_argument("--from", type=pathlib.Path, dest="source", metavar="JSON",
-                        help="measure nothing, take the results of an earlier --json")
-    parser.add_argument("--json", type=pathlib.Path, help="write all results to this file")
+    bench_run.add_source(parser)
     parser.add_argument("--markdown", type=pathlib.Path,
                         help="replace the tables in this file, e.g. docs/quality.md")
     parser.add_argument("--figure", type=pathlib.Path,
@@ -158,21 +147,10 @@ def parse_arguments():
 def main():
     """Measure or read, print, write."""
     options = parse_arguments()
-    if options.source is None:
-        if not options.bench.exists():
-            fail(f"{options.bench} is missing; run scripts/build")
-        document = measure(options)
-        for row in document["results"]:
-            row["input"] = pathlib.Path(row["input"]).name
-    else:
-        try:
-            document = json.loads(options.source.read_text())
-        except (OSError, ValueError) as error:
-            fail(f"--from {options.source}: {error}")
-        if document.get("schema") != SCHEMA:
-            fail(f"--from {options.source}: is no {SCHEMA}")
-    if options.json:
-        options.json.write_text(json.dumps(document, indent=1) + "\n")
+    try:
+        document = bench_run.results(options, SCHEMA, measure)
+    except (RuntimeError, ValueError) as error:
+        fail(error)
     results = quality_report.Results(document["results"])
     tables = quality_report.tables(results)
     print("\n\n".join(tables.values()))

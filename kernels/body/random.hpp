@@ -23,6 +23,7 @@ enum class Stream : std::uint32_t {
   sample = 4,
   choice = 5,
   sketch = 8,
+  bloom = 9,
 };
 
 /// SplitMix64's finaliser (Steele, Lea, Flood 2014).

@@ -1,6 +1,7 @@
 #include "kernels/kernel_table.hpp"
 
 #include "kernels/cpu/highway_rows.hpp"
+#include "kernels/cpu/scalar_hashing.hpp"
 #include "kernels/cpu/scalar_merge.hpp"
 #include "kernels/cpu/scalar_packed.hpp"
 #include "kernels/cpu/scalar_sample.hpp"
@@ -21,7 +22,7 @@ KernelTable row_of(Isa isa) {
   if (isa == Isa::scalar)
     return {isa,           scalar_merge,    scalar_finish_elements,
             scalar_thc(),  scalar_packed(), scalar_sparse(),
-            scalar_sign(), scalar_sample()};
+            scalar_sign(), scalar_sample(), scalar_hashing()};
   const auto merge = highway_merge(isa);
   return {isa,
           merge.merge,
@@ -30,7 +31,8 @@ KernelTable row_of(Isa isa) {
           highway_packed(isa),
           highway_sparse(isa),
           highway_sign(isa),
-          highway_sample(isa)};
+          highway_sample(isa),
+          highway_hashing(isa)};
 }
 
 std::vector<KernelTable> supported_rows() {

@@ -1,17 +1,40 @@
 #include "kernels/sketch.hpp"
 
+#include "kernels/body/float_bits.hpp"
+
 #include <algorithm>
+#include <bit>
+#include <type_traits>
 
 namespace cohom::kernels {
 
+using body::sketch_rows;
+
+namespace {
+
+/// The value or its negative, by bits: a branch on a sign that a hash drew would be a coin's.
 template <class Cell>
-void sketch_insert(const SketchShape& shape, std::size_t items, const Cell* values, Cell* cells) {
-  for (std::size_t i = 0; i < items; ++i) {
+Cell with_sign(SketchPlace place, Cell value) {
+  const std::uint64_t negative = place.negative() ? 1 : 0;
+  if constexpr (std::is_integral_v<Cell>) {
+    return (value ^ (0 - negative)) + negative;
+  } else {
+    using Bits = typename body::FloatFormat<Cell>::Bits;
+    return std::bit_cast<Cell>(std::bit_cast<Bits>(value) ^ static_cast<Bits>(negative)
+                                                                << (8 * sizeof(Cell) - 1));
+  }
+}
+
+}  // namespace
+
+template <class Cell>
+void sketch_insert(std::span<const SketchPlace> places, const Cell* values, Cell* cells) {
+  for (std::size_t i = 0; i < places.size(); ++i) {
     const Cell value = values[i];
     if (value == 0) continue;  // another rank's
-    const SketchPlace place(shape, static_cast<std::uint32_t>(i));
-    const Cell signed_value = place.negative ? Cell{} - value : value;
-    for (std::size_t r = 0; r < sketch_rows; ++r) cells[place.cell[r]] += signed_value;
+    const SketchPlace place = places[i];
+    const Cell signed_value = with_sign(place, value);
+    for (std::uint32_t r = 0; r < sketch_rows; ++r) cells[place.cell(r)] += signed_value;
   }
 }
 
@@ -29,42 +52,56 @@ bool holds_one(Link link) {
   return link >> half<Link> == 1;
 }
 
-template <class Link, class Cell>
-std::size_t peel(const SketchShape& shape, Link* links, std::uint32_t* queue, Cell* cells,
-                 std::span<std::uint8_t> known, Cell* values) {
-  const std::size_t items = known.size();
-  std::fill_n(links, shape.cells(), Link{0});
-  for (std::size_t i = 0; i < items; ++i) {
-    const SketchPlace place(shape, static_cast<std::uint32_t>(i));
-    for (const std::uint32_t cell : place.cell)
-      links[cell] = (links[cell] ^ static_cast<Link>(i)) + one_item<Link>;
+/// Cells that were seen to hold one item, first in first out. A cell falls to one item once at most, so
+/// there is room. What comes next is always stored, and kept when it counts: a branch would be a coin's.
+template <class Link>
+class Singles {
+ public:
+  Singles(const Link* links, std::uint32_t* queue) : links_(links), queue_(queue) {}
+
+  void offer(std::uint32_t cell) {
+    queue_[end_] = cell;
+    end_ += holds_one(links_[cell]) ? 1 : 0;
   }
-  std::ranges::fill(known, std::uint8_t{0});
-  // A cell falls to one item once at most, so the queue has room. What comes next is always stored, and
-  // kept when it counts: a branch would be a coin's.
-  std::size_t end = 0;
-  const auto offer = [&](std::size_t cell) {
-    queue[end] = static_cast<std::uint32_t>(cell);
-    end += holds_one(links[cell]) ? 1 : 0;
-  };
-  for (std::size_t c = 0; c < shape.cells(); ++c) offer(c);
+  [[nodiscard]] bool empty() const { return next_ == end_; }
+  [[nodiscard]] std::uint32_t pop() { return queue_[next_++]; }
+
+ private:
+  const Link* links_;
+  std::uint32_t* queue_;
+  std::size_t next_ = 0, end_ = 0;
+};
+
+template <class Link, class Cell>
+std::size_t peel(std::span<const SketchPlace> places, std::span<Cell> cells, Link* links,
+                 std::uint32_t* queue, std::uint8_t* known, Cell* values) {
+  std::fill_n(links, cells.size(), Link{0});
+  for (std::size_t i = 0; i < places.size(); ++i)
+    for (std::uint32_t r = 0; r < sketch_rows; ++r) {
+      Link& link = links[places[i].cell(r)];
+      link = (link ^ static_cast<Link>(i)) + one_item<Link>;
+    }
+  std::fill_n(known, places.size(), std::uint8_t{0});
+  Singles<Link> singles(links, queue);
+  for (std::size_t c = 0; c < cells.size(); ++c) singles.offer(static_cast<std::uint32_t>(c));
   std::size_t found = 0;
-  for (std::size_t next = 0; next < end; ++next) {
-    const std::uint32_t cell = queue[next];
+  while (!singles.empty()) {
+    const std::uint32_t cell = singles.pop();
     if (!holds_one(links[cell])) continue;  // its item was found in another row meanwhile
     const Link item = links[cell] - one_item<Link>;
-    const SketchPlace place(shape, static_cast<std::uint32_t>(item));
+    const SketchPlace place = places[item];
     const Cell value = cells[cell];
-    values[item] = place.negative ? Cell{} - value : value;
+    values[item] = with_sign(place, value) + Cell{};  // no -0.0
     known[item] = 1;
     ++found;
-    for (const std::uint32_t other : place.cell) {
+    for (std::uint32_t r = 0; r < sketch_rows; ++r) {
+      const std::uint32_t other = place.cell(r);
       cells[other] -= value;
       links[other] = (links[other] ^ item) - one_item<Link>;
-      offer(other);
+      singles.offer(other);
     }
   }
-  return items - found;
+  return places.size() - found;
 }
 
 }  // namespace
@@ -75,23 +112,23 @@ void SketchScratch::reserve(std::size_t cells) {
 }
 
 template <class Cell>
-std::size_t sketch_peel(const SketchShape& shape, Cell* cells, SketchScratch& scratch,
-                        std::span<std::uint8_t> known, Cell* values) {
+std::size_t sketch_peel(std::span<const SketchPlace> places, std::span<Cell> cells,
+                        SketchScratch& scratch, std::uint8_t* known, Cell* values) {
   std::uint64_t* const links = scratch.links_.data();
   std::uint32_t* const queue = scratch.queue_.data();
-  if (known.size() <= 0xffff)
-    return peel(shape, reinterpret_cast<std::uint32_t*>(links), queue, cells, known, values);
-  return peel(shape, links, queue, cells, known, values);
+  if (places.size() <= 0xffff)
+    return peel(places, cells, reinterpret_cast<std::uint32_t*>(links), queue, known, values);
+  return peel(places, cells, links, queue, known, values);
 }
 
-template void sketch_insert(const SketchShape&, std::size_t, const float*, float*);
-template void sketch_insert(const SketchShape&, std::size_t, const double*, double*);
-template void sketch_insert(const SketchShape&, std::size_t, const std::uint64_t*, std::uint64_t*);
-template std::size_t sketch_peel(const SketchShape&, float*, SketchScratch&,
-                                 std::span<std::uint8_t>, float*);
-template std::size_t sketch_peel(const SketchShape&, double*, SketchScratch&,
-                                 std::span<std::uint8_t>, double*);
-template std::size_t sketch_peel(const SketchShape&, std::uint64_t*, SketchScratch&,
-                                 std::span<std::uint8_t>, std::uint64_t*);
+template void sketch_insert(std::span<const SketchPlace>, const float*, float*);
+template void sketch_insert(std::span<const SketchPlace>, const double*, double*);
+template void sketch_insert(std::span<const SketchPlace>, const std::uint64_t*, std::uint64_t*);
+template std::size_t sketch_peel(std::span<const SketchPlace>, std::span<float>, SketchScratch&,
+                                 std::uint8_t*, float*);
+template std::size_t sketch_peel(std::span<const SketchPlace>, std::span<double>, SketchScratch&,
+                                 std::uint8_t*, double*);
+template std::size_t sketch_peel(std::span<const SketchPlace>, std::span<std::uint64_t>,
+                                 SketchScratch&, std::uint8_t*, std::uint64_t*);
 
 }  // namespace cohom::kernels

@@ -36,13 +36,13 @@ class CompactedCodec::UnitsAgreed final : public Agreed {
   const Agreed& agreed_;
 };
 
-CompactedCodec::CompactedCodec(const CodecContext& context, IndexForm form,
+CompactedCodec::CompactedCodec(const CodecContext& context, const IndexOptions& index,
                                std::unique_ptr<Codec> inner)
     : type_(context.type),
       kernels_(context.kernels),
       inner_(std::move(inner)),
       unit_(std::max(shortest_unit, inner_->block())),
-      index_(context, form),
+      index_(context, index),
       first_(static_cast<int>(index_.rounds().size())),
       rounds_(index_.rounds().begin(), index_.rounds().end()) {
   for (RoundInfo info : inner_->rounds()) {

@@ -20,7 +20,8 @@ class CompactedCodec final : public Codec {
  public:
   /// The inner codec keeps no state, its rounds have scope `piece` or are late and do not wait for the
   /// payload, any of its pieces may be ragged, and it works in place.
-  CompactedCodec(const CodecContext& context, IndexForm form, std::unique_ptr<Codec> inner);
+  CompactedCodec(const CodecContext& context, const IndexOptions& index,
+                 std::unique_ptr<Codec> inner);
 
   [[nodiscard]] std::size_t block() const override { return unit_; }
   [[nodiscard]] std::span<const RoundInfo> rounds() const override { return rounds_; }

@@ -78,7 +78,7 @@ class SketchCodec final : public Codec {
 
   // Of the call in flight.
   CallBuffers call_;
-  EscapedBlocks leftover_;  ///< elements that did not peel, each a block
+  EscapedBlocks leftover_;  ///< elements that did not peel, neighbours in one block
   int own_exponent_ = 0;
 };
 
@@ -95,7 +95,10 @@ SketchCodec::SketchCodec(const CodecContext& context, const SketchOptions& optio
     rounds_.push_back({.name = "maximum", .merge = {MergeKind::max}, .scope = RoundScope::vector});
   rounds_.push_back({.name = "escapes", .merge = {MergeKind::bit_or}});
   payload_ = static_cast<int>(rounds_.size());
-  rounds_.push_back({.name = "payload", .merge = cells_.merge(), .varies = true});
+  rounds_.push_back({.name = "payload", .merge = cells_.merge(), .varies = !cells_.by_position()});
+  if (cells_.by_position())
+    for (RoundInfo& round : std::span(rounds_).first(std::size_t(payload_)))
+      round.for_decoding = round.scope == RoundScope::piece;
   rounds_.push_back(EscapeRound::info(type_));
   rounds_.push_back({.name = "leftover",
                      .merge = cells_.merge(),
@@ -177,19 +180,20 @@ std::size_t SketchCodec::encode(int round, Form, const Piece& piece, const Agree
 }
 
 std::size_t SketchCodec::encode_cells(const Piece& piece, const Agreed& agreed, Words out) {
-  const SparseIndex::Union positions = index_.union_of(piece, agreed);
+  const SparseIndex::Union positions =
+      cells_.by_position() ? index_.own(piece) : index_.union_of(piece, agreed);
   kernels_.sparse.compact(run_of(piece.first, piece.count), call_.input_at(piece.first),
                           positions.bits, compacted_.data());
-  return cells_.sketch(piece.first, compacted_.data(), positions.elements, out);
+  return cells_.sketch(piece, positions, compacted_.data(), out);
 }
 
 void SketchCodec::decode_cells(const Piece& piece, const Agreed& agreed, ConstWords sum) {
   const SparseIndex::Union positions = index_.union_of(piece, agreed);
-  if (sum.size() != cells_.words(positions.elements))
+  if (sum.size() != cells_.words(piece, positions))
     throw Error(ErrorKind::transport, "sketch: a sum of " + std::to_string(sum.size()) +
                                           " words came for " + std::to_string(positions.elements) +
                                           " elements");
-  cells_.recover(piece.first, sum, compacted_.data(), std::span(known_).first(positions.elements));
+  cells_.recover(piece, positions, sum, compacted_.data(), known_.data());
   kernels_.finish_elements(type_, compacted_.data(), positions.elements, divisor_,
                            finished_.data());
   const ConstWords escapes = agreed.words(escapes_round(), piece);
@@ -202,15 +206,21 @@ void SketchCodec::keep_leftover(const Piece& piece, const SparseIndex::Union& po
                                 ConstWords escapes) {
   const auto known = std::span(known_).first(positions.elements);
   if (std::ranges::find(known, std::uint8_t{0}) == known.end()) return;
-  std::size_t i = 0;
+  std::size_t i = 0, first = 0, count = 0;  // of neighbours
   for (std::size_t w = 0; w < kernels::bitmap_words(piece.count); ++w)
     for (std::uint64_t left = positions.bits[w]; left != 0; left &= left - 1, ++i) {
       if (known[i] != 0 || is_set(escapes, 64 * w / escape_block)) continue;
       const std::size_t position =
           piece.first + 64 * w + static_cast<std::size_t>(std::countr_zero(left));
-      leftover_.add(position, 1);
       std::memcpy(finished_.data() + i * size_of(type_), call_.input_at(position), size_of(type_));
+      if (position != first + count) {
+        if (count != 0) leftover_.add(first, count);
+        first = position;
+        count = 0;
+      }
+      ++count;
     }
+  if (count != 0) leftover_.add(first, count);
 }
 
 /// Writes the piece's elements, but those of blocks that escaped.
@@ -244,18 +254,18 @@ std::size_t SketchCodec::encode_leftover(const Piece& piece, Words out) const {
   const std::size_t words = cells_.words_of_cells(piece.count);
   out[words - 1] = 0;  // the padding of a ragged last word
   auto* const cells = reinterpret_cast<std::byte*>(out.data());
-  leftover_.for_each_block_of(piece, [&](std::size_t i, std::size_t position, std::size_t) {
-    cells_.to_cells(call_.input_at(position), 1, cells + i * cells_.bytes());
+  leftover_.for_each_block_of(piece, [&](std::size_t i, std::size_t position, std::size_t count) {
+    cells_.to_cells(call_.input_at(position), count, cells + i * cells_.bytes());
   });
   return words;
 }
 
 void SketchCodec::decode_leftover(const Piece& piece, ConstWords sum) const {
   const auto* const cells = reinterpret_cast<const std::byte*>(sum.data());
-  leftover_.for_each_block_of(piece, [&](std::size_t i, std::size_t position, std::size_t) {
-    cells_.from_cells(cells + i * cells_.bytes(), 1, call_.output_at(position));
-    kernels_.finish_elements(type_, call_.output_at(position), 1, divisor_,
-                             call_.output_at(position));
+  leftover_.for_each_block_of(piece, [&](std::size_t i, std::size_t position, std::size_t count) {
+    std::byte* const output = call_.output_at(position);
+    cells_.from_cells(cells + i * cells_.bytes(), count, output);
+    kernels_.finish_elements(type_, output, count, divisor_, output);
   });
 }
 

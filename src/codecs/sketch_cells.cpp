@@ -4,6 +4,7 @@
 #include "kernels/body/element.hpp"
 
 #include <algorithm>
+#include <bit>
 
 namespace cohom {
 
@@ -13,8 +14,8 @@ SketchCells::SketchCells(const CodecContext& context, const SketchOptions& optio
     : type_(context.type),
       ranks_(static_cast<std::uint32_t>(context.ranks)),
       kind_(options.cells),
-      gamma_(options.gamma),
-      layout_(options.gamma, 0) {}
+      hashing_(context.kernels.hashing),
+      layout_(options.gamma, options.size) {}
 
 Merge SketchCells::merge() const {
   switch (kind_) {
@@ -26,9 +27,11 @@ Merge SketchCells::merge() const {
 }
 
 void SketchCells::reserve(std::size_t longest_piece) {
-  const std::size_t items = SketchLayout::most_items(longest_piece);
+  const std::size_t items = layout_.most_items(longest_piece);
   values_.resize(items);
-  cells_.resize(layout_.most_cells(items));
+  places_.resize(items);
+  names_.resize(layout_.by_position() ? items : 0);
+  cells_.resize(layout_.most_cells_of_instance(longest_piece));
   scratch_.reserve(cells_.size());
 }
 
@@ -65,38 +68,57 @@ void SketchCells::from_cells(const void* cells, std::size_t count, std::byte* el
   });
 }
 
-std::size_t SketchCells::sketch(std::size_t first, const std::byte* elements, std::size_t items,
-                                Words out) {
-  const std::size_t words = this->words(items);
+/// Items are called by their number, or, where a union is not known yet when cells are made, by their position.
+std::span<const kernels::SketchPlace> SketchCells::places_of(const SketchInstance& instance,
+                                                             const SparseIndex::Union& positions) {
+  const std::uint32_t* names = nullptr;
+  if (instance.by_position) {
+    std::size_t next = 0;
+    const std::size_t words = kernels::bitmap_words(instance.elements);
+    for (std::size_t w = 0; w < words; ++w)
+      for (std::uint64_t left = positions.bits[instance.first_element / 64 + w]; left != 0;
+           left &= left - 1)
+        names_[next++] =
+            static_cast<std::uint32_t>(64 * w) + static_cast<std::uint32_t>(std::countr_zero(left));
+    names = names_.data();
+  }
+  hashing_.places(instance.shape, names, instance.items, places_.data());
+  return std::span(places_).first(instance.items);
+}
+
+std::size_t SketchCells::sketch(const Piece& piece, const SparseIndex::Union& positions,
+                                const std::byte* elements, Words out) {
+  const std::size_t words = this->words(piece, positions);
   std::ranges::fill(out.first(words), 0u);
   with_numbers([&]<class T, class Cell>(T, const SketchNumbers<T, Cell>&) {
     auto* const values = reinterpret_cast<Cell*>(values_.data());
     auto* cells = reinterpret_cast<Cell*>(out.data());
-    layout_.for_each_instance(first, items, [&](const SketchInstance& instance) {
+    layout_.for_each_instance(piece, positions, [&](const SketchInstance& instance) {
       const std::byte* const from = elements + instance.first * sizeof(T);
       to_cells(from, instance.items, instance.plain ? cells : values);
       if (!instance.plain)
-        kernels::sketch_insert<Cell>(instance.shape, instance.items, values, cells);
+        kernels::sketch_insert<Cell>(places_of(instance, positions), values, cells);
       cells += instance.cells();
     });
   });
   return words;
 }
 
-void SketchCells::recover(std::size_t first, ConstWords sum, std::byte* elements,
-                          std::span<std::uint8_t> known) {
+void SketchCells::recover(const Piece& piece, const SparseIndex::Union& positions, ConstWords sum,
+                          std::byte* elements, std::uint8_t* known) {
   with_numbers([&]<class T, class Cell>(T, const SketchNumbers<T, Cell>&) {
     const auto* from = reinterpret_cast<const Cell*>(sum.data());
-    auto* const cells = reinterpret_cast<Cell*>(cells_.data());
     auto* const values = reinterpret_cast<Cell*>(values_.data());
-    layout_.for_each_instance(first, known.size(), [&](const SketchInstance& instance) {
-      const auto found = known.subspan(instance.first, instance.items);
-      std::copy_n(from, instance.cells(), cells);
-      if (instance.plain)
-        std::ranges::fill(found, std::uint8_t{1});
-      else
-        kernels::sketch_peel<Cell>(instance.shape, cells, scratch_, found, values);
-      from_cells(instance.plain ? cells : values, instance.items,
+    layout_.for_each_instance(piece, positions, [&](const SketchInstance& instance) {
+      const std::span cells(reinterpret_cast<Cell*>(cells_.data()), instance.cells());
+      std::uint8_t* const found = known + instance.first;
+      if (instance.plain) {
+        std::fill_n(found, instance.items, std::uint8_t{1});
+      } else {
+        std::copy_n(from, cells.size(), cells.data());
+        kernels::sketch_peel<Cell>(places_of(instance, positions), cells, scratch_, found, values);
+      }
+      from_cells(instance.plain ? from : values, instance.items,
                  elements + instance.first * sizeof(T));
       from += instance.cells();
     });

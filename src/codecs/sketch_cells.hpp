@@ -5,6 +5,7 @@
 #include "codecs/codec_context.hpp"
 #include "codecs/sketch_layout.hpp"
 #include "codecs/sketch_options.hpp"
+#include "codecs/sparse_index.hpp"
 #include "kernels/sketch.hpp"
 
 #include <cstddef>
@@ -21,15 +22,17 @@ class SketchCells {
   /// How cells are added up.
   [[nodiscard]] Merge merge() const;
   [[nodiscard]] bool are_integers() const { return kind_ == SketchCellKind::integers; }
+  /// Whether cells are made from a rank's own positions, without the union.
+  [[nodiscard]] bool by_position() const { return layout_.by_position(); }
 
   /// Of one cell.
   [[nodiscard]] std::size_t bytes() const { return kind_ == SketchCellKind::f32 ? 4 : 8; }
   [[nodiscard]] std::size_t words_of_cells(std::size_t cells) const {
     return (cells * bytes() + 7) / 8;
   }
-  /// Words of the sketches of so many elements of a union; the most that a piece's can take.
-  [[nodiscard]] std::size_t words(std::size_t items) const {
-    return words_of_cells(layout_.cells(items));
+  /// Words of the sketches of a piece with this union; the most that a piece's can take.
+  [[nodiscard]] std::size_t words(const Piece& piece, const SparseIndex::Union& positions) const {
+    return words_of_cells(layout_.cells(piece, positions.elements));
   }
   [[nodiscard]] std::size_t most_words(std::size_t elements) const {
     return words_of_cells(layout_.most_cells(elements));
@@ -37,19 +40,20 @@ class SketchCells {
 
   void reserve(std::size_t longest_piece);
   /// A call whose hashes come from `key`.
-  void begin(std::uint64_t key) { layout_ = SketchLayout(gamma_, key); }
+  void begin(std::uint64_t key) { layout_.set_key(key); }
   /// The exponent of the largest magnitude of all ranks, for cells that are integers.
   void agree_on(int exponent) { exponent_ = exponent; }
 
   /// Whether cells can hold all of so many elements.
   [[nodiscard]] bool hold(const std::byte* elements, std::size_t count) const;
 
-  /// Writes the cells of the union of a piece that starts at element `first`; what they cannot hold is
-  /// left out. Returns the words written.
-  std::size_t sketch(std::size_t first, const std::byte* elements, std::size_t items, Words out);
-  /// The inverse of a sum: elements, and which of them were recovered.
-  void recover(std::size_t first, ConstWords sum, std::byte* elements,
-               std::span<std::uint8_t> known);
+  /// Writes the cells of a piece's elements at these positions, side by side at `elements`; what cells cannot
+  /// hold is left out. Returns the words written.
+  std::size_t sketch(const Piece& piece, const SparseIndex::Union& positions,
+                     const std::byte* elements, Words out);
+  /// The inverse of a sum: the elements at the union's positions, and which of them were recovered.
+  void recover(const Piece& piece, const SparseIndex::Union& positions, ConstWords sum,
+               std::byte* elements, std::uint8_t* known);
 
   /// Elements as cells, one each, and back.
   void to_cells(const std::byte* elements, std::size_t count, void* cells) const;
@@ -59,14 +63,18 @@ class SketchCells {
   /// Calls visit(T{}, numbers) with the types of elements and cells.
   template <class Visit>
   void with_numbers(Visit visit) const;
+  [[nodiscard]] std::span<const kernels::SketchPlace> places_of(
+      const SketchInstance& instance, const SparseIndex::Union& positions);
 
   ElementType type_;
   std::uint32_t ranks_;
   SketchCellKind kind_;
-  double gamma_;
+  const kernels::HashingKernels& hashing_;
   SketchLayout layout_;
   int exponent_ = 0;
   std::vector<std::uint64_t> cells_, values_;  ///< of one instance, of any type of cell
+  std::vector<std::uint32_t> names_;
+  std::vector<kernels::SketchPlace> places_;
   kernels::SketchScratch scratch_;
 };
 

@@ -1,23 +1,32 @@
 #pragma once
-// Where the cells of a piece lie: its union is cut into instances, each a sketch of its own, as equal as
-// they can be. Specified in docs/wire-format.md, "sketch".
+// Where the cells of a piece lie: it is cut into instances, each a sketch of its own, as equal as they can
+// be. Specified in docs/wire-format.md, "sketch".
+//
+// With `gamma` the union is cut, and has gamma cells an element. With `size` the piece is cut, and the
+// length of its sketches does not depend on the union: cells can be made before it is known.
 
+#include "codec_interface.hpp"
+#include "codecs/sparse_index.hpp"
 #include "kernels/body/random.hpp"
-#include "kernels/sketch.hpp"
+#include "kernels/body/sketch_place.hpp"
+#include "kernels/sparse.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 
 namespace cohom {
 
-/// A run of the union's elements, and their cells.
+/// A run of positions, and their cells.
 struct SketchInstance {
-  std::size_t first = 0;  ///< element of the piece's union
-  std::size_t items = 0;
-  bool plain = false;  ///< the items themselves, one a cell: too few to be sketched
-  kernels::SketchShape shape;
+  std::size_t first = 0;  ///< of its positions, counted in the piece
+  std::size_t items = 0;  ///< positions
+  bool plain = false;     ///< the items themselves, one a cell: too few to be sketched
+  bool by_position = false;
+  std::size_t first_element = 0, elements = 0;  ///< of the piece, where items go by position
+  kernels::SketchShape shape = {};
 
   [[nodiscard]] std::size_t cells() const { return plain ? items : shape.cells(); }
 };
@@ -25,58 +34,97 @@ struct SketchInstance {
 class SketchLayout {
  public:
   /// Items of an instance, at least, where there are so many: small ones fail to peel more often, large
-  /// ones do not fit the caches. All others have less than twice as many.
+  /// ones do not fit the caches. All others have less than twice as many. (With `size`: cells.)
   static constexpr std::size_t instance_items = 8192;
   static constexpr std::size_t fewest_items = 256;
 
-  SketchLayout(double gamma, std::uint64_t key) : gamma_(gamma), key_(key) {}
+  /// `size` is 0 for sketches of gamma cells an element of the union.
+  SketchLayout(double gamma, double size) : gamma_(gamma), size_(size) {}
+  void set_key(std::uint64_t key) { key_ = key; }
 
-  /// Calls visit(instance) for each instance of a piece that begins at element `first` and has `items`
-  /// elements in its union; returns their cells.
+  [[nodiscard]] bool by_position() const { return size_ != 0; }
+
+  /// Calls visit(instance) for each instance of a piece with values at these positions.
   template <class Visit>
-  std::size_t for_each_instance(std::size_t first, std::size_t items, Visit&& visit) const {
-    const std::size_t instances = std::max<std::size_t>(items / instance_items, 1);
-    std::size_t cells = 0;
-    for (std::size_t i = 0; i < instances; ++i) {
-      const std::size_t begin = items * i / instances;
-      const SketchInstance instance =
-          instance_of(first, begin, items * (i + 1) / instances - begin);
+  void for_each_instance(const Piece& piece, const SparseIndex::Union& positions,
+                         Visit&& visit) const {
+    if (!by_position()) return cut_union(piece.first, positions.elements, visit);
+    std::size_t first = 0;
+    cut_piece(piece.first, piece.count, [&](SketchInstance instance) {
+      const std::uint64_t* const bits = positions.bits + instance.first_element / 64;
+      instance.first = first;
+      for (std::size_t w = 0; w < kernels::bitmap_words(instance.elements); ++w)
+        instance.items += static_cast<std::size_t>(std::popcount(bits[w]));
+      first += instance.items;
       visit(instance);
-      cells += instance.cells();
-    }
+    });
+  }
+
+  /// Of a piece with so many elements in its union.
+  [[nodiscard]] std::size_t cells(const Piece& piece, std::size_t items) const {
+    std::size_t cells = 0;
+    const auto count = [&](const SketchInstance& instance) { cells += instance.cells(); };
+    if (by_position())
+      cut_piece(piece.first, piece.count, count);
+    else
+      cut_union(piece.first, items, count);
     return cells;
   }
 
-  [[nodiscard]] std::size_t cells(std::size_t items) const {
-    return for_each_instance(0, items, [](const SketchInstance&) {});
-  }
-
-  /// The most that so many elements can take.
+  /// The most that a piece of so many elements can take; by position, what it takes.
   [[nodiscard]] std::size_t most_cells(std::size_t elements) const {
+    if (by_position()) return cells({.count = elements}, 0);
     const std::size_t instances = elements / instance_items + 1;
     const auto sketched =
         static_cast<std::size_t>(std::ceil(gamma_ * static_cast<double>(elements)));
     return std::max(sketched + 3 * instances, elements);
   }
-  static constexpr std::size_t most_items(std::size_t elements) {
-    return std::min(elements, 2 * instance_items);
+  [[nodiscard]] std::size_t most_cells_of_instance(std::size_t elements) const {
+    return most_cells(by_position() ? elements : most_items(elements));
+  }
+  [[nodiscard]] std::size_t most_items(std::size_t elements) const {
+    return by_position() ? elements : std::min(elements, 2 * instance_items);
   }
 
  private:
-  [[nodiscard]] SketchInstance instance_of(std::size_t first, std::size_t begin,
-                                           std::size_t items) const {
-    const auto row = static_cast<std::uint32_t>(
-        std::ceil(gamma_ * static_cast<double>(items) / kernels::sketch_rows));
-    return {
-        .first = begin,
-        .items = items,
-        .plain = items < fewest_items,
-        .shape = {.row = row,
-                  .key = kernels::body::mix64(key_ + (first + begin) * kernels::body::golden64)}};
+  template <class Visit>
+  void cut_union(std::size_t first, std::size_t items, Visit&& visit) const {
+    const std::size_t instances = std::max<std::size_t>(items / instance_items, 1);
+    for (std::size_t i = 0; i < instances; ++i) {
+      const std::size_t begin = items * i / instances;
+      const std::size_t count = items * (i + 1) / instances - begin;
+      visit(SketchInstance{.first = begin,
+                           .items = count,
+                           .plain = count < fewest_items,
+                           .shape = shape_of(first + begin, gamma_, count)});
+    }
   }
 
-  double gamma_;
-  std::uint64_t key_;
+  /// Between words of the bitmap; what depends on the union is left open.
+  template <class Visit>
+  void cut_piece(std::size_t first, std::size_t elements, Visit&& visit) const {
+    const std::size_t words = kernels::bitmap_words(elements);
+    const auto cells = static_cast<std::size_t>(size_ * static_cast<double>(elements));
+    const std::size_t instances = std::clamp<std::size_t>(cells / instance_items, 1, words);
+    for (std::size_t i = 0; i < instances; ++i) {
+      const std::size_t begin = 64 * (words * i / instances);
+      const std::size_t end = std::min(64 * (words * (i + 1) / instances), elements);
+      visit(SketchInstance{.by_position = true,
+                           .first_element = begin,
+                           .elements = end - begin,
+                           .shape = shape_of(first + begin, size_, end - begin)});
+    }
+  }
+
+  [[nodiscard]] kernels::SketchShape shape_of(std::size_t number, double cells,
+                                              std::size_t items) const {
+    return {.row = static_cast<std::uint32_t>(
+                std::ceil(cells * static_cast<double>(items) / kernels::body::sketch_rows)),
+            .key = kernels::body::mix64(key_ + number * kernels::body::golden64)};
+  }
+
+  double gamma_, size_;
+  std::uint64_t key_ = 0;
 };
 
 }  // namespace cohom

@@ -2,7 +2,7 @@
 // sketch's parameters.
 
 #include "codecs/parameters.hpp"
-#include "codecs/sparse_index.hpp"
+#include "codecs/sparse_options.hpp"
 
 #include <cohom/element_type.hpp>
 
@@ -19,9 +19,10 @@ enum class SketchCellKind : std::uint8_t {
 };
 
 struct SketchOptions {
-  IndexForm index = IndexForm::two_level;
+  IndexOptions index;
   SketchCellKind cells = SketchCellKind::integers;
   double gamma = 1.3;  ///< cells for each element of the union
+  double size = 0;     ///< not 0: cells for each element of the vector instead
   std::uint64_t seed = 0;
 };
 

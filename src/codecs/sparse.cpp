@@ -14,11 +14,11 @@ namespace {
 
 class SparseCodec final : public Codec {
  public:
-  SparseCodec(const CodecContext& context, const SparseOptions& options)
+  SparseCodec(const CodecContext& context, const IndexOptions& index)
       : type_(context.type),
         divisor_(context.divisor),
         kernels_(context.kernels),
-        index_(context, options.index),
+        index_(context, index),
         rounds_(index_.rounds().begin(), index_.rounds().end()) {
     rounds_.push_back({.name = "payload", .merge = {MergeKind::add_float, type_}, .varies = true});
   }

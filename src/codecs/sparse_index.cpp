@@ -3,6 +3,7 @@
 #include <cohom/error.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace cohom {
 namespace {
@@ -40,13 +41,14 @@ void for_each_block(std::size_t elements, Visit&& visit) {
 
 }  // namespace
 
-SparseIndex::SparseIndex(const CodecContext& context, IndexForm form)
-    : type_(context.type), kernels_(context.kernels), form_(form) {
+SparseIndex::SparseIndex(const CodecContext& context, const IndexOptions& options)
+    : type_(context.type), kernels_(context.kernels), options_(options) {
   rounds_[0] = {.name = "blocks", .merge = {MergeKind::bit_or}};
+  if (options.form == IndexForm::bloom) rounds_[0] = {.name = "values", .merge = {MergeKind::add}};
   // A bit an element is much: it takes the way of the payload.
   rounds_[lower_round()] = {.name = "index",
                             .merge = {MergeKind::bit_or},
-                            .varies = form == IndexForm::two_level,
+                            .varies = options.form != IndexForm::flat,
                             .large = true};
 }
 
@@ -56,28 +58,50 @@ std::span<const RoundInfo> SparseIndex::rounds() const {
 
 std::size_t SparseIndex::capacity(int round, std::size_t elements) const {
   if (round == lower_round()) return bitmap_words(elements);
+  if (options_.form == IndexForm::bloom) return 1;
   return (blocks_of(elements) + blocks_a_word - 1) / blocks_a_word;
 }
 
 void SparseIndex::reserve(std::size_t elements, std::size_t longest_piece) {
   own_.resize(bitmap_words(elements));
   union_.resize(bitmap_words(longest_piece));
+  held_.resize(elements / 256 + 1);
+}
+
+void SparseIndex::begin(const CallBuffers& call) {
+  call_ = call;
+  std::ranges::fill(held_, Held::nothing);
+}
+
+void SparseIndex::scan(const Piece& piece) {
+  if (held(piece) != Held::nothing) return;
+  held(piece) = Held::own_bits;
+  kernels_.sparse.scan({size_of(type_), piece.first, piece.count}, call_.input_at(piece.first),
+                       own_bits(piece));
+}
+
+SparseIndex::Union SparseIndex::own(const Piece& piece) {
+  scan(piece);
+  return {own_bits(piece), kernels_.sparse.count_bits(own_bits(piece), bitmap_words(piece.count))};
 }
 
 std::size_t SparseIndex::encode(int round, const Piece& piece, const Agreed& agreed, Words out) {
-  std::uint64_t* const own = own_bits(piece);
-  if (round == 0)
-    kernels_.sparse.scan({size_of(type_), piece.first, piece.count}, call_.input_at(piece.first),
-                         own);
-  if (form_ == IndexForm::flat) {
-    std::copy_n(own, bitmap_words(piece.count), out.data());
+  if (round == 0) scan(piece);
+  std::uint64_t* const bits = own_bits(piece);
+  if (options_.form == IndexForm::bloom) {
+    if (round != 0) return encode_filter(piece, agreed, out);
+    out[0] = own(piece).elements;
+    return 1;
+  }
+  if (options_.form == IndexForm::flat) {
+    std::copy_n(bits, bitmap_words(piece.count), out.data());
     return bitmap_words(piece.count);
   }
   if (round == 0) return encode_blocks(piece, out);
   const ConstWords upper = agreed.words(0, piece);
   std::uint64_t* next = out.data();
   for_each_block(piece.count, [&](std::size_t b, std::size_t first, std::size_t words) {
-    if (level_of(upper, b) == has_values) next = std::copy_n(own + first, words, next);
+    if (level_of(upper, b) == has_values) next = std::copy_n(bits + first, words, next);
   });
   return static_cast<std::size_t>(next - out.data());
 }
@@ -95,6 +119,43 @@ std::size_t SparseIndex::encode_blocks(const Piece& piece, Words out) {
     out[b / blocks_a_word] |= level << (b % blocks_a_word * 2);
   });
   return size;
+}
+
+/// The filter of as many values as all ranks have, no bits where a bitmap is no longer. A filter has the
+/// fewest false positives for its size when half of its bits are set: 1 / ln 2 bits a probe and value.
+kernels::BloomShape SparseIndex::filter_of(const Piece& piece, const Agreed& agreed) const {
+  constexpr std::uint64_t bits_a_probe = 94549;  // 2^16 / ln 2
+  const std::uint64_t values = agreed.words(0, piece)[0];
+  const std::uint64_t most = 64 * bitmap_words(piece.count);
+  kernels::BloomShape shape{
+      .probes = options_.probes,
+      .key = kernels::body::key(0, call_.step, kernels::body::Stream::bloom, 0)};
+  if (values >= most) return shape;  // and no product below overflows
+  const std::uint64_t bits = (values * options_.probes * bits_a_probe >> 16) + 64;
+  if (bits < most) shape.bits = static_cast<std::uint32_t>(bits / 64 * 64);
+  return shape;
+}
+
+std::size_t SparseIndex::encode_filter(const Piece& piece, const Agreed& agreed, Words out) {
+  const kernels::BloomShape shape = filter_of(piece, agreed);
+  if (shape.bits == 0) {
+    std::copy_n(own_bits(piece), bitmap_words(piece.count), out.data());
+    return bitmap_words(piece.count);
+  }
+  std::fill_n(out.data(), shape.bits / 64, 0u);
+  kernels_.hashing.insert(shape, piece.first, own_bits(piece), piece.count, out.data());
+  return shape.bits / 64;
+}
+
+/// The bitmap of a piece from its filter, which is searched once a call.
+ConstWords SparseIndex::find(const Piece& piece, const Agreed& agreed) {
+  const ConstWords words = agreed.words(1, piece);
+  const kernels::BloomShape shape = filter_of(piece, agreed);
+  if (words.size() != (shape.bits == 0 ? bitmap_words(piece.count) : shape.bits / 64)) refuse();
+  if (shape.bits == 0) return words;
+  if (std::exchange(held(piece), Held::union_of_all) != Held::union_of_all)
+    kernels_.hashing.find(shape, words.data(), piece.first, piece.count, own_bits(piece));
+  return {own_bits(piece), bitmap_words(piece.count)};
 }
 
 /// The bitmap of a piece from its two levels.
@@ -121,7 +182,12 @@ ConstWords SparseIndex::spread(const Piece& piece, const Agreed& agreed) {
 }
 
 SparseIndex::Union SparseIndex::union_of(const Piece& piece, const Agreed& agreed) {
-  const ConstWords bits = form_ == IndexForm::flat ? agreed.words(0, piece) : spread(piece, agreed);
+  ConstWords bits;
+  switch (options_.form) {
+    case IndexForm::flat: bits = agreed.words(0, piece); break;
+    case IndexForm::two_level: bits = spread(piece, agreed); break;
+    case IndexForm::bloom: bits = find(piece, agreed); break;
+  }
   // A bit behind the last element would be a value that has no place.
   if ((bits.back() & ~last_word(piece.count)) != 0) refuse();
   return {bits.data(), kernels_.sparse.count_bits(bits.data(), bits.size())};

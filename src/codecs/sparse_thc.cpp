@@ -5,6 +5,8 @@
 #include "codecs/thc.hpp"
 #include "codecs/thc_options.hpp"
 
+#include <algorithm>
+#include <string_view>
 #include <vector>
 
 namespace cohom {
@@ -24,11 +26,15 @@ std::span<const ParameterInfo> sparse_thc_parameters() {
 std::unique_ptr<Codec> make_sparse_thc(const CodecContext& context) {
   const ParameterReader reader("sparse+thc", sparse_thc_parameters(), context.parameters);
   Parameters of_sparse, of_thc;
+  const auto is_of_sparse = [](std::string_view name) {
+    return std::ranges::find(sparse_parameters(), name, &ParameterInfo::name) !=
+           sparse_parameters().end();
+  };
   for (const auto& [name, value] : context.parameters)
-    (name == "index" ? of_sparse : of_thc).emplace(name, value);
+    (is_of_sparse(name) ? of_sparse : of_thc).emplace(name, value);
   CodecContext inner = context;
   inner.parameters = of_thc;
-  return std::make_unique<CompactedCodec>(context, parse_sparse_options(of_sparse).index,
+  return std::make_unique<CompactedCodec>(context, parse_sparse_options(of_sparse),
                                           make_thc(inner));
 }
 

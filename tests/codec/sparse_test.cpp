@@ -135,7 +135,7 @@ TEST(Sparse, RefusesWrongParameters) {
     return "accepted";
   };
   EXPECT_EQ(message_of({{"index", "flat"}}), "accepted");
-  EXPECT_NE(message_of({{"index", "tree"}}).find("two-level or flat"), std::string::npos);
+  EXPECT_NE(message_of({{"index", "tree"}}).find("two-level, flat or bloom"), std::string::npos);
   EXPECT_NE(message_of({{"indx", "flat"}}).find("did you mean index"), std::string::npos);
 }
 

@@ -23,6 +23,8 @@ namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
+constexpr const char* sparse_specs[] = {"sparse", "sparse:index=flat", "sparse:index=bloom"};
+
 using Vectors = std::vector<std::vector<double>>;  // by rank
 
 struct Problem {
@@ -55,7 +57,7 @@ void expect_raws_bits(const std::vector<Problem>& problems) {
           SCOPED_TRACE(problem.name + ", " + std::string(name_of(problem.type)) + ", " +
                        std::string(algorithm.name) + ", rank " + std::to_string(rank));
           const Bytes raw = sum_of(communicator, problem, "raw", algorithm.name, op, false);
-          for (const char* spec : {"sparse", "sparse:index=flat"})
+          for (const char* spec : sparse_specs)
             EXPECT_TRUE(same_bytes(
                 sum_of(communicator, problem, spec, algorithm.name, op, op == ReduceOp::mean), raw))
                 << spec;
@@ -87,7 +89,9 @@ TEST_P(SparseRanks, EqualRawAtEveryDensity) {
 #if defined(__SANITIZE_THREAD__)
 std::vector<int> all_ranks() { return tested_ranks(); }
 #else
-std::vector<int> all_ranks() { return {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17}; }
+std::vector<int> all_ranks() {
+  return {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 33};
+}
 #endif
 
 INSTANTIATE_TEST_SUITE_P(Ranks, SparseRanks, testing::ValuesIn(all_ranks()),
@@ -183,7 +187,7 @@ TEST(SparsePipeline, SmallMessagesAndWindowsDoNotShow) {
         const auto sum = [&](const char* spec) {
           return sum_of(communicator, problem, spec, algorithm.name, ReduceOp::sum, false);
         };
-        for (const char* spec : {"sparse", "sparse:index=flat"})
+        for (const char* spec : sparse_specs)
           EXPECT_TRUE(same_bytes(sum(spec), sum("raw"))) << spec;
       }
     });

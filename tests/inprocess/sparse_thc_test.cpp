@@ -157,7 +157,7 @@ TEST(SparseThcOptions, TakeThcsThatMakeSense) {
   for (const char* name : {"scale", "error_feedback", "bitz"})
     EXPECT_NE(message_of({{name, "on"}}).find(std::string("sparse+thc has no parameter '") + name),
               std::string::npos);
-  EXPECT_NE(message_of({{"index", "x"}}).find("two-level or flat"), std::string::npos);
+  EXPECT_NE(message_of({{"index", "x"}}).find("two-level, flat or bloom"), std::string::npos);
 }
 
 }  // namespace

@@ -60,6 +60,12 @@ expect 0 --codec signcount --codec signcount:vote=majority --codec marsit --algo
   --size 4M --check-only --json signs.json
 expect 0 --codec sparse --algorithm ring,fabric --input sparse:0.05:blocks --size 100012 --check-only
 grep -q -e '=raw' out || fail "no column says whether the bits are raw's"
+COHOM_LOG=info
+export COHOM_LOG
+expect_success --codec sketch:gamma=0.5 --codec sketch --algorithm ring,fabric --input sparse:0.05 --size 400K \
+  --check-only
+unset COHOM_LOG
+grep -q 'round leftover runs' err || fail "the log does not say what did not peel"
 "$info" --json >info.json 2>err || fail "cohom-info --json"
 "$info" >out 2>err || fail "cohom-info"
 grep -q recursive_doubling out || fail "cohom-info does not list the algorithms"

@@ -35,6 +35,13 @@ class SparseOverMpi : public MpixTest {
     return result;
   }
 
+  /// Messages of recursive doubling, all ranks together.
+  [[nodiscard]] double doublings_of_all() const {
+    int members = 1, rounds = 0;
+    while (2 * members <= ranks_) members *= 2, ++rounds;
+    return members * rounds + 2 * (ranks_ - members);
+  }
+
   [[nodiscard]] std::vector<float> input_of(std::size_t count, double density) const {
     const auto values = test::sparse_values(count, density, std::uint64_t(rank_));
     return {values.begin(), values.end()};
@@ -67,6 +74,32 @@ TEST_F(SparseOverMpi, SendsIndexAndUnion) {
     EXPECT_NEAR(double(flat.bytes_sent), expected, 0.02 * expected + 4096.0 * ranks_) << density;
     EXPECT_LE(double(reduce(input, "sparse", "ring").bytes_sent), 1.02 * expected + 4096.0 * ranks_)
         << density;
+  }
+}
+
+/// 2A(1/32 + gamma rho), twice the second term for integer cells; what is left over and escapes is little.
+TEST_F(SparseOverMpi, SketchSendsIndexAndCells) {
+  constexpr std::size_t count = 1 << 20;
+  const double share = 2.0 * (ranks_ - 1) / ranks_;
+  const double escapes = 1.0 / 256 / 32 * doublings_of_all();
+  for (const double density : {0.01, 0.2}) {
+    const auto input = input_of(count, density);
+    const auto raw = reduce(input, "raw", "ring").sum;
+    double positions = 0;
+    for (const float value : raw) positions += value != 0;
+    for (const bool integers : {false, true}) {
+      const std::string codec =
+          std::string("sketch:index=flat,cells=") + (integers ? "i64" : "f32");
+      const double values = (integers ? 2 : 1) * 1.3 * positions / count;
+      const double expected = (ranks_ * share * (1 / 32.0 + values) + escapes) * 4 * count;
+      EXPECT_NEAR(double(reduce(input, codec, "ring").bytes_sent), expected,
+                  0.02 * expected + 8192.0 * ranks_)
+          << codec << " at " << density;
+    }
+    const double fixed = (ranks_ * share * (1 / 32.0 + 0.3) + escapes) * 4 * count;
+    if (positions / count < 0.22)
+      EXPECT_NEAR(double(reduce(input, "sketch:index=flat,cells=f32,size=0.3", "ring").bytes_sent),
+                  fixed, 0.02 * fixed + 8192.0 * ranks_);
   }
 }
 

@@ -124,6 +124,30 @@ TEST(WireFormula, SparseSendsIndexAndValues) {
   EXPECT_NEAR(ratio_of("sparse", clustered, 8), 2 * 7 / 8.0 * (1 / 256.0 + 0.06) + upper, 1e-6);
 }
 
+/// Bits of a filter for the values of all ranks, the others' ghosts, cells or lanes for what is left.
+TEST(WireFormula, FiltersFixedSketchesAndComposition) {
+  const auto ratio_of = [](const char* spec, const UnionShape& shape) {
+    const auto bytes = wire_formula(spec, "ring", large, ElementType::f32, 8, shape);
+    return static_cast<double>(bytes->busiest_rank) / (4.0 * large);
+  };
+  constexpr double a = 2 * 7 / 8.0;
+  const UnionShape few{.elements = large, .values = large / 1024, .contributed = large / 1024};
+  const double filter = 10 / 0.693147 / 1024 / 32;
+  EXPECT_NEAR(ratio_of("sparse:index=bloom", few), a * (filter + 2 / 1024.0), 1e-5);
+  EXPECT_NEAR(ratio_of("sparse:index=bloom,false_positives=1/2", few),
+              a * (filter / 10 + 1 / 1024.0 + 0.5 * 1023 / 1024), 1e-4);
+  const UnionShape many{.elements = large, .values = large / 20, .contributed = large / 4};
+  EXPECT_EQ(ratio_of("sparse:index=bloom", many), ratio_of("sparse:index=flat", many));
+  const double escapes = 3 / 8.0 / 256 / 4;
+  EXPECT_NEAR(ratio_of("sketch:index=flat,cells=f32,size=0.1", many),
+              a * (1 / 32.0 + 0.1) + escapes, 1e-5);
+  EXPECT_NEAR(ratio_of("sketch:index=flat,size=1/10", few), a * (1 / 32.0 + 0.2) + escapes, 1e-5);
+  // 819 values a unit: four blocks, the last one of 51 values in 64 lanes; 8 bits a lane, one norm a block.
+  const double values = (3 * 256 + 64) / 16384.0;
+  EXPECT_NEAR(ratio_of("sparse+thc:index=flat", many),
+              a * (1 / 32.0 + values / 4) + 3 * 4 / 16384.0, 1e-5);
+}
+
 TEST(WireFormula, KnowsWhatItDoesNotKnow) {
   EXPECT_FALSE(wire_formula("sparse", "ring", large, ElementType::f32, 4));
   EXPECT_FALSE(wire_formula("thc", "fabric", large, ElementType::f32, 4));

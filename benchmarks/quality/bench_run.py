@@ -1,0 +1,53 @@
+"""Running cohom-bench on the cores of this machine, and reading what was measured before."""
+
+import json
+import pathlib
+import subprocess
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def run(bench, ranks, arguments):
+    """Return cohom-bench's report without times, for words of its command line.
+
+    Raises RuntimeError with the command and its output where it fails.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "bench.json"
+        command = [str(word) for word in [ROOT / "scripts/with-env", "mpirun", "-n", ranks, bench,
+                                          "--check-only", "--quiet", "--json", path, *arguments]]
+        done = subprocess.run(command, check=False, text=True, cwd=ROOT, capture_output=True)
+        if done.returncode != 0:
+            raise RuntimeError(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
+        return json.loads(path.read_text())
+
+
+def add_source(parser):
+    """Add the options that say where results come from, and where they go."""
+    parser.add_argument("--bench", type=pathlib.Path, default=ROOT / "build/bin/cohom-bench",
+                        help="default build/bin/cohom-bench")
+    parser.add_argument("--from", type=pathlib.Path, dest="source", metavar="JSON",
+                        help="measure nothing, take the results of an earlier --json")
+    parser.add_argument("--json", type=pathlib.Path, help="write all results to this file")
+
+
+def results(options, schema, measure):
+    """Return what measure(options) does, or the document of --from; write it to --json.
+
+    Raises ValueError where there is neither, RuntimeError where cohom-bench fails.
+    """
+    if options.source is None:
+        if not options.bench.exists():
+            raise ValueError(f"{options.bench} is missing; run scripts/build")
+        document = measure(options)
+    else:
+        try:
+            document = json.loads(options.source.read_text())
+        except (OSError, ValueError) as error:
+            raise ValueError(f"--from {options.source}: {error}") from error
+        if document.get("schema") != schema:
+            raise ValueError(f"--from {options.source}: is no {schema}")
+    if options.json:
+        options.json.write_text(json.dumps(document, indent=1) + "\n")
+    return document
