@@ -4,7 +4,7 @@ import argparse
 
 import topology
 from failure import Failure
-from units import parse_duration, parse_probability, parse_rate, parse_size
+from units import format_size, parse_duration, parse_probability, parse_rate, parse_size
 
 DESCRIPTION = "A cluster in a box: hosts are network namespaces, links have a rate. Needs root."
 
@@ -93,18 +93,20 @@ def parser_of_all():
     return parser
 
 
-def shape_of(options):
+def shape_of(options, lab_has_spine, mtu):
     """Return the shape of links that the options of up or rate describe."""
-    spine_rate = getattr(options, "spine_rate", options.rate)
+    if not lab_has_spine and hasattr(options, "spine_rate"):
+        raise Failure("--spine-rate has a meaning only with --two-level")
     burst = options.burst or topology.default_burst(options.rate)
-    return topology.Shape(options.rate, spine_rate, burst, options.latency)
+    if burst < mtu + topology.FRAME_HEADER:
+        raise Failure(f"--burst {format_size(burst)} lets no frame of {mtu} bytes pass")
+    return topology.Shape(options.rate, getattr(options, "spine_rate", options.rate), burst,
+                          options.latency)
 
 
 def lab_of(options):
     """Return the lab that the options of up describe."""
     if options.two_level and options.hosts < 2:
         raise Failure("--two-level needs at least 2 hosts")
-    if not options.two_level and hasattr(options, "spine_rate"):
-        raise Failure("--spine-rate has a meaning only with --two-level")
     return topology.Lab(options.name, options.hosts, options.two_level, options.loss, options.mtu,
-                        shape_of(options))
+                        shape_of(options, options.two_level, options.mtu))

@@ -12,4 +12,4 @@ int lose(struct __sk_buff* packet) {
   return bpf_get_prandom_u32() < LOSS_OF_2_32 ? TC_ACT_SHOT : TC_ACT_OK;
 }
 
-char license[] SEC("license") = "Dual BSD/GPL";
+char _license[] SEC("license") = "Dual BSD/GPL";

@@ -43,6 +43,14 @@ def text(run):
             table(run.counts))
 
 
+def check_writable(path):
+    """Refuse now rather than after the run."""
+    try:
+        open(path, "a", encoding="utf-8").close()
+    except OSError as error:
+        raise Failure(f"--json {path}: {error.strerror}") from None
+
+
 def write_json(run, path):
     """Write the same to a file."""
     total = counters.total(run.counts)
@@ -60,9 +68,6 @@ def write_json(run, path):
         "drops": total.drops,
         "lost": total.lost,
     }
-    try:
-        with open(path, "w", encoding="utf-8") as file:
-            json.dump(document, file, indent=1)
-            file.write("\n")
-    except OSError as error:
-        raise Failure(f"--json {path}: {error.strerror}") from None
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(document, file, indent=1)
+        file.write("\n")

@@ -17,6 +17,7 @@ MOST_HOSTS = 250
 NAMESPACE_PREFIX = "netlab-"
 NETWORK = "10.77.0"
 NETWORK_BITS = 24
+FRAME_HEADER = 14  # bytes of Ethernet's, which come on top of the MTU
 HOST_DEVICE = "eth0"
 SPINE_DEVICE = "spine"
 
