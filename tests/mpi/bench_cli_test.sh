@@ -80,10 +80,15 @@ export COHOM_BENCH_COUNTERS=false
 expect_refusal 'COHOM_BENCH_COUNTERS: "false" failed' --size 8K
 export COHOM_BENCH_COUNTERS='echo no'
 expect_refusal 'should print a JSON object' --size 8K
-export COHOM_BENCH_COUNTERS='echo "{\"drops\": 0.5}"'
+echo '{"drops": 0.5}' >fraction.json
+export COHOM_BENCH_COUNTERS='cat fraction.json'
 expect_refusal 'no whole number for drops' --size 8K
-# Counts how often it was asked, in the folder of the test.
-export COHOM_BENCH_COUNTERS='echo >>asked; echo "{\"drops\": $(wc -l <asked), \"lost\": 7}"'
+# Counts how often it was asked.
+cat >count.sh <<'SCRIPT'
+echo >>asked
+echo "{\"drops\": $(wc -l <asked), \"lost\": 7}"
+SCRIPT
+export COHOM_BENCH_COUNTERS='sh count.sh'
 expect_success --codec raw --codec thc --algorithm direct --size 100012 --iterations 3 --profile \
   --json counted.json
 unset COHOM_BENCH_COUNTERS
