@@ -46,6 +46,8 @@ enum class RoundScope : std::uint8_t {
   late,    ///< runs over a vector of its own, whose size is known when earlier rounds are done
 };
 
+inline constexpr std::size_t all_rounds = ~std::size_t{0};
+
 struct RoundInfo {
   std::string_view name;
   Merge merge;
@@ -59,6 +61,9 @@ struct RoundInfo {
   bool identity_decode = false;  ///< a sum's words are the output elements themselves
   bool finishes = false;         ///< complete sums go through Codec::finish()
   bool after_payload = false;    ///< late: its size is known when the payload is decoded
+  /// So many of the earlier rounds are read by encode(), widen() and finish(), in their order; decode()
+  /// may read all. What is sent then need not wait for the others.
+  std::size_t encode_reads = all_rounds;
   /// A round before the payload that is large enough to take the payload's algorithm; scope `piece`.
   bool large = false;
   /// Algorithm this round always takes; empty: the caller's choice (payload, large rounds) or the

@@ -13,6 +13,7 @@
 #include <cohom/offload.hpp>
 #include <cohom/transport.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -111,6 +112,10 @@ class RoundRun {
   [[nodiscard]] std::size_t messages(std::size_t words) const;
   [[nodiscard]] std::uint64_t cookie(const Task& task) const;
   [[nodiscard]] const Piece& piece(std::size_t index) const;
+  /// How many earlier rounds encoding waits for.
+  [[nodiscard]] std::size_t encode_reads() const {
+    return std::min(setup_.info.encode_reads, call_.earlier.size());
+  }
   /// The one piece of a payload unit.
   [[nodiscard]] const Piece& piece_of(std::uint32_t slot, std::uint32_t unit) const;
 
@@ -124,6 +129,7 @@ class RoundRun {
   bool encode_next(EncodeQueue& queue);
   bool continue_partial();
   [[nodiscard]] bool may_encode(const Task& task) const;
+  [[nodiscard]] bool may_decode() const;
   bool encode(const Task& task);
   void merge(const Task& task);
   std::size_t merge_words(Words result);

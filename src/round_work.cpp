@@ -13,7 +13,7 @@ bool RoundRun::may_encode(const Task& task) const {
   // A contribution that lies in the user's output (fabric) is a write to it.
   if (!open_ && in_output(step_of(task).result, task.unit)) return false;
   const Unit& unit = layout_.unit(step_of(task).result, task.unit);
-  for (const auto& round : call_.earlier)
+  for (const auto& round : call_.earlier.first(encode_reads()))
     for (std::size_t p = unit.first_piece; p < unit.first_piece + unit.pieces; ++p)
       if (!round->agreed(p)) return false;
   return true;
@@ -155,7 +155,14 @@ std::size_t RoundRun::merge_packed(std::size_t elements, Words result) {
   return words;
 }
 
+/// A sum holds this rank's contribution, so what encoding waits for has been agreed on.
+bool RoundRun::may_decode() const {
+  const auto rest = call_.earlier.subspan(encode_reads());
+  return std::ranges::all_of(rest, [](const auto& round) { return round->all_agreed(); });
+}
+
 bool RoundRun::decode_one() {
+  if (!may_decode()) return false;
   for (std::size_t tries = decodes_.size(); tries > 0; --tries) {
     const Task task = decodes_.pop();
     if (!input_being_sent(task)) {

@@ -34,7 +34,8 @@ class MarsitCodec final : public Codec {
     rounds_.push_back({.name = "payload",
                        .merge = {MergeKind::bit_or},
                        .narrow = ranks_ > 1,
-                       .disjoint = ranks_ > 1});
+                       .disjoint = ranks_ > 1,
+                       .encode_reads = SignScale::blocks_first});
     rounds_.push_back(EscapeRound::info(type_));
     // direct: its owners add in rank order, so that the sum is the same whatever the payload takes.
     rounds_.push_back(
@@ -165,12 +166,7 @@ std::size_t MarsitCodec::encode_own(const Piece& piece, Form form, const Agreed&
   const SignRun run = run_of(piece);
   std::uint64_t* const signs = signs_at(piece.first);
   const std::size_t words = words_of_run(piece.count, sign_block, 1);
-  const auto scales = scale_.scales(piece, agreed);
-  constexpr std::size_t block_words = sign_block / 64;
-  for (std::size_t b = 0; b < scales.size(); ++b)
-    if (!(scales[b] > 0))
-      std::fill_n(signs + b * block_words, std::min(block_words, words - b * block_words),
-                  std::uint64_t{0});
+  scale_.clear_blocks_without_signs(piece, agreed, {signs, words});
   if (form == Form::narrow) {
     kernels_.sample.gather_own(sample_, key_, run, signs, out.data());
   } else {

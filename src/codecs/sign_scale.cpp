@@ -158,6 +158,17 @@ std::span<const double> SignScale::scales(const Piece& piece, const Agreed& agre
   return scales_;
 }
 
+void SignScale::clear_blocks_without_signs(const Piece& piece, const Agreed& agreed,
+                                           Words signs) const {
+  constexpr std::size_t block_words = sign_block / 64;
+  const ConstWords bits = agreed.words(blocks_round, piece);
+  for (std::size_t i = 0; i * block_words < signs.size(); ++i) {
+    if ((bits[i / blocks_a_word] >> (i % blocks_a_word * 2) & 3) == 1) continue;
+    const Words rest = signs.subspan(i * block_words);
+    std::ranges::fill(rest.first(std::min(block_words, rest.size())), std::uint64_t{0});
+  }
+}
+
 std::size_t SignScale::find_escaped(const Agreed& agreed, EscapedBlocks& escaped) {
   escaped.clear();
   for (const Piece& piece : agreed.pieces()) {

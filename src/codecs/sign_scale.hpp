@@ -42,6 +42,9 @@ class SignScale {
 
   /// The scale of each block of a piece, below 0 for an escaped one; valid until the next call.
   [[nodiscard]] std::span<const double> scales(const Piece& piece, const Agreed& agreed);
+  /// Clears the signs of blocks that have none; of a vector's scale, `blocks_first` rounds are read.
+  void clear_blocks_without_signs(const Piece& piece, const Agreed& agreed, Words signs) const;
+  static constexpr std::size_t blocks_first = 1;
   /// Finds the escaped blocks of all pieces; returns their elements.
   std::size_t find_escaped(const Agreed& agreed, EscapedBlocks& escaped);
 
