@@ -37,6 +37,7 @@ def up(lab):
             _make(lab)
         except BaseException:
             _clear(lab.name)
+            state.remove_locks(lab.name)
             raise
     return True
 
@@ -66,7 +67,9 @@ def down(name):
     Returns whether there was anything, and how many processes were ended.
     """
     with changing(name):
-        return _clear(name)
+        cleared = _clear(name)
+        state.remove_locks(name)
+        return cleared
 
 
 def reshape(name, shape):

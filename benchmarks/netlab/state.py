@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import fcntl
 import json
+import os
 import pathlib
 import shutil
 
@@ -53,12 +54,31 @@ def make_folder(lab):
 def locked(name, what, message):
     """Hold one of the lab's locks; refuse with the message when another command holds it."""
     FOLDER.mkdir(parents=True, exist_ok=True)
-    with open(FOLDER / f"{name}.{what}", "w", encoding="ascii") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise Failure(message) from None
-        yield
+    path = FOLDER / f"{name}.{what}"
+    while True:
+        with open(path, "w", encoding="ascii") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise Failure(message) from None
+            if not _is_still(path, file):
+                continue
+            yield
+            return
+
+
+def _is_still(path, file):
+    """Return whether the open file is what lies at the path: remove_locks() may have come between."""
+    try:
+        return os.path.samestat(os.stat(path), os.fstat(file.fileno()))
+    except FileNotFoundError:
+        return False
+
+
+def remove_locks(name):
+    """Remove the files of the lab's locks, while holding the one of changes."""
+    for what in ("run", "change"):
+        (FOLDER / f"{name}.{what}").unlink(missing_ok=True)
 
 
 def is_locked(name, what):

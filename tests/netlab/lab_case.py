@@ -73,7 +73,8 @@ class LabCase(unittest.TestCase):
     def assert_nothing_left(self, name=None):
         """Fail when anything of the lab is still there."""
         self.assertEqual(network.namespaces_of(name or self.name), [])
-        self.assertFalse(state.folder_of(name or self.name).exists())
+        self.assertEqual([path for path in state.FOLDER.iterdir()
+                          if path.name.split(".")[0] == (name or self.name)], [])
 
 
 def main(needs=(), wants_loss=False):
