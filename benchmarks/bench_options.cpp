@@ -79,6 +79,8 @@ void add_flags(CLI::App& app, BenchOptions& options, Texts& texts) {
   app.add_option("--json", options.json_path, "write the results to this file");
   app.add_flag("--quiet", options.quiet, "no progress line");
   app.add_flag("--check-only", options.check_only, "only the correctness columns, no timing");
+  app.add_flag("--profile", options.profile,
+               "where the time of a call goes, in ms: means over calls and ranks");
   app.set_version_flag("--version", std::string("cohom-bench ") + version_string);
 }
 
@@ -89,7 +91,7 @@ void check_numbers(const BenchOptions& options, const CLI::App& app) {
     throw UsageError(fmt::format("--warmup {} should be at least 0", options.warmup));
   if (options.steps < 1)
     throw UsageError(fmt::format("--steps {} should be at least 1", options.steps));
-  for (const char* timing : {"--iterations", "--warmup"})
+  for (const char* timing : {"--iterations", "--warmup", "--profile"})
     if (options.check_only && app.count(timing) > 0)
       throw UsageError(fmt::format("--check-only does no timing, so {} has no meaning", timing));
 }

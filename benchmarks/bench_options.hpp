@@ -32,6 +32,7 @@ struct BenchOptions {
   std::string json_path = {};
   bool quiet = false;
   bool check_only = false;
+  bool profile = false;
   std::string command = {};  ///< the command line, for the report
 };
 

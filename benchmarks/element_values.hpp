@@ -1,6 +1,8 @@
 #pragma once
 // Vectors whose element type is known at run time, seen as doubles.
 
+#include "huge_allocator.hpp"
+
 #include <cohom/element_type.hpp>
 
 #include <cstddef>
@@ -15,11 +17,11 @@ void store(ElementType type, std::span<const double> values, std::byte* out);
 /// Reads values.size() elements of `type` from `elements`. Exact.
 void load(ElementType type, const std::byte* elements, std::span<double> values);
 
-/// A vector in memory. The storage is aligned for every element type.
+/// A vector in memory, aligned as frameworks for training do it.
 struct Elements {
   ElementType type = ElementType::f32;
   std::size_t count = 0;
-  std::vector<std::byte> bytes;
+  std::vector<std::byte, HugeAllocator<std::byte>> bytes;
 
   Elements() = default;
   Elements(ElementType element_type, std::size_t elements)

@@ -68,6 +68,7 @@ Timing measure_in_turn(std::span<const Contender> contenders, const TimingPlan& 
   Timing timing;
   timing.iterations = count_iterations(plan, warm, takes_part);
   std::vector<std::vector<double>> seconds(contenders.size());
+  if (plan.warm) plan.warm();
   for (int iteration = 0; iteration < timing.iterations; ++iteration)
     for (std::size_t c = 0; c < contenders.size(); ++c)
       if (takes_part[c]) seconds[c].push_back(time_once(contenders[c], comm));

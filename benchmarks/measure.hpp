@@ -24,6 +24,7 @@ struct TimingPlan {
   int warmup = 2;
   int iterations = 0;  ///< 0: as many as fit `budget_seconds`, within the limits below
   double budget_seconds = 1.5;
+  std::function<void()> warm = {};  ///< called between the warm-up and the timed turns, if any
 
   static constexpr int fewest = 5;
   static constexpr int most = 1000;

@@ -56,6 +56,19 @@ Json library_environment() {
   return json;
 }
 
+/// Of the timed turns, where anything was counted.
+void add_counts(Json& json, const Timed& timed) {
+  if (timed.profile) {
+    Json& profile = json["profile_s"] = Json::object();
+    for (std::size_t p = 0; p < phases; ++p)
+      profile[std::string(name_of(static_cast<Phase>(p)))] = timed.profile->seconds[p];
+    profile["processor"] = timed.profile->processor_seconds;
+  }
+  if (timed.counters.empty()) return;
+  Json& counters = json["counters"] = Json::object();
+  for (const auto& [name, count] : timed.counters) counters[name] = count;
+}
+
 void add_times(Json& json, const Row& row, int ranks) {
   if (!row.timed) {
     for (const char* key : {"time_s", "native_time_s", "speedup", "algbw", "busbw"})
@@ -69,6 +82,7 @@ void add_times(Json& json, const Row& row, int ranks) {
   json["algbw"] = speed.algorithm;
   json["busbw"] = speed.bus;
   json["iterations"] = row.timed->iterations;
+  add_counts(json, *row.timed);
 }
 
 void add_wire(Json& json, const Row& row) {
@@ -88,6 +102,13 @@ void add_quality(Json& json, const Quality& quality) {
   json["result_hash"] = hash_text(quality.result_hash);
 }
 
+std::vector<std::string> names_of_counters() {
+  std::vector<std::string> names;
+  if (const auto command = counter_command_of_environment())
+    for (const auto& [name, count] : command->read()) names.push_back(name);
+  return names;
+}
+
 }  // namespace
 
 RunFacts collect_facts(const Communicator& communicator) {
@@ -103,7 +124,8 @@ RunFacts collect_facts(const Communicator& communicator) {
           .mpi_library = version.substr(0, version.find_first_of(",\n")),
           .transport = std::string(communicator.transport().name()),
           .date = fmt::format("{:%FT%TZ}", fmt::gmtime(std::time(nullptr))),
-          .ranks = communicator.ranks()};
+          .ranks = communicator.ranks(),
+          .counters = names_of_counters()};
 }
 
 Report::Report(const RunFacts& facts, const BenchOptions& options)

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include <string>
+#include <vector>
 
 namespace cohom::bench {
 
@@ -20,6 +21,7 @@ struct RunFacts {
   std::string transport;
   std::string date;  ///< UTC, ISO 8601
   int ranks = 1;
+  std::vector<std::string> counters = {};  ///< names of what is counted in the network
 };
 
 /// Local.

@@ -1,7 +1,9 @@
 #pragma once
 // Row: all that is known about one (codec, algorithm, size, input) when it has been measured.
 
+#include "counter_command.hpp"
 #include "measure.hpp"
+#include "profile_means.hpp"
 #include "quality.hpp"
 #include "union_shape.hpp"
 #include "wire_formula.hpp"
@@ -28,6 +30,8 @@ struct Timed {
   int iterations = 0;
   TimeSummary time;
   NativeTime native;
+  std::optional<ProfileMeans> profile = {};  ///< with --profile
+  Counters counters = {};                    ///< of the network, during this row's timed turns
 
   [[nodiscard]] double speedup() const { return native.time.median / time.median; }
 };

@@ -1,6 +1,7 @@
 #include "row_runner.hpp"
 
 #include "mpi_bytes.hpp"
+#include "shared_failure.hpp"
 #include "union_over_ranks.hpp"
 
 #include <cohom/error.hpp>
@@ -42,7 +43,9 @@ RowRunner::RowRunner(const BenchOptions& options, Communicator& communicator, MP
     : options_(options),
       communicator_(communicator),
       comm_(comm),
-      native_(comm, options.type, options.nonblocking) {}
+      native_(comm, options.type, options.nonblocking) {
+  if (communicator.rank() == 0) counter_command_ = counter_command_of_environment();
+}
 
 Options RowRunner::plan_options(const std::string& codec, const std::string& algorithm) const {
   return {.codec = codec, .algorithm = algorithm, .op = options_.op, .segment = options_.segment};
@@ -138,9 +141,16 @@ void RowRunner::check(Row& row) {
 Timed RowRunner::measure(const Row& row) {
   AllreducePlan plan(communicator_, row.elements, options_.type,
                      plan_options(row.codec, row.algorithm));
+  ProfileMeter meter;
   std::vector<Contender> contenders;
-  contenders.push_back(
-      {.prepare = [this] { restore_in_place_input(); }, .run = [&] { call(plan); }});
+  contenders.push_back({.prepare = [this] { restore_in_place_input(); },
+                        .run =
+                            [&] {
+                              if (options_.profile)
+                                meter.run(communicator_, [&] { call(plan); });
+                              else
+                                call(plan);
+                            }});
   for (const NativeCandidate& candidate : native_.candidates())
     contenders.push_back({.prepare = [this] { restore_in_place_input(); },
                           .run =
@@ -150,11 +160,30 @@ Timed RowRunner::measure(const Row& row) {
                                 native_.run(candidate, input, output_.data(), input_.count);
                               },
                           .rival = true});
+  Counters before;
+  const auto start_counting = [&] {
+    before = read_counters();
+    meter.reset();
+  };
   const Timing timing = measure_in_turn(
-      contenders, {.warmup = options_.warmup, .iterations = options_.iterations}, comm_);
-  return {.iterations = timing.iterations,
-          .time = *timing.times.front(),
-          .native = best_of(native_.candidates(), std::span(timing.times).subspan(1))};
+      contenders,
+      {.warmup = options_.warmup, .iterations = options_.iterations, .warm = start_counting},
+      comm_);
+  Timed timed{.iterations = timing.iterations,
+              .time = *timing.times.front(),
+              .native = best_of(native_.candidates(), std::span(timing.times).subspan(1)),
+              .counters = difference(read_counters(), before)};
+  if (options_.profile) timed.profile = meter.means(timing.iterations, comm_);
+  return timed;
+}
+
+/// On rank 0; nothing on the others.
+Counters RowRunner::read_counters() {
+  Counters counters;
+  run_on_all_ranks(comm_, [&] {
+    if (counter_command_) counters = counter_command_->read();
+  });
+  return counters;
 }
 
 Row RowRunner::run(const std::string& codec, const std::string& algorithm) {

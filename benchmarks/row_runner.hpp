@@ -39,6 +39,7 @@ class RowRunner {
   void check(Row& row);
   [[nodiscard]] std::optional<std::uint64_t> raw_hash(const std::string& algorithm);
   [[nodiscard]] Timed measure(const Row& row);
+  [[nodiscard]] Counters read_counters();
 
   const BenchOptions& options_;
   Communicator& communicator_;
@@ -48,6 +49,7 @@ class RowRunner {
   bool shape_known_ = false;
   /// By algorithm, of the current vector.
   std::map<std::string, std::optional<std::uint64_t>> raw_hashes_;
+  std::optional<CounterCommand> counter_command_;  ///< rank 0's
   Elements input_, output_;
 };
 

@@ -155,7 +155,7 @@ Workloads sign_workloads() {
     add("majority" + suffix, f32, ranks, [](SignData& data) { data.majority(); });
     add("expand_counts" + suffix, f32, ranks, [](SignData& data) { data.expand_counts(1); });
   }
-  for (const std::uint32_t ranks : {2, 3, 8, 16}) {
+  for (const std::uint32_t ranks : {2, 3, 4, 8, 16}) {
     const std::string suffix = "_" + std::to_string(ranks);
     add("keep_own" + suffix, f32, ranks, [](SignData& data) { data.keep(); });
     add("gather_own" + suffix, f32, ranks, [](SignData& data) { data.gather(); });

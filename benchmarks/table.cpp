@@ -54,6 +54,24 @@ void add_time_columns(std::vector<Column>& columns, int ranks) {
       });
 }
 
+void add_profile_columns(std::vector<Column>& columns) {
+  for (std::size_t p = 0; p < phases; ++p)
+    columns.push_back({std::string(name_of(static_cast<Phase>(p))), 6, false, [=](const Row& row) {
+                         return milliseconds(row.timed->profile->seconds[p]);
+                       }});
+  columns.push_back({"cpu", 6, false, [](const Row& row) {
+                       return milliseconds(row.timed->profile->processor_seconds);
+                     }});
+}
+
+/// What the network counted while the row and its native rivals were timed.
+void add_counter_columns(std::vector<Column>& columns, const std::vector<std::string>& names) {
+  for (std::size_t c = 0; c < names.size(); ++c)
+    columns.push_back({names[c], 5, false, [=](const Row& row) {
+                         return std::to_string(row.timed->counters[c].second);
+                       }});
+}
+
 /// Of vectors that are mostly zeros: the share of elements that are not, on some rank.
 void add_union_column(std::vector<Column>& columns) {
   columns.push_back({"union", 7, false,
@@ -142,6 +160,8 @@ Table::Table(const RunFacts& facts, const BenchOptions& options) : facts_(facts)
        [](const Row& row) { return row.codec + (row.plan.bypass ? raw_note : ""); }},
       {"algorithm", algorithm_width, true, [](const Row& row) { return row.plan.algorithm; }}};
   if (!options.check_only) add_time_columns(columns_, facts.ranks);
+  if (options.profile) add_profile_columns(columns_);
+  if (!options.check_only) add_counter_columns(columns_, facts.counters);
   if (std::ranges::any_of(options.codecs, [](const std::string& codec) {
         return codec.starts_with("sparse") || codec.starts_with("sketch");
       }))

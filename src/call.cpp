@@ -2,6 +2,7 @@
 
 #include "communicator_impl.hpp"
 #include "failure.hpp"
+#include "lap.hpp"
 #include "thread_progress.hpp"
 
 #include <array>
@@ -137,7 +138,9 @@ void CallImpl::decide_late_rounds() {
 
 bool CallImpl::poll() {
   std::array<Completion, 32> done;
+  lap(communicator_.profile, Phase::other);
   const std::size_t count = channel_->poll(done);
+  lap(communicator_.profile, count != 0 ? Phase::wire : Phase::wait);
   for (std::size_t i = 0; i < count; ++i) {
     if (CallAgreement::owns(done[i].cookie))
       agreement_->complete(done[i]);
@@ -156,7 +159,7 @@ void CallImpl::begin() {
     request_.state->key = request_.core->state_key();
     buffers.state = request_.state->bytes;
   }
-  request_.core->executor().begin(buffers, *channel_);
+  request_.core->executor().begin(buffers, *channel_, communicator_.profile);
   begun_ = true;
 }
 
@@ -185,10 +188,12 @@ bool CallImpl::test() {
 void CallImpl::finish_quietly() {
   Backoff backoff;
   while (!done()) {
-    if (progress_in_this_thread(communicator_))
+    if (progress_in_this_thread(communicator_)) {
       backoff.moved();
-    else
+    } else {
       backoff.wait();
+      lap(communicator_.profile, Phase::wait);
+    }
   }
 }
 

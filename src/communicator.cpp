@@ -22,6 +22,7 @@ WireCounters Communicator::wire_counters() const {
   const auto guard = impl_->lock();
   return impl_->transport().counters();
 }
+void Communicator::set_profile(Profile* profile) { impl_->profile = profile; }
 bool Communicator::progress() { return impl_->progress(); }
 
 std::vector<std::byte> Communicator::save_state(std::string_view buffer) const {

@@ -33,6 +33,7 @@ std::shared_ptr<CallImpl> CommunicatorImpl::start(CallRequest request) {
   // Channels are numbered modulo a limit: the call that had this number before must be over.
   while (!in_flight_.empty() && in_flight_.front()->number() + transport_->channels() <= next_call_)
     std::shared_ptr(in_flight_.front())->finish_quietly();
+  if (profile != nullptr && in_flight_.empty()) profile->start();
   auto call = std::make_shared<CallImpl>(*this, next_call_++, std::move(request));
   in_flight_.push_back(call);
   advance_in_this_thread(shared_from_this());

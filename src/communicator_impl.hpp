@@ -56,6 +56,7 @@ class CommunicatorImpl : public std::enable_shared_from_this<CommunicatorImpl> {
   [[nodiscard]] bool idle();
 
   Tuning tuning;
+  Profile* profile = nullptr;  ///< null: nobody wants to know
 
  private:
   std::shared_ptr<Transport> transport_;

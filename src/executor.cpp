@@ -114,9 +114,10 @@ void Executor::end() {
   }
 }
 
-void Executor::begin(const CallBuffers& buffers, Channel& channel) {
+void Executor::begin(const CallBuffers& buffers, Channel& channel, Profile* profile) {
   buffers_ = buffers;
   channel_ = &channel;
+  profile_ = profile;
   open_ = false;
   late_decided_ = false;
   setup_.codec->begin(buffers);
@@ -134,7 +135,10 @@ RoundRun* Executor::running(std::size_t round) const {
 void Executor::begin_round(std::size_t index) {
   RoundRun& round = *rounds_[index];
   const RoundInfo& info = setup_.codec->rounds()[index];
-  RoundCall call{.channel = channel_, .reduction = reductions_[index].get(), .agreed = this};
+  RoundCall call{.channel = channel_,
+                 .reduction = reductions_[index].get(),
+                 .agreed = this,
+                 .profile = profile_};
   if (info.scope != RoundScope::late) {
     // Piece by piece. Late rounds start when everything is agreed, and others behind the payload read
     // no agreement.
@@ -166,7 +170,9 @@ bool Executor::poll_reductions() {
   bool moved = false;
   for (auto& reduction : reductions_) {
     if (!reduction) continue;
+    lap(profile_, Phase::other);
     const std::size_t count = reduction->poll(done);
+    lap(profile_, count != 0 ? Phase::wire : Phase::wait);
     for (std::size_t i = 0; i < count; ++i) complete(done[i]);
     moved |= count != 0;
   }

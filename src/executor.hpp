@@ -44,7 +44,7 @@ class Executor final : private Agreed {
   /// soon as a call exists, long before it may be known to be right.
   void reserve(std::uint64_t call_number);
   /// Starts a call. Nothing is sent before open().
-  void begin(const CallBuffers& buffers, Channel& channel);
+  void begin(const CallBuffers& buffers, Channel& channel, Profile* profile = nullptr);
   /// Gives up its place at the aggregator, used or not, and the memory of late rounds.
   void end();
   void open();
@@ -90,6 +90,7 @@ class Executor final : private Agreed {
   // Of the call in flight.
   CallBuffers buffers_;
   Channel* channel_ = nullptr;
+  Profile* profile_ = nullptr;
   bool open_ = false;
   bool late_decided_ = false;
   std::vector<bool> skipped_;  ///< by round

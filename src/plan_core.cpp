@@ -23,14 +23,20 @@ constexpr int most_ranks = 32768;
 constexpr std::size_t longest_segment = std::size_t{1} << 26;
 
 /// Segments that keep codec slices short and messages at the transport's best size, and that cut
-/// every chunk into a few, so that encoding, sending and decoding overlap.
+/// every chunk into a few, so that encoding, sending and decoding overlap. Where contributions are
+/// very short, messages of such segments would cost more than the codec: then they are longer.
 std::size_t default_segment(const Codec& codec, std::size_t message_bytes,
                             std::size_t chunk_elements) {
   constexpr std::size_t shortest = 8192;
+  constexpr std::size_t short_message = 8192;  // bytes
+  constexpr std::size_t most = std::size_t{1} << 18;
   std::size_t longest = message_bytes >= 65536 ? 65536 : 32768;
   // A payload of varying length should fit one message: more would mostly travel empty.
   const int payload = codec.payload_round();
-  if (codec.rounds()[std::size_t(payload)].merge.kind == MergeKind::add_packed)
+  const RoundInfo& info = codec.rounds()[std::size_t(payload)];
+  const Form form = info.narrow ? Form::narrow : Form::wide;
+  while (longest < most && codec.capacity(payload, form, longest) * 8 < short_message) longest *= 2;
+  if (info.merge.kind == MergeKind::add_packed)
     while (longest > shortest && codec.capacity(payload, Form::wide, longest) * 8 > message_bytes)
       longest -= codec.block();
   return std::clamp(chunk_elements / 4, shortest, longest);

@@ -28,12 +28,14 @@ void RoundRun::pump(Stream& stream) {
     ++stream.next;
     ++stream.in_flight;
     received_bytes_[layout_.task_index(task)] = 0;
+    lap(call_.profile, Phase::other);
     if (step.kind == StepKind::send)
       post_send(task);
     else if (receives)
       post_receive(task);
     else
       post_offload(task);
+    lap(call_.profile, Phase::wire);
   }
 }
 

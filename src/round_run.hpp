@@ -6,12 +6,14 @@
 // from the schedule's data flow. round_run.cpp: data flow; round_messages.cpp; round_work.cpp.
 
 #include "kernels/kernel_table.hpp"
+#include "lap.hpp"
 #include "round_layout.hpp"
 #include "task_queue.hpp"
 
 #include <cohom/offload.hpp>
 #include <cohom/transport.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -48,6 +50,7 @@ struct RoundCall {
   Channel* channel = nullptr;
   Reduction* reduction = nullptr;  ///< only when the schedule has offload steps
   const Agreed* agreed = nullptr;
+  Profile* profile = nullptr;  ///< null: nobody wants to know
   std::span<const std::unique_ptr<RoundRun>> earlier =
       {};  ///< rounds whose agreement is waited for
   bool is_payload = false;

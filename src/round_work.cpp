@@ -85,7 +85,9 @@ bool RoundRun::encode(const Task& task) {
     Words out{reinterpret_cast<std::uint64_t*>(address(slot, task.unit)), capacity};
     if (setup_.info.scope != RoundScope::vector) out = out.subspan(partial_words_);
     const Piece& next = piece(unit.first_piece + partial_pieces_);
+    lap(call_.profile, Phase::other);
     const std::size_t words = setup_.codec->encode(setup_.round, form, next, *call_.agreed, out);
+    lap(call_.profile, agrees_ ? Phase::agree : Phase::encode);
     if (agrees_) extents_[next.index] = {partial_words_, words};
     partial_words_ = setup_.info.scope == RoundScope::vector ? words : partial_words_ + words;
     if (++partial_pieces_ < unit.pieces) return false;
@@ -114,6 +116,7 @@ void RoundRun::merge(const Task& task) {
   source_words_.clear();
   for (std::uint32_t source : sources) source_words_.push_back(words(source, task.unit));
   std::size_t written = 0;
+  lap(call_.profile, Phase::other);
   if (schedule().slots[sources[0]].form == Form::narrow)
     written = setup_.codec->widen(setup_.round, piece_of(step.result, task.unit), *call_.agreed,
                                   source_words_, result);
@@ -121,8 +124,10 @@ void RoundRun::merge(const Task& task) {
     written = merge_packed(piece_of(step.result, task.unit).count, result);
   else
     written = merge_words(result);
+  const std::size_t finished = finish_sum(step.result, task.unit, written);
+  lap(call_.profile, Phase::merge);
   --pending_;
-  slot_ready(step.result, task.unit, finish_sum(step.result, task.unit, written));
+  slot_ready(step.result, task.unit, finished);
 }
 
 /// Lets the codec change a sum that is complete; returns the words left.
@@ -195,9 +200,12 @@ void RoundRun::decode(const Task& task) {
   // aggregator's NaNs are its own and differ from rank to rank: these are decoded in place.
   const bool done = call_.output != nullptr && unit.aliasable && !layout_.is_contribution(source) &&
                     !layout_.offloads() && layout_.buffer_decoded(schedule().slots[source].buffer);
-  if (!done)
+  if (!done) {
+    lap(call_.profile, Phase::other);
     setup_.codec->decode(setup_.round, piece_of(source, task.unit), *call_.agreed,
                          words(source, task.unit), schedule().slots[source].contributions);
+    lap(call_.profile, Phase::decode);
+  }
   --pending_;
 }
 

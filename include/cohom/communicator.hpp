@@ -2,6 +2,7 @@
 // Communicator: a group of ranks, the transport between them, and what the library keeps for them.
 
 #include <cohom/offload.hpp>
+#include <cohom/profile.hpp>
 #include <cohom/transport.hpp>
 
 #include <cstddef>
@@ -36,6 +37,10 @@ class Communicator {
   [[nodiscard]] const Transport& transport() const;
   /// Bytes and messages this rank has sent so far, counted by the transport.
   [[nodiscard]] WireCounters wire_counters() const;
+
+  /// Adds the time of all calls from now on to `profile`, which outlives them; null: to none, which
+  /// costs nothing. Between calls only.
+  void set_profile(Profile* profile);
 
   /// Advances all calls in flight without blocking; returns whether anything moved.
   bool progress();

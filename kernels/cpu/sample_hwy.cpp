@@ -12,6 +12,8 @@
 #define HWY_TARGET_INCLUDE "kernels/cpu/sample_hwy.cpp"
 #include <hwy/foreach_target.h>
 
+#include "kernels/cpu/sample_groups-inl.h"
+
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
@@ -20,27 +22,44 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// mix32 of kernels/body/random.hpp, then the upper half of the product with `all`.
+/// The upper half of each draw's product with `all`.
 void draw_permutations(std::uint32_t frame, std::size_t groups, std::uint32_t all,
                        Permutations& numbers) {
-  const hn::ScalableTag<std::uint32_t> d;
+  const GroupTag d;
   const hn::Repartition<std::uint64_t, decltype(d)> d64;
   const auto times = hn::Set(d, all);
-  const auto step = hn::Set(d, static_cast<std::uint32_t>(hn::MaxLanes(d)) * body::golden32);
-  auto next = hn::Add(hn::Set(d, frame), hn::Mul(hn::Iota(d, 0), hn::Set(d, body::golden32)));
+  GroupDraws draws(frame);
   for (std::size_t g = 0; g < groups; g += hn::MaxLanes(d)) {
-    auto x = next;
-    next = hn::Add(next, step);
-    x = hn::Mul(hn::Xor(x, hn::ShiftRight<16>(x)), hn::Set(d, 0x7feb352du));
-    x = hn::Mul(hn::Xor(x, hn::ShiftRight<15>(x)), hn::Set(d, 0x846ca68bu));
-    x = hn::Xor(x, hn::ShiftRight<16>(x));
+    const auto x = draws.next();
     const auto even = hn::ShiftRight<32>(hn::MulEven(x, times));
     const auto odd = hn::MulEven(hn::BitCast(d, hn::ShiftRight<32>(hn::BitCast(d64, x))), times);
     hn::StoreU(hn::OddEven(hn::BitCast(d, odd), hn::BitCast(d, even)), d, numbers.data() + g);
   }
 }
 
-SampleKernels sample_target_row() { return sample_row<draw_permutations>(); }
+void gather_own_of_ranks(const SampleFormat& format, std::uint64_t key, const SignRun& run,
+                         const std::uint64_t* bits, std::uint64_t* own) {
+  switch (format.ranks) {
+    case 4: return gather_own_groups<2>(format, key, run, bits, own);
+    case 8: return gather_own_groups<3>(format, key, run, bits, own);
+    case 16: return gather_own_groups<4>(format, key, run, bits, own);
+    default: return gather_own<draw_permutations>(format, key, run, bits, own);
+  }
+}
+
+void place_of_ranks(const SampleFormat& format, std::uint64_t key, const SignRun& run,
+                    const std::uint64_t* const* contributions, std::uint64_t* bits) {
+  switch (format.ranks) {
+    case 4: return place_groups<2>(format, key, run, contributions, bits);
+    case 8: return place_groups<3>(format, key, run, contributions, bits);
+    case 16: return place_groups<4>(format, key, run, contributions, bits);
+    default: return place<draw_permutations>(format, key, run, contributions, bits);
+  }
+}
+
+SampleKernels sample_target_row() {
+  return {keep_own<draw_permutations>, gather_own_of_ranks, place_of_ranks};
+}
 
 }  // namespace HWY_NAMESPACE
 }  // namespace cohom::kernels

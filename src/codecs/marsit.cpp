@@ -8,6 +8,7 @@
 #include "kernels/sign.hpp"
 #include "lane_layout.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
@@ -29,6 +30,8 @@ class MarsitCodec final : public Codec {
         scale_(context, options.scale),
         escape_(context),
         rounds_(scale_.rounds()) {
+    // Which blocks have signs is all that their encoding asks.
+    for (RoundInfo& round : std::span(rounds_).subspan(1)) round.for_decoding = true;
     payload_ = static_cast<int>(rounds_.size());
     rounds_.push_back({.name = "payload",
                        .merge = {MergeKind::bit_or},
@@ -58,7 +61,8 @@ class MarsitCodec final : public Codec {
 
   void reserve(std::size_t elements, std::size_t longest_piece) override {
     scale_.reserve(elements, longest_piece);
-    signs_.resize(words_of_run(longest_piece, sign_block, 1));
+    signs_.resize(words_of_run(elements, sign_block, 1));
+    some_scale_.assign(cached_run / sign_block, 1.0);
   }
   void begin(const CallBuffers& call) override {
     using kernels::body::Stream;
@@ -84,7 +88,15 @@ class MarsitCodec final : public Codec {
   [[nodiscard]] SignRun run_of(const Piece& piece) const {
     return {type_, piece.first, piece.count};
   }
+  [[nodiscard]] std::uint64_t* signs_at(std::size_t element) {
+    return signs_.data() + element / 64;
+  }
   std::size_t encode_exact(const Piece& piece, Words out) const;
+  void measure_and_pack(const Piece& piece);
+  std::size_t encode_own(const Piece& piece, Form form, const Agreed& agreed, Words out);
+
+  /// Elements that stay in a core's cache between measuring and packing.
+  static constexpr std::size_t cached_run = 32 * sign_block;
 
   ElementType type_;
   std::uint32_t ranks_;
@@ -97,7 +109,8 @@ class MarsitCodec final : public Codec {
   std::vector<RoundInfo> rounds_;
   int payload_ = 0;
 
-  std::vector<std::uint64_t> signs_;                      ///< of one piece
+  std::vector<std::uint64_t> signs_;                      ///< of the vector
+  std::vector<double> some_scale_;                        ///< of a cached run: anything above 0
   std::vector<const std::uint64_t*> contribution_words_;  ///< of one call of widen()
   CallBuffers call_;
   std::uint64_t key_ = 0;
@@ -128,18 +141,38 @@ std::size_t MarsitCodec::encode(int round, Form form, const Piece& piece, const 
                                 Words out) {
   if (round == exact_round()) return encode_exact(piece, out);
   if (round > payload_) return escape_.encode(piece, call_.input, call_.feedback_at(0), out);
-  if (round < payload_) return scale_.encode(round, piece, call_, agreed, out);
-  const bool narrow = form == Form::narrow;
+  if (round < payload_) {
+    if (round == 0) measure_and_pack(piece);
+    return scale_.encode(round, piece, agreed, out);
+  }
+  return encode_own(piece, form, agreed, out);
+}
+
+/// Signs do not depend on what the ranks agree on, but for blocks that have none: so the vector is read
+/// from memory once.
+void MarsitCodec::measure_and_pack(const Piece& piece) {
+  for (std::size_t done = 0; done < piece.count; done += cached_run) {
+    const std::size_t first = piece.first + done;
+    const SignRun run{type_, first, std::min(cached_run, piece.count - done)};
+    scale_.measure(run, call_);
+    kernels_.sign.pack(run, call_.input_at(first), call_.feedback_at(first), some_scale_.data(),
+                       (sample_.rank + call_.step) % 2 == 0, signs_at(first));
+  }
+}
+
+std::size_t MarsitCodec::encode_own(const Piece& piece, Form form, const Agreed& agreed,
+                                    Words out) {
   const SignRun run = run_of(piece);
-  std::uint64_t* const signs = narrow ? signs_.data() : out.data();
-  kernels_.sign.pack(run, call_.input_at(piece.first), call_.feedback_at(piece.first),
-                     scale_.scales(piece, agreed).data(), (sample_.rank + call_.step) % 2 == 0,
-                     signs);
-  if (narrow)
+  std::uint64_t* const signs = signs_at(piece.first);
+  const std::size_t words = words_of_run(piece.count, sign_block, 1);
+  scale_.clear_blocks_without_signs(piece, agreed, {signs, words});
+  if (form == Form::narrow) {
     kernels_.sample.gather_own(sample_, key_, run, signs, out.data());
-  else
-    kernels_.sample.keep_own(sample_, key_, run, signs);
-  return capacity(round, form, piece.count);
+  } else {
+    std::copy_n(signs, words, out.data());
+    kernels_.sample.keep_own(sample_, key_, run, out.data());
+  }
+  return capacity(payload_, form, piece.count);
 }
 
 std::size_t MarsitCodec::widen(int round, const Piece& piece, const Agreed&,

@@ -13,6 +13,7 @@ using kernels::escaped_code;
 using kernels::sign_block;
 using kernels::sign_exponent_offset;
 using kernels::SignBlock;
+using kernels::SignRun;
 
 /// Rounds of SignScaleKind::block.
 enum BlockRound : int { exponents_round, means_round };
@@ -73,12 +74,13 @@ std::span<SignBlock> SignScale::blocks_of_piece(const Piece& piece) {
   return std::span(blocks_).subspan(piece.first / sign_block, blocks_of(piece.count));
 }
 
-std::size_t SignScale::encode(int round, const Piece& piece, const CallBuffers& call,
-                              const Agreed& agreed, Words out) {
+void SignScale::measure(const SignRun& run, const CallBuffers& call) {
+  kernels_.measure(run, call.input_at(run.first), call.feedback_at(run.first), options_.of_input,
+                   &blocks_[run.first / sign_block]);
+}
+
+std::size_t SignScale::encode(int round, const Piece& piece, const Agreed& agreed, Words out) {
   const auto blocks = blocks_of_piece(piece);
-  if (round == 0)
-    kernels_.measure({type_, piece.first, piece.count}, call.input_at(piece.first),
-                     call.feedback_at(piece.first), options_.of_input, blocks.data());
   if (options_.kind == SignScaleKind::block)
     return round == exponents_round
                ? encode_codes(blocks, out)
@@ -169,6 +171,17 @@ std::span<const double> SignScale::scales(const Piece& piece, const Agreed& agre
     scales_[i] = (block & 2) != 0 ? -1 : (block & 1) != 0 ? scale : 0;
   }
   return scales_;
+}
+
+void SignScale::clear_blocks_without_signs(const Piece& piece, const Agreed& agreed,
+                                           Words signs) const {
+  constexpr std::size_t block_words = sign_block / 64;
+  const ConstWords bits = agreed.words(blocks_round, piece);
+  for (std::size_t i = 0; i * block_words < signs.size(); ++i) {
+    if ((bits[i / blocks_a_word] >> (i % blocks_a_word * 2) & 3) == 1) continue;
+    const Words rest = signs.subspan(i * block_words);
+    std::ranges::fill(rest.first(std::min(block_words, rest.size())), std::uint64_t{0});
+  }
 }
 
 std::size_t SignScale::find_escaped(const Agreed& agreed, EscapedBlocks& escaped) {

@@ -37,12 +37,15 @@ class SignScale {
   [[nodiscard]] std::size_t capacity(int round, std::size_t elements) const;
   void reserve(std::size_t elements, std::size_t longest_piece);
 
-  /// Round 0 measures the piece: with state, it adds the input to what was left over there.
-  std::size_t encode(int round, const Piece& piece, const CallBuffers& call, const Agreed& agreed,
-                     Words out);
+  /// Before round 0 of the pieces that whole blocks belong to. With state, it adds the input to what was
+  /// left over there.
+  void measure(const kernels::SignRun& run, const CallBuffers& call);
+  std::size_t encode(int round, const Piece& piece, const Agreed& agreed, Words out);
 
   /// The scale of each block of a piece, below 0 for an escaped one; valid until the next call.
   [[nodiscard]] std::span<const double> scales(const Piece& piece, const Agreed& agreed);
+  /// Of a vector's scale or a number: clears the signs of blocks that have none, which round 0 says.
+  void clear_blocks_without_signs(const Piece& piece, const Agreed& agreed, Words signs) const;
   /// Finds the escaped blocks of all pieces; returns their elements.
   std::size_t find_escaped(const Agreed& agreed, EscapedBlocks& escaped);
 

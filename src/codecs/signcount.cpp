@@ -103,7 +103,10 @@ void SigncountCodec::pack(const Piece& piece, const Agreed& agreed, std::uint64_
 
 std::size_t SigncountCodec::encode(int round, Form form, const Piece& piece, const Agreed& agreed,
                                    Words out) {
-  if (round < payload_) return scale_.encode(round, piece, call_, agreed, out);
+  if (round < payload_) {
+    if (round == 0) scale_.measure(run_of(piece), call_);
+    return scale_.encode(round, piece, agreed, out);
+  }
   if (round > payload_) return escape_.encode(piece, call_.input, call_.feedback_at(0), out);
   if (form == Form::narrow || counts_.width == 1) {
     pack(piece, agreed, out.data());

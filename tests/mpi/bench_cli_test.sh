@@ -28,6 +28,7 @@ expect_refusal 'unknown suffix' --size 64Q
 expect_refusal 'no whole number of f64 elements' --size 1000012 --dtype f64
 expect_refusal '--dtype' --dtype f8
 expect_refusal '--check-only does no timing' --check-only --iterations 3
+expect_refusal 'so --profile has no meaning' --check-only --profile
 expect_refusal 'did you mean thc' --codec thk
 expect_refusal 'bitz' --codec thc:bitz=4
 expect_refusal 'bits=99' --codec raw --codec thc:bits=99
@@ -42,6 +43,23 @@ expect_refusal 'truncated.npy: truncated' --input gauss --input truncated.npy
 expect_refusal 'truncated.npz: truncated or damaged' --input truncated.npz
 expect_refusal 'nowhere/out.json: cannot be written' --json nowhere/out.json
 
+
+export COHOM_BENCH_COUNTERS=false
+expect_refusal 'COHOM_BENCH_COUNTERS: "false" failed' --size 8K
+export COHOM_BENCH_COUNTERS='echo no'
+expect_refusal 'should print a JSON object' --size 8K
+echo '{"drops": 0.5}' >fraction.json
+export COHOM_BENCH_COUNTERS='cat fraction.json'
+expect_refusal 'no whole number for drops' --size 8K
+# Counts how often it was asked.
+cat >count.sh <<'SCRIPT'
+echo >>asked
+echo "{\"drops\": $(wc -l <asked), \"lost\": 7}"
+SCRIPT
+export COHOM_BENCH_COUNTERS='sh count.sh'
+expect 0 --codec raw --codec thc --algorithm direct --size 100012 --iterations 3 --profile \
+  --json counted.json
+unset COHOM_BENCH_COUNTERS
 expect 0 --help
 grep -q -e --check-only out || fail "--help does not list the flags"
 
@@ -113,7 +131,18 @@ for row in timed["results"]:
         excess = row["wire_bytes_per_rank"] - row["wire_bytes_formula"]
         assert 0 <= excess <= 2048, row
         assert row["mpi_bytes"] is None
+    assert "counters" not in row and "profile_s" not in row, row
 one_hash(timed["results"])
+for row in load("counted.json")["results"]:
+    assert row["counters"] == {"drops": 1, "lost": 0}, row
+    phases = "agree encode merge decode wire wait other".split()
+    profile = row["profile_s"]
+    assert list(profile) == phases + ["processor"], row
+    assert all(profile[phase] >= 0 for phase in phases), row
+    assert (profile["agree"] > 0) == (row["codec"] == "thc"), row
+    # Means over ranks and calls; a call takes as long as its slowest rank.
+    assert 0 < sum(profile[phase] for phase in phases) <= row["time_s"]["p99"], row
+    assert 0 < profile["processor"] <= row["time_s"]["p99"], row
 # Correctness has a run of its own: it cannot depend on what was timed.
 assert [row["result_hash"] for row in timed["results"]] == [
     row["result_hash"] for row in checked["results"]]

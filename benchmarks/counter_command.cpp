@@ -1,0 +1,62 @@
+#include "counter_command.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <stdexcept>
+
+namespace cohom::bench {
+namespace {
+
+constexpr const char* variable = "COHOM_BENCH_COUNTERS";
+
+std::runtime_error failure(const std::string& command, const std::string& what) {
+  return std::runtime_error(fmt::format("{}: \"{}\" {}", variable, command, what));
+}
+
+std::string output_of(const std::string& command) {
+  std::FILE* const pipe = ::popen(command.c_str(), "r");
+  if (pipe == nullptr) throw failure(command, "cannot be started");
+  std::string output;
+  std::array<char, 4096> part{};
+  while (const std::size_t size = std::fread(part.data(), 1, part.size(), pipe))
+    output.append(part.data(), size);
+  if (::pclose(pipe) != 0) throw failure(command, "failed");
+  return output;
+}
+
+}  // namespace
+
+Counters CounterCommand::read() const {
+  const std::string output = output_of(command_);
+  const auto json = nlohmann::ordered_json::parse(output, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object()) throw failure(command_, "should print a JSON object");
+  Counters counters;
+  for (const auto& [name, value] : json.items()) {
+    if (!value.is_number_integer()) throw failure(command_, "gives no whole number for " + name);
+    counters.emplace_back(name, value.get<std::int64_t>());
+  }
+  return counters;
+}
+
+std::optional<CounterCommand> counter_command_of_environment() {
+  const char* const command = std::getenv(variable);
+  if (command == nullptr || *command == '\0') return std::nullopt;
+  return CounterCommand(command);
+}
+
+Counters difference(const Counters& now, const Counters& before) {
+  if (now.size() != before.size()) throw std::runtime_error("counters came or went during a row");
+  Counters counted = now;
+  for (std::size_t i = 0; i < counted.size(); ++i) {
+    if (now[i].first != before[i].first)
+      throw std::runtime_error("counters came or went during a row");
+    counted[i].second -= before[i].second;
+  }
+  return counted;
+}
+
+}  // namespace cohom::bench

@@ -1,0 +1,65 @@
+"""What the links of a lab have carried, dropped and lost since they were made."""
+
+import dataclasses
+
+from tools import ip, read_json, tc
+
+
+@dataclasses.dataclass
+class LinkCount:
+    """Of one link; `lost` is what the receiving switch's loss program took."""
+
+    bytes: int = 0
+    packets: int = 0
+    drops: int = 0
+    lost: int = 0
+
+    def __sub__(self, earlier):
+        """Return what happened in between."""
+        return LinkCount(*(now - then for now, then in
+                           zip(dataclasses.astuple(self), dataclasses.astuple(earlier))))
+
+    def __add__(self, other):
+        """Return both together."""
+        return LinkCount(*(a + b for a, b in
+                           zip(dataclasses.astuple(self), dataclasses.astuple(other))))
+
+
+def _queues(namespace):
+    """Return by device what its bucket dropped and what its loss program lost."""
+    drops, lost = {}, {}
+    for queue in read_json(tc(namespace, "-s", "-json", "qdisc", "show")):
+        if queue["kind"] == "tbf":
+            drops[queue["dev"]] = queue["drops"]
+        elif queue["kind"] == "clsact":
+            lost[queue["dev"]] = queue["drops"]
+    return drops, lost
+
+
+def read(lab):
+    """Return the count of every link of the lab."""
+    counts = {}
+    device = {}
+    for node in lab.nodes:
+        drops, lost = _queues(node.namespace)
+        for entry in read_json(ip(node.namespace, "-s", "-json", "link", "show")):
+            sent = entry["stats64"]["tx"]
+            name = entry["ifname"]
+            device[node, name] = LinkCount(sent["bytes"], sent["packets"], drops.get(name, 0),
+                                           lost.get(name, 0))
+    for here, there in lab.cables:
+        for link, other in ((here, there), (there, here)):
+            count = device[link.sender, link.device]
+            counts[link] = dataclasses.replace(
+                count, lost=device[other.sender, other.device].lost)
+    return counts
+
+
+def difference(now, before):
+    """Return what every link did in between."""
+    return {link: count - before[link] for link, count in now.items()}
+
+
+def total(counts):
+    """Return the sum over links."""
+    return sum(counts.values(), LinkCount())

@@ -1,0 +1,75 @@
+"""Runs an MPI program over the hosts of a lab, and ends it whatever happens."""
+
+import math
+import os
+import pathlib
+import shlex
+import signal
+import subprocess
+
+import processes
+from host import command_on
+from state import folder_of
+from topology import HOST_DEVICE
+
+HERE = pathlib.Path(__file__).resolve().parent
+WITH_ENV = HERE.parents[1] / "scripts" / "with-env"
+INTERRUPTED = 128 + signal.SIGINT
+
+# Every host reaches the others by its one device. Memory (vader) joins ranks of one host.
+LAYERS = {
+    "ob1": ["--mca", "pml", "ob1", "--mca", "btl", "tcp,vader,self",
+            "--mca", "btl_tcp_if_include", HOST_DEVICE],
+    # By default Open MPI takes UCX for fast networks only.
+    "ucx": ["--mca", "pml", "ucx", "--mca", "pml_ucx_tls", "any", "--mca", "pml_ucx_devices", "any",
+            "--mca", "osc", "^ucx", "-x", f"UCX_NET_DEVICES={HOST_DEVICE}", "-x", "UCX_TLS=tcp,self,sm"],
+}
+
+
+def _write_agent(lab):
+    """Write the program by which mpirun starts its daemons on other hosts, as it would by ssh."""
+    agent = folder_of(lab.name) / "agent"
+    entry = shlex.quote(str(HERE / "netlab"))
+    agent.write_text("#!/bin/sh\n# agent HOST TEXT...: has a shell on HOST run TEXT\n"
+                     "host=$1\nshift\n"
+                     f'exec {entry} exec --name {lab.name} "$host" -- sh -c "$*"\n')
+    agent.chmod(0o755)
+    return agent
+
+
+def _write_hostfile(lab, ranks):
+    path = folder_of(lab.name) / "hostfile"
+    slots = math.ceil(ranks / lab.hosts)
+    path.write_text("".join(f"{host.name} slots={slots}\n" for host in lab.host_nodes))
+    return path
+
+
+def mpirun(lab, layer, ranks, settings, command):
+    """Return the command line of mpirun; settings are pairs of MCA parameters and values."""
+    scratch = folder_of(lab.name) / "tmp"
+    scratch.mkdir(exist_ok=True)
+    parameters = {
+        "plm": "rsh", "plm_rsh_agent": _write_agent(lab), "plm_rsh_no_tree_spawn": 1,
+        "oob_tcp_if_include": HOST_DEVICE, "orte_keep_fqdn_hostnames": 1,
+        "orte_tmpdir_base": scratch,
+    }
+    arguments = [text for name, value in parameters.items() for text in ("--mca", name, str(value))]
+    arguments += [text for name, value in settings for text in ("--mca", name, value)]
+    return ["mpirun", "--hostfile", str(_write_hostfile(lab, ranks)), "--map-by", "node",
+            *arguments, *LAYERS[layer], "-n", str(ranks), *command]
+
+
+def launch(lab, command, environment):
+    """Run mpirun's command line on the first host; returns its exit status.
+
+    Nothing is left running afterwards: not after Ctrl-C either, nor when this process is terminated.
+    """
+    # Killed outright, this process cannot clean up; then at least mpirun is told to.
+    tied = ["setpriv", "--pdeathsig", "TERM", "--", str(WITH_ENV), *command]
+    try:
+        return subprocess.run(command_on(lab, lab.host_nodes[0], tied), check=False,
+                              env={**os.environ, **environment}).returncode
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    finally:
+        processes.end_all(lab.name)

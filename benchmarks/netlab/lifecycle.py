@@ -1,0 +1,96 @@
+"""Labs come up, change their rate and go down; what a crash has left is cleared away."""
+
+import dataclasses
+
+import loss
+import network
+import processes
+import shaping
+import state
+from failure import Failure
+
+
+def changing(name):
+    """Hold the lock of commands that change the lab."""
+    return state.locked(name, "change", f"another netlab command is at work on lab {name}")
+
+
+def is_up(lab):
+    """Return whether all the lab's namespaces are there."""
+    return {node.namespace for node in lab.nodes} <= set(network.namespaces_of(lab.name))
+
+
+def up(lab):
+    """Bring the lab up; returns whether that changed anything.
+
+    A lab that is up with other arguments is left alone: somebody may be measuring in it.
+    """
+    with changing(lab.name):
+        existing = state.load(lab.name)
+        if existing and is_up(existing):
+            if existing == lab:
+                return False
+            raise Failure(f"lab {lab.name} is up already, with other arguments ({existing}); "
+                          "change its rate with `netlab rate`, or end it with `netlab down`")
+        _clear(lab.name)
+        try:
+            _make(lab)
+        except BaseException:
+            _clear(lab.name)
+            state.remove_locks(lab.name)
+            raise
+    return True
+
+
+def _make(lab):
+    folder = state.make_folder(lab)
+    network.create(lab)
+    shaping.shape(lab)
+    if lab.loss:
+        program = folder / "loss.o"
+        loss.compile_program(lab.loss, program)
+        loss.attach(lab, program)
+    state.save(lab)
+
+
+def _clear(name):
+    ended = processes.end_all(name)
+    existed = bool(network.namespaces_of(name)) or state.folder_of(name).exists()
+    network.remove(name)
+    state.forget(name)
+    return existed, ended
+
+
+def down(name):
+    """End all that runs in the lab and remove it, also what a crash has left of it.
+
+    Returns whether there was anything, and how many processes were ended.
+    """
+    with changing(name):
+        cleared = _clear(name)
+        state.remove_locks(name)
+        return cleared
+
+
+def reshape(name, shape):
+    """Give the lab's links another shape."""
+    with changing(name), running(name):
+        lab = dataclasses.replace(loaded(name), shape=shape)
+        shaping.shape(lab)
+        state.save(lab)
+    return lab
+
+
+def running(name):
+    """Hold the lock of a run: what two runs measure at once would be neither's."""
+    return state.locked(name, "run", f"a run is in progress in lab {name}")
+
+
+def loaded(name):
+    """Return the lab; refuse when it is not up."""
+    lab = state.load(name)
+    if lab and is_up(lab):
+        return lab
+    remains = network.namespaces_of(name)
+    raise Failure(f"lab {name} is " + ("incomplete; clear it away with `netlab down`" if remains
+                                       else "not up; see `netlab up --help`"))

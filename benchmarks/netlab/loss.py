@@ -1,0 +1,35 @@
+"""Random loss at the switches, by a BPF program on every port through which packets enter."""
+
+import pathlib
+import platform
+
+from tools import missing, run, tc
+
+SOURCE = pathlib.Path(__file__).parent / "loss.bpf.c"
+
+
+def why_not():
+    """Return why no loss can be had here, or nothing."""
+    return missing(["clang"])
+
+
+def compile_program(probability, target):
+    """Compile the program for this probability."""
+    # The kernel's headers of one machine type lie in a folder that clang does not look into when it
+    # compiles for BPF.
+    headers = f"/usr/include/{platform.machine()}-linux-gnu"
+    run("clang", "-O2", "-target", "bpf", "-I", headers,
+        f"-DLOSS_OF_2_32={round(probability * 2**32)}ull", "-c", str(SOURCE), "-o", str(target))
+
+
+def attach(lab, program):
+    """Let every switch of the lab lose what enters it with the program's probability."""
+    switches = set(lab.switch_nodes)
+    for link in lab.links:
+        if link.sender not in switches:
+            continue
+        # A port's device both sends to the other end and receives from it.
+        port = (link.sender.namespace, "dev", link.device)
+        tc(port[0], "qdisc", "add", *port[1:], "clsact")
+        tc(port[0], "filter", "add", *port[1:], "ingress", "bpf", "direct-action",
+           "object-file", str(program), "section", "tc")

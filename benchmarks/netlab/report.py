@@ -1,0 +1,73 @@
+"""What a run has done to the links, as a table and as JSON."""
+
+import dataclasses
+import json
+
+import counters
+from failure import Failure
+
+SCHEMA = "cohom-netlab/1"
+
+
+@dataclasses.dataclass
+class Run:
+    """One program that has ended."""
+
+    lab: object
+    mpi: str
+    ranks: int
+    command: list
+    exit_status: int
+    seconds: float
+    load_average: float  # of the machine in the minute before
+    counts: dict
+
+
+def table(counts):
+    """Return lines with the counts of every link and their sum."""
+    titles = ["link", "bytes", "packets", "drops", "lost"]
+    total = counters.total(counts)
+    rows = [[link.title, *map(str, dataclasses.astuple(count))] for link, count in counts.items()]
+    rows = [titles, *rows, ["all", *map(str, dataclasses.astuple(total))]]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(titles))]
+    return "".join("# " + "  ".join(
+        [row[0].ljust(widths[0])] + [cell.rjust(width) for cell, width in
+                                     zip(row[1:], widths[1:])]) + "\n" for row in rows)
+
+
+def text(run):
+    """Return the lines that stand below a program's output."""
+    status = f", exit status {run.exit_status}" if run.exit_status else ""
+    return (f"# netlab {run.lab.name}: {run.lab}; {run.mpi}, {run.ranks} ranks, "
+            f"{run.seconds:.1f} s, load {run.load_average:.1f} before{status}\n" +
+            table(run.counts))
+
+
+def check_writable(path):
+    """Refuse now rather than after the run."""
+    try:
+        open(path, "a", encoding="utf-8").close()
+    except OSError as error:
+        raise Failure(f"--json {path}: {error.strerror}") from None
+
+
+def write_json(run, path):
+    """Write the same to a file."""
+    total = counters.total(run.counts)
+    document = {
+        "schema": SCHEMA,
+        "lab": dataclasses.asdict(run.lab),
+        "mpi": run.mpi,
+        "ranks": run.ranks,
+        "command": run.command,
+        "exit_status": run.exit_status,
+        "seconds": run.seconds,
+        "load_average": run.load_average,
+        "links": [{"from": link.sender.name, "to": link.receiver.name, **dataclasses.asdict(count)}
+                  for link, count in run.counts.items()],
+        "drops": total.drops,
+        "lost": total.lost,
+    }
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(document, file, indent=1)
+        file.write("\n")

@@ -1,0 +1,33 @@
+#pragma once
+// Where the time of calls goes, measured on all ranks.
+
+#include <cohom/communicator.hpp>
+#include <cohom/profile.hpp>
+
+#include <mpi.h>
+
+#include <array>
+#include <functional>
+
+namespace cohom::bench {
+
+/// Means over calls and ranks.
+struct ProfileMeans {
+  std::array<double, phases> seconds = {};  ///< by Phase, of a clock on the wall
+  double processor_seconds = 0;             ///< that the rank was on a core
+};
+
+class ProfileMeter {
+ public:
+  /// Runs a call, and adds where its time went.
+  void run(Communicator& communicator, const std::function<void()>& call);
+  void reset();
+  /// Of what ran since reset(). Collective.
+  [[nodiscard]] ProfileMeans means(int calls, MPI_Comm comm) const;
+
+ private:
+  Profile profile_;
+  double processor_seconds_ = 0;
+};
+
+}  // namespace cohom::bench

@@ -1,0 +1,53 @@
+#pragma once
+// Profile: where the time of calls goes on one rank.
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace cohom {
+
+/// What a rank does in a call; every moment of it belongs to one phase.
+enum class Phase : std::uint8_t {
+  agree,   ///< encoding what rounds before the payload agree on (norms, widths, indices)
+  encode,  ///< encoding the payload
+  merge,   ///< adding what arrived, in whatever round
+  decode,  ///< decoding sums
+  wire,    ///< in the transport, moving messages
+  wait,    ///< nothing to do before others' messages come, or own ones leave
+  other,   ///< all the rest: starting, bookkeeping
+};
+inline constexpr std::size_t phases = 7;
+
+constexpr std::string_view name_of(Phase phase) noexcept {
+  constexpr std::string_view names[phases] = {"agree", "encode", "merge", "decode",
+                                              "wire",  "wait",   "other"};
+  return names[static_cast<std::size_t>(phase)];
+}
+
+/// A stopwatch with laps: a lap gives the time since the last one to a phase, so nothing is counted
+/// twice and nothing is left out. Times are those of a clock on the wall: where ranks share a core,
+/// the time in which another rank had it is in there.
+class Profile {
+ public:
+  void start() { last_ = Clock::now(); }
+  void lap(Phase phase) {
+    const auto now = Clock::now();
+    times_[static_cast<std::size_t>(phase)] += now - last_;
+    last_ = now;
+  }
+  void reset() { times_ = {}; }
+
+  [[nodiscard]] double seconds(Phase phase) const {
+    return std::chrono::duration<double>(times_[static_cast<std::size_t>(phase)]).count();
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point last_ = {};
+  std::array<Clock::duration, phases> times_ = {};
+};
+
+}  // namespace cohom

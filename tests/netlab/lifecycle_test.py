@@ -1,0 +1,83 @@
+"""Labs come up, change and go down; labs of different names do not meet."""
+
+import os
+import subprocess
+import sys
+
+from lab_case import NETLAB, LabCase, main, network
+
+
+class LifecycleTest(LabCase):
+    def test_up_twice_is_up_once(self):
+        self.netlab("up", "--hosts", "2")
+        before = network.namespaces_of(self.name)
+        inodes = [os.stat(network.NAMESPACES / entry).st_ino for entry in before]
+        self.assertIn("already", self.netlab("up", "--hosts", "2"))
+        self.assertEqual([os.stat(network.NAMESPACES / entry).st_ino for entry in before], inodes)
+        self.assertIn("other arguments (2 hosts", self.netlab("up", "--hosts", "3", status=1))
+
+    def test_down_leaves_nothing_and_may_be_repeated(self):
+        self.netlab("up", "--hosts", "2")
+        self.assertIn("is down", self.netlab("down"))
+        self.assert_nothing_left()
+        self.assertIn("was not up", self.netlab("down"))
+
+    def test_status_and_rate(self):
+        self.assertIn("is not up", self.netlab("status", status=1))
+        self.netlab("up", "--hosts", "2", "--two-level", "--rate", "1gbit")
+        self.assertIn("rate 1gbit, burst 256k", self.netlab("status"))
+        self.netlab("rate", "100mbit", "--spine-rate", "none")
+        self.assertIn("rate 100mbit, burst 64k, queue 20ms, spine none", self.netlab("status"))
+        text = subprocess.run(["tc", "-n", f"netlab-{self.name}-h1", "qdisc", "show", "dev", "eth0"],
+                              capture_output=True, text=True, check=True).stdout
+        self.assertIn("tbf", text)
+        self.assertIn("rate 100Mbit burst 64Kb lat 20ms", text)
+        self.netlab("rate", "none")
+        self.assertIn("rate none", self.netlab("status"))
+
+    def test_what_a_crash_left_is_cleared_away(self):
+        subprocess.run(["ip", "netns", "add", f"netlab-{self.name}-h1"], check=True)
+        self.assertIn("incomplete", self.netlab("status", status=1))
+        self.netlab("down")
+        self.assert_nothing_left()
+        subprocess.run(["ip", "netns", "add", f"netlab-{self.name}-h7"], check=True)
+        self.netlab("up", "--hosts", "2")
+        self.assertNotIn(f"netlab-{self.name}-h7", network.namespaces_of(self.name))
+
+    def test_a_failure_in_the_middle_of_up_leaves_nothing(self):
+        self.assertIn("netlab up: tc", self.netlab("up", "--burst", "4096m", status=1))
+        self.assert_nothing_left()
+
+    def test_two_labs_do_not_meet(self):
+        self.netlab("up", "--hosts", "2")
+        self.netlab("up", "--hosts", "3", "--rate", "50mbit", name=self.other)
+        self.assertIn(f"other labs: {self.other}", self.netlab("status"))
+        self.assertIn("2 hosts", self.netlab("status"))
+        self.netlab("down")
+        self.assertIn("3 hosts", self.netlab("status", name=self.other))
+
+    def test_hosts_are_machines_of_their_own(self):
+        self.netlab("up", "--hosts", "2")
+        script = "hostname; ls /sys/class/net; ls -A /dev/shm | wc -l; grep h1 /etc/hosts"
+        self.assertEqual(self.netlab("exec", "h2", ["sh", "-c", script]).split(),
+                         [f"{self.name}-h2", "eth0", "lo", "0", "10.77.0.1", f"{self.name}-h1"])
+        self.assertIn("has no host 'h9'", self.netlab("exec", "h9", ["true"], status=1))
+        self.netlab("exec", "h1", ["sh", "-c", "exit 7"], status=7)
+
+    def test_refuses_without_root(self):
+        done = subprocess.run(["setpriv", "--reuid=65534", "--clear-groups", NETLAB, "up"],
+                              capture_output=True, text=True, check=False)
+        if "Permission denied" in done.stderr and "root" not in done.stderr:
+            self.skipTest("nobody may not read the checkout")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("need root", done.stderr)
+
+    def test_refuses_without_a_tool(self):
+        done = subprocess.run([sys.executable, NETLAB, "up", "--name", self.name], env={"PATH": ""},
+                              capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, "not found; install with: scripts/setup build netlab")
+
+
+if __name__ == "__main__":
+    main()

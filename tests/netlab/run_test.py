@@ -1,0 +1,85 @@
+"""Programs on a lab's hosts: what they say, what the links count, and that nothing outlives them.
+
+The program is cohom-bench, given by the environment variable COHOM_BENCH.
+"""
+
+import os
+import signal
+import tempfile
+
+from lab_case import LabCase, main, processes, read_json
+
+BENCH = os.environ.get("COHOM_BENCH", "build/bin/cohom-bench")
+SLEEP = ["sleep", "123.25"]
+
+
+class RunTest(LabCase):
+    def test_a_real_program_sends_what_it_says(self):
+        self.netlab("up", "--hosts", "3", "--rate", "400mbit")
+        with tempfile.TemporaryDirectory() as folder:
+            bench = [BENCH, "--quiet", "--codec", "raw", "--algorithm", "ring", "--size", "3M",
+                     "--iterations", "2", "--warmup", "0", "--json", f"{folder}/rows"]
+            self.assertIn("> ", self.netlab("run", "--json", f"{folder}/links", bench))
+            (row,) = read_json(f"{folder}/rows")["results"]
+            run = read_json(f"{folder}/links")
+        # 400 Mbit/s carry 2 * 2/3 of 3 MiB in 84 ms; the bucket lets 256 KiB pass at once.
+        self.assertGreater(row["time_s"]["min"], 0.9 * (4 * 2**20 - 2**18) * 8 / 400e6)
+        self.assertEqual(run["schema"], "cohom-netlab/1")
+        self.assertEqual((run["ranks"], run["exit_status"], run["mpi"]), (3, 0, "ob1"))
+        self.assertEqual(len(run["links"]), 6)
+        from_hosts = [link["bytes"] for link in run["links"] if "-h" in link["from"]]
+        # The row's check and its timed calls, and as many native ones at least.
+        self.assertGreater(min(from_hosts), 5 * row["wire_bytes_per_rank"])
+
+    def test_rows_have_the_drops_beside_them(self):
+        self.netlab("up", "--hosts", "2", "--rate", "100mbit", "--burst", "16k", "--latency", "1ms")
+        with tempfile.TemporaryDirectory() as folder:
+            bench = [BENCH, "--quiet", "--codec", "raw", "--algorithm", "ring", "--size", "1M",
+                     "--iterations", "2", "--json", f"{folder}/rows"]
+            self.netlab("run", "--json", f"{folder}/links", bench)
+            (row,) = read_json(f"{folder}/rows")["results"]
+            self.assertGreater(row["counters"]["drops"], 0)  # so short a queue must overflow
+            self.assertLessEqual(row["counters"]["drops"], read_json(f"{folder}/links")["drops"])
+
+    def test_more_ranks_than_hosts(self):
+        self.netlab("up", "--hosts", "2")
+        text = self.netlab("run", "-n", "4", ["hostname"])
+        for host in ("h1", "h2"):
+            self.assertEqual(text.splitlines().count(f"{self.name}-{host}"), 2, text)
+
+    def test_exit_status_is_the_program_s(self):
+        self.netlab("up", "--hosts", "1")
+        self.assertIn("exit status 5", self.netlab("run", ["sh", "-c", "exit 5"], status=5))
+        self.assertIn("--json", self.netlab("run", "--json", "/nowhere/x", ["true"], status=1))
+
+    def test_interrupted_and_terminated_runs_leave_no_process(self):
+        self.netlab("up", "--hosts", "2")
+        for number in (signal.SIGINT, signal.SIGTERM):
+            process = self.start(*SLEEP)
+            self.assertIn("a run is in progress", self.netlab("run", ["true"], status=1))
+            self.assertIn("a run is in progress", self.netlab("rate", "1mbit", status=1))
+            process.send_signal(number)
+            process.wait(20)
+            self.assertEqual(process.returncode, 130)
+            self.assertEqual(processes.processes_of(self.name), [])
+
+    def test_killed_runs_end_too(self):
+        self.netlab("up", "--hosts", "2")
+        process = self.start(*SLEEP)
+        process.kill()
+        process.wait(20)
+        self.wait_until(lambda: self.count_running(SLEEP) == 0, "ranks end with netlab run")
+        self.netlab("down")
+        self.assert_nothing_left()
+
+    def test_down_ends_a_run(self):
+        self.netlab("up", "--hosts", "2")
+        process = self.start(*SLEEP)
+        self.assertIn("processes ended", self.netlab("down"))
+        process.wait(20)
+        self.assertEqual(process.returncode, 1)
+        self.assert_nothing_left()
+
+
+if __name__ == "__main__":
+    main(needs=["mpirun"])

@@ -1,0 +1,126 @@
+"""Tests of what netlab reads and plans, without root."""
+
+import argparse
+import contextlib
+import io
+import pathlib
+import sys
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "benchmarks" / "netlab"))
+
+import arguments  # noqa: E402
+import topology  # noqa: E402
+import units  # noqa: E402
+from failure import Failure  # noqa: E402
+
+
+def lab_of(*flags):
+    """Return the lab that `netlab up` with these flags is asked for."""
+    return arguments.lab_of(arguments.parser_of_all().parse_args(["up", *flags]))
+
+
+class UnitsTest(unittest.TestCase):
+    def check(self, parse, good, bad):
+        """Hold a parser to values that it reads and texts that it refuses."""
+        for text, value in good.items():
+            self.assertEqual(parse(text), value, text)
+        for text in bad:
+            with self.assertRaisesRegex(argparse.ArgumentTypeError, "should be", msg=text):
+                parse(text)
+
+    def test_rates(self):
+        self.check(units.parse_rate,
+                   {"1gbit": 10**9, "200mbit": 2 * 10**8, "0.2gbit": 2 * 10**8, "8bit": 8,
+                    "2.5gbit": 25 * 10**8, "none": None},
+                   ["", "1", "1gb", "1Gbit", "-1gbit", "0gbit", "7bit", "0.1bit", "gbit", "1 gbit",
+                    "1e9bit", "inf"])
+
+    def test_sizes(self):
+        self.check(units.parse_size, {"64k": 65536, "1m": 2**20, "1500": 1500, "1.5k": 1536},
+                   ["", "0", "64K", "64kb", "-1", "0.3"])
+
+    def test_durations(self):
+        self.check(units.parse_duration, {"20ms": 20000, "500us": 500, "1s": 10**6, "1.5ms": 1500},
+                   ["", "20", "0ms", "20 ms", "1m", "0.1us"])
+
+    def test_probabilities(self):
+        self.check(units.parse_probability, {"0": 0.0, "0.1%": 0.001, "0.001": 0.001, "99%": 0.99},
+                   ["", "1", "100%", "-0.1", "0.1 %", "p", "nan"])
+
+    def test_what_is_written_is_read_again(self):
+        for rate in (None, 8, 1000, 1500, 10**9, 25 * 10**8):
+            self.assertEqual(units.parse_rate(units.format_rate(rate)), rate)
+        for size in (1, 1500, 65536, 2**20, 3 * 2**19):
+            self.assertEqual(units.parse_size(units.format_size(size)), size)
+        for duration in (1, 500, 1500, 20000, 10**6):
+            self.assertEqual(units.parse_duration(units.format_duration(duration)), duration)
+        self.assertEqual(units.format_probability(0.001), "0.1%")
+
+
+class TopologyTest(unittest.TestCase):
+    def test_names(self):
+        for name in ("a", "lab", "t1234567890"):
+            self.assertTrue(topology.is_name(name), name)
+        for name in ("", "1lab", "Lab", "lab-1", "a b", "a/b", "l" * 13):
+            self.assertFalse(topology.is_name(name), name)
+
+    def test_burst_is_small_on_slow_links(self):
+        self.assertEqual(lab_of("--rate", "1gbit").shape.burst, 256 * 1024)
+        self.assertEqual(lab_of("--rate", "200mbit").shape.burst, 64 * 1024)
+        self.assertEqual(lab_of("--rate", "none").shape.burst, 256 * 1024)
+        self.assertEqual(lab_of("--rate", "200mbit", "--burst", "1m").shape.burst, 2**20)
+
+    def test_one_switch(self):
+        lab = lab_of("--hosts", "3")
+        self.assertEqual([link.title for link in lab.links],
+                         ["lab-h1 > lab-switch", "lab-switch > lab-h1", "lab-h2 > lab-switch",
+                          "lab-switch > lab-h2", "lab-h3 > lab-switch", "lab-switch > lab-h3"])
+
+    def test_two_levels(self):
+        lab = lab_of("--hosts", "5", "--two-level", "--spine-rate", "500mbit")
+        self.assertEqual([lab.switch_of(i).name for i in range(5)],
+                         ["lab-leaf1"] * 3 + ["lab-leaf2"] * 2)
+        self.assertEqual([lab.rate_of(link) for link in lab.links], [10**9] * 10 + [5 * 10**8] * 2)
+        self.assertEqual(lab_of("--two-level").shape.spine_rate, 10**9)
+        self.assertIsNone(lab_of("--two-level", "--spine-rate", "none").shape.spine_rate)
+
+    def test_no_two_devices_of_a_node_have_one_name(self):
+        for flags in (["--hosts", "250"], ["--hosts", "7", "--two-level"]):
+            devices = [(link.sender, link.device) for link in lab_of(*flags).links]
+            self.assertEqual(len(devices), len(set(devices)))
+
+
+class CommandLineTest(unittest.TestCase):
+    def test_refusals_name_what_is_wrong(self):
+        for flags, message in {("up", "--rate", "1gb"): "'1gb' should be a rate",
+                               ("up", "--hosts", "0"): "'0' should be a number from 1 to 250",
+                               ("up", "--loss", "100%"): "should be a probability",
+                               ("up", "--name", "a-b"): "'a-b' should be a letter",
+                               ("up", "--mtu", "100"): "from 576 to 65535",
+                               ("run", "--mpi", "tcp", "--", "true"): "invalid choice: 'tcp'",
+                               ("run",): "PROGRAM", ("rate",): "rate", (): "COMMAND"}.items():
+            errors = io.StringIO()
+            with contextlib.redirect_stderr(errors), self.assertRaises(SystemExit) as end:
+                arguments.parser_of_all().parse_args(flags)
+            self.assertEqual(end.exception.code, 2)
+            self.assertIn(message, errors.getvalue())
+
+    def test_combinations_without_a_meaning(self):
+        with self.assertRaisesRegex(Failure, "only with --two-level"):
+            lab_of("--spine-rate", "1gbit")
+        with self.assertRaisesRegex(Failure, "at least 2 hosts"):
+            lab_of("--hosts", "1", "--two-level")
+        with self.assertRaisesRegex(Failure, "no frame of 9000 bytes"):
+            lab_of("--burst", "9000")
+
+    def test_arguments_of_the_program_stay_its_own(self):
+        options = arguments.parser_of_all().parse_args(
+            ["run", "-n", "3", "--mca", "a", "b", "--", "program", "--name", "x", "-n", "7"])
+        self.assertEqual((options.ranks, options.mca, options.command, options.name),
+                         (3, [["a", "b"]], ["program", "--name", "x", "-n", "7"], "lab"))
+
+
+if __name__ == "__main__":
+    unittest.main()
