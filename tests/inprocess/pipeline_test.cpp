@@ -55,7 +55,7 @@ struct Pipeline {
 const Pipeline pipelines[] = {
     {256 * 1024, {}},
     {4096, {.send_window = 2, .receive_window = 1, .low_sends = 1, .sends_per_peer = 1}},
-    {64, {.send_window = 1, .receive_window = 1, .low_sends = 0, .sends_per_peer = 0}},
+    {512, {.send_window = 1, .receive_window = 1, .low_sends = 0, .sends_per_peer = 0}},
 };
 
 /// The hashes of all cases on one rank; in place every other time.
