@@ -14,7 +14,7 @@ refuse() {
 
 # begin_job ROOT: reads the site's values and goes to the checkout.
 begin_job() {
-  cd "$1"
+  cd "$1" || refuse "$1 is no checkout of cohom; set COHOM_ROOT"
   # shellcheck source=slurm/site.env
   . "${SITE_ENV:-slurm/site.env}"
   if [[ -n $SITE_MODULES ]]; then
@@ -23,6 +23,7 @@ begin_job() {
   fi
   job=$SLURM_JOB_NAME
   results=$(realpath --canonicalize-missing "$SITE_RESULTS")/$job
+  row_output=$results/row.running
   programs=$(realpath --canonicalize-missing "$SITE_BUILD")/bin
   mkdir -p "$results"
   # A row that ends because the job does has not failed.
@@ -44,11 +45,10 @@ row_name() {
   echo "${readable:0:100}${digest:0:8}"
 }
 
-# run_row NAME CHECK PROGRAM LAUNCHER...: runs LAUNCHER... in the expectation that it writes
-# $row_output, and keeps that if CHECK, a function, finds no fault in it. PROGRAM is what the record
-# of a failure calls the command.
+# run_row NAME CHECK TITLE COMMAND...: runs COMMAND..., which should write $row_output, and keeps that
+# if CHECK, a function, finds no fault in it. TITLE is how the record of a failure calls the command.
 run_row() {
-  local name=$1 check=$2 command=$3 status=0 fault
+  local name=$1 check=$2 title=$3 status=0 fault begin
   shift 3
   local file=$results/$name.json log=$results/$name.log
   if [[ -s $file ]] && ! grep -qF "\"$failed_schema\"" "$file"; then
@@ -56,16 +56,17 @@ run_row() {
     return
   fi
   rm -f "$row_output"
+  begin=$SECONDS
   timeout --kill-after=20 "$SITE_ROW_SECONDS" "$@" >"$log" 2>&1 </dev/null || status=$?
   job_goes_on || exit 143
   rows_run=$((rows_run + 1))
-  fault=$(fault_of "$status" "$check" "$log")
+  fault=$(fault_of "$status" "$check" "$log" $((SECONDS - begin)))
   if [[ -z $fault ]]; then
     mv "$row_output" "$file"
     echo "$job: $name"
   else
     rows_failed=$((rows_failed + 1))
-    record_failure "$file" "$command" "$fault" "$status"
+    record_failure "$file" "$title" "$fault" "$status"
     echo "$job: $name failed: $fault"
   fi
 }
@@ -77,10 +78,10 @@ job_goes_on() {
   [[ $state == RUNNING ]]
 }
 
-# fault_of STATUS CHECK LOG: what is wrong with the row that has just ended; nothing if it is right.
+# fault_of STATUS CHECK LOG SECONDS: what is wrong with the row that has just ended; nothing if it is right.
 fault_of() {
   local said
-  if (($1 == 124 || $1 == 137)); then
+  if (($1 != 0 && $4 >= SITE_ROW_SECONDS)); then
     echo "ended after SITE_ROW_SECONDS=$SITE_ROW_SECONDS"
   elif (($1 != 0)); then
     # What the program itself said, if it said something.
@@ -104,7 +105,7 @@ json_text() {
   printf '"%s"' "${text//$'\n'/\\n}"
 }
 
-# record_failure FILE COMMAND MESSAGE STATUS
+# record_failure FILE TITLE MESSAGE STATUS
 record_failure() {
   cat >"$1.partial" <<JSON
 {
@@ -123,6 +124,7 @@ JSON
 
 # Says how many rows there are; exit status 1 if any failed.
 end_job() {
+  if ((rows_run + rows_skipped == 0)); then refuse "no rows were asked for"; fi
   echo "$job: $rows_run rows run, $rows_failed of them failed, $rows_skipped were there already"
   ((rows_failed == 0))
 }

@@ -6,7 +6,6 @@ import shlex
 from slurmbox import ROOT, state
 from slurmbox.place import CORES
 
-# Messages in words that administrators know are in slurm.conf(5).
 SLURM_CONF = """\
 ClusterName={name}
 SlurmctldHost={controller}({address})
@@ -44,13 +43,18 @@ PartitionName=box Nodes={names} Default=YES MaxTime=INFINITE State=UP
 """
 
 # What a site's own Open MPI would be told in its mca-params.conf. What jobs set themselves stays.
+# UCX and not Open MPI's own TCP, which sometimes crashes in MPI_Init below srun: a rank that is
+# through sends to one that is not yet ready to receive.
 TASK_PROLOG = """\
 #!/bin/sh
 . {env_sh}
-: "${{OMPI_MCA_pml:=ob1}}" "${{OMPI_MCA_btl:=tcp,vader,self}}"
-: "${{OMPI_MCA_btl_tcp_if_include:={device}}}" "${{OMPI_MCA_oob_tcp_if_include:={device}}}"
-export OMPI_MCA_pml OMPI_MCA_btl OMPI_MCA_btl_tcp_if_include OMPI_MCA_oob_tcp_if_include
-env | sed -n 's/^OMPI_/export OMPI_/p'
+: "${{OMPI_MCA_pml:=ucx}}" "${{OMPI_MCA_pml_ucx_tls:=any}}" "${{OMPI_MCA_pml_ucx_devices:=any}}"
+: "${{OMPI_MCA_osc:=^ucx}}" "${{OMPI_MCA_btl_tcp_if_include:={device}}}"
+: "${{OMPI_MCA_oob_tcp_if_include:={device}}}"
+: "${{UCX_TLS:=tcp,self,sm}}" "${{UCX_NET_DEVICES:={device}}}"
+export OMPI_MCA_pml OMPI_MCA_pml_ucx_tls OMPI_MCA_pml_ucx_devices OMPI_MCA_osc
+export OMPI_MCA_btl_tcp_if_include OMPI_MCA_oob_tcp_if_include UCX_TLS UCX_NET_DEVICES
+env | sed -n 's/^OMPI_/export &/p; s/^UCX_/export &/p'
 """
 
 
