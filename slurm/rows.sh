@@ -18,8 +18,12 @@ begin_job() {
   # shellcheck source=slurm/site.env
   . "${SITE_ENV:-slurm/site.env}"
   if [[ -n $SITE_MODULES ]]; then
+    command -v module >/dev/null ||
+      refuse "SITE_MODULES is set but this shell has no module command; source it in the site's file"
+    set +u  # of modules one cannot expect it
     # shellcheck disable=SC2086  # several words
     module load $SITE_MODULES
+    set -u
   fi
   job=$SLURM_JOB_NAME
   results=$(realpath --canonicalize-missing "$SITE_RESULTS")/$job
@@ -55,7 +59,7 @@ run_row() {
     rows_skipped=$((rows_skipped + 1))
     return
   fi
-  rm -f "$row_output"
+  rm -f "$row_output"*
   begin=$SECONDS
   timeout --kill-after=20 "$SITE_ROW_SECONDS" "$@" >"$log" 2>&1 </dev/null || status=$?
   job_goes_on || exit 143
@@ -107,7 +111,7 @@ json_text() {
 
 # record_failure FILE TITLE MESSAGE STATUS
 record_failure() {
-  cat >"$1.partial" <<JSON
+  cat >"$row_output" <<JSON
 {
  "schema": "$failed_schema",
  "host": $(json_text "$(hostname)"),
@@ -119,7 +123,7 @@ record_failure() {
  "failed": {"message": $(json_text "$3"), "exit_status": $4}
 }
 JSON
-  mv "$1.partial" "$1"
+  mv "$row_output" "$1"
 }
 
 # Says how many rows there are; exit status 1 if any failed.
