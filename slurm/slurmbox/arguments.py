@@ -3,7 +3,7 @@
 import argparse
 import re
 
-from slurmbox import state
+from slurmbox.place import DEFAULT_NODES
 
 DESCRIPTION = "Slurm in a box: a controller and some nodes on this machine. Needs root."
 MOST_NODES = 64
@@ -30,7 +30,7 @@ def parser_of_all():
                              description="Makes a box, and waits until its nodes take jobs. Does "
                              "nothing when it is up with the same arguments, and refuses when it "
                              "is up with others.")
-    up.add_argument("--nodes", type=_nodes, help=f"how many (default: {state.DEFAULT_NODES}, or "
+    up.add_argument("--nodes", type=_nodes, help=f"how many (default: {DEFAULT_NODES}, or "
                     "one a host of the lab)")
     up.add_argument("--netlab", metavar="LAB", type=_name,
                     help="nodes are the hosts of this lab (default: all on loopback)")

@@ -4,7 +4,8 @@ import os
 import shlex
 
 from slurmbox import ROOT, state
-from slurmbox.place import CORES
+
+CORES = max(2, os.cpu_count() or 1)  # of each node
 
 SLURM_CONF = """\
 ClusterName={name}

@@ -10,6 +10,7 @@ import time
 
 from slurmbox import config, state
 from slurmbox.failure import Failure
+from slurmbox.place import place_of, with_port
 
 SUPERVISOR = str(pathlib.Path(__file__).with_name("supervisor.py"))
 PATIENCE_SECONDS = 90  # a busy machine takes its time
@@ -40,28 +41,32 @@ def loaded(name):
     raise Failure(f"box {name} is not up; see `box up --help`")
 
 
-def up(box, place):
-    """Bring the box up; returns whether that changed anything, and the box with its ports."""
+def up(box):
+    """Bring the box up; returns whether that changed anything.
+
+    A box that is up with other arguments is left alone: somebody's jobs may be running in it.
+    """
     with state.changing():
         existing = state.load(box.name)
         if existing and supervisors(box.name):
             if (existing.nodes, existing.netlab) == (box.nodes, box.netlab):
-                return False, existing
+                return False
             raise Failure(f"box {box.name} is up already, with other arguments ({existing}); "
                           "end it with `box down`")
         _clear(box.name)
         try:
-            place.box = place.with_ports()
-            _start(place.box, place)
-            _wait_until_idle(place.box, place)
-            state.save(place.box)
+            box = with_port(box)
+            _start(box)
+            _wait_until_idle(box)
+            state.save(box)
         except BaseException:
             _clear(box.name)
             raise
-    return True, place.box
+    return True
 
 
-def _start(box, place):
+def _start(box):
+    place = place_of(box)
     folder = state.folder_of(box.name)
     folder.mkdir(parents=True)
     config.write(box, place)
@@ -72,8 +77,8 @@ def _start(box, place):
                          stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, cwd="/")
 
 
-def _wait_until_idle(box, place):
-    command = place.client(["sinfo", "--noheader", "--Node", "--format=%T"])
+def _wait_until_idle(box):
+    command = place_of(box).client(["sinfo", "--noheader", "--Node", "--format=%T"])
     deadline = time.monotonic() + PATIENCE_SECONDS
     while True:
         done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -1,7 +1,6 @@
 """Where a box's daemons run: all on loopback, or one node on each host of a netlab lab."""
 
 import dataclasses
-import os
 import socket
 
 import host
@@ -10,6 +9,7 @@ import topology
 from slurmbox import state
 from slurmbox.failure import Failure
 
+DEFAULT_NODES = 4
 FIRST_PORT, LAST_PORT = 16800, 28000  # below those that systems give to clients
 
 
@@ -42,14 +42,6 @@ class Loopback:
         return [Node(f"n{i}", self.host_name, "127.0.0.1", self.box.port + i)
                 for i in range(1, self.box.nodes + 1)]
 
-    def with_ports(self):
-        """Return the box with the first port from which on enough are free."""
-        count = self.box.nodes + 1
-        for first in range(FIRST_PORT, LAST_PORT, 100):
-            if all(_is_free(first + i) for i in range(count)):
-                return dataclasses.replace(self.box, port=first)
-        raise Failure(f"no {count} free ports between {FIRST_PORT} and {LAST_PORT}")
-
     def on_controller(self, command):
         """Return the command line that runs the command where the controller is."""
         return command
@@ -74,13 +66,6 @@ class Lab:
         self.lab = labs.loaded(box.netlab)
         self.hosts = self.lab.host_nodes
 
-    def fitted(self, nodes):
-        """Return the box with a node for every host, or for the first `nodes` of them."""
-        if nodes and nodes > len(self.hosts):
-            raise Failure(f"--nodes {nodes}: lab {self.lab.name} has {len(self.hosts)} hosts")
-        self.box = dataclasses.replace(self.box, nodes=nodes or len(self.hosts))
-        return self.box
-
     def controller(self):
         """Return the name and the address of the controller's machine."""
         return self.hosts[0].name, topology.address(0)
@@ -89,10 +74,6 @@ class Lab:
         """Return all nodes."""
         return [Node(host.name, host.name, topology.address(i), self.box.port + 1)
                 for i, host in enumerate(self.hosts[:self.box.nodes])]
-
-    def with_ports(self):
-        """Return the box with ports, which are free: labs have a network of their own."""
-        return dataclasses.replace(self.box, port=FIRST_PORT)
 
     def on_controller(self, command):
         """Return the command line that runs the command where the controller is."""
@@ -112,6 +93,27 @@ def place_of(box):
     return Lab(box) if box.netlab else Loopback(box)
 
 
+def box_of(name, nodes, netlab):
+    """Return the box that was asked for; without a number of nodes a lab's hosts are all nodes."""
+    if netlab is None:
+        return state.Box(name, nodes or DEFAULT_NODES)
+    hosts = labs.loaded(netlab).hosts
+    if nodes and nodes > hosts:
+        raise Failure(f"--nodes {nodes}: lab {netlab} has {hosts} hosts")
+    return state.Box(name, nodes or hosts, netlab)
+
+
+def with_port(box):
+    """Return the box with the first port from which on enough are free."""
+    if box.netlab:  # labs have a network of their own
+        return dataclasses.replace(box, port=FIRST_PORT)
+    count = box.nodes + 1
+    for first in range(FIRST_PORT, LAST_PORT, 100):
+        if all(_is_free(first + i) for i in range(count)):
+            return dataclasses.replace(box, port=first)
+    raise Failure(f"no {count} free ports between {FIRST_PORT} and {LAST_PORT}")
+
+
 def _with_configuration(box, command):
     return ["env", f"SLURM_CONF={state.folder_of(box.name)}/slurm.conf", *command]
 
@@ -124,6 +126,3 @@ def _is_free(port):
         except OSError:
             return False
     return True
-
-
-CORES = max(2, os.cpu_count() or 1)

@@ -10,7 +10,6 @@ import shutil
 FOLDER = pathlib.Path("/run/cohom-slurmbox")
 # Scripts of jobs are run from here, which systems forbid below /run.
 SPOOL = pathlib.Path("/var/spool/cohom-slurmbox")
-DEFAULT_NODES = 4
 
 
 @dataclasses.dataclass(frozen=True)
