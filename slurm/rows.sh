@@ -31,8 +31,13 @@ begin_job() {
   programs=$(realpath --canonicalize-missing "$SITE_BUILD")/bin
   mkdir -p "$results"
   # A row that ends because the job does has not failed.
-  trap 'echo "$job: ended after $rows_run rows; submit it again to go on"; exit 143' TERM
+  trap stop TERM
   echo "$job: job $SLURM_JOB_ID on $SLURM_JOB_NODELIST, results in $results"
+}
+
+stop() {
+  echo "$job: ended after $rows_run rows; submit it again to go on"
+  exit 143
 }
 
 # need_program NAME: sets `program`.
@@ -59,10 +64,11 @@ run_row() {
     rows_skipped=$((rows_skipped + 1))
     return
   fi
+  job_goes_on || stop
   rm -f "$row_output"*
   begin=$SECONDS
   timeout --kill-after=20 "$SITE_ROW_SECONDS" "$@" >"$log" 2>&1 </dev/null || status=$?
-  job_goes_on || exit 143
+  job_goes_on || stop
   rows_run=$((rows_run + 1))
   fault=$(fault_of "$status" "$check" "$log" $((SECONDS - begin)))
   if [[ -z $fault ]]; then
@@ -75,11 +81,14 @@ run_row() {
   fi
 }
 
-# Nodes get to know at different times that a job ends; the controller knows first.
+# Nodes get to know at different times that a job ends; the controller knows first. When its time is
+# over a job still counts as running for up to half a minute, in which nothing can be started.
 job_goes_on() {
-  local state
-  state=$(squeue --noheader --jobs "$SLURM_JOB_ID" --format %T 2>/dev/null) || return 0
-  [[ $state == RUNNING ]]
+  local state end
+  read -r state end <<<"$(squeue --noheader --jobs "$SLURM_JOB_ID" --format "%T %e")"
+  if [[ -n $state && $state != RUNNING ]]; then return 1; fi
+  end=$(date --date "$end" +%s 2>/dev/null) || return 0  # jobs without a limit, and no answer
+  (($(date +%s) + 5 < end))
 }
 
 # fault_of STATUS CHECK LOG SECONDS: what is wrong with the row that has just ended; nothing if it is right.

@@ -2,7 +2,7 @@
 
 import subprocess
 
-from box_case import BOX, ROOT, JobCase, box_command, main
+from box_case import BOX, OVER, ROOT, JobCase, box_command, main
 
 SWEEP = str(ROOT / "slurm" / "allreduce_sweep.sbatch")
 SUBMIT = str(ROOT / "slurm" / "submit")
@@ -65,15 +65,23 @@ class JobsTest(JobCase):
                       self.output())
         self.assertTrue(all(row["ranks"] == 3 for row in self.rows("allreduce_sweep").values()))
 
+    def test_sweep_out_of_time_records_no_failures(self):
+        number = self.submit("sbatch", SWEEP, **{**SMALL, "SWEEP_SIZES": "64K 1M"})
+        self.wait_until(lambda: self.rows("allreduce_sweep"), "a row is there")
+        self.box("exec", ["scontrol", "update", f"JobId={number}", "EndTime=now+4"])
+        self.wait_until(lambda: self.state_of(number) in OVER, "its time is over")
+        self.assertIn("submit it again to go on", self.output())
+        self.assertTrue(all("results" in row for row in self.rows("allreduce_sweep").values()))
+
     def test_rows_that_hang_and_launchers_that_do_not_match(self):
         settings = {**SMALL, "SWEEP_CODECS": "raw", "SWEEP_ALGORITHMS": "ring"}
-        self.wait_for(self.submit("sbatch", "--job-name=slow", SWEEP, SITE_ROW_SECONDS="5",
+        self.wait_for(self.submit("sbatch", "--job-name=slow", SWEEP, SITE_ROW_SECONDS="3",
                                   **{**settings, "SWEEP_FLAGS": "--iterations 1000000"}), "FAILED")
         self.wait_for(self.submit("sbatch", "--job-name=alone", SWEEP, **settings,
                                   SITE_SRUN="--mpi=pmix --ntasks=1"), "FAILED")
         self.wait_for(self.submit("sbatch", SWEEP, SITE_LAUNCHERS="ssh"), "FAILED")
         (slow,), (alone,) = self.rows("slow").values(), self.rows("alone").values()
-        self.assertEqual(slow["failed"]["message"], "ended after SITE_ROW_SECONDS=5")
+        self.assertEqual(slow["failed"]["message"], "ended after SITE_ROW_SECONDS=3")
         self.assertIn("ran with 1 of 4 ranks", alone["failed"]["message"])
         self.assertIn("'ssh' should be srun or mpirun", self.output())
 
