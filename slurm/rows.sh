@@ -14,7 +14,7 @@ refuse() {
 
 # begin_job ROOT: reads the site's values and goes to the checkout.
 begin_job() {
-  cd "$1" || refuse "$1 is no checkout of cohom; set COHOM_ROOT"
+  cd "$1" || exit 2
   # shellcheck source=slurm/site.env
   . "${SITE_ENV:-slurm/site.env}"
   if [[ -n $SITE_MODULES ]]; then

@@ -1,5 +1,6 @@
 """The job files as a user submits them: what they measure, what they skip, what they record."""
 
+import shutil
 import subprocess
 
 from box_case import BOX, OVER, ROOT, JobCase, box_command, main
@@ -84,6 +85,13 @@ class JobsTest(JobCase):
         self.assertEqual(slow["failed"]["message"], "ended after SITE_ROW_SECONDS=3")
         self.assertIn("ran with 1 of 4 ranks", alone["failed"]["message"])
         self.assertIn("'ssh' should be srun or mpirun", self.output())
+
+    def test_a_copy_of_a_job_file_wants_to_know_its_checkout(self):
+        copy = str(shutil.copy(SWEEP, self.folder / "mine.sbatch"))
+        self.wait_for(self.submit("sbatch", copy), "FAILED")
+        self.assertIn("is no checkout of cohom; set COHOM_ROOT", self.output())
+        self.wait_for(self.submit("sbatch", copy, **SMALL, SWEEP_CODECS="raw",
+                                  SWEEP_ALGORITHMS="ring", COHOM_ROOT=str(ROOT)), "COMPLETED")
 
     def test_codecs_of_a_node(self):
         settings = {"NODE_BENCHMARKS": "memcpy/256K|merge/(or|max)/256K",
