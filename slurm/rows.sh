@@ -46,7 +46,8 @@ need_program() {
   [[ -x $program ]] || refuse "$program is not there; build it with: scripts/build"
 }
 
-# row_name WORD...: a name for a file that says what the row is; no two rows share one.
+# row_name DEFINITION WORD...: a name for a file. The words say what the row is, and a digest of all
+# tells it from every other.
 row_name() {
   local definition="$*" digest readable
   digest=$(sha256sum <<<"$definition")
@@ -68,9 +69,9 @@ run_row() {
   rm -f "$row_output"*
   begin=$SECONDS
   timeout --kill-after=20 "$SITE_ROW_SECONDS" "$@" >"$log" 2>&1 </dev/null || status=$?
-  job_goes_on || stop
-  rows_run=$((rows_run + 1))
   fault=$(fault_of "$status" "$check" "$log" $((SECONDS - begin)))
+  if [[ -n $fault ]]; then job_goes_on || stop; fi  # its own fault?
+  rows_run=$((rows_run + 1))
   if [[ -z $fault ]]; then
     mv "$row_output" "$file"
     echo "$job: $name"
