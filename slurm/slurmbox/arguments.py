@@ -1,0 +1,48 @@
+"""The command line of box."""
+
+import argparse
+import re
+
+from slurmbox.place import DEFAULT_NODES
+
+DESCRIPTION = "Slurm in a box: a controller and some nodes on this machine. Needs root."
+MOST_NODES = 64
+
+
+def _name(text):
+    if not re.fullmatch(r"[a-z][a-z0-9]{0,11}", text):
+        raise argparse.ArgumentTypeError(
+            f"'{text}' should be a letter and up to 11 letters and digits, all small")
+    return text
+
+
+def _nodes(text):
+    if not text.isdecimal() or not 1 <= int(text) <= MOST_NODES:
+        raise argparse.ArgumentTypeError(f"'{text}' should be a number from 1 to {MOST_NODES}")
+    return int(text)
+
+
+def parser_of_all():
+    """Return the parser."""
+    parser = argparse.ArgumentParser(prog="box", description=DESCRIPTION)
+    commands = parser.add_subparsers(dest="subcommand", required=True, metavar="COMMAND")
+    up = commands.add_parser("up", help="make a box; does nothing when it is up already",
+                             description="Makes a box, and waits until its nodes take jobs. Does "
+                             "nothing when it is up with the same arguments, and refuses when it "
+                             "is up with others.")
+    up.add_argument("--nodes", type=_nodes, help=f"how many (default: {DEFAULT_NODES}, or "
+                    "one a host of the lab)")
+    up.add_argument("--netlab", metavar="LAB", type=_name,
+                    help="nodes are the hosts of this lab (default: all on loopback)")
+    execute = commands.add_parser("exec", help="run sbatch, squeue or another command in a box",
+                                  usage="box exec [--name NAME] -- COMMAND [ARGUMENT...]")
+    execute.add_argument("command", nargs="+", metavar="COMMAND")
+    for command in (up, execute,
+                    commands.add_parser("status", help="show nodes and jobs; exit status 1: it is "
+                                        "not up"),
+                    commands.add_parser("env", help="print settings for a shell: "
+                                        'eval "$(box env)"'),
+                    commands.add_parser("down", help="end all that runs in a box and remove it")):
+        command.add_argument("--name", type=_name, default="box",
+                             help="of the box (default: box); boxes do not meet")
+    return parser

@@ -1,0 +1,74 @@
+"""What is remembered of a box between commands, in files that vanish when the machine stops."""
+
+import contextlib
+import dataclasses
+import fcntl
+import json
+import pathlib
+import shutil
+
+FOLDER = pathlib.Path("/run/cohom-slurmbox")
+# Scripts of jobs are run from here, which systems forbid below /run.
+SPOOL = pathlib.Path("/var/spool/cohom-slurmbox")
+
+
+@dataclasses.dataclass(frozen=True)
+class Box:
+    """Everything that `up` was asked for."""
+
+    name: str
+    nodes: int
+    netlab: str | None = None  # the lab whose hosts are the nodes
+    port: int = 0  # the controller's; nodes have the next ones
+
+    def __str__(self):
+        """Return one line that says what it is."""
+        return f"{self.nodes} nodes " + (f"in lab {self.netlab}" if self.netlab else "on loopback")
+
+
+def folder_of(name):
+    """Return where configuration, keys, sockets and logs of the box lie."""
+    return FOLDER / name
+
+
+def spool_of(name):
+    """Return where the box's daemons keep what belongs to jobs."""
+    return SPOOL / name
+
+
+def save(box):
+    """Remember the box: from now on it is up."""
+    path = folder_of(box.name) / "box.json"
+    partial = path.with_suffix(".partial")
+    partial.write_text(json.dumps(dataclasses.asdict(box), indent=1) + "\n")
+    partial.rename(path)
+
+
+def load(name):
+    """Return the box, or nothing when none of this name was completed."""
+    try:
+        return Box(**json.loads((folder_of(name) / "box.json").read_text()))
+    except FileNotFoundError:
+        return None
+
+
+def names():
+    """Return the names of all boxes of which there is a folder."""
+    if not FOLDER.is_dir():
+        return []
+    return sorted(entry.name for entry in FOLDER.iterdir() if entry.is_dir())
+
+
+def forget(name):
+    """Remove all files of the box."""
+    for folder in (folder_of(name), spool_of(name)):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def changing():
+    """Hold the lock of commands that make and remove boxes; these wait for one another."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    with open(FOLDER / "lock", "w", encoding="ascii") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield

@@ -1,0 +1,109 @@
+"""The job files as a user submits them: what they measure, what they skip, what they record."""
+
+import shutil
+import subprocess
+
+from box_case import BOX, OVER, ROOT, JobCase, box_command, main
+
+SWEEP = str(ROOT / "slurm" / "allreduce_sweep.sbatch")
+SUBMIT = str(ROOT / "slurm" / "submit")
+SMALL = {"SWEEP_INPUTS": "gauss", "SWEEP_SIZES": "64K", "SWEEP_FLAGS": "--iterations 2"}
+
+
+class JobsTest(JobCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.addClassCleanup(subprocess.run, [BOX, "down", "--name", cls.name], check=False,
+                            stdout=subprocess.DEVNULL)
+        subprocess.run(box_command("up", name=cls.name), check=True)
+
+    def test_sweep_with_each_launcher_and_rows_that_fail(self):
+        settings = {**SMALL, "SITE_LAUNCHERS": "srun mpirun", "SWEEP_CODECS": "raw thk thc:bits=4",
+                    "SWEEP_ALGORITHMS": "ring"}
+        self.wait_for(self.submit("sbatch", SWEEP, **settings), "FAILED")
+        rows = self.rows("allreduce_sweep")
+        self.assertEqual(len(rows), 6, self.output())
+        for launcher in ("srun", "mpirun"):
+            for codec in ("raw", "thc:bits=4"):
+                row = self.only(rows, codec.replace(":", "-") + "-ring-64K-gauss-4x1-" + launcher)
+                self.assertEqual((row["schema"], row["ranks"]), ("cohom-bench/1", 4))
+                self.assertEqual([result["codec"] for result in row["results"]], [codec])
+                self.assertEqual(row["environment"]["COHOM_JOB"], f"allreduce_sweep 4x1 {launcher}")
+            row = self.only(rows, f"thk-ring-64K-gauss-4x1-{launcher}")
+            self.assertEqual(row["schema"], "cohom-failed/1")
+            self.assertIn("did you mean thc", row["failed"]["message"])
+            self.assertEqual(row["failed"]["exit_status"], 2)
+            self.assertIn("cohom-bench --codec thk --algorithm ring", row["command"])
+        self.assertIn("6 rows run, 2 of them failed, 0 were there already", self.output())
+
+        self.wait_for(self.submit("sbatch", SWEEP, **settings), "FAILED")
+        self.assertIn("2 rows run, 2 of them failed, 4 were there already", self.output())
+
+    def only(self, rows, beginning):
+        """Return the one row whose name begins like this."""
+        found = [row for name, row in rows.items() if name.startswith(beginning)]
+        self.assertEqual(len(found), 1, f"{beginning}: {list(rows)}")
+        return found[0]
+
+    def test_cancelled_sweep_goes_on(self):
+        settings = {**SMALL, "SWEEP_CODECS": "raw thc", "SWEEP_SIZES": "64K 256K",
+                    "SITE_NODES": "3"}
+        folder = self.folder / "allreduce_sweep"
+        number = self.submit(SUBMIT, "allreduce_sweep", **settings)
+        self.wait_until(lambda: self.rows("allreduce_sweep"), "a row is there")
+        self.wait_until(lambda: (folder / "row.running").exists() or len(self.rows(
+            "allreduce_sweep")) > 1, "the next one runs")
+        self.box("exec", ["scancel", number])
+        self.wait_for(number, "CANCELLED")
+        before = {path: path.stat().st_mtime_ns for path in folder.glob("*.json")}
+        self.assertLess(len(before), 8, "it was cancelled too late to see anything")
+        self.assertTrue(all("results" in row for row in self.rows("allreduce_sweep").values()))
+
+        self.wait_for(self.submit(SUBMIT, "allreduce_sweep", **settings), "COMPLETED")
+        self.assertEqual(len(self.rows("allreduce_sweep")), 8)
+        self.assertEqual({path: path.stat().st_mtime_ns for path in before}, before)
+        self.assertIn(f"{8 - len(before)} rows run, 0 of them failed, {len(before)} were there",
+                      self.output())
+        self.assertTrue(all(row["ranks"] == 3 for row in self.rows("allreduce_sweep").values()))
+
+    def test_sweep_out_of_time_records_no_failures(self):
+        number = self.submit("sbatch", SWEEP, **{**SMALL, "SWEEP_SIZES": "64K 1M"})
+        self.wait_until(lambda: self.rows("allreduce_sweep"), "a row is there")
+        self.box("exec", ["scontrol", "update", f"JobId={number}", "EndTime=now+4"])
+        self.wait_until(lambda: self.state_of(number) in OVER, "its time is over")
+        self.assertIn("submit it again to go on", self.output())
+        self.assertTrue(all("results" in row for row in self.rows("allreduce_sweep").values()))
+
+    def test_rows_that_hang_and_launchers_that_do_not_match(self):
+        settings = {**SMALL, "SWEEP_CODECS": "raw", "SWEEP_ALGORITHMS": "ring"}
+        self.wait_for(self.submit("sbatch", "--job-name=slow", SWEEP, SITE_ROW_SECONDS="3",
+                                  **{**settings, "SWEEP_FLAGS": "--iterations 1000000"}), "FAILED")
+        self.wait_for(self.submit("sbatch", "--job-name=alone", SWEEP, **settings,
+                                  SITE_SRUN="--mpi=pmix --ntasks=1"), "FAILED")
+        self.wait_for(self.submit("sbatch", SWEEP, SITE_LAUNCHERS="ssh"), "FAILED")
+        (slow,), (alone,) = self.rows("slow").values(), self.rows("alone").values()
+        self.assertEqual(slow["failed"]["message"], "ended after SITE_ROW_SECONDS=3")
+        self.assertIn("ran with 1 of 4 ranks", alone["failed"]["message"])
+        self.assertIn("'ssh' should be srun or mpirun", self.output())
+
+    def test_a_copy_of_a_job_file_wants_to_know_its_checkout(self):
+        copy = str(shutil.copy(SWEEP, self.folder / "mine.sbatch"))
+        self.wait_for(self.submit("sbatch", copy), "FAILED")
+        self.assertIn("is no checkout of cohom; set COHOM_ROOT", self.output())
+        self.wait_for(self.submit("sbatch", copy, **SMALL, SWEEP_CODECS="raw",
+                                  SWEEP_ALGORITHMS="ring", COHOM_ROOT=str(ROOT)), "COMPLETED")
+
+    def test_codecs_of_a_node(self):
+        settings = {"NODE_BENCHMARKS": "memcpy/256K|merge/(or|max)/256K",
+                    "NODE_FLAGS": "--benchmark_min_time=0.001"}
+        self.wait_for(self.submit(SUBMIT, "codec_node", **settings), "COMPLETED")
+        rows = self.rows("codec_node")
+        names = [entry["name"] for row in rows.values() for entry in row["benchmarks"]]
+        self.assertEqual(sorted(names), ["memcpy/256K", "merge/max/256K", "merge/or/256K"])
+        self.assertEqual(len(rows), 3)
+        self.wait_for(self.submit(SUBMIT, "codec_node", **settings), "COMPLETED")
+        self.assertIn("0 rows run, 0 of them failed, 3 were there already", self.output())
+
+
+if __name__ == "__main__":
+    main()
