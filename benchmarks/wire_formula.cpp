@@ -75,12 +75,15 @@ CodecBytes raw_bytes(ElementType type) {
   return {.block = 256, .contribution = bytes, .sum = bytes};
 }
 
-CodecBytes thc_bytes(const std::string& spec, std::size_t elements, std::uint64_t ranks) {
+/// Empty where the lanes that the spec asks for hold no sum of so many ranks.
+std::optional<CodecBytes> thc_bytes(const std::string& spec, std::size_t elements,
+                                    std::uint64_t ranks) {
   const std::size_t block = number(spec, "rotation", 256);
   unsigned contribution_width, sum_width;
   if (parameter(spec, "levels") == "full") {
     sum_width = static_cast<unsigned>(number(spec, "lane", 8));
     const std::uint64_t levels = (std::uint64_t{1} << sum_width) - 1;
+    if (levels < ranks) return std::nullopt;
     contribution_width = first_width_that_holds(std::min<std::uint64_t>(levels / ranks, 65535),
                                                 {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16});
   } else {
@@ -89,14 +92,15 @@ CodecBytes thc_bytes(const std::string& spec, std::size_t elements, std::uint64_
     const auto granularity = number(spec, "granularity", contribution_width == 1 ? 1 : 2 * table);
     sum_width = static_cast<unsigned>(
         number(spec, "lane", first_width_that_holds(ranks * granularity, {8, 12, 16, 21, 32})));
+    if (ranks * granularity >> sum_width != 0) return std::nullopt;
   }
   const std::size_t blocks = (elements + block - 1) / block;
   // One code of 32 bits a block, two a word; scale=global agrees on one for the vector.
   const bool global = parameter(spec, "scale") == "global";
-  return {.block = block,
-          .contribution = lanes(block, std::min(contribution_width, sum_width)),
-          .sum = lanes(block, sum_width),
-          .agreement = global ? 8 : (blocks + 1) / 2 * 8};
+  return CodecBytes{.block = block,
+                    .contribution = lanes(block, std::min(contribution_width, sum_width)),
+                    .sum = lanes(block, sum_width),
+                    .agreement = global ? 8 : (blocks + 1) / 2 * 8};
 }
 
 /// What packed may send with a budget, for contributions and sums together, agreement included. How it
@@ -258,8 +262,8 @@ std::optional<WireBytes> wire_formula(const std::string& codec, const std::strin
   CodecBytes bytes;
   if (name == "raw")
     bytes = raw_bytes(type);
-  else if (name == "thc")
-    bytes = thc_bytes(codec, elements, n);
+  else if (const auto sums = name == "thc" ? thc_bytes(codec, elements, n) : std::nullopt)
+    bytes = *sums;
   else if (const auto budget = name == "packed" ? packed_bytes(codec, algorithm) : std::nullopt)
     bytes = *budget;
   else if (name == "sparse" && shape && elements != 0)

@@ -22,7 +22,8 @@ struct WireBytes {
 /// exchange errors, nor the exact values of blocks with NaNs or infinities.
 /// Of packed it is what the budget allows, in direct. `codec` is a valid spec with its parameters. What depends
 /// on `shape` (sparse, sketch) is as if values were spread evenly over the vector; empty without it. Empty for codecs and algorithms without a formula
-/// here, among them all that send nothing themselves (fabric), and marsit with a period.
+/// here, among them all that send nothing themselves (fabric), and marsit with a period; and where thc cannot
+/// add up so many ranks in the lanes it is given.
 std::optional<WireBytes> wire_formula(const std::string& codec, const std::string& algorithm,
                                       std::size_t elements, ElementType type, int ranks,
                                       const std::optional<UnionShape>& shape = std::nullopt);
