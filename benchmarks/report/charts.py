@@ -22,7 +22,7 @@ COLOURS = ["#1f77b4", "#d9730d", "#2ca02c", "#d64541", "#9467bd", "#a0694b", "#e
            "#17a5b8", "#6b7fd7"]
 STYLES = {"ring": ("-", "o"), "direct": ("--", "s"), "tree": (":", "^"),
           "recursive_doubling": ("-.", "D"), "fabric": ((0, (5, 1)), "v")}
-WIDTH = 5.4  # inches: readable where a phone shows it on all its width
+WIDTH = 4.9  # inches: readable where a phone shows it on all its width
 
 plt.rcParams.update({
     "svg.fonttype": "none",  # text stays text
@@ -49,13 +49,10 @@ class Chart:
 class Canvas:
     """A figure that is being drawn."""
 
-    def __init__(self, name, title, height=3.0, entries=0):
-        """Begin; `entries` are lines that the legend will have, for room."""
-        self.name, self.title = name, title
-        below = 0.19 * -(-entries // 2) + 0.1
-        self.figure, (self.axes, self._below) = plt.subplots(
-            2, 1, figsize=(WIDTH, height + below), height_ratios=[height, below],
-            layout="constrained")
+    def __init__(self, name, title, height=2.8):
+        """Begin a figure of so many inches, to which its legend comes."""
+        self.name, self.title, self._height = name, title, height
+        self.figure, (self.axes, self._below) = plt.subplots(2, 1, layout="constrained")
         self._below.axis("off")
         self.series = []
 
@@ -82,7 +79,10 @@ class Canvas:
 
     def finish(self, caption):
         """Return the chart."""
-        columns = 2 if max(map(len, self.series), default=0) <= 36 else 1
+        columns = 2 if max(map(len, self.series)) <= 32 else 1
+        below = 0.1 + 0.18 * -(-len(self.series) // columns)
+        self.figure.set_size_inches(WIDTH, self._height + below)
+        self.axes.get_gridspec().set_height_ratios([self._height, below])
         self._below.legend(*self.axes.get_legend_handles_labels(), loc="upper center",
                            ncols=columns, frameon=False, borderaxespad=0)
         self.axes.set_title(self.title)

@@ -9,8 +9,6 @@ import units
 
 EXACT = 1e-17  # errors of zero are drawn here, at the edge
 MOST_CURVES = 12  # in one figure; more are drawn algorithm by algorithm
-SPLIT = ["agree", "encode", "merge", "decode", "wire", "wait", "other"]
-assert SPLIT == PHASES
 
 
 def draw_all(rows, number, palette):
@@ -54,10 +52,10 @@ def curves(canvas, rows, palette, x, y):
 
 def speedups(rows, name, palette):
     """Speed-up over the best native allreduce against size."""
-    rows = [row for row in rows if row.seconds]
+    rows = [row for row in rows if row.seconds and row["bytes"]]
     if not rows:
         return None
-    canvas = Canvas(f"speedup-{name}", "speed-up over native", entries=len(by_series(rows)) + 1)
+    canvas = Canvas(f"speedup-{name}", "speed-up over native")
     curves(canvas, rows, palette, lambda row: row["bytes"], lambda row: row["speedup"])
     sizes = sorted({row["bytes"] for row in rows})
     canvas.line("native = 1", [sizes[0], sizes[-1]], [1, 1], color=INK, linestyle="-")
@@ -74,8 +72,7 @@ def times_over_bytes(rows, name, palette):
     rows = [row for row in rows if row.seconds and row["wire_bytes_per_rank"]]
     if not rows:
         return None
-    canvas = Canvas(f"time-{name}", "time against bytes on the wire",
-                    entries=len(by_series(rows)) + 2)
+    canvas = Canvas(f"time-{name}", "time against bytes on the wire")
     curves(canvas, rows, palette, lambda row: row["wire_bytes_per_rank"], lambda row: row.seconds)
     canvas.line("native, 2(n-1)/n of the vector",
                 *medians(rows, lambda row: row.native_bytes, lambda row: row.native_seconds),
@@ -88,7 +85,7 @@ def times_over_bytes(rows, name, palette):
         ends = [min(sent), max(sent)]
         canvas.line(f"bound of the link, {units.rate_text(rate)}", ends,
                     [8 * end / rate for end in ends], color=INK, linewidth=0.8)
-        caption += "No time lies below the line: it is the bytes over the link's rate."
+        caption += "Below the line, bytes over the link's rate, lie only bursts."
     else:
         caption += "The links' rate is not known, so no bound is drawn."
     canvas.scales(x="size", y="time")
@@ -103,8 +100,7 @@ def errors(rows, name, palette):
             if row["vnmse"] is not None and row.bytes_a_value and not row["bypass"]]
     if not rows:
         return None
-    canvas = Canvas(f"error-{name}", f"error against bytes, {largest_size(rows)}",
-                    entries=len(rows))
+    canvas = Canvas(f"error-{name}", f"error against bytes, {largest_size(rows)}")
     for row in rows:
         style = palette.style(row["codec"], row["algorithm"]) | {"linestyle": ""}
         canvas.line(row.series, [row.bytes_a_value], [max(row["vnmse"], EXACT)], **style)
@@ -123,8 +119,7 @@ def wire_bytes(rows, name, palette):
     rows = [row for row in rows if row["wire_bytes_formula"] and row["wire_bytes_per_rank"]]
     if not rows:
         return None
-    canvas = Canvas(f"wire-{name}", "bytes on the wire, counted and by formula",
-                    entries=len(by_series(rows)) + 1)
+    canvas = Canvas(f"wire-{name}", "bytes on the wire, counted and by formula")
     curves(canvas, rows, palette, lambda row: row["wire_bytes_formula"],
            lambda row: row["wire_bytes_per_rank"])
     found = [row["wire_bytes_formula"] for row in rows]
@@ -143,9 +138,9 @@ def profiles(rows, name, _palette):
     if not rows:
         return None
     canvas = Canvas(f"profile-{name}", f"where the time goes, {largest_size(rows)}",
-                    height=1.4 + 0.22 * len(rows), entries=len(SPLIT) + 1)
+                    height=1.4 + 0.22 * len(rows))
     lefts = [0.0] * len(rows)
-    for phase, colour in zip(SPLIT, COLOURS):
+    for phase, colour in zip(PHASES, COLOURS):
         widths = [1e3 * row.profile[phase] for row in rows]
         canvas.bars(phase, range(len(rows)), widths, lefts, colour)
         lefts = [left + width for left, width in zip(lefts, widths)]

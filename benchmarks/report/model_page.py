@@ -46,8 +46,7 @@ def draw_times(group, cases, link_rate, name, palette):
     """Predicted time against ranks for one link rate."""
     link = units.rate_text(link_rate)
     canvas = Canvas(f"model-{link_rate / 1e9:.0f}gbit-{name}",
-                    f"MODEL: time at {link}, {group.size}, {group.dtype}", height=2.6,
-                    entries=len(cases) + len(NATIVES))
+                    f"MODEL: time at {link}, {group.size}, {group.dtype}", height=2.6)
     for case in cases:
         costs = [(ranks, case.cost(ranks)) for ranks in RANKS]
         points = [(ranks, cost.seconds(link_rate, False)) for ranks, cost in costs if cost]
@@ -64,17 +63,20 @@ def draw_times(group, cases, link_rate, name, palette):
 
 def draw_crossovers(group, cases, name, palette):
     """Highest link rate at which each codec pays, against ranks."""
-    canvas = Canvas(f"model-crossover-{name}",
-                    f"MODEL: link rate beyond which a codec stops paying, {group.size}",
-                    height=2.6, entries=len(cases))
+    curves = {}
     for case in codecs(cases):
         points = [(ranks, highest) for ranks in RANKS
                   if (highest := highest_rate(group, case, ranks)) not in (None, math.inf)]
         if points:
-            canvas.line(case.row.series, *zip(*points),
-                        **palette.style(case.row["codec"], case.row["algorithm"]))
-    if not canvas.series:
+            curves[case] = points
+    if not curves:
         return None
+    canvas = Canvas(f"model-crossover-{name}",
+                    f"MODEL: link rate beyond which a codec stops paying, {group.size}",
+                    height=2.6)
+    for case, points in curves.items():
+        canvas.line(case.row.series, *zip(*points),
+                    **palette.style(case.row["codec"], case.row["algorithm"]))
     for rate in LINK_RATES:
         canvas.axes.axhline(rate, color=INK, linewidth=0.5, linestyle=":")
     canvas.scales(y="rate")

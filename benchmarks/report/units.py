@@ -34,7 +34,7 @@ def size_text(size):
 def time_text(seconds):
     """Return a time with its unit."""
     for unit, scale in (("s", 1), ("ms", 1e-3)):
-        if seconds >= scale:
+        if abs(seconds) >= scale:
             return f"{_short(seconds / scale)} {unit}"
     return f"{_short(seconds / 1e-6)} \N{MICRO SIGN}s"
 
