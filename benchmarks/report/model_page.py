@@ -138,6 +138,7 @@ def inputs(predictions, alpha):
         table(["codec \N{MIDDLE DOT} algorithm", "type", "vector", "agree", "encode", "a merge",
                "decode", "from"], rows),
         paragraph(f"Native additions: {'; '.join(adds)}."),
+        *(byte_table(group) for group in predictions.groups),
         element("h3", "Formulas"),
         paragraph("time = latency + wire bytes \N{GREEK SMALL LETTER BETA} + work; with full "
                   "overlap latency + the larger of the two. A = (n-1)/n, L = log2 n, n ranks. "
@@ -145,6 +146,20 @@ def inputs(predictions, alpha):
                   "longer as sums get wider. After Thakur, Rabenseifner and Gropp (2005); one "
                   "port a rank, full duplex; tree without pipelining over segments."),
         table(["algorithm", "latency", "wire bytes", "work"], FORMULAS)]
+
+
+def byte_table(group):
+    """Return the bytes that go into the model."""
+    rows = [[case.row.series, *(byte_cell(case.cost(ranks)) for ranks in RANKS)]
+            for case in group.cases]
+    rows.append(["native", *(byte_cell(group.native("ring", ranks)) for ranks in RANKS)])
+    return details(f"Wire bytes on the longest way, {group.size} of {group.dtype}",
+                   table(["", *(f"{n} ranks" for n in RANKS)], rows))
+
+
+def byte_cell(cost):
+    """Return the bytes of a cost."""
+    return "cannot run" if cost is None else units.size_text(cost.wire_bytes)
 
 
 def rate_cell(case, seconds):
