@@ -36,6 +36,8 @@ def check_failed(document):
     check_keys(document["failed"], {"message": str}, "failed")
     status = document["failed"].get("exit_status")
     expect(status is None or isinstance(status, int), f"failed: exit_status is {status!r}")
+    for key, kind in (("host", str), ("date", str), ("command", (str, list))):
+        expect(isinstance(document.get(key, ""), kind), f"{key} is {document.get(key)!r}")
 
 
 def check_bench(document):

@@ -23,6 +23,7 @@ FORMULAS = [
      "agree + encode + L merge + decode"),
     ("native ring", "2(n-1) \N{GREEK SMALL LETTER ALPHA}", "2A of the vector", "A add"),
     ("native Rabenseifner", "2 L \N{GREEK SMALL LETTER ALPHA}", "2A of the vector", "A add")]
+HEAD = ["codec \N{MIDDLE DOT} algorithm", *(f"{n} ranks" for n in RANKS)]
 NATIVE_STYLES = {"ring": {"linestyle": "-", "marker": "x"},
                  "Rabenseifner": {"linestyle": "--", "marker": "+"}}
 
@@ -82,9 +83,9 @@ def draw_crossovers(group, cases, name, palette):
     canvas.scales(y="rate")
     ticks(canvas.axes, RANKS, "ranks")
     canvas.axes.set_xlabel("ranks")
-    return canvas.finish("Predicted, against the native ring, without overlap; dotted lines are the "
-                         "link rates of this model. Where a codec pays at all rates or at none, "
-                         "nothing is drawn; the table says which.")
+    return canvas.finish("Predicted, against the native ring, without overlap; dotted lines are "
+                         "the link rates of this model. Where a codec pays at all rates or at "
+                         "none, nothing is drawn; the table says which.")
 
 
 def highest_rate(group, case, ranks):
@@ -154,7 +155,7 @@ def byte_table(group):
             for case in group.cases]
     rows.append(["native", *(byte_cell(group.native("ring", ranks)) for ranks in RANKS)])
     return details(f"Wire bytes on the longest way, {group.size} of {group.dtype}",
-                   table(["", *(f"{n} ranks" for n in RANKS)], rows))
+                   table(HEAD, rows))
 
 
 def byte_cell(cost):
@@ -172,7 +173,7 @@ def crossover_table(group, native):
     rows = [[case.row.series, *(paying_text(case.cost(ranks), group.native(native, ranks))
                                 for ranks in RANKS)] for case in codecs(group.cases)]
     return details(f"Link rates at which codecs pay against native {native}: without overlap; "
-                   "with full overlap", table(["", *(f"{n} ranks" for n in RANKS)], rows),
+                   "with full overlap", table(HEAD, rows),
                    native == "ring")
 
 
@@ -204,7 +205,7 @@ def time_table(group, link_rate):
     rows += [[f"native {native}", *(times_text(group.native(native, ranks), link_rate)
                                     for ranks in RANKS)] for native in NATIVES]
     return details(f"Predicted times at {units.rate_text(link_rate)}: without overlap; with full "
-                   "overlap", table(["", *(f"{n} ranks" for n in RANKS)], rows))
+                   "overlap", table(HEAD, rows))
 
 
 def times_text(cost, link_rate):

@@ -15,6 +15,8 @@ STYLE = pathlib.Path(__file__).with_name("style.css")
 PARTS = [("failed", "What failed"), ("measurements", "Measurements"), ("links", "Links"),
          ("runs", "Runs"), ("model", "Model, not a measurement")]
 
+MOST_OPEN_RUNS = 8  # more are behind a line
+
 
 def make_page(collection, alpha):
     """Return the HTML and the charts that are in it."""
@@ -148,20 +150,32 @@ def links(labs):
 
 def runs(collection):
     """Return hosts, versions and command lines."""
-    parts = []
-    for run in collection.runs:
-        facts = run.facts
-        environment = " ".join(f"{key}={value}" for key, value in facts["environment"].items())
-        link = run.rows[0].link_title if run.rows else None
-        pairs = [("host", facts["host"]), ("links", link), ("ranks", facts["ranks"]),
-                 ("cohom", f"{facts['version']}, {facts['git']}"), ("MPI", facts["mpi"]),
-                 ("date", facts["date"]), ("environment", environment), ("file", run.path)]
-        listed = "".join(element("dt", key) + element("dd", value) for key, value in pairs)
-        parts.append(f"{element('pre', facts['command'])}<dl>{listed}</dl>")
-    for path, document in collection.codec_bench:
-        context = document["context"]
-        pairs = [("host", context.get("host_name")), ("date", context.get("date")),
-                 ("instruction set", context.get("isa")), ("file", path)]
-        listed = "".join(element("dt", key) + element("dd", value) for key, value in pairs)
-        parts.append(f"{element('pre', context.get('executable'))}<dl>{listed}</dl>")
-    return "\n".join(parts) or paragraph("None.")
+    parts = [bench_run(run) for run in collection.runs]
+    parts += [codec_bench_run(path, document) for path, document in collection.codec_bench]
+    body = "\n".join(parts) or paragraph("None.")
+    return body if len(parts) <= MOST_OPEN_RUNS else details(f"All {len(parts)} runs", body)
+
+
+def bench_run(run):
+    """Return what is known of one run of cohom-bench."""
+    facts = run.facts
+    environment = " ".join(f"{key}={value}" for key, value in facts["environment"].items())
+    return described(facts["command"], [
+        ("host", facts["host"]), ("links", run.rows[0].link_title if run.rows else None),
+        ("ranks", facts["ranks"]), ("cohom", f"{facts['version']}, {facts['git']}"),
+        ("MPI", facts["mpi"]), ("date", facts["date"]), ("environment", environment),
+        ("file", run.path)])
+
+
+def codec_bench_run(path, document):
+    """Return what is known of one run of codec_bench."""
+    context = document["context"]
+    return described(context.get("executable"), [
+        ("host", context.get("host_name")), ("date", context.get("date")),
+        ("instruction set", context.get("isa")), ("file", path)])
+
+
+def described(command, pairs):
+    """Return a command with facts about it."""
+    listed = "".join(element("dt", key) + element("dd", value) for key, value in pairs)
+    return f"{element('pre', command)}<dl>{listed}</dl>"

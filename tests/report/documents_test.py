@@ -46,7 +46,8 @@ class CollectTest(FolderCase):
                 (netlab(links=[{}]), "link 1 has no from"),
                 (netlab(command=[]), "the command is empty"),
                 ({"benchmarks": [{"name": "a"}], "context": {}}, "has no bytes_per_second"),
-                ({"failed": {}}, "failed has no message")):
+                ({"failed": {}}, "failed has no message"),
+                ({"failed": {"message": "m"}, "host": 7}, "host is 7")):
             self.assertIn(message, self.only_failure(self.write("x.json", document)).message)
 
     def test_a_recorded_failure_keeps_its_message(self):

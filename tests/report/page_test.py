@@ -46,14 +46,21 @@ class PageTest(FolderCase):
         for name in ("speedup-1-ring", "speedup-1-direct"):
             self.assertIn(f'<figure id="{name}"', page)
 
+    def test_a_row_a_file_is_one_setting_with_all_its_runs(self):
+        for number in range(9):
+            self.write(f"job/{number}.json", bench(bench_row(bytes=1 << 14 + number)))
+        page = self.report(self.folder)
+        self.assertEqual(len(re.findall(r'<figure id="speedup-', page)), 1)
+        self.assertIn("All 9 runs", page)
+
     def test_failures_and_links_are_told(self):
         self.write("f.json", {"schema": "cohom-bench/1", "command": "srun <b>",
                               "failed": {"message": "no <memory>", "exit_status": 9}})
         self.write("broken.json", "{")
         self.write("lab.json", netlab())
         page = self.report(self.folder)
-        for part in ("no &lt;memory&gt; (exit status 9)", "srun &lt;b&gt;", "broken.json", "No rows.",
-                     "2 failed", "lab-h1 &gt; lab-switch", "3 dropped"):
+        for part in ("no &lt;memory&gt; (exit status 9)", "srun &lt;b&gt;", "broken.json",
+                     "No rows.", "2 failed", "lab-h1 &gt; lab-switch", "3 dropped"):
             self.assertIn(part, page)
 
     def test_rows_without_times_bytes_or_formula_have_what_they_have(self):
