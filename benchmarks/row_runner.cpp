@@ -138,8 +138,8 @@ void RowRunner::check(Row& row) {
                              communicator_.ranks(), row.shape);
   // Without the shape: the union of other numbers of ranks is not known.
   for (int ranks = 2; ranks <= most_modelled_ranks; ranks *= 2)
-    if (const auto bytes = wire_formula(row.plan.codec, row.plan.algorithm, row.elements,
-                                        options_.type, ranks))
+    if (const auto bytes =
+            wire_formula(row.plan.codec, row.plan.algorithm, row.elements, options_.type, ranks))
       row.formula_by_ranks.emplace_back(ranks, bytes->busiest_rank);
 }
 
