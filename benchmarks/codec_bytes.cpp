@@ -65,12 +65,15 @@ CodecBytes raw_bytes(ElementType type) {
   return {.block = 256, .contribution = bytes, .sum = bytes};
 }
 
-CodecBytes thc_bytes(const std::string& spec, std::size_t elements, std::uint64_t ranks) {
+/// Empty where the lanes that the spec asks for hold no sum of so many ranks.
+std::optional<CodecBytes> thc_bytes(const std::string& spec, std::size_t elements,
+                                    std::uint64_t ranks) {
   const std::size_t block = number(spec, "rotation", 256);
   unsigned contribution_width, sum_width;
   if (parameter(spec, "levels") == "full") {
     sum_width = static_cast<unsigned>(number(spec, "lane", 8));
     const std::uint64_t levels = (std::uint64_t{1} << sum_width) - 1;
+    if (levels < ranks) return std::nullopt;
     contribution_width = first_width_that_holds(std::min<std::uint64_t>(levels / ranks, 65535),
                                                 {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16});
   } else {
@@ -79,14 +82,15 @@ CodecBytes thc_bytes(const std::string& spec, std::size_t elements, std::uint64_
     const auto granularity = number(spec, "granularity", contribution_width == 1 ? 1 : 2 * table);
     sum_width = static_cast<unsigned>(
         number(spec, "lane", first_width_that_holds(ranks * granularity, {8, 12, 16, 21, 32})));
+    if (ranks * granularity >> sum_width != 0) return std::nullopt;
   }
   const std::size_t blocks = (elements + block - 1) / block;
   // One code of 32 bits a block, two a word; scale=global agrees on one for the vector.
   const bool global = parameter(spec, "scale") == "global";
-  return {.block = block,
-          .contribution = lanes(block, std::min(contribution_width, sum_width)),
-          .sum = lanes(block, sum_width),
-          .agreement = global ? 8 : (blocks + 1) / 2 * 8};
+  return CodecBytes{.block = block,
+                    .contribution = lanes(block, std::min(contribution_width, sum_width)),
+                    .sum = lanes(block, sum_width),
+                    .agreement = global ? 8 : (blocks + 1) / 2 * 8};
 }
 
 /// What packed may send with a budget, for contributions and sums together, agreement included. How it
@@ -151,19 +155,21 @@ CodecBytes sparse_bytes(const std::string& spec, ElementType type, const UnionSh
 }
 
 /// thc on the values of units of 16384 elements or a rotation.
-CodecBytes sparse_thc_bytes(const std::string& spec, std::uint64_t ranks, const UnionShape& shape) {
+std::optional<CodecBytes> sparse_thc_bytes(const std::string& spec, std::uint64_t ranks,
+                                           const UnionShape& shape) {
   const UnionBytes of = union_bytes(spec, shape);
   const std::size_t unit = std::max<std::size_t>(16384, number(spec, "rotation", 256));
   const auto values = static_cast<std::size_t>(std::llround(of.values * static_cast<double>(unit)));
-  const CodecBytes thc = thc_bytes(spec, values, ranks);
+  const auto thc = thc_bytes(spec, values, ranks);
+  if (!thc) return std::nullopt;
   const auto of_unit = [&](const RunBytes& bytes) {
     return evenly(of.index + static_cast<double>(bytes(values)) / static_cast<double>(unit));
   };
   const std::size_t units = (shape.elements + unit - 1) / unit;
-  return {.block = unit,
-          .contribution = of_unit(thc.contribution),
-          .sum = of_unit(thc.sum),
-          .agreement = of.agreement + units * thc.agreement};
+  return CodecBytes{.block = unit,
+                    .contribution = of_unit(thc->contribution),
+                    .sum = of_unit(thc->sum),
+                    .agreement = of.agreement + units * thc->agreement};
 }
 
 /// The maximum of integer cells, and a bit for each block of 256, are agreed on as well.

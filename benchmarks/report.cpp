@@ -89,6 +89,8 @@ void add_wire(Json& json, const Row& row) {
   json["wire_bytes_per_rank"] = row.wire ? Json(row.wire->busiest_rank) : Json(nullptr);
   json["wire_bytes_all_ranks"] = row.wire ? Json(row.wire->all_ranks) : Json(nullptr);
   json["wire_bytes_formula"] = row.formula ? Json(row.formula->busiest_rank) : Json(nullptr);
+  Json& by_ranks = json["wire_bytes_formula_by_ranks"] = Json::object();
+  for (const auto& [ranks, bytes] : row.formula_by_ranks) by_ranks[std::to_string(ranks)] = bytes;
   json["wire_bytes_over_formula"] = or_null(row.wire_ratio());
   json["mpi_bytes"] = or_null(row.mpi_bytes);
 }

@@ -36,6 +36,9 @@ struct Timed {
   [[nodiscard]] double speedup() const { return native.time.median / time.median; }
 };
 
+/// Bytes of the busiest rank in theory, had the same call other numbers of ranks: what a model needs.
+using FormulaByRanks = std::vector<std::pair<int, std::uint64_t>>;
+
 struct Row {
   std::size_t bytes = 0;
   std::size_t elements = 0;
@@ -52,6 +55,7 @@ struct Row {
   std::optional<bool> equals_raw = {};
   std::optional<WireBytes> wire = {};  ///< counted by the transport; not where MPI reduces (fabric)
   std::optional<WireBytes> formula = {};
+  FormulaByRanks formula_by_ranks = {};
   std::optional<std::uint64_t> mpi_bytes =
       {};  ///< where MPI reduces: bytes handed to it, busiest rank
 

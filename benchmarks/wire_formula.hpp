@@ -24,7 +24,8 @@ struct WireBytes {
 /// (sparse, sketch) is as if values were spread evenly over the vector. `step` is the call's number,
 /// from 0, for codecs whose calls differ (marsit).
 /// Empty for codecs and algorithms without a formula here, among them all that send nothing themselves
-/// (fabric).
+/// (fabric); where thc cannot add up so many ranks in the lanes it is given; and without the shape, where
+/// bytes depend on it.
 std::optional<WireBytes> wire_formula(const std::string& codec, const std::string& algorithm,
                                       std::size_t elements, ElementType type, int ranks,
                                       const std::optional<UnionShape>& shape = std::nullopt,

@@ -126,7 +126,11 @@ for row in timed["results"]:
     assert row["iterations"] == 2
     if row["algorithm"] == "fabric":
         assert row["wire_bytes_per_rank"] is None and row["mpi_bytes"] > 0, row
+        assert row["wire_bytes_formula_by_ranks"] == {}, row
     else:
+        by_ranks = row["wire_bytes_formula_by_ranks"]
+        assert list(by_ranks) == [str(2**k) for k in range(1, 11)], row
+        assert by_ranks["2"] < row["wire_bytes_formula"] < by_ranks["1024"], row
         # Ranks also exchange words about errors, which the formula leaves out: some hundred bytes.
         excess = row["wire_bytes_per_rank"] - row["wire_bytes_formula"]
         assert 0 <= excess <= 2048, row

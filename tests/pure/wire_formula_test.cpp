@@ -49,6 +49,14 @@ TEST(WireFormula, ThcSendsPayloadAndAgreement) {
                    2 * 7 / 8.0 * 22 * 8 / 1024 + agreement(8));
 }
 
+TEST(WireFormula, IsEmptyWhereLanesHoldNoSumOfSoManyRanks) {
+  EXPECT_TRUE(wire_formula("thc:levels=full", "ring", large, ElementType::f32, 255));
+  EXPECT_FALSE(wire_formula("thc:levels=full", "ring", large, ElementType::f32, 256));
+  EXPECT_TRUE(wire_formula("thc:lane=8", "ring", large, ElementType::f32, 8));
+  EXPECT_FALSE(wire_formula("thc:lane=8", "ring", large, ElementType::f32, 9));
+  EXPECT_TRUE(wire_formula("thc", "ring", large, ElementType::f32, 1024));
+}
+
 TEST(WireFormula, OfABudgetIsTheBudget) {
   EXPECT_NEAR(ratio("packed", "direct", 8), 2 * 7 / 8.0 * 5 / 32, 1e-6);
   EXPECT_NEAR(ratio("packed:dither=nearest,bits=6.5", "direct", 4), 2 * 3 / 4.0 * 6.5 / 32, 1e-6);

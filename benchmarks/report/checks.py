@@ -1,0 +1,92 @@
+"""What the programs' JSON must have for a report. What is wrong is a ValueError that names it."""
+
+FACTS = {"host": str, "git": str, "version": str, "mpi": str, "ranks": int, "date": str,
+         "command": str, "environment": dict}
+NUMBER = (int, float)
+NUMBER_OR_NULL = (int, float, type(None))
+ROW = {"bytes": int, "elements": int, "codec": str, "algorithm": str, "bypass": bool,
+       "dtype": str, "op": str, "input": str, "in_place": bool, "nonblocking": bool, "steps": int,
+       "time_s": (dict, type(None)), "native_time_s": (dict, type(None)),
+       "speedup": NUMBER_OR_NULL, "wire_bytes_per_rank": NUMBER_OR_NULL,
+       "wire_bytes_all_ranks": NUMBER_OR_NULL, "wire_bytes_formula": NUMBER_OR_NULL,
+       "vnmse": NUMBER_OR_NULL, "max_abs_error": NUMBER_OR_NULL,
+       "identical_across_ranks": bool, "result_hash": str}
+PHASES = ["agree", "encode", "merge", "decode", "wire", "wait", "other"]
+LINK = {"from": str, "to": str, "bytes": int, "packets": int, "drops": int, "lost": int}
+
+
+def expect(condition, message):
+    """Raise ValueError unless the condition holds."""
+    if not condition:
+        raise ValueError(message)
+
+
+def check_keys(value, keys, where):
+    """Check that a JSON object has values of these types."""
+    expect(isinstance(value, dict), f"{where} is no JSON object")
+    for key, kind in keys.items():
+        expect(key in value, f"{where} has no {key}")
+        # JSON's true is no number, though Python's is.
+        right = isinstance(value[key], kind) and (kind is bool or not isinstance(value[key], bool))
+        expect(right, f"{where}: {key} is {value[key]!r}")
+
+
+def check_failed(document):
+    """Check what a job wrote about a command that failed."""
+    check_keys(document["failed"], {"message": str}, "failed")
+    status = document["failed"].get("exit_status")
+    expect(status is None or isinstance(status, int), f"failed: exit_status is {status!r}")
+    for key, kind in (("host", str), ("date", str), ("command", (str, list))):
+        expect(isinstance(document.get(key, ""), kind), f"{key} is {document.get(key)!r}")
+
+
+def check_bench(document):
+    """Check a report of cohom-bench."""
+    check_keys(document, {**FACTS, "results": list}, "the document")
+    expect(document["ranks"] > 0, f"ranks is {document['ranks']}")
+    for number, row in enumerate(document["results"], 1):
+        check_row(row, f"row {number}")
+
+
+def check_row(row, where):
+    """Check one row of cohom-bench."""
+    check_keys(row, ROW, where)
+    expect(row["bytes"] >= 0 and row["elements"] >= 0, f"{where}: a size is negative")
+    if row["time_s"] is not None:
+        times = dict.fromkeys(("min", "median", "p99"), NUMBER)
+        check_keys(row["time_s"], times, f"{where}: time_s")
+        check_keys(row["native_time_s"], {**times, "algorithm": str}, f"{where}: native_time_s")
+        check_keys(row, {"speedup": NUMBER}, where)
+        expect(min(row["time_s"]["median"], row["native_time_s"]["median"]) > 0,
+               f"{where}: a time is not positive")
+    if "profile_s" in row:
+        check_keys(row["profile_s"], dict.fromkeys([*PHASES, "processor"], NUMBER),
+                   f"{where}: profile_s")
+    if "counters" in row:
+        check_keys(row, {"counters": dict}, where)
+    by_ranks = row.get("wire_bytes_formula_by_ranks", {})
+    expect(isinstance(by_ranks, dict) and all(
+        key.isdigit() and isinstance(value, int) for key, value in by_ranks.items()),
+        f"{where}: wire_bytes_formula_by_ranks is {by_ranks!r}")
+
+
+def check_netlab(document):
+    """Check what netlab wrote about a run."""
+    check_keys(document, {"lab": dict, "mpi": str, "ranks": int, "command": list,
+                          "exit_status": int, "seconds": NUMBER, "load_average": NUMBER,
+                          "links": list, "drops": int, "lost": int}, "the document")
+    expect(document["command"], "the command is empty")
+    lab = document["lab"]
+    check_keys(lab, {"name": str, "hosts": int, "loss": NUMBER, "shape": dict}, "lab")
+    check_keys(lab["shape"], {"rate": (int, type(None))}, "lab: shape")
+    for number, link in enumerate(document["links"], 1):
+        check_keys(link, LINK, f"link {number}")
+
+
+def check_codec_bench(document):
+    """Check a report of Google Benchmark."""
+    check_keys(document, {"benchmarks": list, "context": dict}, "the document")
+    for number, entry in enumerate(document["benchmarks"], 1):
+        check_keys(entry, {"name": str}, f"benchmark {number}")
+        if not entry.get("error_occurred"):
+            check_keys(entry, {"bytes_per_second": NUMBER}, f"benchmark {entry['name']}")

@@ -1,0 +1,88 @@
+"""Tests of what cohom-report reads: nothing is passed over."""
+
+import unittest
+
+from report_case import FolderCase, bench, bench_row, netlab
+
+import documents
+
+
+class CollectTest(FolderCase):
+    def only_failure(self, *paths):
+        """Return the one failure that collecting gives."""
+        failed = documents.collect(paths or [self.folder]).failed
+        self.assertEqual(len(failed), 1, failed)
+        return failed[0]
+
+    def test_merges_the_files_below_folders(self):
+        self.write("a/1.json", bench(bench_row()))
+        self.write("b/2.json", bench(bench_row(), bench_row(codec="raw")))
+        found = documents.collect([self.folder, self.folder / "a/1.json"])
+        self.assertEqual([run.job for run in found.runs], ["a", "b"])
+        self.assertEqual((len(found.rows), found.failed), (3, []))
+
+    def test_what_cannot_be_read_is_a_failure(self):
+        self.assertIn("No such file", self.only_failure(self.folder / "missing.json").message)
+        self.assertIn("without any", self.only_failure().message)
+        for content, message in (("", "Expecting value"), ("{", "Expecting"), ("[1]", "no JSON"),
+                                 ('{"schema": "x"}', "'x' is none of"), ("NaN", "NaN is no JSON"),
+                                 ("[" * 100000, "recursion")):
+            path = self.write("x.json", content)
+            self.assertIn(message, self.only_failure(path).message)
+        path.write_bytes(b"\xff\xfe{}")
+        self.assertIn("decode", self.only_failure(path).message)
+
+    def test_what_is_not_as_its_schema_says_is_a_failure(self):
+        broken = bench(bench_row())
+        del broken["results"][0]["codec"]
+        for document, message in (
+                (broken, "row 1 has no codec"),
+                (bench(bench_row(bytes="1M")), "row 1: bytes is '1M'"),
+                (bench(bench_row(bytes=True)), "row 1: bytes is True"),
+                (bench(bench_row(time_s={})), "row 1: time_s has no min"),
+                (bench(bench_row(profile_s={"agree": 1})), "profile_s has no encode"),
+                (bench(bench_row(wire_bytes_formula_by_ranks={"x": 1})), "by_ranks is"),
+                (bench(ranks=0), "ranks is 0"),
+                (netlab(links=[{}]), "link 1 has no from"),
+                (netlab(command=[]), "the command is empty"),
+                ({"benchmarks": [{"name": "a"}], "context": {}}, "has no bytes_per_second"),
+                ({"failed": {}}, "failed has no message"),
+                ({"failed": {"message": "m"}, "host": 7}, "host is 7")):
+            self.assertIn(message, self.only_failure(self.write("x.json", document)).message)
+
+    def test_a_recorded_failure_keeps_its_message(self):
+        path = self.write("x.json", {"schema": "any", "command": ["srun", "a b"], "host": "n7",
+                                     "failed": {"message": "out of memory", "exit_status": 9}})
+        failed = self.only_failure(path)
+        self.assertEqual((failed.message, failed.exit_status, failed.command, failed.host),
+                         ("out of memory", 9, "srun 'a b'", "n7"))
+
+    def test_results_that_differ_by_rank_are_failures_and_no_rows(self):
+        self.write("x.json", bench(bench_row(identical_across_ranks=False), bench_row()))
+        self.assertIn("ranks have different results", self.only_failure().message)
+        self.assertEqual(len(documents.collect([self.folder]).rows), 1)
+
+    def test_interrupted_and_failed_runs_are_failures(self):
+        self.assertIn("before its first row",
+                      self.only_failure(self.write("x.json", bench())).message)
+        failed = self.only_failure(self.write("x.json", netlab(exit_status=3)))
+        self.assertEqual(failed.exit_status, 3)
+        (self.folder / "x.json").unlink()
+        self.write("y.json", bench(bench_row()))
+        self.write("x.json.partial", "{")
+        self.assertIn("was being written", self.only_failure().message)
+
+    def test_rows_get_the_links_of_their_own_run(self):
+        self.write("x.json", bench(bench_row()))
+        self.write("other.json", bench(bench_row(), command="cohom-bench --codec raw"))
+        self.write("links.json", netlab())
+        rows = {row.run.path.rsplit("/", 1)[1]: row
+                for row in documents.collect([self.folder], 5e9).rows}
+        self.assertEqual(rows["x.json"].link_rate, 1e9)
+        self.assert_close(rows["x.json"].wire_seconds, 400000 * 8 / 1e9)
+        self.assertEqual(rows["other.json"].link_rate, 5e9)
+        self.assertIsNone(rows["other.json"].lab)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,104 @@
+"""Tests of the page, and of the command as a user meets it, without a browser."""
+
+import re
+import subprocess
+import unittest
+
+from report_case import ROOT, FolderCase, bench, bench_row, netlab
+
+import documents
+import page
+
+COHOM_REPORT = str(ROOT / "benchmarks" / "report" / "cohom-report")
+
+
+class PageTest(FolderCase):
+    def report(self, *arguments, status=0):
+        """Run cohom-report; returns the page, or its message where it fails."""
+        output = self.folder / "out" / "r.html"
+        done = subprocess.run([COHOM_REPORT, "-o", str(output), *map(str, arguments)],
+                              capture_output=True, text=True, check=False, timeout=120)
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        return done.stderr if status else output.read_text(encoding="utf-8")
+
+    def page(self, path):
+        """Return the page of results, made without the command."""
+        return page.make_page(documents.collect([path]), 5e-6)[0]
+
+    def test_figures_are_in_the_page_and_beside_it(self):
+        self.write("j/x.json", bench(bench_row(), bench_row(bytes=1 << 22, elements=1 << 20)))
+        text = self.report(self.folder / "j", "--link", "1gbit")
+        names = re.findall(r'<figure id="([^"]*)"', text)
+        self.assertEqual(names[:5], ["speedup-1", "time-1", "error-1", "wire-1", "profile-1"])
+        self.assertEqual(sum(name.startswith("model-") for name in names), 5)
+        for name in names:
+            png = (self.folder / "out" / "r-png" / f"{name}.png").read_bytes()
+            self.assertTrue(png.startswith(b"\x89PNG"))
+        self.assertIn("bound of the link, 1 Gbit/s", text)
+        identifiers = re.findall(r'\bid="([^"]*)"', text)
+        self.assertEqual(len(identifiers), len(set(identifiers)))
+
+    def test_rows_of_different_settings_are_not_drawn_together(self):
+        self.write("x.json", bench(bench_row(), bench_row(dtype="f64"), bench_row(input="mixture"),
+                                   bench_row(op="mean")))
+        self.write("y.json", bench(bench_row(), ranks=8))
+        self.write("k/z.json", bench(bench_row()))
+        text = self.page(self.folder)
+        self.assertEqual(len(re.findall(r'<figure id="speedup-', text)), 6)
+
+    def test_many_curves_are_drawn_by_algorithm(self):
+        rows = [bench_row(codec=f"thc:seed={seed}", algorithm=algorithm)
+                for seed in range(7) for algorithm in ("ring", "direct")]
+        text = self.page(self.write("x.json", bench(*rows)))
+        for name in ("speedup-1-ring", "speedup-1-direct"):
+            self.assertIn(f'<figure id="{name}"', text)
+
+    def test_a_row_a_file_is_one_setting_with_all_its_runs(self):
+        for number in range(9):
+            self.write(f"job/{number}.json", bench(bench_row(bytes=1 << 14 + number)))
+        text = self.page(self.folder)
+        self.assertEqual(len(re.findall(r'<figure id="speedup-', text)), 1)
+        self.assertIn("All 9 runs", text)
+
+    def test_failures_and_links_are_told(self):
+        self.write("f.json", {"schema": "cohom-bench/1", "command": "srun <b>",
+                              "failed": {"message": "no <memory>", "exit_status": 9}})
+        self.write("broken.json", "{")
+        self.write("lab.json", netlab())
+        text = self.page(self.folder)
+        for part in ("no &lt;memory&gt; (exit status 9)", "srun &lt;b&gt;", "broken.json",
+                     "No rows.", "2 failed", "lab-h1 &gt; lab-switch", "3 dropped"):
+            self.assertIn(part, text)
+
+    def test_rows_without_times_bytes_or_formula_have_what_they_have(self):
+        untimed = {"time_s": None, "native_time_s": None, "speedup": None}
+        rows = [bench_row(**untimed), bench_row(wire_bytes_per_rank=None, codec="raw",
+                                                wire_bytes_all_ranks=None, algorithm="fabric"),
+                bench_row(codec="packed", wire_bytes_formula=None, vnmse=None),
+                bench_row(bytes=0, elements=0, vnmse=0, wire_bytes_per_rank=0,
+                          wire_bytes_all_ranks=0, wire_bytes_formula=0)]
+        for row in rows:
+            del row["profile_s"]
+        text = self.page(self.write("x.json", bench(*rows)))
+        self.assertIn("Without a formula for their bytes: packed", text)
+        self.assertNotIn('id="profile-1"', text)
+        self.page(self.write("x.json", bench(bench_row(wire_bytes_per_rank=0), ranks=1)))
+
+    def test_needs_no_network(self):
+        text = self.page(self.write("x.json", bench(bench_row())))
+        self.assertIn("default-src 'none'", text)
+        self.assertEqual(re.findall(r"<script|<link|<img|@import|\bsrc=", text), [])
+        addresses = set(re.findall(r'https?://[^"\s<]*', text))
+        self.assertLessEqual(addresses, {"http://www.w3.org/2000/svg",
+                                         "http://www.w3.org/1999/xlink"})
+
+    def test_a_wrong_command_line_is_one_message(self):
+        path = self.write("x.json", bench(bench_row()))
+        for arguments, message in ((["--link", "10"], "should be a rate like 1gbit"),
+                                   (["--alpha", "nan"], "should be a number of microseconds"),
+                                   (["--output", path / "r.html"], "cannot be written")):
+            self.assertIn(message, self.report(path, *arguments, status=2))
+
+
+if __name__ == "__main__":
+    unittest.main()
