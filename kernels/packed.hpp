@@ -79,8 +79,9 @@ struct PackedKernels {
   /// payload's own. Returns the words left, or 0 as merge does, and for a payload with bases.
   std::size_t (*shift)(std::size_t groups, PackedWords payload, unsigned shift,
                        std::uint64_t* words);
-  /// output := integers * step, divided by `divisor` in the element's arithmetic when it is > 1. Elements of escaped
-  /// mini-blocks are left alone, and escaped[g] gets a bit for each in group g. False as merge does.
+  /// output := integers * step, divided by `divisor` in the element's arithmetic when it is > 1.
+  /// Elements of escaped mini-blocks are left alone, and escaped[g] gets a bit for each in group g.
+  /// False as merge does.
   bool (*decode)(const PackedRun& run, PackedWords payload, double step, bool in_f64,
                  std::uint64_t divisor, std::uint32_t* escaped, void* output);
 };

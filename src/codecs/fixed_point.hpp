@@ -3,6 +3,7 @@
 
 #include "kernels/body/float_bits.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 
@@ -34,6 +35,18 @@ class FixedPoint {
   [[nodiscard]] float number(std::uint64_t integer) const {
     const auto rounded = static_cast<float>(static_cast<std::int64_t>(integer));
     return static_cast<float>(kernels::body::scaled(rounded, -shift_));
+  }
+
+  /// The number rounded to odd: what is lost shows in the last of 24 bits, so that rounding to fewer than
+  /// 23 is the only rounding (Boldo and Melquiond, 2008).
+  [[nodiscard]] float number_to_odd(std::uint64_t integer) const {
+    const bool negative = static_cast<std::int64_t>(integer) < 0;
+    const std::uint64_t magnitude = negative ? 0 - integer : integer;
+    const int surplus = std::max(static_cast<int>(std::bit_width(magnitude)) - 24, 0);
+    std::uint64_t kept = magnitude >> surplus;
+    if (kept << surplus != magnitude) kept |= 1;
+    const auto rounded = static_cast<double>(kept << surplus);
+    return static_cast<float>(kernels::body::scaled(negative ? -rounded : rounded, -shift_));
   }
 
  private:

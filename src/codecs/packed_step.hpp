@@ -1,6 +1,6 @@
 #pragma once
-// The step of packed: found from a histogram of mini-block maxima, and a sample, so that contributions and sums
-// meet a budget, identically on all ranks. Specified in docs/wire-format.md, "packed".
+// The step of packed: found from a histogram of mini-block maxima, and a sample, so that contributions
+// and sums meet a budget, identically on all ranks. Specified in docs/wire-format.md, "packed".
 
 #include "codecs/packed_histogram.hpp"
 #include "codecs/packed_sample.hpp"

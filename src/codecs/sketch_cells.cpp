@@ -68,7 +68,8 @@ void SketchCells::from_cells(const void* cells, std::size_t count, std::byte* el
   });
 }
 
-/// Items are called by their number, or, where a union is not known yet when cells are made, by their position.
+/// Items are called by their number, or, where a union is not known yet when cells are made, by their
+/// position.
 std::span<const kernels::SketchPlace> SketchCells::places_of(const SketchInstance& instance,
                                                              const SparseIndex::Union& positions) {
   const std::uint32_t* names = nullptr;

@@ -62,21 +62,19 @@ class SketchLayout {
 
   /// Of a piece with so many elements in its union.
   [[nodiscard]] std::size_t cells(const Piece& piece, std::size_t items) const {
+    if (by_position()) return cells_by_position(piece.count);
     std::size_t cells = 0;
-    const auto count = [&](const SketchInstance& instance) { cells += instance.cells(); };
-    if (by_position())
-      cut_piece(piece.first, piece.count, count);
-    else
-      cut_union(piece.first, items, count);
+    cut_union(piece.first, items,
+              [&](const SketchInstance& instance) { cells += instance.cells(); });
     return cells;
   }
 
-  /// The most that a piece of so many elements can take; by position, what it takes.
+  /// The most that a piece of so many elements can take; by position, what it takes. Of lengths that no
+  /// memory holds, too many for any.
   [[nodiscard]] std::size_t most_cells(std::size_t elements) const {
-    if (by_position()) return cells({.count = elements}, 0);
+    if (by_position()) return cells_by_position(elements);
     const std::size_t instances = elements / instance_items + 1;
-    const auto sketched =
-        static_cast<std::size_t>(std::ceil(gamma_ * static_cast<double>(elements)));
+    const auto sketched = static_cast<std::size_t>(std::ceil(share_of(gamma_, elements)));
     return std::max(sketched + 3 * instances, elements);
   }
   [[nodiscard]] std::size_t most_cells_of_instance(std::size_t elements) const {
@@ -100,12 +98,37 @@ class SketchLayout {
     }
   }
 
+  /// So that no number of cells or of their bytes overflows.
+  static constexpr double most_share = 0x1p59;
+  static double share_of(double share, std::size_t elements) {
+    return std::min(share * static_cast<double>(elements), most_share);
+  }
+
+  [[nodiscard]] std::size_t instances_by_position(std::size_t elements) const {
+    const std::size_t words = kernels::bitmap_words(elements);
+    const auto cells = static_cast<std::size_t>(share_of(size_, elements));
+    return std::clamp<std::size_t>(cells / instance_items, 1, std::max<std::size_t>(words, 1));
+  }
+
+  /// The sum over cut_piece(), without a step for each instance: those of a vector that somebody asks for by
+  /// mistake could be without end. Instances have one of two lengths, and only the last one is ragged.
+  [[nodiscard]] std::size_t cells_by_position(std::size_t elements) const {
+    const std::size_t words = kernels::bitmap_words(elements);
+    const std::size_t instances = instances_by_position(elements);
+    const std::size_t shorter = words / instances, longer_ones = words % instances;
+    const std::size_t last = longer_ones != 0 ? shorter + 1 : shorter;
+    const auto cells_of = [&](std::size_t count) { return shape_of(0, size_, count).cells(); };
+    const std::size_t cells = (instances - longer_ones) * cells_of(64 * shorter) +
+                              longer_ones * cells_of(64 * (shorter + 1)) - cells_of(64 * last) +
+                              cells_of(64 * last - (64 * words - elements));
+    return std::min(cells, static_cast<std::size_t>(most_share));
+  }
+
   /// Between words of the bitmap; what depends on the union is left open.
   template <class Visit>
   void cut_piece(std::size_t first, std::size_t elements, Visit&& visit) const {
     const std::size_t words = kernels::bitmap_words(elements);
-    const auto cells = static_cast<std::size_t>(size_ * static_cast<double>(elements));
-    const std::size_t instances = std::clamp<std::size_t>(cells / instance_items, 1, words);
+    const std::size_t instances = instances_by_position(elements);
     for (std::size_t i = 0; i < instances; ++i) {
       const std::size_t begin = 64 * (words * i / instances);
       const std::size_t end = std::min(64 * (words * (i + 1) / instances), elements);

@@ -26,7 +26,10 @@ class SketchNumbers<T, std::uint64_t> {
   [[nodiscard]] std::uint64_t cell(float value) const {
     return point_.integer(static_cast<double>(value));
   }
-  [[nodiscard]] float value(std::uint64_t cell) const { return point_.number(cell); }
+  /// f16 and bf16 are rounded when they are stored.
+  [[nodiscard]] float value(std::uint64_t cell) const {
+    return sizeof(T) < sizeof(float) ? point_.number_to_odd(cell) : point_.number(cell);
+  }
 
  private:
   FixedPoint point_;

@@ -12,7 +12,7 @@ constexpr ParameterInfo parameters[] = {
      "two-level: which blocks of 512 elements have values, then a bit an element in those; flat: a "
      "bit an element; bloom: a Bloom filter, for few values that lie anywhere"},
     {"false_positives", "auto", "a number from 1/1048576 to 1/2",
-     "index=bloom: at most this share of the zeros travels as values (default 1/1024)"},
+     "index=bloom: about this share of the zeros travels as values (default 1/1024)"},
 };
 
 std::uint32_t read_probes(const ParameterReader& reader, IndexForm form) {

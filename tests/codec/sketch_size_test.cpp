@@ -1,5 +1,6 @@
 // sketch whose length is a share of the vector's, and indexes with ghosts: sums are exact all the same.
 
+#include "codecs/sketch_layout.hpp"
 #include "elements.hpp"
 #include "sketch_sums.hpp"
 
@@ -39,6 +40,26 @@ TEST(SketchSize, LengthIsAShareOfTheVector) {
     EXPECT_FALSE(harness.codec(0).rounds()[std::size_t(payload)].varies);
     for (int round = 0; round < payload; ++round)
       EXPECT_TRUE(harness.codec(0).rounds()[std::size_t(round)].for_decoding);
+  }
+}
+
+/// Told without looking at each instance, of which a vector that nobody has room for would have too many.
+TEST(SketchSize, LengthIsThatOfAllInstances) {
+  for (const double size : {0.001, 0.1, 1.0 / 3, 4.0}) {
+    SketchLayout layout(0, size);
+    for (std::size_t count = 0; count < 400000; count = count * 9 / 8 + 1) {
+      const std::vector<std::uint64_t> bits(kernels::bitmap_words(count));
+      std::size_t cells = 0, elements = 0;
+      layout.for_each_instance({.count = count}, {.bits = bits.data()},
+                               [&](const SketchInstance& instance) {
+                                 EXPECT_EQ(instance.first_element, elements);
+                                 elements += instance.elements;
+                                 cells += instance.cells();
+                               });
+      EXPECT_EQ(elements, count);
+      EXPECT_EQ(layout.most_cells(count), cells) << size << " of " << count;
+    }
+    EXPECT_GE(layout.most_cells(std::size_t{1} << 61), std::size_t{1} << 51);
   }
 }
 

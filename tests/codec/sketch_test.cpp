@@ -33,6 +33,23 @@ TEST(Sketch, IsTheExactSumRoundedOnce) {
       }
 }
 
+/// Sums that f32 would round to a tie of the narrower type, which the bit that it drops decides.
+TEST(Sketch, RoundsHalfPrecisionOnce) {
+  struct Narrow {
+    ElementType type;
+    double large, sum;
+  };
+  for (const Narrow& narrow :
+       {Narrow{ElementType::f16, 2048, 2050}, Narrow{ElementType::bf16, 256, 258}})
+    for (const double sign : {1.0, -1.0}) {
+      Vectors vectors(3, std::vector<double>(300));
+      vectors[0][7] = sign * narrow.large;
+      vectors[1][7] = sign;
+      vectors[2][7] = sign * 0x1p-24;
+      EXPECT_EQ(sketch_harness(3, {}, narrow.type).allreduce(vectors)[7], sign * narrow.sum);
+    }
+}
+
 /// Too few cells to recover much: the rest is sent once more, and the sum is the same.
 TEST(Sketch, OfTooFewCellsIsExactToo) {
   for (const char* gamma : {"0.5", "1", "1.2", "3"})

@@ -4,6 +4,7 @@
 
 #include "algorithms/algorithm.hpp"
 #include "bad_calls.hpp"
+#include "codec_specs.hpp"
 #include "loopback_ranks.hpp"
 #include "rank_inputs.hpp"
 #include "same_bytes.hpp"
@@ -120,6 +121,22 @@ TEST(WrongCalls, TheLowestOfSeveralFailingRanksIsHeard) {
                         allreduce(std::span(data), communicator, {.codec = "nonsense"});
                     }};
   expect_error_everywhere(bad, 4);
+}
+
+/// What no memory holds is said at once, whatever the codec reckons before it asks for memory.
+TEST(WrongCalls, AbsurdCountsOfEveryCodec) {
+  for (const CodecSpec& codec : specs_for(2))
+    for (const std::size_t absurd : {std::size_t{1} << 50, (std::size_t{1} << 61) - 1}) {
+      const std::string spec(codec.spec);
+      const auto call = [=](int, Communicator& communicator) {
+        float data = 1;
+        allreduce(&data, &data, absurd, ElementType::f32, communicator,
+                  {.codec = spec, .algorithm = "ring", .buffer = "absurd"});
+      };
+      const BadCall bad{spec, ErrorKind::memory, {"out of memory"}, call};
+      SCOPED_TRACE(spec + " of " + std::to_string(absurd));
+      expect_error_everywhere(bad, 2);
+    }
 }
 
 /// Two spellings of one codec are no disagreement.
