@@ -42,6 +42,14 @@ std::size_t default_segment(const Codec& codec, std::size_t message_bytes,
   return std::clamp(chunk_elements / 4, shortest, longest);
 }
 
+void check_transport(std::string_view wanted, const Transport& transport) {
+  if (wanted.empty() || wanted == transport.name()) return;
+  throw Error(ErrorKind::invalid_argument,
+              "transport \"" + std::string(wanted) + "\" is not this communicator's, which is " +
+                  std::string(transport.name()) +
+                  "; it is chosen when a communicator is made (MPIX_ functions: in the first call)");
+}
+
 std::size_t checked_bytes(std::size_t count, ElementType type) {
   if (count > std::numeric_limits<std::ptrdiff_t>::max() / size_of(type))
     throw Error(ErrorKind::invalid_argument,
@@ -56,7 +64,7 @@ std::size_t checked_bytes(std::size_t count, ElementType type) {
 
 std::string ResolvedOptions::key(std::size_t count, ElementType type) const {
   return codec + '|' + algorithm + '|' + std::string(name_of(op)) + '|' + std::to_string(segment) +
-         '|' + std::to_string(count) + '|' + std::string(name_of(type));
+         '|' + transport + '|' + std::to_string(count) + '|' + std::string(name_of(type));
 }
 
 ResolvedOptions resolve(const Options& options) {
@@ -65,6 +73,7 @@ ResolvedOptions resolve(const Options& options) {
       .algorithm = option_or_environment(options.algorithm, "COHOM_ALGORITHM", "auto"),
       .op = options.op,
       .segment = options.segment,
+      .transport = options.transport,
   };
   if (resolved.segment == 0) {
     const std::string text = option_or_environment({}, "COHOM_SEGMENT", "0");
@@ -87,6 +96,7 @@ PlanCore::PlanCore(const PlanEnvironment& environment, std::size_t count, Elemen
   if (transport.ranks() > most_ranks)
     throw Error(ErrorKind::unsupported, std::to_string(transport.ranks()) + " ranks; at most " +
                                             std::to_string(most_ranks) + " are supported");
+  check_transport(options.transport, transport);
   const std::size_t bytes = checked_bytes(count, type);
   const Spec spec = parse_spec(options.codec);
   const CodecRow& row = find_codec(spec.name);

@@ -30,6 +30,7 @@ struct ResolvedOptions {
   std::string algorithm;
   ReduceOp op = ReduceOp::sum;
   std::size_t segment = 0;  ///< 0: by transport
+  std::string transport;    ///< empty: the communicator's, whatever it is
 
   /// Equal keys make equal plans.
   [[nodiscard]] std::string key(std::size_t count, ElementType type) const;
