@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 namespace cohom {
@@ -38,7 +39,10 @@ class Executor final : private Agreed {
   /// @throws Error(unsupported) when the aggregator cannot merge what the codec sends.
   explicit Executor(const ExecutorSetup& setup);
 
-  [[nodiscard]] std::size_t workspace_bytes() const { return workspace_.words() * 8; }
+  /// Where words lie on their way, those of late rounds excepted.
+  [[nodiscard]] std::span<std::byte> workspace() const {
+    return std::as_writable_bytes(std::span(workspace_.data(), workspace_.words()));
+  }
 
   /// Takes the call's place at the aggregator, which wants calls in the same order on all ranks: as
   /// soon as a call exists, long before it may be known to be right.

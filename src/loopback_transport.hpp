@@ -22,6 +22,9 @@ struct LoopbackOptions {
   /// Chance in 1/256 that a poll passes over a message that is there: delays and reorders streams.
   unsigned delay = 0;
   std::uint64_t seed = 1;
+  /// A message leaves only in a later poll of its sender, though its send is complete: as from the
+  /// buffer of a full socket.
+  bool lingering_sends = false;
 };
 
 /// What the ranks share. Each rank's transport is used by one thread.

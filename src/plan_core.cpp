@@ -116,7 +116,9 @@ PlanCore::PlanCore(const PlanEnvironment& environment, std::size_t count, Elemen
   log_once("codec " + description_.codec + " by " + description_.algorithm + ": " +
            selection.reason);
   make_executor(environment, *selection.algorithm, options.segment);
-  description_.workspace_bytes = executor_->workspace_bytes();
+  description_.workspace_bytes = executor_->workspace().size();
+  if (transport.ranks() > 1)
+    registration_ = environment.transport->register_memory(executor_->workspace(), MemorySpace::host);
   description_.state_bytes = codec_->state_bytes(count);
 }
 

@@ -69,6 +69,7 @@ class PlanCore {
   PlanDescription description_;
   std::unique_ptr<Codec> codec_;
   std::unique_ptr<Executor> executor_;
+  std::unique_ptr<Registration> registration_;  ///< of the executor's workspace
 };
 
 }  // namespace cohom
