@@ -23,7 +23,7 @@ printf '\223NUMPY\001\000v\000' >truncated.npy
 printf 'PK\003\004' >truncated.npz
 
 expect_refusal '--bogus' --bogus
-expect_refusal '--transport' --transport mpi
+expect_refusal 'transport "ufx" is unknown; did you mean ucx; transports: mpi, ucx' --transport ufx
 expect_refusal 'unknown suffix' --size 64Q
 expect_refusal 'no whole number of f64 elements' --size 1000012 --dtype f64
 expect_refusal '--dtype' --dtype f8
