@@ -46,7 +46,8 @@ std::vector<std::vector<std::byte>> gather_bytes(MPI_Comm comm, std::span<const 
   std::vector<int> sizes(ranks), begins(ranks);
   check(MPI_Allgather(&size, 1, MPI_INT, sizes.data(), 1, MPI_INT, comm), "MPI_Allgather");
   if (std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0}) > INT_MAX)
-    throw Error(ErrorKind::transport, "what the ranks have to tell each other is longer than 2 GiB");
+    throw Error(ErrorKind::transport,
+                "what the ranks have to tell each other is longer than 2 GiB");
   std::exclusive_scan(sizes.begin(), sizes.end(), begins.begin(), 0);
   std::vector<std::byte> all(static_cast<std::size_t>(begins.back() + sizes.back()));
   check(MPI_Allgatherv(own.data(), size, MPI_BYTE, all.data(), sizes.data(), begins.data(),

@@ -53,9 +53,9 @@ int agreed_number(std::string_view given, const OwnedComm& comm) {
   int extremes[2] = {mine, -mine};
   check(MPI_Allreduce(MPI_IN_PLACE, extremes, 2, MPI_INT, MPI_MAX, comm.get()), "MPI_Allreduce");
   if (extremes[0] != -extremes[1])
-    throw Error(ErrorKind::mismatch, "transport differs between ranks: " +
-                                         std::string(names[-extremes[1]]) + " and " +
-                                         std::string(names[extremes[0]]));
+    throw Error(ErrorKind::mismatch,
+                "transport differs between ranks: " + std::string(names[-extremes[1]]) + " and " +
+                    std::string(names[extremes[0]]));
   return mine;
 }
 

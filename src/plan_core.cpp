@@ -44,10 +44,11 @@ std::size_t default_segment(const Codec& codec, std::size_t message_bytes,
 
 void check_transport(std::string_view wanted, const Transport& transport) {
   if (wanted.empty() || wanted == transport.name()) return;
-  throw Error(ErrorKind::invalid_argument,
-              "transport \"" + std::string(wanted) + "\" is not this communicator's, which is " +
-                  std::string(transport.name()) +
-                  "; it is chosen when a communicator is made (MPIX_ functions: in the first call)");
+  throw Error(
+      ErrorKind::invalid_argument,
+      "transport \"" + std::string(wanted) + "\" is not this communicator's, which is " +
+          std::string(transport.name()) +
+          "; it is chosen when a communicator is made (MPIX_ functions: in the first call)");
 }
 
 std::size_t checked_bytes(std::size_t count, ElementType type) {
@@ -118,7 +119,8 @@ PlanCore::PlanCore(const PlanEnvironment& environment, std::size_t count, Elemen
   make_executor(environment, *selection.algorithm, options.segment);
   description_.workspace_bytes = executor_->workspace().size();
   if (transport.ranks() > 1)
-    registration_ = environment.transport->register_memory(executor_->workspace(), MemorySpace::host);
+    registration_ =
+        environment.transport->register_memory(executor_->workspace(), MemorySpace::host);
   description_.state_bytes = codec_->state_bytes(count);
 }
 

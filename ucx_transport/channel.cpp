@@ -64,15 +64,13 @@ void UcxChannel::send(std::span<const std::byte> data, int peer, std::uint32_t t
   const ucp_tag_t whole = transport_.tag(number_, tag, transport_.rank_, peer);
   const Endpoint& endpoint = transport_.endpoint_of(peer);
   use(peer);
-  Operation& operation =
-      start(OperationKind::send, peer, {.cookie = cookie, .bytes = data.size()});
+  Operation& operation = start(OperationKind::send, peer, {.cookie = cookie, .bytes = data.size()});
   ucp_request_param_t params = parameters(operation);
   params.cb.send = on_sent;
   name_memory(params, transport_.memory_->find(data.data()));
   // Here UCX's word for: do not wait for the receiver.
   if (endpoint.path() == Path::tcp) params.op_attr_mask |= UCP_OP_ATTR_FLAG_FAST_CMPL;
-  void* const request =
-      ucp_tag_send_nbx(endpoint.get(), data.data(), data.size(), whole, &params);
+  void* const request = ucp_tag_send_nbx(endpoint.get(), data.data(), data.size(), whole, &params);
   started(operation, request);
   if (peer == transport_.rank_) return;  // never on a wire
   transport_.counters_.bytes_sent += data.size();
@@ -92,8 +90,8 @@ void UcxChannel::receive(std::span<std::byte> buffer, int peer, std::uint32_t ta
   params.op_attr_mask |= UCP_OP_ATTR_FLAG_NO_IMM_CMPL;  // only the callback knows the length
   params.cb.recv = on_received;
   name_memory(params, transport_.memory_->find(buffer.data()));
-  void* const request = ucp_tag_recv_nbx(worker_.get(), buffer.data(), buffer.size(), whole,
-                                         whole_tag, &params);
+  void* const request =
+      ucp_tag_recv_nbx(worker_.get(), buffer.data(), buffer.size(), whole, whole_tag, &params);
   started(operation, request);
 }
 
@@ -220,8 +218,9 @@ void UcxChannel::throw_failure() {
 void UcxChannel::expect_reachable(int peer) {
   const ucs_status_t status = transport_.endpoint_of(peer).failure();
   if (status != UCS_OK)
-    throw Error(ErrorKind::transport, "rank " + std::to_string(peer) +
-                                          " cannot be reached any more: " + ucs_status_string(status));
+    throw Error(ErrorKind::transport,
+                "rank " + std::to_string(peer) +
+                    " cannot be reached any more: " + ucs_status_string(status));
 }
 
 void UcxChannel::cancel_receives() noexcept {

@@ -11,9 +11,8 @@
 namespace cohom::ucx {
 
 inline Error error_of(ucs_status_t status, std::string_view function) {
-  return Error(
-      status == UCS_ERR_NO_MEMORY ? ErrorKind::memory : ErrorKind::transport,
-      "UCX: " + std::string(function) + ": " + ucs_status_string(status));
+  return Error(status == UCS_ERR_NO_MEMORY ? ErrorKind::memory : ErrorKind::transport,
+               "UCX: " + std::string(function) + ": " + ucs_status_string(status));
 }
 
 /// @throws Error naming the UCX function and UCX's text.

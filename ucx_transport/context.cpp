@@ -32,7 +32,8 @@ const char* variable(const std::string& name) {
 }
 
 void set(const Config& config, const char* name, const std::string& value) {
-  check(ucp_config_modify(config.get(), name, value.c_str()), "UCX_" + std::string(name) + "=" + value);
+  check(ucp_config_modify(config.get(), name, value.c_str()),
+        "UCX_" + std::string(name) + "=" + value);
 }
 
 void set_default(const Config& config, const char* name, const char* value) {
@@ -45,9 +46,9 @@ void set_default(const Config& config, const char* name, const char* value) {
 void notice_failures(const Config& config, const std::string& transports) {
   const std::vector<Resource> available = resources();
   const auto used = [&](std::string_view name) {
-    return allows(transports, name) && std::ranges::any_of(available, [&](const Resource& resource) {
-             return resource.transport == name;
-           });
+    return allows(transports, name) &&
+           std::ranges::any_of(
+               available, [&](const Resource& resource) { return resource.transport == name; });
   };
   if (used("posix") || used("sysv")) set(config, "MM_ERROR_HANDLING", "y");
   if (used("cma")) set(config, "MEMORY_INVALIDATE", "y");

@@ -61,7 +61,7 @@ Endpoint::Endpoint(ucp_worker_h worker, std::span<const std::byte> address, bool
     : worker_(worker), failures_(failures) {
   ucp_ep_params_t params = {};
   params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
-      UCP_EP_PARAM_FIELD_ERR_HANDLER;
+                      UCP_EP_PARAM_FIELD_ERR_HANDLER;
   params.address = reinterpret_cast<const ucp_address_t*>(address.data());
   // UCX's transport within a process notices no failures, and needs not.
   params.err_mode = to_itself ? UCP_ERR_HANDLING_MODE_NONE : UCP_ERR_HANDLING_MODE_PEER;

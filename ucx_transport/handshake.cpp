@@ -46,8 +46,8 @@ std::vector<std::byte> run(const std::function<std::vector<std::byte>()>& local)
 
 }  // namespace
 
-std::vector<std::vector<std::byte>> tell_all(
-    const Exchange& exchange, const std::function<std::vector<std::byte>()>& local) {
+std::vector<std::vector<std::byte>> tell_all(const Exchange& exchange,
+                                             const std::function<std::vector<std::byte>()>& local) {
   auto all = exchange(run(local));
   for (std::size_t r = 0; r < all.size(); ++r) {
     Outcome outcome = static_cast<Outcome>(ErrorKind::transport);

@@ -12,8 +12,8 @@ namespace cohom::ucx {
 
 /// Runs `local` and gives what it returns on all ranks, by rank. An Error that it throws on any rank is
 /// thrown on all: that of the lowest. Collective, by one exchange.
-std::vector<std::vector<std::byte>> tell_all(
-    const Exchange& exchange, const std::function<std::vector<std::byte>()>& local);
+std::vector<std::vector<std::byte>> tell_all(const Exchange& exchange,
+                                             const std::function<std::vector<std::byte>()>& local);
 
 /// What the others must know of a rank.
 struct Introduction {

@@ -18,16 +18,14 @@ void MemoryTable::add(std::span<std::byte> memory, MemoryHandle handle) {
   entries_[memory.data()] = {memory.size(), handle};
 }
 
-void MemoryTable::remove(const std::byte* begin) {
-  entries_.erase(begin);
-}
+void MemoryTable::remove(const std::byte* begin) { entries_.erase(begin); }
 
 UcxRegistration::UcxRegistration(std::shared_ptr<Worker> worker, std::shared_ptr<MemoryTable> table,
                                  std::span<std::byte> memory, MemorySpace space)
     : worker_(std::move(worker)), table_(std::move(table)), memory_(memory) {
   ucp_mem_map_params_t params = {};
   params.field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH |
-      UCP_MEM_MAP_PARAM_FIELD_MEMORY_TYPE;
+                      UCP_MEM_MAP_PARAM_FIELD_MEMORY_TYPE;
   params.address = memory.data();
   params.length = memory.size();
   params.memory_type = memory_type_of(space);

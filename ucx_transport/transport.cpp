@@ -35,7 +35,8 @@ UcxTransport::UcxTransport(const std::function<std::shared_ptr<Worker>()>& worke
   if (message_bytes_ == 0)
     message_bytes_ = path == Path::tcp ? tcp_message_bytes : memory_message_bytes;
   log_once("transport ucx: UCX " + version() + ", " + std::to_string(ranks) + " ranks, " +
-           std::string(name_of(path)) + ", messages of " + std::to_string(message_bytes_) + " bytes");
+           std::string(name_of(path)) + ", messages of " + std::to_string(message_bytes_) +
+           " bytes");
 }
 
 UcxTransport::~UcxTransport() {
@@ -87,7 +88,8 @@ Path UcxTransport::agree_on_path(const Exchange& exchange) {
   });
   Path worst = Path::memory;
   for (const auto& path : all) {
-    if (path.size() != 1) throw Error(ErrorKind::transport, "ranks run different versions of cohom");
+    if (path.size() != 1)
+      throw Error(ErrorKind::transport, "ranks run different versions of cohom");
     worst = std::max(worst, static_cast<Path>(path[0]));
   }
   return worst;

@@ -65,8 +65,8 @@ std::shared_ptr<Endpoint> Worker::connect(std::uint64_t id, std::span<const std:
 
 std::uint32_t Worker::take_group() {
   if (groups_taken_.size() == groups)
-    throw Error(ErrorKind::transport,
-                "this process has " + std::to_string(groups) + " communicators over UCX, and no more fit");
+    throw Error(ErrorKind::transport, "this process has " + std::to_string(groups) +
+                                          " communicators over UCX, and no more fit");
   // Numbers in turn, so that a late message of an old group is not taken for a new one's.
   while (!groups_taken_.insert(next_group_).second) next_group_ = (next_group_ + 1) % groups;
   const std::uint32_t group = next_group_;

@@ -171,8 +171,8 @@ TEST_F(Ucx, KeepsCommunicatorsApart) {
       requests.clear();
       requests.push_back(allreduce_start(first_data.data(), first_data.data(), first_data.size(),
                                          ElementType::f32, first, options));
-      requests.push_back(allreduce_start(second_data.data(), second_data.data(),
-                                         second_data.size(), ElementType::f32, second, options));
+      requests.push_back(allreduce_start(second_data.data(), second_data.data(), second_data.size(),
+                                         ElementType::f32, second, options));
       for (Request& request : requests) request.wait();
     }
     const float factor = static_cast<float>(ranks_ * ranks_) * static_cast<float>(ranks_ * ranks_);

@@ -39,7 +39,8 @@ void run_over_ucx(int ranks, const std::string& paths,
                   const std::function<void(Transport&)>& body) {
   Board board(ranks);
   std::vector<std::shared_ptr<ucx::Worker>> workers(static_cast<std::size_t>(ranks));
-  std::vector<std::jthread> threads;  // end before the workers: what was sent last may be on its way
+  std::vector<std::jthread>
+      threads;  // end before the workers: what was sent last may be on its way
   for (int rank = 0; rank < ranks; ++rank) {
     threads.emplace_back([&, rank] {
       try {

@@ -11,7 +11,6 @@
 namespace cohom::testing {
 
 /// Calls `body` once on every rank, at the same time. `paths` is as UCX_TLS.
-void run_over_ucx(int ranks, const std::string& paths,
-                  const std::function<void(Transport&)>& body);
+void run_over_ucx(int ranks, const std::string& paths, const std::function<void(Transport&)>& body);
 
 }  // namespace cohom::testing

@@ -105,8 +105,8 @@ int outcome_of(const Case& test, Board& board, int rank) {
 class UcxFailure : public ::testing::TestWithParam<Case> {};
 
 TEST_P(UcxFailure, EndsTheOthersCalls) {
-  void* const memory = mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE,
-                            MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  void* const memory =
+      mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(memory, MAP_FAILED);
   auto* const board = new (memory) Board;
   const auto begin = std::chrono::steady_clock::now();
