@@ -14,14 +14,15 @@ class LoopbackReduction final : public Reduction {
                     int round)
       : shared_(std::move(shared)), rank_(std::size_t(rank)), call_(call), round_(round) {}
 
-  void start(std::span<std::uint64_t> words, Merge merge, std::uint64_t cookie) override {
+  void start(std::span<const std::uint64_t> contribution, std::span<std::uint64_t> sum_of_all,
+             Merge merge, std::uint64_t cookie) override {
     const std::size_t number = started_++;
     const std::lock_guard lock(shared_->sums_mutex);
     auto& sum = shared_->sums[{call_, round_, number}];
     sum.contributions.resize(shared_->inboxes.size());
-    sum.contributions[rank_].assign(words.begin(), words.end());
+    sum.contributions[rank_].assign(contribution.begin(), contribution.end());
     if (++sum.arrived == static_cast<int>(shared_->inboxes.size())) add_up(sum, merge);
-    pending_.push_back({number, words, cookie});
+    pending_.push_back({number, sum_of_all, cookie});
   }
 
   std::size_t poll(std::span<Completion> out) override {
@@ -33,9 +34,9 @@ class LoopbackReduction final : public Reduction {
       auto& sum = found->second;
       const int ranks = static_cast<int>(shared_->inboxes.size());
       if (sum.arrived < ranks) return false;
-      std::copy(sum.contributions[0].begin(), sum.contributions[0].end(), pending.words.begin());
+      std::copy(sum.contributions[0].begin(), sum.contributions[0].end(), pending.sum.begin());
       if (++sum.fetched == ranks) shared_->sums.erase(found);
-      out[count++] = {pending.cookie, pending.words.size_bytes()};
+      out[count++] = {pending.cookie, pending.sum.size_bytes()};
       return true;
     });
     return count;
@@ -44,7 +45,7 @@ class LoopbackReduction final : public Reduction {
  private:
   struct Pending {
     std::size_t number;
-    std::span<std::uint64_t> words;
+    std::span<std::uint64_t> sum;
     std::uint64_t cookie;
   };
 
@@ -72,6 +73,8 @@ class LoopbackAggregator final : public Aggregator {
   [[nodiscard]] bool supports(Merge merge) const override {
     return merge.kind != MergeKind::add_packed;
   }
+  [[nodiscard]] bool ready() override { return true; }
+  [[nodiscard]] bool may_fail() const override { return false; }
   std::unique_ptr<Reduction> open(std::uint64_t call, int round, std::size_t) override {
     return std::make_unique<LoopbackReduction>(shared_, rank_, call, round);
   }

@@ -70,11 +70,11 @@ void RoundRun::post_receive(const Task& task) {
 }
 
 void RoundRun::post_offload(const Task& task) {
-  const std::uint32_t source = schedule().sources_of(step_of(task))[0];
-  const ConstWords data = words(source, task.unit);
+  const Step& step = step_of(task);
+  const ConstWords mine = words(schedule().sources_of(step)[0], task.unit);
+  const Words sum{reinterpret_cast<std::uint64_t*>(address(step.result, task.unit)), mine.size()};
   messages_left_[layout_.task_index(task)] = 1;
-  call_.reduction->start({const_cast<std::uint64_t*>(data.data()), data.size()}, setup_.info.merge,
-                         cookie(task));
+  call_.reduction->start(mine, sum, setup_.info.merge, cookie(task));
 }
 
 }  // namespace cohom
