@@ -197,8 +197,10 @@ Row RowRunner::run(const std::string& codec, const std::string& algorithm) {
   Row row = vector_;
   row.codec = codec;
   row.algorithm = algorithm;
+  const OffloadCounters before = communicator_.offload_counters();
   check(row);
   if (!options_.check_only) row.timed = measure(row);
+  if (!row.plan.other_algorithm.empty()) row.offloading = communicator_.offload_counters() - before;
   return row;
 }
 

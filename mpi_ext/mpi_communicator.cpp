@@ -94,7 +94,7 @@ void check_usable(MPI_Comm comm) {
 Communicator communicator(MPI_Comm comm) {
   check_usable(comm);
   auto transport = std::make_shared<MpiTransport>(comm);
-  return Communicator(std::move(transport), std::make_shared<MpiFabric>(comm));
+  return Communicator(std::move(transport), {.fabric = std::make_shared<MpiFabric>(comm)});
 }
 
 Shared find_communicator(MPI_Comm comm) {
