@@ -85,6 +85,13 @@ struct OffloadCounters {
 /// first one that names the address. @throws Error(invalid_argument) for what is no address.
 using ConnectAggregator = std::function<std::shared_ptr<Aggregator>(const std::string& address)>;
 
+/// Connects to programs cohom-aggregator, by their HOST:PORT. `job` is a number that these ranks alone have:
+/// drawn at random by one of them. The secret that aggregators want is in COHOM_AGGREGATOR_TOKEN; without
+/// it connecting is an Error(invalid_argument). Each connection has a thread, which sleeps while all is
+/// well and connects again when the aggregator was away. The first connection to an address is waited
+/// for, but not longer than a second.
+ConnectAggregator aggregator_connector(std::uint64_t job, int rank, int ranks);
+
 /// Who sums for the ranks of a communicator, besides themselves.
 struct Aggregators {
   /// For algorithm=fabric; one that does not fail. Null: there is none.
