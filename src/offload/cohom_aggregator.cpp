@@ -143,6 +143,13 @@ void add_options(CLI::App& app, CommandLine& line) {
   app.add_option("--jobs", line.limits.jobs, "most jobs at once")
       ->capture_default_str()
       ->check(CLI::Range(1, 4096));
+  app.add_option_function<double>(
+         "--patience",
+         [&line](double seconds) {
+           line.limits.patience = std::chrono::milliseconds(static_cast<long>(1000 * seconds));
+         },
+         "seconds that a group may take to form (default: 30)")
+      ->check(CLI::Range(0.1, 3600.0));
   app.footer("The token that jobs must show is in COHOM_AGGREGATOR_TOKEN.");
   app.set_version_flag("--version", std::string("cohom-aggregator ") + version_string);
 }

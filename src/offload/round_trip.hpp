@@ -25,7 +25,7 @@ class RoundTrip {
   /// For a packet that was sent `tries` times.
   [[nodiscard]] Duration timeout(int tries) const {
     const Duration once =
-        samples_ == 0 ? first : std::max<Duration>(mean_ + 4 * deviation_, least);
+        samples_ == 0 ? first : mean_ + std::max<Duration>(4 * deviation_, margin);
     return std::min<Duration>(once * (1 << std::clamp(tries - 1, 0, 8)), most);
   }
   [[nodiscard]] Duration mean() const { return mean_; }
@@ -33,7 +33,7 @@ class RoundTrip {
  private:
   static constexpr std::chrono::milliseconds first{20};
   /// A rank that shares its core is away for a while; that is no loss.
-  static constexpr std::chrono::milliseconds least{4};
+  static constexpr std::chrono::milliseconds margin{4};
   static constexpr std::chrono::milliseconds most{250};
 
   Duration mean_{}, deviation_{};

@@ -28,6 +28,7 @@ struct CommandLine {
   ClientOptions options;
   test::Load load;
   int phases = 1;
+  std::size_t later_calls = 0;  ///< of the phases behind the first
   double seconds_to_form = 20;
 };
 
@@ -52,6 +53,7 @@ nlohmann::ordered_json run_phase(PacketAggregator& aggregator, const CommandLine
   }
   test::Load load = line.load;
   load.first_call += std::uint64_t(phase) << 32;
+  if (phase > 0) load.calls = line.later_calls;
   const auto start = Clock::now();
   try {
     const auto done =
@@ -98,6 +100,10 @@ void add_options(CLI::App& app, CommandLine& line) {
   app.add_option("--words", line.load.words);
   app.add_flag("--unchecked", line.load.unchecked);
   app.add_option("--phases", line.phases);
+  app.add_option("--later-calls", line.later_calls);
+  app.add_option_function<int>("--lateness", [&line](int milliseconds) {
+    line.options.lateness = std::chrono::milliseconds(milliseconds);
+  });
   app.add_option("--seconds-to-form", line.seconds_to_form);
 }
 

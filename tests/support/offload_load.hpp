@@ -15,13 +15,14 @@ struct Load {
   std::size_t in_flight = 2;   ///< calls
   std::size_t reductions = 3;  ///< of each round
   std::size_t words = 1000;    ///< of a reduction of the payload
-  bool unchecked = false;      ///< only the payload, of words that nobody looks at
+  /// Only one reduction a call, one call at a time, of ones that nobody looks at: for measuring.
+  bool unchecked = false;
 };
 
 struct LoadResult {
   std::uint64_t words = 0;
   std::uint64_t wrong_words = 0;
-  double call_seconds = 0;  ///< median
+  double call_seconds = 0;  ///< median; only of unchecked calls
 };
 
 /// Runs the load on this rank. @throws Error(transport) when the aggregator fails.
