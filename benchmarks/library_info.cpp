@@ -46,6 +46,9 @@ Json transport_list() {
 #if COHOM_HAVE_MPI
   list.push_back({{"name", "mpi"}, {"summary", "messages of the MPI library"}});
 #endif
+#if COHOM_HAVE_UCX
+  list.push_back({{"name", "ucx"}, {"summary", "messages of UCX, set up for this library"}});
+#endif
   return list;
 }
 
@@ -138,7 +141,7 @@ std::string library_text(const Json& info) {
   text += "\nalgorithms (COHOM_ALGORITHM)\n" + name_list(info["algorithms"], "  ");
   text += "\nalgorithm=auto takes the first row that applies\n";
   for (const Json& row : info["selection"]) text += selection_text(row);
-  text += "\ntransports\n" + name_list(info["transports"], "  ");
+  text += "\ntransports (COHOM_TRANSPORT)\n" + name_list(info["transports"], "  ");
   return text;
 }
 

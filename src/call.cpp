@@ -87,10 +87,11 @@ bool CallImpl::advance() noexcept {
 }
 
 bool CallImpl::step() {
+  if (state_ == State::leaving) return try_to_finish();
   bool moved = poll();
   if (state_ == State::agreeing && agreement_->finished()) {
     if (agreement_->error() || !request_.core) {
-      finish(agreement_->error());
+      leave(agreement_->error());
       return true;
     }
     if (!open()) return moved;
@@ -116,9 +117,22 @@ bool CallImpl::step() {
   if (state_ == State::running && executor.finished()) {
     if (request_.state != nullptr) ++request_.state->step;
     if (offloads_) request_.core->offloading()->finished(executor.offloaded(), number_);
-    finish(std::move(error_));
+    leave(std::move(error_));
   }
   return moved;
+}
+
+/// The result is known, but other ranks may still miss what this one sent.
+void CallImpl::leave(std::optional<Error> error) {
+  error_ = std::move(error);
+  state_ = State::leaving;
+  try_to_finish();
+}
+
+bool CallImpl::try_to_finish() {
+  if (!channel_->settled()) return false;
+  finish(std::move(error_));
+  return true;
 }
 
 /// Whether it could: an aggregator in the network wants calls in one order on all ranks.

@@ -53,7 +53,7 @@ class CallImpl {
   bool test();
 
  private:
-  enum class State { agreeing, running, agreeing_late, done };
+  enum class State { agreeing, running, agreeing_late, leaving, done };
 
   void prepare();
   bool step();
@@ -62,6 +62,8 @@ class CallImpl {
   bool open();
   void take_agreed_way();
   void decide_late_rounds();
+  void leave(std::optional<Error> error);
+  bool try_to_finish();
   void finish(std::optional<Error> error);
   void give_back_plan();
 

@@ -236,8 +236,10 @@ bool Executor::work() {
     return round.encode_for_send() || round.encode_for_merge();
   };
   // Keep the wire busy first; then what unblocks other ranks; then agreement, which unblocks
-  // everyone's payload; decoding delays nobody but this rank.
+  // everyone's payload; decoding delays nobody but this rank. Rounds that agree on what an earlier one
+  // found are short, and all ranks' decoding may wait for the last of them.
   if (payload && sends < setup_.tuning.low_sends && payload->encode_for_send()) return true;
+  if (any(1, std::size_t(payload_), encode)) return true;
   if (all([](RoundRun& round) { return round.merge_one(); })) return true;
   if (any(0, std::size_t(payload_), encode)) return true;
   const std::size_t peers = std::size_t(std::max(1, setup_.ranks - 1));

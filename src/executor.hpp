@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 namespace cohom {
@@ -39,7 +40,10 @@ class Executor final : private Agreed {
   /// @throws Error(unsupported) when no aggregator can merge what the codec sends.
   explicit Executor(const ExecutorSetup& setup);
 
-  [[nodiscard]] std::size_t workspace_bytes() const { return workspace_.words() * 8; }
+  /// Where words lie on their way, those of late rounds excepted.
+  [[nodiscard]] std::span<std::byte> workspace() const {
+    return std::as_writable_bytes(std::span(workspace_.data(), workspace_.words()));
+  }
 
   /// What it has at the aggregator, where calls take a place with reserve(): at MPI as soon as they
   /// exist, long before they may be known to be right; in a network when all ranks agreed to offload

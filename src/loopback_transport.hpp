@@ -51,6 +51,9 @@ struct LoopbackOptions {
   std::uint64_t seed = 1;
   /// Of the aggregator in the network; null: none.
   std::shared_ptr<const AggregatorFaults> faults = nullptr;
+  /// A message leaves only in a later poll of its sender, though its send is complete: as from the
+  /// buffer of a full socket.
+  bool lingering_sends = false;
 };
 
 /// What the ranks share. Each rank's transport is used by one thread.

@@ -3,17 +3,21 @@
 #include "log.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace cohom {
 
 bool Offloading::ready(const OffloadedRounds& rounds, std::uint64_t number) {
+  std::string why_not;
   if (number < next_try_)
-    why_not_ = "it failed in an earlier call, and is tried again later";
+    why_not = "it failed in an earlier call, and is tried again later";
   else if (!aggregator_->ready())
-    why_not_ = aggregator_->why_not_ready();
+    why_not = aggregator_->why_not_ready();
   else
-    why_not_ = rounds.refusal();
-  return why_not_.empty();
+    why_not = rounds.refusal();
+  if (why_not.empty()) return true;
+  why_not_ = std::move(why_not);
+  return false;
 }
 
 void Offloading::declined(bool this_rank_is_the_lowest, int unready_rank,

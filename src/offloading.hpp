@@ -40,7 +40,7 @@ class Offloading {
  private:
   std::shared_ptr<Aggregator> aggregator_;
   OffloadCounters counters_;
-  std::string why_not_;  ///< ready() was false
+  std::string why_not_;  ///< ready() was last false
   std::uint64_t next_try_ = 0;
   std::uint64_t pause_ = first_pause;
 };

@@ -45,6 +45,8 @@ constexpr Key keys[] = {
     {"cohom_buffer", [](Options& options, std::string_view value) { options.buffer = value; }},
     {"cohom_aggregator",
      [](Options& options, std::string_view value) { options.aggregator = value; }},
+    {"cohom_transport",
+     [](Options& options, std::string_view value) { options.transport = value; }},
 };
 
 }  // namespace

@@ -47,6 +47,15 @@ const RoundInfo& payload_of(const Codec& codec) {
   return codec.rounds()[std::size_t(codec.payload_round())];
 }
 
+void check_transport(std::string_view wanted, const Transport& transport) {
+  if (wanted.empty() || wanted == transport.name()) return;
+  throw Error(
+      ErrorKind::invalid_argument,
+      "transport \"" + std::string(wanted) + "\" is not this communicator's, which is " +
+          std::string(transport.name()) +
+          "; it is chosen when a communicator is made (MPIX_ functions: in the first call)");
+}
+
 std::size_t checked_bytes(std::size_t count, ElementType type) {
   if (count > std::numeric_limits<std::ptrdiff_t>::max() / size_of(type))
     throw Error(ErrorKind::invalid_argument,
@@ -61,7 +70,8 @@ std::size_t checked_bytes(std::size_t count, ElementType type) {
 
 std::string ResolvedOptions::key(std::size_t count, ElementType type) const {
   return codec + '|' + algorithm + '|' + std::string(name_of(op)) + '|' + std::to_string(segment) +
-         '|' + std::to_string(count) + '|' + std::string(name_of(type)) + '|' + aggregator;
+         '|' + std::to_string(count) + '|' + std::string(name_of(type)) + '|' + aggregator + '|' +
+         transport;
 }
 
 ResolvedOptions resolve(const Options& options) {
@@ -71,6 +81,7 @@ ResolvedOptions resolve(const Options& options) {
       .op = options.op,
       .segment = options.segment,
       .aggregator = option_or_environment(options.aggregator, "COHOM_AGGREGATOR", ""),
+      .transport = options.transport,
   };
   if (resolved.segment == 0) {
     const std::string text = option_or_environment({}, "COHOM_SEGMENT", "0");
@@ -93,6 +104,7 @@ PlanCore::PlanCore(const PlanEnvironment& environment, std::size_t count, Elemen
   if (transport.ranks() > most_ranks)
     throw Error(ErrorKind::unsupported, std::to_string(transport.ranks()) + " ranks; at most " +
                                             std::to_string(most_ranks) + " are supported");
+  check_transport(options.transport, transport);
   const std::size_t bytes = checked_bytes(count, type);
   const Spec spec = parse_spec(options.codec);
   const CodecRow& row = find_codec(spec.name);
@@ -113,13 +125,13 @@ PlanCore::PlanCore(const PlanEnvironment& environment, std::size_t count, Elemen
   log_once("codec " + description_.codec + " by " + description_.algorithm + ": " +
            selection.reason);
   description_.segment = route_.segment;
-  description_.workspace_bytes = route_.executor->workspace_bytes();
+  description_.workspace_bytes = route_.executor->workspace().size();
   description_.state_bytes = route_.codec->state_bytes(count);
   if (offloading_ == nullptr) return;
   other_route_.codec = row.make(context);
   make_route(other_route_, environment, *other_algorithm_, options.segment);
   description_.other_algorithm = other_algorithm_->name;
-  description_.workspace_bytes += other_route_.executor->workspace_bytes();
+  description_.workspace_bytes += other_route_.executor->workspace().size();
 }
 
 /// The algorithm; where that is `offload`, also who offloads, and the algorithm of calls that do not.
@@ -189,6 +201,9 @@ void PlanCore::make_route(Route& route, const PlanEnvironment& environment,
                                                             .segment = route.segment,
                                                             .message_bytes = message_bytes_,
                                                             .tuning = environment.tuning});
+  if (ranks > 1)
+    route.registration =
+        environment.transport->register_memory(route.executor->workspace(), MemorySpace::host);
 }
 
 void PlanCore::sign(CallSignature& signature) const {

@@ -36,6 +36,7 @@ struct ResolvedOptions {
   ReduceOp op = ReduceOp::sum;
   std::size_t segment = 0;  ///< 0: by transport
   std::string aggregator = {};
+  std::string transport;  ///< empty: the communicator's, whatever it is
 
   /// Equal keys make equal plans.
   [[nodiscard]] std::string key(std::size_t count, ElementType type) const;
@@ -72,6 +73,7 @@ class PlanCore {
   struct Route {
     std::unique_ptr<Codec> codec;
     std::unique_ptr<Executor> executor;
+    std::unique_ptr<Registration> registration;  ///< of the executor's workspace
     std::size_t segment = 0;
   };
 
