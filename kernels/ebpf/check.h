@@ -15,8 +15,6 @@ struct cohom_source {
   __u32 device;
 };
 
-enum { cohom_fine = -1 };
-
 static __always_inline int cohom_check_form(const struct cohom_header* packet) {
   if (packet->magic != cohom_magic) return cohom_drop_malformed;
   if (packet->version != cohom_packet_version) return cohom_drop_version;

@@ -31,6 +31,7 @@ constexpr std::string_view name_of(cohom_verdict verdict) {
     case cohom_drop_mismatch: return "drop_mismatch";
     case cohom_drop_repeated_sum: return "drop_repeated_sum";
     case cohom_drop_no_memory: return "drop_no_memory";
+    case cohom_fine:
     case cohom_verdicts: break;
   }
   return "?";
