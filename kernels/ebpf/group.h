@@ -72,6 +72,7 @@ enum cohom_verdict {
   cohom_told_waiting,
   cohom_greeted,        // a hello
   cohom_parent_learnt,  // a parent's answer to a hello
+  cohom_parent_waits,   // so says the parent
   cohom_drop_malformed,
   cohom_drop_version,
   cohom_drop_group,  // no such job or group

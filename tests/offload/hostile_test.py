@@ -89,7 +89,7 @@ class HostileTest(OffloadCase):
         aggregator, group = self.running()
         for name, changed in [
                 ("drop_malformed", {"magic": 0}), ("drop_version", {"version": 2}),
-                ("drop_malformed", {"kind": 0}), ("drop_malformed", {"kind": 3}),
+                ("drop_malformed", {"kind": 0}), ("drop_source", {"kind": 3}),
                 ("drop_malformed", {"kind": 6}), ("drop_malformed", {"flags": 1}),
                 ("drop_group", {"job": group["job"] + 1}), ("drop_group", {"group": 1}),
                 ("drop_group", {"group": 0xffffffff}), ("drop_epoch", {"epoch": group["epoch"] - 1}),

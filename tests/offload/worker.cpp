@@ -101,6 +101,10 @@ void add_options(CLI::App& app, CommandLine& line) {
   app.add_flag("--unchecked", line.load.unchecked);
   app.add_option("--phases", line.phases);
   app.add_option("--later-calls", line.later_calls);
+  app.add_option("--pause", line.load.pause_milliseconds);
+  app.add_option_function<int>("--silence", [&line](int milliseconds) {
+    line.options.silence = std::chrono::milliseconds(milliseconds);
+  });
   app.add_option_function<int>("--lateness", [&line](int milliseconds) {
     line.options.lateness = std::chrono::milliseconds(milliseconds);
   });

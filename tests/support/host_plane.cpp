@@ -131,9 +131,7 @@ class HostPlane final : public DataPlane {
       group.parent_known = 1;
       return cohom_parent_learnt;
     }
-    const int verdict = header.kind == cohom_sum
-                            ? cohom_check_sum(&header, &group, &source, bytes)
-                            : cohom_check_contribution(&header, &group, &source, bytes);
+    const int verdict = cohom_check_packet(&header, &group, &source, bytes);
     return verdict == cohom_fine ? take(group) : verdict;
   }
 
@@ -173,7 +171,7 @@ class HostPlane final : public DataPlane {
         if (group.members >> w & 1) send(group.workers[w], cohom_sum, w, header.words);
     if (verdict == cohom_answered)
       send(group.workers[header.worker], cohom_sum, header.worker, header.words);
-    if (verdict == cohom_told_waiting)
+    if (verdict == cohom_told_waiting || verdict == cohom_pass_up_again)
       send(group.workers[header.worker], cohom_waiting, header.worker, 0);
     if (verdict == cohom_pass_up || verdict == cohom_pass_up_again) {
       cohom_place parent = group.parent;

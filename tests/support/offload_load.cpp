@@ -156,8 +156,11 @@ LoadResult run_load(Aggregator& aggregator, const Load& load, int rank, int rank
   std::deque<Call> calls;
   std::uint64_t next = 0;
   while (next < load.calls || !calls.empty()) {
-    if (next < load.calls && calls.size() < load.in_flight)
+    if (next < load.calls && calls.size() < load.in_flight) {
+      if (load.pause_milliseconds != 0)
+        std::this_thread::sleep_for(std::chrono::milliseconds(load.pause_milliseconds));
       calls.emplace_back(aggregator, load, load.first_call + next++, rank);
+    }
     for (Call& call : calls) call.poll();
     if (!calls.front().finished()) {
       std::this_thread::yield();
