@@ -18,8 +18,7 @@ struct cohom_source {
 static __always_inline int cohom_check_form(const struct cohom_header* packet) {
   if (packet->magic != cohom_magic) return cohom_drop_malformed;
   if (packet->version != cohom_packet_version) return cohom_drop_version;
-  if (packet->flags != 0 || packet->kind < cohom_contribution ||
-      packet->kind > cohom_hello_answer)
+  if (packet->flags != 0 || packet->kind < cohom_contribution || packet->kind > cohom_hello_answer)
     return cohom_drop_malformed;
   return cohom_fine;
 }

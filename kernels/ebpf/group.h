@@ -68,7 +68,7 @@ enum cohom_verdict {
   cohom_spread,     // the sum goes to all
   cohom_pass_up,    // what is here is complete and goes to the parent
   cohom_pass_up_again,
-  cohom_answered,   // from the finished pool
+  cohom_answered,  // from the finished pool
   cohom_told_waiting,
   cohom_greeted,        // a hello
   cohom_parent_learnt,  // a parent's answer to a hello

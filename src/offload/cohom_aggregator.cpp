@@ -58,12 +58,14 @@ void print_status(const CommandLine& line) {
   for (const auto& [name, value] : status.items())
     if (!value.is_structured()) fmt::print("{}: {}\n", name, value.dump());
   for (const auto& group : status["groups"])
-    fmt::print("job {:x} group {}: {}, {} of {} workers, {} slots of {} bytes, {} contributions, {} sums\n",
-               group["job"].get<std::uint64_t>(), group["group"].get<std::uint32_t>(),
-               group["state"].get<std::string>(), group["joined"].get<std::uint32_t>(),
-               group["workers"].get<std::uint32_t>(), group["slots"].get<std::uint32_t>(),
-               group["payload_bytes"].get<std::uint32_t>(),
-               group["contributions"].get<std::uint64_t>(), group["sums"].get<std::uint64_t>());
+    fmt::print(
+        "job {:x} group {}: {}, {} of {} workers, {} slots of {} bytes, {} contributions, {} "
+        "sums\n",
+        group["job"].get<std::uint64_t>(), group["group"].get<std::uint32_t>(),
+        group["state"].get<std::string>(), group["joined"].get<std::uint32_t>(),
+        group["workers"].get<std::uint32_t>(), group["slots"].get<std::uint32_t>(),
+        group["payload_bytes"].get<std::uint32_t>(), group["contributions"].get<std::uint64_t>(),
+        group["sums"].get<std::uint64_t>());
   for (const auto& [name, count] : status["packets"].items())
     if (count != 0) fmt::print("packets {}: {}\n", name, count.dump());
 }

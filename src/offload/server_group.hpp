@@ -49,7 +49,7 @@ struct ServerGroup {
   using Clock = std::chrono::steady_clock;
 
   GroupKey key;
-  std::uint32_t workers = 0;  ///< of the whole group
+  std::uint32_t workers = 0;                 ///< of the whole group
   std::map<std::uint32_t, ClientId> joined;  ///< by worker
   std::set<ClientId> ready;
   GroupState state = GroupState::gathering;

@@ -56,8 +56,7 @@ nlohmann::ordered_json run_phase(PacketAggregator& aggregator, const CommandLine
   if (phase > 0) load.calls = line.later_calls;
   const auto start = Clock::now();
   try {
-    const auto done =
-        test::run_load(aggregator, load, line.membership.rank, line.membership.ranks);
+    const auto done = test::run_load(aggregator, load, line.membership.rank, line.membership.ranks);
     result["wrong"] = done.wrong_words;
     result["words"] = done.words;
     result["call_seconds"] = done.call_seconds;

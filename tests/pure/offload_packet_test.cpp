@@ -109,13 +109,26 @@ TEST(OffloadPacket, ASlotIsUsedAgainOnlyWhenItsSumIsThere) {
 }
 
 TEST(ControlMessage, ComesBackAsItWas) {
-  const std::vector<Message> messages{
-      Join{.token = "secret", .job = ~0ull, .group = 2, .worker = 3, .workers = 4,
-           .payload_bytes = 5, .slots = 6},
-      Admitted{.kind = "ebpf", .number = 1, .epoch = 2, .payload_bytes = 3, .slots = 4, .merges = 5,
-               .takes_narrow = 1, .data_address = ":47000"},
-      Ready{}, Go{}, Refused{Refusal::lock_failed, "later"}, StatusRequest{"secret"},
-      Status{"{}"}};
+  const std::vector<Message> messages{Join{.token = "secret",
+                                           .job = ~0ull,
+                                           .group = 2,
+                                           .worker = 3,
+                                           .workers = 4,
+                                           .payload_bytes = 5,
+                                           .slots = 6},
+                                      Admitted{.kind = "ebpf",
+                                               .number = 1,
+                                               .epoch = 2,
+                                               .payload_bytes = 3,
+                                               .slots = 4,
+                                               .merges = 5,
+                                               .takes_narrow = 1,
+                                               .data_address = ":47000"},
+                                      Ready{},
+                                      Go{},
+                                      Refused{Refusal::lock_failed, "later"},
+                                      StatusRequest{"secret"},
+                                      Status{"{}"}};
   std::string all;
   for (const Message& message : messages) all += encode(message);
   for (std::size_t step : {1, 7, 1000}) {

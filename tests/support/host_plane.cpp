@@ -75,8 +75,7 @@ class HostPlane final : public DataPlane {
     const cohom_header hello =
         make_hello(plan.job, plan.parent->number, plan.epoch, plan.parent->worker, number);
     ::sendto(socket_.get(), &hello, sizeof hello, 0,
-             reinterpret_cast<const sockaddr*>(&plan.parent->address),
-             sizeof plan.parent->address);
+             reinterpret_cast<const sockaddr*>(&plan.parent->address), sizeof plan.parent->address);
     return false;
   }
   void start(std::uint32_t number) override {
@@ -159,11 +158,10 @@ class HostPlane final : public DataPlane {
     std::copy_n(packet_.words.begin(), header.words, payload_.words);
     cohom_slot& slot = slots_[group.first_slot + header.slot];
     cohom_pool* const pool = &slot.pools[header.use & 1];
-    const int verdict =
-        header.kind == cohom_sum
-            ? cohom_receive_sum(pool, &header, &payload_)
-            : cohom_contribute(pool, &slot.pools[~header.use & 1], &header, group.members,
-                               group.has_parent != 0, &payload_);
+    const int verdict = header.kind == cohom_sum
+                            ? cohom_receive_sum(pool, &header, &payload_)
+                            : cohom_contribute(pool, &slot.pools[~header.use & 1], &header,
+                                               group.members, group.has_parent != 0, &payload_);
     group.contributions += header.kind == cohom_contribution && verdict <= cohom_pass_up;
     group.sums += verdict == cohom_spread;
     if (verdict == cohom_spread)

@@ -69,7 +69,9 @@ class Switch {
   std::thread thread_;
 };
 
-ClientOptions options() { return {.token = token, .payload_bytes = 1000, .slots = 16, .retry = 20ms}; }
+ClientOptions options() {
+  return {.token = token, .payload_bytes = 1000, .slots = 16, .retry = 20ms};
+}
 
 bool wait_for(const std::function<bool()>& condition, Clock::duration patience = 20s) {
   for (const auto end = Clock::now() + patience; Clock::now() < end;) {
@@ -82,8 +84,8 @@ bool wait_for(const std::function<bool()>& condition, Clock::duration patience =
 using Work = std::function<void(PacketAggregator&, int rank)>;
 
 /// Runs the work as all ranks of a group; nobody leaves before all are through.
-void run_ranks(int ranks, const std::function<Endpoint(int rank)>& where, const ClientOptions& common,
-               const Work& work) {
+void run_ranks(int ranks, const std::function<Endpoint(int rank)>& where,
+               const ClientOptions& common, const Work& work) {
   std::barrier through(ranks);
   std::vector<std::jthread> threads;
   for (int rank = 0; rank < ranks; ++rank)
@@ -97,7 +99,8 @@ void run_ranks(int ranks, const std::function<Endpoint(int rank)>& where, const 
     });
 }
 
-void expect_right_sums(PacketAggregator& aggregator, int rank, int ranks, std::uint64_t first_call = 0) {
+void expect_right_sums(PacketAggregator& aggregator, int rank, int ranks,
+                       std::uint64_t first_call = 0) {
   ASSERT_TRUE(wait_for([&] { return aggregator.ready(); })) << aggregator.why_not_ready();
   const test::Load load{.first_call = first_call, .calls = 12, .words = 1500};
   const auto result = test::run_load(aggregator, load, rank, ranks);
@@ -107,8 +110,9 @@ void expect_right_sums(PacketAggregator& aggregator, int rank, int ranks, std::u
 TEST(Offload, SumsAreRight) {
   for (int ranks : {1, 2, 3, 5, 8}) {
     Switch one;
-    run_ranks(ranks, [&](int) { return one.endpoint(); }, options(),
-              [&](auto& aggregator, int rank) { expect_right_sums(aggregator, rank, ranks); });
+    run_ranks(
+        ranks, [&](int) { return one.endpoint(); }, options(),
+        [&](auto& aggregator, int rank) { expect_right_sums(aggregator, rank, ranks); });
     EXPECT_EQ(one.status()["packets"]["drop_mismatch"], 0);
   }
 }
@@ -118,10 +122,12 @@ TEST(Offload, SumsAreRightWhateverPacketsDo) {
   ClientOptions bad = options();
   bad.lose_sent = 0.02, bad.repeat_sent = 0.1, bad.reorder_sent = 0.3;
   std::atomic<std::uint64_t> repeated = 0;
-  run_ranks(4, [&](int) { return one.endpoint(); }, bad, [&](auto& aggregator, int rank) {
-    expect_right_sums(aggregator, rank, 4);
-    repeated += aggregator.counters().repeated;
-  });
+  run_ranks(
+      4, [&](int) { return one.endpoint(); }, bad,
+      [&](auto& aggregator, int rank) {
+        expect_right_sums(aggregator, rank, 4);
+        repeated += aggregator.counters().repeated;
+      });
   EXPECT_GT(repeated, 0u);
   EXPECT_GT(one.status()["packets"]["answered"], 0);
 }
@@ -201,18 +207,20 @@ TEST(Offload, SurvivorsLearnThatARankHasLeft) {
 
 TEST(Offload, ACallGivenUpByOneRankEndsForAll) {
   Switch one;
-  run_ranks(2, [&](int) { return one.endpoint(); }, options(), [&](auto& aggregator, int rank) {
-    if (rank == 0) {
-      EXPECT_NE(failure_of(aggregator, 0, 2).find("aggregator"), std::string::npos);
-    } else {
-      ASSERT_TRUE(wait_for([&] { return aggregator.ready(); }));
-      std::vector<std::uint64_t> words(3);
-      const auto reduction = aggregator.open(0, 0, 3);
-      reduction->start(words, words, {MergeKind::max}, 0);
-    }
-    // Both come back by themselves.
-    expect_right_sums(aggregator, rank, 2, 100);
-  });
+  run_ranks(
+      2, [&](int) { return one.endpoint(); }, options(),
+      [&](auto& aggregator, int rank) {
+        if (rank == 0) {
+          EXPECT_NE(failure_of(aggregator, 0, 2).find("aggregator"), std::string::npos);
+        } else {
+          ASSERT_TRUE(wait_for([&] { return aggregator.ready(); }));
+          std::vector<std::uint64_t> words(3);
+          const auto reduction = aggregator.open(0, 0, 3);
+          reduction->start(words, words, {MergeKind::max}, 0);
+        }
+        // Both come back by themselves.
+        expect_right_sums(aggregator, rank, 2, 100);
+      });
 }
 
 TEST(Offload, AnAggregatorComesBack) {
@@ -225,12 +233,14 @@ TEST(Offload, AnAggregatorComesBack) {
     failed.arrive_and_wait();
     one = std::make_unique<Switch>(ServerLimits{}, 0, endpoint.port);
   });
-  run_ranks(3, [&](int) { return endpoint; }, options(), [&](auto& aggregator, int rank) {
-    const std::string failure = failure_of(aggregator, rank, 3);
-    EXPECT_NE(failure.find("aggregator"), std::string::npos) << failure;
-    failed.arrive_and_wait();
-    expect_right_sums(aggregator, rank, 3, 1 << 20);
-  });
+  run_ranks(
+      3, [&](int) { return endpoint; }, options(),
+      [&](auto& aggregator, int rank) {
+        const std::string failure = failure_of(aggregator, rank, 3);
+        EXPECT_NE(failure.find("aggregator"), std::string::npos) << failure;
+        failed.arrive_and_wait();
+        expect_right_sums(aggregator, rank, 3, 1 << 20);
+      });
 }
 
 TEST(Offload, SilenceIsAnError) {
@@ -238,29 +248,33 @@ TEST(Offload, SilenceIsAnError) {
   ClientOptions impatient = options();
   impatient.silence = 300ms;
   std::atomic<int> silent = 0;
-  run_ranks(2, [&](int) { return mute.endpoint(); }, impatient, [&](auto& aggregator, int rank) {
-    const auto failure = failure_of(aggregator, rank, 2);
-    silent += failure.find("silent for 0.3 s") != std::string::npos;
-  });
+  run_ranks(
+      2, [&](int) { return mute.endpoint(); }, impatient,
+      [&](auto& aggregator, int rank) {
+        const auto failure = failure_of(aggregator, rank, 2);
+        silent += failure.find("silent for 0.3 s") != std::string::npos;
+      });
   EXPECT_GE(silent, 1);
 }
 
 /// While a rank encodes, its answers wait in the socket: they are not lost, and nothing is sent again.
 TEST(Offload, ARankThatWorksIsNoLoss) {
   Switch one;
-  run_ranks(2, [&](int) { return one.endpoint(); }, options(), [&](auto& aggregator, int rank) {
-    ASSERT_TRUE(wait_for([&] { return aggregator.ready(); }));
-    std::vector<std::uint64_t> words(100, 1), sum(100);
-    std::vector<Completion> done(1);
-    for (std::uint64_t call = 0; call < 4; ++call) {
-      const auto reduction = aggregator.open(call, 0, 1);
-      reduction->start(words, sum, {MergeKind::add}, 0);
-      do std::this_thread::sleep_for(50ms);
-      while (reduction->poll(done) == 0);
-      EXPECT_EQ(sum[99], 2u);
-    }
-    EXPECT_EQ(aggregator.counters().repeated, 0u) << rank;
-  });
+  run_ranks(
+      2, [&](int) { return one.endpoint(); }, options(),
+      [&](auto& aggregator, int rank) {
+        ASSERT_TRUE(wait_for([&] { return aggregator.ready(); }));
+        std::vector<std::uint64_t> words(100, 1), sum(100);
+        std::vector<Completion> done(1);
+        for (std::uint64_t call = 0; call < 4; ++call) {
+          const auto reduction = aggregator.open(call, 0, 1);
+          reduction->start(words, sum, {MergeKind::add}, 0);
+          do std::this_thread::sleep_for(50ms);
+          while (reduction->poll(done) == 0);
+          EXPECT_EQ(sum[99], 2u);
+        }
+        EXPECT_EQ(aggregator.counters().repeated, 0u) << rank;
+      });
 }
 
 TEST(Offload, Limits) {
