@@ -148,15 +148,16 @@ __attribute__((noinline)) int send_up(struct __sk_buff* skb, __u32 number) {
   return 0;
 }
 
-/// Sends a worker's packet back without its words.
-__attribute__((noinline)) int send_back(struct __sk_buff* skb, __u32 number, __u32 kind) {
+/// Sends a worker's packet back to it without its words.
+__attribute__((noinline)) int send_back(struct __sk_buff* skb, __u32 number, __u32 worker,
+                                        __u32 kind) {
   struct frame frame;
   struct cohom_group* group = bpf_map_lookup_elem(&groups, &number);
   if (!group || bpf_skb_load_bytes(skb, 0, &frame.ethernet, frame_bytes)) return -1;
   if (skb->len != frame_bytes && bpf_skb_change_tail(skb, frame_bytes, 0)) return -1;
-  const struct cohom_place* place =
-      &group->workers[frame.packet.worker & (cohom_most_workers - 1)];
+  const struct cohom_place* place = &group->workers[worker & (cohom_most_workers - 1)];
   frame.packet.kind = kind;
+  frame.packet.worker = worker;
   frame.packet.group = place->group;
   send(skb, &frame, place);
   return 0;
@@ -184,8 +185,8 @@ static __always_inline int greet(struct __sk_buff* skb, const struct frame* fram
     __sync_fetch_and_or(&group->known, 1ull << worker);
   }
   if (!cohom_is_from(&group->workers[worker], source)) return cohom_drop_source;
-  return send_back(skb, frame->packet.group, cohom_hello_answer) ? cohom_drop_no_memory
-                                                                 : cohom_greeted;
+  return send_back(skb, frame->packet.group, worker, cohom_hello_answer) ? cohom_drop_no_memory
+                                                                         : cohom_greeted;
 }
 
 static __always_inline int learn_parent(const struct frame* frame, struct cohom_group* group,
@@ -231,10 +232,12 @@ static __always_inline int send_what_is_due(struct __sk_buff* skb,
     return send_sum(skb, packet->group, group->members);
   }
   if (verdict == cohom_answered) return send_sum(skb, packet->group, 1ull << packet->worker);
+  int failed = 0;
   if (verdict == cohom_pass_up || verdict == cohom_pass_up_again)
-    return send_up(skb, packet->group);
-  if (verdict == cohom_told_waiting) return send_back(skb, packet->group, cohom_waiting);
-  return 0;
+    failed = send_up(skb, packet->group);
+  if (verdict == cohom_told_waiting || verdict == cohom_pass_up_again)
+    failed |= send_back(skb, packet->group, packet->worker, cohom_waiting);
+  return failed;
 }
 
 static __always_inline int handle(struct __sk_buff* skb, struct frame* frame) {
@@ -257,8 +260,7 @@ static __always_inline int handle(struct __sk_buff* skb, struct frame* frame) {
   const __u32 bytes = length - sizeof(struct udphdr);
   if (packet->kind == cohom_hello) return greet(skb, frame, group, &source);
   if (packet->kind == cohom_hello_answer) return learn_parent(frame, group, source.device);
-  verdict = packet->kind == cohom_sum ? cohom_check_sum(packet, group, &source, bytes)
-                                      : cohom_check_contribution(packet, group, &source, bytes);
+  verdict = cohom_check_packet(packet, group, &source, bytes);
   if (verdict != cohom_fine) return verdict;
   verdict = take(skb, packet, group);
   return send_what_is_due(skb, packet, group, verdict) ? cohom_drop_no_memory : verdict;

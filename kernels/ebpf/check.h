@@ -15,13 +15,10 @@ struct cohom_source {
   __u32 device;
 };
 
-enum { cohom_fine = -1 };
-
 static __always_inline int cohom_check_form(const struct cohom_header* packet) {
   if (packet->magic != cohom_magic) return cohom_drop_malformed;
   if (packet->version != cohom_packet_version) return cohom_drop_version;
-  if (packet->flags != 0 || packet->kind < cohom_contribution ||
-      packet->kind > cohom_hello_answer || packet->kind == cohom_waiting)
+  if (packet->flags != 0 || packet->kind < cohom_contribution || packet->kind > cohom_hello_answer)
     return cohom_drop_malformed;
   return cohom_fine;
 }
@@ -64,10 +61,18 @@ static __always_inline int cohom_check_contribution(const struct cohom_header* p
   return cohom_check_words(packet, group, bytes);
 }
 
-static __always_inline int cohom_check_sum(const struct cohom_header* packet,
-                                           const struct cohom_group* group,
-                                           const struct cohom_source* source, __u32 bytes) {
-  if (!group->has_parent || !group->parent_known || !cohom_is_from(&group->parent, source))
-    return cohom_drop_source;
+static __always_inline int cohom_is_from_parent(const struct cohom_group* group,
+                                                const struct cohom_source* source) {
+  return group->has_parent && group->parent_known && cohom_is_from(&group->parent, source);
+}
+
+/// For all kinds but hellos and their answers.
+static __always_inline int cohom_check_packet(const struct cohom_header* packet,
+                                              const struct cohom_group* group,
+                                              const struct cohom_source* source, __u32 bytes) {
+  if (packet->kind == cohom_contribution)
+    return cohom_check_contribution(packet, group, source, bytes);
+  if (!cohom_is_from_parent(group, source)) return cohom_drop_source;
+  if (packet->kind == cohom_waiting) return cohom_parent_waits;
   return cohom_check_words(packet, group, bytes);
 }

@@ -63,14 +63,16 @@ struct cohom_slot {
 
 /// What becomes of a packet; those from cohom_drop_malformed on are drops. Also indexes counters.
 enum cohom_verdict {
-  cohom_kept,      // a contribution, others are missing
-  cohom_spread,    // the sum goes to all
-  cohom_pass_up,   // what is here is complete and goes to the parent
+  cohom_fine = -1,  // nothing wrong so far
+  cohom_kept,       // a contribution, others are missing
+  cohom_spread,     // the sum goes to all
+  cohom_pass_up,    // what is here is complete and goes to the parent
   cohom_pass_up_again,
   cohom_answered,  // from the finished pool
   cohom_told_waiting,
   cohom_greeted,        // a hello
   cohom_parent_learnt,  // a parent's answer to a hello
+  cohom_parent_waits,   // so says the parent
   cohom_drop_malformed,
   cohom_drop_version,
   cohom_drop_group,  // no such job or group

@@ -99,9 +99,9 @@ static __always_inline int cohom_is_next(const struct cohom_pool* pool,
   const int pool_free = packet->use < 2
                             ? pool->epoch != packet->epoch
                             : pool->epoch == packet->epoch && pool->use + 2 == packet->use;
-  return pool_free && (packet->use == 0 ||
-                       (other->epoch == packet->epoch && other->use + 1 == packet->use &&
-                        other->state == cohom_pool_done));
+  return pool_free &&
+         (packet->use == 0 || (other->epoch == packet->epoch && other->use + 1 == packet->use &&
+                               other->state == cohom_pool_done));
 }
 
 static __always_inline void cohom_begin(struct cohom_pool* pool,
@@ -127,8 +127,7 @@ static __always_inline int cohom_repeat(const struct cohom_pool* pool,
 }
 
 /// Takes the contribution in `payload`. The payload is then what leaves, if anything does.
-static __always_inline int cohom_contribute(struct cohom_pool* pool,
-                                            const struct cohom_pool* other,
+static __always_inline int cohom_contribute(struct cohom_pool* pool, const struct cohom_pool* other,
                                             const struct cohom_header* packet, __u64 members,
                                             int has_parent, struct cohom_payload* payload) {
   const __u64 bit = 1ull << (packet->worker & (cohom_most_workers - 1));

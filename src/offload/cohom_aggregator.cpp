@@ -16,11 +16,11 @@
 
 #include <arpa/inet.h>
 
+#include <array>
+#include <atomic>
 #include <csignal>
 #include <cstdio>
-#include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 namespace cohom::offload {
@@ -39,7 +39,7 @@ struct CommandLine {
 };
 
 std::string token() {
-  const std::string token = option_or_environment({}, "COHOM_AGGREGATOR_TOKEN", "");
+  std::string token = option_or_environment({}, "COHOM_AGGREGATOR_TOKEN", "");
   if (token.empty())
     throw Error(ErrorKind::invalid_argument,
                 "COHOM_AGGREGATOR_TOKEN is not set; it should be a secret that the aggregator and "
@@ -58,43 +58,43 @@ void print_status(const CommandLine& line) {
   for (const auto& [name, value] : status.items())
     if (!value.is_structured()) fmt::print("{}: {}\n", name, value.dump());
   for (const auto& group : status["groups"])
-    fmt::print("job {:x} group {}: {}, {} of {} workers, {} slots of {} bytes, {} contributions, {} sums\n",
-               group["job"].get<std::uint64_t>(), group["group"].get<std::uint32_t>(),
-               group["state"].get<std::string>(), group["joined"].get<std::uint32_t>(),
-               group["workers"].get<std::uint32_t>(), group["slots"].get<std::uint32_t>(),
-               group["payload_bytes"].get<std::uint32_t>(),
-               group["contributions"].get<std::uint64_t>(), group["sums"].get<std::uint64_t>());
+    fmt::print(
+        "job {:x} group {}: {}, {} of {} workers, {} slots of {} bytes, {} contributions, {} "
+        "sums\n",
+        group["job"].get<std::uint64_t>(), group["group"].get<std::uint32_t>(),
+        group["state"].get<std::string>(), group["joined"].get<std::uint32_t>(),
+        group["workers"].get<std::uint32_t>(), group["slots"].get<std::uint32_t>(),
+        group["payload_bytes"].get<std::uint32_t>(), group["contributions"].get<std::uint64_t>(),
+        group["sums"].get<std::uint64_t>());
   for (const auto& [name, count] : status["packets"].items())
     if (count != 0) fmt::print("packets {}: {}\n", name, count.dump());
 }
 
-/// Ends the server when a signal says so; signals are blocked in all threads.
-class SignalWatch {
+/// Ends the server when a signal says so.
+class StopOnSignal {
  public:
-  explicit SignalWatch(ControlServer& server)
-      : thread_([this, &server] {
-          int number = 0;
-          sigwait(&signals_, &number);
-          server.stop();
-        }) {}
-  ~SignalWatch() {
-    pthread_kill(thread_.native_handle(), SIGTERM);  // in case the server ended by itself
-    thread_.join();
+  explicit StopOnSignal(ControlServer& server) {
+    server_ = &server;
+    struct sigaction action {};
+    action.sa_handler = [](int) { server_.load()->stop(); };
+    for (const int number : numbers) sigaction(number, &action, nullptr);
+    mask(SIG_UNBLOCK);
   }
-  SignalWatch(const SignalWatch&) = delete;
-  SignalWatch& operator=(const SignalWatch&) = delete;
+  ~StopOnSignal() { mask(SIG_BLOCK); }
+  StopOnSignal(const StopOnSignal&) = delete;
+  StopOnSignal& operator=(const StopOnSignal&) = delete;
 
-  static sigset_t block() {
+  /// Signals wait: what has been put on ports is to be taken away.
+  static void mask(int how) {
     sigset_t signals;
     sigemptyset(&signals);
-    for (const int number : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, number);
-    pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-    return signals;
+    for (const int number : numbers) sigaddset(&signals, number);
+    pthread_sigmask(how, &signals, nullptr);
   }
 
  private:
-  sigset_t signals_ = block();
-  std::thread thread_;
+  static constexpr std::array numbers{SIGTERM, SIGINT, SIGHUP};
+  inline static std::atomic<ControlServer*> server_ = nullptr;
 };
 
 void serve(const CommandLine& line) {
@@ -108,13 +108,13 @@ void serve(const CommandLine& line) {
   if (setup.listen.sin_addr.s_addr == htonl(INADDR_ANY))
     throw Error(ErrorKind::invalid_argument,
                 "--listen: the program in the kernel must know its address; 0.0.0.0 is none");
-  SignalWatch::block();  // before there is any thread
+  StopOnSignal::mask(SIG_BLOCK);
   const auto plane = make_ebpf_plane({.ports = line.ports,
                                       .address = setup.listen,
                                       .slots = line.slots,
                                       .groups = line.limits.groups});
   ControlServer server(setup, *plane);
-  const SignalWatch watch(server);
+  const StopOnSignal stop(server);
   fmt::print("cohom-aggregator: {} on {}{}\n", plane->kind(), text_of(server.address()),
              setup.parent ? ", parent " + text_of(*setup.parent) : "");
   std::fflush(stdout);

@@ -32,9 +32,9 @@ struct ClientOptions {
   std::chrono::milliseconds retry{250};
 
   // Faults for tests, as shares of packets.
-  double lose_sent = 0;       ///< never leave
-  double repeat_sent = 0;     ///< leave twice
-  double reorder_sent = 0;    ///< leave behind the next one
+  double lose_sent = 0;     ///< never leave
+  double repeat_sent = 0;   ///< leave twice
+  double reorder_sent = 0;  ///< leave behind the next one
   std::uint64_t fault_seed = 1;
 };
 

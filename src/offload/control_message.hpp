@@ -31,14 +31,14 @@ struct Join {
 
 /// Aggregator to worker, when all workers have joined: so the group's packets are to look.
 struct Admitted {
-  std::string kind;           ///< "ebpf", "daemon"
-  std::uint32_t number = 0;   ///< the aggregator's for the group
+  std::string kind;          ///< "ebpf", "daemon"
+  std::uint32_t number = 0;  ///< the aggregator's for the group
   std::uint32_t epoch = 0;
   std::uint32_t payload_bytes = 0;
   std::uint32_t slots = 0;
-  std::uint32_t merges = 0;     ///< a bit for each MergeKind
+  std::uint32_t merges = 0;        ///< a bit for each MergeKind
   std::uint32_t takes_narrow = 0;  ///< 1: contributions may be narrow
-  std::string data_address;     ///< HOST:PORT; an empty HOST: that of the control channel
+  std::string data_address;        ///< HOST:PORT; an empty HOST: that of the control channel
   friend bool operator==(const Admitted&, const Admitted&) = default;
 };
 

@@ -187,13 +187,13 @@ std::optional<Refused> ControlServer::why_not(const Join& request) const {
   if (!same_token(request.token, setup_.token))
     return Refused{Refusal::wrong_token, "the token is not this aggregator's"};
   if (request.version != control_version)
-    return Refused{Refusal::not_supported,
-                   "control channel of version " + std::to_string(request.version) + ", here is " +
-                       std::to_string(control_version)};
+    return Refused{Refusal::not_supported, "control channel of version " +
+                                               std::to_string(request.version) + ", here is " +
+                                               std::to_string(control_version)};
   if (request.workers == 0 || request.workers > 64 || request.worker >= request.workers)
-    return Refused{Refusal::not_supported,
-                   "worker " + std::to_string(request.worker) + " of " +
-                       std::to_string(request.workers) + "; a group has 1 to 64 workers"};
+    return Refused{Refusal::not_supported, "worker " + std::to_string(request.worker) + " of " +
+                                               std::to_string(request.workers) +
+                                               "; a group has 1 to 64 workers"};
   if (request.payload_bytes < 8 || request.slots == 0)
     return Refused{Refusal::not_supported, "packets without words, or no slots"};
   const GroupKey key{request.job, request.group};
@@ -209,12 +209,11 @@ std::optional<Refused> ControlServer::why_not(const Join& request) const {
   return std::nullopt;
 }
 
-std::optional<Refused> ControlServer::why_not_in(const ServerGroup& group,
-                                                 const Join& request) {
+std::optional<Refused> ControlServer::why_not_in(const ServerGroup& group, const Join& request) {
   if (group.workers != request.workers)
-    return Refused{Refusal::not_supported,
-                   "a group of " + std::to_string(request.workers) + " workers, which others say has " +
-                       std::to_string(group.workers)};
+    return Refused{Refusal::not_supported, "a group of " + std::to_string(request.workers) +
+                                               " workers, which others say has " +
+                                               std::to_string(group.workers)};
   if (group.state != GroupState::gathering || group.joined.contains(request.worker))
     return Refused{Refusal::lock_failed, "worker " + std::to_string(request.worker) +
                                              " is in the group still, from before"};

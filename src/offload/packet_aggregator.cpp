@@ -59,13 +59,12 @@ class PacketReduction final : public Reduction {
       case MergeKind::add_packed:
       case MergeKind::add_float: break;
     }
-    throw Error(ErrorKind::unsupported, "an aggregator of packets cannot merge by " +
-                                            std::string(name_of(merge.kind)));
+    throw Error(ErrorKind::unsupported,
+                "an aggregator of packets cannot merge by " + std::string(name_of(merge.kind)));
   }
 
   void fail_if_over() {
-    if (!engine_)
-      throw Error(ErrorKind::transport, "no aggregator: " + keeper_->why_none());
+    if (!engine_) throw Error(ErrorKind::transport, "no aggregator: " + keeper_->why_none());
     if (!engine_->session().over()) return;
     const std::string reason = engine_->session().reason();
     keeper_->abandon(reason);

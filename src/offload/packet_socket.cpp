@@ -49,8 +49,7 @@ std::size_t payload_bytes_of_path(const sockaddr_in& address) {
 }
 
 PacketSocket::PacketSocket(const sockaddr_in& address, const ClientOptions& options)
-    : socket_(connected_socket(address)),
-      buffers_(std::make_unique<std::array<Buffer, batch>>()) {
+    : socket_(connected_socket(address)), buffers_(std::make_unique<std::array<Buffer, batch>>()) {
   // Switches change the words, and links check themselves.
   const int one = 1;
   if (::setsockopt(socket_.get(), SOL_SOCKET, SO_NO_CHECK, &one, sizeof one) != 0)
@@ -68,9 +67,8 @@ std::size_t PacketSocket::send(std::span<const OutgoingPacket> packets) {
   std::array<std::array<iovec, 2>, 2 * batch> parts;
   std::size_t used = 0;
   const auto add = [&](const OutgoingPacket& packet) {
-    parts[used] = {
-        iovec{const_cast<cohom_header*>(&packet.header), sizeof packet.header},
-        iovec{const_cast<std::uint64_t*>(packet.words), 8u * packet.header.words}};
+    parts[used] = {iovec{const_cast<cohom_header*>(&packet.header), sizeof packet.header},
+                   iovec{const_cast<std::uint64_t*>(packet.words), 8u * packet.header.words}};
     messages[used].msg_hdr.msg_iov = parts[used].data();
     messages[used].msg_hdr.msg_iovlen = 2;
     ++used;

@@ -4,13 +4,13 @@
 #include "offload/connection.hpp"
 
 #include <chrono>
-#include <compare>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string_view>
+#include <utility>
 
 namespace cohom::offload {
 
@@ -19,7 +19,10 @@ using ClientId = std::uint64_t;
 struct GroupKey {
   std::uint64_t job = 0;
   std::uint32_t group = 0;
-  friend auto operator<=>(const GroupKey&, const GroupKey&) = default;
+  friend bool operator==(const GroupKey&, const GroupKey&) = default;
+  friend bool operator<(const GroupKey& a, const GroupKey& b) {
+    return std::pair(a.job, a.group) < std::pair(b.job, b.group);
+  }
 };
 
 /// A group forms in this order, here and at the leaves below.
@@ -49,7 +52,7 @@ struct ServerGroup {
   using Clock = std::chrono::steady_clock;
 
   GroupKey key;
-  std::uint32_t workers = 0;  ///< of the whole group
+  std::uint32_t workers = 0;                 ///< of the whole group
   std::map<std::uint32_t, ClientId> joined;  ///< by worker
   std::set<ClientId> ready;
   GroupState state = GroupState::gathering;

@@ -60,27 +60,25 @@ void ControlServer::handle_from_parent(ServerGroup& group, const Message& messag
   if (std::holds_alternative<Go>(message) && group.state == GroupState::greeting) {
     group.state = GroupState::open;
     plane_.start(*group.number);
-    for (const auto& [client, worker] : group.branches())
-      clients_.at(client).connection.send(Go{});
+    for (const auto& [client, worker] : group.branches()) clients_.at(client).connection.send(Go{});
     return;
   }
   const auto* admitted = std::get_if<Admitted>(&message);
   if (admitted == nullptr || group.state != GroupState::gathering)
     throw Error(ErrorKind::transport, "a control message that has no meaning here");
-  Endpoint data = parse_endpoint(
-      admitted->data_address.starts_with(':') ? "-" + admitted->data_address
-                                              : admitted->data_address,
-      "the parent's data address");
+  Endpoint data =
+      parse_endpoint(admitted->data_address.starts_with(':') ? "-" + admitted->data_address
+                                                             : admitted->data_address,
+                     "the parent's data address");
   sockaddr_in address = *setup_.parent;
   if (data.host != "-") address = resolve(data);
   address.sin_port = htons(data.port);
   group.epoch = admitted->epoch;
   group.slots = admitted->slots;
   group.payload_bytes = admitted->payload_bytes;
-  open_and_tell(group,
-                {.parent = ParentPlan{.number = admitted->number,
-                                      .worker = group.joined.begin()->first,
-                                      .address = address}});
+  open_and_tell(group, {.parent = ParentPlan{.number = admitted->number,
+                                             .worker = group.joined.begin()->first,
+                                             .address = address}});
 }
 
 /// The root's word: all workers have joined.
@@ -102,11 +100,11 @@ void ControlServer::open_and_tell(ServerGroup& group, const GroupPlan& plan) {
   whole.payload_bytes = group.payload_bytes;
   group.number = plane_.open(whole);
   if (!group.number)
-    return dissolve(group.key, {Refusal::no_resources,
-                                "no room for a group of " + std::to_string(group.slots) +
-                                    " slots; the aggregator has " + std::to_string(plane_.slots()) +
-                                    ", of which " + std::to_string(plane_.free_slots()) +
-                                    " are free"});
+    return dissolve(
+        group.key, {Refusal::no_resources, "no room for a group of " + std::to_string(group.slots) +
+                                               " slots; the aggregator has " +
+                                               std::to_string(plane_.slots()) + ", of which " +
+                                               std::to_string(plane_.free_slots()) + " are free"});
   group.state = GroupState::greeting;
   group.since = Clock::now();
   const Endpoint data = plane_.data_address();
@@ -161,13 +159,13 @@ void ControlServer::dissolve_late_groups() {
       late.push_back(key);
   for (const GroupKey& key : late) {
     const ServerGroup& group = groups_.at(key);
-    dissolve(key, {Refusal::lock_failed,
-                   group.state == GroupState::gathering
-                       ? std::to_string(group.joined.size()) + " of " +
-                             std::to_string(group.workers) + " workers have come"
-                       : std::to_string(group.ready.size()) + " of " +
-                             std::to_string(group.branches().size()) +
-                             " members reach the aggregator with packets"});
+    dissolve(key,
+             {Refusal::lock_failed, group.state == GroupState::gathering
+                                        ? std::to_string(group.joined.size()) + " of " +
+                                              std::to_string(group.workers) + " workers have come"
+                                        : std::to_string(group.ready.size()) + " of " +
+                                              std::to_string(group.branches().size()) +
+                                              " members reach the aggregator with packets"});
   }
 }
 

@@ -164,14 +164,14 @@ Connection SessionKeeper::join(const std::stop_token& stop) {
   keep_alive(socket);
   Connection connection(std::move(socket), most_message_bytes);
   const std::size_t path = payload_bytes_of_path(address);
-  connection.send(Join{.token = options_.token,
-                       .job = membership_.job,
-                       .group = membership_.group,
-                       .worker = static_cast<std::uint32_t>(membership_.rank),
-                       .workers = static_cast<std::uint32_t>(membership_.ranks),
-                       .payload_bytes =
-                           static_cast<std::uint32_t>(std::min(options_.payload_bytes, path)),
-                       .slots = options_.slots});
+  connection.send(
+      Join{.token = options_.token,
+           .job = membership_.job,
+           .group = membership_.group,
+           .worker = static_cast<std::uint32_t>(membership_.rank),
+           .workers = static_cast<std::uint32_t>(membership_.ranks),
+           .payload_bytes = static_cast<std::uint32_t>(std::min(options_.payload_bytes, path)),
+           .slots = options_.slots});
   return connection;
 }
 
@@ -197,8 +197,7 @@ std::shared_ptr<Session> SessionKeeper::meet(Connection& connection, const Admit
     socklen_t size = sizeof address;
     if (::getpeername(connection.descriptor(), reinterpret_cast<sockaddr*>(&address), &size) != 0)
       throw_system_error("getpeername");
-    address.sin_port =
-        htons(parse_endpoint("-" + admitted.data_address, "the data address").port);
+    address.sin_port = htons(parse_endpoint("-" + admitted.data_address, "the data address").port);
   } else {
     address = resolve(parse_endpoint(admitted.data_address, "the data address"));
   }
@@ -236,9 +235,8 @@ void SessionKeeper::watch(Connection& connection, Session& session, const std::s
 Message SessionKeeper::wait_for_message(Connection& connection, const std::stop_token& stop) {
   const auto deadline = Clock::now() + group_patience;
   while (Clock::now() < deadline) {
-    const bool alive = sleep(connection.descriptor(), POLLIN, watch_interval, stop)
-                           ? connection.read()
-                           : true;
+    const bool alive =
+        sleep(connection.descriptor(), POLLIN, watch_interval, stop) ? connection.read() : true;
     if (auto message = connection.next()) {
       if (const auto* refused = std::get_if<Refused>(&*message)) throw RefusedByServer{*refused};
       return std::move(*message);
@@ -255,8 +253,8 @@ bool SessionKeeper::sleep(int descriptor, short events, milliseconds time,
                                 pollfd{descriptor, events, 0}};
   ::poll(waiting.data(), descriptor < 0 ? 1 : 2, static_cast<int>(time.count()));
   std::uint64_t count = 0;
-  if (waiting[0].revents != 0)
-    [[maybe_unused]] const ssize_t bytes = ::read(wake_event_.get(), &count, sizeof count);
+  if (waiting[0].revents != 0) [[maybe_unused]]
+    const ssize_t bytes = ::read(wake_event_.get(), &count, sizeof count);
   if (stop.stop_requested()) throw Stopped{};
   if (abandoned_ != abandoned_before_)
     throw Error(ErrorKind::transport, "a call has failed; connecting anew");

@@ -54,7 +54,7 @@ class SessionKeeper {
   bool refused_for_ever_ = false;
   std::atomic<std::uint64_t> abandoned_ = 0;  ///< how often
   std::uint64_t abandoned_before_ = 0;        ///< the present attempt
-  std::jthread thread_;  ///< last: it uses all of the above
+  std::jthread thread_;                       ///< last: it uses all of the above
 };
 
 }  // namespace cohom::offload

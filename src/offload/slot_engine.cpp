@@ -115,8 +115,8 @@ void SlotEngine::find_lost(Time now) {
     for (SlotLine::Flight& flight : line.flights()) {
       if (flight.stream == nullptr) continue;
       if (now - flight.first_sent > options_.lateness)
-        throw Error(ErrorKind::transport, "a rank has not contributed within " +
-                                              seconds_text(options_.lateness));
+        throw Error(ErrorKind::transport,
+                    "a rank has not contributed within " + seconds_text(options_.lateness));
       const bool hurry = !flight.hurried && line.overtaken(flight);
       if (hurry || now >= flight.due) {
         flight.hurried |= hurry;

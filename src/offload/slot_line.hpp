@@ -37,10 +37,10 @@ struct ReductionStream {
   std::uint32_t round = 0;
   std::size_t announced = 0;
   std::size_t started = 0;
-  std::deque<Sum> sums;  ///< started; references stay valid
+  std::deque<Sum> sums = {};  ///< started; references stay valid
   std::size_t next_to_cut = 0;
   std::size_t finished = 0;
-  std::deque<Completion> completions;  ///< not reported yet
+  std::deque<Completion> completions = {};  ///< not reported yet
 
   void start(std::span<const std::uint64_t> contribution, std::span<std::uint64_t> sum,
              cohom_packet_merge merge, std::uint64_t cookie);

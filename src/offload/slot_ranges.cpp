@@ -5,9 +5,8 @@
 namespace cohom::offload {
 
 std::optional<std::uint32_t> SlotRanges::take(std::uint32_t count, Clock::time_point now) {
-  std::erase_if(runs_, [&](const Run& run) {
-    return run.given_back && now - *run.given_back >= rest_;
-  });
+  std::erase_if(runs_,
+                [&](const Run& run) { return run.given_back && now - *run.given_back >= rest_; });
   std::uint32_t first = 0;
   auto behind = runs_.begin();
   for (; behind != runs_.end() && behind->first - first < count; ++behind)
@@ -18,8 +17,8 @@ std::optional<std::uint32_t> SlotRanges::take(std::uint32_t count, Clock::time_p
 }
 
 void SlotRanges::give_back(std::uint32_t first, Clock::time_point now) {
-  const auto run = std::ranges::find_if(
-      runs_, [&](const Run& r) { return r.first == first && !r.given_back; });
+  const auto run =
+      std::ranges::find_if(runs_, [&](const Run& r) { return r.first == first && !r.given_back; });
   if (run != runs_.end()) run->given_back = now;
 }
 

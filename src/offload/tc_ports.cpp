@@ -76,8 +76,7 @@ FileDescriptor claim(const std::string& port) {
 
 }  // namespace
 
-TcPorts::TcPorts(const std::vector<std::string>& ports, int program)
-    : program_id_(id_of(program)) {
+TcPorts::TcPorts(const std::vector<std::string>& ports, int program) : program_id_(id_of(program)) {
   try {
     for (const std::string& port : ports) {
       const unsigned device = if_nametoindex(port.c_str());

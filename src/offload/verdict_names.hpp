@@ -17,6 +17,7 @@ constexpr std::string_view name_of(cohom_verdict verdict) {
     case cohom_told_waiting: return "told_waiting";
     case cohom_greeted: return "greeted";
     case cohom_parent_learnt: return "parent_learnt";
+    case cohom_parent_waits: return "parent_waits";
     case cohom_drop_malformed: return "drop_malformed";
     case cohom_drop_version: return "drop_version";
     case cohom_drop_group: return "drop_group";
@@ -31,6 +32,7 @@ constexpr std::string_view name_of(cohom_verdict verdict) {
     case cohom_drop_mismatch: return "drop_mismatch";
     case cohom_drop_repeated_sum: return "drop_repeated_sum";
     case cohom_drop_no_memory: return "drop_no_memory";
+    case cohom_fine:
     case cohom_verdicts: break;
   }
   return "?";

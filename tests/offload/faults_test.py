@@ -50,8 +50,8 @@ class FaultsTest(OffloadCase):
         workers[3].process.kill()
         self.assert_failed(workers[:3], "has left")
         for aggregator in (root, leaf):
-            self.assertTrue(sleep_until(lambda a=aggregator: not a.status()["groups"]))
-            self.assertEqual(aggregator.status()["free_slots"], 1024)
+            # Survivors may be waiting for another worker 3, without slots.
+            self.assertTrue(sleep_until(lambda a=aggregator: a.status()["free_slots"] == 1024))
 
     def test_a_worker_stops_without_a_word(self):
         self.up(2)
@@ -60,7 +60,7 @@ class FaultsTest(OffloadCase):
         self.wait_for_sums(aggregator)
         workers[1].process.send_signal(signal.SIGSTOP)
         self.assert_failed(workers[:1], "has not contributed within 1.5 s")
-        self.assertTrue(sleep_until(lambda: not aggregator.status()["groups"]))
+        self.assertTrue(sleep_until(lambda: aggregator.status()["free_slots"] == 1024))
 
     def test_an_aggregator_is_killed_and_comes_back(self):
         self.up(3)

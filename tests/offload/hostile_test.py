@@ -3,6 +3,7 @@
 import struct
 import subprocess
 import sys
+import time
 
 from offload_case import AGGREGATOR, PORT, OffloadCase, main
 
@@ -88,7 +89,7 @@ class HostileTest(OffloadCase):
         aggregator, group = self.running()
         for name, changed in [
                 ("drop_malformed", {"magic": 0}), ("drop_version", {"version": 2}),
-                ("drop_malformed", {"kind": 0}), ("drop_malformed", {"kind": 3}),
+                ("drop_malformed", {"kind": 0}), ("drop_source", {"kind": 3}),
                 ("drop_malformed", {"kind": 6}), ("drop_malformed", {"flags": 1}),
                 ("drop_group", {"job": group["job"] + 1}), ("drop_group", {"group": 1}),
                 ("drop_group", {"group": 0xffffffff}), ("drop_epoch", {"epoch": group["epoch"] - 1}),
@@ -119,7 +120,7 @@ class HostileTest(OffloadCase):
 
         def one_job():
             nonlocal workers
-            workers = self.workers(2, 1, "--calls", "20")
+            workers = self.workers(2, 1, "--calls", "20", "--slots", "8")
             self.assert_right(workers)
 
         frames = self.frames_of("h1", one_job)
@@ -133,6 +134,7 @@ class HostileTest(OffloadCase):
         # The same job and workers in a new epoch.
         for worker in workers:
             worker.end()
+        time.sleep(1.2)  # so long a number rests
         self.busy = self.workers(2, 1, "--calls", "2000")
         while not (groups := aggregator.status()["groups"]) or groups[0]["state"] != "open":
             pass

@@ -42,6 +42,15 @@ class SumsTest(OffloadCase):
         # Two workers of its own, and the leaf.
         self.assertEqual(states[0]["groups"][0]["contributions"], 3 * sums)
 
+    def test_a_late_worker_is_no_failure(self):
+        self.up(4, two_level=True)
+        root, leaf = self.aggregators()
+        workers = [self.worker(rank, 4, 1, "--calls", "4", "--silence", "500",
+                               "--pause", "1500" if rank == 0 else "0") for rank in range(4)]
+        self.assert_right(workers)
+        self.assertGreater(leaf.status()["packets"]["passed_up_again"], 0)
+        self.assertGreater(root.status()["packets"]["told_waiting"], 0)
+
     def test_2_levels_5_workers_some_loss(self):
         self.check(5, 5, True, "0.5%", "--words", "6000")
 

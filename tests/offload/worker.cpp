@@ -56,8 +56,7 @@ nlohmann::ordered_json run_phase(PacketAggregator& aggregator, const CommandLine
   if (phase > 0) load.calls = line.later_calls;
   const auto start = Clock::now();
   try {
-    const auto done =
-        test::run_load(aggregator, load, line.membership.rank, line.membership.ranks);
+    const auto done = test::run_load(aggregator, load, line.membership.rank, line.membership.ranks);
     result["wrong"] = done.wrong_words;
     result["words"] = done.words;
     result["call_seconds"] = done.call_seconds;
@@ -101,6 +100,10 @@ void add_options(CLI::App& app, CommandLine& line) {
   app.add_flag("--unchecked", line.load.unchecked);
   app.add_option("--phases", line.phases);
   app.add_option("--later-calls", line.later_calls);
+  app.add_option("--pause", line.load.pause_milliseconds);
+  app.add_option_function<int>("--silence", [&line](int milliseconds) {
+    line.options.silence = std::chrono::milliseconds(milliseconds);
+  });
   app.add_option_function<int>("--lateness", [&line](int milliseconds) {
     line.options.lateness = std::chrono::milliseconds(milliseconds);
   });

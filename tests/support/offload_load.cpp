@@ -26,8 +26,8 @@ struct Place {
 /// What `rank` contributes: any bits, but few enough that 64 ranks' sums stay below 2^64.
 std::uint64_t contribution(const Place& place, int rank, std::size_t word) {
   std::uint64_t x = place.call * 0x9e3779b97f4a7c15ull + place.round * 0xbf58476d1ce4e5b9ull +
-                    place.reduction * 0x94d049bb133111ebull + std::uint64_t(rank) * 0x2545f4914f6cdd1dull +
-                    word;
+                    place.reduction * 0x94d049bb133111ebull +
+                    std::uint64_t(rank) * 0x2545f4914f6cdd1dull + word;
   x ^= x >> 30;
   x *= 0xbf58476d1ce4e5b9ull;
   x ^= x >> 27;
@@ -49,12 +49,11 @@ class Round {
         reduction_(aggregator.open(call, round, load.reductions)) {
     for (std::size_t i = 0; i < load.reductions; ++i) {
       // Agreements are small; lengths are ragged, and one is zero.
-      const std::size_t words = round == 1 ? (load.words * (i + 1)) / load.reductions
-                                           : (call * 7 + i * 5) % 40;
+      const std::size_t words =
+          round == 1 ? (load.words * (i + 1)) / load.reductions : (call * 7 + i * 5) % 40;
       const Place place{call, std::uint64_t(round), i};
       Words mine(words);
-      for (std::size_t w = 0; w < words; ++w)
-        mine[w] = contribution(place, rank, w);
+      for (std::size_t w = 0; w < words; ++w) mine[w] = contribution(place, rank, w);
       places_.push_back(place);
       contributions_.push_back(std::move(mine));
       const bool in_place = i % 2 == 0;
@@ -86,7 +85,8 @@ class Round {
       const Words& sum = sum_of(i);
       for (std::size_t w = 0; w < sum.size(); ++w) {
         std::uint64_t right = contribution(places_[i], 0, w);
-        for (int r = 1; r < ranks; ++r) right = merged(kind_, right, contribution(places_[i], r, w));
+        for (int r = 1; r < ranks; ++r)
+          right = merged(kind_, right, contribution(places_[i], r, w));
         wrong += sum[w] != right;
       }
       if (&sum != &contributions_[i]) wrong += contributions_[i] != untouched_[i];
@@ -156,8 +156,11 @@ LoadResult run_load(Aggregator& aggregator, const Load& load, int rank, int rank
   std::deque<Call> calls;
   std::uint64_t next = 0;
   while (next < load.calls || !calls.empty()) {
-    if (next < load.calls && calls.size() < load.in_flight)
+    if (next < load.calls && calls.size() < load.in_flight) {
+      if (load.pause_milliseconds != 0)
+        std::this_thread::sleep_for(std::chrono::milliseconds(load.pause_milliseconds));
       calls.emplace_back(aggregator, load, load.first_call + next++, rank);
+    }
     for (Call& call : calls) call.poll();
     if (!calls.front().finished()) {
       std::this_thread::yield();

@@ -15,6 +15,7 @@ struct Load {
   std::size_t in_flight = 2;   ///< calls
   std::size_t reductions = 3;  ///< of each round
   std::size_t words = 1000;    ///< of a reduction of the payload
+  int pause_milliseconds = 0;  ///< before each call
   /// Only one reduction a call, one call at a time, of ones that nobody looks at: for measuring.
   bool unchecked = false;
 };
