@@ -72,4 +72,4 @@ def launch(lab, command, environment):
     except KeyboardInterrupt:
         return INTERRUPTED
     finally:
-        processes.end_all(lab.name)
+        processes.end_on_hosts(lab)

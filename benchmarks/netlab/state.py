@@ -9,7 +9,7 @@ import pathlib
 import shutil
 
 from failure import Failure
-from topology import Lab, Shape, address
+from topology import Lab, Shape, address, switch_address
 
 FOLDER = pathlib.Path("/run/cohom-netlab")
 
@@ -42,12 +42,23 @@ def forget(name):
 
 
 def make_folder(lab):
-    """Make the lab's folder, with the list of hosts that its nodes see as /etc/hosts."""
+    """Make the lab's folder, with the lists of hosts that its nodes see as /etc/hosts.
+
+    All nodes have a name, and `switch` is whatever switch is nearest.
+    """
     folder = folder_of(lab.name)
     folder.mkdir(parents=True, exist_ok=True)
     names = [f"{address(i)} {host.name}" for i, host in enumerate(lab.host_nodes)]
-    (folder / "hosts").write_text("\n".join(["127.0.0.1 localhost", *names]) + "\n")
+    names += [f"{switch_address(i)} {switch.name}" for i, switch in enumerate(lab.switch_nodes)]
+    for i in range(len(lab.switch_nodes)):
+        nearest = f"{switch_address(i)} switch"
+        hosts_file(lab, i).write_text("\n".join(["127.0.0.1 localhost", *names, nearest]) + "\n")
     return folder
+
+
+def hosts_file(lab, switch):
+    """Return the list of hosts of the nodes at switch number `switch`."""
+    return folder_of(lab.name) / f"hosts{switch + 1}"
 
 
 @contextlib.contextmanager

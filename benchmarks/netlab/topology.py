@@ -106,10 +106,16 @@ class Lab:
         """Return all nodes."""
         return self.switch_nodes + self.host_nodes
 
+    def nearest_switch(self, node):
+        """Return the number of the switch that a host hangs on, or that the node is."""
+        hosts, switches = self.host_nodes, self.switch_nodes
+        if node in switches:
+            return switches.index(node)
+        return hosts.index(node) * len(switches) // self.hosts
+
     def switch_of(self, host):
         """Return the switch that host number `host`, from 0, hangs on."""
-        switches = self.switch_nodes
-        return switches[host * len(switches) // self.hosts]
+        return self.switch_nodes[self.nearest_switch(self.host_nodes[host])]
 
     @property
     def cables(self):
@@ -143,3 +149,8 @@ class Lab:
 def address(host):
     """Return the address of host number `host`, from 0."""
     return f"{NETWORK}.{host + 1}"
+
+
+def switch_address(switch):
+    """Return the address of switch number `switch`, from 0: behind those of hosts."""
+    return f"{NETWORK}.{MOST_HOSTS + 1 + switch}"
