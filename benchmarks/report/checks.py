@@ -1,5 +1,9 @@
 """What the programs' JSON must have for a report. What is wrong is a ValueError that names it."""
 
+import re
+
+from rates import SIZES
+
 FACTS = {"host": str, "git": str, "version": str, "mpi": str, "ranks": int, "date": str,
          "command": str, "environment": dict}
 NUMBER = (int, float)
@@ -51,14 +55,21 @@ def check_bench(document):
 def check_row(row, where):
     """Check one row of cohom-bench."""
     check_keys(row, ROW, where)
-    expect(row["bytes"] >= 0 and row["elements"] >= 0, f"{where}: a size is negative")
+    for key in ("bytes", "elements"):
+        expect(row[key] >= 0, f"{where}: {key} is {row[key]}, which should not be negative")
+    expect(row["dtype"] in SIZES, f"{where}: dtype is {row['dtype']!r}, not one of "
+                                  f"{', '.join(SIZES)}")
+    # Figures, and so files, are named after it.
+    expect(re.fullmatch(r"\w+", row["algorithm"]),
+           f"{where}: algorithm is {row['algorithm']!r}, which should be letters, digits and _")
     if row["time_s"] is not None:
         times = dict.fromkeys(("min", "median", "p99"), NUMBER)
         check_keys(row["time_s"], times, f"{where}: time_s")
         check_keys(row["native_time_s"], {**times, "algorithm": str}, f"{where}: native_time_s")
         check_keys(row, {"speedup": NUMBER}, where)
-        expect(min(row["time_s"]["median"], row["native_time_s"]["median"]) > 0,
-               f"{where}: a time is not positive")
+        for key in ("time_s", "native_time_s"):
+            expect(row[key]["median"] > 0,
+                   f"{where}: {key}: median is {row[key]['median']}, which should be positive")
     if "profile_s" in row:
         check_keys(row["profile_s"], dict.fromkeys([*PHASES, "processor"], NUMBER),
                    f"{where}: profile_s")
