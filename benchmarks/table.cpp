@@ -59,7 +59,7 @@ void add_profile_columns(std::vector<Column>& columns) {
     columns.push_back({std::string(name_of(static_cast<Phase>(p))), 6, false, [=](const Row& row) {
                          return milliseconds(row.timed->profile->seconds[p]);
                        }});
-  columns.push_back({"cpu", 6, false, [](const Row& row) {
+  columns.push_back({"processor", 9, false, [](const Row& row) {
                        return milliseconds(row.timed->profile->processor_seconds);
                      }});
 }
