@@ -59,16 +59,19 @@ void add_profile_columns(std::vector<Column>& columns) {
     columns.push_back({std::string(name_of(static_cast<Phase>(p))), 6, false, [=](const Row& row) {
                          return milliseconds(row.timed->profile->seconds[p]);
                        }});
-  columns.push_back({"cpu", 6, false, [](const Row& row) {
+  columns.push_back({"processor", 9, false, [](const Row& row) {
                        return milliseconds(row.timed->profile->processor_seconds);
                      }});
 }
 
 /// What the network counted while the row and its native rivals were timed.
 void add_counter_columns(std::vector<Column>& columns, const std::vector<std::string>& names) {
-  for (std::size_t c = 0; c < names.size(); ++c)
-    columns.push_back({names[c], 5, false, [=](const Row& row) {
-                         return std::to_string(row.timed->counters[c].second);
+  for (const std::string& name : names)
+    columns.push_back({name, 5, false, [=](const Row& row) {
+                         const Counters& counters = row.timed->counters;
+                         const auto found =
+                             std::ranges::find(counters, name, &Counters::value_type::first);
+                         return found == counters.end() ? "-" : std::to_string(found->second);
                        }});
 }
 

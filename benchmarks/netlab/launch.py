@@ -4,17 +4,16 @@ import math
 import os
 import pathlib
 import shlex
-import signal
 import subprocess
 
 import processes
+from command import INTERRUPTED
 from host import command_on
 from state import folder_of
 from topology import HOST_DEVICE
 
 HERE = pathlib.Path(__file__).resolve().parent
 WITH_ENV = HERE.parents[1] / "scripts" / "with-env"
-INTERRUPTED = 128 + signal.SIGINT
 
 # Every host reaches the others by its one device. Memory (vader) joins ranks of one host.
 LAYERS = {

@@ -1,13 +1,12 @@
 """What is remembered of a lab between commands, in files that vanish when the machine stops."""
 
 import contextlib
-import dataclasses
 import fcntl
-import json
 import os
 import pathlib
 import shutil
 
+import record
 from failure import Failure
 from topology import Lab, Shape, address, switch_address
 
@@ -21,19 +20,18 @@ def folder_of(name):
 
 def save(lab):
     """Remember the lab: from now on it is up."""
-    path = folder_of(lab.name) / "lab.json"
-    partial = path.with_suffix(".partial")
-    partial.write_text(json.dumps(dataclasses.asdict(lab), indent=1) + "\n")
-    partial.rename(path)
+    record.write(folder_of(lab.name) / "lab.json", lab)
 
 
 def load(name):
     """Return the lab, or nothing when none of this name was completed."""
-    try:
-        fields = json.loads((folder_of(name) / "lab.json").read_text())
-    except FileNotFoundError:
+    fields = record.read(folder_of(name) / "lab.json")
+    if fields is None:
         return None
-    return Lab(**{**fields, "shape": Shape(**fields["shape"])})
+    try:
+        return Lab(**{**fields, "shape": Shape(**fields["shape"])})
+    except (TypeError, KeyError):
+        raise Failure(f"lab {name} is another version's; end it with `netlab down`") from None
 
 
 def forget(name):

@@ -9,7 +9,6 @@ cable joins the two.
 """
 
 import dataclasses
-import re
 
 from units import format_duration, format_probability, format_rate, format_size
 
@@ -25,11 +24,6 @@ SPINE_DEVICE = "spine"
 LARGE_BURST = 256 * 1024
 SMALL_BURST = 64 * 1024
 SLOW = 200 * 10**6
-
-
-def is_name(text):
-    """Return whether a lab can be called this: no name is then the beginning of another's nodes."""
-    return re.fullmatch(r"[a-z][a-z0-9]{0,11}", text) is not None
 
 
 def default_burst(rate):

@@ -172,12 +172,32 @@ def command_text(command):
 
 def link_rows(found, link_rate):
     """Tell every run the links that it went over: those of the netlab run of the same command."""
-    labs = {}
-    for lab in found.labs:
-        words = [str(word) for word in lab.document["command"]]
-        labs[" ".join([pathlib.Path(words[0]).name, *words[1:]])] = lab
     for run in found.runs:
-        lab = labs.get(run.facts["command"])
+        labs = labs_of(run, found.labs)
+        lab = labs[0] if len(labs) == 1 else None
+        if len(labs) > 1:
+            found.failed.append(Failed(
+                run.path, "its links are not known, as several runs of netlab have its command: "
+                f"{', '.join(lab.path for lab in labs)}; keep each beside its rows, in a folder "
+                "of its own", run.facts["command"]))
         for row in run.rows:
             row.lab = lab
             row.link_rate = lab.rate if lab else link_rate
+
+
+def labs_of(run, labs):
+    """Return the netlab runs of a run's command; of several, those beside its file if there are any."""
+    same = [lab for lab in labs if program_and_flags(lab) == run.facts["command"]]
+    beside = [lab for lab in same if folder_of(lab) == folder_of(run)]
+    return beside if len(same) > 1 and beside else same
+
+
+def program_and_flags(lab):
+    """Return the command of a netlab run as cohom-bench writes its own, without the program's folder."""
+    program, *words = map(str, lab.document["command"])
+    return " ".join([pathlib.Path(program).name, *words])
+
+
+def folder_of(run):
+    """Return the folder of a run's file."""
+    return pathlib.Path(run.path).resolve().parent

@@ -103,8 +103,8 @@ def split_table(rows):
     return paragraph("Time: median of the slowest rank. The link's own time: bytes of the busiest "
                      "rank over the rate. Phases are means over ranks and calls, so they add up "
                      "to a little less than the slowest rank's time; wait contains the link's own "
-                     "time. on a core: processor time.", "soft") + table(
-        ["row", "time", "link's own", "above it", *PHASES, "on a core"], lines)
+                     "time. processor: time on a core.", "soft") + table(
+        ["row", "time", "link's own", "above it", *PHASES, "processor"], lines)
 
 
 def row_table(rows):

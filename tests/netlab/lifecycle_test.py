@@ -51,7 +51,7 @@ class LifecycleTest(LabCase):
     def test_two_labs_do_not_meet(self):
         self.netlab("up", "--hosts", "2")
         self.netlab("up", "--hosts", "3", "--rate", "50mbit", name=self.other)
-        self.assertRegex(self.netlab("status"), rf"other labs: .*\b{self.other}\b")
+        self.assertRegex(self.netlab("status"), rf"# other labs: .*\b{self.other}\b")
         self.assertIn("2 hosts", self.netlab("status"))
         self.netlab("down")
         self.assertIn("3 hosts", self.netlab("status", name=self.other))
@@ -65,12 +65,13 @@ class LifecycleTest(LabCase):
         self.netlab("exec", "h1", ["sh", "-c", "exit 7"], status=7)
 
     def test_refuses_without_root(self):
-        done = subprocess.run(["setpriv", "--reuid=65534", "--clear-groups", NETLAB, "up"],
-                              capture_output=True, text=True, check=False)
-        if "Permission denied" in done.stderr and "root" not in done.stderr:
-            self.skipTest("nobody may not read the checkout")
-        self.assertEqual(done.returncode, 1)
-        self.assertIn("need root", done.stderr)
+        for subcommand in ("up", "counters"):
+            done = subprocess.run(["setpriv", "--reuid=65534", "--clear-groups", NETLAB, subcommand],
+                                  capture_output=True, text=True, check=False)
+            if "Permission denied" in done.stderr and "root" not in done.stderr:
+                self.skipTest("nobody may not read the checkout")
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(f"netlab {subcommand}: network namespaces need root", done.stderr)
 
     def test_refuses_without_a_tool(self):
         done = subprocess.run([sys.executable, NETLAB, "up", "--name", self.name], env={"PATH": ""},

@@ -37,9 +37,15 @@ class CollectTest(FolderCase):
         del broken["results"][0]["codec"]
         for document, message in (
                 (broken, "row 1 has no codec"),
-                (bench(bench_row(bytes="1M")), "row 1: bytes is '1M'"),
+                (bench(bench_row(bytes="1M")), "row 1: bytes is '1M', which should be a whole number"),
                 (bench(bench_row(bytes=True)), "row 1: bytes is True"),
+                (bench(bench_row(bytes=-4)), "row 1: bytes is -4"),
+                (bench(bench_row(dtype="i32")), "row 1: dtype is 'i32', not one of f16, bf16"),
+                (bench(bench_row(algorithm="../x")), "row 1: algorithm is '../x'"),
                 (bench(bench_row(time_s={})), "row 1: time_s has no min"),
+                (bench(bench_row(time_s={"min": 0, "median": 0, "p99": 1})),
+                 "row 1: time_s: median is 0, which should be positive"),
+                (bench(bench_row(vnmse="x")), "vnmse is 'x', which should be a number or null"),
                 (bench(bench_row(profile_s={"agree": 1})), "profile_s has no encode"),
                 (bench(bench_row(wire_bytes_formula_by_ranks={"x": 1})), "by_ranks is"),
                 (bench(ranks=0), "ranks is 0"),
@@ -47,7 +53,8 @@ class CollectTest(FolderCase):
                 (netlab(command=[]), "the command is empty"),
                 ({"benchmarks": [{"name": "a"}], "context": {}}, "has no bytes_per_second"),
                 ({"failed": {}}, "failed has no message"),
-                ({"failed": {"message": "m"}, "host": 7}, "host is 7")):
+                ({"failed": {"message": "m"}, "host": 7}, "host is 7, which should be a text"),
+                ({"failed": {"message": "m", "exit_status": "x"}}, "exit_status is 'x', which")):
             self.assertIn(message, self.only_failure(self.write("x.json", document)).message)
 
     def test_a_recorded_failure_keeps_its_message(self):
@@ -82,6 +89,23 @@ class CollectTest(FolderCase):
         self.assert_close(rows["x.json"].wire_seconds, 400000 * 8 / 1e9)
         self.assertEqual(rows["other.json"].link_rate, 5e9)
         self.assertIsNone(rows["other.json"].lab)
+
+    def test_one_command_over_several_links(self):
+        for name, rate in (("slow", 10**8), ("fast", 10**9)):
+            self.write(f"{name}/x.json", bench(bench_row()))
+            lab = netlab()
+            lab["lab"]["shape"]["rate"] = rate
+            self.write(f"{name}/links.json", lab)
+        found = documents.collect([self.folder])
+        self.assertEqual({run.job: run.rows[0].link_rate for run in found.runs},
+                         {"slow": 1e8, "fast": 1e9})
+        self.assertEqual(found.failed, [])
+        self.write("apart/x.json", bench(bench_row()))
+        found = documents.collect([self.folder], 5e9)
+        self.assertEqual({run.job: run.rows[0].link_rate for run in found.runs},
+                         {"slow": 1e8, "fast": 1e9, "apart": 5e9})
+        (failed,) = found.failed
+        self.assertRegex(failed.message, "its links are not known.*links.json, .*links.json")
 
 
 if __name__ == "__main__":
