@@ -1,5 +1,7 @@
 """What the programs' JSON must have for a report. What is wrong is a ValueError that names it."""
 
+from rates import SIZES
+
 FACTS = {"host": str, "git": str, "version": str, "mpi": str, "ranks": int, "date": str,
          "command": str, "environment": dict}
 NUMBER = (int, float)
@@ -11,6 +13,8 @@ ROW = {"bytes": int, "elements": int, "codec": str, "algorithm": str, "bypass": 
        "wire_bytes_all_ranks": NUMBER_OR_NULL, "wire_bytes_formula": NUMBER_OR_NULL,
        "vnmse": NUMBER_OR_NULL, "max_abs_error": NUMBER_OR_NULL,
        "identical_across_ranks": bool, "result_hash": str}
+AMOUNTS = ["bytes", "elements", "speedup", "wire_bytes_per_rank", "wire_bytes_all_ranks",
+           "wire_bytes_formula", "vnmse", "max_abs_error"]
 PHASES = ["agree", "encode", "merge", "decode", "wire", "wait", "other"]
 LINK = {"from": str, "to": str, "bytes": int, "packets": int, "drops": int, "lost": int}
 
@@ -51,7 +55,11 @@ def check_bench(document):
 def check_row(row, where):
     """Check one row of cohom-bench."""
     check_keys(row, ROW, where)
-    expect(row["bytes"] >= 0 and row["elements"] >= 0, f"{where}: a size is negative")
+    expect(row["dtype"] in SIZES, f"{where}: dtype is {row['dtype']!r}")
+    for key in AMOUNTS:
+        expect((row[key] or 0) >= 0, f"{where}: {key} is {row[key]}")
+    expect((row["bytes"] > 0) == (row["elements"] > 0),
+           f"{where}: {row['elements']} elements have {row['bytes']} bytes")
     if row["time_s"] is not None:
         times = dict.fromkeys(("min", "median", "p99"), NUMBER)
         check_keys(row["time_s"], times, f"{where}: time_s")
@@ -66,7 +74,7 @@ def check_row(row, where):
         check_keys(row, {"counters": dict}, where)
     by_ranks = row.get("wire_bytes_formula_by_ranks", {})
     expect(isinstance(by_ranks, dict) and all(
-        key.isdigit() and isinstance(value, int) for key, value in by_ranks.items()),
+        key.isdigit() and isinstance(value, int) and value >= 0 for key, value in by_ranks.items()),
         f"{where}: wire_bytes_formula_by_ranks is {by_ranks!r}")
 
 
@@ -77,8 +85,9 @@ def check_netlab(document):
                           "links": list, "drops": int, "lost": int}, "the document")
     expect(document["command"], "the command is empty")
     lab = document["lab"]
-    check_keys(lab, {"name": str, "hosts": int, "loss": NUMBER, "shape": dict}, "lab")
-    check_keys(lab["shape"], {"rate": (int, type(None))}, "lab: shape")
+    check_keys(lab, {"name": str, "hosts": int, "two_level": bool, "loss": NUMBER,
+                      "shape": dict}, "lab")
+    check_keys(lab["shape"], dict.fromkeys(("rate", "spine_rate"), (int, type(None))), "lab: shape")
     for number, link in enumerate(document["links"], 1):
         check_keys(link, LINK, f"link {number}")
 
