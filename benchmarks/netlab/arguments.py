@@ -4,10 +4,11 @@ import argparse
 
 import topology
 from failure import Failure
-from units import (count_from, format_rate, format_size, parse_duration, parse_name,
-                   parse_probability, parse_rate, parse_size)
+from units import (count_from, format_duration, format_rate, format_size, parse_duration,
+                   parse_name, parse_probability, parse_rate, parse_size)
 
 DESCRIPTION = "A cluster in a box: hosts are network namespaces, links have a rate. Needs root."
+FEWEST_TICKS = 16  # of 64 ns, in a burst: with fewer its size is a rough guess
 
 
 def _add_shape(parser):
@@ -83,8 +84,24 @@ def shape_of(options, lab_has_spine, mtu):
     if burst < frame:
         raise Failure(f"--burst {format_size(burst)} lets no frame of {mtu} bytes pass; it should "
                       f"be at least {frame}")
-    return topology.Shape(options.rate, getattr(options, "spine_rate", options.rate), burst,
-                          options.latency)
+    shape = topology.Shape(options.rate, getattr(options, "spine_rate", options.rate), burst,
+                           options.latency)
+    for rate in {shape.rate, shape.spine_rate} - {None}:
+        _check_bucket(rate, shape)
+    return shape
+
+
+def _check_bucket(rate, shape):
+    """Refuse what tc would cut off without a word: it keeps 32 bits of the queue's bytes and of the
+    burst's time in ticks of 64 ns."""
+    burst_ticks = shape.burst * 8 / rate / 64e-9
+    if not FEWEST_TICKS <= burst_ticks < 2**32:
+        raise Failure(f"a burst of {format_size(shape.burst)} at {format_rate(rate)} takes "
+                      f"{burst_ticks * 64e-9:.2g} s; a token bucket needs from 1 us to 270 s")
+    queue = rate / 8 * shape.latency / 1e6 + shape.burst
+    if queue >= 2**32:
+        raise Failure(f"a queue of {format_duration(shape.latency)} at {format_rate(rate)} holds "
+                      f"{queue:.2g} bytes; a token bucket holds less than 4g")
 
 
 def lab_of(options):

@@ -13,10 +13,18 @@ def _interrupt(_number, _frame):
     raise KeyboardInterrupt
 
 
-def finish(program, subcommands, options):
-    """Run the subcommand that was asked for; returns its exit status, 1 for what cannot be done."""
+def end_with_reader():
+    """End quietly, as other programs do, when who reads the output goes: `netlab status | head`."""
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+
+
+def finish(program, subcommands, options, keep_output=()):
+    """Run the subcommand that was asked for; returns its exit status, 1 for what cannot be done.
+    Those named in keep_output go on when nobody reads any more."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupt)
+    if options.subcommand not in keep_output:
+        end_with_reader()
     try:
         return subcommands[options.subcommand](options) or 0
     except (Failure, OSError) as failure:

@@ -66,8 +66,9 @@ def launch(lab, command, environment):
     # Killed outright, this process cannot clean up; then at least mpirun is told to.
     tied = ["setpriv", "--pdeathsig", "TERM", "--", str(WITH_ENV), *command]
     try:
-        return subprocess.run(command_on(lab, lab.host_nodes[0], tied), check=False,
-                              env={**os.environ, **environment}).returncode
+        return processes.shell_status(
+            subprocess.run(command_on(lab, lab.host_nodes[0], tied), check=False,
+                           env={**os.environ, **environment}).returncode)
     except KeyboardInterrupt:
         return INTERRUPTED
     finally:

@@ -21,6 +21,11 @@ def _identities(namespaces):
     return found
 
 
+def shell_status(returncode):
+    """Return the exit status by which a shell calls what subprocess returned."""
+    return 128 - returncode if returncode < 0 else returncode
+
+
 def processes_of(name):
     """Return the ids of all processes in the lab's namespaces."""
     return _processes_in(namespaces_of(name))

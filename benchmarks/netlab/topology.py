@@ -137,7 +137,8 @@ class Lab:
         """Return one line that says what it is."""
         spine = f", spine {format_rate(self.shape.spine_rate)}" if self.two_level else ""
         loss = f", loss {format_probability(self.loss)}" if self.loss else ""
-        return f"{self.hosts} hosts{', two levels' if self.two_level else ''}, {self.shape}{spine}{loss}"
+        levels = ", two levels" if self.two_level else ""
+        return f"{self.hosts} hosts{levels}, {self.shape}{spine}{loss}, mtu {self.mtu}"
 
 
 def address(host):

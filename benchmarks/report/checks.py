@@ -15,6 +15,8 @@ ROW = {"bytes": int, "elements": int, "codec": str, "algorithm": str, "bypass": 
        "wire_bytes_all_ranks": NUMBER_OR_NULL, "wire_bytes_formula": NUMBER_OR_NULL,
        "vnmse": NUMBER_OR_NULL, "max_abs_error": NUMBER_OR_NULL,
        "identical_across_ranks": bool, "result_hash": str}
+AMOUNTS = ["bytes", "elements", "speedup", "wire_bytes_per_rank", "wire_bytes_all_ranks",
+           "wire_bytes_formula", "vnmse", "max_abs_error"]
 PHASES = ["agree", "encode", "merge", "decode", "wire", "wait", "other"]
 KINDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false",
          dict: "an object", list: "a list", type(None): "null"}
@@ -68,10 +70,13 @@ def check_bench(document):
 def check_row(row, where):
     """Check one row of cohom-bench."""
     check_keys(row, ROW, where)
-    for key in ("bytes", "elements"):
-        expect(row[key] >= 0, f"{where}: {key} is {row[key]}, which should not be negative")
     expect(row["dtype"] in SIZES, f"{where}: dtype is {row['dtype']!r}, not one of "
                                   f"{', '.join(SIZES)}")
+    for key in AMOUNTS:
+        expect((row[key] or 0) >= 0,
+               f"{where}: {key} is {row[key]}, which should not be negative")
+    expect((row["bytes"] > 0) == (row["elements"] > 0),
+           f"{where}: {row['elements']} elements have {row['bytes']} bytes")
     # Figures, and so files, are named after it.
     expect(re.fullmatch(r"\w+", row["algorithm"]),
            f"{where}: algorithm is {row['algorithm']!r}, which should be letters, digits and _")
@@ -89,7 +94,7 @@ def check_row(row, where):
     check_present(row, {"counters": dict}, where)
     by_ranks = row.get("wire_bytes_formula_by_ranks", {})
     expect(isinstance(by_ranks, dict) and all(
-        key.isdigit() and isinstance(value, int) for key, value in by_ranks.items()),
+        key.isdigit() and isinstance(value, int) and value >= 0 for key, value in by_ranks.items()),
         f"{where}: wire_bytes_formula_by_ranks is {by_ranks!r}, which should give a whole number "
         "for each number of ranks")
 
@@ -101,8 +106,9 @@ def check_netlab(document):
                           "links": list, "drops": int, "lost": int}, "the document")
     expect(document["command"], "the command is empty")
     lab = document["lab"]
-    check_keys(lab, {"name": str, "hosts": int, "loss": NUMBER, "shape": dict}, "lab")
-    check_keys(lab["shape"], {"rate": (int, type(None))}, "lab: shape")
+    check_keys(lab, {"name": str, "hosts": int, "two_level": bool, "loss": NUMBER,
+                      "shape": dict}, "lab")
+    check_keys(lab["shape"], dict.fromkeys(("rate", "spine_rate"), (int, type(None))), "lab: shape")
     for number, link in enumerate(document["links"], 1):
         check_keys(link, LINK, f"link {number}")
 

@@ -6,11 +6,13 @@ passed over.
 
 import dataclasses
 import json
+import math
 import pathlib
 import shlex
 
 import checks
 from rows import Row
+import units
 
 BENCH = "cohom-bench/1"
 NETLAB = "cohom-netlab/1"
@@ -24,6 +26,12 @@ class Run:
     job: str  # the folder that its file lies in
     facts: dict  # host, git, version, mpi, ranks, date, command, environment
     rows: list
+
+    @property
+    def launch(self):
+        """Return what a job of slurm/ says of nodes x tasks and launcher, e.g. ["4x1 srun"]."""
+        told = str(self.facts["environment"].get("COHOM_JOB", ""))
+        return [words for words in [told.removeprefix(self.job).strip()] if words]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,7 +63,9 @@ class LabRun:
         """Return how figures name its links."""
         lab = self.document["lab"]
         loss = f", {100 * lab['loss']:g}% lost" if lab["loss"] else ""
-        return f"lab {lab['name']}, {lab['hosts']} hosts{loss}"
+        spine = lab["shape"]["spine_rate"]
+        levels = f", two levels, spine {units.rate_text(spine)}" if spine else ", two levels"
+        return f"lab {lab['name']}, {lab['hosts']} hosts{levels if lab['two_level'] else ''}{loss}"
 
 
 @dataclasses.dataclass
@@ -81,7 +91,8 @@ def collect(paths, link_rate=None):
     found = Collection()
     for path in files_of(paths, found):
         try:
-            document = json.loads(path.read_text(encoding="utf-8"), parse_constant=no_constant)
+            document = json.loads(path.read_text(encoding="utf-8"), parse_constant=no_constant,
+                                  parse_int=whole_number, parse_float=finite_number)
             checks.expect(isinstance(document, dict), "is no JSON object")
             sort_in(document, path, found)
         except OSError as error:
@@ -95,6 +106,18 @@ def collect(paths, link_rate=None):
 def no_constant(name):
     """Refuse what is no JSON, though Python reads it."""
     raise ValueError(f"{name} is no JSON")
+
+
+def whole_number(text):
+    """Return a number that programs of today can have written."""
+    checks.expect(len(text) < 20, f"{text[:20]}... is too large a number")
+    return int(text)
+
+
+def finite_number(text):
+    """Return a number that is not so large that it reads as infinite."""
+    checks.expect(math.isfinite(float(text)), f"{text[:20]} is too large a number")
+    return float(text)
 
 
 def files_of(paths, found):

@@ -148,6 +148,18 @@ class CommandLineTest(unittest.TestCase):
         with self.assertRaisesRegex(Failure, "no frame of 9000 bytes pass; it should be at least 9014"):
             lab_of("--burst", "9000")
 
+    def test_what_a_token_bucket_cannot_hold(self):
+        for flags, message in {("--rate", "1kbit"): "a burst of 64k at 1kbit takes 5.2e+02 s",
+                               ("--rate", "9000gbit", "--latency", "1us"): "256k at 9000gbit takes",
+                               ("--two-level", "--spine-rate", "1kbit"): "at 1kbit",
+                               ("--burst", "4096m", "--rate", "8gbit"): "holds 4.3e+09 bytes",
+                               ("--latency", "35s"): "a queue of 35s at 1gbit holds 4.4e+09 bytes",
+                               }.items():
+            with self.assertRaisesRegex(Failure, message.replace("+", r"\+")):
+                lab_of(*flags)
+        for flags in (("--rate", "2kbit"), ("--rate", "1000gbit"), ("--latency", "34s")):
+            lab_of(*flags)
+
     def test_arguments_of_the_program_stay_its_own(self):
         options = arguments.parser_of_all().parse_args(
             ["run", "-n", "3", "--mca", "a", "b", "--", "program", "--name", "x", "-n", "7"])

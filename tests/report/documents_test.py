@@ -26,6 +26,7 @@ class CollectTest(FolderCase):
         self.assertIn("without any", self.only_failure().message)
         for content, message in (("", "Expecting value"), ("{", "Expecting"), ("[1]", "no JSON"),
                                  ('{"schema": "x"}', "'x' is none of"), ("NaN", "NaN is no JSON"),
+                                 ('{"a": 1e400}', "1e400 is too large"),
                                  ("[" * 100000, "recursion")):
             path = self.write("x.json", content)
             self.assertIn(message, self.only_failure(path).message)
@@ -40,8 +41,12 @@ class CollectTest(FolderCase):
                 (bench(bench_row(bytes="1M")), "row 1: bytes is '1M', which should be a whole number"),
                 (bench(bench_row(bytes=True)), "row 1: bytes is True"),
                 (bench(bench_row(bytes=-4)), "row 1: bytes is -4"),
+                (bench(bench_row(bytes=10**400)), "is too large a number"),
+                (bench(bench_row(elements=0)), "row 1: 0 elements have 1048576 bytes"),
                 (bench(bench_row(dtype="i32")), "row 1: dtype is 'i32', not one of f16, bf16"),
                 (bench(bench_row(algorithm="../x")), "row 1: algorithm is '../x'"),
+                (bench(bench_row(wire_bytes_per_rank=-5)), "row 1: wire_bytes_per_rank is -5"),
+                (bench(bench_row(wire_bytes_formula_by_ranks={"8": -1})), "by_ranks is"),
                 (bench(bench_row(time_s={})), "row 1: time_s has no min"),
                 (bench(bench_row(time_s={"min": 0, "median": 0, "p99": 1})),
                  "row 1: time_s: median is 0, which should be positive"),
@@ -106,6 +111,16 @@ class CollectTest(FolderCase):
                          {"slow": 1e8, "fast": 1e9, "apart": 5e9})
         (failed,) = found.failed
         self.assertRegex(failed.message, "its links are not known.*links.json, .*links.json")
+
+    def test_labs_with_a_slow_spine_are_told_apart(self):
+        one = netlab()["lab"]
+        shape = {**one["shape"], "spine_rate": 5 * 10**8}
+        for lab, title in ((one, "lab lab, 4 hosts"),
+                           ({**one, "two_level": True, "shape": shape},
+                            "lab lab, 4 hosts, two levels, spine 500 Mbit/s"),
+                           ({**one, "two_level": True, "loss": 0.001},
+                            "lab lab, 4 hosts, two levels, 0.1% lost")):
+            self.assertEqual(documents.LabRun("x.json", netlab(lab=lab)).title, title)
 
 
 if __name__ == "__main__":
