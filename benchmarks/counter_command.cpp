@@ -1,6 +1,7 @@
 #include "counter_command.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <array>
@@ -28,6 +29,12 @@ std::string output_of(const std::string& command) {
   return output;
 }
 
+std::vector<std::string> names_of(const Counters& counters) {
+  std::vector<std::string> names;
+  for (const auto& [name, count] : counters) names.push_back(name);
+  return names;
+}
+
 }  // namespace
 
 Counters CounterCommand::read() const {
@@ -42,21 +49,21 @@ Counters CounterCommand::read() const {
   return counters;
 }
 
+Counters CounterCommand::since(const Counters& before) const {
+  Counters counted = read();
+  if (names_of(counted) != names_of(before))
+    throw failure(
+        command_,
+        fmt::format("should print the same counters each time, not {} and then {}",
+                    fmt::join(names_of(before), ", "), fmt::join(names_of(counted), ", ")));
+  for (std::size_t i = 0; i < counted.size(); ++i) counted[i].second -= before[i].second;
+  return counted;
+}
+
 std::optional<CounterCommand> counter_command_of_environment() {
   const char* const command = std::getenv(variable);
   if (command == nullptr || *command == '\0') return std::nullopt;
   return CounterCommand(command);
-}
-
-Counters difference(const Counters& now, const Counters& before) {
-  if (now.size() != before.size()) throw std::runtime_error("counters came or went during a row");
-  Counters counted = now;
-  for (std::size_t i = 0; i < counted.size(); ++i) {
-    if (now[i].first != before[i].first)
-      throw std::runtime_error("counters came or went during a row");
-    counted[i].second -= before[i].second;
-  }
-  return counted;
 }
 
 }  // namespace cohom::bench

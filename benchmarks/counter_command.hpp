@@ -19,6 +19,9 @@ class CounterCommand {
 
   /// Runs the command. @throws std::runtime_error naming it when it fails or prints something else
   [[nodiscard]] Counters read() const;
+  /// What was counted since read() gave `before`. @throws std::runtime_error as read() does, and
+  /// naming the counters when they are others than before
+  [[nodiscard]] Counters since(const Counters& before) const;
 
  private:
   std::string command_;
@@ -26,8 +29,5 @@ class CounterCommand {
 
 /// The command in the environment variable COHOM_BENCH_COUNTERS; nothing when there is none.
 std::optional<CounterCommand> counter_command_of_environment();
-
-/// What was counted in between. @throws std::runtime_error when the names differ
-Counters difference(const Counters& now, const Counters& before);
 
 }  // namespace cohom::bench

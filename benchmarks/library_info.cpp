@@ -64,6 +64,7 @@ Json selection_rows() {
                     {"min_ranks", row.min_ranks},
                     {"max_ranks", limit(row.max_ranks)},
                     {"only_raw", row.only_raw},
+                    {"offloads", row.offloads},
                     {"bypass", row.bypass},
                     {"algorithm", row.algorithm},
                     {"reason", row.reason}});
@@ -107,7 +108,9 @@ std::string selection_text(const Json& row) {
           ? "any size"
           : fmt::format("up to {} KiB", row["max_bytes"].get<std::size_t>() / 1024);
   return fmt::format("  {:<13}  {:<13}  {:<8}  {}{}: {}\n", size, ranks_text(row),
-                     row["only_raw"].get<bool>() ? "raw only" : "",
+                     row["only_raw"].get<bool>()   ? "raw only"
+                     : row["offloads"].get<bool>() ? "attached"
+                                                   : "",
                      row["bypass"].get<bool>() ? "raw by " : "",
                      row["algorithm"].get<std::string>(), row["reason"].get<std::string>());
 }

@@ -19,14 +19,10 @@ void ProfileMeter::run(Communicator& communicator, const std::function<void()>& 
   call();
   processor_seconds_ += processor_seconds_so_far() - begin;
   communicator.set_profile(nullptr);
+  ++calls_;
 }
 
-void ProfileMeter::reset() {
-  profile_.reset();
-  processor_seconds_ = 0;
-}
-
-ProfileMeans ProfileMeter::means(int calls, MPI_Comm comm) const {
+ProfileMeans ProfileMeter::means(MPI_Comm comm) const {
   int ranks = 1;
   MPI_Comm_size(comm, &ranks);
   std::array<double, phases + 1> sums{};
@@ -34,9 +30,10 @@ ProfileMeans ProfileMeter::means(int calls, MPI_Comm comm) const {
   sums[phases] = processor_seconds_;
   MPI_Allreduce(MPI_IN_PLACE, sums.data(), static_cast<int>(sums.size()), MPI_DOUBLE, MPI_SUM,
                 comm);
+  const double samples = static_cast<double>(calls_) * ranks;
   ProfileMeans means;
-  for (std::size_t p = 0; p < phases; ++p) means.seconds[p] = sums[p] / (calls * ranks);
-  means.processor_seconds = sums[phases] / (calls * ranks);
+  for (std::size_t p = 0; p < phases; ++p) means.seconds[p] = sums[p] / samples;
+  means.processor_seconds = sums[phases] / samples;
   return means;
 }
 

@@ -17,17 +17,20 @@ struct ProfileMeans {
   double processor_seconds = 0;             ///< that the rank was on a core
 };
 
+/// Adds up where the time of calls goes on this rank.
 class ProfileMeter {
  public:
   /// Runs a call, and adds where its time went.
   void run(Communicator& communicator, const std::function<void()>& call);
-  void reset();
-  /// Of what ran since reset(). Collective.
-  [[nodiscard]] ProfileMeans means(int calls, MPI_Comm comm) const;
+  /// Forgets the calls so far.
+  void reset() { *this = {}; }
+  /// Of the calls since reset(), of which there is one at least. Collective.
+  [[nodiscard]] ProfileMeans means(MPI_Comm comm) const;
 
  private:
   Profile profile_;
   double processor_seconds_ = 0;
+  int calls_ = 0;
 };
 
 }  // namespace cohom::bench

@@ -126,7 +126,8 @@ void RowRunner::check(Row& row) {
     meter.add_result(output_);
   }
   row.quality = meter.finish(input_, output_, options_.op);
-  if (const auto raw = raw_hash(row.plan.algorithm))
+  // Aggregators add floats as direct does, and some do not.
+  if (const auto raw = raw_hash(row.plan.algorithm == "offload" ? "direct" : row.plan.algorithm))
     row.equals_raw = row.quality.result_hash == *raw;
 
   const WireBytes mpi = over_ranks(handed_to_mpi, comm_);
@@ -166,30 +167,26 @@ Timed RowRunner::measure(const Row& row) {
                                 native_.run(candidate, input, output_.data(), input_.count);
                               },
                           .rival = true});
-  Counters before;
+  Counters counters;
   const auto start_counting = [&] {
-    before = read_counters();
+    run_on_all_ranks(comm_, [&] {
+      if (counter_command_) counters = counter_command_->read();
+    });
     meter.reset();
   };
   const Timing timing = measure_in_turn(
       contenders,
       {.warmup = options_.warmup, .iterations = options_.iterations, .warm = start_counting},
       comm_);
+  run_on_all_ranks(comm_, [&] {
+    if (counter_command_) counters = counter_command_->since(counters);
+  });
   Timed timed{.iterations = timing.iterations,
               .time = *timing.times.front(),
               .native = best_of(native_.candidates(), std::span(timing.times).subspan(1)),
-              .counters = difference(read_counters(), before)};
-  if (options_.profile) timed.profile = meter.means(timing.iterations, comm_);
+              .counters = std::move(counters)};
+  if (options_.profile) timed.profile = meter.means(comm_);
   return timed;
-}
-
-/// On rank 0; nothing on the others.
-Counters RowRunner::read_counters() {
-  Counters counters;
-  run_on_all_ranks(comm_, [&] {
-    if (counter_command_) counters = counter_command_->read();
-  });
-  return counters;
 }
 
 Row RowRunner::run(const std::string& codec, const std::string& algorithm) {
@@ -197,8 +194,10 @@ Row RowRunner::run(const std::string& codec, const std::string& algorithm) {
   Row row = vector_;
   row.codec = codec;
   row.algorithm = algorithm;
+  const OffloadCounters before = communicator_.offload_counters();
   check(row);
   if (!options_.check_only) row.timed = measure(row);
+  if (!row.plan.other_algorithm.empty()) row.offloading = communicator_.offload_counters() - before;
   return row;
 }
 

@@ -39,7 +39,6 @@ class RowRunner {
   void check(Row& row);
   [[nodiscard]] std::optional<std::uint64_t> raw_hash(const std::string& algorithm);
   [[nodiscard]] Timed measure(const Row& row);
-  [[nodiscard]] Counters read_counters();
 
   const BenchOptions& options_;
   Communicator& communicator_;

@@ -59,16 +59,19 @@ void add_profile_columns(std::vector<Column>& columns) {
     columns.push_back({std::string(name_of(static_cast<Phase>(p))), 6, false, [=](const Row& row) {
                          return milliseconds(row.timed->profile->seconds[p]);
                        }});
-  columns.push_back({"cpu", 6, false, [](const Row& row) {
+  columns.push_back({"processor", 9, false, [](const Row& row) {
                        return milliseconds(row.timed->profile->processor_seconds);
                      }});
 }
 
 /// What the network counted while the row and its native rivals were timed.
 void add_counter_columns(std::vector<Column>& columns, const std::vector<std::string>& names) {
-  for (std::size_t c = 0; c < names.size(); ++c)
-    columns.push_back({names[c], 5, false, [=](const Row& row) {
-                         return std::to_string(row.timed->counters[c].second);
+  for (const std::string& name : names)
+    columns.push_back({name, 5, false, [=](const Row& row) {
+                         const Counters& counters = row.timed->counters;
+                         const auto found =
+                             std::ranges::find(counters, name, &Counters::value_type::first);
+                         return found == counters.end() ? "-" : std::to_string(found->second);
                        }});
 }
 
@@ -121,6 +124,18 @@ void add_quality_columns(std::vector<Column>& columns, bool several_steps) {
            [](const Row& row) { return row.quality.identical_across_ranks ? "yes" : "NO"; }},
           {"hash", 16, true, [](const Row& row) { return hash_text(row.quality.result_hash); }},
       });
+}
+
+/// What did not go as asked.
+std::string offload_note(const Row& row) {
+  const OffloadCounters& calls = *row.offloading;
+  const std::uint64_t all = calls.offloaded + calls.declined;
+  std::string text;
+  if (calls.declined != 0)
+    text += fmt::format("  {} of {} calls by {}", calls.declined, all, row.plan.other_algorithm);
+  if (calls.repeated != 0)
+    text += fmt::format("  {} of {} calls repeated by the ranks", calls.repeated, all);
+  return text;
 }
 
 std::string cells(const std::vector<Column>& columns,
@@ -189,6 +204,7 @@ std::string Table::line(const Row& row) {
   }
   text += cells(columns_, [&](const Column& column) { return column.cell(row); });
   if (row.extended) text.insert(text.size() - 1, "  extended");
+  if (row.offloading) text.insert(text.size() - 1, offload_note(row));
   ++rows_;
   differing_rows_ += row.quality.identical_across_ranks ? 0 : 1;
   Results& results =

@@ -6,7 +6,10 @@
 #include "transport_choice.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <mutex>
+#include <random>
+#include <utility>
 #include <vector>
 
 namespace cohom::mpi {
@@ -71,6 +74,14 @@ int keyval() {
   return registry().keyval;
 }
 
+/// A number that aggregators know the communicator by. Collective.
+std::uint64_t agreed_job(MPI_Comm comm) {
+  std::random_device random;
+  std::uint64_t job = std::uint64_t{random()} << 32 | random();
+  check(MPI_Bcast(&job, 1, MPI_UINT64_T, 0, comm), "MPI_Bcast");
+  return job;
+}
+
 }  // namespace
 
 void check_callable() {
@@ -94,7 +105,9 @@ void check_usable(MPI_Comm comm) {
 Communicator communicator(MPI_Comm comm, const Options& options) {
   check_usable(comm);
   auto transport = make_transport(options.transport, comm);
-  return Communicator(std::move(transport), std::make_shared<MpiFabric>(comm));
+  auto connect = aggregator_connector(agreed_job(comm), transport->rank(), transport->ranks());
+  return Communicator(std::move(transport),
+                      {.fabric = std::make_shared<MpiFabric>(comm), .connect = std::move(connect)});
 }
 
 Shared find_communicator(MPI_Comm comm) {

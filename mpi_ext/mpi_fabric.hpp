@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -41,8 +42,11 @@ class MpiFabric final : public Aggregator {
   ~MpiFabric() override;
 
   [[nodiscard]] std::string_view name() const override { return "MPI_Iallreduce"; }
+  [[nodiscard]] std::string describe() const override;
   /// MPI has an operation for all merges but add_packed, f16 and bf16.
   [[nodiscard]] bool supports(Merge merge) const override;
+  [[nodiscard]] bool ready() override { return true; }
+  [[nodiscard]] bool may_fail() const override { return false; }
   std::unique_ptr<Reduction> open(std::uint64_t call, int round, std::size_t reductions) override;
 
  private:

@@ -47,10 +47,11 @@ MpiReduction::~MpiReduction() {
   if (not_started_ != 0) leave();
 }
 
-void MpiReduction::start(std::span<std::uint64_t> words, Merge merge, std::uint64_t cookie) {
+void MpiReduction::start(std::span<const std::uint64_t> contribution, std::span<std::uint64_t> sum,
+                         Merge merge, std::uint64_t cookie) {
   if (waiting_.size() >= not_started_)
     throw Error(ErrorKind::state, "more reductions were started than announced");
-  waiting_.push_back({words, merge, cookie});
+  waiting_.push_back({contribution, sum, merge, cookie});
   if (first()) start_waiting();
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
@@ -76,17 +77,19 @@ void MpiReduction::start_waiting() {
 
 void MpiReduction::start_now(const Waiting& reduction) {
   const Operation operation = operation_of(reduction.merge);
-  const std::size_t count = reduction.words.size() * operation.per_word;
+  const std::size_t count = reduction.sum.size() * operation.per_word;
   if (count > static_cast<std::size_t>(INT_MAX))
     throw Error(ErrorKind::transport, "a reduction of " + std::to_string(count) +
                                           " items; MPI takes at most " + std::to_string(INT_MAX));
   requests_.make_room();
   MPI_Request request = MPI_REQUEST_NULL;
-  check(MPI_Iallreduce(MPI_IN_PLACE, reduction.words.data(), static_cast<int>(count),
-                       operation.type, operation.op, line_.comm.get(), &request),
+  const void* const from = reduction.contribution.data() == reduction.sum.data()
+                               ? MPI_IN_PLACE
+                               : reduction.contribution.data();
+  check(MPI_Iallreduce(from, reduction.sum.data(), static_cast<int>(count), operation.type,
+                       operation.op, line_.comm.get(), &request),
         "MPI_Iallreduce");
-  requests_.add(request, {.cookie = reduction.cookie, .bytes = reduction.words.size_bytes()},
-                false);
+  requests_.add(request, {.cookie = reduction.cookie, .bytes = reduction.sum.size_bytes()}, false);
 }
 
 /// Lets those behind have their turn, and each that has all it announced leave in turn.

@@ -22,13 +22,15 @@ class MpiReduction final : public Reduction {
   ~MpiReduction() override;
 
   /// Starts now, or when those before have started all of theirs.
-  void start(std::span<std::uint64_t> words, Merge merge, std::uint64_t cookie) override;
+  void start(std::span<const std::uint64_t> contribution, std::span<std::uint64_t> sum, Merge merge,
+             std::uint64_t cookie) override;
   /// @throws Error(transport)
   std::size_t poll(std::span<Completion> out) override;
 
  private:
   struct Waiting {
-    std::span<std::uint64_t> words;
+    std::span<const std::uint64_t> contribution;
+    std::span<std::uint64_t> sum;
     Merge merge;
     std::uint64_t cookie = 0;
   };

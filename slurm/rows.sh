@@ -14,9 +14,13 @@ refuse() {
 
 # begin_job ROOT: reads the site's values and goes to the checkout.
 begin_job() {
-  cd "$1" || exit 2
+  job=$SLURM_JOB_NAME
+  # Before going there: a relative SITE_ENV is meant from where the job was submitted, as for submit.
   # shellcheck source=slurm/site.env
-  . "${SITE_ENV:-slurm/site.env}"
+  . "${SITE_ENV:-$1/slurm/site.env}"
+  [[ $SITE_ROW_SECONDS =~ ^[1-9][0-9]*$ ]] ||
+    refuse "SITE_ROW_SECONDS: '$SITE_ROW_SECONDS' should be a whole number of seconds like 900"
+  cd "$1" || exit 2
   if [[ -n $SITE_MODULES ]]; then
     command -v module >/dev/null ||
       refuse "SITE_MODULES is set but this shell has no module command; source it in the site's file"
@@ -25,7 +29,6 @@ begin_job() {
     module load $SITE_MODULES
     set -u
   fi
-  job=$SLURM_JOB_NAME
   results=$(realpath --canonicalize-missing "$SITE_RESULTS")/$job
   row_output=$results/row.running
   programs=$(realpath --canonicalize-missing "$SITE_BUILD")/bin
@@ -87,8 +90,9 @@ run_row() {
 job_goes_on() {
   local state end
   read -r state end <<<"$(squeue --noheader --jobs "$SLURM_JOB_ID" --format "%T %e")"
-  if [[ -n $state && $state != RUNNING ]]; then return 1; fi
-  end=$(date --date "$end" +%s 2>/dev/null) || return 0  # jobs without a limit, and no answer
+  if [[ -z $state ]]; then return 0; fi  # no answer: the controller is busy
+  if [[ $state != RUNNING ]]; then return 1; fi
+  end=$(date --date "$end" +%s 2>/dev/null) || return 0  # a job without a limit
   (($(date +%s) + 5 < end))
 }
 

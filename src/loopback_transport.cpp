@@ -180,12 +180,24 @@ std::shared_ptr<Transport> LoopbackHub::transport(int rank) {
   return std::make_shared<LoopbackTransport>(shared_, rank);
 }
 
-std::shared_ptr<Aggregator> LoopbackHub::aggregator(int rank) {
-  return make_loopback_aggregator(shared_, rank);
+std::shared_ptr<Aggregator> LoopbackHub::fabric(int rank) {
+  return make_loopback_aggregator(shared_, rank, false);
+}
+
+std::shared_ptr<Aggregator> LoopbackHub::network(int rank) {
+  return make_loopback_aggregator(shared_, rank, true);
 }
 
 Communicator LoopbackHub::communicator(int rank) {
-  return Communicator(transport(rank), aggregator(rank));
+  const auto attached = network(rank);
+  const auto connect = [attached](const std::string& address) {
+    if (address != "loopback")
+      throw Error(ErrorKind::invalid_argument,
+                  "aggregator " + address + " is unknown; the only one is loopback");
+    return attached;
+  };
+  return Communicator(transport(rank),
+                      {.fabric = fabric(rank), .attached = attached, .connect = connect});
 }
 
 }  // namespace cohom

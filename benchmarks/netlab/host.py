@@ -3,7 +3,7 @@
 import pathlib
 
 from failure import Failure
-from state import folder_of
+from state import hosts_file
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -11,7 +11,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 def command_on(lab, host, command):
     """Return the command line that runs `command` on the host."""
     return [str(HERE / "enter_host.sh"), host.namespace, host.name,
-            str(folder_of(lab.name) / "hosts"), *command]
+            str(hosts_file(lab, lab.nearest_switch(host))), *command]
 
 
 def find(lab, name):

@@ -4,17 +4,16 @@ import math
 import os
 import pathlib
 import shlex
-import signal
 import subprocess
 
 import processes
+from command import INTERRUPTED
 from host import command_on
 from state import folder_of
 from topology import HOST_DEVICE
 
 HERE = pathlib.Path(__file__).resolve().parent
 WITH_ENV = HERE.parents[1] / "scripts" / "with-env"
-INTERRUPTED = 128 + signal.SIGINT
 
 # Every host reaches the others by its one device. Memory (vader) joins ranks of one host.
 LAYERS = {
@@ -67,9 +66,10 @@ def launch(lab, command, environment):
     # Killed outright, this process cannot clean up; then at least mpirun is told to.
     tied = ["setpriv", "--pdeathsig", "TERM", "--", str(WITH_ENV), *command]
     try:
-        return subprocess.run(command_on(lab, lab.host_nodes[0], tied), check=False,
-                              env={**os.environ, **environment}).returncode
+        return processes.shell_status(
+            subprocess.run(command_on(lab, lab.host_nodes[0], tied), check=False,
+                           env={**os.environ, **environment}).returncode)
     except KeyboardInterrupt:
         return INTERRUPTED
     finally:
-        processes.end_all(lab.name)
+        processes.end_on_hosts(lab)

@@ -31,5 +31,6 @@ def attach(lab, program):
         # A port's device both sends to the other end and receives from it.
         port = (link.sender.namespace, "dev", link.device)
         tc(port[0], "qdisc", "add", *port[1:], "clsact")
-        tc(port[0], "filter", "add", *port[1:], "ingress", "bpf", "direct-action",
+        # First of all programs on the port: what is lost, none of them sees.
+        tc(port[0], "filter", "add", *port[1:], "ingress", "pref", "1", "bpf", "direct-action",
            "object-file", str(program), "section", "tc")

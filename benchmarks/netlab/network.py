@@ -4,7 +4,7 @@ import os
 import pathlib
 
 from tools import ip, run
-from topology import (HOST_DEVICE, NAMESPACE_PREFIX, NETWORK, NETWORK_BITS, address)
+from topology import (HOST_DEVICE, NAMESPACE_PREFIX, NETWORK, NETWORK_BITS, address, switch_address)
 
 NAMESPACES = pathlib.Path("/run/netns")
 BRIDGE = "bridge"
@@ -43,6 +43,8 @@ def create(lab):
                 ip(end.sender.namespace, "link", "set", end.device, "master", BRIDGE)
     for i, host in enumerate(lab.host_nodes):
         _set_address(lab, host, address(i))
+    for i, switch in enumerate(lab.switch_nodes):
+        ip(switch.namespace, "addr", "add", f"{switch_address(i)}/{NETWORK_BITS}", "dev", BRIDGE)
 
 
 def _set_up(namespace, device, mtu):

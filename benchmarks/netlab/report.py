@@ -4,6 +4,7 @@ import dataclasses
 import json
 
 import counters
+import topology
 from failure import Failure
 
 SCHEMA = "cohom-netlab/1"
@@ -13,7 +14,7 @@ SCHEMA = "cohom-netlab/1"
 class Run:
     """One program that has ended."""
 
-    lab: object
+    lab: topology.Lab
     mpi: str
     ranks: int
     command: list

@@ -1,15 +1,14 @@
 """What is remembered of a lab between commands, in files that vanish when the machine stops."""
 
 import contextlib
-import dataclasses
 import fcntl
-import json
 import os
 import pathlib
 import shutil
 
+import record
 from failure import Failure
-from topology import Lab, Shape, address
+from topology import Lab, Shape, address, switch_address
 
 FOLDER = pathlib.Path("/run/cohom-netlab")
 
@@ -21,19 +20,18 @@ def folder_of(name):
 
 def save(lab):
     """Remember the lab: from now on it is up."""
-    path = folder_of(lab.name) / "lab.json"
-    partial = path.with_suffix(".partial")
-    partial.write_text(json.dumps(dataclasses.asdict(lab), indent=1) + "\n")
-    partial.rename(path)
+    record.write(folder_of(lab.name) / "lab.json", lab)
 
 
 def load(name):
     """Return the lab, or nothing when none of this name was completed."""
-    try:
-        fields = json.loads((folder_of(name) / "lab.json").read_text())
-    except FileNotFoundError:
+    fields = record.read(folder_of(name) / "lab.json")
+    if fields is None:
         return None
-    return Lab(**{**fields, "shape": Shape(**fields["shape"])})
+    try:
+        return Lab(**{**fields, "shape": Shape(**fields["shape"])})
+    except (TypeError, KeyError):
+        raise Failure(f"lab {name} is another version's; end it with `netlab down`") from None
 
 
 def forget(name):
@@ -42,12 +40,23 @@ def forget(name):
 
 
 def make_folder(lab):
-    """Make the lab's folder, with the list of hosts that its nodes see as /etc/hosts."""
+    """Make the lab's folder, with the lists of hosts that its nodes see as /etc/hosts.
+
+    All nodes have a name, and `switch` is whatever switch is nearest.
+    """
     folder = folder_of(lab.name)
     folder.mkdir(parents=True, exist_ok=True)
     names = [f"{address(i)} {host.name}" for i, host in enumerate(lab.host_nodes)]
-    (folder / "hosts").write_text("\n".join(["127.0.0.1 localhost", *names]) + "\n")
+    names += [f"{switch_address(i)} {switch.name}" for i, switch in enumerate(lab.switch_nodes)]
+    for i in range(len(lab.switch_nodes)):
+        nearest = f"{switch_address(i)} switch"
+        hosts_file(lab, i).write_text("\n".join(["127.0.0.1 localhost", *names, nearest]) + "\n")
     return folder
+
+
+def hosts_file(lab, switch):
+    """Return the list of hosts of the nodes at switch number `switch`."""
+    return folder_of(lab.name) / f"hosts{switch + 1}"
 
 
 @contextlib.contextmanager

@@ -12,17 +12,22 @@ PACKAGES = {
     "mount": "mount", "hostname": "hostname", "setpriv": "util-linux", "clang": "clang",
     "mpirun": "openmpi-bin",
 }
+SYSTEM_FOLDERS = ":/usr/sbin:/sbin"  # which the PATH of `su` and of many users lacks
 LAB_TOOLS = ["ip", "tc", "nsenter", "unshare", "mount", "hostname", "setpriv"]
 
 
 def missing(names):
     """Return why these tools cannot be used, or nothing when all are there."""
-    absent = [name for name in names if shutil.which(name) is None]
+    absent = [name for name in names if shutil.which(name, path=_path()) is None]
     if not absent:
         return None
     packages = sorted({PACKAGES[name] for name in absent})
     return (f"{', '.join(absent)} not found; install with: scripts/setup build netlab "
             f"(packages {', '.join(packages)})")
+
+
+def _path():
+    return os.environ.get("PATH", os.defpath).removesuffix(SYSTEM_FOLDERS) + SYSTEM_FOLDERS
 
 
 def why_not(names):
@@ -37,6 +42,7 @@ def require(names):
     reason = why_not(names)
     if reason:
         raise Failure(reason)
+    os.environ["PATH"] = _path()
 
 
 def run(*command, check=True):

@@ -9,7 +9,6 @@ cable joins the two.
 """
 
 import dataclasses
-import re
 
 from units import format_duration, format_probability, format_rate, format_size
 
@@ -25,11 +24,6 @@ SPINE_DEVICE = "spine"
 LARGE_BURST = 256 * 1024
 SMALL_BURST = 64 * 1024
 SLOW = 200 * 10**6
-
-
-def is_name(text):
-    """Return whether a lab can be called this: no name is then the beginning of another's nodes."""
-    return re.fullmatch(r"[a-z][a-z0-9]{0,11}", text) is not None
 
 
 def default_burst(rate):
@@ -106,10 +100,16 @@ class Lab:
         """Return all nodes."""
         return self.switch_nodes + self.host_nodes
 
+    def nearest_switch(self, node):
+        """Return the number of the switch that a host hangs on, or that the node is."""
+        hosts, switches = self.host_nodes, self.switch_nodes
+        if node in switches:
+            return switches.index(node)
+        return hosts.index(node) * len(switches) // self.hosts
+
     def switch_of(self, host):
         """Return the switch that host number `host`, from 0, hangs on."""
-        switches = self.switch_nodes
-        return switches[host * len(switches) // self.hosts]
+        return self.switch_nodes[self.nearest_switch(self.host_nodes[host])]
 
     @property
     def cables(self):
@@ -137,9 +137,15 @@ class Lab:
         """Return one line that says what it is."""
         spine = f", spine {format_rate(self.shape.spine_rate)}" if self.two_level else ""
         loss = f", loss {format_probability(self.loss)}" if self.loss else ""
-        return f"{self.hosts} hosts{', two levels' if self.two_level else ''}, {self.shape}{spine}{loss}"
+        levels = ", two levels" if self.two_level else ""
+        return f"{self.hosts} hosts{levels}, {self.shape}{spine}{loss}, mtu {self.mtu}"
 
 
 def address(host):
     """Return the address of host number `host`, from 0."""
     return f"{NETWORK}.{host + 1}"
+
+
+def switch_address(switch):
+    """Return the address of switch number `switch`, from 0: behind those of hosts."""
+    return f"{NETWORK}.{MOST_HOSTS + 1 + switch}"

@@ -1,4 +1,4 @@
-"""Reads and writes rates, sizes, durations and probabilities as users write them."""
+"""Reads and writes names, counts, rates, sizes, durations and probabilities as users write them."""
 
 import argparse
 import re
@@ -23,6 +23,24 @@ def _written(value, units):
         if value % scale == 0:
             return f"{value // scale}{unit}"
     raise AssertionError(f"{value} is no whole number")
+
+
+def parse_name(text):
+    """Return a name without a dash: so none is the beginning of another lab's nodes."""
+    if not re.fullmatch(r"[a-z][a-z0-9]{0,11}", text):
+        raise argparse.ArgumentTypeError(
+            f"'{text}' should be a letter and up to 11 letters and digits, all small")
+    return text
+
+
+def count_from(least, most):
+    """Return the parser of a number from `least` to `most`."""
+    def parse(text):
+        if not text.isdecimal() or not least <= int(text) <= most:
+            raise argparse.ArgumentTypeError(
+                f"'{text}' should be a number from {least} to {most}")
+        return int(text)
+    return parse
 
 
 def parse_rate(text):

@@ -1,9 +1,14 @@
-"""Running cohom-bench on the cores of this machine, and reading what was measured before."""
+"""Running cohom-bench on the cores of this machine, or reading what was measured before; printing
+and writing what follows from it.
+"""
 
 import json
 import pathlib
 import subprocess
+import sys
 import tempfile
+
+import quality_report
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -32,7 +37,25 @@ def add_source(parser):
     parser.add_argument("--json", type=pathlib.Path, help="write all results to this file")
 
 
-def results(options, schema, measure):
+def present(program, options, measure, schema, tables, draw):
+    """Measure or read, print the tables, write what the options ask for.
+
+    tables(results) returns Markdown by name; draw(results, path) makes a figure. What cannot be
+    read, measured or written ends the program with one line and exit status 1.
+    """
+    try:
+        results = document_of(options, measure, schema)["results"]
+        found = tables(results)
+        print("\n\n".join(found.values()))
+        if options.markdown:
+            quality_report.replace_tables(options.markdown, found)
+        if options.figure:
+            draw(results, options.figure)
+    except (OSError, RuntimeError, ValueError) as error:
+        sys.exit(f"{program}: {error}")
+
+
+def document_of(options, measure, schema):
     """Return what measure(options) does, or the document of --from; write it to --json.
 
     Raises ValueError where there is neither, RuntimeError where cohom-bench fails.

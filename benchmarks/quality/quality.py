@@ -38,11 +38,6 @@ FILES = ["transformer_step20.npy", "transformer_step500.npy", "lstm_dense_step20
          "digits_step100.npy"]
 
 
-def fail(message):
-    """End the program with a one-line error and exit status 1."""
-    sys.exit(f"quality: {message}")
-
-
 def all_in_bits(sent_bytes, ranks, elements):
     """Return bits a value from the bytes that all ranks sent."""
     return sent_bytes * 8 / (2 * (ranks - 1) * elements)
@@ -67,9 +62,10 @@ def bench_results(report, name, ranks, elements):
     """Yield a result for every row of cohom-bench's report."""
     for row in report["results"]:
         if row["extended"] or row["bypass"] or row["elements"] != elements:
-            fail(f"{name}: {row['codec']} did not reduce the vector as it is")
+            raise RuntimeError(f"{name}: {row['codec']} did not reduce the vector as it is")
         if not row["identical_across_ranks"]:
-            fail(f"{name}: {row['codec']}, {row['algorithm']}: ranks have different results")
+            raise RuntimeError(f"{name}: {row['codec']}, {row['algorithm']}: ranks have different "
+                               "results")
         yield {"input": name, "ranks": ranks, "elements": elements, "codec": row["codec"],
                "algorithm": row["algorithm"], "vnmse": row["vnmse"],
                "bits": all_in_bits(row["wire_bytes_all_ranks"], ranks, elements)}
@@ -98,10 +94,7 @@ def measure(options):
     results, facts = [], {}
     for name in options.inputs:
         for ranks in options.ranks:
-            try:
-                rows = bench_inputs.make_rows(name, ranks, options.elements, options.seed)
-            except ValueError as error:
-                fail(error)
+            rows = bench_inputs.make_rows(name, ranks, options.elements, options.seed)
             elements = rows.shape[1]
             report = run_bench(options, name, ranks, elements)
             facts = {key: report[key] for key in ("git", "version", "mpi", "date")}
@@ -146,21 +139,8 @@ def parse_arguments():
 
 def main():
     """Measure or read, print, write."""
-    options = parse_arguments()
-    try:
-        document = bench_run.results(options, SCHEMA, measure)
-    except (RuntimeError, ValueError) as error:
-        fail(error)
-    results = quality_report.Results(document["results"])
-    tables = quality_report.tables(results)
-    print("\n\n".join(tables.values()))
-    try:
-        if options.markdown:
-            quality_report.replace_tables(options.markdown, tables)
-    except (OSError, ValueError) as error:
-        fail(f"--markdown {options.markdown}: {error}")
-    if options.figure:
-        quality_report.draw(results, options.figure)
+    bench_run.present("quality", parse_arguments(), measure, SCHEMA, quality_report.tables,
+                      quality_report.draw)
 
 
 if __name__ == "__main__":

@@ -93,8 +93,9 @@ def at_equal_bits(results):
     return markdown(head, lines)
 
 
-def tables(results):
+def tables(measured):
     """Return all tables by the name they have in the Markdown file."""
+    results = Results(measured)
     return {"errors": overview(results), "equal bits": at_equal_bits(results)}
 
 
@@ -109,13 +110,14 @@ def replace_tables(path, new):
         head, found_begin, rest = text.partition(begin)
         _, found_end, tail = rest.partition(end)
         if not (found_begin and found_end):
-            raise ValueError(f"has no lines '{begin.strip()}' and '{end}'")
+            raise ValueError(f"{path} has no lines '{begin.strip()}' and '{end}'")
         text = head + begin + table + "\n" + end + tail
     path.write_text(text)
 
 
-def draw(results, path):
+def draw(measured, path):
     """Draw error over bits of the first number of ranks, one panel an input."""
+    results = Results(measured)
     ranks = results.ranks[0]
     names = [name for name, n in results.vectors if n == ranks]
     figure, grid = plt.subplots(-(-len(names) // COLUMNS), min(COLUMNS, len(names)),

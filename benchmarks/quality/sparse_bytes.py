@@ -81,11 +81,6 @@ def formula(index, value_bits, density, ranks):
     return 2 * (ranks - 1) / ranks * (named + values * value_bits(ranks)) / 32
 
 
-def fail(message):
-    """End the program with a one-line error and exit status 1."""
-    sys.exit(f"sparse_bytes: {message}")
-
-
 def run_bench(options, ranks, density):
     """Return cohom-bench's rows of all codecs at one density."""
     arguments = ["--input", f"sparse:{density:.6f}", "--size", 4 * ELEMENTS, "--algorithm", "ring"]
@@ -103,7 +98,7 @@ def measure(options):
             facts = {key: report[key] for key in ("git", "version", "mpi", "date")}
             for row in report["results"]:
                 if not row["identical_across_ranks"]:
-                    fail(f"{row['codec']}: ranks have different results")
+                    raise RuntimeError(f"{row['codec']}: ranks have different results")
                 results.append({"ranks": ranks, "density": density, "codec": row["codec"],
                                 "union": row["union_density"],
                                 "share": row["wire_bytes_per_rank"] / (4 * ELEMENTS)})
@@ -172,19 +167,8 @@ def parse_arguments():
 
 def main():
     """Measure or read, print, write."""
-    options = parse_arguments()
-    try:
-        document = bench_run.results(options, SCHEMA, measure)
-    except (RuntimeError, ValueError) as error:
-        fail(error)
-    print(table(document["results"]))
-    try:
-        if options.markdown:
-            quality_report.replace_tables(options.markdown, {"bytes": table(document["results"])})
-    except (OSError, ValueError) as error:
-        fail(f"--markdown {options.markdown}: {error}")
-    if options.figure:
-        draw(document["results"], options.figure)
+    bench_run.present("sparse_bytes", parse_arguments(), measure, SCHEMA,
+                      lambda results: {"bytes": table(results)}, draw)
 
 
 if __name__ == "__main__":

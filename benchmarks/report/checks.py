@@ -1,5 +1,9 @@
 """What the programs' JSON must have for a report. What is wrong is a ValueError that names it."""
 
+import re
+
+from rates import SIZES
+
 FACTS = {"host": str, "git": str, "version": str, "mpi": str, "ranks": int, "date": str,
          "command": str, "environment": dict}
 NUMBER = (int, float)
@@ -11,7 +15,11 @@ ROW = {"bytes": int, "elements": int, "codec": str, "algorithm": str, "bypass": 
        "wire_bytes_all_ranks": NUMBER_OR_NULL, "wire_bytes_formula": NUMBER_OR_NULL,
        "vnmse": NUMBER_OR_NULL, "max_abs_error": NUMBER_OR_NULL,
        "identical_across_ranks": bool, "result_hash": str}
+AMOUNTS = ["bytes", "elements", "speedup", "wire_bytes_per_rank", "wire_bytes_all_ranks",
+           "wire_bytes_formula", "vnmse", "max_abs_error"]
 PHASES = ["agree", "encode", "merge", "decode", "wire", "wait", "other"]
+KINDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false",
+         dict: "an object", list: "a list", type(None): "null"}
 LINK = {"from": str, "to": str, "bytes": int, "packets": int, "drops": int, "lost": int}
 
 
@@ -28,22 +36,33 @@ def check_keys(value, keys, where):
         expect(key in value, f"{where} has no {key}")
         # JSON's true is no number, though Python's is.
         right = isinstance(value[key], kind) and (kind is bool or not isinstance(value[key], bool))
-        expect(right, f"{where}: {key} is {value[key]!r}")
+        expect(right, f"{where}: {key} is {value[key]!r}, which should be {kind_text(kind)}")
+
+
+def kind_text(kind):
+    """Return in words what isinstance() takes."""
+    kinds = kind if isinstance(kind, tuple) else (kind,)
+    return " or ".join(text for one, text in KINDS.items()
+                       if one in kinds and not (one is int and float in kinds))
+
+
+def check_present(value, keys, where):
+    """Check the types of those keys that a JSON object has."""
+    check_keys(value, {key: kind for key, kind in keys.items() if key in value}, where)
 
 
 def check_failed(document):
     """Check what a job wrote about a command that failed."""
-    check_keys(document["failed"], {"message": str}, "failed")
-    status = document["failed"].get("exit_status")
-    expect(status is None or isinstance(status, int), f"failed: exit_status is {status!r}")
-    for key, kind in (("host", str), ("date", str), ("command", (str, list))):
-        expect(isinstance(document.get(key, ""), kind), f"{key} is {document.get(key)!r}")
+    failed = document["failed"]
+    check_keys(failed, {"message": str}, "failed")
+    check_present(failed, {"exit_status": (int, type(None))}, "failed")
+    check_present(document, {"host": str, "date": str, "command": (str, list)}, "the document")
 
 
 def check_bench(document):
     """Check a report of cohom-bench."""
     check_keys(document, {**FACTS, "results": list}, "the document")
-    expect(document["ranks"] > 0, f"ranks is {document['ranks']}")
+    expect(document["ranks"] > 0, f"ranks is {document['ranks']}, which should be positive")
     for number, row in enumerate(document["results"], 1):
         check_row(row, f"row {number}")
 
@@ -51,23 +70,33 @@ def check_bench(document):
 def check_row(row, where):
     """Check one row of cohom-bench."""
     check_keys(row, ROW, where)
-    expect(row["bytes"] >= 0 and row["elements"] >= 0, f"{where}: a size is negative")
+    expect(row["dtype"] in SIZES, f"{where}: dtype is {row['dtype']!r}, not one of "
+                                  f"{', '.join(SIZES)}")
+    for key in AMOUNTS:
+        expect((row[key] or 0) >= 0,
+               f"{where}: {key} is {row[key]}, which should not be negative")
+    expect((row["bytes"] > 0) == (row["elements"] > 0),
+           f"{where}: {row['elements']} elements have {row['bytes']} bytes")
+    # Figures, and so files, are named after it.
+    expect(re.fullmatch(r"\w+", row["algorithm"]),
+           f"{where}: algorithm is {row['algorithm']!r}, which should be letters, digits and _")
     if row["time_s"] is not None:
         times = dict.fromkeys(("min", "median", "p99"), NUMBER)
         check_keys(row["time_s"], times, f"{where}: time_s")
         check_keys(row["native_time_s"], {**times, "algorithm": str}, f"{where}: native_time_s")
         check_keys(row, {"speedup": NUMBER}, where)
-        expect(min(row["time_s"]["median"], row["native_time_s"]["median"]) > 0,
-               f"{where}: a time is not positive")
+        for key in ("time_s", "native_time_s"):
+            expect(row[key]["median"] > 0,
+                   f"{where}: {key}: median is {row[key]['median']}, which should be positive")
     if "profile_s" in row:
         check_keys(row["profile_s"], dict.fromkeys([*PHASES, "processor"], NUMBER),
                    f"{where}: profile_s")
-    if "counters" in row:
-        check_keys(row, {"counters": dict}, where)
+    check_present(row, {"counters": dict}, where)
     by_ranks = row.get("wire_bytes_formula_by_ranks", {})
     expect(isinstance(by_ranks, dict) and all(
-        key.isdigit() and isinstance(value, int) for key, value in by_ranks.items()),
-        f"{where}: wire_bytes_formula_by_ranks is {by_ranks!r}")
+        key.isdigit() and isinstance(value, int) and value >= 0 for key, value in by_ranks.items()),
+        f"{where}: wire_bytes_formula_by_ranks is {by_ranks!r}, which should give a whole number "
+        "for each number of ranks")
 
 
 def check_netlab(document):
@@ -77,8 +106,9 @@ def check_netlab(document):
                           "links": list, "drops": int, "lost": int}, "the document")
     expect(document["command"], "the command is empty")
     lab = document["lab"]
-    check_keys(lab, {"name": str, "hosts": int, "loss": NUMBER, "shape": dict}, "lab")
-    check_keys(lab["shape"], {"rate": (int, type(None))}, "lab: shape")
+    check_keys(lab, {"name": str, "hosts": int, "two_level": bool, "loss": NUMBER,
+                      "shape": dict}, "lab")
+    check_keys(lab["shape"], dict.fromkeys(("rate", "spine_rate"), (int, type(None))), "lab: shape")
     for number, link in enumerate(document["links"], 1):
         check_keys(link, LINK, f"link {number}")
 

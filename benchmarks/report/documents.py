@@ -6,11 +6,13 @@ passed over.
 
 import dataclasses
 import json
+import math
 import pathlib
 import shlex
 
 import checks
 from rows import Row
+import units
 
 BENCH = "cohom-bench/1"
 NETLAB = "cohom-netlab/1"
@@ -24,6 +26,12 @@ class Run:
     job: str  # the folder that its file lies in
     facts: dict  # host, git, version, mpi, ranks, date, command, environment
     rows: list
+
+    @property
+    def launch(self):
+        """Return what a job of slurm/ says of nodes x tasks and launcher, e.g. ["4x1 srun"]."""
+        told = str(self.facts["environment"].get("COHOM_JOB", ""))
+        return [words for words in [told.removeprefix(self.job).strip()] if words]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,7 +63,9 @@ class LabRun:
         """Return how figures name its links."""
         lab = self.document["lab"]
         loss = f", {100 * lab['loss']:g}% lost" if lab["loss"] else ""
-        return f"lab {lab['name']}, {lab['hosts']} hosts{loss}"
+        spine = lab["shape"]["spine_rate"]
+        levels = f", two levels, spine {units.rate_text(spine)}" if spine else ", two levels"
+        return f"lab {lab['name']}, {lab['hosts']} hosts{levels if lab['two_level'] else ''}{loss}"
 
 
 @dataclasses.dataclass
@@ -81,7 +91,8 @@ def collect(paths, link_rate=None):
     found = Collection()
     for path in files_of(paths, found):
         try:
-            document = json.loads(path.read_text(encoding="utf-8"), parse_constant=no_constant)
+            document = json.loads(path.read_text(encoding="utf-8"), parse_constant=no_constant,
+                                  parse_int=whole_number, parse_float=finite_number)
             checks.expect(isinstance(document, dict), "is no JSON object")
             sort_in(document, path, found)
         except OSError as error:
@@ -95,6 +106,18 @@ def collect(paths, link_rate=None):
 def no_constant(name):
     """Refuse what is no JSON, though Python reads it."""
     raise ValueError(f"{name} is no JSON")
+
+
+def whole_number(text):
+    """Return a number that programs of today can have written."""
+    checks.expect(len(text) < 20, f"{text[:20]}... is too large a number")
+    return int(text)
+
+
+def finite_number(text):
+    """Return a number that is not so large that it reads as infinite."""
+    checks.expect(math.isfinite(float(text)), f"{text[:20]} is too large a number")
+    return float(text)
 
 
 def files_of(paths, found):
@@ -172,12 +195,32 @@ def command_text(command):
 
 def link_rows(found, link_rate):
     """Tell every run the links that it went over: those of the netlab run of the same command."""
-    labs = {}
-    for lab in found.labs:
-        words = [str(word) for word in lab.document["command"]]
-        labs[" ".join([pathlib.Path(words[0]).name, *words[1:]])] = lab
     for run in found.runs:
-        lab = labs.get(run.facts["command"])
+        labs = labs_of(run, found.labs)
+        lab = labs[0] if len(labs) == 1 else None
+        if len(labs) > 1:
+            found.failed.append(Failed(
+                run.path, "its links are not known, as several runs of netlab have its command: "
+                f"{', '.join(lab.path for lab in labs)}; keep each beside its rows, in a folder "
+                "of its own", run.facts["command"]))
         for row in run.rows:
             row.lab = lab
             row.link_rate = lab.rate if lab else link_rate
+
+
+def labs_of(run, labs):
+    """Return the netlab runs of a run's command; of several, those beside its file if there are any."""
+    same = [lab for lab in labs if program_and_flags(lab) == run.facts["command"]]
+    beside = [lab for lab in same if folder_of(lab) == folder_of(run)]
+    return beside if len(same) > 1 and beside else same
+
+
+def program_and_flags(lab):
+    """Return the command of a netlab run as cohom-bench writes its own, without the program's folder."""
+    program, *words = map(str, lab.document["command"])
+    return " ".join([pathlib.Path(program).name, *words])
+
+
+def folder_of(run):
+    """Return the folder of a run's file."""
+    return pathlib.Path(run.path).resolve().parent

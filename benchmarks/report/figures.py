@@ -1,5 +1,6 @@
 """The figures of what was measured, for rows that are comparable."""
 
+import re
 import statistics
 
 from charts import COLOURS, INK, Canvas, ticks
@@ -8,6 +9,7 @@ from rows import by_series, largest
 import units
 
 EXACT = 1e-17  # errors of zero are drawn here, at the edge
+MOST_LETTERS = 26  # in a line beside bars; with longer ones no room is left for the bars
 MOST_CURVES = 12  # in one figure; more are drawn algorithm by algorithm
 
 
@@ -137,8 +139,10 @@ def profiles(rows, name, _palette):
     rows = [row for row in largest(rows) if row.profile][::-1]
     if not rows:
         return None
+    labels = [in_lines(row.series) for row in rows]
+    lines = max(label.count("\n") + 1 for label in labels)
     canvas = Canvas(f"profile-{name}", f"where the time goes, {largest_size(rows)}",
-                    height=1.4 + 0.22 * len(rows))
+                    height=1.4 + (0.07 + 0.15 * lines) * len(rows))
     lefts = [0.0] * len(rows)
     for phase, colour in zip(PHASES, COLOURS):
         widths = [1e3 * row.profile[phase] for row in rows]
@@ -149,11 +153,21 @@ def profiles(rows, name, _palette):
     if bounds:
         canvas.line("the link's own time", *zip(*bounds), color=INK, linestyle="", marker="|",
                     markersize=13, markeredgewidth=2)
-    canvas.axes.set_yticks(range(len(rows)), [row.series for row in rows])
+    canvas.axes.set_yticks(range(len(rows)), labels)
     canvas.axes.grid(axis="y", visible=False)
     canvas.axes.set_xlabel("ms a call, mean over calls and ranks")
     return canvas.finish("Times on the wall. Waiting for messages (wait) contains the link's own "
                          "time, and where ranks share cores the work of other ranks.")
+
+
+def in_lines(label):
+    """Return a label in lines that are not too long; specs of codecs break after a comma."""
+    lines = [""]
+    for piece in re.findall(f"[^,: ]{{1,{MOST_LETTERS - 1}}}[,: ]?|[,: ]", label):
+        if len(lines[-1] + piece) > MOST_LETTERS:
+            lines.append("")
+        lines[-1] += piece
+    return "\n".join(lines)
 
 
 def largest_size(rows):

@@ -102,9 +102,9 @@ def split_table(rows):
                       *(units.time_text(profile[phase]) for phase in [*PHASES, "processor"])])
     return paragraph("Time: median of the slowest rank. The link's own time: bytes of the busiest "
                      "rank over the rate. Phases are means over ranks and calls, so they add up "
-                     "to a little less than the slowest rank's time; wait contains the link's own "
-                     "time. on a core: processor time.", "soft") + table(
-        ["row", "time", "link's own", "above it", *PHASES, "on a core"], lines)
+                     "to the mean call, which a few slow calls make longer than the median; wait "
+                     "contains the link's own time. processor: time on a core.", "soft") + table(
+        ["row", "time", "link's own", "above it", *PHASES, "processor"], lines)
 
 
 def row_table(rows):

@@ -99,8 +99,8 @@ class Row:
         """Return what rows must share to be drawn together."""
         flags = [name for name in ("in_place", "nonblocking") if self[name]]
         steps = [f"{self['steps']} steps"] if self["steps"] > 1 else []
-        return (f"job {self.run.job}", f"{self.ranks} ranks", self.link_title, self["dtype"],
-                self["op"], f"input {self.input_name}", *flags, *steps)
+        return (f"job {self.run.job}", *self.run.launch, f"{self.ranks} ranks", self.link_title,
+                self["dtype"], self["op"], f"input {self.input_name}", *flags, *steps)
 
 
 def by_setting(rows):

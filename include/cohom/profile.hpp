@@ -32,14 +32,18 @@ constexpr std::string_view name_of(Phase phase) noexcept {
 /// the time in which another rank had it is in there.
 class Profile {
  public:
+  /// The first lap begins; what was before belongs to no phase.
   void start() { last_ = Clock::now(); }
+  /// Gives `phase` the time since start() or the last lap.
   void lap(Phase phase) {
     const auto now = Clock::now();
     times_[static_cast<std::size_t>(phase)] += now - last_;
     last_ = now;
   }
+  /// Forgets all times.
   void reset() { times_ = {}; }
 
+  /// Of all laps of a phase on this rank.
   [[nodiscard]] double seconds(Phase phase) const {
     return std::chrono::duration<double>(times_[static_cast<std::size_t>(phase)]).count();
   }

@@ -1,25 +1,12 @@
 """The command line of box."""
 
 import argparse
-import re
 
 from slurmbox.place import DEFAULT_NODES
+from units import count_from, parse_name
 
 DESCRIPTION = "Slurm in a box: a controller and some nodes on this machine. Needs root."
 MOST_NODES = 64
-
-
-def _name(text):
-    if not re.fullmatch(r"[a-z][a-z0-9]{0,11}", text):
-        raise argparse.ArgumentTypeError(
-            f"'{text}' should be a letter and up to 11 letters and digits, all small")
-    return text
-
-
-def _nodes(text):
-    if not text.isdecimal() or not 1 <= int(text) <= MOST_NODES:
-        raise argparse.ArgumentTypeError(f"'{text}' should be a number from 1 to {MOST_NODES}")
-    return int(text)
 
 
 def parser_of_all():
@@ -30,9 +17,9 @@ def parser_of_all():
                              description="Makes a box, and waits until its nodes take jobs. Does "
                              "nothing when it is up with the same arguments, and refuses when it "
                              "is up with others.")
-    up.add_argument("--nodes", type=_nodes, help=f"how many (default: {DEFAULT_NODES}, or "
+    up.add_argument("--nodes", type=count_from(1, MOST_NODES), help=f"how many (default: {DEFAULT_NODES}, or "
                     "one a host of the lab)")
-    up.add_argument("--netlab", metavar="LAB", type=_name,
+    up.add_argument("--netlab", metavar="LAB", type=parse_name,
                     help="nodes are the hosts of this lab (default: all on loopback)")
     execute = commands.add_parser("exec", help="run sbatch, squeue or another command in a box",
                                   usage="box exec [--name NAME] -- COMMAND [ARGUMENT...]")
@@ -43,6 +30,6 @@ def parser_of_all():
                     commands.add_parser("env", help="print settings for a shell: "
                                         'eval "$(box env)"'),
                     commands.add_parser("down", help="end all that runs in a box and remove it")):
-        command.add_argument("--name", type=_name, default="box",
+        command.add_argument("--name", type=parse_name, default="box",
                              help="of the box (default: box); boxes do not meet")
     return parser

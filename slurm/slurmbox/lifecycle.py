@@ -86,7 +86,8 @@ def _wait_until_idle(box):
         if states == ["idle"] * box.nodes:
             return
         if time.monotonic() > deadline or not supervisors(box.name):
-            raise Failure(f"its nodes take no jobs ({', '.join(states) or done.stderr.strip()})\n"
+            raise Failure(f"nodes of box {box.name} take no jobs "
+                          f"({', '.join(states) or done.stderr.strip()}); its logs end with\n"
                           + _logs(state.folder_of(box.name)))
         time.sleep(POLL_SECONDS)
 

@@ -3,9 +3,11 @@
 import contextlib
 import dataclasses
 import fcntl
-import json
 import pathlib
 import shutil
+
+import record
+from slurmbox.failure import Failure
 
 FOLDER = pathlib.Path("/run/cohom-slurmbox")
 # Scripts of jobs are run from here, which systems forbid below /run.
@@ -38,18 +40,18 @@ def spool_of(name):
 
 def save(box):
     """Remember the box: from now on it is up."""
-    path = folder_of(box.name) / "box.json"
-    partial = path.with_suffix(".partial")
-    partial.write_text(json.dumps(dataclasses.asdict(box), indent=1) + "\n")
-    partial.rename(path)
+    record.write(folder_of(box.name) / "box.json", box)
 
 
 def load(name):
     """Return the box, or nothing when none of this name was completed."""
-    try:
-        return Box(**json.loads((folder_of(name) / "box.json").read_text()))
-    except FileNotFoundError:
+    fields = record.read(folder_of(name) / "box.json")
+    if fields is None:
         return None
+    try:
+        return Box(**fields)
+    except TypeError:
+        raise Failure(f"box {name} is another version's; end it with `box down`") from None
 
 
 def names():

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 
-MUNGE_SECONDS = 30
+PATIENCE_SECONDS = 30
 
 
 def start(folder, name, command):
@@ -22,15 +22,24 @@ def start(folder, name, command):
                                 stderr=subprocess.STDOUT)
 
 
+def wait_for(path, what):
+    """Wait until a file is there; says so when it takes too long."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not path.exists():
+        if time.monotonic() > deadline:
+            print(f"{what} made no {path.name} in {PATIENCE_SECONDS} s", flush=True)
+            return
+        time.sleep(0.02)
+
+
 def main():
     """Start all and reap whatever ends: orphans of jobs as well."""
     folder = pathlib.Path(sys.argv[1])
     commands = json.loads((folder / "daemons.json").read_text())
-    for i, (name, command) in enumerate(commands):
+    for name, command in commands:
         start(folder, name, command)
-        deadline = time.monotonic() + MUNGE_SECONDS
-        while i == 0 and not (folder / "munge.socket").exists() and time.monotonic() < deadline:
-            time.sleep(0.02)  # others end at once when they cannot authenticate
+        if name == "munged":  # the others end at once when they cannot authenticate
+            wait_for(folder / "munge.socket", name)
     while True:
         try:
             os.wait()

@@ -7,15 +7,19 @@ import subprocess
 from slurmbox.failure import Failure
 
 PACKAGES = {"munged": "munge", "slurmctld": "slurmctld", "slurmd": "slurmd",
-            "sbatch": "slurm-client", "unshare": "util-linux", "setpriv": "util-linux"}
+            "sbatch": "slurm-client", "unshare": "util-linux"}
+
+
+def _path():
+    """Return where to look for tools: daemons are where not every user's PATH leads."""
+    return os.environ.get("PATH", os.defpath) + ":/usr/sbin:/sbin"
 
 
 def why_not():
     """Return why no box can be made here, or nothing."""
     if os.geteuid() != 0:
         return "Slurm's daemons need root; run it with sudo"
-    path = os.environ.get("PATH", os.defpath) + ":/usr/sbin:/sbin"
-    absent = [name for name in PACKAGES if shutil.which(name, path=path) is None]
+    absent = [name for name in PACKAGES if shutil.which(name, path=_path()) is None]
     if absent:
         packages = " ".join(sorted({PACKAGES[name] for name in absent}))
         return (f"{', '.join(absent)} not found; install with: scripts/setup build slurm "
@@ -30,4 +34,4 @@ def require():
     reason = why_not()
     if reason:
         raise Failure(reason)
-    os.environ["PATH"] = os.environ.get("PATH", os.defpath) + ":/usr/sbin:/sbin"
+    os.environ["PATH"] = _path()

@@ -71,22 +71,23 @@ class ForeignReduction final : public Reduction {
   ForeignReduction(std::unique_ptr<Reduction> real, int rank)
       : real_(std::move(real)), rank_(rank) {}
 
-  void start(std::span<std::uint64_t> words, Merge merge, std::uint64_t cookie) override {
-    words_ = words;
-    real_->start(words, merge, cookie);
+  void start(std::span<const std::uint64_t> contribution, std::span<std::uint64_t> sum, Merge merge,
+             std::uint64_t cookie) override {
+    sum_ = sum;
+    real_->start(contribution, sum, merge, cookie);
   }
   std::size_t poll(std::span<Completion> out) override {
     const std::size_t done = real_->poll(out);
     const std::uint32_t nan = 0xffc00000u + std::uint32_t(rank_);
     if (done != 0)
-      std::memcpy(std::as_writable_bytes(words_).data() + spoilt * sizeof nan, &nan, sizeof nan);
+      std::memcpy(std::as_writable_bytes(sum_).data() + spoilt * sizeof nan, &nan, sizeof nan);
     return done;
   }
 
  private:
   std::unique_ptr<Reduction> real_;
   int rank_;
-  std::span<std::uint64_t> words_;
+  std::span<std::uint64_t> sum_;
 };
 
 class ForeignAggregator final : public Aggregator {
@@ -96,6 +97,8 @@ class ForeignAggregator final : public Aggregator {
 
   [[nodiscard]] std::string_view name() const override { return "foreign"; }
   [[nodiscard]] bool supports(Merge merge) const override { return real_->supports(merge); }
+  [[nodiscard]] bool ready() override { return real_->ready(); }
+  [[nodiscard]] bool may_fail() const override { return real_->may_fail(); }
   std::unique_ptr<Reduction> open(std::uint64_t call, int round, std::size_t reductions) override {
     return std::make_unique<ForeignReduction>(real_->open(call, round, reductions), rank_);
   }
@@ -108,8 +111,8 @@ class ForeignAggregator final : public Aggregator {
 TEST(CanonicalNanOfAggregators, IsMadeByTheDecoder) {
   LoopbackHub hub(2);
   on_ranks(2, [&](int rank, Communicator&) {
-    Communicator communicator(hub.transport(rank),
-                              std::make_shared<ForeignAggregator>(hub.aggregator(rank), rank));
+    Communicator communicator(hub.transport(rank), {.fabric = std::make_shared<ForeignAggregator>(
+                                                        hub.fabric(rank), rank)});
     AllreducePlan plan(communicator, count, ElementType::f32,
                        {.codec = "raw", .algorithm = "fabric"});
     Bytes input(count * 4);

@@ -43,7 +43,6 @@ expect_refusal 'truncated.npy: truncated' --input gauss --input truncated.npy
 expect_refusal 'truncated.npz: truncated or damaged' --input truncated.npz
 expect_refusal 'nowhere/out.json: cannot be written' --json nowhere/out.json
 
-
 export COHOM_BENCH_COUNTERS=false
 expect_refusal 'COHOM_BENCH_COUNTERS: "false" failed' --size 8K
 export COHOM_BENCH_COUNTERS='echo no'
@@ -51,6 +50,16 @@ expect_refusal 'should print a JSON object' --size 8K
 echo '{"drops": 0.5}' >fraction.json
 export COHOM_BENCH_COUNTERS='cat fraction.json'
 expect_refusal 'no whole number for drops' --size 8K
+# Each time with another name; reads for the head of the table, before and after a row.
+cat >renamed.sh <<'SCRIPT'
+echo >>renamings
+echo "{\"drops$(wc -l <renamings)\": 0}"
+SCRIPT
+export COHOM_BENCH_COUNTERS='sh renamed.sh'
+expect 2 --codec raw --algorithm ring --size 8K --iterations 1
+grep -q 'should print the same counters each time, not drops2 and then drops3' err ||
+  fail "counters with other names are not refused"
+grep -q MPI_ABORT err && fail "counters with other names: ended by MPI_Abort"
 # Counts how often it was asked.
 cat >count.sh <<'SCRIPT'
 echo >>asked

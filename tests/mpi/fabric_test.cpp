@@ -86,11 +86,11 @@ TEST_F(MpiFabricTest, MergesWordsInPlace) {
   Words floats = words_of(1.5f, static_cast<float>(rank()));
   Words doubles = words_of(0.25, -static_cast<double>(rank()));
   const auto reduction = fabric_.open(0, 0, 5);
-  reduction->start(sum, add, 10);
-  reduction->start(either, {.kind = MergeKind::bit_or}, 11);
-  reduction->start(largest, {.kind = MergeKind::max}, 12);
-  reduction->start(floats, {.kind = MergeKind::add_float, .type = ElementType::f32}, 13);
-  reduction->start(doubles, {.kind = MergeKind::add_float, .type = ElementType::f64}, 14);
+  reduction->start(sum, sum, add, 10);
+  reduction->start(either, either, {.kind = MergeKind::bit_or}, 11);
+  reduction->start(largest, largest, {.kind = MergeKind::max}, 12);
+  reduction->start(floats, floats, {.kind = MergeKind::add_float, .type = ElementType::f32}, 13);
+  reduction->start(doubles, doubles, {.kind = MergeKind::add_float, .type = ElementType::f64}, 14);
   EXPECT_EQ(finish(*reduction, 5), (std::set<std::uint64_t>{10, 11, 12, 13, 14}));
   EXPECT_EQ(sum, (Words{sum_of_ranks(), ranks(), (sum_of_ranks() << 40) + 7 * ranks()}));
   EXPECT_EQ(either, (Words{(std::uint64_t(1) << ranks()) - 1, 0}));
@@ -99,11 +99,21 @@ TEST_F(MpiFabricTest, MergesWordsInPlace) {
   EXPECT_EQ(doubles, words_of(0.25 * ranks_, -static_cast<double>(sum_of_ranks())));
 }
 
+TEST_F(MpiFabricTest, LeavesAContributionInMemoryOfItsOwnAlone) {
+  const Words mine{rank(), 7};
+  Words sum(2);
+  const auto reduction = fabric_.open(0, 0, 1);
+  reduction->start(mine, sum, add, 3);
+  finish(*reduction, 1);
+  EXPECT_EQ(sum, (Words{sum_of_ranks(), 7 * ranks()}));
+  EXPECT_EQ(mine, (Words{rank(), 7}));
+}
+
 TEST_F(MpiFabricTest, MergesLongVectorsAndEmptyOnes) {
   Words words(300000, rank() + 1), none;
   const auto reduction = fabric_.open(0, 1, 2);
-  reduction->start(words, add, 0);
-  reduction->start(none, add, 1);
+  reduction->start(words, words, add, 0);
+  reduction->start(none, none, add, 1);
   finish(*reduction, 2);
   EXPECT_EQ(words, Words(300000, sum_of_ranks() + ranks()));
 }
@@ -115,15 +125,15 @@ TEST_F(MpiFabricTest, CallsOfARoundTakeTurns) {
   const auto second = fabric_.open(8, 0, 1);
   const auto third = fabric_.open(9, 0, 1);
   if (rank() % 2 == 0) {
-    first->start(a, add, 0);
-    first->start(b, add, 1);
-    second->start(c, add, 2);
-    third->start(d, add, 3);
+    first->start(a, a, add, 0);
+    first->start(b, b, add, 1);
+    second->start(c, c, add, 2);
+    third->start(d, d, add, 3);
   } else {
-    third->start(d, add, 3);
-    first->start(a, add, 0);
-    second->start(c, add, 2);
-    first->start(b, add, 1);
+    third->start(d, d, add, 3);
+    first->start(a, a, add, 0);
+    second->start(c, c, add, 2);
+    first->start(b, b, add, 1);
   }
   finish(*third, 1);
   finish(*second, 1);
@@ -139,13 +149,13 @@ TEST_F(MpiFabricTest, RoundsDoNotWaitForEachOther) {
   const auto early = fabric_.open(1, 0, 1);
   const auto later = fabric_.open(1, 1, 2);
   if (rank() % 2 == 0) {
-    later->start(b, add, 0);
-    early->start(a, add, 1);
-    later->start(c, add, 2);
+    later->start(b, b, add, 0);
+    early->start(a, a, add, 1);
+    later->start(c, c, add, 2);
   } else {
-    early->start(a, add, 1);
-    later->start(b, add, 0);
-    later->start(c, add, 2);
+    early->start(a, a, add, 1);
+    later->start(b, b, add, 0);
+    later->start(c, c, add, 2);
   }
   finish(*later, 2);
   finish(*early, 1);
@@ -159,8 +169,8 @@ TEST_F(MpiFabricTest, ACallThatEndedEarlyLetsOthersGoOn) {
   auto failed = fabric_.open(1, 0, 3);
   auto behind = fabric_.open(2, 0, 2);
   const auto last = fabric_.open(3, 0, 1);
-  last->start(b, add, 0);
-  failed->start(a, add, 0);
+  last->start(b, b, add, 0);
+  failed->start(a, a, add, 0);
   behind.reset();  // it was not even the first
   failed.reset();  // waits for the one that was started
   EXPECT_EQ(a, Words{sum_of_ranks()});
@@ -172,7 +182,7 @@ TEST_F(MpiFabricTest, ACallWithoutReductionsIsNotInTheWay) {
   Words a{rank()};
   const auto nothing = fabric_.open(1, 0, 0);
   const auto something = fabric_.open(2, 0, 1);
-  something->start(a, add, 0);
+  something->start(a, a, add, 0);
   finish(*something, 1);
   EXPECT_EQ(a, Words{sum_of_ranks()});
 }
@@ -180,8 +190,8 @@ TEST_F(MpiFabricTest, ACallWithoutReductionsIsNotInTheWay) {
 TEST_F(MpiFabricTest, RefusesMoreThanWasAnnounced) {
   Words a{rank()}, b{rank()};
   const auto reduction = fabric_.open(1, 0, 1);
-  reduction->start(a, add, 0);
-  EXPECT_THROW(reduction->start(b, add, 1), Error);
+  reduction->start(a, a, add, 0);
+  EXPECT_THROW(reduction->start(b, b, add, 1), Error);
   finish(*reduction, 1);
 }
 
@@ -189,9 +199,9 @@ TEST_F(MpiFabricTest, RefusesMergesThatMpiLacksAndGoesOn) {
   Words a{rank()};
   const auto wrong = fabric_.open(1, 0, 1);
   const auto right = fabric_.open(2, 0, 1);
-  right->start(a, add, 0);
+  right->start(a, a, add, 0);
   try {
-    wrong->start(a, {.kind = MergeKind::add_float, .type = ElementType::bf16}, 0);
+    wrong->start(a, a, {.kind = MergeKind::add_float, .type = ElementType::bf16}, 0);
     ADD_FAILURE() << "bf16 was added";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::unsupported);

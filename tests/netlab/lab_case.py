@@ -12,6 +12,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "benchmarks" / "netlab"))
 
+import host  # noqa: E402
 import loss  # noqa: E402
 import network  # noqa: E402
 import processes  # noqa: E402

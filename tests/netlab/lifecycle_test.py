@@ -1,8 +1,12 @@
 """Labs come up, change and go down; labs of different names do not meet."""
 
 import os
+import pathlib
+import signal
 import subprocess
 import sys
+import tempfile
+from unittest import mock
 
 from lab_case import NETLAB, LabCase, main, network
 
@@ -15,6 +19,7 @@ class LifecycleTest(LabCase):
         self.assertIn("already", self.netlab("up", "--hosts", "2"))
         self.assertEqual([os.stat(network.NAMESPACES / entry).st_ino for entry in before], inodes)
         self.assertIn("other arguments (2 hosts", self.netlab("up", "--hosts", "3", status=1))
+        self.assertIn("mtu 9000)", self.netlab("up", "--hosts", "2", "--mtu", "1500", status=1))
 
     def test_down_leaves_nothing_and_may_be_repeated(self):
         self.netlab("up", "--hosts", "2")
@@ -45,13 +50,18 @@ class LifecycleTest(LabCase):
         self.assertNotIn(f"netlab-{self.name}-h7", network.namespaces_of(self.name))
 
     def test_a_failure_in_the_middle_of_up_leaves_nothing(self):
-        self.assertIn("netlab up: tc", self.netlab("up", "--burst", "4096m", status=1))
+        with tempfile.TemporaryDirectory() as folder:
+            broken = pathlib.Path(folder) / "tc"
+            broken.write_text("#!/bin/sh\necho out of order >&2\nexit 1\n")
+            broken.chmod(0o755)
+            with mock.patch.dict(os.environ, {"PATH": f"{folder}:{os.environ['PATH']}"}):
+                self.assertRegex(self.netlab("up", status=1), "netlab up: tc .*: out of order")
         self.assert_nothing_left()
 
     def test_two_labs_do_not_meet(self):
         self.netlab("up", "--hosts", "2")
         self.netlab("up", "--hosts", "3", "--rate", "50mbit", name=self.other)
-        self.assertIn(f"other labs: {self.other}", self.netlab("status"))
+        self.assertRegex(self.netlab("status"), rf"# other labs: .*\b{self.other}\b")
         self.assertIn("2 hosts", self.netlab("status"))
         self.netlab("down")
         self.assertIn("3 hosts", self.netlab("status", name=self.other))
@@ -63,14 +73,31 @@ class LifecycleTest(LabCase):
                          [f"{self.name}-h2", "eth0", "lo", "0", "10.77.0.1", f"{self.name}-h1"])
         self.assertIn("has no host 'h9'", self.netlab("exec", "h9", ["true"], status=1))
         self.netlab("exec", "h1", ["sh", "-c", "exit 7"], status=7)
+        self.netlab("exec", "h1", ["sh", "-c", "kill -9 $$"], status=137)
+
+    def test_who_reads_the_output_may_go(self):
+        self.netlab("up", "--hosts", "2")
+        reader, writer = os.pipe()
+        os.close(reader)
+        done = subprocess.run([NETLAB, "status", "--name", self.name], stdout=writer,
+                              stderr=subprocess.PIPE, text=True, check=False)
+        os.close(writer)
+        self.assertEqual((done.returncode, done.stderr), (-signal.SIGPIPE, ""))
+
+    def test_finds_tools_where_su_leaves_no_path_to_them(self):
+        done = subprocess.run([sys.executable, NETLAB, "status", "--name", self.name],
+                              env={"PATH": "/usr/bin:/bin"}, capture_output=True, text=True,
+                              check=False)
+        self.assertIn("is not up", done.stderr)
 
     def test_refuses_without_root(self):
-        done = subprocess.run(["setpriv", "--reuid=65534", "--clear-groups", NETLAB, "up"],
-                              capture_output=True, text=True, check=False)
-        if "Permission denied" in done.stderr and "root" not in done.stderr:
-            self.skipTest("nobody may not read the checkout")
-        self.assertEqual(done.returncode, 1)
-        self.assertIn("need root", done.stderr)
+        for subcommand in ("up", "counters"):
+            done = subprocess.run(["setpriv", "--reuid=65534", "--clear-groups", NETLAB, subcommand],
+                                  capture_output=True, text=True, check=False)
+            if "Permission denied" in done.stderr and "root" not in done.stderr:
+                self.skipTest("nobody may not read the checkout")
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(f"netlab {subcommand}: network namespaces need root", done.stderr)
 
     def test_refuses_without_a_tool(self):
         done = subprocess.run([sys.executable, NETLAB, "up", "--name", self.name], env={"PATH": ""},

@@ -105,6 +105,8 @@ class RunTest(LabCase):
         self.assertIn("processes ended", self.netlab("down"))
         process.wait(20)
         self.assertEqual(process.returncode, 1)
+        # By then the lab is still there, half removed, or gone.
+        self.assertRegex(process.stdout.read(), "exit status 1|went down during the run")
         self.assert_nothing_left()
 
 

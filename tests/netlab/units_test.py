@@ -5,12 +5,15 @@ import contextlib
 import io
 import pathlib
 import sys
+import tempfile
 import unittest
+from unittest import mock
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "benchmarks" / "netlab"))
 
 import arguments  # noqa: E402
+import state  # noqa: E402
 import topology  # noqa: E402
 import units  # noqa: E402
 from failure import Failure  # noqa: E402
@@ -29,6 +32,14 @@ class UnitsTest(unittest.TestCase):
         for text in bad:
             with self.assertRaisesRegex(argparse.ArgumentTypeError, "should be", msg=text):
                 parse(text)
+
+    def test_names(self):
+        self.check(units.parse_name, {name: name for name in ("a", "lab", "t1234567890")},
+                   ["", "1lab", "Lab", "lab-1", "a b", "a/b", "l" * 13])
+
+    def test_counts(self):
+        self.check(units.count_from(1, 250), {"1": 1, "250": 250},
+                   ["", "0", "251", "-1", "1.5", "1k"])
 
     def test_rates(self):
         self.check(units.parse_rate,
@@ -60,12 +71,6 @@ class UnitsTest(unittest.TestCase):
 
 
 class TopologyTest(unittest.TestCase):
-    def test_names(self):
-        for name in ("a", "lab", "t1234567890"):
-            self.assertTrue(topology.is_name(name), name)
-        for name in ("", "1lab", "Lab", "lab-1", "a b", "a/b", "l" * 13):
-            self.assertFalse(topology.is_name(name), name)
-
     def test_burst_is_small_on_slow_links(self):
         self.assertEqual(lab_of("--rate", "1gbit").shape.burst, 256 * 1024)
         self.assertEqual(lab_of("--rate", "200mbit").shape.burst, 64 * 1024)
@@ -92,6 +97,34 @@ class TopologyTest(unittest.TestCase):
             self.assertEqual(len(devices), len(set(devices)))
 
 
+class StateTest(unittest.TestCase):
+    """What is remembered of a lab, in a folder of the test's own."""
+
+    def setUp(self):
+        """Make the folder."""
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        change = mock.patch.object(state, "FOLDER", pathlib.Path(folder.name))
+        change.start()
+        self.addCleanup(change.stop)
+
+    def test_a_lab_is_remembered_until_it_is_forgotten(self):
+        lab = lab_of("--two-level", "--loss", "1%", "--spine-rate", "none")
+        self.assertIsNone(state.load("lab"))
+        state.make_folder(lab)
+        state.save(lab)
+        self.assertEqual(state.load("lab"), lab)
+        state.forget("lab")
+        self.assertIsNone(state.load("lab"))
+
+    def test_a_lab_of_another_version_is_refused(self):
+        folder = state.make_folder(lab_of())
+        for text in ('{"name": "lab", "shape": {}}', '{"name": "lab"}'):
+            (folder / "lab.json").write_text(text, encoding="utf-8")
+            with self.assertRaisesRegex(Failure, "lab lab is another version's; end it with"):
+                state.load("lab")
+
+
 class CommandLineTest(unittest.TestCase):
     def test_refusals_name_what_is_wrong(self):
         for flags, message in {("up", "--rate", "1gb"): "'1gb' should be a rate",
@@ -108,12 +141,24 @@ class CommandLineTest(unittest.TestCase):
             self.assertIn(message, errors.getvalue())
 
     def test_combinations_without_a_meaning(self):
-        with self.assertRaisesRegex(Failure, "only with --two-level"):
+        with self.assertRaisesRegex(Failure, "--spine-rate 1gbit .* only with --two-level"):
             lab_of("--spine-rate", "1gbit")
-        with self.assertRaisesRegex(Failure, "at least 2 hosts"):
+        with self.assertRaisesRegex(Failure, "--hosts 1: .* at least 2 hosts"):
             lab_of("--hosts", "1", "--two-level")
-        with self.assertRaisesRegex(Failure, "no frame of 9000 bytes"):
+        with self.assertRaisesRegex(Failure, "no frame of 9000 bytes pass; it should be at least 9014"):
             lab_of("--burst", "9000")
+
+    def test_what_a_token_bucket_cannot_hold(self):
+        for flags, message in {("--rate", "1kbit"): "a burst of 64k at 1kbit takes 5.2e+02 s",
+                               ("--rate", "9000gbit", "--latency", "1us"): "256k at 9000gbit takes",
+                               ("--two-level", "--spine-rate", "1kbit"): "at 1kbit",
+                               ("--burst", "4096m", "--rate", "8gbit"): "holds 4.3e+09 bytes",
+                               ("--latency", "35s"): "a queue of 35s at 1gbit holds 4.4e+09 bytes",
+                               }.items():
+            with self.assertRaisesRegex(Failure, message.replace("+", r"\+")):
+                lab_of(*flags)
+        for flags in (("--rate", "2kbit"), ("--rate", "1000gbit"), ("--latency", "34s")):
+            lab_of(*flags)
 
     def test_arguments_of_the_program_stay_its_own(self):
         options = arguments.parser_of_all().parse_args(

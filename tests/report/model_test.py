@@ -26,7 +26,7 @@ class CostTest(FolderCase):
         self.assert_close(found.merge, 1e-4 / 2**18 / 0.75)
         profile = {**bench_row()["profile_s"], "processor": 2.5e-4}
         self.assert_close(rates.profile_rates(self.row(profile_s=profile)).encode,
-                               0.5e-4 / 2**18)
+                          0.5e-4 / 2**18)
 
     def test_ring(self):
         row = self.row()
@@ -56,7 +56,7 @@ class CostTest(FolderCase):
         ring = model.native_cost("ring", 2**20, "f32", 8, 1e-6, 1e-9)
         other = model.native_cost("Rabenseifner", 2**20, "f32", 8, 1e-6, 1e-9)
         self.assert_close(ring.seconds(8e9, False),
-                               14e-6 + 7 / 4 * 2**22 / 1e9 + 7 / 8 * 2**20 * 1e-9)
+                          14e-6 + 7 / 4 * 2**22 / 1e9 + 7 / 8 * 2**20 * 1e-9)
         self.assert_close(ring.latency - other.latency, (14 - 6) * 1e-6)
         self.assertEqual(ring.wire_bytes, other.wire_bytes)
 
@@ -75,6 +75,7 @@ class CostTest(FolderCase):
     def test_what_is_left_out_has_a_reason(self):
         for columns, reason in (({"bypass": True}, "sent raw"),
                                 ({"algorithm": "fabric"}, "MPI sums"),
+                                ({"algorithm": "offload"}, "the network sums"),
                                 ({"wire_bytes_formula": None}, "follow from no formula"),
                                 ({"wire_bytes_formula_by_ranks": {}}, "follow from no formula")):
             self.write("x.json", bench(bench_row(**columns)))

@@ -3,10 +3,12 @@
 import re
 import subprocess
 import unittest
+import warnings
 
 from report_case import ROOT, FolderCase, bench, bench_row, netlab
 
 import documents
+import figures
 import page
 
 COHOM_REPORT = str(ROOT / "benchmarks" / "report" / "cohom-report")
@@ -45,6 +47,24 @@ class PageTest(FolderCase):
         self.write("k/z.json", bench(bench_row()))
         text = self.page(self.folder)
         self.assertEqual(len(re.findall(r'<figure id="speedup-', text)), 6)
+
+    def test_launchers_of_a_job_are_not_drawn_together(self):
+        for launcher in ("srun", "mpirun"):
+            self.write(f"sweep/{launcher}.json", bench(bench_row(), environment={
+                "COHOM_JOB": f"sweep 4x1 {launcher}"}))
+        settings = [", ".join(row.setting) for row in documents.collect([self.folder]).rows]
+        self.assertEqual([text.partition(", 4 ranks")[0] for text in settings],
+                         ["job sweep, 4x1 mpirun", "job sweep, 4x1 srun"])
+
+    def test_long_specs_leave_room_for_bars(self):
+        spec = "sparse+thc:levels=full,error_feedback=on,index=bloom"
+        self.assertEqual(figures.in_lines(f"{spec} \N{MIDDLE DOT} ring").split("\n"), [
+            "sparse+thc:levels=full,", "error_feedback=on,", "index=bloom \N{MIDDLE DOT} ring"])
+        self.assertEqual(figures.in_lines("x" * 60).replace("\n", ""), "x" * 60)
+        self.write("x.json", bench(bench_row(codec=spec)))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # of matplotlib, about what does not fit
+            self.page(self.folder)
 
     def test_many_curves_are_drawn_by_algorithm(self):
         rows = [bench_row(codec=f"thc:seed={seed}", algorithm=algorithm)

@@ -1,12 +1,16 @@
 """Boxes come up and go down; boxes of different names do not meet."""
 
+import contextlib
+import io
 import os
 import pathlib
 import signal
 import subprocess
+import unittest
 from unittest import mock
 
 from box_case import BOX, BoxCase, lifecycle, main, state, tools
+from slurmbox import supervisor
 
 
 class BoxTest(BoxCase):
@@ -72,6 +76,16 @@ class BoxTest(BoxCase):
         process.send_signal(signal.SIGTERM)
         self.assertEqual(process.wait(30), 130)
         self.assert_nothing_left()
+
+
+class SupervisorTest(unittest.TestCase):
+    def test_what_is_waited_for_in_vain_is_told(self):
+        for path, told in ((pathlib.Path(__file__), ""),
+                           (pathlib.Path("/nowhere/munge.socket"), "munged made no munge.socket")):
+            with (mock.patch.object(supervisor, "PATIENCE_SECONDS", 0),
+                  contextlib.redirect_stdout(io.StringIO()) as output):
+                supervisor.wait_for(path, "munged")
+            self.assertEqual(output.getvalue()[:len("munged made no munge.socket")], told)
 
 
 class RefusalTest(BoxCase):

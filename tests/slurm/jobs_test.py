@@ -80,11 +80,12 @@ class JobsTest(JobCase):
                                   **{**settings, "SWEEP_FLAGS": "--iterations 1000000"}), "FAILED")
         self.wait_for(self.submit("sbatch", "--job-name=alone", SWEEP, **settings,
                                   SITE_SRUN="--mpi=pmix --ntasks=1"), "FAILED")
-        self.wait_for(self.submit("sbatch", SWEEP, SITE_LAUNCHERS="ssh"), "FAILED")
+        self.wait_for(self.submit("sbatch", SWEEP, **settings, SITE_LAUNCHERS="srun ssh"), "FAILED")
         (slow,), (alone,) = self.rows("slow").values(), self.rows("alone").values()
         self.assertEqual(slow["failed"]["message"], "ended after SITE_ROW_SECONDS=3")
         self.assertIn("ran with 1 of 4 ranks", alone["failed"]["message"])
         self.assertIn("'ssh' should be srun or mpirun", self.output())
+        self.assertEqual(self.rows("allreduce_sweep"), {})
 
     def test_a_copy_of_a_job_file_wants_to_know_its_checkout(self):
         copy = str(shutil.copy(SWEEP, self.folder / "mine.sbatch"))

@@ -1,0 +1,38 @@
+#pragma once
+// Connection: one end of a control channel. Does not block.
+
+#include "offload/control_message.hpp"
+#include "offload/file_descriptor.hpp"
+
+#include <optional>
+#include <string>
+
+namespace cohom::offload {
+
+class Connection {
+ public:
+  Connection() = default;
+  Connection(FileDescriptor socket, std::size_t most_incoming_bytes)
+      : socket_(std::move(socket)), reader_(most_incoming_bytes) {}
+
+  [[nodiscard]] int descriptor() const { return socket_.get(); }
+  [[nodiscard]] bool open() const { return socket_.open(); }
+  /// Whether there is something that the socket has not taken yet.
+  [[nodiscard]] bool wants_to_write() const { return !outgoing_.empty(); }
+
+  /// Queues a message and sends what the socket takes.
+  void send(const Message& message);
+  void write();
+  /// Takes what has arrived; false: the other end has closed, or the connection is broken.
+  bool read();
+  /// @throws Error(transport) for bytes that are no message.
+  std::optional<Message> next() { return reader_.next(); }
+  void close() { socket_.reset(); }
+
+ private:
+  FileDescriptor socket_;
+  MessageReader reader_{most_message_bytes};
+  std::string outgoing_;
+};
+
+}  // namespace cohom::offload

@@ -1,0 +1,48 @@
+#pragma once
+// What a rank needs to have its words summed by a cohom-aggregator.
+
+#include "offload/endpoint.hpp"
+
+#include <cohom/offload.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace cohom::offload {
+
+/// Who this rank is in its group. `job` is drawn by rank 0 and `group` counted by it; both are alike
+/// on all ranks.
+struct GroupMembership {
+  std::uint64_t job = 0;
+  std::uint32_t group = 0;
+  int rank = 0;
+  int ranks = 1;
+};
+
+struct ClientOptions {
+  std::string token;
+  std::size_t payload_bytes = 3072;  ///< of a packet; less where the path carries less
+  std::uint32_t slots = 256;         ///< most to ask for
+  /// How long the aggregator may be silent, and the other ranks late, until a reduction fails.
+  std::chrono::milliseconds silence{4000};
+  std::chrono::milliseconds lateness{60000};
+  /// Between attempts to connect; doubles up to 16 times that.
+  std::chrono::milliseconds retry{250};
+
+  // Faults for tests, as shares of packets.
+  double lose_sent = 0;     ///< never leave
+  double repeat_sent = 0;   ///< leave twice
+  double reorder_sent = 0;  ///< leave behind the next one
+  std::uint64_t fault_seed = 1;
+};
+
+/// A client for one rank, which connects in the background and connects again when the aggregator was
+/// away. Local and does not block. The client has one thread, which sleeps while all is well, and never
+/// calls MPI. It may fail: Aggregator::may_fail().
+std::shared_ptr<Aggregator> connect_aggregator(const Endpoint& address,
+                                               const GroupMembership& membership,
+                                               const ClientOptions& options);
+
+}  // namespace cohom::offload

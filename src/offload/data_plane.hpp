@@ -1,0 +1,63 @@
+#pragma once
+// DataPlane: what sums the packets of the groups that the control server admits.
+
+#include "offload/endpoint.hpp"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cohom::offload {
+
+/// What a leaf is to the aggregator above it.
+struct ParentPlan {
+  std::uint32_t number = 0;  ///< the parent's for the group
+  std::uint32_t worker = 0;  ///< as which worker this switch contributes
+  sockaddr_in address{};     ///< of its data path
+};
+
+struct GroupPlan {
+  std::uint64_t job = 0;
+  std::uint32_t epoch = 0;
+  std::uint64_t members = 0;  ///< a bit for each worker whose contributions come here
+  std::uint32_t slots = 0;
+  std::uint32_t payload_bytes = 0;
+  std::optional<ParentPlan> parent;
+};
+
+struct GroupCounters {
+  std::uint64_t contributions = 0;
+  std::uint64_t sums = 0;
+};
+
+class DataPlane {
+ public:
+  virtual ~DataPlane() = default;
+  [[nodiscard]] virtual std::string_view kind() const = 0;
+  /// Bits of the MergeKinds it has.
+  [[nodiscard]] virtual std::uint32_t merges() const = 0;
+  [[nodiscard]] virtual bool takes_narrow() const = 0;
+  [[nodiscard]] virtual std::uint32_t slots() const = 0;
+  [[nodiscard]] virtual std::uint32_t free_slots() const = 0;
+  [[nodiscard]] virtual std::uint32_t most_payload_bytes() const = 0;
+  /// Where packets go; an empty host: to the address at which workers reach the control channel.
+  [[nodiscard]] virtual Endpoint data_address() const = 0;
+
+  /// Makes room for a group and takes hellos of its members; its number. None: no room.
+  virtual std::optional<std::uint32_t> open(const GroupPlan& plan) = 0;
+  /// Goes on with meeting the group's parent; whether that is done. Call it again until it is.
+  virtual bool meet_parent(std::uint32_t number) = 0;
+  /// All members are known, here and elsewhere: takes contributions from now on.
+  virtual void start(std::uint32_t number) = 0;
+  /// Drops whatever comes for the group from now on.
+  virtual void close(std::uint32_t number) = 0;
+
+  [[nodiscard]] virtual GroupCounters counters(std::uint32_t number) const = 0;
+  /// Packets by what became of them: names as in docs/offload-protocol.md.
+  [[nodiscard]] virtual std::vector<std::pair<std::string, std::uint64_t>> packets() const = 0;
+};
+
+}  // namespace cohom::offload

@@ -1,0 +1,47 @@
+#pragma once
+// Endpoints HOST:PORT as users write them, and sockets to them. IPv4.
+
+#include "offload/file_descriptor.hpp"
+
+#include <netinet/in.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace cohom::offload {
+
+struct Endpoint {
+  std::string host;
+  std::uint16_t port = 0;
+
+  [[nodiscard]] std::string text() const;
+  friend bool operator==(const Endpoint&, const Endpoint&) = default;
+};
+
+/// Reads HOST:PORT; `what` names the option in the error.
+/// @throws Error(invalid_argument)
+Endpoint parse_endpoint(std::string_view text, std::string_view what);
+
+/// Asks the system for the address of a name; may block. @throws Error(transport)
+sockaddr_in resolve(const Endpoint& endpoint);
+
+/// How an address is written.
+std::string text_of(const sockaddr_in& address);
+
+/// A TCP socket that is being connected and does not block. @throws Error(transport)
+FileDescriptor start_connecting(const sockaddr_in& address);
+
+/// What became of start_connecting() once the socket is writable; empty: connected.
+std::string connect_failure(int socket);
+
+/// A TCP socket that listens and does not block. @throws Error(transport)
+FileDescriptor listen_on(const sockaddr_in& address);
+
+/// Lets the system find out when the other machine has died: within half a minute.
+void keep_alive(const FileDescriptor& socket);
+
+/// Error(transport) that says what failed, and errno's text.
+[[noreturn]] void throw_system_error(const std::string& what);
+
+}  // namespace cohom::offload

@@ -1,0 +1,42 @@
+#pragma once
+// GroupTable: the groups of a data plane whose program reads them while they change.
+
+#include "kernels/ebpf/group.h"
+#include "offload/data_plane.hpp"
+#include "offload/slot_ranges.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace cohom::offload {
+
+class GroupTable {
+ public:
+  /// `groups` is the memory that the program reads.
+  GroupTable(std::span<cohom_group> groups, std::uint32_t slots);
+
+  [[nodiscard]] std::uint32_t slots() const { return slots_; }
+  [[nodiscard]] std::uint32_t free_slots() const { return ranges_.free(); }
+  [[nodiscard]] const cohom_group& operator[](std::uint32_t number) const {
+    return groups_[number];
+  }
+
+  std::optional<std::uint32_t> open(const GroupPlan& plan);
+  void start(std::uint32_t number);
+  void close(std::uint32_t number);
+  /// Whether the parent has answered.
+  [[nodiscard]] bool parent_known(std::uint32_t number) const;
+  [[nodiscard]] GroupCounters counters(std::uint32_t number) const;
+
+ private:
+  using Clock = SlotRanges::Clock;
+  std::span<cohom_group> groups_;
+  std::vector<std::optional<Clock::time_point>> closed_;  ///< by group
+  std::uint32_t slots_;
+  SlotRanges ranges_;
+};
+
+}  // namespace cohom::offload

@@ -1,0 +1,264 @@
+#include "offload/session_keeper.hpp"
+
+#include "log.hpp"
+#include "offload/hello.hpp"
+
+#include <cohom/error.hpp>
+
+#include <spdlog/spdlog.h>
+
+#include <arpa/inet.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstring>
+#include <variant>
+
+namespace cohom::offload {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds connect_patience{3000};
+constexpr milliseconds group_patience{40000};  ///< the server has less
+constexpr milliseconds between_hellos{20};
+constexpr milliseconds watch_interval{1000};
+constexpr int most_backoff = 16;
+
+/// The caller wants the thread to stop: no error, and nobody hears of it.
+struct Stopped {};
+
+/// Signals are the program's own business.
+void block_signals() {
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, nullptr);
+}
+
+/// Trying again would not help.
+bool is_final(Refusal reason) {
+  return reason == Refusal::wrong_token || reason == Refusal::not_supported;
+}
+
+struct RefusedByServer {
+  Refused refused;
+};
+
+}  // namespace
+
+SessionKeeper::SessionKeeper(const Endpoint& address, const GroupMembership& membership,
+                             const ClientOptions& options)
+    : address_(address),
+      membership_(membership),
+      options_(options),
+      wake_event_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
+  if (!wake_event_.open()) throw_system_error("eventfd");
+  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+}
+
+SessionKeeper::~SessionKeeper() {
+  thread_.request_stop();
+  wake();
+}
+
+std::shared_ptr<Session> SessionKeeper::session() const {
+  const std::lock_guard lock(mutex_);
+  return session_ && !session_->over() ? session_ : nullptr;
+}
+
+std::string SessionKeeper::why_none() const {
+  const std::lock_guard lock(mutex_);
+  return session_ && session_->over() ? session_->reason() : why_none_;
+}
+
+void SessionKeeper::abandon(const std::string& reason) {
+  {
+    const std::lock_guard lock(mutex_);
+    ++abandoned_;
+    if (session_) session_->end(reason);
+  }
+  wake();
+}
+
+void SessionKeeper::wake() const {
+  const std::uint64_t one = 1;
+  // It can fail only when the event is set already.
+  [[maybe_unused]] const ssize_t written = ::write(wake_event_.get(), &one, sizeof one);
+}
+
+void SessionKeeper::publish(std::shared_ptr<Session> session, const std::string& why_none) {
+  const std::lock_guard lock(mutex_);
+  session_ = std::move(session);
+  why_none_ = why_none;
+}
+
+void SessionKeeper::run(const std::stop_token& stop) {
+  block_signals();
+  int backoff = 1;
+  while (!stop.stop_requested() && !refused_for_ever_) {
+    const auto begin = Clock::now();
+    try {
+      keep_one_session(stop);
+      if (Clock::now() - begin > group_patience) backoff = 1;
+    } catch (const Stopped&) {
+      return;
+    } catch (const RefusedByServer& error) {
+      const auto& [reason, text] = error.refused;
+      refused_for_ever_ = is_final(reason);
+      publish(nullptr, std::string(name_of(reason)) + ": " + text);
+      log_once("aggregator " + address_.text() + ": " + why_none());
+    } catch (const std::exception& error) {
+      publish(nullptr, error.what());
+      log_once("aggregator " + address_.text() + ": " + error.what());
+    }
+    try {
+      const auto pause = options_.retry * backoff;
+      for (const auto end = Clock::now() + pause; Clock::now() < end;) {
+        abandoned_before_ = abandoned_;
+        sleep(-1, 0, std::chrono::ceil<milliseconds>(end - Clock::now()), stop);
+      }
+    } catch (const Stopped&) {
+      return;
+    } catch (const Error&) {  // abandoned once more while nothing was there
+    }
+    backoff = std::min(2 * backoff, most_backoff);
+  }
+}
+
+/// From joining to the session's end.
+void SessionKeeper::keep_one_session(const std::stop_token& stop) {
+  abandoned_before_ = abandoned_;
+  Connection connection = join(stop);
+  const Admitted admitted = wait_for_admission(connection, stop);
+  const auto session = meet(connection, admitted, stop);
+  publish(session, {});
+  log().info("aggregator {} ({}) sums for rank {} of {}: {} slots of {} bytes", address_.text(),
+             admitted.kind, membership_.rank, membership_.ranks, admitted.slots,
+             admitted.payload_bytes);
+  try {
+    watch(connection, *session, stop);
+  } catch (const Stopped&) {
+    session->end("the aggregator's client is gone");
+    throw;
+  } catch (const RefusedByServer& error) {
+    session->end(std::string(name_of(error.refused.reason)) + ": " + error.refused.text);
+  } catch (const std::exception& error) {
+    session->end(error.what());
+  }
+  log().info("aggregator {}: {}", address_.text(), session->reason());
+}
+
+Connection SessionKeeper::join(const std::stop_token& stop) {
+  const sockaddr_in address = resolve(address_);
+  FileDescriptor socket = start_connecting(address);
+  if (!sleep(socket.get(), POLLOUT, connect_patience, stop))
+    throw Error(ErrorKind::transport, "no connection to " + text_of(address) + " within 3 s");
+  if (const auto failure = connect_failure(socket.get()); !failure.empty())
+    throw Error(ErrorKind::transport, "no connection to " + text_of(address) + ": " + failure);
+  keep_alive(socket);
+  Connection connection(std::move(socket), most_message_bytes);
+  const std::size_t path = payload_bytes_of_path(address);
+  connection.send(
+      Join{.token = options_.token,
+           .job = membership_.job,
+           .group = membership_.group,
+           .worker = static_cast<std::uint32_t>(membership_.rank),
+           .workers = static_cast<std::uint32_t>(membership_.ranks),
+           .payload_bytes = static_cast<std::uint32_t>(std::min(options_.payload_bytes, path)),
+           .slots = options_.slots});
+  return connection;
+}
+
+Admitted SessionKeeper::wait_for_admission(Connection& connection, const std::stop_token& stop) {
+  const Message message = wait_for_message(connection, stop);
+  const auto* const admitted = std::get_if<Admitted>(&message);
+  if (admitted == nullptr)
+    throw Error(ErrorKind::transport, "a control message that has no meaning here");
+  if (admitted->kind != "ebpf")
+    throw RefusedByServer{{Refusal::not_supported,
+                           "an aggregator of kind '" + admitted->kind + "' is not known here"}};
+  if (admitted->slots < 1 || admitted->payload_bytes < 8 ||
+      admitted->payload_bytes > options_.payload_bytes)
+    throw Error(ErrorKind::transport, "an admission that makes no sense");
+  return *admitted;
+}
+
+/// Shows the data path where this worker is, and that packets get through.
+std::shared_ptr<Session> SessionKeeper::meet(Connection& connection, const Admitted& admitted,
+                                             const std::stop_token& stop) {
+  sockaddr_in address{};
+  if (admitted.data_address.starts_with(':')) {
+    socklen_t size = sizeof address;
+    if (::getpeername(connection.descriptor(), reinterpret_cast<sockaddr*>(&address), &size) != 0)
+      throw_system_error("getpeername");
+    address.sin_port = htons(parse_endpoint("-" + admitted.data_address, "the data address").port);
+  } else {
+    address = resolve(parse_endpoint(admitted.data_address, "the data address"));
+  }
+  auto session = std::make_shared<Session>(admitted, PacketSocket(address, options_));
+  const cohom_header hello =
+      make_hello(membership_.job, admitted.number, admitted.epoch,
+                 static_cast<std::uint32_t>(membership_.rank), admitted.number);
+  while (true) {
+    session->socket.send_now(hello);
+    if (sleep(session->socket.descriptor(), POLLIN, between_hellos, stop) &&
+        session->socket.has_answer(hello))
+      break;
+    if (!connection.read())
+      throw Error(ErrorKind::transport, "the aggregator has closed the connection");
+    if (const auto message = connection.next())
+      if (const auto* refused = std::get_if<Refused>(&*message)) throw RefusedByServer{*refused};
+  }
+  connection.send(Ready{});
+  if (!std::holds_alternative<Go>(wait_for_message(connection, stop)))
+    throw Error(ErrorKind::transport, "a control message that has no meaning here");
+  return session;
+}
+
+/// Until the aggregator or the caller ends the session.
+void SessionKeeper::watch(Connection& connection, Session& session, const std::stop_token& stop) {
+  while (!session.over()) {
+    if (!sleep(connection.descriptor(), POLLIN, watch_interval, stop)) continue;
+    const bool alive = connection.read();
+    if (const auto message = connection.next())
+      if (const auto* refused = std::get_if<Refused>(&*message)) throw RefusedByServer{*refused};
+    if (!alive) throw Error(ErrorKind::transport, "the aggregator has closed the connection");
+  }
+}
+
+Message SessionKeeper::wait_for_message(Connection& connection, const std::stop_token& stop) {
+  const auto deadline = Clock::now() + group_patience;
+  while (Clock::now() < deadline) {
+    const bool alive =
+        sleep(connection.descriptor(), POLLIN, watch_interval, stop) ? connection.read() : true;
+    if (auto message = connection.next()) {
+      if (const auto* refused = std::get_if<Refused>(&*message)) throw RefusedByServer{*refused};
+      return std::move(*message);
+    }
+    if (!alive) throw Error(ErrorKind::transport, "the aggregator has closed the connection");
+  }
+  throw Error(ErrorKind::transport, "the aggregator is silent");
+}
+
+/// Waits for the descriptor (none if negative); whether it is ready. @throws Stopped
+bool SessionKeeper::sleep(int descriptor, short events, milliseconds time,
+                          const std::stop_token& stop) {
+  std::array<pollfd, 2> waiting{pollfd{wake_event_.get(), POLLIN, 0},
+                                pollfd{descriptor, events, 0}};
+  ::poll(waiting.data(), descriptor < 0 ? 1 : 2, static_cast<int>(time.count()));
+  std::uint64_t count = 0;
+  if (waiting[0].revents != 0) [[maybe_unused]]
+    const ssize_t bytes = ::read(wake_event_.get(), &count, sizeof count);
+  if (stop.stop_requested()) throw Stopped{};
+  if (abandoned_ != abandoned_before_)
+    throw Error(ErrorKind::transport, "a call has failed; connecting anew");
+  return descriptor >= 0 && waiting[1].revents != 0;
+}
+
+}  // namespace cohom::offload

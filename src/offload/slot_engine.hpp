@@ -1,0 +1,68 @@
+#pragma once
+// SlotEngine: moves the packets of all reductions under way in one session. Used by the caller's thread.
+
+#include "offload/control_client.hpp"
+#include "offload/round_trip.hpp"
+#include "offload/session.hpp"
+#include "offload/slot_line.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace cohom::offload {
+
+struct PacketCounters {
+  std::uint64_t sent = 0;      ///< all of them
+  std::uint64_t repeated = 0;  ///< of these, sent before
+  std::uint64_t sums = 0;
+  std::uint64_t waiting = 0;  ///< answers that others are missing
+  std::uint64_t stale = 0;    ///< answers that nobody waits for
+};
+
+class SlotEngine {
+ public:
+  SlotEngine(std::shared_ptr<Session> session, const GroupMembership& membership,
+             const ClientOptions& options);
+
+  /// Streams enter in the same order on all ranks, and leave before they go.
+  void enter(ReductionStream& stream);
+  void leave(const ReductionStream& stream);
+
+  /// Takes what has arrived, sends what may leave. What goes wrong ends the session.
+  void progress();
+  [[nodiscard]] Session& session() const { return *session_; }
+  [[nodiscard]] const PacketCounters& counters() const { return counters_; }
+
+ private:
+  using Time = SlotLine::Time;
+
+  /// A clock that stands still while nobody calls progress(): what arrives meanwhile is not late.
+  Time look_at_clock();
+  SlotLine& line_of(std::uint32_t round) { return lines_[round % lines_.size()]; }
+  bool receive(Time now);
+  void take(const PacketSocket::Arrived& packet, Time now);
+  void find_lost(Time now);
+  void cut_packets(Time now);
+  void put(SlotLine& line, SlotLine::Flight& flight, Time now);
+  void send(Time now);
+  void check_silence(Time now) const;
+  [[nodiscard]] std::size_t under_way() const;
+
+  std::shared_ptr<Session> session_;
+  ClientOptions options_;
+  cohom_header blank_{};  ///< what all packets have in common
+  std::vector<SlotLine> lines_;
+  std::vector<OutgoingPacket> outgoing_;
+  std::vector<SlotLine::Flight*> outgoing_flights_;
+  RoundTrip round_trip_;
+  PacketCounters counters_;
+  std::chrono::steady_clock::time_point last_look_ = std::chrono::steady_clock::now();
+  Time clock_{};
+  Time heard_{};     ///< when the aggregator last gave a sign, or had nothing to say
+  Time next_due_{};  ///< no packet is due before
+};
+
+}  // namespace cohom::offload

@@ -1,0 +1,163 @@
+"""What the tests of the switch path share: a lab, aggregators on its switches, workers on its hosts."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "netlab"))
+
+import lab_case  # noqa: E402
+from lab_case import NETLAB, SKIPPED, LabCase  # noqa: E402
+
+AGGREGATOR = os.environ.get("COHOM_AGGREGATOR_PROGRAM", "build/bin/cohom-aggregator")
+WORKER = os.environ.get("COHOM_OFFLOAD_WORKER", "build/tests/offload/offload_worker")
+PORT = 47000
+TOKEN = "a secret of this test"
+
+
+class Aggregator:
+    """A cohom-aggregator on one of the lab's switches."""
+
+    def __init__(self, case, switch, arguments):
+        """Start it and wait until it serves."""
+        self.case, self.switch = case, switch
+        self.process = subprocess.Popen(
+            [*case.on(switch), AGGREGATOR, "--ebpf", "--listen", f"{case.switch_address(switch)}:{PORT}",
+             *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            env=case.environment())
+        case.addCleanup(self.end)
+        line = self.process.stdout.readline()
+        case.assertIn("cohom-aggregator: ebpf", line, self.process.stderr.read() if not line else "")
+
+    def end(self):
+        """End it if it runs."""
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+        self.process.stderr.close()
+
+    def status(self):
+        """Return what `cohom-aggregator status --json` says."""
+        done = subprocess.run([*self.case.on(self.switch), AGGREGATOR, "status", "--json",
+                               f"switch:{PORT}"], capture_output=True, text=True, check=True,
+                              env=self.case.environment(), timeout=20)
+        return json.loads(done.stdout)
+
+
+class Worker:
+    """A worker on one of the hosts; it stays until it is released."""
+
+    def __init__(self, case, host, arguments, token):
+        """Start it."""
+        self.case = case
+        self.process = subprocess.Popen([*case.on(host), WORKER, "--connect", f"switch:{PORT}", *arguments],
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.STDOUT, text=True,
+                                        env=case.environment(token))
+        case.addCleanup(self.end)
+
+    def result(self):
+        """Return what its next phase came to."""
+        line = self.process.stdout.readline()
+        try:
+            return json.loads(line)
+        except ValueError:
+            self.case.fail(f"a worker says: {line}{self.process.stdout.read()}")
+
+    def end(self):
+        """Let it go, whatever it is doing."""
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        self.process.stdin.close()
+        self.process.stdout.close()
+
+
+class OffloadCase(LabCase):
+    """Labs whose switches sum."""
+
+    def up(self, hosts, two_level=False, loss="0", rate="1gbit"):
+        """Bring the lab up."""
+        self.hosts, self.two_level = hosts, two_level
+        self.netlab("up", "--hosts", str(hosts), "--rate", rate, "--loss", loss,
+                    *(["--two-level"] if two_level else []))
+
+    def environment(self, token=TOKEN):
+        """Return the environment of aggregators and workers."""
+        return {**os.environ, "COHOM_AGGREGATOR_TOKEN": token}
+
+    def on(self, node):
+        """Return what runs a command on a node, without netlab's process around it."""
+        lab = lab_case.state.load(self.name)
+        return lab_case.host.command_on(lab, lab_case.host.find(lab, node), [])
+
+    @staticmethod
+    def switch_address(switch):
+        """Return the address of a switch."""
+        return "10.77.0.252" if switch == "leaf2" else "10.77.0.251"
+
+    def aggregators(self, *arguments):
+        """Start one on each switch; with two levels leaf2's is the child of leaf1's."""
+        if not self.two_level:
+            ports = ",".join(f"h{i + 1}" for i in range(self.hosts))
+            return [Aggregator(self, "switch", ["--ports", ports, *arguments])]
+        first = (self.hosts + 1) // 2
+        left = ",".join([f"h{i + 1}" for i in range(first)] + ["spine"])
+        right = ",".join([f"h{i + 1}" for i in range(first, self.hosts)] + ["spine"])
+        root = Aggregator(self, "leaf1", ["--ports", left, *arguments])
+        leaf = Aggregator(self, "leaf2", ["--ports", right, "--parent",
+                                          f"{self.switch_address('leaf1')}:{PORT}", *arguments])
+        return [root, leaf]
+
+    def workers(self, ranks, job, *arguments, token=TOKEN):
+        """Start ranks on the hosts by turns."""
+        return [self.worker(rank, ranks, job, *arguments, token=token) for rank in range(ranks)]
+
+    def worker(self, rank, ranks, job, *arguments, token=TOKEN):
+        """Start one rank."""
+        return Worker(self, f"h{rank % self.hosts + 1}",
+                      ["--job", str(job), "--rank", str(rank), "--ranks", str(ranks), *arguments], token)
+
+    def assert_right(self, workers):
+        """Fail unless all workers have right sums of everything; returns what they say."""
+        results = [worker.result() for worker in workers]
+        for result in results:
+            self.assertEqual(result.get("wrong"), 0, result)
+            self.assertGreater(result["words"], 0)
+        return results
+
+    def dropped(self, status):
+        """Return the counters of drops that are not zero."""
+        return {name: count for name, count in status["packets"].items()
+                if name.startswith("drop_") and count}
+
+    def filters(self, switch, port):
+        """Return the programs on a port of a switch."""
+        done = subprocess.run([*self.on(switch), "tc", "filter", "show", "dev", port, "ingress"],
+                              capture_output=True, text=True, check=True)
+        return done.stdout
+
+
+def main():
+    """Run the tests of the calling file, or say why they cannot run here."""
+    if os.environ.get("COHOM_WHY_NO_EBPF"):
+        print(f"skipped: no eBPF program in this build: {os.environ['COHOM_WHY_NO_EBPF']}")
+        sys.exit(SKIPPED)
+    lab_case.main(wants_loss=True)
+
+
+def sleep_until(condition, seconds=20):
+    """Return whether the condition comes true in time."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+__all__ = ["AGGREGATOR", "NETLAB", "PORT", "OffloadCase", "main", "sleep_until"]

@@ -1,0 +1,21 @@
+#pragma once
+// HostPlane: a data plane in this process that runs the kernel program's own lines on packets of a UDP
+// socket: for tests without root, with sanitizers, and with losses on the way back.
+
+#include "offload/data_plane.hpp"
+
+#include <cstdint>
+#include <memory>
+
+namespace cohom::test {
+
+struct HostPlaneSetup {
+  std::uint32_t slots = 256;
+  std::uint32_t groups = 8;
+  double lose_sums = 0;  ///< share of the packets to workers that never leave
+};
+
+/// Listens on a port of 127.0.0.1 that data_address() tells, with a thread of its own.
+std::unique_ptr<offload::DataPlane> make_host_plane(const HostPlaneSetup& setup);
+
+}  // namespace cohom::test

@@ -1,0 +1,300 @@
+// The switch path in one process: control server, the kernel program's lines on a UDP socket, and
+// workers as threads.
+
+#include "host_plane.hpp"
+#include "offload/control_query.hpp"
+#include "offload/control_server.hpp"
+#include "offload/packet_aggregator.hpp"
+#include "offload_load.hpp"
+
+#include <cohom/error.hpp>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <arpa/inet.h>
+
+#include <atomic>
+#include <barrier>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace cohom::offload {
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+constexpr const char* token = "secret";
+
+sockaddr_in local(std::uint16_t port) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(port);
+  return address;
+}
+
+/// A switch with its control server; serves until it is gone.
+class Switch {
+ public:
+  explicit Switch(const ServerLimits& limits = {}, std::uint16_t parent_port = 0,
+                  std::uint16_t port = 0, double lose_sums = 0)
+      : plane_(test::make_host_plane({.lose_sums = lose_sums})) {
+    ServerSetup setup{.listen = local(port), .token = token, .parent = {}, .limits = limits};
+    if (parent_port != 0) setup.parent = local(parent_port);
+    server_ = std::make_unique<ControlServer>(setup, *plane_);
+    thread_ = std::thread([this] { server_->run(); });
+  }
+  ~Switch() {
+    server_->stop();
+    thread_.join();
+  }
+  Switch(const Switch&) = delete;
+  Switch& operator=(const Switch&) = delete;
+
+  [[nodiscard]] std::uint16_t port() const { return ntohs(server_->address().sin_port); }
+  [[nodiscard]] Endpoint endpoint() const { return {"127.0.0.1", port()}; }
+  [[nodiscard]] nlohmann::json status() const {
+    return nlohmann::json::parse(query_status(local(port()), token));
+  }
+
+ private:
+  std::unique_ptr<DataPlane> plane_;
+  std::unique_ptr<ControlServer> server_;
+  std::thread thread_;
+};
+
+ClientOptions options() {
+  return {.token = token, .payload_bytes = 1000, .slots = 16, .retry = 20ms};
+}
+
+bool wait_for(const std::function<bool()>& condition, Clock::duration patience = 20s) {
+  for (const auto end = Clock::now() + patience; Clock::now() < end;) {
+    if (condition()) return true;
+    std::this_thread::sleep_for(1ms);
+  }
+  return condition();
+}
+
+using Work = std::function<void(PacketAggregator&, int rank)>;
+
+/// Runs the work as all ranks of a group; nobody leaves before all are through.
+void run_ranks(int ranks, const std::function<Endpoint(int rank)>& where,
+               const ClientOptions& common, const Work& work) {
+  std::barrier through(ranks);
+  std::vector<std::jthread> threads;
+  for (int rank = 0; rank < ranks; ++rank)
+    threads.emplace_back([&, rank] {
+      ClientOptions mine = common;
+      mine.fault_seed += std::uint64_t(rank);
+      PacketAggregator aggregator(where(rank), {.job = 1, .group = 2, .rank = rank, .ranks = ranks},
+                                  mine);
+      work(aggregator, rank);
+      through.arrive_and_wait();
+    });
+}
+
+void expect_right_sums(PacketAggregator& aggregator, int rank, int ranks,
+                       std::uint64_t first_call = 0) {
+  ASSERT_TRUE(wait_for([&] { return aggregator.ready(); })) << aggregator.why_not_ready();
+  const test::Load load{.first_call = first_call, .calls = 12, .words = 1500};
+  const auto result = test::run_load(aggregator, load, rank, ranks);
+  EXPECT_EQ(result.wrong_words, 0u);
+}
+
+TEST(Offload, SumsAreRight) {
+  for (int ranks : {1, 2, 3, 5, 8}) {
+    Switch one;
+    run_ranks(
+        ranks, [&](int) { return one.endpoint(); }, options(),
+        [&](auto& aggregator, int rank) { expect_right_sums(aggregator, rank, ranks); });
+    EXPECT_EQ(one.status()["packets"]["drop_mismatch"], 0);
+  }
+}
+
+TEST(Offload, SumsAreRightWhateverPacketsDo) {
+  Switch one({}, 0, 0, 0.02);
+  ClientOptions bad = options();
+  bad.lose_sent = 0.02, bad.repeat_sent = 0.1, bad.reorder_sent = 0.3;
+  std::atomic<std::uint64_t> repeated = 0;
+  run_ranks(
+      4, [&](int) { return one.endpoint(); }, bad,
+      [&](auto& aggregator, int rank) {
+        expect_right_sums(aggregator, rank, 4);
+        repeated += aggregator.counters().repeated;
+      });
+  EXPECT_GT(repeated, 0u);
+  EXPECT_GT(one.status()["packets"]["answered"], 0);
+}
+
+TEST(Offload, TreesOfThreeLevels) {
+  Switch root;
+  Switch middle({}, root.port());
+  Switch leaf({}, middle.port(), 0, 0.02);
+  ClientOptions bad = options();
+  bad.lose_sent = 0.02, bad.repeat_sent = 0.1;
+  const auto where = [&](int rank) {
+    return rank < 2 ? root.endpoint() : rank == 2 ? middle.endpoint() : leaf.endpoint();
+  };
+  run_ranks(5, where, bad,
+            [&](auto& aggregator, int rank) { expect_right_sums(aggregator, rank, 5); });
+}
+
+TEST(Offload, WrongToken) {
+  Switch one;
+  ClientOptions wrong = options();
+  wrong.token = "Secret";
+  PacketAggregator aggregator(one.endpoint(), {}, wrong);
+  EXPECT_TRUE(wait_for([&] { return aggregator.why_not_ready().starts_with("wrong token"); }));
+  EXPECT_FALSE(aggregator.ready());
+  // A reduction without a group fails; it does not wait.
+  std::vector<std::uint64_t> words(3);
+  const auto reduction = aggregator.open(0, 0, 1);
+  reduction->start(words, words, {MergeKind::add}, 0);
+  std::vector<Completion> done(1);
+  EXPECT_THROW(reduction->poll(done), Error);
+}
+
+TEST(Offload, NobodyIsThere) {
+  std::uint16_t port = 0;
+  {
+    Switch gone;
+    port = gone.port();
+  }
+  PacketAggregator aggregator({"127.0.0.1", port}, {}, options());
+  EXPECT_TRUE(wait_for(
+      [&] { return aggregator.why_not_ready().find("Connection refused") != std::string::npos; }));
+  Switch late({}, 0, port);
+  EXPECT_TRUE(wait_for([&] { return aggregator.ready(); })) << aggregator.why_not_ready();
+}
+
+/// Sums calls until something fails; what it says.
+std::string failure_of(PacketAggregator& aggregator, int rank, int ranks) {
+  if (!wait_for([&] { return aggregator.ready(); })) return "never ready";
+  try {
+    test::run_load(aggregator, {.calls = 1000000}, rank, ranks);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "none";
+}
+
+TEST(Offload, SurvivorsLearnThatARankHasLeft) {
+  Switch one;
+  std::jthread quitter([&] {
+    PacketAggregator aggregator(one.endpoint(), {.job = 1, .group = 2, .rank = 2, .ranks = 3},
+                                options());
+    if (wait_for([&] { return aggregator.ready(); }))
+      test::run_load(aggregator, {.calls = 3}, 2, 3);
+  });
+  std::vector<std::jthread> survivors;
+  for (int rank : {0, 1})
+    survivors.emplace_back([&, rank] {
+      PacketAggregator aggregator(one.endpoint(), {.job = 1, .group = 2, .rank = rank, .ranks = 3},
+                                  options());
+      EXPECT_NE(failure_of(aggregator, rank, 3).find("has left"), std::string::npos);
+    });
+  quitter.join();
+  survivors.clear();
+  EXPECT_TRUE(wait_for([&] { return one.status()["groups"].empty(); }));
+  EXPECT_EQ(one.status()["free_slots"], one.status()["slots"]);
+}
+
+TEST(Offload, ACallGivenUpByOneRankEndsForAll) {
+  Switch one;
+  run_ranks(
+      2, [&](int) { return one.endpoint(); }, options(),
+      [&](auto& aggregator, int rank) {
+        if (rank == 0) {
+          EXPECT_NE(failure_of(aggregator, 0, 2).find("aggregator"), std::string::npos);
+        } else {
+          ASSERT_TRUE(wait_for([&] { return aggregator.ready(); }));
+          std::vector<std::uint64_t> words(3);
+          const auto reduction = aggregator.open(0, 0, 3);
+          reduction->start(words, words, {MergeKind::max}, 0);
+        }
+        // Both come back by themselves.
+        expect_right_sums(aggregator, rank, 2, 100);
+      });
+}
+
+TEST(Offload, AnAggregatorComesBack) {
+  auto one = std::make_unique<Switch>();
+  const Endpoint endpoint = one->endpoint();
+  std::barrier failed(4);
+  std::jthread breaker([&] {
+    std::this_thread::sleep_for(300ms);
+    one.reset();
+    failed.arrive_and_wait();
+    one = std::make_unique<Switch>(ServerLimits{}, 0, endpoint.port);
+  });
+  run_ranks(
+      3, [&](int) { return endpoint; }, options(),
+      [&](auto& aggregator, int rank) {
+        const std::string failure = failure_of(aggregator, rank, 3);
+        EXPECT_NE(failure.find("aggregator"), std::string::npos) << failure;
+        failed.arrive_and_wait();
+        expect_right_sums(aggregator, rank, 3, 1 << 20);
+      });
+}
+
+TEST(Offload, SilenceIsAnError) {
+  Switch mute({}, 0, 0, 1.0);
+  ClientOptions impatient = options();
+  impatient.silence = 300ms;
+  std::atomic<int> silent = 0;
+  run_ranks(
+      2, [&](int) { return mute.endpoint(); }, impatient,
+      [&](auto& aggregator, int rank) {
+        const auto failure = failure_of(aggregator, rank, 2);
+        silent += failure.find("silent for 0.3 s") != std::string::npos;
+      });
+  EXPECT_GE(silent, 1);
+}
+
+/// While a rank encodes, its answers wait in the socket: they are not lost, and nothing is sent again.
+TEST(Offload, ARankThatWorksIsNoLoss) {
+  Switch one;
+  run_ranks(
+      2, [&](int) { return one.endpoint(); }, options(),
+      [&](auto& aggregator, int rank) {
+        ASSERT_TRUE(wait_for([&] { return aggregator.ready(); }));
+        std::vector<std::uint64_t> words(100, 1), sum(100);
+        std::vector<Completion> done(1);
+        for (std::uint64_t call = 0; call < 4; ++call) {
+          const auto reduction = aggregator.open(call, 0, 1);
+          reduction->start(words, sum, {MergeKind::add}, 0);
+          do std::this_thread::sleep_for(50ms);
+          while (reduction->poll(done) == 0);
+          EXPECT_EQ(sum[99], 2u);
+        }
+        EXPECT_EQ(aggregator.counters().repeated, 0u) << rank;
+      });
+}
+
+TEST(Offload, Limits) {
+  Switch small({.jobs = 1, .groups = 2});
+  PacketAggregator first(small.endpoint(), {.job = 1}, options());
+  ASSERT_TRUE(wait_for([&] { return first.ready(); }));
+  const auto refused = [&](const GroupMembership& membership, const std::string& why) {
+    PacketAggregator aggregator(small.endpoint(), membership, options());
+    return wait_for([&] { return aggregator.why_not_ready().starts_with(why); }, 5s)
+               ? ""
+               : aggregator.why_not_ready();
+  };
+  EXPECT_EQ(refused({.job = 2}, "no resources: all 1 jobs"), "");
+  EXPECT_EQ(refused({.job = 1}, "lock failed (retry): worker 0 is in the group still"), "");
+  EXPECT_EQ(refused({.job = 1, .group = 1, .rank = 0, .ranks = 65}, "not supported"), "");
+  PacketAggregator second(small.endpoint(), {.job = 1, .group = 1}, options());
+  ASSERT_TRUE(wait_for([&] { return second.ready(); }));
+  EXPECT_EQ(refused({.job = 1, .group = 3}, "no resources: all 2 groups"), "");
+  EXPECT_EQ(small.status()["free_slots"], 256 - 2 * 16);
+}
+
+}  // namespace
+}  // namespace cohom::offload
