@@ -14,6 +14,9 @@ namespace {
 using namespace std::chrono_literals;
 constexpr auto patience_with_sends = 500ms;
 
+/// Bytes of a message that Context::eager_over_tcp() speaks of.
+constexpr std::size_t eager_by_itself = std::size_t{1} << 20;
+
 constexpr ucp_tag_t whole_tag = ~ucp_tag_t{0};
 
 /// What all operations have in common.
@@ -68,8 +71,10 @@ void UcxChannel::send(std::span<const std::byte> data, int peer, std::uint32_t t
   ucp_request_param_t params = parameters(operation);
   params.cb.send = on_sent;
   name_memory(params, transport_.memory_->find(data.data()));
-  // Here UCX's word for: do not wait for the receiver.
-  if (endpoint.path() == Path::tcp) params.op_attr_mask |= UCP_OP_ATTR_FLAG_FAST_CMPL;
+  // UCX's word for: do not wait for the receiver.
+  if (endpoint.path() == Path::tcp &&
+      (!worker_.context().eager_over_tcp() || data.size() > eager_by_itself))
+    params.op_attr_mask |= UCP_OP_ATTR_FLAG_FAST_CMPL;
   void* const request = ucp_tag_send_nbx(endpoint.get(), data.data(), data.size(), whole, &params);
   started(operation, request);
   if (peer == transport_.rank_) return;  // never on a wire

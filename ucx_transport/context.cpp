@@ -1,6 +1,7 @@
 #include "context.hpp"
 
 #include "check.hpp"
+#include "path.hpp"
 #include "transport_list.hpp"
 
 #include <cohom/ucx.hpp>
@@ -9,6 +10,7 @@
 #include <cstdlib>
 #include <memory>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace cohom::ucx {
@@ -40,19 +42,41 @@ void set_default(const Config& config, const char* name, const char* value) {
   if (variable(name) == nullptr) set(config, name, value);
 }
 
+/// The transports of this machine that UCX may use.
+std::vector<std::string> usable_transports(const std::string& list) {
+  std::vector<std::string> names;
+  for (Resource& resource : resources())
+    if (allows(list, resource.transport)) names.push_back(std::move(resource.transport));
+  return names;
+}
+
+bool contains(const std::vector<std::string>& names, std::string_view name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
 /// A peer that dies is an error, in shared memory too, and not only after UCX's 20 s. What UCX calls
 /// invalidation is for senders that go on after an error; ours do not. UCX warns of parameters of
 /// transports that it does not use.
-void notice_failures(const Config& config, const std::string& transports) {
-  const std::vector<Resource> available = resources();
-  const auto used = [&](std::string_view name) {
-    return allows(transports, name) &&
-           std::ranges::any_of(
-               available, [&](const Resource& resource) { return resource.transport == name; });
-  };
-  if (used("posix") || used("sysv")) set(config, "MM_ERROR_HANDLING", "y");
-  if (used("cma")) set(config, "MEMORY_INVALIDATE", "y");
+void notice_failures(const Config& config, const std::vector<std::string>& transports) {
+  if (contains(transports, "posix") || contains(transports, "sysv"))
+    set(config, "MM_ERROR_HANDLING", "y");
+  if (contains(transports, "cma")) set(config, "MEMORY_INVALIDATE", "y");
   set_default(config, "KEEPALIVE_INTERVAL", "1s");
+}
+
+/// Over TCP no message waits for its receiver. UCX has one threshold for all its transports, but
+/// computes it for each: the slower an eager message may be, in percent (negative: must be faster),
+/// the more is sent so. At -50 it is all of TCP's, as rendezvous saves no copy there, and of shared
+/// memory only what is short. Fast networks are left as they are. Returns whether it is so.
+bool send_eagerly_over_tcp(const Config& config, const std::vector<std::string>& transports) {
+  // For sends that ask for fast completion.
+  set_default(config, "RNDV_SEND_NBR_THRESH", "inf");
+  if (!std::ranges::all_of(
+          transports, [](const std::string& name) { return path_by(name) != Path::network; }) ||
+      variable("RNDV_PERF_DIFF") != nullptr || variable("RNDV_THRESH") != nullptr)
+    return false;
+  set(config, "RNDV_PERF_DIFF", "-50");
+  return true;
 }
 
 }  // namespace
@@ -67,9 +91,9 @@ Context::Context(const ContextSettings& settings) {
     set(config, "TLS", transports);
   else if (wanted != nullptr)
     transports = wanted;
-  // Sends that ask for fast completion (all over TCP) never wait for their receiver.
-  set_default(config, "RNDV_SEND_NBR_THRESH", "inf");
-  notice_failures(config, transports);
+  const auto usable = usable_transports(transports);
+  notice_failures(config, usable);
+  eager_over_tcp_ = send_eagerly_over_tcp(config, usable);
 
   ucp_params_t params = {};
   params.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_NAME;

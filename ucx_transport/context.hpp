@@ -28,8 +28,12 @@ class Context {
   /// Whether UCX moves bytes from and to memory there. Asked of UCX: a pointer that it does not know
   /// would end the process.
   [[nodiscard]] bool reaches(MemorySpace space) const;
+  /// Whether UCX itself sends messages of up to a megabyte over TCP without waiting for the receiver,
+  /// from the memory they lie in. Else, and above, sends must ask for fast completion, which copies.
+  [[nodiscard]] bool eager_over_tcp() const { return eager_over_tcp_; }
 
  private:
+  bool eager_over_tcp_ = false;
   ucp_context_h context_ = nullptr;
 };
 

@@ -5,10 +5,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <iterator>
 #include <memory>
 #include <new>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -45,13 +43,6 @@ std::vector<std::string> transports_in(const std::string& description) {
       transports.push_back(std::move(name));
   }
   return transports;
-}
-
-Path path_by(std::string_view transport) {
-  constexpr std::string_view in_memory[] = {"self", "posix", "sysv", "cma", "knem", "xpmem"};
-  if (transport == "tcp") return Path::tcp;
-  return std::ranges::find(in_memory, transport) != std::end(in_memory) ? Path::memory
-                                                                        : Path::network;
 }
 
 }  // namespace

@@ -1,17 +1,15 @@
 #pragma once
 // Endpoint: this process's connection to another one.
 
+#include "path.hpp"
+
 #include <ucp/api/ucp.h>
 
 #include <cstddef>
-#include <cstdint>
 #include <span>
 #include <string>
 
 namespace cohom::ucx {
-
-/// What carries messages, as far as it decides how they are best sent. Of a group, the highest counts.
-enum class Path : std::uint8_t { memory, network, tcp };
 
 /// Every function wants the worker's lock.
 class Endpoint {

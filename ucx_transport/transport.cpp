@@ -20,11 +20,6 @@ constexpr int channel_bits = 8;
 static_assert(Transport::tag_limit == 1u << tag_bits);
 static_assert(Worker::groups == 1u << (64 - tag_bits - sender_bits - channel_bits));
 
-std::string_view name_of(Path path) {
-  constexpr std::string_view names[] = {"memory", "network", "TCP"};
-  return names[static_cast<std::size_t>(path)];
-}
-
 }  // namespace
 
 UcxTransport::UcxTransport(const std::function<std::shared_ptr<Worker>()>& worker, int rank,

@@ -46,6 +46,9 @@ with_cmake() {
 with_cmake_without_mpi() {
   build_with_cmake outside_core
   "$tree/outside_core/list_codecs" | grep -qx thc || fail "list_codecs names no thc"
+  if [[ -e $(find "$prefix" -name ucx.hpp) ]]; then
+    [[ $("$tree/outside_core/one_rank") == "ucx 3" ]] || fail "one_rank does not run over UCX"
+  fi
 }
 
 with_pkg_config() {
