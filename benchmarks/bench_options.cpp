@@ -63,6 +63,8 @@ void add_flags(CLI::App& app, BenchOptions& options, Texts& texts) {
       ->allow_extra_args(false);
   app.add_option("--dtype", texts.type, "element type: f32, f16, bf16 or f64");
   app.add_option("--op", texts.op, "sum or mean");
+  app.add_option("--transport", options.transport,
+                 "mpi or ucx: how messages travel (default: COHOM_TRANSPORT, or mpi)");
   app.add_option("--iterations", options.iterations,
                  "timed calls a row (default: about 1.5 s worth, 5 to 1000)");
   app.add_option("--warmup", options.warmup, "calls before the timed ones");

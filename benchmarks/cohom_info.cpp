@@ -5,6 +5,9 @@
 #if COHOM_HAVE_MPI
 #include "mpi_info.hpp"
 #endif
+#if COHOM_HAVE_UCX
+#include "ucx_info.hpp"
+#endif
 
 #include <cohom/error.hpp>
 #include <cohom/version.hpp>
@@ -21,6 +24,11 @@ void print_json() {
   nlohmann::ordered_json info = {{"schema", "cohom-info/1"}};
   info.update(library_info());
   info["machine"] = machine_info();
+#if COHOM_HAVE_UCX
+  info["ucx"] = ucx_info();
+#else
+  info["ucx"] = nullptr;
+#endif
 #if COHOM_HAVE_MPI
   info["mpi"] = mpi_info();
 #else
@@ -31,6 +39,11 @@ void print_json() {
 
 void print_text() {
   fmt::print("{}\n{}\n", library_text(library_info()), machine_text(machine_info()));
+#if COHOM_HAVE_UCX
+  fmt::print("{}", ucx_text(ucx_info()));
+#else
+  fmt::print("built without UCX\n");
+#endif
   // Last, and after all else is out: MPI libraries end a process that they cannot initialise.
   std::fflush(stdout);
 #if COHOM_HAVE_MPI

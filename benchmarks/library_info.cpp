@@ -46,6 +46,9 @@ Json transport_list() {
 #if COHOM_HAVE_MPI
   list.push_back({{"name", "mpi"}, {"summary", "messages of the MPI library"}});
 #endif
+#if COHOM_HAVE_UCX
+  list.push_back({{"name", "ucx"}, {"summary", "messages of UCX, set up for this library"}});
+#endif
   return list;
 }
 
@@ -61,6 +64,7 @@ Json selection_rows() {
                     {"min_ranks", row.min_ranks},
                     {"max_ranks", limit(row.max_ranks)},
                     {"only_raw", row.only_raw},
+                    {"offloads", row.offloads},
                     {"bypass", row.bypass},
                     {"algorithm", row.algorithm},
                     {"reason", row.reason}});
@@ -104,7 +108,9 @@ std::string selection_text(const Json& row) {
           ? "any size"
           : fmt::format("up to {} KiB", row["max_bytes"].get<std::size_t>() / 1024);
   return fmt::format("  {:<13}  {:<13}  {:<8}  {}{}: {}\n", size, ranks_text(row),
-                     row["only_raw"].get<bool>() ? "raw only" : "",
+                     row["only_raw"].get<bool>()   ? "raw only"
+                     : row["offloads"].get<bool>() ? "attached"
+                                                   : "",
                      row["bypass"].get<bool>() ? "raw by " : "",
                      row["algorithm"].get<std::string>(), row["reason"].get<std::string>());
 }
@@ -135,7 +141,7 @@ std::string library_text(const Json& info) {
   text += "\nalgorithms (COHOM_ALGORITHM)\n" + name_list(info["algorithms"], "  ");
   text += "\nalgorithm=auto takes the first row that applies\n";
   for (const Json& row : info["selection"]) text += selection_text(row);
-  text += "\ntransports\n" + name_list(info["transports"], "  ");
+  text += "\ntransports (COHOM_TRANSPORT)\n" + name_list(info["transports"], "  ");
   return text;
 }
 

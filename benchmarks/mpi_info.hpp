@@ -10,7 +10,7 @@ namespace cohom::bench {
 /// Initialises MPI and finalises it again; call once. Needs no launcher.
 nlohmann::ordered_json mpi_info();
 
-/// The same for people, one line.
+/// The same for people.
 std::string mpi_text(const nlohmann::ordered_json& info);
 
 }  // namespace cohom::bench

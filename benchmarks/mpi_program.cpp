@@ -1,7 +1,6 @@
 #include "mpi_program.hpp"
 
 #include <cohom/error.hpp>
-#include <cohom/mpi.hpp>
 
 #include <fmt/format.h>
 
@@ -10,12 +9,11 @@
 
 namespace cohom::bench {
 
-int run_with_communicator(std::string_view program, const std::function<int(Communicator&)>& work) {
+int run_guarded(std::string_view program, const std::function<int()>& work) {
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   try {
-    Communicator communicator = mpi::communicator(MPI_COMM_WORLD);
-    return work(communicator);
+    return work();
   } catch (const SharedFailure& failure) {
     if (rank == 0) fmt::print(stderr, "{}: {}\n", program, failure.what());
   } catch (const Error& error) {  // the library's errors reach all ranks
@@ -28,8 +26,10 @@ int run_with_communicator(std::string_view program, const std::function<int(Comm
   return cannot_run;
 }
 
-void print(const Communicator& communicator, const Information& information) {
-  if (communicator.rank() == 0) fmt::print("{}", information.text);
+void print(const Information& information) {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (rank == 0) fmt::print("{}", information.text);
 }
 
 }  // namespace cohom::bench

@@ -6,10 +6,12 @@
 #include "shared_failure.hpp"
 
 #include <cohom/communicator.hpp>
+#include <cohom/mpi.hpp>
 
 #include <mpi.h>
 
 #include <functional>
+#include <string>
 #include <string_view>
 #include <variant>
 
@@ -18,25 +20,38 @@ namespace cohom::bench {
 /// Exit status of a program whose command line, input or combination cannot be run.
 inline constexpr int cannot_run = 2;
 
-/// Returns the program's exit status: what `work` does, given this process's communicator, or
-/// `cannot_run` after one message from rank 0 for a SharedFailure or an Error, which all ranks have. Any
-/// other exception ends the job.
-int run_with_communicator(std::string_view program, const std::function<int(Communicator&)>& work);
+/// Returns the program's exit status: what `work` does, or `cannot_run` after one message from rank 0
+/// for a SharedFailure or an Error, which all ranks have. Any other exception ends the job.
+int run_guarded(std::string_view program, const std::function<int()>& work);
 
 /// On rank 0.
-void print(const Communicator& communicator, const Information& information);
+void print(const Information& information);
+
+/// The transport that a command line asks for; of programs without such a flag, the environment's.
+template <class Options>
+std::string transport_of(const Options& options) {
+  if constexpr (requires { options.transport; })
+    return options.transport;
+  else
+    return {};
+}
 
 /// The whole program: `run` gets what `parse_options` makes of the command line.
 template <class Options>
 int run_program(std::string_view program, int argc, const char* const* argv,
                 std::variant<Options, Information> (*parse_options)(int, const char* const*),
                 int (*run)(const Options&, Communicator&)) {
-  return run_with_communicator(program, [&](Communicator& communicator) -> int {
+  return run_guarded(program, [&]() -> int {
     std::variant<Options, Information> parsed;
     run_on_all_ranks(MPI_COMM_WORLD, [&] { parsed = parse_options(argc, argv); });
-    if (const auto* options = std::get_if<Options>(&parsed)) return run(*options, communicator);
-    print(communicator, std::get<Information>(parsed));
-    return 0;
+    if (const auto* information = std::get_if<Information>(&parsed)) {
+      print(*information);
+      return 0;
+    }
+    const auto& options = std::get<Options>(parsed);
+    Communicator communicator =
+        mpi::communicator(MPI_COMM_WORLD, {.transport = transport_of(options)});
+    return run(options, communicator);
   });
 }
 

@@ -45,13 +45,14 @@ Json to_json(const NativeTime& native) {
   return json;
 }
 
-/// The variables that change what the library does.
+/// The variables that change what the library does; not the secret one.
 Json library_environment() {
   Json json = Json::object();
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string text = *entry;
     const std::size_t equals = text.find('=');
-    if (text.starts_with("COHOM_")) json[text.substr(0, equals)] = text.substr(equals + 1);
+    if (text.starts_with("COHOM_") && !text.starts_with("COHOM_AGGREGATOR_TOKEN="))
+      json[text.substr(0, equals)] = text.substr(equals + 1);
   }
   return json;
 }
@@ -165,6 +166,11 @@ void Report::add(const Row& row) {
   add_quality(json, row.quality);
   json["equals_raw"] = or_null(row.equals_raw);
   json["union_density"] = row.shape.density();
+  if (row.offloading)
+    json["offload"] = {{"offloaded", row.offloading->offloaded},
+                       {"repeated", row.offloading->repeated},
+                       {"declined", row.offloading->declined},
+                       {"other_algorithm", row.plan.other_algorithm}};
   document_["results"].push_back(std::move(json));
 }
 

@@ -8,6 +8,7 @@
 #include "union_shape.hpp"
 #include "wire_formula.hpp"
 
+#include <cohom/offload.hpp>
 #include <cohom/plan.hpp>
 
 #include <cstddef>
@@ -54,6 +55,8 @@ struct Row {
   /// Every bit is that of raw by the same algorithm; nothing where raw is unsupported.
   std::optional<bool> equals_raw = {};
   std::optional<WireBytes> wire = {};  ///< counted by the transport; not where MPI reduces (fabric)
+  std::optional<OffloadCounters> offloading =
+      {};  ///< where an aggregator was to sum: what became of it
   std::optional<WireBytes> formula = {};
   FormulaByRanks formula_by_ranks = {};
   std::optional<std::uint64_t> mpi_bytes =

@@ -64,7 +64,7 @@ class SketchData {
   std::vector<kernels::SketchPlace> places_;
   std::vector<Cell> peeled_, found_;
   std::vector<std::uint8_t> known_;
-  kernels::SketchScratch scratch_;
+  kernels::SketchScratch scratch_{hashing_};
 };
 
 /// A filter of a piece with few values, 10 probes, and where it finds them.

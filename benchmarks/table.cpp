@@ -123,6 +123,18 @@ void add_quality_columns(std::vector<Column>& columns, bool several_steps) {
       });
 }
 
+/// What did not go as asked.
+std::string offload_note(const Row& row) {
+  const OffloadCounters& calls = *row.offloading;
+  const std::uint64_t all = calls.offloaded + calls.declined;
+  std::string text;
+  if (calls.declined != 0)
+    text += fmt::format("  {} of {} calls by {}", calls.declined, all, row.plan.other_algorithm);
+  if (calls.repeated != 0)
+    text += fmt::format("  {} of {} calls repeated by the ranks", calls.repeated, all);
+  return text;
+}
+
 std::string cells(const std::vector<Column>& columns,
                   const std::function<std::string(const Column&)>& text) {
   std::string line;
@@ -189,6 +201,7 @@ std::string Table::line(const Row& row) {
   }
   text += cells(columns_, [&](const Column& column) { return column.cell(row); });
   if (row.extended) text.insert(text.size() - 1, "  extended");
+  if (row.offloading) text.insert(text.size() - 1, offload_note(row));
   ++rows_;
   differing_rows_ += row.quality.identical_across_ranks ? 0 : 1;
   Results& results =

@@ -17,6 +17,7 @@ endfunction()
 
 message(STATUS "cohom ${PROJECT_VERSION} with")
 cohom_summary_line(COHOM_MPI "${COHOM_HAVE_MPI}" "${MPI_CXX_VERSION} (${MPI_CXX_COMPILER})")
+cohom_summary_line(COHOM_UCX "${COHOM_HAVE_UCX}" "${ucx_ucx_VERSION}")
 cohom_summary_line(COHOM_HWLOC "${COHOM_HAVE_HWLOC}" "${hwloc_VERSION}")
 if(COHOM_AGGREGATOR)
   cohom_summary_line(COHOM_EBPF "${COHOM_HAVE_EBPF}" "libbpf ${libbpf_VERSION} (${COHOM_CLANG}, ${COHOM_BPFTOOL})")

@@ -24,6 +24,7 @@ void sketch_insert(std::span<const SketchPlace> places, const Cell* values, Cell
 /// What peeling works with, for sketches of at most the cells reserved.
 class SketchScratch {
  public:
+  explicit SketchScratch(const HashingKernels& hashing) : hashing_(&hashing) {}
   void reserve(std::size_t cells);
 
  private:
@@ -31,6 +32,7 @@ class SketchScratch {
   friend std::size_t sketch_peel(std::span<const SketchPlace> places, std::span<Cell> cells,
                                  SketchScratch& scratch, std::uint8_t* known, Cell* values);
 
+  const HashingKernels* hashing_;
   std::vector<std::uint64_t> links_;
   std::vector<std::uint32_t> queue_;
 };

@@ -3,10 +3,13 @@
 #include "finalize_hook.hpp"
 #include "mpi_check.hpp"
 #include "mpi_fabric.hpp"
-#include "mpi_transport.hpp"
+#include "transport_choice.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <mutex>
+#include <random>
+#include <utility>
 #include <vector>
 
 namespace cohom::mpi {
@@ -71,6 +74,14 @@ int keyval() {
   return registry().keyval;
 }
 
+/// A number that aggregators know the communicator by. Collective.
+std::uint64_t agreed_job(MPI_Comm comm) {
+  std::random_device random;
+  std::uint64_t job = std::uint64_t{random()} << 32 | random();
+  check(MPI_Bcast(&job, 1, MPI_UINT64_T, 0, comm), "MPI_Bcast");
+  return job;
+}
+
 }  // namespace
 
 void check_callable() {
@@ -91,10 +102,12 @@ void check_usable(MPI_Comm comm) {
     reject("the communicator is an intercommunicator; merge it with MPI_Intercomm_merge first");
 }
 
-Communicator communicator(MPI_Comm comm) {
+Communicator communicator(MPI_Comm comm, const Options& options) {
   check_usable(comm);
-  auto transport = std::make_shared<MpiTransport>(comm);
-  return Communicator(std::move(transport), std::make_shared<MpiFabric>(comm));
+  auto transport = make_transport(options.transport, comm);
+  auto connect = aggregator_connector(agreed_job(comm), transport->rank(), transport->ranks());
+  return Communicator(std::move(transport),
+                      {.fabric = std::make_shared<MpiFabric>(comm), .connect = std::move(connect)});
 }
 
 Shared find_communicator(MPI_Comm comm) {
@@ -106,9 +119,9 @@ Shared find_communicator(MPI_Comm comm) {
   return found != 0 ? *cached : nullptr;
 }
 
-Shared shared_communicator(MPI_Comm comm) {
+Shared shared_communicator(MPI_Comm comm, const Options& options) {
   if (Shared cached = find_communicator(comm)) return cached;
-  auto entry = std::make_unique<Shared>(std::make_shared<CachedCommunicator>(comm));
+  auto entry = std::make_unique<Shared>(std::make_shared<CachedCommunicator>(comm, options));
   Shared* const attribute = entry.get();
   {
     const std::lock_guard lock(registry().mutex);
@@ -118,6 +131,8 @@ Shared shared_communicator(MPI_Comm comm) {
   return *attribute;
 }
 
-Communicator& cached_communicator(MPI_Comm comm) { return shared_communicator(comm)->communicator; }
+Communicator& cached_communicator(MPI_Comm comm, const Options& options) {
+  return shared_communicator(comm, options)->communicator;
+}
 
 }  // namespace cohom::mpi

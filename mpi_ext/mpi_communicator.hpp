@@ -12,7 +12,8 @@ namespace cohom::mpi {
 /// What hangs on a user's communicator. Requests and plans of the C API hold it too, so that it
 /// outlives the user's communicator when that is freed first.
 struct CachedCommunicator {
-  explicit CachedCommunicator(MPI_Comm comm) : communicator(mpi::communicator(comm)), user(comm) {}
+  CachedCommunicator(MPI_Comm comm, const Options& options)
+      : communicator(mpi::communicator(comm, options)), user(comm) {}
 
   Communicator communicator;
   /// For its error handler; MPI_COMM_NULL once the user freed it.
@@ -26,8 +27,9 @@ void check_callable();
 /// intercommunicator: the errors that other ranks cannot be told of.
 void check_usable(MPI_Comm comm);
 
-/// Collective when it is the first call for `comm`. @throws what check_usable() does.
-std::shared_ptr<CachedCommunicator> shared_communicator(MPI_Comm comm);
+/// Collective when it is the first call for `comm`, which alone reads the options.
+/// @throws what communicator() does.
+std::shared_ptr<CachedCommunicator> shared_communicator(MPI_Comm comm, const Options& options = {});
 
 /// Local: null when there is none yet. @throws what check_usable() does.
 std::shared_ptr<CachedCommunicator> find_communicator(MPI_Comm comm);

@@ -1,5 +1,6 @@
 #include "mpi_fabric.hpp"
 
+#include "collective_layers.hpp"
 #include "mpi_reduction.hpp"
 
 namespace cohom::mpi {
@@ -10,6 +11,10 @@ MpiFabric::MpiFabric(MPI_Comm comm) {
 }
 
 MpiFabric::~MpiFabric() = default;
+
+std::string MpiFabric::describe() const {
+  return std::string(name()) + ", which " + summary(collective_layers());
+}
 
 bool MpiFabric::supports(Merge merge) const {
   switch (merge.kind) {

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -41,6 +42,7 @@ class MpiFabric final : public Aggregator {
   ~MpiFabric() override;
 
   [[nodiscard]] std::string_view name() const override { return "MPI_Iallreduce"; }
+  [[nodiscard]] std::string describe() const override;
   /// MPI has an operation for all merges but add_packed, f16 and bf16.
   [[nodiscard]] bool supports(Merge merge) const override;
   [[nodiscard]] bool ready() override { return true; }

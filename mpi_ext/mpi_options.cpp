@@ -35,4 +35,15 @@ Options options_of(MPI_Info info) {
   return options;
 }
 
+Options communicator_options_of(MPI_Info info) {
+  constexpr const char* key = "cohom_transport";
+  Options options;
+  if (info == MPI_INFO_NULL) return options;
+  int length = 0;
+  int found = 0;
+  check(MPI_Info_get_valuelen(info, key, &length, &found), "MPI_Info_get_valuelen");
+  if (found != 0) set_option(options, key, value_of(info, key));
+  return options;
+}
+
 }  // namespace cohom::mpi

@@ -1,12 +1,12 @@
 #include "mpi_transport.hpp"
 
+#include "message_bytes.hpp"
+#include "mpi_agreement.hpp"
 #include "mpi_channel.hpp"
 #include "mpi_check.hpp"
 #include "open_requests.hpp"
 
 #include <algorithm>
-#include <charconv>
-#include <cstdlib>
 #include <optional>
 #include <string>
 #include <utility>
@@ -14,10 +14,6 @@
 namespace cohom::mpi {
 
 namespace {
-
-constexpr const char* message_bytes_variable = "COHOM_MESSAGE_BYTES";
-constexpr std::uint64_t least_message_bytes = 64;
-constexpr std::uint64_t most_message_bytes = 1u << 30;
 
 /// Channels that fit below MPI's largest tag, which MPI_COMM_WORLD knows (other communicators need
 /// not). MPI promises only 32767; most have 2^31 - 1.
@@ -46,56 +42,28 @@ bool on_one_host(MPI_Comm comm, int rank, int ranks) {
   return neighbours == ranks;
 }
 
-/// 0 when the variable is not set, nothing when it is wrong.
-std::optional<std::uint64_t> message_bytes_of_environment() {
-  const char* text = std::getenv(message_bytes_variable);
-  if (text == nullptr || *text == '\0') return 0;
-  const std::string_view digits = text;
-  std::uint64_t bytes = 0;
-  const auto [end, error] = std::from_chars(digits.begin(), digits.end(), bytes);
-  if (error != std::errc() || end != digits.end() || bytes < least_message_bytes ||
-      bytes > most_message_bytes || bytes % 8 != 0)
-    return std::nullopt;
-  return bytes;
-}
-
-/// Throws on all ranks the error of the lowest rank that has one. Collective.
-void throw_on_all_ranks(MPI_Comm comm, int rank, int ranks, const std::string& own_error) {
-  int failing = own_error.empty() ? ranks : rank;
-  check(MPI_Allreduce(MPI_IN_PLACE, &failing, 1, MPI_INT, MPI_MIN, comm), "MPI_Allreduce");
-  if (failing == ranks) return;
-  std::string text = "rank " + std::to_string(failing) + ": " + own_error;
-  text.resize(512);
-  check(MPI_Bcast(text.data(), static_cast<int>(text.size()), MPI_CHAR, failing, comm),
-        "MPI_Bcast");
-  throw Error(ErrorKind::invalid_argument, text.c_str());
-}
-
-/// Both ends of a message must cut payloads alike, so the ranks must agree on the variable. 0: unset.
-std::size_t agreed_message_bytes(MPI_Comm comm, int rank, int ranks) {
-  const auto mine = message_bytes_of_environment();
-  const std::string variable = message_bytes_variable;
-  throw_on_all_ranks(comm, rank, ranks,
-                     mine ? ""
-                          : variable + "=" + std::getenv(message_bytes_variable) +
-                                " is not a size of messages; allowed: multiples of 8 from " +
-                                std::to_string(least_message_bytes) + " to " +
-                                std::to_string(most_message_bytes));
-  std::uint64_t most[2] = {*mine, ~*mine};
+/// 0 when the variable is not set.
+std::size_t agreed_message_bytes(MPI_Comm comm) {
+  std::size_t mine = 0;
+  std::optional<Error> error;
+  try {
+    mine = message_bytes_of_environment();
+  } catch (const Error& wrong) {
+    error = wrong;
+  }
+  throw_on_all_ranks(comm, error);
+  std::uint64_t most[2] = {mine, ~std::uint64_t{mine}};
   check(MPI_Allreduce(MPI_IN_PLACE, most, 2, MPI_UINT64_T, MPI_MAX, comm), "MPI_Allreduce");
-  if (most[0] != ~most[1])
-    throw Error(ErrorKind::mismatch, variable + " differs between ranks: from " +
-                                         std::to_string(~most[1]) + " to " +
-                                         std::to_string(most[0]) + " (0: not set)");
-  return static_cast<std::size_t>(*mine);
+  if (most[0] != ~most[1]) throw message_bytes_differ(~most[1], most[0]);
+  return mine;
 }
 
 }  // namespace
 
-MpiTransport::MpiTransport(MPI_Comm comm)
-    : comm_(comm), rank_(comm_.rank()), ranks_(comm_.ranks()) {
+MpiTransport::MpiTransport(OwnedComm comm)
+    : comm_(std::move(comm)), rank_(comm_.rank()), ranks_(comm_.ranks()) {
   channels_ = channels_that_fit();
-  message_bytes_ = agreed_message_bytes(comm_.get(), rank_, ranks_);
+  message_bytes_ = agreed_message_bytes(comm_.get());
   if (message_bytes_ == 0)
     message_bytes_ = on_one_host(comm_.get(), rank_, ranks_) ? shared_memory_message_bytes
                                                              : network_message_bytes;

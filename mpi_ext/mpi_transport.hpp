@@ -31,9 +31,11 @@ class MpiTransport final : public Transport {
   /// Channels at most; fewer where MPI has few tags.
   static constexpr std::uint32_t most_channels = 256;
 
-  /// Duplicates `comm`. Collective. @throws Error on all ranks alike when COHOM_MESSAGE_BYTES is
-  /// wrong on any rank or differs.
-  explicit MpiTransport(MPI_Comm comm);
+  /// Collective. @throws Error on all ranks alike when COHOM_MESSAGE_BYTES is wrong on any rank or
+  /// differs.
+  explicit MpiTransport(OwnedComm comm);
+  /// The same over a duplicate of `comm`.
+  explicit MpiTransport(MPI_Comm comm) : MpiTransport(OwnedComm(comm)) {}
   ~MpiTransport() override;
 
   [[nodiscard]] std::string_view name() const override { return "mpi"; }

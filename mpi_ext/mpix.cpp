@@ -7,6 +7,7 @@
 #include "mpi_communicator.hpp"
 #include "mpi_errors.hpp"
 #include "mpi_handles.hpp"
+#include "mpi_options.hpp"
 #include "mpix_arguments.hpp"
 
 #include <cohom/allreduce.hpp>
@@ -54,7 +55,7 @@ int MPIX_Allreduce_compressed(const void* sendbuf, void* recvbuf, MPI_Count coun
                               MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info) {
   return mpi::guarded(
       [&] {
-        const auto home = mpi::shared_communicator(comm);
+        const auto home = mpi::shared_communicator(comm, mpi::communicator_options_of(info));
         start(sendbuf, recvbuf, count, datatype, op, info, home->communicator).wait();
       },
       [&] { return comm; });
@@ -65,7 +66,7 @@ int MPIX_Iallreduce_compressed(const void* sendbuf, void* recvbuf, MPI_Count cou
                                MPIX_Compressed_request* request) {
   return mpi::guarded(
       [&] {
-        auto home = mpi::shared_communicator(comm);
+        auto home = mpi::shared_communicator(comm, mpi::communicator_options_of(info));
         Communicator& communicator = home->communicator;
         if (request == nullptr)
           allreduce_fail(Error(ErrorKind::invalid_argument, "request is a null pointer"),

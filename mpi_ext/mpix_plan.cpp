@@ -5,6 +5,7 @@
 
 #include "mpi_communicator.hpp"
 #include "mpi_errors.hpp"
+#include "mpi_options.hpp"
 #include "mpix_arguments.hpp"
 
 #include <cohom/allreduce.hpp>
@@ -35,7 +36,7 @@ namespace {
 std::unique_ptr<MPIX_Compressed_plan_s> make_plan(MPI_Count count, MPI_Datatype datatype, MPI_Op op,
                                                   MPI_Comm comm, MPI_Info info,
                                                   const MPIX_Compressed_plan* destination) {
-  auto home = mpi::shared_communicator(comm);
+  auto home = mpi::shared_communicator(comm, mpi::communicator_options_of(info));
   Communicator& communicator = home->communicator;
   const auto read = mpi::read_shape(count, datatype, op, info);
   if (const auto* error = std::get_if<Error>(&read)) fail_on_all_ranks(*error, communicator);

@@ -39,7 +39,7 @@ CallImpl::CallImpl(CommunicatorImpl& communicator, std::uint64_t number, CallReq
     channel_ = transport.open(static_cast<std::uint32_t>(number % transport.channels()));
     prepare();
     agreement_.emplace(*channel_, transport.rank(), transport.ranks(),
-                       std::move(request_.signature), std::move(request_.error));
+                       std::move(request_.signature), std::move(request_.error), offloads_);
   } catch (...) {
     finish(current_failure("a call on this rank"));
   }
@@ -49,12 +49,18 @@ CallImpl::CallImpl(CommunicatorImpl& communicator, std::uint64_t number, CallReq
 void CallImpl::prepare() {
   if (!request_.error) request_.error = communicator_.transport().failure();
   if (!request_.core) return;
-  request_.core->in_flight = true;
+  PlanCore& core = *request_.core;
+  core.in_flight = true;
+  executor_ = &core.executor();
   try {
-    request_.core->executor().reserve(number_);
+    if (core.offloading() == nullptr)
+      executor_->offloaded().reserve(number_);
+    else if (!request_.error)
+      offloads_ = core.offloading()->ready(executor_->offloaded(), number_);
+    if (core.offloading() != nullptr && !offloads_) executor_ = &core.other_executor();
     if (request_.error) return;
     if (request_.state != nullptr) {
-      request_.state->bytes.resize(request_.core->state_bytes());
+      request_.state->bytes.resize(core.state_bytes());
     } else if (communicator_.transport().ranks() > 1) {
       // What a codec remembers must not change before all ranks agree; without state, encoding can
       // hide the time the agreement takes.
@@ -81,17 +87,18 @@ bool CallImpl::advance() noexcept {
 }
 
 bool CallImpl::step() {
+  if (state_ == State::leaving) return try_to_finish();
   bool moved = poll();
   if (state_ == State::agreeing && agreement_->finished()) {
     if (agreement_->error() || !request_.core) {
-      finish(agreement_->error());
+      leave(agreement_->error());
       return true;
     }
-    open();
+    if (!open()) return moved;
     moved = true;
   }
   if (!begun_) return moved;
-  Executor& executor = request_.core->executor();
+  Executor& executor = *executor_;
   moved |= executor.advance();
   if (state_ == State::running && executor.late_rounds_due()) {
     decide_late_rounds();
@@ -109,15 +116,48 @@ bool CallImpl::step() {
   }
   if (state_ == State::running && executor.finished()) {
     if (request_.state != nullptr) ++request_.state->step;
-    finish(std::move(error_));
+    if (offloads_) request_.core->offloading()->finished(executor.offloaded(), number_);
+    leave(std::move(error_));
   }
   return moved;
 }
 
-void CallImpl::open() {
+/// The result is known, but other ranks may still miss what this one sent.
+void CallImpl::leave(std::optional<Error> error) {
+  error_ = std::move(error);
+  state_ = State::leaving;
+  try_to_finish();
+}
+
+bool CallImpl::try_to_finish() {
+  if (!channel_->settled()) return false;
+  finish(std::move(error_));
+  return true;
+}
+
+/// Whether it could: an aggregator in the network wants calls in one order on all ranks.
+bool CallImpl::open() {
+  if (request_.core->offloading() != nullptr) {
+    take_agreed_way();
+    if (offloads_ && !communicator_.turn_of(*this)) return false;
+    if (offloads_) executor_->offloaded().reserve(number_);
+  }
   if (!begun_) begin();
-  request_.core->executor().open();
+  executor_->open();
   state_ = State::running;
+  return true;
+}
+
+/// A rank that was ready to offload may have begun so; what it encoded then is encoded again.
+void CallImpl::take_agreed_way() {
+  const auto unready = agreement_->unready_rank();
+  if (!unready) return;
+  PlanCore& core = *request_.core;
+  if (offloads_) begun_ = false;
+  offloads_ = false;
+  executor_ = &core.other_executor();
+  core.offloading()->declined(*unready == communicator_.transport().rank(), *unready,
+                              core.description().other_algorithm);
 }
 
 /// The memory of a late round depends on the data, so it is the one thing that a rank may lack after
@@ -125,7 +165,7 @@ void CallImpl::open() {
 void CallImpl::decide_late_rounds() {
   std::optional<Error> failure;
   try {
-    if (!request_.core->executor().prepare_late_rounds()) return;
+    if (!executor_->prepare_late_rounds()) return;
   } catch (...) {
     failure = current_failure("the late rounds of codec " + request_.core->description().codec);
   }
@@ -145,7 +185,7 @@ bool CallImpl::poll() {
     if (CallAgreement::owns(done[i].cookie))
       agreement_->complete(done[i]);
     else
-      request_.core->executor().complete(done[i]);
+      executor_->complete(done[i]);
   }
   return count != 0;
 }
@@ -159,7 +199,7 @@ void CallImpl::begin() {
     request_.state->key = request_.core->state_key();
     buffers.state = request_.state->bytes;
   }
-  request_.core->executor().begin(buffers, *channel_, communicator_.profile);
+  executor_->begin(buffers, *channel_, communicator_.profile);
   begun_ = true;
 }
 
@@ -174,7 +214,7 @@ void CallImpl::finish(std::optional<Error> error) {
 
 void CallImpl::give_back_plan() {
   if (!request_.core) return;
-  request_.core->executor().end();
+  if (executor_ != nullptr) executor_->end();
   request_.core->in_flight = false;
   request_.core.reset();  // a request may be kept for long
 }

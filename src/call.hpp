@@ -38,7 +38,9 @@ class CallImpl {
   bool advance() noexcept;
   [[nodiscard]] bool done() const { return state_.load(std::memory_order_acquire) == State::done; }
   /// This rank's only part in the call is to tell the others of its error.
-  [[nodiscard]] bool only_tells() const { return state_ == State::agreeing && !request_.core; }
+  [[nodiscard]] bool only_tells() const { return agreeing() && !request_.core; }
+  /// Nobody knows yet whether all ranks make the call, or which way it goes.
+  [[nodiscard]] bool agreeing() const { return state_ == State::agreeing; }
   [[nodiscard]] const std::optional<Error>& error() const { return error_; }
   [[nodiscard]] std::uint64_t number() const { return number_; }
   [[nodiscard]] bool uses(const StateBuffer& state) const { return request_.state == &state; }
@@ -51,20 +53,25 @@ class CallImpl {
   bool test();
 
  private:
-  enum class State { agreeing, running, agreeing_late, done };
+  enum class State { agreeing, running, agreeing_late, leaving, done };
 
   void prepare();
   bool step();
   bool poll();
   void begin();
-  void open();
+  bool open();
+  void take_agreed_way();
   void decide_late_rounds();
+  void leave(std::optional<Error> error);
+  bool try_to_finish();
   void finish(std::optional<Error> error);
   void give_back_plan();
 
   CommunicatorImpl& communicator_;
   std::uint64_t number_;
   CallRequest request_;
+  Executor* executor_ = nullptr;            ///< of the way the call goes, as far as is known
+  bool offloads_ = false;                   ///< as far as this rank knows
   std::optional<CallAgreement> agreement_;  ///< before the channel, which may still write to it
   std::unique_ptr<Channel> channel_;
   std::optional<Error> error_;  ///< what the call ends with, once done

@@ -25,7 +25,7 @@ void CallSignature::text(std::string_view name, std::string value) {
 }
 
 CallAgreement::CallAgreement(Channel& channel, int rank, int ranks, CallSignature signature,
-                             std::optional<Error> error)
+                             std::optional<Error> error, bool offloads)
     : channel_(channel),
       rank_(rank),
       ranks_(ranks),
@@ -34,10 +34,11 @@ CallAgreement::CallAgreement(Channel& channel, int rank, int ranks, CallSignatur
   // The lowest failing rank wins the maximum. A failed call still sends a full signature, so that
   // sizes match; its fields are not compared.
   maximum_[0] = own_error_ ? std::uint64_t(ranks - rank) : 0;
+  maximum_[1] = offloads ? 0 : std::uint64_t(ranks - rank);
   const auto fields = signature_.fields();
   for (std::size_t f = 0; f < fields.size(); ++f) {
-    maximum_[1 + 2 * f] = fields[f].value;
-    maximum_[2 + 2 * f] = ~fields[f].value;
+    maximum_[first_field + 2 * f] = fields[f].value;
+    maximum_[first_field + 1 + 2 * f] = ~fields[f].value;
   }
   next_hop();
 }
@@ -112,9 +113,14 @@ void CallAgreement::exchange_message(int telling_rank, const std::string& prefix
   }
 }
 
+std::optional<int> CallAgreement::unready_rank() const {
+  if (maximum_[1] == 0) return std::nullopt;
+  return ranks_ - static_cast<int>(maximum_[1]);
+}
+
 bool CallAgreement::ranks_differ(std::size_t field) const {
-  const std::uint64_t high = maximum_[1 + 2 * field];
-  const std::uint64_t inverted_low = maximum_[2 + 2 * field];
+  const std::uint64_t high = maximum_[first_field + 2 * field];
+  const std::uint64_t inverted_low = maximum_[first_field + 1 + 2 * field];
   const bool present = (high | inverted_low) != 0;
   return present && high != ~inverted_low;
 }
@@ -129,8 +135,8 @@ Error CallAgreement::mismatch() const {
     if (field.text)
       differing += " (rank " + std::to_string(rank_) + ": \"" + *field.text + "\")";
     else
-      differing += " (from " + std::to_string(~maximum_[2 + 2 * f]) + " to " +
-                   std::to_string(maximum_[1 + 2 * f]) + ")";
+      differing += " (from " + std::to_string(~maximum_[first_field + 1 + 2 * f]) + " to " +
+                   std::to_string(maximum_[first_field + 2 * f]) + ")";
     if (field.name == "step") differing += ": restore or reset the state on all ranks";
     if (f == 0) break;  // calls of different kinds have different fields
   }

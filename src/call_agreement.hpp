@@ -3,7 +3,8 @@
 // and whether each of them can.
 //
 // A fixed-size maximum over {error, value, ~value of every field} by dissemination: ceil(log2 n)
-// messages of a few hundred bytes, whatever went wrong on whichever rank. Because the maximum of
+// messages of a few hundred bytes, whatever went wrong on whichever rank. With it travels whether
+// every rank could offload the call. Because the maximum of
 // ~value is the complement of the minimum, a field differs exactly when the two disagree.
 
 #include <cohom/error.hpp>
@@ -47,9 +48,10 @@ class CallSignature {
 
 class CallAgreement {
  public:
-  /// `error`: this rank cannot make the call. Starts the exchange; the channel outlives it.
+  /// `error`: this rank cannot make the call; `offloads`: it could offload it. Starts the exchange; the
+  /// channel outlives it.
   CallAgreement(Channel& channel, int rank, int ranks, CallSignature signature,
-                std::optional<Error> error);
+                std::optional<Error> error, bool offloads = false);
 
   /// Takes one completion whose cookie is one of ours.
   void complete(const Completion& completion);
@@ -58,6 +60,8 @@ class CallAgreement {
   [[nodiscard]] bool finished() const { return state_ == State::finished && pending_ == 0; }
   /// The error that all ranks have in common, once finished.
   [[nodiscard]] const std::optional<Error>& error() const { return result_; }
+  /// The lowest rank that cannot offload the call, once finished; none: all can.
+  [[nodiscard]] std::optional<int> unready_rank() const;
 
  private:
   enum class State { maximum, message, finished };
@@ -77,8 +81,9 @@ class CallAgreement {
   CallSignature signature_;
   std::optional<Error> own_error_, result_;
   State state_ = State::maximum;
-  /// {error, (value, ~value) of every field}. Without fields, zeros.
-  using Table = std::array<std::uint64_t, 1 + 2 * CallSignature::field_limit>;
+  /// {error, not offloading, (value, ~value) of every field}. Without fields, zeros.
+  static constexpr std::size_t first_field = 2;
+  using Table = std::array<std::uint64_t, first_field + 2 * CallSignature::field_limit>;
   Table maximum_{}, arriving_{}, leaving_{};
   std::array<std::byte, message_bytes> message_{};
   int distance_ = 1;

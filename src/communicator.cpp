@@ -8,9 +8,8 @@
 
 namespace cohom {
 
-Communicator::Communicator(std::shared_ptr<Transport> transport,
-                           std::shared_ptr<Aggregator> aggregator)
-    : impl_(std::make_shared<CommunicatorImpl>(std::move(transport), std::move(aggregator))) {}
+Communicator::Communicator(std::shared_ptr<Transport> transport, Aggregators aggregators)
+    : impl_(std::make_shared<CommunicatorImpl>(std::move(transport), std::move(aggregators))) {}
 Communicator::Communicator(Communicator&&) noexcept = default;
 Communicator& Communicator::operator=(Communicator&&) noexcept = default;
 Communicator::~Communicator() = default;
@@ -20,7 +19,13 @@ int Communicator::ranks() const { return impl_->transport().ranks(); }
 const Transport& Communicator::transport() const { return impl_->transport(); }
 WireCounters Communicator::wire_counters() const {
   const auto guard = impl_->lock();
-  return impl_->transport().counters();
+  WireCounters counters = impl_->transport().counters();
+  counters.bytes_sent += impl_->offload_counters().bytes;
+  return counters;
+}
+OffloadCounters Communicator::offload_counters() const {
+  const auto guard = impl_->lock();
+  return impl_->offload_counters();
 }
 void Communicator::set_profile(Profile* profile) { impl_->profile = profile; }
 bool Communicator::progress() { return impl_->progress(); }

@@ -6,9 +6,8 @@
 
 namespace cohom {
 
-CommunicatorImpl::CommunicatorImpl(std::shared_ptr<Transport> transport,
-                                   std::shared_ptr<Aggregator> aggregator)
-    : transport_(std::move(transport)), aggregator_(std::move(aggregator)) {}
+CommunicatorImpl::CommunicatorImpl(std::shared_ptr<Transport> transport, Aggregators aggregators)
+    : transport_(std::move(transport)), aggregators_(std::move(aggregators)) {}
 
 CommunicatorImpl::~CommunicatorImpl() {
   while (!in_flight_.empty()) {
@@ -21,11 +20,43 @@ CommunicatorImpl::~CommunicatorImpl() {
   }
 }
 
-PlanEnvironment CommunicatorImpl::environment() const {
+PlanEnvironment CommunicatorImpl::environment() {
   return {.transport = transport_.get(),
-          .aggregator = aggregator_.get(),
+          .fabric = aggregators_.fabric.get(),
+          .offloading = [this](const std::string& address) { return offloading(address); },
           .kernels = &kernels::kernel_table(),
           .tuning = tuning};
+}
+
+Offloading* CommunicatorImpl::offloading(const std::string& address) {
+  const auto known = offloading_.find(address);
+  if (known != offloading_.end()) return &known->second;
+  if (address.empty() && !aggregators_.attached) return nullptr;
+  if (!address.empty() && !aggregators_.connect)
+    throw Error(ErrorKind::unsupported, "aggregator " + address +
+                                            " is asked for, and this communicator has no way to "
+                                            "connect to aggregators");
+  auto aggregator = address.empty() ? aggregators_.attached : aggregators_.connect(address);
+  return &offloading_.try_emplace(address, std::move(aggregator)).first->second;
+}
+
+OffloadCounters CommunicatorImpl::offload_counters() const {
+  OffloadCounters sum;
+  for (const auto& [address, offloading] : offloading_) {
+    sum.offloaded += offloading.counters().offloaded;
+    sum.repeated += offloading.counters().repeated;
+    sum.declined += offloading.counters().declined;
+    sum.bytes += offloading.counters().bytes;
+  }
+  return sum;
+}
+
+bool CommunicatorImpl::turn_of(const CallImpl& call) const {
+  for (const auto& earlier : in_flight_) {
+    if (earlier->number() >= call.number()) return true;
+    if (earlier->agreeing()) return false;
+  }
+  return true;
 }
 
 std::shared_ptr<CallImpl> CommunicatorImpl::start(CallRequest request) {

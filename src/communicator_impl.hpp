@@ -2,6 +2,7 @@
 // CommunicatorImpl: what the library keeps for one communicator: calls in flight, plans, states.
 
 #include "call.hpp"
+#include "offloading.hpp"
 #include "plan_cache.hpp"
 #include "plan_core.hpp"
 #include "state_buffer.hpp"
@@ -22,7 +23,7 @@ namespace cohom {
 /// them (thread_progress.hpp): hence the lock. Functions take it themselves where they say so.
 class CommunicatorImpl : public std::enable_shared_from_this<CommunicatorImpl> {
  public:
-  CommunicatorImpl(std::shared_ptr<Transport> transport, std::shared_ptr<Aggregator> aggregator);
+  CommunicatorImpl(std::shared_ptr<Transport> transport, Aggregators aggregators);
 
   /// Finishes the calls in flight: what remains of their requests then needs no communicator.
   ~CommunicatorImpl();
@@ -32,7 +33,7 @@ class CommunicatorImpl : public std::enable_shared_from_this<CommunicatorImpl> {
   [[nodiscard]] Transport& transport() const { return *transport_; }
   /// @throws Error(invalid_argument) when COHOM_ISA is wrong: not in the constructor, where no other
   /// rank would learn of it.
-  [[nodiscard]] PlanEnvironment environment() const;
+  [[nodiscard]] PlanEnvironment environment();
   [[nodiscard]] PlanCache& plans() { return plans_; }
   /// By buffer name.
   using States = std::map<std::string, StateBuffer, std::less<>>;
@@ -43,6 +44,13 @@ class CommunicatorImpl : public std::enable_shared_from_this<CommunicatorImpl> {
   /// Blocks until no call in flight uses the state. What the next one does with it depends on what
   /// they leave there; and which of them are over already differs from rank to rank.
   void finish_calls_with(const StateBuffer& state);
+
+  /// The end of the aggregator at an address, made at its first use; null for an empty address where
+  /// none is attached. @throws Error of connecting.
+  Offloading* offloading(const std::string& address);
+  [[nodiscard]] OffloadCounters offload_counters() const;
+  /// Whether all calls before this one have been agreed on, and have their place at an aggregator.
+  [[nodiscard]] bool turn_of(const CallImpl& call) const;
 
   /// Number of the next call: equal on all ranks, because calls are collective.
   [[nodiscard]] std::uint64_t next_call() const { return next_call_; }
@@ -60,7 +68,8 @@ class CommunicatorImpl : public std::enable_shared_from_this<CommunicatorImpl> {
 
  private:
   std::shared_ptr<Transport> transport_;
-  std::shared_ptr<Aggregator> aggregator_;
+  Aggregators aggregators_;
+  std::map<std::string, Offloading> offloading_;  ///< by address
   std::uint64_t next_call_ = 0;
   PlanCache plans_;
   States states_;

@@ -5,7 +5,6 @@
 #include <cohom/error.hpp>
 
 #include <algorithm>
-#include <array>
 #include <string>
 
 namespace cohom {
@@ -22,7 +21,12 @@ bool holds_words(const void* memory) {
 Executor::Executor(const ExecutorSetup& setup)
     : setup_(setup),
       payload_(setup.codec->payload_round()),
-      chunking_(make_chunking(payload_, *setup.algorithm, setup.elements)) {
+      chunking_(make_chunking(payload_, *setup.algorithm, setup.elements)),
+      offloaded_({.aggregator = setup.aggregator,
+                  .kernels = setup.kernels,
+                  .rank = setup.rank,
+                  .ranks = setup.ranks,
+                  .message_bytes = setup.message_bytes}) {
   setup_.codec->reserve(setup_.elements, chunking_.longest_piece());
   const auto infos = setup_.codec->rounds();
   own_chunking_.resize(infos.size());
@@ -39,6 +43,8 @@ Executor::Executor(const ExecutorSetup& setup)
       own = std::make_unique<Chunking>(make_chunking(round, algorithm, setup_.elements));
     rounds_.back() = make_round(round, algorithm, own ? *own : chunking_);
     words += rounds_.back()->workspace_words();
+    if (rounds_.back()->offloads())
+      offloaded_.add(round, infos[std::size_t(round)].merge, *rounds_.back());
   }
   workspace_ = Workspace(words);
   std::uint64_t* next = workspace_.data();
@@ -47,7 +53,6 @@ Executor::Executor(const ExecutorSetup& setup)
     round->set_workspace(next);
     next += round->workspace_words();
   }
-  reductions_.resize(rounds_.size());
   late_.resize(rounds_.size());
 }
 
@@ -62,22 +67,28 @@ const AlgorithmRow& Executor::algorithm_of(int round) const {
   const RoundInfo& info = setup_.codec->rounds()[std::size_t(round)];
   if (!info.algorithm.empty()) return *find_algorithm(info.algorithm);
   const AlgorithmRow& chosen = *setup_.algorithm;
-  // A late round exists only when something was escaped: no place at the aggregator is kept for it.
-  const bool offloads = chosen.needs_aggregator && info.scope != RoundScope::late;
-  const bool supported = offloads && setup_.aggregator->supports(info.merge);
-  if (round != payload_) {
-    const bool as_payload = supported || (info.large && !chosen.needs_aggregator);
+  const bool is_payload = round == payload_;
+  const bool offloaded = chosen.needs_aggregator && offloads(info, is_payload);
+  if (!is_payload) {
+    const bool as_payload = offloaded || (info.large && !chosen.needs_aggregator);
     return as_payload ? chosen : *find_algorithm("recursive_doubling");
   }
-  if (offloads && !supported)
+  if (chosen.needs_aggregator && !offloaded)
     throw Error(ErrorKind::unsupported,
                 "algorithm " + std::string(chosen.name) + " cannot merge by " +
-                    std::string(name_of(info.merge.kind)) +
-                    (info.merge.kind == MergeKind::add_float
-                         ? " of " + std::string(name_of(info.merge.type))
-                         : std::string()) +
+                    to_string(info.merge) +
                     "; take ring, direct, tree or recursive_doubling, or another codec");
   return chosen;
+}
+
+/// A plan must know for good. So of a network, whose aggregator may be another one by the next call,
+/// only the payload may want what not all have; that is found out call by call.
+bool Executor::offloads(const RoundInfo& info, bool payload) const {
+  // A late round exists only when something was escaped: no place at the aggregator is kept for it.
+  if (info.scope == RoundScope::late) return false;
+  if (!setup_.aggregator->may_fail()) return setup_.aggregator->supports(info.merge);
+  if (info.merge.kind == MergeKind::add_packed) return false;
+  return payload || info.merge.kind != MergeKind::add_float;
 }
 
 std::unique_ptr<RoundRun> Executor::make_round(int round, const AlgorithmRow& algorithm,
@@ -99,15 +110,8 @@ std::unique_ptr<RoundRun> Executor::make_round(int round, const AlgorithmRow& al
   });
 }
 
-void Executor::reserve(std::uint64_t call_number) {
-  for (std::size_t r = 0; r < rounds_.size(); ++r)
-    if (rounds_[r] && rounds_[r]->offloads())
-      reductions_[r] =
-          setup_.aggregator->open(call_number, static_cast<int>(r), rounds_[r]->reductions());
-}
-
 void Executor::end() {
-  for (auto& reduction : reductions_) reduction.reset();
+  offloaded_.end();
   for (std::size_t r = 0; r < rounds_.size(); ++r) {
     if (late_[r].chunking) rounds_[r].reset();
     late_[r] = {};
@@ -135,18 +139,17 @@ RoundRun* Executor::running(std::size_t round) const {
 void Executor::begin_round(std::size_t index) {
   RoundRun& round = *rounds_[index];
   const RoundInfo& info = setup_.codec->rounds()[index];
-  RoundCall call{.channel = channel_,
-                 .reduction = reductions_[index].get(),
-                 .agreed = this,
-                 .profile = profile_};
+  RoundCall call{.channel = channel_, .agreed = this, .profile = profile_};
   if (info.scope != RoundScope::late) {
     // Piece by piece. Late rounds start when everything is agreed, and others behind the payload read
     // no agreement.
     if (index <= std::size_t(payload_)) call.earlier = std::span(rounds_).first(index);
     call.is_payload = index == std::size_t(payload_);
     call.in_place = buffers_.input == buffers_.output;
+    // An aggregator needs contributions to the end of the call, or overwrites them.
+    const bool from_input = !round.offloads() || (round.keeps_contributions() && !call.in_place);
     // In place, a receive posted into the output would lie over input that is still to be read.
-    if (info.identity_encode && !round.offloads() && holds_words(buffers_.input))
+    if (info.identity_encode && from_input && holds_words(buffers_.input))
       call.input = static_cast<const std::byte*>(buffers_.input);
     if (info.identity_decode && !call.in_place && holds_words(buffers_.output))
       call.output = static_cast<std::byte*>(buffers_.output);
@@ -156,27 +159,15 @@ void Executor::begin_round(std::size_t index) {
 
 void Executor::open() {
   open_ = true;
+  offloaded_.open(*channel_, skipped_);
   for (std::size_t r = 0; r < rounds_.size(); ++r)
-    if (RoundRun* round = running(r)) round->open();
+    if (RoundRun* round = running(r)) round->open(offloaded_.reduction(static_cast<int>(r)));
 }
 
 void Executor::complete(const Completion& completion) {
+  if (offloaded_.owns(completion.cookie)) return offloaded_.complete(completion);
   rounds_[std::size_t(RoundRun::round_of_cookie(completion.cookie))]->complete(completion.cookie,
                                                                                completion.bytes);
-}
-
-bool Executor::poll_reductions() {
-  std::array<Completion, 32> done;
-  bool moved = false;
-  for (auto& reduction : reductions_) {
-    if (!reduction) continue;
-    lap(profile_, Phase::other);
-    const std::size_t count = reduction->poll(done);
-    lap(profile_, count != 0 ? Phase::wire : Phase::wait);
-    for (std::size_t i = 0; i < count; ++i) complete(done[i]);
-    moved |= count != 0;
-  }
-  return moved;
 }
 
 bool Executor::late_rounds_due() const {
@@ -245,8 +236,10 @@ bool Executor::work() {
     return round.encode_for_send() || round.encode_for_merge();
   };
   // Keep the wire busy first; then what unblocks other ranks; then agreement, which unblocks
-  // everyone's payload; decoding delays nobody but this rank.
+  // everyone's payload; decoding delays nobody but this rank. Rounds that agree on what an earlier one
+  // found are short, and all ranks' decoding may wait for the last of them.
   if (payload && sends < setup_.tuning.low_sends && payload->encode_for_send()) return true;
+  if (any(1, std::size_t(payload_), encode)) return true;
   if (all([](RoundRun& round) { return round.merge_one(); })) return true;
   if (any(0, std::size_t(payload_), encode)) return true;
   const std::size_t peers = std::size_t(std::max(1, setup_.ranks - 1));
@@ -259,12 +252,12 @@ bool Executor::work() {
 }
 
 bool Executor::advance() {
-  const bool moved = poll_reductions();
+  const bool moved = open_ && offloaded_.poll(profile_);
   return work() || moved;
 }
 
 bool Executor::finished() const {
-  if (!open_ || !late_decided_) return false;
+  if (!open_ || !late_decided_ || !offloaded_.settled()) return false;
   for (std::size_t r = 0; r < rounds_.size(); ++r)
     if (running(r) != nullptr && !running(r)->finished()) return false;
   return true;

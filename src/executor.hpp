@@ -5,6 +5,7 @@
 #include "chunking.hpp"
 #include "codec_interface.hpp"
 #include "kernels/kernel_table.hpp"
+#include "offloaded_rounds.hpp"
 #include "round_run.hpp"
 #include "workspace.hpp"
 
@@ -14,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 namespace cohom {
@@ -35,14 +37,18 @@ struct ExecutorSetup {
 
 class Executor final : private Agreed {
  public:
-  /// @throws Error(unsupported) when the aggregator cannot merge what the codec sends.
+  /// @throws Error(unsupported) when no aggregator can merge what the codec sends.
   explicit Executor(const ExecutorSetup& setup);
 
-  [[nodiscard]] std::size_t workspace_bytes() const { return workspace_.words() * 8; }
+  /// Where words lie on their way, those of late rounds excepted.
+  [[nodiscard]] std::span<std::byte> workspace() const {
+    return std::as_writable_bytes(std::span(workspace_.data(), workspace_.words()));
+  }
 
-  /// Takes the call's place at the aggregator, which wants calls in the same order on all ranks: as
-  /// soon as a call exists, long before it may be known to be right.
-  void reserve(std::uint64_t call_number);
+  /// What it has at the aggregator, where calls take a place with reserve(): at MPI as soon as they
+  /// exist, long before they may be known to be right; in a network when all ranks agreed to offload
+  /// them.
+  [[nodiscard]] OffloadedRounds& offloaded() { return offloaded_; }
   /// Starts a call. Nothing is sent before open().
   void begin(const CallBuffers& buffers, Channel& channel, Profile* profile = nullptr);
   /// Gives up its place at the aggregator, used or not, and the memory of late rounds.
@@ -74,7 +80,7 @@ class Executor final : private Agreed {
   std::unique_ptr<RoundRun> make_round(int round, const AlgorithmRow& algorithm,
                                        const Chunking& chunking) const;
   void begin_round(std::size_t index);
-  bool poll_reductions();
+  [[nodiscard]] bool offloads(const RoundInfo& info, bool payload) const;
   bool prepare_late_round(int round);
   bool work();
   [[nodiscard]] std::size_t open_sends() const;
@@ -85,6 +91,7 @@ class Executor final : private Agreed {
   std::vector<std::unique_ptr<Chunking>> own_chunking_;  ///< of rounds behind the payload
   Workspace workspace_;
   std::vector<std::unique_ptr<RoundRun>> rounds_;  ///< by round; late ones null until they run
+  OffloadedRounds offloaded_;
   bool late_wait_for_payload_ = false;
 
   // Of the call in flight.
@@ -94,7 +101,6 @@ class Executor final : private Agreed {
   bool open_ = false;
   bool late_decided_ = false;
   std::vector<bool> skipped_;  ///< by round
-  std::vector<std::unique_ptr<Reduction>> reductions_;
   struct Late {
     std::unique_ptr<Chunking> chunking;
     Workspace workspace;

@@ -29,7 +29,14 @@ struct LoopbackHub::Shared {
     std::mutex mutex;
     std::map<Key, std::deque<Message>> queues;
   };
-  /// One reduction of the aggregator: (call, round, number within the round).
+  /// One reduction of an aggregator.
+  struct SumKey {
+    bool in_network;
+    std::uint64_t call;
+    int round;
+    std::size_t number;  ///< in the round
+    friend auto operator<=>(const SumKey&, const SumKey&) = default;
+  };
   struct Sum {
     std::vector<std::vector<std::uint64_t>> contributions;
     int arrived = 0;
@@ -43,10 +50,11 @@ struct LoopbackHub::Shared {
   LoopbackOptions options;
   std::vector<std::unique_ptr<Inbox>> inboxes;
   std::mutex sums_mutex;
-  std::map<std::tuple<std::uint64_t, int, std::size_t>, Sum> sums;
+  std::map<SumKey, Sum> sums;
 };
 
+/// `in_network`: one that may fail.
 std::shared_ptr<Aggregator> make_loopback_aggregator(std::shared_ptr<LoopbackHub::Shared> shared,
-                                                     int rank);
+                                                     int rank, bool in_network);
 
 }  // namespace cohom

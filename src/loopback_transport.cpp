@@ -38,9 +38,8 @@ class LoopbackChannel final : public Channel {
       message.taken = std::make_shared<std::atomic<bool>>(false);
       sends_.push_back({message.taken, {cookie, data.size()}});
     }
-    auto& inbox = *shared_->inboxes[std::size_t(peer)];
-    const std::lock_guard lock(inbox.mutex);
-    inbox.queues[{number_, rank_, tag}].push_back(std::move(message));
+    leaving_.push_back({peer, {number_, rank_, tag}, std::move(message)});
+    if (!shared_->options.lingering_sends) let_one_leave();
   }
 
   void receive(std::span<std::byte> buffer, int peer, std::uint32_t tag,
@@ -54,6 +53,7 @@ class LoopbackChannel final : public Channel {
   }
 
   std::size_t poll(std::span<Completion> out) override {
+    let_one_leave();
     for (auto& stream : receives_) take(stream);
     std::erase_if(receives_, [](const Stream& stream) { return stream.posted.empty(); });
     std::erase_if(sends_, [&](const OpenSend& send) {
@@ -67,7 +67,17 @@ class LoopbackChannel final : public Channel {
     return count;
   }
 
+  bool settled() override {
+    let_one_leave();
+    return leaving_.empty();
+  }
+
  private:
+  struct Leaving {
+    int peer;
+    Key key;
+    Message message;
+  };
   struct Posted {
     std::span<std::byte> buffer;
     std::uint64_t cookie;
@@ -80,6 +90,16 @@ class LoopbackChannel final : public Channel {
     std::shared_ptr<std::atomic<bool>> taken;
     Completion completion;
   };
+
+  void let_one_leave() {
+    if (leaving_.empty()) return;
+    auto& inbox = *shared_->inboxes[std::size_t(leaving_.front().peer)];
+    {
+      const std::lock_guard lock(inbox.mutex);
+      inbox.queues[leaving_.front().key].push_back(std::move(leaving_.front().message));
+    }
+    leaving_.pop_front();
+  }
 
   bool passes_over() {
     random_ = random_ * 6364136223846793005u + 1442695040888963407u;
@@ -118,6 +138,7 @@ class LoopbackChannel final : public Channel {
   WireCounters& counters_;
   std::uint64_t random_;
   std::vector<Stream> receives_;
+  std::deque<Leaving> leaving_;
   std::vector<OpenSend> sends_;
   std::deque<Completion> finished_;
 };
@@ -159,12 +180,24 @@ std::shared_ptr<Transport> LoopbackHub::transport(int rank) {
   return std::make_shared<LoopbackTransport>(shared_, rank);
 }
 
-std::shared_ptr<Aggregator> LoopbackHub::aggregator(int rank) {
-  return make_loopback_aggregator(shared_, rank);
+std::shared_ptr<Aggregator> LoopbackHub::fabric(int rank) {
+  return make_loopback_aggregator(shared_, rank, false);
+}
+
+std::shared_ptr<Aggregator> LoopbackHub::network(int rank) {
+  return make_loopback_aggregator(shared_, rank, true);
 }
 
 Communicator LoopbackHub::communicator(int rank) {
-  return Communicator(transport(rank), aggregator(rank));
+  const auto attached = network(rank);
+  const auto connect = [attached](const std::string& address) {
+    if (address != "loopback")
+      throw Error(ErrorKind::invalid_argument,
+                  "aggregator " + address + " is unknown; the only one is loopback");
+    return attached;
+  };
+  return Communicator(transport(rank),
+                      {.fabric = fabric(rank), .attached = attached, .connect = connect});
 }
 
 }  // namespace cohom

@@ -5,12 +5,39 @@
 #include <cohom/offload.hpp>
 #include <cohom/transport.hpp>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <limits>
 #include <memory>
 #include <vector>
 
 namespace cohom {
+
+/// What goes wrong at a hub's aggregator in the network. Several threads ask at once.
+struct AggregatorFaults {
+  /// A rank's part in one reduction.
+  struct Part {
+    int rank = 0;
+    std::uint64_t call = 0;
+    int round = 0;
+    std::size_t number = 0;  ///< in the round
+  };
+  enum class Loss {
+    none,
+    contribution,  ///< never arrives, and the rank learns so
+    sum,           ///< never comes back to the rank, and it learns so
+  };
+
+  std::function<Loss(const Part&)> loss = {};  ///< empty: none
+  std::function<bool(int rank)> ready = {};    ///< empty: always
+  std::function<bool(int rank)> opens = {};    ///< whether open() succeeds; empty: always
+  std::function<bool(Merge)> supports = {};    ///< empty: all but add_packed
+  std::size_t most_words = std::numeric_limits<std::size_t>::max();
+  /// While it is true nobody gets anything, and no rank is ready; all that is under way is lost.
+  std::atomic<bool> dead = false;
+};
 
 struct LoopbackOptions {
   /// Messages above this size complete at the sender only when the receiver has taken them, as in
@@ -22,6 +49,11 @@ struct LoopbackOptions {
   /// Chance in 1/256 that a poll passes over a message that is there: delays and reorders streams.
   unsigned delay = 0;
   std::uint64_t seed = 1;
+  /// Of the aggregator in the network; null: none.
+  std::shared_ptr<const AggregatorFaults> faults = nullptr;
+  /// A message leaves only in a later poll of its sender, though its send is complete: as from the
+  /// buffer of a full socket.
+  bool lingering_sends = false;
 };
 
 /// What the ranks share. Each rank's transport is used by one thread.
@@ -31,9 +63,11 @@ class LoopbackHub {
   ~LoopbackHub();
 
   [[nodiscard]] std::shared_ptr<Transport> transport(int rank);
-  /// An aggregator that sums in rank order once every rank's words are there.
-  [[nodiscard]] std::shared_ptr<Aggregator> aggregator(int rank);
-  /// A communicator over both.
+  /// An aggregator that sums in rank order once every rank's words are there. It fails never.
+  [[nodiscard]] std::shared_ptr<Aggregator> fabric(int rank);
+  /// The same, but one that may fail, and does as LoopbackOptions::faults says.
+  [[nodiscard]] std::shared_ptr<Aggregator> network(int rank);
+  /// A communicator with all three; the network's aggregator is attached, and is "loopback", too.
   [[nodiscard]] Communicator communicator(int rank);
 
   struct Shared;

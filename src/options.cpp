@@ -43,6 +43,10 @@ constexpr Key keys[] = {
     {"cohom_op", set_op},
     {"cohom_segment", set_segment},
     {"cohom_buffer", [](Options& options, std::string_view value) { options.buffer = value; }},
+    {"cohom_aggregator",
+     [](Options& options, std::string_view value) { options.aggregator = value; }},
+    {"cohom_transport",
+     [](Options& options, std::string_view value) { options.transport = value; }},
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "codec_table.hpp"
 #include "environment.hpp"
 #include "log.hpp"
+#include "offloading.hpp"
 #include "spec.hpp"
 #include "text.hpp"
 
@@ -42,6 +43,19 @@ std::size_t default_segment(const Codec& codec, std::size_t message_bytes,
   return std::clamp(chunk_elements / 4, shortest, longest);
 }
 
+const RoundInfo& payload_of(const Codec& codec) {
+  return codec.rounds()[std::size_t(codec.payload_round())];
+}
+
+void check_transport(std::string_view wanted, const Transport& transport) {
+  if (wanted.empty() || wanted == transport.name()) return;
+  throw Error(
+      ErrorKind::invalid_argument,
+      "transport \"" + std::string(wanted) + "\" is not this communicator's, which is " +
+          std::string(transport.name()) +
+          "; it is chosen when a communicator is made (MPIX_ functions: in the first call)");
+}
+
 std::size_t checked_bytes(std::size_t count, ElementType type) {
   if (count > std::numeric_limits<std::ptrdiff_t>::max() / size_of(type))
     throw Error(ErrorKind::invalid_argument,
@@ -56,7 +70,8 @@ std::size_t checked_bytes(std::size_t count, ElementType type) {
 
 std::string ResolvedOptions::key(std::size_t count, ElementType type) const {
   return codec + '|' + algorithm + '|' + std::string(name_of(op)) + '|' + std::to_string(segment) +
-         '|' + std::to_string(count) + '|' + std::string(name_of(type));
+         '|' + std::to_string(count) + '|' + std::string(name_of(type)) + '|' + aggregator + '|' +
+         transport;
 }
 
 ResolvedOptions resolve(const Options& options) {
@@ -65,6 +80,8 @@ ResolvedOptions resolve(const Options& options) {
       .algorithm = option_or_environment(options.algorithm, "COHOM_ALGORITHM", "auto"),
       .op = options.op,
       .segment = options.segment,
+      .aggregator = option_or_environment(options.aggregator, "COHOM_AGGREGATOR", ""),
+      .transport = options.transport,
   };
   if (resolved.segment == 0) {
     const std::string text = option_or_environment({}, "COHOM_SEGMENT", "0");
@@ -87,6 +104,7 @@ PlanCore::PlanCore(const PlanEnvironment& environment, std::size_t count, Elemen
   if (transport.ranks() > most_ranks)
     throw Error(ErrorKind::unsupported, std::to_string(transport.ranks()) + " ranks; at most " +
                                             std::to_string(most_ranks) + " are supported");
+  check_transport(options.transport, transport);
   const std::size_t bytes = checked_bytes(count, type);
   const Spec spec = parse_spec(options.codec);
   const CodecRow& row = find_codec(spec.name);
@@ -96,18 +114,54 @@ PlanCore::PlanCore(const PlanEnvironment& environment, std::size_t count, Elemen
                        .divisor = op_ == ReduceOp::mean ? std::uint64_t(transport.ranks()) : 1,
                        .kernels = *environment.kernels,
                        .parameters = spec.parameters};
-  codec_ = row.make(context);  // also when it will be bypassed: a wrong parameter is an error
+  route_.codec = row.make(context);  // also when it will be bypassed: a wrong parameter is an error
   description_.codec = canonical_spec(row, spec.parameters);
   const Selection selection =
-      select_algorithm(options.algorithm, spec.name, bytes, transport.ranks());
+      select(environment, options, spec.name, payload_of(*route_.codec).merge);
   if (selection.bypass) bypass(context, bytes, selection.reason);
   description_.algorithm = selection.algorithm->name;
   description_.reason = selection.reason;
+  make_route(route_, environment, *selection.algorithm, options.segment);
   log_once("codec " + description_.codec + " by " + description_.algorithm + ": " +
            selection.reason);
-  make_executor(environment, *selection.algorithm, options.segment);
-  description_.workspace_bytes = executor_->workspace_bytes();
-  description_.state_bytes = codec_->state_bytes(count);
+  description_.segment = route_.segment;
+  description_.workspace_bytes = route_.executor->workspace().size();
+  description_.state_bytes = route_.codec->state_bytes(count);
+  if (offloading_ == nullptr) return;
+  other_route_.codec = row.make(context);
+  make_route(other_route_, environment, *other_algorithm_, options.segment);
+  description_.other_algorithm = other_algorithm_->name;
+  description_.workspace_bytes += other_route_.executor->workspace().size();
+}
+
+/// The algorithm; where that is `offload`, also who offloads, and the algorithm of calls that do not.
+Selection PlanCore::select(const PlanEnvironment& environment, const ResolvedOptions& options,
+                           std::string_view codec, Merge payload) {
+  const int ranks = environment.transport->ranks();
+  const std::size_t bytes = count_ * size_of(type_);
+  Offloading* network = nullptr;
+  if (options.algorithm == "auto" || options.algorithm == "offload")
+    network = environment.offloading(options.aggregator);
+  const bool mergeable = payload.kind != MergeKind::add_packed;
+  if (network != nullptr && !mergeable)
+    log_once("codec " + std::string(codec) + " is not offloaded: no aggregator merges by " +
+             to_string(payload));
+  Selection selection =
+      select_algorithm(options.algorithm, codec, bytes, ranks, network != nullptr && mergeable);
+  if (!selection.algorithm->in_network) return selection;
+  if (network == nullptr)
+    throw Error(
+        ErrorKind::unsupported,
+        "algorithm offload needs an aggregator; give its address (Options::aggregator, Info "
+        "key cohom_aggregator, COHOM_AGGREGATOR)");
+  // Sums of floats depend on the order of additions: direct's is that of aggregators.
+  other_algorithm_ = payload.kind == MergeKind::add_float
+                         ? find_algorithm("direct")
+                         : select_algorithm("auto", codec, bytes, ranks, false).algorithm;
+  if (ranks == 1) return {other_algorithm_, false, "one rank: nothing travels"};
+  offloading_ = network;
+  address_ = options.aggregator;
+  return selection;
 }
 
 /// Takes raw instead of the codec that was asked for.
@@ -115,33 +169,41 @@ void PlanCore::bypass(CodecContext& context, std::size_t bytes, const std::strin
   log_once("codec " + description_.codec + " bypassed for " + std::to_string(bytes) +
            " bytes: " + reason);
   context.parameters.clear();
-  codec_ = find_codec("raw").make(context);
+  route_.codec = find_codec("raw").make(context);
   description_.codec = "raw";
   description_.bypass = true;
 }
 
-void PlanCore::make_executor(const PlanEnvironment& environment, const AlgorithmRow& algorithm,
-                             std::size_t segment) {
-  if (algorithm.needs_aggregator && environment.aggregator == nullptr)
+void PlanCore::make_route(Route& route, const PlanEnvironment& environment,
+                          const AlgorithmRow& algorithm, std::size_t segment) const {
+  Aggregator* const aggregator =
+      algorithm.in_network ? &offloading_->aggregator() : environment.fabric;
+  if (algorithm.needs_aggregator && aggregator == nullptr)
     throw Error(ErrorKind::unsupported, "algorithm " + std::string(algorithm.name) +
                                             " needs an aggregator, and this communicator has none");
+  if (aggregator != nullptr && algorithm.needs_aggregator)
+    log_once("algorithm " + std::string(algorithm.name) + ": " + aggregator->describe());
   const int ranks = environment.transport->ranks();
-  const bool disjoint = codec_->rounds()[std::size_t(codec_->payload_round())].disjoint;
-  description_.segment = segment != 0 ? std::min(segment, longest_segment)
-                                      : default_segment(*codec_, message_bytes_,
-                                                        count_ / algorithm.chunks(ranks, disjoint));
-  expect_room_for(codec_->capacity(codec_->payload_round(), Form::wide, count_));
-  executor_ = std::make_unique<Executor>(ExecutorSetup{.rank = environment.transport->rank(),
-                                                       .ranks = ranks,
-                                                       .elements = count_,
-                                                       .type = type_,
-                                                       .codec = codec_.get(),
-                                                       .kernels = environment.kernels,
-                                                       .algorithm = &algorithm,
-                                                       .aggregator = environment.aggregator,
-                                                       .segment = description_.segment,
-                                                       .message_bytes = message_bytes_,
-                                                       .tuning = environment.tuning});
+  const Codec& codec = *route.codec;
+  route.segment =
+      segment != 0 ? std::min(segment, longest_segment)
+                   : default_segment(codec, message_bytes_,
+                                     count_ / algorithm.chunks(ranks, payload_of(codec).disjoint));
+  expect_room_for(codec.capacity(codec.payload_round(), Form::wide, count_));
+  route.executor = std::make_unique<Executor>(ExecutorSetup{.rank = environment.transport->rank(),
+                                                            .ranks = ranks,
+                                                            .elements = count_,
+                                                            .type = type_,
+                                                            .codec = route.codec.get(),
+                                                            .kernels = environment.kernels,
+                                                            .algorithm = &algorithm,
+                                                            .aggregator = aggregator,
+                                                            .segment = route.segment,
+                                                            .message_bytes = message_bytes_,
+                                                            .tuning = environment.tuning});
+  if (ranks > 1)
+    route.registration =
+        environment.transport->register_memory(route.executor->workspace(), MemorySpace::host);
 }
 
 void PlanCore::sign(CallSignature& signature) const {
@@ -151,7 +213,7 @@ void PlanCore::sign(CallSignature& signature) const {
   signature.text("element type", std::string(name_of(type_)));
   signature.text("op", std::string(name_of(op_)));
   signature.text("codec", description_.codec);
-  signature.text("algorithm", description_.algorithm);
+  signature.text("algorithm", description_.algorithm + (address_.empty() ? "" : " by " + address_));
   signature.number("segment", description_.segment);
   signature.number("message bytes", message_bytes_);
   signature.text("memory space", std::string(name_of(MemorySpace::host)));

@@ -11,15 +11,20 @@
 #include <cohom/plan.hpp>
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 
 namespace cohom {
 
+class Offloading;
+
 /// What a communicator gives to its plans.
 struct PlanEnvironment {
   Transport* transport = nullptr;
-  Aggregator* aggregator = nullptr;
+  Aggregator* fabric = nullptr;
+  /// The communicator's end of the aggregator at an address; null when it has none there.
+  std::function<Offloading*(const std::string& address)> offloading;
   const kernels::KernelTable* kernels = nullptr;
   Tuning tuning;
 };
@@ -30,6 +35,8 @@ struct ResolvedOptions {
   std::string algorithm;
   ReduceOp op = ReduceOp::sum;
   std::size_t segment = 0;  ///< 0: by transport
+  std::string aggregator = {};
+  std::string transport;  ///< empty: the communicator's, whatever it is
 
   /// Equal keys make equal plans.
   [[nodiscard]] std::string key(std::size_t count, ElementType type) const;
@@ -46,7 +53,12 @@ class PlanCore {
 
   [[nodiscard]] std::size_t count() const { return count_; }
   [[nodiscard]] ElementType type() const { return type_; }
-  [[nodiscard]] Executor& executor() { return *executor_; }
+  /// Null unless calls go to an aggregator in the network.
+  [[nodiscard]] Offloading* offloading() const { return offloading_; }
+  /// Runs the calls; where there is offloading(), those that all ranks can offload.
+  [[nodiscard]] Executor& executor() { return *route_.executor; }
+  /// Runs the others.
+  [[nodiscard]] Executor& other_executor() { return *other_route_.executor; }
   [[nodiscard]] std::size_t state_bytes() const { return description_.state_bytes; }
   [[nodiscard]] const PlanDescription& description() const { return description_; }
   /// What must be equal on all ranks; callers add what belongs to the call.
@@ -57,17 +69,29 @@ class PlanCore {
   bool in_flight = false;
 
  private:
+  /// A way for a call to go. Each has a codec of its own, whose scratch fits its pieces.
+  struct Route {
+    std::unique_ptr<Codec> codec;
+    std::unique_ptr<Executor> executor;
+    std::unique_ptr<Registration> registration;  ///< of the executor's workspace
+    std::size_t segment = 0;
+  };
+
+  Selection select(const PlanEnvironment& environment, const ResolvedOptions& options,
+                   std::string_view codec, Merge payload);
   void bypass(CodecContext& context, std::size_t bytes, const std::string& reason);
-  void make_executor(const PlanEnvironment& environment, const AlgorithmRow& algorithm,
-                     std::size_t segment);
+  void make_route(Route& route, const PlanEnvironment& environment, const AlgorithmRow& algorithm,
+                  std::size_t segment) const;
 
   std::size_t count_;
   ElementType type_;
   ReduceOp op_;
   std::size_t message_bytes_;
   PlanDescription description_;
-  std::unique_ptr<Codec> codec_;
-  std::unique_ptr<Executor> executor_;
+  Offloading* offloading_ = nullptr;
+  const AlgorithmRow* other_algorithm_ = nullptr;
+  std::string address_;  ///< of the aggregator
+  Route route_, other_route_;
 };
 
 }  // namespace cohom

@@ -121,7 +121,10 @@ void RoundLayout::index_steps() {
       consumers_[slot].push_back(s);
       if (step.kind == StepKind::decode) buffer_decoded_[schedule_.slots[slot].buffer] = true;
     }
-    offloads_ |= step.kind == StepKind::offload;
+    if (step.kind != StepKind::offload) continue;
+    offloads_ = true;
+    keeps_contributions_ &= schedule_.slots[step.result].buffer !=
+                            schedule_.slots[schedule_.sources_of(step)[0]].buffer;
   }
   for (const Slot& slot : schedule_.slots) {
     slot_base_.push_back(slot_units_);

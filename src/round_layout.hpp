@@ -85,6 +85,7 @@ class RoundLayout {
   /// Whether the buffer's last slot is decoded, so that it may lie in the user's output.
   [[nodiscard]] bool buffer_decoded(std::uint32_t buffer) const { return buffer_decoded_[buffer]; }
   [[nodiscard]] bool offloads() const { return offloads_; }
+  [[nodiscard]] bool keeps_contributions() const { return keeps_contributions_; }
 
   /// Encode tasks in the order they should run: those that feed a send, and the others.
   [[nodiscard]] const std::vector<Task>& encodes_for_send() const { return encodes_for_send_; }
@@ -115,6 +116,7 @@ class RoundLayout {
   std::vector<Task> encodes_for_send_, encodes_for_merge_;
   std::size_t workspace_words_ = 0, tasks_ = 0, slot_units_ = 0;
   bool offloads_ = false;
+  bool keeps_contributions_ = true;  ///< no offload overwrites one
 };
 
 }  // namespace cohom

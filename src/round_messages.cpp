@@ -71,10 +71,36 @@ void RoundRun::post_receive(const Task& task) {
 
 void RoundRun::post_offload(const Task& task) {
   const Step& step = step_of(task);
+  const std::size_t index = layout_.task_index(task);
   const ConstWords mine = words(schedule().sources_of(step)[0], task.unit);
-  const Words sum{reinterpret_cast<std::uint64_t*>(address(step.result, task.unit)), mine.size()};
-  messages_left_[layout_.task_index(task)] = 1;
-  call_.reduction->start(mine, sum, setup_.info.merge, cookie(task));
+  Words sum;
+  if (!summed_[index])
+    sum = {reinterpret_cast<std::uint64_t*>(address(step.result, task.unit)), mine.size()};
+  if (!repeating_) words_handed_over_ += mine.size();
+  messages_left_[index] = 1;
+  reduction_->start(mine, sum, setup_.info.merge, cookie(task));
+}
+
+void RoundRun::take_sum(const Task& task) {
+  const std::size_t index = layout_.task_index(task);
+  if (summed_[index]) return;  // others lacked it
+  summed_[index] = true;
+  --sums_left_;
+  const std::uint32_t slot = step_of(task).result;
+  slot_ready(slot, task.unit, finish_sum(slot, task.unit, received_bytes_[index] / 8));
+}
+
+void RoundRun::repeat_reductions(Reduction& reduction) {
+  reduction_ = &reduction;
+  repeating_ = true;
+  for (Stream& stream : streams_) {
+    if (schedule().steps[stream.step].kind != StepKind::offload) continue;
+    const std::uint32_t first = static_cast<std::uint32_t>(layout_.task_index({stream.step, 0}));
+    for (std::size_t unit = 0; unit < stream.next; ++unit)
+      if (summed_[first + unit]) ++pending_;
+    stream.next = stream.in_flight = 0;
+    pump(stream);
+  }
 }
 
 }  // namespace cohom

@@ -39,6 +39,7 @@ RoundRun::RoundRun(RoundSetup setup)
   // Nothing is taken while a call runs: a rank that lacks memory then could not tell the others.
   ready_.reserve(layout_.tasks());
   encoded_.reserve(layout_.tasks());
+  summed_.reserve(layout_.tasks());
   if (agrees_) {
     agreed_.reserve(setup_.chunking->pieces().size());
     agreed_slot_.resize(schedule().chunks);
@@ -70,6 +71,10 @@ void RoundRun::begin(const RoundCall& call) {
   send_encodes_.next = merge_encodes_.next = 0;
   ready_.assign(layout_.tasks(), false);
   encoded_.assign(layout_.tasks(), false);
+  summed_.assign(layout_.tasks(), false);
+  sums_left_ = reductions();
+  words_handed_over_ = 0;
+  repeating_ = false;
   agreed_.assign(agrees_ ? setup_.chunking->pieces().size() : 0, false);
   std::ranges::fill(extents_, Extent{});
   std::fill(messages_left_.begin(), messages_left_.end(), 1u);  // what is not posted is not done
@@ -86,8 +91,9 @@ void RoundRun::begin(const RoundCall& call) {
   }
 }
 
-void RoundRun::open() {
+void RoundRun::open(Reduction* reduction) {
   open_ = true;
+  reduction_ = reduction;
   for (auto& stream : streams_) pump(stream);
 }
 
@@ -180,18 +186,20 @@ void RoundRun::complete(std::uint64_t cookie, std::size_t bytes) {
   const Step& step = step_of(task);
   Stream& stream = streams_[stream_of_step_[task.step]];
   --stream.in_flight;
-  if (step.kind == StepKind::send) {
-    --open_sends_;
-  } else {
-    if (step.kind == StepKind::receive) {
-      expect_right_payload(task, received_bytes_[index]);
-      demand_encodes(step.result, task.unit);
-    }
-    std::size_t words = received_bytes_[index] / 8;
-    if (step.kind == StepKind::offload) words = finish_sum(step.result, task.unit, words);
-    slot_ready(step.result, task.unit, words);
+  switch (step.kind) {
+    case StepKind::send: --open_sends_; break;
+    case StepKind::offload: take_sum(task); break;
+    default: take_received(task);
   }
   pump(stream);
+}
+
+void RoundRun::take_received(const Task& task) {
+  const std::uint32_t slot = step_of(task).result;
+  const std::size_t bytes = received_bytes_[layout_.task_index(task)];
+  expect_right_payload(task, bytes);
+  demand_encodes(slot, task.unit);
+  slot_ready(slot, task.unit, bytes / 8);
 }
 
 }  // namespace cohom

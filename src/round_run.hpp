@@ -48,7 +48,6 @@ class RoundRun;
 /// What a round needs for one call.
 struct RoundCall {
   Channel* channel = nullptr;
-  Reduction* reduction = nullptr;  ///< only when the schedule has offload steps
   const Agreed* agreed = nullptr;
   Profile* profile = nullptr;  ///< null: nobody wants to know
   std::span<const std::unique_ptr<RoundRun>> earlier =
@@ -69,11 +68,24 @@ class RoundRun {
   [[nodiscard]] bool offloads() const { return layout_.offloads(); }
   /// Reductions that one call starts at the aggregator.
   [[nodiscard]] std::size_t reductions() const;
+  /// Words of the longest.
+  [[nodiscard]] std::size_t longest_reduction() const { return layout_.longest_unit(Form::wide); }
+  /// Whether sums do not replace the contributions.
+  [[nodiscard]] bool keeps_contributions() const { return layout_.keeps_contributions(); }
 
   void begin(const RoundCall& call);
-  /// From now on messages may leave: all ranks agreed that the call is right.
-  void open();
+  /// From now on messages may leave: all ranks agreed that the call is right. `reduction` only when
+  /// the schedule has offload steps.
+  void open(Reduction* reduction = nullptr);
   void complete(std::uint64_t cookie, std::size_t bytes);
+
+  /// Words of contributions that were given to the first `reduction`, of open().
+  [[nodiscard]] std::size_t words_handed_over() const { return words_handed_over_; }
+  /// Whether all reductions are complete.
+  [[nodiscard]] bool summed() const { return sums_left_ == 0; }
+  /// Starts all reductions that were started, and all that follow, with `reduction`; those that are
+  /// complete for the sake of other ranks.
+  void repeat_reductions(Reduction& reduction);
 
   // One slice of work each; false when there is none that can run now.
   bool encode_for_send() { return encode_next(send_encodes_); }
@@ -141,6 +153,8 @@ class RoundRun {
   void post_send(const Task& task);
   void post_receive(const Task& task);
   void post_offload(const Task& task);
+  void take_received(const Task& task);
+  void take_sum(const Task& task);
 
   RoundSetup setup_;
   RoundLayout layout_;
@@ -149,16 +163,21 @@ class RoundRun {
 
   // Of the call in flight.
   RoundCall call_;
+  Reduction* reduction_ = nullptr;
   std::uint64_t* workspace_ = nullptr;
   bool open_ = false;
   std::size_t pending_ = 0;  ///< tasks not done
   std::size_t open_sends_ = 0;
   std::vector<Stream> streams_;
   EncodeQueue send_encodes_, merge_encodes_;
-  std::vector<std::uint16_t> missing_;         ///< by task: sources not ready yet
-  std::vector<std::uint32_t> messages_left_;   ///< by task: messages under way
-  std::vector<bool> ready_;                    ///< by task of a stream: may be posted
-  std::vector<bool> encoded_;                  ///< by task
+  std::vector<std::uint16_t> missing_;        ///< by task: sources not ready yet
+  std::vector<std::uint32_t> messages_left_;  ///< by task: messages under way
+  std::vector<bool> ready_;                   ///< by task of a stream: may be posted
+  std::vector<bool> encoded_;                 ///< by task
+  std::vector<bool> summed_;                  ///< by task: a reduction that is complete
+  std::size_t sums_left_ = 0;
+  std::size_t words_handed_over_ = 0;
+  bool repeating_ = false;
   std::vector<std::uint32_t> slot_words_;      ///< by slot and unit
   std::vector<std::uint32_t> received_bytes_;  ///< by task
   std::vector<bool> agreed_;                   ///< by piece

@@ -92,8 +92,10 @@ std::uint32_t ScheduleBuilder::merge(std::span<const std::uint32_t> sources,
   return result;
 }
 
-std::uint32_t ScheduleBuilder::offload(std::uint32_t source, std::uint32_t contributions) {
+std::uint32_t ScheduleBuilder::offload(std::uint32_t source, std::uint32_t contributions,
+                                       bool in_place) {
   Slot sum = schedule_.slots[source];
+  if (!in_place) sum.buffer = schedule_.buffers++;
   sum.contributions = contributions;
   const auto result = add_slot(sum);
   add_step({.kind = StepKind::offload, .result = result}, {&source, 1});

@@ -21,8 +21,8 @@ enum class StepKind : std::uint8_t {
   receive,  ///< result := what `peer` sends in stream `stream`
   merge,    ///< result := the sources merged in the given order
   send,     ///< sends source 0 to `peer` in stream `stream`
-  offload,  ///< result := source 0 reduced over all ranks by the aggregator, in the source's buffer.
-            ///< The only step that may overwrite a contribution: its buffer is never user memory.
+  offload,  ///< result := source 0 reduced over all ranks by the aggregator, in the source's buffer
+            ///< or one of its own. The only step that may overwrite a contribution.
   decode,   ///< writes the chunk of the user's output from source 0
 };
 
@@ -80,8 +80,8 @@ class ScheduleBuilder {
   /// Contributions of this rank (encode slots) are never overwritten.
   std::uint32_t merge(std::span<const std::uint32_t> sources,
                       std::uint32_t in_place = Step::no_slot);
-  std::uint32_t offload(std::uint32_t source, std::uint32_t contributions);
-
+  /// `in_place`: in the buffer of the source, which is gone then.
+  std::uint32_t offload(std::uint32_t source, std::uint32_t contributions, bool in_place);
   void send(std::uint32_t source, int peer, std::uint32_t stream);
   void decode(std::uint32_t source);
 

@@ -18,6 +18,9 @@ constexpr SelectionRow table[] = {
      .bypass = true,
      .algorithm = "recursive_doubling",
      .reason = "up to 16 KiB latency decides, and compressing only adds to it"},
+    {.offloads = true,
+     .algorithm = "offload",
+     .reason = "an aggregator is attached: every word leaves once and comes back once"},
     {.max_bytes = 4096 * kib,
      .max_ranks = 16,
      .only_raw = true,
@@ -35,7 +38,7 @@ constexpr SelectionRow table[] = {
 std::span<const SelectionRow> selection_table() { return table; }
 
 Selection select_algorithm(std::string_view requested, std::string_view codec, std::size_t bytes,
-                           int ranks) {
+                           int ranks, bool aggregator) {
   if (requested != "auto") {
     const AlgorithmRow* row = find_algorithm(requested);
     if (row != nullptr) return {row, false, "asked for"};
@@ -48,6 +51,7 @@ Selection select_algorithm(std::string_view requested, std::string_view codec, s
   for (const auto& row : table) {
     if (bytes > row.max_bytes || ranks < row.min_ranks || ranks > row.max_ranks) continue;
     if (row.only_raw && codec != "raw") continue;
+    if (row.offloads && !aggregator) continue;
     return {find_algorithm(row.algorithm), row.bypass && codec != "raw", std::string(row.reason)};
   }
   throw Error(ErrorKind::state, "the selection table has no row for this call");

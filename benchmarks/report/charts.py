@@ -21,7 +21,8 @@ GRID = "#d0d1d2"
 COLOURS = ["#1f77b4", "#d9730d", "#2ca02c", "#d64541", "#9467bd", "#a0694b", "#e377c2", "#7f8c1f",
            "#17a5b8", "#6b7fd7"]
 STYLES = {"ring": ("-", "o"), "direct": ("--", "s"), "tree": (":", "^"),
-          "recursive_doubling": ("-.", "D"), "fabric": ((0, (5, 1)), "v")}
+          "recursive_doubling": ("-.", "D"), "fabric": ((0, (5, 1)), "v"),
+          "offload": ((0, (1, 1)), "P")}
 WIDTH = 4.9  # inches: readable where a phone shows it on all its width
 
 plt.rcParams.update({

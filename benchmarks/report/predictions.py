@@ -78,6 +78,8 @@ def why_not(row, bench):
     """Return why the model says nothing about a row, or None."""
     if row["bypass"]:
         return "the vector is so small that it was sent raw"
+    if row["algorithm"] == "offload":
+        return "the network sums, at a speed that only a measurement tells"
     if row["algorithm"] not in ALGORITHMS:
         return "MPI sums, by an algorithm that is not known"
     if row.ranks < 2:

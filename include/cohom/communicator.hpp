@@ -24,9 +24,7 @@ class CommunicatorImpl;
 /// For MPI use cohom::mpi::communicator() of <cohom/mpi.hpp>.
 class Communicator {
  public:
-  /// `aggregator` may be null (then algorithm=fabric is an error).
-  explicit Communicator(std::shared_ptr<Transport> transport,
-                        std::shared_ptr<Aggregator> aggregator = nullptr);
+  explicit Communicator(std::shared_ptr<Transport> transport, Aggregators aggregators = {});
   Communicator(Communicator&&) noexcept;
   Communicator& operator=(Communicator&&) noexcept;
   /// Waits for the calls in flight, so all ranks must do it.
@@ -35,8 +33,11 @@ class Communicator {
   [[nodiscard]] int rank() const;
   [[nodiscard]] int ranks() const;
   [[nodiscard]] const Transport& transport() const;
-  /// Bytes and messages this rank has sent so far, counted by the transport.
+  /// Bytes and messages this rank has sent so far, counted by the transport; and the bytes that were
+  /// handed to aggregators in the network (which may send some again).
   [[nodiscard]] WireCounters wire_counters() const;
+  /// What became of the calls that aggregators in the network were to sum.
+  [[nodiscard]] OffloadCounters offload_counters() const;
 
   /// Adds the time of all calls from now on to `profile`, which outlives them; null: to none, which
   /// costs nothing. Between calls only.

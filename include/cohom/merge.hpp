@@ -4,6 +4,7 @@
 #include <cohom/element_type.hpp>
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace cohom {
@@ -33,6 +34,13 @@ constexpr std::string_view name_of(MergeKind kind) noexcept {
     case MergeKind::add_float: return "add_float";
   }
   return "?";
+}
+
+/// "add", "add_float of f32", ...
+inline std::string to_string(const Merge& merge) {
+  const std::string text(name_of(merge.kind));
+  return merge.kind == MergeKind::add_float ? text + " of " + std::string(name_of(merge.type))
+                                            : text;
 }
 
 /// narrow: one rank's contribution in as few bits as it needs. wide: the form of a sum.

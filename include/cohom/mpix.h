@@ -31,6 +31,8 @@ MPI_Datatype MPIX_Bfloat16(void);
  *   cohom_segment    elements of a segment                 (else COHOM_SEGMENT, else by transport)
  *   cohom_op         "sum" or "mean"
  *   cohom_buffer     name of the buffer, needed by codecs that keep state (error feedback)
+ *   cohom_aggregator HOST:PORT of an aggregator in the network (else COHOM_AGGREGATOR, else none)
+ *   cohom_transport  "mpi" or "ucx", in the first call on comm (else COHOM_TRANSPORT, else mpi)
  * Other keys that start with cohom_ are an error; keys of others are ignored.
  * Collective over comm. All ranks get bit-identical results. */
 int MPIX_Allreduce_compressed(const void* sendbuf, void* recvbuf, MPI_Count count,

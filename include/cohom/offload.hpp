@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <span>
@@ -35,6 +36,8 @@ class Aggregator {
  public:
   virtual ~Aggregator() = default;
   [[nodiscard]] virtual std::string_view name() const = 0;
+  /// Who sums, and how, in words for the log.
+  [[nodiscard]] virtual std::string describe() const { return std::string(name()); }
 
   // Capabilities. Those of an aggregator that may fail are asked for anew before each call, after
   // ready() was true: another one may have taken its place.
@@ -62,6 +65,41 @@ class Aggregator {
   /// may fail those that all ranks agreed to offload, else all calls at their start.
   virtual std::unique_ptr<Reduction> open(std::uint64_t call, int round,
                                           std::size_t reductions) = 0;
+};
+
+/// Calls of a communicator that were to go to aggregators in the network; equal on all ranks.
+struct OffloadCounters {
+  std::uint64_t offloaded = 0;  ///< went there
+  std::uint64_t repeated = 0;   ///< of these: it failed, and the ranks summed themselves
+  std::uint64_t declined =
+      0;  ///< went by another algorithm: not ready, or not supported, on some rank
+  std::uint64_t bytes = 0;  ///< of this rank's contributions that were handed to aggregators
+
+  friend OffloadCounters operator-(OffloadCounters a, const OffloadCounters& b) {
+    return {a.offloaded - b.offloaded, a.repeated - b.repeated, a.declined - b.declined,
+            a.bytes - b.bytes};
+  }
+};
+
+/// Makes this rank's end of the aggregator at an address. Called on all ranks in the same call, the
+/// first one that names the address. @throws Error(invalid_argument) for what is no address.
+using ConnectAggregator = std::function<std::shared_ptr<Aggregator>(const std::string& address)>;
+
+/// Connects to programs cohom-aggregator, by their HOST:PORT. `job` is a number that these ranks alone have:
+/// drawn at random by one of them. The secret that aggregators want is in COHOM_AGGREGATOR_TOKEN; without
+/// it connecting is an Error(invalid_argument). Each connection has a thread, which sleeps while all is
+/// well and connects again when the aggregator was away. The first connection to an address is waited
+/// for, but not longer than a second.
+ConnectAggregator aggregator_connector(std::uint64_t job, int rank, int ranks);
+
+/// Who sums for the ranks of a communicator, besides themselves.
+struct Aggregators {
+  /// For algorithm=fabric; one that does not fail. Null: there is none.
+  std::shared_ptr<Aggregator> fabric = nullptr;
+  /// For algorithm=offload, and `auto`, of calls that name no address. Null: there is none.
+  std::shared_ptr<Aggregator> attached = nullptr;
+  /// For calls that name an address. Empty: that is an error.
+  ConnectAggregator connect = {};
 };
 
 }  // namespace cohom

@@ -30,10 +30,17 @@ struct Options {
   /// calls (error feedback). Needed by allreduce() exactly when the codec keeps state; a plan keeps
   /// its own and takes no name. Where `auto` sends the vector raw there is no state.
   std::string buffer = {};
+  /// HOST:PORT of the aggregator that algorithm=offload takes, and `auto` where it is given. Which ones
+  /// a communicator can reach is said where it is made. COHOM_AGGREGATOR; none.
+  std::string aggregator = {};
+  /// How messages travel, "mpi" or "ucx". COHOM_TRANSPORT, "mpi". A communicator has one, chosen when
+  /// it is made (by the C API: in its first call). Calls need not name it; another one is an error.
+  std::string transport = {};
 };
 
 /// Sets one option by its key, as in an MPI_Info: cohom_codec, cohom_algorithm, cohom_op ("sum" or
-/// "mean"), cohom_segment, cohom_buffer. Codec and algorithm are checked where they are used.
+/// "mean"), cohom_segment, cohom_buffer, cohom_aggregator, cohom_transport. What is named is
+/// checked where it is used.
 /// @throws Error(invalid_argument) for another key (naming the nearest one), or a cohom_op or
 /// cohom_segment that is not one.
 void set_option(Options& options, std::string_view key, std::string_view value);

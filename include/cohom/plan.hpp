@@ -20,6 +20,7 @@ class PlanImpl;
 struct PlanDescription {
   std::string codec;                ///< full spec of the codec that runs, e.g. "thc:bits=4"
   std::string algorithm;            ///< e.g. "ring"
+  std::string other_algorithm;      ///< of calls that cannot be offloaded; empty: of none
   std::string reason;               ///< which row of the selection table chose it, and why
   bool bypass = false;              ///< a compressing codec was asked for, and the vector goes raw
   std::size_t segment = 0;          ///< elements

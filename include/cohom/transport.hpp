@@ -35,6 +35,17 @@ class Channel {
 
   /// Makes progress and reports at most `out.size()` completions.
   virtual std::size_t poll(std::span<Completion> out) = 0;
+
+  /// Makes progress; whether all that was sent will arrive without another call in here. To be asked
+  /// when every request is complete, until it is true: the rank may then go where nobody makes progress
+  /// for this transport. @throws Error(transport)
+  [[nodiscard]] virtual bool settled() { return true; }
+};
+
+/// Memory that a transport knows, until this is destroyed. It may outlive the transport.
+class Registration {
+ public:
+  virtual ~Registration() = default;
 };
 
 /// What moved between ranks, counted where it moved: payload bytes handed to the wire.
@@ -55,6 +66,13 @@ class Transport {
   /// Messages up to this size travel at the transport's best (below its rendezvous limit on TCP).
   [[nodiscard]] virtual std::size_t preferred_message_bytes() const = 0;
   [[nodiscard]] virtual bool reaches(MemorySpace space) const = 0;
+  /// Names memory of one space that many messages will be sent from or received into, so that no
+  /// message has to be prepared for it. Memory that was not registered must be host memory. Local.
+  /// Null where there is nothing to prepare. @throws Error(memory) or Error(transport)
+  [[nodiscard]] virtual std::unique_ptr<Registration> register_memory(
+      std::span<std::byte> /*memory*/, MemorySpace /*space*/) {
+    return nullptr;
+  }
   /// How many channels may be open at once: so many calls may be in flight. Equal on all ranks.
   [[nodiscard]] virtual std::uint32_t channels() const = 0;
   /// Opens the channel of one call; all ranks use the same `number` < channels() for the same call.

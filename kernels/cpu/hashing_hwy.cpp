@@ -78,6 +78,22 @@ void places(const SketchShape& shape, const std::uint32_t* names, std::size_t it
     places[i] = SketchPlace(shape, names != nullptr ? names[i] : static_cast<std::uint32_t>(i));
 }
 
+std::size_t find_singles(const std::uint32_t* links, std::size_t count, std::uint32_t* numbers) {
+  const Tag32 d;
+  const std::size_t whole = count / lanes32 * lanes32;
+  auto next = hn::Iota(d, 0);
+  std::size_t found = 0;
+  for (std::size_t i = 0; i < whole; i += lanes32) {
+    const auto single = hn::Eq(hn::ShiftRight<16>(hn::LoadU(d, links + i)), hn::Set(d, 1));
+    found += hn::CompressStore(next, single, d, numbers + found);
+    next = hn::Add(next, hn::Set(d, lanes32));
+  }
+  std::uint32_t* const rest = numbers + found;
+  const std::size_t left = scalar_hashing().find_singles(links + whole, count - whole, rest);
+  for (std::size_t i = 0; i < left; ++i) rest[i] += static_cast<std::uint32_t>(whole);
+  return found + left;
+}
+
 /// bit(i) = floor(random(i) * bits / 2^32).
 HWY_INLINE Vec32 bits_of(Vec32 random, Vec32 bits) {
   const Tag32 d;
@@ -128,7 +144,7 @@ void find(const BloomShape& shape, const std::uint64_t* filter, std::size_t firs
   scalar_hashing().find(shape, filter, first + whole, count - whole, bitmap + whole / 64);
 }
 
-HashingKernels hashing_row() { return {places, scalar_hashing().insert, find}; }
+HashingKernels hashing_row() { return {places, find_singles, scalar_hashing().insert, find}; }
 
 }  // namespace HWY_NAMESPACE
 }  // namespace cohom::kernels

@@ -68,9 +68,9 @@ struct GroupPermutations {
     shift = hn::ShiftRight<32 - log>(draw);
   }
 
-  /// Where `rank` is chosen. Up to 16 ranks a factor's third power is its inverse.
+  /// Where `rank` is chosen. Up to 8 ranks a factor is its own inverse, with 16 its third power is.
   HWY_INLINE Groups position_of(Groups rank) const {
-    const Groups inverse = hn::Mul(hn::Mul(factor, factor), factor);
+    const Groups inverse = log <= 3 ? factor : hn::Mul(hn::Mul(factor, factor), factor);
     return hn::And(hn::Mul(inverse, hn::Sub(rank, shift)), hn::Set(GroupTag(), (1u << log) - 1));
   }
 };

@@ -52,12 +52,32 @@ bool holds_one(Link link) {
   return link >> half<Link> == 1;
 }
 
+/// Which items were found. All others share each of their cells with one another, and a found one has a
+/// cell that it did not.
+template <class Link>
+void tell_known(std::span<const SketchPlace> places, const Link* links, std::size_t found,
+                std::uint8_t* known) {
+  std::fill_n(known, places.size(), std::uint8_t{1});
+  if (found == places.size()) return;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    bool shared = true;
+    for (std::uint32_t r = 0; r < sketch_rows; ++r)
+      shared &= links[places[i].cell(r)] >= 2 * one_item<Link>;
+    known[i] = shared ? 0 : 1;
+  }
+}
+
+/// What find_singles() writes beyond the cells; offer() needs less.
+constexpr std::size_t queue_padding = 16;
+
 /// Cells that were seen to hold one item, first in first out. A cell falls to one item once at most, so
 /// there is room. What comes next is always stored, and kept when it counts: a branch would be a coin's.
 template <class Link>
 class Singles {
  public:
-  Singles(const Link* links, std::uint32_t* queue) : links_(links), queue_(queue) {}
+  /// `queue` holds the first `singles` cells.
+  Singles(const Link* links, std::uint32_t* queue, std::size_t singles)
+      : links_(links), queue_(queue), end_(singles) {}
 
   void offer(std::uint32_t cell) {
     queue_[end_] = cell;
@@ -69,21 +89,42 @@ class Singles {
  private:
   const Link* links_;
   std::uint32_t* queue_;
-  std::size_t next_ = 0, end_ = 0;
+  std::size_t next_ = 0, end_;
+};
+
+std::size_t find_singles(const HashingKernels& hashing, const std::uint32_t* links,
+                         std::size_t cells, std::uint32_t* queue) {
+  return hashing.find_singles(links, cells, queue);
+}
+
+std::size_t find_singles(const HashingKernels&, const std::uint64_t* links, std::size_t cells,
+                         std::uint32_t* queue) {
+  std::size_t found = 0;
+  for (std::size_t c = 0; c < cells; ++c)
+    if (holds_one(links[c])) queue[found++] = static_cast<std::uint32_t>(c);
+  return found;
+}
+
+/// The cells of an item in the other rows than that of `cell`, which is one of its own.
+struct OtherCells {
+  std::uint32_t first, second;
+
+  OtherCells(SketchPlace place, std::uint32_t cell)
+      : first(place.cell(0) == cell ? place.cell(1) : place.cell(0)),
+        second(place.cell(2) == cell ? place.cell(1) : place.cell(2)) {}
 };
 
 template <class Link, class Cell>
-std::size_t peel(std::span<const SketchPlace> places, std::span<Cell> cells, Link* links,
-                 std::uint32_t* queue, std::uint8_t* known, Cell* values) {
+std::size_t peel(const HashingKernels& hashing, std::span<const SketchPlace> places,
+                 std::span<Cell> cells, Link* links, std::uint32_t* queue, std::uint8_t* known,
+                 Cell* values) {
   std::fill_n(links, cells.size(), Link{0});
   for (std::size_t i = 0; i < places.size(); ++i)
     for (std::uint32_t r = 0; r < sketch_rows; ++r) {
       Link& link = links[places[i].cell(r)];
       link = (link ^ static_cast<Link>(i)) + one_item<Link>;
     }
-  std::fill_n(known, places.size(), std::uint8_t{0});
-  Singles<Link> singles(links, queue);
-  for (std::size_t c = 0; c < cells.size(); ++c) singles.offer(static_cast<std::uint32_t>(c));
+  Singles<Link> singles(links, queue, find_singles(hashing, links, cells.size(), queue));
   std::size_t found = 0;
   while (!singles.empty()) {
     const std::uint32_t cell = singles.pop();
@@ -92,15 +133,16 @@ std::size_t peel(std::span<const SketchPlace> places, std::span<Cell> cells, Lin
     const SketchPlace place = places[item];
     const Cell value = cells[cell];
     values[item] = with_sign(place, value) + Cell{};  // no -0.0
-    known[item] = 1;
     ++found;
-    for (std::uint32_t r = 0; r < sketch_rows; ++r) {
-      const std::uint32_t other = place.cell(r);
+    // `cell` stays as it is: it held nothing else.
+    const OtherCells others(place, cell);
+    for (const std::uint32_t other : {others.first, others.second}) {
       cells[other] -= value;
       links[other] = (links[other] ^ item) - one_item<Link>;
       singles.offer(other);
     }
   }
+  tell_known(places, links, found, known);
   return places.size() - found;
 }
 
@@ -108,17 +150,19 @@ std::size_t peel(std::span<const SketchPlace> places, std::span<Cell> cells, Lin
 
 void SketchScratch::reserve(std::size_t cells) {
   links_.resize(cells);
-  queue_.resize(cells + 1);
+  queue_.resize(cells + queue_padding);
 }
 
 template <class Cell>
 std::size_t sketch_peel(std::span<const SketchPlace> places, std::span<Cell> cells,
                         SketchScratch& scratch, std::uint8_t* known, Cell* values) {
+  const HashingKernels& hashing = *scratch.hashing_;
   std::uint64_t* const links = scratch.links_.data();
   std::uint32_t* const queue = scratch.queue_.data();
   if (places.size() <= 0xffff)
-    return peel(places, cells, reinterpret_cast<std::uint32_t*>(links), queue, known, values);
-  return peel(places, cells, links, queue, known, values);
+    return peel(hashing, places, cells, reinterpret_cast<std::uint32_t*>(links), queue, known,
+                values);
+  return peel(hashing, places, cells, links, queue, known, values);
 }
 
 template void sketch_insert(std::span<const SketchPlace>, const float*, float*);

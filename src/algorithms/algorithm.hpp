@@ -23,6 +23,7 @@ struct AlgorithmRow {
   Schedule (*build)(const AlgorithmInput&) = nullptr;
   bool chunk_per_rank = false;  ///< the vector is cut into `ranks` chunks (else one)
   bool needs_aggregator = false;
+  bool in_network = false;  ///< the communicator's own aggregator, not the MPI library; may fail
   bool gathers_disjoint = false;  ///< disjoint contributions go to every rank at once, in one chunk
 
   [[nodiscard]] std::size_t chunks(int ranks, bool disjoint) const {

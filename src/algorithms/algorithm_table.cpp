@@ -23,9 +23,14 @@ constexpr AlgorithmRow table[] = {
      .summary = "pairwise exchange over doubling distances; smallest vectors",
      .build = build_recursive_doubling},
     {.name = "fabric",
-     .summary = "an aggregator (switch, SHARP, MPI below) reduces the words",
+     .summary = "the MPI library reduces the words, in SHARP hardware where it uses any",
      .build = build_fabric,
      .needs_aggregator = true},
+    {.name = "offload",
+     .summary = "an aggregator (switch, cohom-aggregator) sums the words in the network",
+     .build = build_offload,
+     .needs_aggregator = true,
+     .in_network = true},
 };
 
 }  // namespace

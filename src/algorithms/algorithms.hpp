@@ -19,7 +19,10 @@ Schedule build_tree(const AlgorithmInput& input);
 /// One chunk; pairs of ranks exchange partial sums over doubling distances. Wide form.
 Schedule build_recursive_doubling(const AlgorithmInput& input);
 
-/// One chunk; the aggregator reduces the words. Wide form.
+/// One chunk; the MPI library reduces the words. Wide form.
 Schedule build_fabric(const AlgorithmInput& input);
+
+/// One chunk; an aggregator that may fail sums the words, next to the contributions. Wide form.
+Schedule build_offload(const AlgorithmInput& input);
 
 }  // namespace cohom

@@ -1,4 +1,4 @@
-// Fabric: the words go to an aggregator that reduces them in place, over all ranks.
+// Fabric: the MPI library reduces the words in place, over all ranks.
 
 #include "algorithms/algorithms.hpp"
 
@@ -7,7 +7,7 @@ namespace cohom {
 Schedule build_fabric(const AlgorithmInput& input) {
   ScheduleBuilder schedule(input.rank, input.ranks, 1);
   const auto mine = schedule.encode(0, Form::wide);
-  schedule.decode(schedule.offload(mine, static_cast<std::uint32_t>(input.ranks)));
+  schedule.decode(schedule.offload(mine, static_cast<std::uint32_t>(input.ranks), true));
   return std::move(schedule).finish();
 }
 

@@ -15,7 +15,8 @@ SketchCells::SketchCells(const CodecContext& context, const SketchOptions& optio
       ranks_(static_cast<std::uint32_t>(context.ranks)),
       kind_(options.cells),
       hashing_(context.kernels.hashing),
-      layout_(options.gamma, options.size) {}
+      layout_(options.gamma, options.size),
+      scratch_(hashing_) {}
 
 Merge SketchCells::merge() const {
   switch (kind_) {

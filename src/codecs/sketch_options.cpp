@@ -16,9 +16,8 @@ constexpr ParameterInfo own_parameters[] = {
      "i64: exact sums in fixed point (default); f32, f64: floating-point sums in cells of the "
      "elements' arithmetic (f64 for f64 elements, where it is the default)"},
     {"gamma", "auto", "a number from 0.5 to 16",
-     "cells for each element of the union (default 1.3); below 1.23 few peel, and what does not "
-     "peel "
-     "is sent once more"},
+     "cells for each element of the union (default 1.3); below 1.23 few peel, and the rest is "
+     "sent once more"},
     {"size", "auto", "a number from 1/1000 to 4",
      "cells for each element of the vector, whatever the union: index and sketch travel together"},
     {"seed", "0", "a whole number below 2^64", "seeds the hashes; equal on all ranks"},

@@ -51,6 +51,20 @@ TEST_P(Hashing, PlacesAreTheReferences) {
       }
 }
 
+TEST_P(Hashing, SinglesAreTheReferences) {
+  std::vector<std::uint32_t> links;
+  for (std::uint32_t i = 0; i < 500; ++i) links.push_back(i % 7 % 3 << 16 | i * 131 % 65536);
+  for (const std::size_t count : {0, 1, 3, 4, 15, 16, 17, 33, 100, 500}) {
+    std::vector<std::uint32_t> numbers(count + 16), expected(count + 16);
+    const std::size_t found = kernels_.find_singles(links.data(), count, numbers.data());
+    ASSERT_EQ(found, reference_.find_singles(links.data(), count, expected.data())) << count;
+    for (std::size_t i = 0; i < found; ++i) {
+      ASSERT_EQ(numbers[i], expected[i]) << count;
+      ASSERT_EQ(links[numbers[i]] >> 16, 1u);
+    }
+  }
+}
+
 TEST_P(Hashing, FiltersAreTheReferences) {
   for (const std::size_t count : {1, 63, 64, 256, 1000, 5000})
     for (const std::uint32_t probes : {1u, 3u, 10u, 20u}) {

@@ -102,6 +102,27 @@ TEST(CallsInFlight, WaitedForInDifferentOrders) {
   }
 }
 
+/// A rank whose call is over makes no progress any more, so nothing it sent may still need it.
+TEST(Calls, EndWhenEverythingHasLeft) {
+  constexpr int ranks = 4;
+  const Watchdog watchdog("sends that linger");
+  const auto calls = mixed_calls(ranks, 16, 40);
+  const auto expected = one_by_one(calls, ranks);
+  for (std::size_t count = 1; count <= calls.size(); ++count)  // each is the last one once
+    on_ranks(ranks, {.eager_limit = 1 << 20, .lingering_sends = true},
+             [&](int rank, Communicator& communicator) {
+               std::vector<Bytes> outputs(count);
+               for (std::size_t i = 0; i < count; ++i)
+                 start(calls[i], outputs[i], communicator).wait();
+               expect_results(std::span(calls).first(count), outputs, expected, rank);
+             });
+  on_ranks(ranks, {.eager_limit = 1 << 20, .lingering_sends = true},
+           [&](int rank, Communicator& communicator) {
+             const Error error(ErrorKind::invalid_argument, "of rank " + std::to_string(rank));
+             EXPECT_THROW(allreduce_fail(error, communicator).wait(), Error);
+           });
+}
+
 /// More than there are channel numbers.
 TEST(CallsInFlight, ThreeHundredOutstanding) {
   constexpr int ranks = 3;

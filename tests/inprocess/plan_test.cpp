@@ -198,7 +198,9 @@ TEST(Plan, StartTwiceOnOneRankReachesTheOthers) {
 }
 
 TEST(Plan, DescribesWhatWasDecided) {
-  on_ranks(2, [](int, Communicator& communicator) {
+  LoopbackHub hub(2);
+  on_ranks(2, [&](int rank, Communicator&) {
+    Communicator communicator(hub.transport(rank));
     const AllreducePlan large(communicator, 1 << 20, ElementType::f32, {.codec = "thc:bits=4"});
     const PlanDescription chosen = large.describe();
     EXPECT_EQ(chosen.codec, "thc");  // a default, spelled out

@@ -23,7 +23,7 @@ printf '\223NUMPY\001\000v\000' >truncated.npy
 printf 'PK\003\004' >truncated.npz
 
 expect_refusal '--bogus' --bogus
-expect_refusal '--transport' --transport mpi
+expect_refusal 'transport "ufx" is unknown; did you mean ucx; transports: mpi, ucx' --transport ufx
 expect_refusal 'unknown suffix' --size 64Q
 expect_refusal 'no whole number of f64 elements' --size 1000012 --dtype f64
 expect_refusal '--dtype' --dtype f8
@@ -88,9 +88,17 @@ grep -q 'round leftover runs' err || fail "the log does not say what did not pee
 "$info" >out 2>err || fail "cohom-info"
 grep -q recursive_doubling out || fail "cohom-info does not list the algorithms"
 
+if grep -q '"ucx": null' info.json; then
+  expect_refusal 'this library was built without UCX' --transport ucx
+else
+  # shellcheck disable=SC2086
+  expect 0 $flags --check-only --transport ucx --json ucx.json
+fi
+
 python3 - <<'PYTHON' || fail "the reports are not as they should be"
 import collections
 import json
+import os
 
 
 def load(name):
@@ -152,6 +160,13 @@ assert [row["result_hash"] for row in timed["results"]] == [
     row["result_hash"] for row in checked["results"]]
 assert all(row["time_s"] is None for row in checked["results"])
 
+if os.path.exists("ucx.json"):
+    ucx = load("ucx.json")["results"]
+    assert {row["transport"] for row in ucx} == {"ucx"}, ucx
+    # No transport changes a bit, or sends a byte more.
+    for key in "result_hash", "wire_bytes_all_ranks":
+        assert [row[key] for row in ucx] == [row[key] for row in checked["results"]], key
+
 steps = load("steps.json")["results"]
 one_hash(steps)
 feedback, plain = steps[0], steps[2]
@@ -171,6 +186,11 @@ assert variant["vnmse"] < 0.1, variant
 info = load("info.json")
 assert {"raw", "thc"} <= {codec["name"] for codec in info["codecs"]}
 assert info["isa"]["active"] in info["isa"]["supported"]
+names = {transport["name"] for transport in info["transports"]}
+assert {"loopback", "mpi"} <= names and ("ucx" in names) == (info["ucx"] is not None), info
+if info["ucx"]:
+    assert info["ucx"]["version"].count(".") == 2, info["ucx"]
+    assert "self" in {resource["transport"] for resource in info["ucx"]["resources"]}, info["ucx"]
 PYTHON
 
 # Ctrl-C leaves no rank behind. The ranks are known by a path that nobody else has.

@@ -3,14 +3,23 @@
 The program is cohom-bench, given by the environment variable COHOM_BENCH.
 """
 
+import json
 import os
 import signal
+import subprocess
 import tempfile
 
 from lab_case import LabCase, main, processes, read_json
 
 BENCH = os.environ.get("COHOM_BENCH", "build/bin/cohom-bench")
 SLEEP = ["sleep", "123.25"]
+
+
+def known_transports():
+    """Return what this build of cohom has."""
+    info = os.path.join(os.path.dirname(BENCH), "cohom-info")
+    return {transport["name"] for transport in
+            json.loads(subprocess.check_output([info, "--json"]))["transports"]}
 
 
 class RunTest(LabCase):
@@ -30,6 +39,24 @@ class RunTest(LabCase):
         from_hosts = [link["bytes"] for link in run["links"] if "-h" in link["from"]]
         # The row's check and its timed calls, and as many native ones at least.
         self.assertGreater(min(from_hosts), 5 * row["wire_bytes_per_rank"])
+
+    def test_ucx_below_mpi_and_below_cohom(self):
+        if "ucx" not in known_transports():
+            self.skipTest("cohom was built without UCX")
+        self.netlab("up", "--hosts", "2")
+        hashes = set()
+        with tempfile.TemporaryDirectory() as folder:
+            for layer, transport in (("ob1", "mpi"), ("ucx", "mpi"), ("ob1", "ucx"), ("ucx", "ucx")):
+                bench = [BENCH, "--quiet", "--codec", "thc", "--algorithm", "ring", "--size", "1M",
+                         "--transport", transport, "--iterations", "2", "--json", f"{folder}/rows"]
+                # Two ranks a host: some messages take memory, and some the links.
+                links = ["--json", f"{folder}/links"]
+                self.netlab("run", "--mpi", layer, "-n", "4", *links, bench)
+                (row,) = read_json(f"{folder}/rows")["results"]
+                self.assertEqual(row["transport"], transport)
+                hashes.add(row["result_hash"])
+                self.assertEqual(read_json(f"{folder}/links")["mpi"], layer)
+        self.assertEqual(len(hashes), 1)
 
     def test_rows_have_the_drops_beside_them(self):
         self.netlab("up", "--hosts", "2", "--rate", "100mbit", "--burst", "16k", "--latency", "1ms")

@@ -32,11 +32,13 @@ TEST(SetOption, SetsEachOption) {
   set_option(options, "cohom_op", "mean");
   set_option(options, "cohom_segment", "4096");
   set_option(options, "cohom_buffer", "layer 1");
+  set_option(options, "cohom_transport", "ucx");
   EXPECT_EQ(options.codec, "thc:bits=3");
   EXPECT_EQ(options.algorithm, "ring");
   EXPECT_EQ(options.op, ReduceOp::mean);
   EXPECT_EQ(options.segment, 4096u);
   EXPECT_EQ(options.buffer, "layer 1");
+  EXPECT_EQ(options.transport, "ucx");
   set_option(options, "cohom_op", "sum");
   EXPECT_EQ(options.op, ReduceOp::sum);
 }

@@ -118,10 +118,10 @@ TEST(ScheduleRules, MergesKeepChunkAndFormInOrder) {
   EXPECT_TRUE(finds(std::move(builder).finish(), "merges a single wide slot"));
 }
 
-TEST(ScheduleRules, OffloadsStayInTheirBufferAndAreWide) {
-  auto schedule = build("fabric", 0, 3);
-  result_of_nth(schedule, StepKind::offload).buffer = schedule.buffers++;
-  EXPECT_TRUE(finds(schedule, "offloads into another buffer"));
+TEST(ScheduleRules, OffloadsKeepChunkAndFormAndAreWide) {
+  auto schedule = build("offload", 0, 3);
+  result_of_nth(schedule, StepKind::offload).form = Form::narrow;
+  EXPECT_TRUE(finds(schedule, "offloads into another chunk or form"));
 
   schedule = build("fabric", 0, 3);
   result_of_nth(schedule, StepKind::encode).form = Form::narrow;

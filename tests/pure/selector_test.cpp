@@ -25,8 +25,8 @@ void PrintTo(const Choice& choice, std::ostream* out) {
   *out << choice.algorithm << (choice.bypass ? ", bypassing the codec" : "");
 }
 
-Choice choose(std::string_view codec, std::size_t bytes, int ranks) {
-  const Selection selection = select_algorithm("auto", codec, bytes, ranks);
+Choice choose(std::string_view codec, std::size_t bytes, int ranks, bool aggregator = false) {
+  const Selection selection = select_algorithm("auto", codec, bytes, ranks, aggregator);
   EXPECT_FALSE(selection.reason.empty());
   return {std::string(selection.algorithm->name), selection.bypass};
 }
@@ -51,23 +51,30 @@ TEST(Selector, OneRankHasNothingToCompressFor) {
   EXPECT_EQ(choose("raw", std::numeric_limits<std::size_t>::max(), 1), (Choice{"direct"}));
 }
 
+TEST(Selector, AnAttachedAggregatorTakesWhatIsNotSmall) {
+  EXPECT_EQ(choose("thc", 16 * kib, 4, true), (Choice{"recursive_doubling", true}));
+  EXPECT_EQ(choose("thc", 16 * kib + 1, 4, true), (Choice{"offload"}));
+  EXPECT_EQ(choose("raw", 64 << 20, 100, true), (Choice{"offload"}));
+  EXPECT_EQ(choose("thc", 64 << 20, 1, true), (Choice{"direct", true})) << "nothing travels";
+}
+
 /// A row nobody reaches, an algorithm that does not exist, a call without a row: defects of the table.
 TEST(Selector, EveryRowIsUsedAndEveryCallHasOne) {
   for (const SelectionRow& row : selection_table()) {
     ASSERT_NE(find_algorithm(row.algorithm), nullptr) << row.algorithm;
-    const Selection selection =
-        select_algorithm("auto", row.only_raw ? "raw" : "thc", row.max_bytes, row.max_ranks);
+    const Selection selection = select_algorithm("auto", row.only_raw ? "raw" : "thc",
+                                                 row.max_bytes, row.max_ranks, row.offloads);
     EXPECT_EQ(selection.reason, row.reason);
   }
   for (std::size_t bytes : {std::size_t{0}, 100 * kib, std::numeric_limits<std::size_t>::max()})
     for (int ranks : {1, 2, 16, 17, std::numeric_limits<int>::max()})
       for (const char* codec : {"raw", "thc", "a codec of the future"})
-        EXPECT_NO_THROW((void)select_algorithm("auto", codec, bytes, ranks));
+        EXPECT_NO_THROW((void)select_algorithm("auto", codec, bytes, ranks, false));
 }
 
 TEST(Selector, WhatIsAskedForIsTaken) {
   for (const AlgorithmRow& row : algorithm_table()) {
-    const Selection selection = select_algorithm(row.name, "thc", 4, 100);
+    const Selection selection = select_algorithm(row.name, "thc", 4, 100, false);
     EXPECT_EQ(selection.algorithm, &row);
     EXPECT_FALSE(selection.bypass) << "asking for an algorithm keeps the codec";
   }
@@ -75,7 +82,7 @@ TEST(Selector, WhatIsAskedForIsTaken) {
 
 TEST(Selector, UnknownAlgorithmsNameTheNearestAndAll) {
   try {
-    (void)select_algorithm("three", "thc", 4, 2);
+    (void)select_algorithm("three", "thc", 4, 2, false);
     ADD_FAILURE() << "no error";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::invalid_argument);

@@ -109,7 +109,8 @@ class RuleChecker {
   void check_offload(std::size_t index) {
     const Slot& before = source(step(index), 0);
     const Slot& after = schedule_.slots[step(index).result];
-    if (before.buffer != after.buffer) step_problem(index, "offloads into another buffer");
+    if (before.chunk != after.chunk || before.form != after.form)
+      step_problem(index, "offloads into another chunk or form");
     if (before.form != Form::wide) step_problem(index, "offloads a narrow slot");
   }
 

@@ -49,9 +49,16 @@ struct Delayed : Eager {
   }
 };
 
+struct Lingering : Eager {
+  static void run(int ranks, const std::function<void(Transport&)>& body) {
+    run_as_threads(ranks, {.eager_limit = 1 << 20, .lingering_sends = true}, body);
+  }
+};
+
 INSTANTIATE_TYPED_TEST_SUITE_P(LoopbackEager, TransportContract, Eager);
 INSTANTIATE_TYPED_TEST_SUITE_P(LoopbackRendezvous, TransportContract, Rendezvous);
 INSTANTIATE_TYPED_TEST_SUITE_P(LoopbackDelayed, TransportContract, Delayed);
+INSTANTIATE_TYPED_TEST_SUITE_P(LoopbackLingering, TransportContract, Lingering);
 
 }  // namespace
 }  // namespace cohom::testing

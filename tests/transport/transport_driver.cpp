@@ -63,6 +63,11 @@ void Driver::finish() {
                                std::to_string(started_) + " requests did not complete");
     std::this_thread::yield();
   }
+  while (!channel_.settled()) {
+    if (std::chrono::steady_clock::now() > deadline)
+      throw std::runtime_error("what was sent did not leave");
+    std::this_thread::yield();
+  }
 }
 
 std::size_t pass_right(const Transport& transport, Channel& channel,

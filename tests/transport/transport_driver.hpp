@@ -30,7 +30,7 @@ class Driver {
 
   /// Polls once. A completion that was not asked for, or comes twice, is a test failure.
   void poll();
-  /// Until all requests are complete. @throws std::runtime_error after 30 seconds
+  /// Until all requests are complete, and what was sent has left. @throws std::runtime_error after 30 seconds
   void finish();
   /// Of a completed request.
   [[nodiscard]] std::size_t bytes_of(std::uint64_t cookie) const { return done_.at(cookie); }

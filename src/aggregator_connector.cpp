@@ -1,0 +1,51 @@
+// Connecting to aggregators by their address.
+
+#include "environment.hpp"
+#include "offload/control_client.hpp"
+
+#include <cohom/error.hpp>
+#include <cohom/offload.hpp>
+
+#include <xxhash.h>
+
+#include <chrono>
+#include <thread>
+
+namespace cohom {
+
+namespace {
+
+constexpr const char* token_variable = "COHOM_AGGREGATOR_TOKEN";
+constexpr std::chrono::seconds patience{1};
+constexpr std::chrono::milliseconds between_looks{1};
+
+/// All ranks are here at the same time, so a group that can form does it in milliseconds; and calls
+/// need no other algorithm first.
+void wait_until_ready(Aggregator& aggregator) {
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  while (!aggregator.ready() && std::chrono::steady_clock::now() < deadline)
+    std::this_thread::sleep_for(between_looks);
+}
+
+}  // namespace
+
+ConnectAggregator aggregator_connector(std::uint64_t job, int rank, int ranks) {
+  return [=](const std::string& address) {
+    const auto endpoint = offload::parse_endpoint(address, "the aggregator's address");
+    offload::ClientOptions options;
+    options.token = option_or_environment({}, token_variable, "");
+    if (options.token.empty())
+      throw Error(ErrorKind::invalid_argument, "aggregator " + address + " wants a secret, and " +
+                                                   token_variable + " is not set");
+    // Of one job at one aggregator there is one group; should two addresses be the same aggregator's,
+    // they need two.
+    const auto group = static_cast<std::uint32_t>(XXH3_64bits(address.data(), address.size()));
+    const offload::GroupMembership membership{
+        .job = job, .group = group, .rank = rank, .ranks = ranks};
+    auto aggregator = offload::connect_aggregator(endpoint, membership, options);
+    wait_until_ready(*aggregator);
+    return aggregator;
+  };
+}
+
+}  // namespace cohom

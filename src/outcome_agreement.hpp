@@ -1,0 +1,52 @@
+#pragma once
+// OutcomeAgreement: the word with which all ranks find out, at the end of what a call offloaded,
+// whether the network failed any of them.
+//
+// A dissemination as CallAgreement's, of one bit. A failure does not wait for its turn: who knows of
+// one tells it in all its messages at once, so that ranks whose sums cannot come any more give up.
+// Early messages carry the largest value there is, so the outcome is still the same everywhere.
+
+#include <cohom/transport.hpp>
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+namespace cohom {
+
+class OutcomeAgreement {
+ public:
+  /// Expects the others' messages from now on; the channel outlives it.
+  OutcomeAgreement(Channel& channel, int rank, int ranks);
+
+  /// How it ended here. Once; or never, when a failure was known first.
+  void tell(bool failed);
+  /// Takes one completion whose cookie is one of ours.
+  void complete(const Completion& completion);
+  [[nodiscard]] static bool owns(std::uint64_t cookie) { return (cookie >> 56) == cookie_round; }
+
+  [[nodiscard]] bool told() const { return told_ || failed_; }
+  /// Whether it failed on some rank, as far as is known; the same on all ranks once finished.
+  [[nodiscard]] bool failed() const { return failed_; }
+  /// Nothing is under way any more.
+  [[nodiscard]] bool finished() const { return sent_ == hops_ && pending_ == 0; }
+
+ private:
+  static constexpr std::uint64_t cookie_round = 0xfe;
+  static constexpr std::uint32_t first_tag = Transport::tag_limit - 128;  // one tag a hop
+  static constexpr std::size_t most_hops = 16;                            // 32768 ranks
+
+  void send_what_may_go();
+
+  Channel& channel_;
+  int rank_, ranks_;
+  std::size_t hops_;
+  std::array<std::uint64_t, most_hops> arriving_{}, leaving_{};
+  std::array<bool, most_hops> arrived_{};
+  std::size_t sent_ = 0;     ///< hops
+  std::size_t pending_ = 0;  ///< requests under way
+  bool told_ = false, failed_ = false;
+};
+
+}  // namespace cohom

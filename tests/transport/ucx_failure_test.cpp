@@ -1,0 +1,143 @@
+// A rank that dies ends the others' calls with an error, whatever carries the messages. The ranks are
+// processes forked from this one, which itself never starts UCX.
+
+#include "ucx_transport/transport.hpp"
+
+#include <cohom/allreduce.hpp>
+
+#include <gtest/gtest.h>
+
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstddef>
+#include <cstdio>
+#include <memory>
+#include <new>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace cohom::testing {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// What an exchange is between processes of one parent.
+struct Board {
+  static constexpr std::size_t most_ranks = 4;
+  static constexpr std::size_t room = 1 << 16;
+
+  struct Note {
+    std::size_t bytes = 0;
+    std::byte text[room];
+  };
+  Note notes[most_ranks];
+  std::atomic<int> arrivals = 0;
+
+  void wait_for_all(int ranks) {
+    const int round = arrivals.fetch_add(1) / ranks;
+    while (arrivals.load() < (round + 1) * ranks) std::this_thread::sleep_for(100us);
+  }
+
+  ucx::Exchange exchange(int rank, int ranks) {
+    return [this, rank, ranks](std::span<const std::byte> bytes) {
+      Note& own = notes[rank];
+      own.bytes = std::min(bytes.size(), room);
+      std::copy_n(bytes.begin(), own.bytes, own.text);
+      wait_for_all(ranks);
+      std::vector<std::vector<std::byte>> all;
+      for (int r = 0; r < ranks; ++r)
+        all.emplace_back(notes[r].text, notes[r].text + notes[r].bytes);
+      wait_for_all(ranks);
+      return all;
+    };
+  }
+};
+
+struct Case {
+  const char* paths;
+  int ranks;
+  std::size_t elements;
+  int polls;  ///< how far the rank that dies takes part in the call
+};
+
+enum Outcome : int { met_an_error = 0, finished = 1, met_another_error = 2 };
+
+/// One good call, then one in which the last rank dies.
+int live(const Case& test, Board& board, int rank) {
+  const auto worker = [&] {
+    return std::make_shared<ucx::Worker>(ucx::ContextSettings{.transports = test.paths});
+  };
+  const auto transport = std::make_shared<ucx::UcxTransport>(worker, rank, test.ranks,
+                                                             board.exchange(rank, test.ranks));
+  Communicator communicator(transport);
+  std::vector<float> data(test.elements, 1.0f);
+  const Options options{.codec = "raw", .algorithm = "ring"};
+  allreduce(std::span(data), communicator, options);
+  if (rank == test.ranks - 1) {
+    Request call;
+    if (test.polls > 0)
+      call = allreduce_start(data.data(), data.data(), data.size(), ElementType::f32, communicator,
+                             options);
+    for (int i = 0; i < test.polls; ++i) communicator.progress();
+    std::raise(SIGKILL);
+  }
+  allreduce(std::span(data), communicator, options);
+  return finished;
+}
+
+int outcome_of(const Case& test, Board& board, int rank) {
+  alarm(60);  // a hang ends the process
+  try {
+    return live(test, board, rank);
+  } catch (const Error& error) {
+    std::fprintf(stderr, "rank %d: %s\n", rank, error.what());
+    return error.kind() == ErrorKind::transport ? met_an_error : met_another_error;
+  }
+}
+
+class UcxFailure : public ::testing::TestWithParam<Case> {};
+
+TEST_P(UcxFailure, EndsTheOthersCalls) {
+  void* const memory =
+      mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  auto* const board = new (memory) Board;
+  const auto begin = std::chrono::steady_clock::now();
+  std::vector<pid_t> processes;
+  for (int rank = 0; rank < GetParam().ranks; ++rank) {
+    processes.push_back(fork());
+    ASSERT_GE(processes.back(), 0);
+    if (processes.back() == 0) _exit(outcome_of(GetParam(), *board, rank));
+  }
+  // In the order in which they end: a dead process that nobody waits for looks alive.
+  for (int ended = 0; ended < GetParam().ranks; ++ended) {
+    int status = 0;
+    const auto process = std::ranges::find(processes, waitpid(-1, &status, 0));
+    ASSERT_NE(process, processes.end());
+    if (process == processes.end() - 1) {
+      EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) << "status " << status;
+    } else {
+      EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == met_an_error)
+          << "rank " << process - processes.begin() << ": status " << status;
+    }
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 20s);
+  munmap(memory, sizeof(Board));
+}
+
+INSTANTIATE_TEST_SUITE_P(Paths, UcxFailure,
+                         ::testing::Values(Case{"tcp,self", 2, 10, 0},
+                                           Case{"tcp,self", 4, 1 << 20, 20},
+                                           Case{"posix,cma,self", 2, 10, 0},
+                                           Case{"posix,cma,self", 4, 1 << 20, 20},
+                                           Case{"posix,self", 3, 1 << 20, 20}));
+
+}  // namespace
+}  // namespace cohom::testing

@@ -1,0 +1,244 @@
+#include "channel.hpp"
+
+#include "check.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <thread>
+
+namespace cohom::ucx {
+
+namespace {
+
+using namespace std::chrono_literals;
+constexpr auto patience_with_sends = 500ms;
+
+constexpr ucp_tag_t whole_tag = ~ucp_tag_t{0};
+
+/// What all operations have in common.
+ucp_request_param_t parameters(Operation& operation) {
+  ucp_request_param_t params = {};
+  params.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
+  params.user_data = &operation;
+  return params;
+}
+
+void name_memory(ucp_request_param_t& params, const MemoryHandle& memory) {
+  params.op_attr_mask |= UCP_OP_ATTR_FIELD_MEMORY_TYPE;
+  params.memory_type = memory.type;
+  if (memory.registered == nullptr) return;
+  params.op_attr_mask |= UCP_OP_ATTR_FIELD_MEMH;
+  params.memh = memory.registered;
+}
+
+}  // namespace
+
+UcxChannel::UcxChannel(UcxTransport& transport, std::uint32_t number)
+    : transport_(transport),
+      worker_(*transport.worker_),
+      number_(number),
+      used_(static_cast<std::size_t>(transport.ranks())),
+      failures_seen_(worker_.failures()) {}
+
+UcxChannel::~UcxChannel() {
+  auto lock = worker_.lock();
+  // Of a call that ended early; then its peers' messages may still come, and a later call with the
+  // same tags would take them for its own.
+  transport_.call_ended_early_ |= std::ranges::any_of(
+      open_, [](auto* operation) { return operation->kind != OperationKind::full_stop; });
+  cancel_receives();
+  const auto deadline = std::chrono::steady_clock::now() + patience_with_sends;
+  while (!open_.empty() && (std::chrono::steady_clock::now() < deadline || is_being_written_to())) {
+    worker_.progress();
+    lock.unlock();
+    std::this_thread::yield();
+    lock.lock();
+  }
+  for (Operation* operation : open_) operation->channel = nullptr;
+}
+
+void UcxChannel::send(std::span<const std::byte> data, int peer, std::uint32_t tag,
+                      std::uint64_t cookie) {
+  const auto lock = worker_.lock();
+  const ucp_tag_t whole = transport_.tag(number_, tag, transport_.rank_, peer);
+  const Endpoint& endpoint = transport_.endpoint_of(peer);
+  use(peer);
+  Operation& operation = start(OperationKind::send, peer, {.cookie = cookie, .bytes = data.size()});
+  ucp_request_param_t params = parameters(operation);
+  params.cb.send = on_sent;
+  name_memory(params, transport_.memory_->find(data.data()));
+  // Here UCX's word for: do not wait for the receiver.
+  if (endpoint.path() == Path::tcp) params.op_attr_mask |= UCP_OP_ATTR_FLAG_FAST_CMPL;
+  void* const request = ucp_tag_send_nbx(endpoint.get(), data.data(), data.size(), whole, &params);
+  started(operation, request);
+  if (peer == transport_.rank_) return;  // never on a wire
+  transport_.counters_.bytes_sent += data.size();
+  ++transport_.counters_.messages_sent;
+}
+
+void UcxChannel::receive(std::span<std::byte> buffer, int peer, std::uint32_t tag,
+                         std::uint64_t cookie) {
+  const auto lock = worker_.lock();
+  const ucp_tag_t whole = transport_.tag(number_, tag, peer, transport_.rank_);
+  expect_reachable(peer);
+  // TCP's receivers say nothing; and where nothing was sent there may be no connection yet.
+  if (transport_.endpoint_of(peer).path() != Path::tcp) use(peer);
+  Operation& operation =
+      start(OperationKind::receive, peer, {.cookie = cookie, .bytes = buffer.size()});
+  ucp_request_param_t params = parameters(operation);
+  params.op_attr_mask |= UCP_OP_ATTR_FLAG_NO_IMM_CMPL;  // only the callback knows the length
+  params.cb.recv = on_received;
+  name_memory(params, transport_.memory_->find(buffer.data()));
+  void* const request =
+      ucp_tag_recv_nbx(worker_.get(), buffer.data(), buffer.size(), whole, whole_tag, &params);
+  started(operation, request);
+}
+
+std::size_t UcxChannel::poll(std::span<Completion> out) {
+  const auto lock = worker_.lock();
+  if (next_ready_ == ready_.size()) {
+    ready_.clear();
+    next_ready_ = 0;
+    worker_.progress();
+  }
+  const std::size_t count = std::min(out.size(), ready_.size() - next_ready_);
+  std::copy_n(ready_.begin() + static_cast<std::ptrdiff_t>(next_ready_), count, out.begin());
+  next_ready_ += count;
+  if (count == 0) throw_failure();
+  return count;
+}
+
+bool UcxChannel::settled() {
+  const auto lock = worker_.lock();
+  while (!used_list_.empty()) {
+    const int peer = used_list_.back();
+    used_list_.pop_back();
+    used_[static_cast<std::size_t>(peer)] = false;
+    end_with_full_stop(peer);
+  }
+  if (!open_.empty()) worker_.progress();
+  return open_.empty();
+}
+
+/// Also where there were only receives: who reads from a sender's memory tells it when that is done.
+void UcxChannel::end_with_full_stop(int peer) {
+  Operation& operation = start(OperationKind::full_stop, peer, {});
+  ucp_request_param_t params = parameters(operation);
+  params.cb.send = on_sent;
+  void* const request = ucp_am_send_nbx(transport_.endpoint_of(peer).get(), Worker::full_stop,
+                                        nullptr, 0, nullptr, 0, &params);
+  started(operation, request);
+}
+
+void UcxChannel::use(int peer) {
+  const auto index = static_cast<std::size_t>(peer);
+  if (used_[index]) return;
+  used_list_.push_back(peer);
+  used_[index] = true;
+}
+
+Operation& UcxChannel::start(OperationKind kind, int peer, const Completion& completion) {
+  // Room for what UCX will finish: its callbacks cannot fail.
+  const std::size_t finished = ready_.size() + open_.size() + 1;
+  if (ready_.capacity() < finished) ready_.reserve(2 * finished);
+  open_.push_back(nullptr);
+  Operation* const operation = worker_.operations().take();
+  operation->kind = kind;
+  operation->channel = this;
+  operation->completion = completion;
+  operation->peer = peer;
+  operation->place = open_.size() - 1;
+  open_.back() = operation;
+  return *operation;
+}
+
+/// Takes what UCX returned: null for what is finished already, an error, or a request that will be.
+void UcxChannel::started(Operation& operation, void* request) {
+  if (request == nullptr || UCS_PTR_IS_ERR(request)) {
+    note(operation, request == nullptr ? UCS_OK : UCS_PTR_STATUS(request),
+         operation.completion.bytes);
+    close(operation);
+  } else if (operation.over) {
+    close(operation);
+  } else {
+    operation.request = request;
+  }
+}
+
+void UcxChannel::on_sent(void* request, ucs_status_t status, void* operation) {
+  auto& finished = *static_cast<Operation*>(operation);
+  finish(finished, status, finished.completion.bytes);
+  ucp_request_free(request);
+}
+
+void UcxChannel::on_received(void* request, ucs_status_t status, const ucp_tag_recv_info_t* info,
+                             void* operation) {
+  finish(*static_cast<Operation*>(operation), status, info->length);
+  ucp_request_free(request);
+}
+
+void UcxChannel::finish(Operation& operation, ucs_status_t status, std::size_t bytes) {
+  if (operation.channel == nullptr) return operation.pool->give_back(&operation);
+  operation.channel->note(operation, status, bytes);
+  operation.over = true;
+  if (operation.request != nullptr) operation.channel->close(operation);
+}
+
+/// A connection that breaks before its full stop harms nobody: who is gone waits for nothing.
+void UcxChannel::note(const Operation& operation, ucs_status_t status, std::size_t bytes) {
+  if (operation.kind == OperationKind::full_stop) return;
+  if (status == UCS_OK) {
+    ready_.push_back({.cookie = operation.completion.cookie, .bytes = bytes});
+  } else if (!failure_ && !closing_) {
+    const bool sends = operation.kind == OperationKind::send;
+    failure_.emplace(ErrorKind::transport,
+                     "a message of " + std::to_string(operation.completion.bytes) + " bytes " +
+                         (sends ? "to rank " : "at most from rank ") +
+                         std::to_string(operation.peer) + ": " + ucs_status_string(status));
+  }
+}
+
+void UcxChannel::close(Operation& operation) {
+  open_[operation.place] = open_.back();
+  open_[operation.place]->place = operation.place;
+  open_.pop_back();
+  operation.pool->give_back(&operation);
+}
+
+/// Tag receives belong to no connection, so UCX does not end them when one breaks.
+void UcxChannel::throw_failure() {
+  if (failure_) throw Error(*failure_);
+  if (failures_seen_ == worker_.failures()) return;
+  failures_seen_ = worker_.failures();
+  for (const Operation* operation : open_)
+    if (operation->kind == OperationKind::receive) expect_reachable(operation->peer);
+}
+
+void UcxChannel::expect_reachable(int peer) {
+  const ucs_status_t status = transport_.endpoint_of(peer).failure();
+  if (status != UCS_OK)
+    throw Error(ErrorKind::transport,
+                "rank " + std::to_string(peer) +
+                    " cannot be reached any more: " + ucs_status_string(status));
+}
+
+void UcxChannel::cancel_receives() noexcept {
+  closing_ = true;
+  for (std::size_t i = open_.size(); i-- > 0;) {  // cancelling closes, and the last one moves up
+    const Operation& operation = *open_[i];
+    if (operation.kind == OperationKind::receive)
+      ucp_request_cancel(worker_.get(), operation.request);
+  }
+}
+
+/// A receive that met its message cannot be cancelled, and must not be left behind; unless nobody is
+/// there any more who could send the rest.
+bool UcxChannel::is_being_written_to() const {
+  return std::ranges::any_of(open_, [&](const Operation* operation) {
+    return operation->kind == OperationKind::receive &&
+           transport_.endpoint_of(operation->peer).failure() == UCS_OK;
+  });
+}
+
+}  // namespace cohom::ucx

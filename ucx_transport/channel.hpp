@@ -1,0 +1,69 @@
+#pragma once
+// UcxChannel: the messages of one call in flight over UCX.
+
+#include "operation.hpp"
+#include "transport.hpp"
+
+#include <cohom/error.hpp>
+#include <cohom/transport.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace cohom::ucx {
+
+class UcxChannel final : public Channel {
+ public:
+  /// `transport` must outlive the channel.
+  UcxChannel(UcxTransport& transport, std::uint32_t number);
+  /// Normally nothing is open. After an error: receives are cancelled, and sends get a short time to
+  /// complete.
+  ~UcxChannel() override;
+  UcxChannel(const UcxChannel&) = delete;
+  UcxChannel& operator=(const UcxChannel&) = delete;
+
+  void send(std::span<const std::byte> data, int peer, std::uint32_t tag,
+            std::uint64_t cookie) override;
+  void receive(std::span<std::byte> buffer, int peer, std::uint32_t tag,
+               std::uint64_t cookie) override;
+  /// @throws Error(transport) when a message failed, or a rank is gone that a message is to come from.
+  std::size_t poll(std::span<Completion> out) override;
+  /// UCX completes a short send when it has copied it, which may be before the socket took it: so a
+  /// full stop goes behind the messages of every connection that was used.
+  bool settled() override;
+
+ private:
+  static void on_sent(void* request, ucs_status_t status, void* operation);
+  static void on_received(void* request, ucs_status_t status, const ucp_tag_recv_info_t* info,
+                          void* operation);
+
+  // All of these want the worker's lock.
+  Operation& start(OperationKind kind, int peer, const Completion& completion);
+  void started(Operation& operation, void* request);
+  static void finish(Operation& operation, ucs_status_t status, std::size_t bytes);
+  void note(const Operation& operation, ucs_status_t status, std::size_t bytes);
+  void close(Operation& operation);
+  void use(int peer);
+  void end_with_full_stop(int peer);
+  void throw_failure();
+  void expect_reachable(int peer);
+  void cancel_receives() noexcept;
+  [[nodiscard]] bool is_being_written_to() const;
+
+  UcxTransport& transport_;
+  Worker& worker_;
+  std::uint32_t number_;
+  std::vector<Operation*> open_;
+  std::vector<Completion> ready_;  ///< completed, not yet reported: from next_ready_ on
+  std::size_t next_ready_ = 0;
+  std::vector<bool> used_;      ///< by rank: there was a message since the last full stop
+  std::vector<int> used_list_;  ///< the ranks of used_
+  std::size_t failures_seen_;
+  std::optional<Error> failure_;
+  bool closing_ = false;  ///< failures are no news any more
+};
+
+}  // namespace cohom::ucx

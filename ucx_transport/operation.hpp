@@ -1,0 +1,51 @@
+#pragma once
+// Operation: a message that UCX is sending or receiving.
+
+#include <cohom/transport.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+namespace cohom::ucx {
+
+class OperationPool;
+class UcxChannel;
+
+enum class OperationKind : std::uint8_t { send, receive, full_stop };
+
+struct Operation {
+  OperationPool* pool = nullptr;
+  OperationKind kind = OperationKind::send;
+  UcxChannel* channel = nullptr;  ///< null once it is gone
+  Completion completion = {};
+  int peer = 0;
+  void* request = nullptr;  ///< UCX's; null while it is being started
+  bool over = false;        ///< UCX finished it while it was being started
+  std::size_t place = 0;    ///< in the channel's list
+};
+
+/// UCX may finish an operation after its channel is gone, so the memory belongs to the worker. It grows
+/// to the most operations ever open and stays: a message allocates nothing.
+class OperationPool {
+ public:
+  Operation* take() {
+    if (idle_.empty()) {
+      if (idle_.capacity() <= all_.size())
+        idle_.reserve(2 * all_.size() + 64);  // so that give_back() cannot fail
+      idle_.push_back(&all_.emplace_back());
+    }
+    Operation* const operation = idle_.back();
+    idle_.pop_back();
+    *operation = {.pool = this};
+    return operation;
+  }
+  void give_back(Operation* operation) noexcept { idle_.push_back(operation); }
+
+ private:
+  std::deque<Operation> all_;
+  std::vector<Operation*> idle_;
+};
+
+}  // namespace cohom::ucx

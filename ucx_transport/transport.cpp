@@ -1,0 +1,138 @@
+#include "transport.hpp"
+
+#include "channel.hpp"
+#include "handshake.hpp"
+#include "log.hpp"
+#include "message_bytes.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <utility>
+
+namespace cohom::ucx {
+
+namespace {
+
+constexpr int tag_bits = 20;
+constexpr int sender_bits = 16;
+constexpr int channel_bits = 8;
+static_assert(Transport::tag_limit == 1u << tag_bits);
+static_assert(Worker::groups == 1u << (64 - tag_bits - sender_bits - channel_bits));
+
+std::string_view name_of(Path path) {
+  constexpr std::string_view names[] = {"memory", "network", "TCP"};
+  return names[static_cast<std::size_t>(path)];
+}
+
+}  // namespace
+
+UcxTransport::UcxTransport(const std::function<std::shared_ptr<Worker>()>& worker, int rank,
+                           int ranks, const Exchange& exchange)
+    : rank_(rank) {
+  introduce(worker, ranks, exchange);
+  const Path path = agree_on_path(exchange);
+  if (message_bytes_ == 0)
+    message_bytes_ = path == Path::tcp ? tcp_message_bytes : memory_message_bytes;
+  log_once("transport ucx: UCX " + version() + ", " + std::to_string(ranks) + " ranks, " +
+           std::string(name_of(path)) + ", messages of " + std::to_string(message_bytes_) +
+           " bytes");
+}
+
+UcxTransport::~UcxTransport() {
+  if (!worker_) return;
+  const auto lock = worker_->lock();
+  worker_->give_back_group(group_);
+}
+
+/// Learns how to reach the others, and that COHOM_MESSAGE_BYTES is one number.
+void UcxTransport::introduce(const std::function<std::shared_ptr<Worker>()>& worker, int ranks,
+                             const Exchange& exchange) {
+  const auto all = tell_all(exchange, [&] {
+    const std::size_t message_bytes = message_bytes_of_environment();
+    auto own = worker();
+    const auto lock = own->lock();
+    auto address = own->address();
+    group_ = own->take_group();
+    worker_ = own;
+    return to_bytes({.worker = worker_->id(),
+                     .message_bytes = message_bytes,
+                     .group = group_,
+                     .address = std::move(address)});
+  });
+  if (all.size() != static_cast<std::size_t>(ranks))
+    throw Error(ErrorKind::transport, "the exchange gave " + std::to_string(all.size()) +
+                                          " messages for " + std::to_string(ranks) + " ranks");
+  std::uint64_t least = ~std::uint64_t{0}, most = 0;
+  for (const auto& bytes : all) {
+    Introduction peer = introduction_of(bytes);
+    least = std::min(least, peer.message_bytes);
+    most = std::max(most, peer.message_bytes);
+    peers_.push_back(
+        {.worker = peer.worker, .group = peer.group, .address = std::move(peer.address)});
+  }
+  if (least != most) throw message_bytes_differ(least, most);
+  message_bytes_ = most;
+}
+
+/// Where ranks are on several hosts, some neighbours are: so every rank asks UCX about one path, and the
+/// worst of all counts for all.
+Path UcxTransport::agree_on_path(const Exchange& exchange) {
+  const auto all = tell_all(exchange, [&] {
+    const int right = (rank_ + 1) % ranks();
+    const auto lock = worker_->lock();
+    const Endpoint& endpoint = endpoint_of(right);
+    log_once("transport ucx: rank " + std::to_string(rank_) + " reaches rank " +
+             std::to_string(right) + " by " + endpoint.path_text());
+    return std::vector{static_cast<std::byte>(endpoint.path())};
+  });
+  Path worst = Path::memory;
+  for (const auto& path : all) {
+    if (path.size() != 1)
+      throw Error(ErrorKind::transport, "ranks run different versions of cohom");
+    worst = std::max(worst, static_cast<Path>(path[0]));
+  }
+  return worst;
+}
+
+bool UcxTransport::reaches(MemorySpace space) const { return worker_->context().reaches(space); }
+
+std::unique_ptr<Registration> UcxTransport::register_memory(std::span<std::byte> memory,
+                                                            MemorySpace space) {
+  if (memory.empty()) return nullptr;
+  return std::make_unique<UcxRegistration>(worker_, memory_, memory, space);
+}
+
+std::unique_ptr<Channel> UcxTransport::open(std::uint32_t number) {
+  return std::make_unique<UcxChannel>(*this, number);
+}
+
+std::optional<Error> UcxTransport::failure() const {
+  if (!call_ended_early_) return std::nullopt;
+  return Error(ErrorKind::transport,
+               "an earlier call on this communicator ended with messages under way; make a new "
+               "communicator");
+}
+
+Endpoint& UcxTransport::endpoint_of(int peer) {
+  Peer& other = peers_[static_cast<std::size_t>(peer)];
+  if (!other.endpoint) other.endpoint = worker_->connect(other.worker, other.address);
+  return *other.endpoint;
+}
+
+ucp_tag_t UcxTransport::tag(std::uint32_t channel, std::uint32_t tag, int sender,
+                            int receiver) const {
+  if (tag >= tag_limit)
+    throw Error(ErrorKind::transport,
+                "tag " + std::to_string(tag) + " is not below " + std::to_string(tag_limit));
+  std::uint64_t bits = peers_[static_cast<std::size_t>(receiver)].group;
+  bits = bits << channel_bits | channel;
+  bits = bits << sender_bits | static_cast<std::uint64_t>(sender);
+  return bits << tag_bits | tag;
+}
+
+std::shared_ptr<Transport> transport(int rank, int ranks, const Exchange& exchange) {
+  return std::make_shared<UcxTransport>(Worker::of_process, rank, ranks, exchange);
+}
+
+}  // namespace cohom::ucx

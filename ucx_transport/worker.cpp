@@ -1,0 +1,77 @@
+#include "worker.hpp"
+
+#include "check.hpp"
+
+#include <random>
+#include <string>
+
+namespace cohom::ucx {
+
+namespace {
+
+std::uint64_t random_number() {
+  std::random_device device;
+  return std::uint64_t{device()} << 32 | device();
+}
+
+ucs_status_t ignore(void* /*worker*/, const void* /*header*/, std::size_t /*header_bytes*/,
+                    void* /*data*/, std::size_t /*bytes*/, const ucp_am_recv_param_t* /*param*/) {
+  return UCS_OK;
+}
+
+}  // namespace
+
+Worker::Worker(const ContextSettings& settings) : context_(settings), id_(random_number()) {
+  ucp_worker_params_t params = {};
+  params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
+  params.thread_mode = UCS_THREAD_MODE_SERIALIZED;
+  check(ucp_worker_create(context_.get(), &params, &worker_), "ucp_worker_create");
+  ucp_am_handler_param_t handler = {};
+  handler.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_CB;
+  handler.id = full_stop;
+  handler.cb = ignore;
+  const ucs_status_t status = ucp_worker_set_am_recv_handler(worker_, &handler);
+  if (status == UCS_OK) return;
+  ucp_worker_destroy(worker_);
+  throw error_of(status, "ucp_worker_set_am_recv_handler");
+}
+
+Worker::~Worker() {
+  endpoints_.clear();
+  ucp_worker_destroy(worker_);
+}
+
+std::shared_ptr<Worker> Worker::of_process() {
+  static const auto worker = std::make_shared<Worker>();
+  return worker;
+}
+
+std::vector<std::byte> Worker::address() const {
+  ucp_worker_attr_t attributes = {};
+  attributes.field_mask = UCP_WORKER_ATTR_FIELD_ADDRESS;
+  check(ucp_worker_query(worker_, &attributes), "ucp_worker_query");
+  const auto* const bytes = reinterpret_cast<const std::byte*>(attributes.address);
+  std::vector<std::byte> address(bytes, bytes + attributes.address_length);
+  ucp_worker_release_address(worker_, attributes.address);
+  return address;
+}
+
+std::shared_ptr<Endpoint> Worker::connect(std::uint64_t id, std::span<const std::byte> address) {
+  auto& endpoint = endpoints_[id];
+  if (!endpoint || endpoint->failure() != UCS_OK)
+    endpoint = std::make_shared<Endpoint>(worker_, address, id == id_, failures_);
+  return endpoint;
+}
+
+std::uint32_t Worker::take_group() {
+  if (groups_taken_.size() == groups)
+    throw Error(ErrorKind::transport, "this process has " + std::to_string(groups) +
+                                          " communicators over UCX, and no more fit");
+  // Numbers in turn, so that a late message of an old group is not taken for a new one's.
+  while (!groups_taken_.insert(next_group_).second) next_group_ = (next_group_ + 1) % groups;
+  const std::uint32_t group = next_group_;
+  next_group_ = (next_group_ + 1) % groups;
+  return group;
+}
+
+}  // namespace cohom::ucx
