@@ -195,7 +195,7 @@ TEST(Offload, ACallGivenUpByOneRankEndsForAll) {
 
 TEST(Offload, AnAggregatorComesBack) {
   auto one = std::make_unique<Switch>();
-  const Endpoint endpoint = one->endpoint();
+  Endpoint endpoint = one->endpoint();
   std::barrier failed(4);
   std::jthread breaker([&] {
     std::this_thread::sleep_for(300ms);
