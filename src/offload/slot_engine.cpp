@@ -15,8 +15,6 @@ constexpr std::uint32_t most_lines = 4;
 /// A longer time between two looks does not count.
 constexpr std::chrono::milliseconds longest_look{1};
 
-constexpr std::chrono::nanoseconds never = std::chrono::nanoseconds::max();
-
 std::string seconds_text(std::chrono::milliseconds time) {
   return std::to_string(time.count() / 1000) + "." + std::to_string(time.count() % 1000 / 100) +
          " s";
@@ -32,6 +30,7 @@ SlotEngine::SlotEngine(std::shared_ptr<Session> session, const GroupMembership& 
   const std::uint32_t slots = admitted.slots / lines;
   for (std::uint32_t i = 0; i < lines; ++i)
     lines_.emplace_back(i * slots, slots, admitted.payload_bytes / 8);
+  patience_.resize(lines);
   blank_.magic = cohom_magic;
   blank_.version = cohom_packet_version;
   blank_.job = membership.job;
@@ -40,9 +39,11 @@ SlotEngine::SlotEngine(std::shared_ptr<Session> session, const GroupMembership& 
   blank_.worker = static_cast<__u16>(membership.rank);
 }
 
-void SlotEngine::enter(ReductionStream& stream) { line_of(stream.round).enter(stream); }
+void SlotEngine::enter(ReductionStream& stream) { lines_[index_of(stream.round)].enter(stream); }
 
-void SlotEngine::leave(const ReductionStream& stream) { line_of(stream.round).leave(stream); }
+void SlotEngine::leave(const ReductionStream& stream) {
+  lines_[index_of(stream.round)].leave(stream);
+}
 
 SlotEngine::Time SlotEngine::look_at_clock() {
   const auto now = std::chrono::steady_clock::now();
@@ -64,9 +65,10 @@ void SlotEngine::progress() {
     if (under_way() == 0) heard_ = now;
     const bool news = receive(now);
     // Only now that everything that came is taken is it known what did not come.
-    if (news || now >= next_due_) find_lost(now);
+    if (news || unsent_) send_overtaken(now);
+    for (std::size_t line = 0; line < lines_.size(); ++line) send_due(line, now);
     cut_packets(now);
-    send(now);
+    send();
     check_silence(now);
   } catch (const Error& error) {
     session_->end(error.what());
@@ -96,7 +98,8 @@ void SlotEngine::take(const PacketSocket::Arrived& packet, Time now) {
     return;
   }
   if (header.kind != cohom_sum || packet.words.size() != header.words) return;
-  SlotLine& line = line_of(header.round);
+  const std::size_t index = index_of(header.round);
+  SlotLine& line = lines_[index];
   SlotLine::Flight* const flight = line.find(header);
   if (flight == nullptr) {
     ++counters_.stale;
@@ -104,52 +107,65 @@ void SlotEngine::take(const PacketSocket::Arrived& packet, Time now) {
   }
   if (flight->tries == 1) round_trip_.sample(now - flight->sent);
   line.finish(*flight, packet.words);
+  restart(index, now);
   ++counters_.sums;
 }
 
-/// Sends again what was overtaken, once, and what is due.
-void SlotEngine::find_lost(Time now) {
-  next_due_ = never;
+void SlotEngine::restart(std::size_t line, Time now) {
+  patience_[line] = {.due = now + round_trip_.timeout(1)};
+}
+
+/// Sends again what was overtaken, once, and what the system did not take.
+void SlotEngine::send_overtaken(Time now) {
+  unsent_ = false;
   for (SlotLine& line : lines_) {
     if (line.under_way() == 0) continue;
     for (SlotLine::Flight& flight : line.flights()) {
       if (flight.stream == nullptr) continue;
-      if (now - flight.first_sent > options_.lateness)
-        throw Error(ErrorKind::transport,
-                    "a rank has not contributed within " + seconds_text(options_.lateness));
       const bool hurry = !flight.hurried && line.overtaken(flight);
-      if (hurry || now >= flight.due) {
-        flight.hurried |= hurry;
-        counters_.repeated += flight.tries != 0;
-        put(line, flight, now);
-      }
-      next_due_ = std::min(next_due_, flight.due);
+      if (!hurry && flight.tries != 0) continue;
+      flight.hurried |= hurry;
+      put(line, flight, now);
     }
   }
 }
 
+/// When nothing moves, the oldest packet alone finds out why: it is answered by its sum, or by word that
+/// a rank is late, which is then true of all behind it.
+void SlotEngine::send_due(std::size_t line, Time now) {
+  Patience& patience = patience_[line];
+  if (lines_[line].under_way() == 0 || now < patience.due) return;
+  SlotLine::Flight& oldest = *lines_[line].oldest();
+  if (now - oldest.first_sent > options_.lateness)
+    throw Error(ErrorKind::transport,
+                "a rank has not contributed within " + seconds_text(options_.lateness));
+  patience.due = now + round_trip_.timeout(++patience.tries);
+  put(lines_[line], oldest, now);
+}
+
 void SlotEngine::cut_packets(Time now) {
-  for (SlotLine& line : lines_) {
-    while (SlotLine::Flight* const flight = line.cut()) {
+  for (std::size_t i = 0; i < lines_.size(); ++i) {
+    const bool idle = lines_[i].under_way() == 0;
+    while (SlotLine::Flight* const flight = lines_[i].cut()) {
       flight->first_sent = now;
-      put(line, *flight, now);
-      next_due_ = std::min(next_due_, flight->due);
+      put(lines_[i], *flight, now);
     }
+    if (idle) restart(i, now);
   }
 }
 
 void SlotEngine::put(SlotLine& line, SlotLine::Flight& flight, Time now) {
+  counters_.repeated += flight.tries != 0;
   ++flight.tries;
   flight.sent = now;
-  flight.due = now + round_trip_.timeout(flight.tries);
   OutgoingPacket packet{blank_, flight.sum->contribution + flight.offset};
   line.describe(flight, packet.header);
   outgoing_.push_back(packet);
   outgoing_flights_.push_back(&flight);
 }
 
-/// What the system does not take now is due at once: its words may not be there later.
-void SlotEngine::send(Time now) {
+/// What the system does not take now is put again next time: its words may not be there any more.
+void SlotEngine::send() {
   std::size_t sent = 0;
   while (sent < outgoing_.size()) {
     const std::size_t taken = session_->socket.send(std::span(outgoing_).subspan(sent));
@@ -157,10 +173,8 @@ void SlotEngine::send(Time now) {
     sent += taken;
   }
   counters_.sent += sent;
-  for (std::size_t i = sent; i < outgoing_.size(); ++i) {
-    --outgoing_flights_[i]->tries;
-    outgoing_flights_[i]->due = next_due_ = now;
-  }
+  for (std::size_t i = sent; i < outgoing_.size(); ++i) --outgoing_flights_[i]->tries;
+  unsent_ |= sent != outgoing_.size();
   outgoing_.clear();
   outgoing_flights_.clear();
 }

@@ -41,13 +41,20 @@ class SlotEngine {
 
   /// A clock that stands still while nobody calls progress(): what arrives meanwhile is not late.
   Time look_at_clock();
-  SlotLine& line_of(std::uint32_t round) { return lines_[round % lines_.size()]; }
+  /// Of a line: when its oldest packet is sent again, unless a sum comes before.
+  struct Patience {
+    Time due{};
+    int tries = 1;
+  };
+  std::size_t index_of(std::uint32_t round) const { return round % lines_.size(); }
   bool receive(Time now);
   void take(const PacketSocket::Arrived& packet, Time now);
-  void find_lost(Time now);
+  void restart(std::size_t line, Time now);
+  void send_overtaken(Time now);
+  void send_due(std::size_t line, Time now);
   void cut_packets(Time now);
   void put(SlotLine& line, SlotLine::Flight& flight, Time now);
-  void send(Time now);
+  void send();
   void check_silence(Time now) const;
   [[nodiscard]] std::size_t under_way() const;
 
@@ -55,14 +62,15 @@ class SlotEngine {
   ClientOptions options_;
   cohom_header blank_{};  ///< what all packets have in common
   std::vector<SlotLine> lines_;
+  std::vector<Patience> patience_;  ///< by line
   std::vector<OutgoingPacket> outgoing_;
   std::vector<SlotLine::Flight*> outgoing_flights_;
   RoundTrip round_trip_;
   PacketCounters counters_;
   std::chrono::steady_clock::time_point last_look_ = std::chrono::steady_clock::now();
   Time clock_{};
-  Time heard_{};     ///< when the aggregator last gave a sign, or had nothing to say
-  Time next_due_{};  ///< no packet is due before
+  Time heard_{};         ///< when the aggregator last gave a sign, or had nothing to say
+  bool unsent_ = false;  ///< the system did not take all that was to be sent
 };
 
 }  // namespace cohom::offload

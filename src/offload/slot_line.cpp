@@ -70,6 +70,14 @@ SlotLine::Flight* SlotLine::find(const cohom_header& packet) {
   return same ? &flight : nullptr;
 }
 
+SlotLine::Flight* SlotLine::oldest() {
+  Flight* oldest = nullptr;
+  for (Flight& flight : flights_)
+    if (flight.stream != nullptr && (oldest == nullptr || flight.number < oldest->number))
+      oldest = &flight;
+  return oldest;
+}
+
 void SlotLine::finish(Flight& flight, std::span<const std::uint64_t> words) {
   ReductionStream::Sum& sum = *flight.sum;
   std::memcpy(sum.sum + flight.offset, words.data(), words.size_bytes());

@@ -59,9 +59,9 @@ class SlotLine {
     std::uint64_t number = 0;
     std::size_t offset = 0;
     std::uint16_t words = 0;
-    int tries = 0;
+    int tries = 0;  ///< how often it was sent
     bool hurried = false;
-    Time first_sent{}, sent{}, due{};
+    Time first_sent{}, sent{};
   };
 
   SlotLine(std::uint32_t first_slot, std::uint32_t slots, std::size_t packet_words)
@@ -80,6 +80,8 @@ class SlotLine {
   void describe(const Flight& flight, cohom_header& packet) const;
   /// The flight that a packet from the aggregator answers; null: none any more.
   Flight* find(const cohom_header& packet);
+  /// The flight that has been under way for longest; null: there is none.
+  Flight* oldest();
   /// Takes the sum and frees the slot.
   void finish(Flight& flight, std::span<const std::uint64_t> words);
   /// Whether packets sent well after this one have been answered: then this one was lost, or is late

@@ -1,18 +1,14 @@
 // The switch path in one process: control server, the kernel program's lines on a UDP socket, and
 // workers as threads.
 
-#include "host_plane.hpp"
-#include "offload/control_query.hpp"
-#include "offload/control_server.hpp"
 #include "offload/packet_aggregator.hpp"
 #include "offload_load.hpp"
+#include "offload_switch.hpp"
 
 #include <cohom/error.hpp>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-
-#include <arpa/inet.h>
 
 #include <atomic>
 #include <barrier>
@@ -26,51 +22,12 @@
 namespace cohom::offload {
 namespace {
 
+using test::Switch;
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-constexpr const char* token = "secret";
-
-sockaddr_in local(std::uint16_t port) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  address.sin_port = htons(port);
-  return address;
-}
-
-/// A switch with its control server; serves until it is gone.
-class Switch {
- public:
-  explicit Switch(const ServerLimits& limits = {}, std::uint16_t parent_port = 0,
-                  std::uint16_t port = 0, double lose_sums = 0)
-      : plane_(test::make_host_plane({.lose_sums = lose_sums})) {
-    ServerSetup setup{.listen = local(port), .token = token, .parent = {}, .limits = limits};
-    if (parent_port != 0) setup.parent = local(parent_port);
-    server_ = std::make_unique<ControlServer>(setup, *plane_);
-    thread_ = std::thread([this] { server_->run(); });
-  }
-  ~Switch() {
-    server_->stop();
-    thread_.join();
-  }
-  Switch(const Switch&) = delete;
-  Switch& operator=(const Switch&) = delete;
-
-  [[nodiscard]] std::uint16_t port() const { return ntohs(server_->address().sin_port); }
-  [[nodiscard]] Endpoint endpoint() const { return {"127.0.0.1", port()}; }
-  [[nodiscard]] nlohmann::json status() const {
-    return nlohmann::json::parse(query_status(local(port()), token));
-  }
-
- private:
-  std::unique_ptr<DataPlane> plane_;
-  std::unique_ptr<ControlServer> server_;
-  std::thread thread_;
-};
-
 ClientOptions options() {
-  return {.token = token, .payload_bytes = 1000, .slots = 16, .retry = 20ms};
+  return {.token = test::token, .payload_bytes = 1000, .slots = 16, .retry = 20ms};
 }
 
 bool wait_for(const std::function<bool()>& condition, Clock::duration patience = 20s) {
@@ -105,6 +62,19 @@ void expect_right_sums(PacketAggregator& aggregator, int rank, int ranks,
   const test::Load load{.first_call = first_call, .calls = 12, .words = 1500};
   const auto result = test::run_load(aggregator, load, rank, ranks);
   EXPECT_EQ(result.wrong_words, 0u);
+}
+
+/// The same when a session may still end because another rank was late to learn of a failure.
+void expect_right_sums_at_last(PacketAggregator& aggregator, int rank, int ranks,
+                               std::uint64_t first_call) {
+  for (int attempt = 0; attempt < 20; ++attempt) {
+    try {
+      return expect_right_sums(aggregator, rank, ranks, first_call);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::transport);
+    }
+  }
+  ADD_FAILURE() << "no session lasts";
 }
 
 TEST(Offload, SumsAreRight) {
@@ -219,13 +189,13 @@ TEST(Offload, ACallGivenUpByOneRankEndsForAll) {
           reduction->start(words, words, {MergeKind::max}, 0);
         }
         // Both come back by themselves.
-        expect_right_sums(aggregator, rank, 2, 100);
+        expect_right_sums_at_last(aggregator, rank, 2, 100);
       });
 }
 
 TEST(Offload, AnAggregatorComesBack) {
   auto one = std::make_unique<Switch>();
-  const Endpoint endpoint = one->endpoint();
+  Endpoint endpoint = one->endpoint();
   std::barrier failed(4);
   std::jthread breaker([&] {
     std::this_thread::sleep_for(300ms);
@@ -239,7 +209,7 @@ TEST(Offload, AnAggregatorComesBack) {
         const std::string failure = failure_of(aggregator, rank, 3);
         EXPECT_NE(failure.find("aggregator"), std::string::npos) << failure;
         failed.arrive_and_wait();
-        expect_right_sums(aggregator, rank, 3, 1 << 20);
+        expect_right_sums_at_last(aggregator, rank, 3, 1 << 20);
       });
 }
 

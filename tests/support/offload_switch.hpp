@@ -1,0 +1,59 @@
+#pragma once
+// A switch that sums, with its control server, in this process.
+
+#include "host_plane.hpp"
+#include "offload/control_query.hpp"
+#include "offload/control_server.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <arpa/inet.h>
+
+#include <cstdint>
+#include <memory>
+#include <thread>
+
+namespace cohom::test {
+
+inline constexpr const char* token = "secret";
+
+inline sockaddr_in local(std::uint16_t port) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(port);
+  return address;
+}
+
+/// Serves on 127.0.0.1 until it is gone.
+class Switch {
+ public:
+  explicit Switch(const offload::ServerLimits& limits = {}, std::uint16_t parent_port = 0,
+                  std::uint16_t port = 0, double lose_sums = 0)
+      : plane_(make_host_plane({.lose_sums = lose_sums})) {
+    offload::ServerSetup setup{
+        .listen = local(port), .token = token, .parent = {}, .limits = limits};
+    if (parent_port != 0) setup.parent = local(parent_port);
+    server_ = std::make_unique<offload::ControlServer>(setup, *plane_);
+    thread_ = std::thread([this] { server_->run(); });
+  }
+  ~Switch() {
+    server_->stop();
+    thread_.join();
+  }
+  Switch(const Switch&) = delete;
+  Switch& operator=(const Switch&) = delete;
+
+  [[nodiscard]] std::uint16_t port() const { return ntohs(server_->address().sin_port); }
+  [[nodiscard]] offload::Endpoint endpoint() const { return {"127.0.0.1", port()}; }
+  [[nodiscard]] nlohmann::json status() const {
+    return nlohmann::json::parse(offload::query_status(local(port()), token));
+  }
+
+ private:
+  std::unique_ptr<offload::DataPlane> plane_;
+  std::unique_ptr<offload::ControlServer> server_;
+  std::thread thread_;
+};
+
+}  // namespace cohom::test
