@@ -91,8 +91,9 @@ class GroupEncoder {
   HWY_INLINE void take(std::size_t first, const void* values, std::size_t count, void* feedback) {
     const std::size_t g = taken_++;
     QuantizedGroup& group = group_;
-    values_of_.quantize(first, values, group);
-    if (feedback != nullptr || quantizer_.differences) values_of_.clear_dropped(group);
+    const bool wide = feedback != nullptr || quantizer_.differences;
+    values_of_.quantize(first, values, wide, group);
+    if (wide) values_of_.clear_dropped(group);
     if constexpr (sizeof(T) >= 4)
       if (feedback != nullptr) leave_residual<T, Real>(group, values_of_.step(), feedback);
     if (quantizer_.differences)
@@ -101,7 +102,10 @@ class GroupEncoder {
     made.planes.count = group.planes();
     made.kept = group.kept & ~group.escaped;
     made.escaped = group.escaped;
-    planes_of_integers(group.integers, made.planes);
+    if (group.narrow)
+      planes_of_integers(group.narrow_integers, made.planes);
+    else
+      planes_of_integers(group.integers, made.planes);
     if (g > 0) write(g - 1);
   }
 

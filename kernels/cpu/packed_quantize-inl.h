@@ -26,9 +26,12 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// What became of a group.
+/// What became of a group. Its integers are in one of two places: most groups' fit 16 bits, and are
+/// narrowed while they are in registers.
 struct QuantizedGroup {
   alignas(64) std::int32_t integers[packed_group];
+  alignas(64) std::int16_t narrow_integers[packed_group];  ///< as narrow_signed() leaves them
+  bool narrow = false;
   std::uint32_t escaped = 0;  ///< bit m: mini-block m; its integers are 0
   std::uint32_t kept = ~0u;   ///< not dropped; integers that are not may be left
   std::uint32_t largest = 0;  ///< no integer has a larger magnitude
@@ -44,7 +47,10 @@ template <class T, class Real>
 class GroupQuantizer {
  public:
   explicit GroupQuantizer(const PackedQuantizer& quantizer)
-      : quantizer_(quantizer), scale_(quantizer), inverse_(hn::Set(d_, scale_.inverse)) {}
+      : quantizer_(quantizer),
+        scale_(quantizer),
+        inverse_(hn::Set(d_, scale_.inverse)),
+        narrow_limit_(std::min(scale_.limit, Real{32766})) {}
 
   [[nodiscard]] Real step() const { return scale_.step; }
   /// Whether zeros give zeros.
@@ -52,11 +58,21 @@ class GroupQuantizer {
     return magnitude_bits(scale_.inverse) < body::FloatFormat<Real>::infinity;
   }
 
-  /// The group of `values` that starts at element `first` of the vector.
-  HWY_INLINE void quantize(std::size_t first, const void* values, QuantizedGroup& group) {
+  /// The group of `values` that starts at element `first` of the vector; `wide`: its integers are to have
+  /// 32 bits.
+  HWY_INLINE void quantize(std::size_t first, const void* values, bool wide,
+                           QuantizedGroup& group) {
     group.escaped = 0;
-    const Real largest = quantizer_.dither == Dither::nearest ? round<false>(first, values, group)
-                                                              : round<true>(first, values, group);
+    if constexpr (sizeof(Real) == 4) {
+      group.narrow = !wide && narrows_;
+      if (group.narrow) {
+        const Real largest = round_any<true>(first, values, group);
+        if (largest <= narrow_limit_) return set_largest(largest, group);
+        narrows_ = false;  // its neighbours will be wide as well
+      }
+    }
+    group.narrow = false;
+    const Real largest = round_any<false>(first, values, group);
     set_largest(largest <= scale_.limit ? largest : escape(values, group), group);
   }
 
@@ -88,10 +104,32 @@ class GroupQuantizer {
     std::fill_n(group.integers + m * packed_mini, packed_mini, 0);
   }
 
+  /// Where rounded vectors go, one behind the other. Narrow ones go by twos.
+  template <bool narrow>
+  class Sink {
+   public:
+    explicit HWY_INLINE Sink(QuantizedGroup& group) : group_(group) {}
+
+    HWY_INLINE void put(std::size_t i, hn::Vec<IntegerLanes<Real>> v) {
+      if constexpr (!narrow) {
+        hn::Store(v, IntegerLanes<Real>(), group_.integers + i);
+      } else if (i / lanes_ % 2 == 0) {
+        held_ = v;
+      } else {
+        hn::Store(narrow_signed(held_, v), hn::ScalableTag<std::int16_t>(),
+                  group_.narrow_integers + i - lanes_);
+      }
+    }
+
+   private:
+    QuantizedGroup& group_;
+    hn::Vec<IntegerLanes<Real>> held_ = hn::Undefined(IntegerLanes<Real>());
+  };
+
   /// Rounds a row of 16; j is the row's number modulo 4.
-  template <bool dithered, std::size_t j>
+  template <bool dithered, std::size_t j, bool narrow>
   HWY_INLINE Magnitudes round_row(const void* values, std::size_t row, Full<Real> inverse,
-                                  QuantizedGroup& group) const {
+                                  Sink<narrow>& sink) const {
     Magnitudes largest = hn::Zero(bits_);
     prefetch_row<T>(values, 16 * row);
 #pragma GCC unroll 8
@@ -100,20 +138,23 @@ class GroupQuantizer {
       Full<Real> v = hn::Mul(load_as<T, Real>(values, i), inverse);
       largest = column == 0 ? magnitudes(v) : hn::Max(largest, magnitudes(v));
       if constexpr (dithered)
-        store(rounded_down<Real>(dithers_.template added<j, Real>(v, row % 16, column)), i, group);
+        sink.put(i, rounded_down<Real>(dithers_.template added<j, Real>(v, row % 16, column)));
       else
-        store(rounded_to_nearest<Real>(v), i, group);
+        sink.put(i, rounded_to_nearest<Real>(v));
     }
     return largest;
   }
-  static HWY_INLINE void store(hn::Vec<IntegerLanes<Real>> v, std::size_t i,
-                               QuantizedGroup& group) {
-    hn::Store(v, IntegerLanes<Real>(), group.integers + i);
+
+  template <bool narrow>
+  HWY_INLINE Real round_any(std::size_t first, const void* values, QuantizedGroup& group) {
+    return quantizer_.dither == Dither::nearest ? round<false, narrow>(first, values, group)
+                                                : round<true, narrow>(first, values, group);
   }
 
   /// All of a group as if nothing escaped; returns the largest magnitude in steps, NaN above all.
-  template <bool dithered>
+  template <bool dithered, bool narrow>
   HWY_INLINE Real round(std::size_t first, const void* values, QuantizedGroup& group) {
+    Sink<narrow> sink(group);
     // Copies, because what is stored could otherwise be one of them.
     const Full<Real> inverse = inverse_;
     Magnitudes largest = hn::Zero(bits_);
@@ -127,11 +168,11 @@ class GroupQuantizer {
     };
     for (std::size_t m = 0; m < packed_minis; m += 2) {
       if (dithered && m % 8 == 0) dithers_.draw(quantizer_, (first + m * packed_mini) / 256);
-      const auto a = round_row<dithered, 0>(values, 2 * m, inverse, group);
-      const auto b = round_row<dithered, 1>(values, 2 * m + 1, inverse, group);
+      const auto a = round_row<dithered, 0>(values, 2 * m, inverse, sink);
+      const auto b = round_row<dithered, 1>(values, 2 * m + 1, inverse, sink);
       note(hn::Max(a, b), m);
-      const auto c = round_row<dithered, 2>(values, 2 * m + 2, inverse, group);
-      const auto d = round_row<dithered, 3>(values, 2 * m + 3, inverse, group);
+      const auto c = round_row<dithered, 2>(values, 2 * m + 2, inverse, sink);
+      const auto d = round_row<dithered, 3>(values, 2 * m + 3, inverse, sink);
       note(hn::Max(c, d), m + 1);
     }
     group.kept = quantizer_.drops_small ? kept : ~0u;
@@ -166,6 +207,8 @@ class GroupQuantizer {
   const PackedQuantizer& quantizer_;
   body::PackedScale<Real> scale_;
   Full<Real> inverse_;
+  Real narrow_limit_;  ///< so that rounding up still gives 16 bits
+  bool narrows_ = true;
   FrameDithers dithers_;
 };
 

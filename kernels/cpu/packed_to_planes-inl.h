@@ -22,31 +22,38 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// byte[b] := byte b of each of as many integers as a vector has bytes; they fit so many bytes.
+/// Bytes 2 pair and 2 pair + 1, with their sign, of as many integers as a vector has bytes.
 template <std::size_t bytes>
-HWY_INLINE void bytes_of_integers(const std::int32_t* integers, U8 (&byte)[bytes]) {
-  const hn::ScalableTag<std::int32_t> d32;
-  const hn::ScalableTag<std::int16_t> d16;
+HWY_INLINE void load_pair(const std::int32_t* integers, std::size_t pair, I16& low, I16& high) {
   I32 v[4];
 #pragma GCC unroll 4
-  for (std::size_t i = 0; i < 4; ++i) v[i] = hn::Load(d32, integers + i * lanes32);
-  if constexpr (bytes == 1) {
-    byte[0] = in_order(narrow_signed(narrow_signed(v[0], v[1]), narrow_signed(v[2], v[3])));
-    return;
+  for (std::size_t i = 0; i < 4; ++i) {
+    v[i] = hn::Load(hn::ScalableTag<std::int32_t>(), integers + i * lanes32);
+    if (bytes == 4) v[i] = hn::ShiftRight<16>(pair == 0 ? hn::ShiftLeft<16>(v[i]) : v[i]);
   }
+  low = narrow_signed(v[0], v[1]);
+  high = narrow_signed(v[2], v[3]);
+}
+template <std::size_t bytes>
+HWY_INLINE void load_pair(const std::int16_t* narrow, std::size_t, I16& low, I16& high) {
+  low = hn::Load(hn::ScalableTag<std::int16_t>(), narrow);
+  high = hn::Load(hn::ScalableTag<std::int16_t>(), narrow + 2 * lanes32);
+}
+
+/// byte[b] := byte b of each of as many integers as a vector has bytes; they fit so many bytes.
+template <std::size_t bytes, class Integer>
+HWY_INLINE void bytes_of_integers(const Integer* integers, U8 (&byte)[bytes]) {
 #pragma GCC unroll 2
   for (std::size_t pair = 0; 2 * pair < bytes; ++pair) {
-    I32 half[4];  // 16 bits with their sign
-#pragma GCC unroll 4
-    for (std::size_t i = 0; i < 4; ++i) {
-      half[i] = v[i];
-      if (bytes == 4) half[i] = hn::ShiftRight<16>(pair == 0 ? hn::ShiftLeft<16>(v[i]) : v[i]);
+    I16 low, high;
+    load_pair<bytes>(integers, pair, low, high);
+    if constexpr (bytes == 1) {
+      byte[0] = in_order(narrow_signed(low, high));
+    } else {
+      const auto lower = hn::Set(hn::ScalableTag<std::int16_t>(), 0x00ff);
+      byte[2 * pair] = in_order(narrow_unsigned(hn::And(low, lower), hn::And(high, lower)));
+      byte[2 * pair + 1] = in_order(narrow_signed(hn::ShiftRight<8>(low), hn::ShiftRight<8>(high)));
     }
-    const I16 low = narrow_signed(half[0], half[1]);
-    const I16 high = narrow_signed(half[2], half[3]);
-    const auto lower_byte = hn::Set(d16, 0x00ff);
-    byte[2 * pair] = in_order(narrow_unsigned(hn::And(low, lower_byte), hn::And(high, lower_byte)));
-    byte[2 * pair + 1] = in_order(narrow_signed(hn::ShiftRight<8>(low), hn::ShiftRight<8>(high)));
   }
 }
 
@@ -80,8 +87,8 @@ HWY_INLINE void store_bits(U8 v, std::size_t first, std::size_t place, Planes& p
 }
 
 /// Planes of integers that fit `bytes` bytes, of which the last has `top` planes.
-template <std::size_t bytes, std::size_t top>
-HWY_INLINE void planes_of_bytes(const std::int32_t* integers, Planes& planes) {
+template <std::size_t bytes, std::size_t top, class Integer>
+HWY_INLINE void planes_of_bytes(const Integer* integers, Planes& planes) {
   constexpr std::size_t elements = HWY_MAX_BYTES;
   for (std::size_t place = 0; place < packed_group / elements; ++place) {
     U8 byte[bytes];
@@ -91,14 +98,17 @@ HWY_INLINE void planes_of_bytes(const std::int32_t* integers, Planes& planes) {
   }
 }
 
-/// planes.count of integers' bits, enough for all of them; `integers` is aligned.
-HWY_INLINE void planes_of_integers(const std::int32_t* integers, Planes& planes) {
+/// planes.count of integers' bits, enough for all of them; `integers` is aligned. Those of 16 bits are as
+/// narrow_signed() leaves them.
+template <class Integer>
+HWY_INLINE void planes_of_integers(const Integer* integers, Planes& planes) {
   switch (planes.count) {
     case 4: return planes_of_bytes<1, 4>(integers, planes);
     case 8: return planes_of_bytes<1, 8>(integers, planes);
     case 12: return planes_of_bytes<2, 4>(integers, planes);
     case 16: return planes_of_bytes<2, 8>(integers, planes);
-    default: return planes_of_bytes<4, 8>(integers, planes);
+    default:
+      if constexpr (sizeof(Integer) == 4) planes_of_bytes<4, 8>(integers, planes);
   }
 }
 

@@ -96,7 +96,7 @@ class MarsitCodec final : public Codec {
   std::size_t encode_own(const Piece& piece, Form form, const Agreed& agreed, Words out);
 
   /// Elements that stay in a core's cache between measuring and packing.
-  static constexpr std::size_t cached_run = 32 * sign_block;
+  static constexpr std::size_t cached_run = 4 * sign_block;
 
   ElementType type_;
   std::uint32_t ranks_;

@@ -29,6 +29,22 @@ TEST_P(PackedEquality, EncodeAroundIntegers) {
   }
 }
 
+/// A group whose largest integers are where another way to make planes begins, between groups of small
+/// ones.
+TEST_P(PackedEquality, EncodeAroundWidths) {
+  for (const Dither dither : {Dither::nearest, Dither::independent})
+    for (const double largest : {7.0, 127.0, 2047.0, 32766.0, 32767.0, 32768.0, 33000.0, 65535.0})
+      for (const double above : {-1.0, -0.25, 0.0, 0.25, 0.75, 1.0}) {
+        SCOPED_TRACE(std::to_string(largest) + " and " + std::to_string(above));
+        const PackedQuantizer quantizer{.limit = 0x1p28, .dither = dither, .dither_key = 5};
+        std::vector<double> values = normal_values(4 * kernels::packed_group, 3, 20);
+        for (const std::size_t i : {1100, 1357, 2222})
+          values[i] = (i % 2 == 0 ? 1 : -1) * (largest + above);
+        compare_encode(tested, quantizer, {ElementType::f32, 0, values.size()},
+                       to_bytes(ElementType::f32, values), {});
+      }
+}
+
 TEST_P(PackedEquality, Measure) {
   for (const Values& values : all_values)
     for (const ElementType type : all_element_types)
