@@ -8,6 +8,7 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <tuple>
 #include <vector>
 
 namespace cohom {
@@ -29,14 +30,8 @@ struct LoopbackHub::Shared {
     std::mutex mutex;
     std::map<Key, std::deque<Message>> queues;
   };
-  /// One reduction of an aggregator.
-  struct SumKey {
-    bool in_network;
-    std::uint64_t call;
-    int round;
-    std::size_t number;  ///< in the round
-    friend auto operator<=>(const SumKey&, const SumKey&) = default;
-  };
+  /// One reduction of an aggregator: in the network or not, call, round, number in the round.
+  using SumKey = std::tuple<bool, std::uint64_t, int, std::size_t>;
   struct Sum {
     std::vector<std::vector<std::uint64_t>> contributions;
     int arrived = 0;

@@ -1,0 +1,150 @@
+// Calls over a switch that is reached by packets, from the user's vector to the sum: the same bits as
+// without it, also when packets are lost, and when it goes and comes back in the middle.
+
+#include "local_switch.hpp"
+#include "loopback_ranks.hpp"
+#include "rank_inputs.hpp"
+#include "same_bytes.hpp"
+#include "watchdog.hpp"
+
+#include <cohom/plan.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace cohom::test {
+namespace {
+
+constexpr const char* codecs[] = {"thc",
+                                  "thc:levels=full,lane=16",
+                                  "thc:error_feedback=on",
+                                  "signcount",
+                                  "signcount:vote=majority",
+                                  "marsit",
+                                  "sketch",
+                                  "sparse+thc"};
+
+/// What a group has left rests for a second before another one gets it.
+HostPlaneSetup roomy(double lose_sums = 0) {
+  return {.slots = 4096, .groups = 32, .lose_sums = lose_sums};
+}
+
+class OffloadOverPackets : public testing::Test {
+ protected:
+  OffloadOverPackets() { ::setenv("COHOM_AGGREGATOR_TOKEN", LocalSwitch::token, 1); }
+  ~OffloadOverPackets() override { ::unsetenv("COHOM_AGGREGATOR_TOKEN"); }
+
+  /// Ranks whose communicators connect to aggregators by their address. `job` tells tests apart.
+  static void on_connected_ranks(int ranks, std::uint64_t job,
+                                 const std::function<void(int, Communicator&)>& body) {
+    LoopbackHub hub(ranks);
+    on_ranks(ranks, [&](int rank, Communicator&) {
+      Communicator communicator(hub.transport(rank),
+                                {.connect = aggregator_connector(job, rank, ranks)});
+      body(rank, communicator);
+    });
+  }
+
+  /// The results of three calls of a plan.
+  static std::vector<Bytes> three_calls(Communicator& communicator, const RankInputs& inputs,
+                                        const Options& options) {
+    AllreducePlan plan(communicator, inputs.count(), inputs.type(), options);
+    std::vector<Bytes> results;
+    for (int call = 0; call < 3; ++call) {
+      Bytes data = inputs.bytes(communicator.rank());
+      plan.execute(data.data(), data.data());
+      results.push_back(std::move(data));
+    }
+    return results;
+  }
+
+  static void expect_ring_bits(int ranks, const std::string& address, std::uint64_t job) {
+    const Watchdog watchdog(std::to_string(ranks) + " ranks");
+    const RankInputs inputs(ranks, ElementType::f32, 20011, 81);
+    for (const char* codec : codecs) {
+      std::vector<Bytes> expected;
+      on_ranks(ranks, [&](int rank, Communicator& communicator) {
+        auto results = three_calls(communicator, inputs,
+                                   {.codec = codec, .algorithm = "ring", .segment = 2048});
+        if (rank == 0) expected = std::move(results);
+      });
+      on_connected_ranks(ranks, job++, [&](int rank, Communicator& communicator) {
+        const auto found = three_calls(
+            communicator, inputs,
+            {.codec = codec, .algorithm = "offload", .segment = 2048, .aggregator = address});
+        for (std::size_t call = 0; call < 3; ++call)
+          EXPECT_TRUE(same_bytes(found[call], expected[call]))
+              << codec << ", call " << call << " on rank " << rank << " of " << ranks;
+        EXPECT_EQ(communicator.offload_counters().offloaded, 3u) << codec;
+        EXPECT_EQ(communicator.offload_counters().repeated, 0u) << codec;
+      });
+    }
+  }
+};
+
+TEST_F(OffloadOverPackets, GivesTheBitsOfARing) {
+  for (int ranks : {2, 3, 5}) {
+    const LocalSwitch one(0, roomy());
+    expect_ring_bits(ranks, one.address(), 1);
+  }
+}
+
+TEST_F(OffloadOverPackets, GivesTheBitsOfARingWhenSumsAreLost) {
+  const LocalSwitch one(0, roomy(0.02));
+  expect_ring_bits(4, one.address(), 1);
+}
+
+TEST_F(OffloadOverPackets, SurvivesASwitchThatGoesAndComesBack) {
+  constexpr int ranks = 3;
+  const Watchdog watchdog("a switch that goes and comes back");
+  const RankInputs inputs(ranks, ElementType::f32, 20011, 82);
+  const Options common{.codec = "thc:dither=nearest,error_feedback=on", .segment = 1024};
+  auto one = std::make_unique<LocalSwitch>();
+  const std::uint16_t port = one->port();
+  Options options = common;
+  options.algorithm = "offload";
+  options.aggregator = one->address();
+  int calls = 0;
+  Bytes last;
+  on_connected_ranks(ranks, 7, [&](int rank, Communicator& communicator) {
+    AllreducePlan plan(communicator, inputs.count(), inputs.type(), options);
+    Bytes data;
+    std::uint64_t before_return = 0;
+    // Counters are equal on all ranks, so all make the same calls.
+    for (int call = 0;; ++call) {
+      data = inputs.bytes(rank);
+      plan.start(data.data(), data.data());
+      if (rank == 0 && call == 10) one.reset();
+      plan.wait();
+      if (call == 30) before_return = communicator.offload_counters().offloaded;
+      if (rank == 0 && call == 30) one = std::make_unique<LocalSwitch>(port);
+      if (call > 30 && communicator.offload_counters().offloaded > before_return + 5) {
+        if (rank == 0) calls = call + 1, last = data;
+        break;
+      }
+    }
+    const OffloadCounters counters = communicator.offload_counters();
+    EXPECT_GE(counters.offloaded, 10u);
+    EXPECT_GE(counters.declined, 1u);
+  });
+  on_ranks(ranks, [&](int rank, Communicator& communicator) {
+    Options ring = common;
+    ring.algorithm = "ring";
+    AllreducePlan plan(communicator, inputs.count(), inputs.type(), ring);
+    Bytes data;
+    for (int call = 0; call < calls; ++call) {
+      data = inputs.bytes(rank);
+      plan.execute(data.data(), data.data());
+    }
+    EXPECT_TRUE(rank != 0 || same_bytes(data, last)) << "after " << calls << " calls";
+  });
+}
+
+}  // namespace
+}  // namespace cohom::test
