@@ -17,6 +17,15 @@ constexpr auto patience_with_sends = 500ms;
 /// Bytes of a message that Context::eager_over_tcp() speaks of.
 constexpr std::size_t eager_by_itself = std::size_t{1} << 20;
 
+/// UCX copies shorter messages whatever it is told.
+constexpr std::size_t least_read_from_sender = 256;
+
+/// Of an operation that is over.
+void end_full_stop(const Operation& operation) {
+  if (operation.kind == OperationKind::full_stop)
+    operation.endpoint->end_full_stop(operation.covered);
+}
+
 constexpr ucp_tag_t whole_tag = ~ucp_tag_t{0};
 
 /// What all operations have in common.
@@ -42,7 +51,9 @@ UcxChannel::UcxChannel(UcxTransport& transport, std::uint32_t number)
       worker_(*transport.worker_),
       number_(number),
       used_(static_cast<std::size_t>(transport.ranks())),
-      failures_seen_(worker_.failures()) {}
+      failures_seen_(worker_.failures()) {
+  used_list_.reserve(used_.size());
+}
 
 UcxChannel::~UcxChannel() {
   auto lock = worker_.lock();
@@ -66,7 +77,7 @@ void UcxChannel::send(std::span<const std::byte> data, int peer, std::uint32_t t
   const auto lock = worker_.lock();
   const ucp_tag_t whole = transport_.tag(number_, tag, transport_.rank_, peer);
   const Endpoint& endpoint = transport_.endpoint_of(peer);
-  use(peer);
+  if (endpoint.path() != Path::memory) use(peer);  // there it is the peer's when it is complete
   Operation& operation = start(OperationKind::send, peer, {.cookie = cookie, .bytes = data.size()});
   ucp_request_param_t params = parameters(operation);
   params.cb.send = on_sent;
@@ -87,8 +98,6 @@ void UcxChannel::receive(std::span<std::byte> buffer, int peer, std::uint32_t ta
   const auto lock = worker_.lock();
   const ucp_tag_t whole = transport_.tag(number_, tag, peer, transport_.rank_);
   expect_reachable(peer);
-  // TCP's receivers say nothing; and where nothing was sent there may be no connection yet.
-  if (transport_.endpoint_of(peer).path() != Path::tcp) use(peer);
   Operation& operation =
       start(OperationKind::receive, peer, {.cookie = cookie, .bytes = buffer.size()});
   ucp_request_param_t params = parameters(operation);
@@ -116,31 +125,33 @@ std::size_t UcxChannel::poll(std::span<Completion> out) {
 
 bool UcxChannel::settled() {
   const auto lock = worker_.lock();
-  while (!used_list_.empty()) {
-    const int peer = used_list_.back();
-    used_list_.pop_back();
-    used_[static_cast<std::size_t>(peer)] = false;
-    end_with_full_stop(peer);
-  }
   if (!open_.empty()) worker_.progress();
-  return open_.empty();
+  std::erase_if(used_list_, [&](int peer) { return full_stop_has_left(peer); });
+  if (!used_list_.empty()) worker_.progress();
+  return open_.empty() && used_list_.empty();
 }
 
-/// Also where there were only receives: who reads from a sender's memory tells it when that is done.
-void UcxChannel::end_with_full_stop(int peer) {
-  Operation& operation = start(OperationKind::full_stop, peer, {});
-  ucp_request_param_t params = parameters(operation);
-  params.cb.send = on_sent;
-  void* const request = ucp_am_send_nbx(transport_.endpoint_of(peer).get(), Worker::full_stop,
-                                        nullptr, 0, nullptr, 0, &params);
-  started(operation, request);
+bool UcxChannel::full_stop_has_left(int peer) {
+  Endpoint& endpoint = transport_.endpoint_of(peer);
+  auto& use = used_[static_cast<std::size_t>(peer)];
+  if (endpoint.needs_full_stop(use)) {
+    Operation& operation = start(OperationKind::full_stop, peer, {});
+    operation.endpoint = &endpoint;
+    operation.covered = endpoint.begin_full_stop();
+    ucp_request_param_t params = parameters(operation);
+    params.cb.send = on_sent;
+    started(operation,
+            ucp_am_send_nbx(endpoint.get(), Worker::full_stop, nullptr, 0, nullptr, 0, &params));
+  }
+  if (!endpoint.has_left(use)) return false;
+  use = 0;
+  return true;
 }
 
 void UcxChannel::use(int peer) {
-  const auto index = static_cast<std::size_t>(peer);
-  if (used_[index]) return;
-  used_list_.push_back(peer);
-  used_[index] = true;
+  auto& use = used_[static_cast<std::size_t>(peer)];
+  if (use == 0) used_list_.push_back(peer);  // there is room for all ranks
+  use = transport_.endpoint_of(peer).use();
 }
 
 Operation& UcxChannel::start(OperationKind kind, int peer, const Completion& completion) {
@@ -184,7 +195,10 @@ void UcxChannel::on_received(void* request, ucs_status_t status, const ucp_tag_r
 }
 
 void UcxChannel::finish(Operation& operation, ucs_status_t status, std::size_t bytes) {
-  if (operation.channel == nullptr) return operation.pool->give_back(&operation);
+  if (operation.channel == nullptr) {
+    end_full_stop(operation);
+    return operation.pool->give_back(&operation);
+  }
   operation.channel->note(operation, status, bytes);
   operation.over = true;
   if (operation.request != nullptr) operation.channel->close(operation);
@@ -192,9 +206,13 @@ void UcxChannel::finish(Operation& operation, ucs_status_t status, std::size_t b
 
 /// A connection that breaks before its full stop harms nobody: who is gone waits for nothing.
 void UcxChannel::note(const Operation& operation, ucs_status_t status, std::size_t bytes) {
-  if (operation.kind == OperationKind::full_stop) return;
+  if (operation.kind == OperationKind::full_stop) return end_full_stop(operation);
   if (status == UCS_OK) {
     ready_.push_back({.cookie = operation.completion.cookie, .bytes = bytes});
+    // Who read from the sender's memory tells it so. Over TCP nobody does.
+    if (operation.kind == OperationKind::receive && bytes >= least_read_from_sender &&
+        transport_.endpoint_of(operation.peer).path() != Path::tcp)
+      use(operation.peer);
   } else if (!failure_ && !closing_) {
     const bool sends = operation.kind == OperationKind::send;
     failure_.emplace(ErrorKind::transport,

@@ -31,8 +31,8 @@ class UcxChannel final : public Channel {
                std::uint64_t cookie) override;
   /// @throws Error(transport) when a message failed, or a rank is gone that a message is to come from.
   std::size_t poll(std::span<Completion> out) override;
-  /// UCX completes a short send when it has copied it, which may be before the socket took it: so a
-  /// full stop goes behind the messages of every connection that was used.
+  /// UCX completes a short send over a network when it has copied it, which may be before the socket
+  /// took it, and a long receive before its sender knows. So a full stop goes behind such messages.
   bool settled() override;
 
  private:
@@ -47,7 +47,7 @@ class UcxChannel final : public Channel {
   void note(const Operation& operation, ucs_status_t status, std::size_t bytes);
   void close(Operation& operation);
   void use(int peer);
-  void end_with_full_stop(int peer);
+  bool full_stop_has_left(int peer);
   void throw_failure();
   void expect_reachable(int peer);
   void cancel_receives() noexcept;
@@ -59,8 +59,8 @@ class UcxChannel final : public Channel {
   std::vector<Operation*> open_;
   std::vector<Completion> ready_;  ///< completed, not yet reported: from next_ready_ on
   std::size_t next_ready_ = 0;
-  std::vector<bool> used_;      ///< by rank: there was a message since the last full stop
-  std::vector<int> used_list_;  ///< the ranks of used_
+  std::vector<std::uint64_t> used_;  ///< by rank: the last use that needs a full stop; 0: none
+  std::vector<int> used_list_;       ///< the ranks of used_
   std::size_t failures_seen_;
   std::optional<Error> failure_;
   bool closing_ = false;  ///< failures are no news any more

@@ -1,6 +1,8 @@
 #pragma once
 // Operation: a message that UCX is sending or receiving.
 
+#include "endpoint.hpp"
+
 #include <cohom/transport.hpp>
 
 #include <cstddef>
@@ -21,9 +23,11 @@ struct Operation {
   UcxChannel* channel = nullptr;  ///< null once it is gone
   Completion completion = {};
   int peer = 0;
-  void* request = nullptr;  ///< UCX's; null while it is being started
-  bool over = false;        ///< UCX finished it while it was being started
-  std::size_t place = 0;    ///< in the channel's list
+  void* request = nullptr;       ///< UCX's; null while it is being started
+  bool over = false;             ///< UCX finished it while it was being started
+  std::size_t place = 0;         ///< in the channel's list
+  Endpoint* endpoint = nullptr;  ///< of a full stop; it ends what is under way before it goes
+  std::uint64_t covered = 0;     ///< uses that the full stop covers
 };
 
 /// UCX may finish an operation after its channel is gone, so the memory belongs to the worker. It grows

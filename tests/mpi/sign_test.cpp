@@ -31,6 +31,7 @@ TEST_F(Sign, EveryAlgorithmGivesTheSameBits) {
                             "marsit", "marsit:compensation=on,period=3"}) {
     std::vector<float> expected;
     for (const AlgorithmRow& algorithm : algorithm_table()) {
+      if (algorithm.in_network) continue;  // there is no aggregator
       AllreducePlan plan(communicator, count, ElementType::f32,
                          {.codec = codec, .algorithm = std::string(algorithm.name)});
       std::vector<float> all;
