@@ -10,7 +10,7 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "netlab"))
 
 import lab_case  # noqa: E402
-from lab_case import NETLAB, SKIPPED, LabCase  # noqa: E402
+from lab_case import NETLAB, SKIPPED, LabCase, read_json  # noqa: E402
 
 AGGREGATOR = os.environ.get("COHOM_AGGREGATOR_PROGRAM", "build/bin/cohom-aggregator")
 WORKER = os.environ.get("COHOM_OFFLOAD_WORKER", "build/tests/offload/offload_worker")
@@ -177,4 +177,4 @@ def sleep_until(condition, seconds=20):
 
 
 __all__ = ["AGGREGATOR", "NETLAB", "PORT", "OffloadCase", "main", "main_of_daemons",
-           "sleep_until"]
+           "read_json", "sleep_until"]
