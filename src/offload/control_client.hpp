@@ -23,7 +23,7 @@ struct GroupMembership {
 
 struct ClientOptions {
   std::string token;
-  std::size_t payload_bytes = 3072;  ///< of a packet; less where the path carries less
+  std::size_t payload_bytes = 8192;  ///< of a packet; less where the path carries less
   std::uint32_t slots = 256;         ///< most to ask for
   /// How long the aggregator may be silent, and the other ranks late, until a reduction fails.
   std::chrono::milliseconds silence{4000};
