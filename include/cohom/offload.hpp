@@ -85,7 +85,8 @@ struct OffloadCounters {
 /// first one that names the address. @throws Error(invalid_argument) for what is no address.
 using ConnectAggregator = std::function<std::shared_ptr<Aggregator>(const std::string& address)>;
 
-/// Connects to programs cohom-aggregator, by their HOST:PORT. `job` is a number that these ranks alone have:
+/// Connects to programs cohom-aggregator --ebpf, by their HOST:PORT (to daemons as well:
+/// cohom::ucx::aggregator_connector() of <cohom/ucx.hpp>). `job` is a number that these ranks alone have:
 /// drawn at random by one of them. The secret that aggregators want is in COHOM_AGGREGATOR_TOKEN; without
 /// it connecting is an Error(invalid_argument). Each connection has a thread, which sleeps while all is
 /// well and connects again when the aggregator was away. The first connection to an address is waited

@@ -5,8 +5,23 @@
 
 namespace cohom::offload {
 
+namespace {
+
+constexpr std::uint32_t most_lines = 4;
+
+}  // namespace
+
+std::vector<SlotLine> lines_of(const Admitted& admitted) {
+  std::vector<SlotLine> lines;
+  const std::uint32_t count = std::min(most_lines, admitted.slots);
+  const std::uint32_t slots = admitted.slots / count;
+  for (std::uint32_t i = 0; i < count; ++i)
+    lines.emplace_back(i * slots, slots, admitted.payload_bytes / 8);
+  return lines;
+}
+
 void ReductionStream::start(std::span<const std::uint64_t> contribution,
-                            std::span<std::uint64_t> sum, cohom_packet_merge merge,
+                            std::span<std::uint64_t> sum, std::uint8_t merge,
                             std::uint64_t cookie) {
   sums.push_back({.contribution = contribution.data(),
                   .sum = sum.data(),
@@ -49,7 +64,7 @@ SlotLine::Flight* SlotLine::cut() {
 void SlotLine::describe(const Flight& flight, cohom_header& packet) const {
   const std::uint64_t use = flight.number / flights_.size();
   packet.kind = cohom_contribution;
-  packet.merge = static_cast<__u8>(flight.sum->merge);
+  packet.merge = flight.sum->merge;
   packet.slot = static_cast<__u16>(first_slot_ + flight.number % flights_.size());
   packet.words = flight.words;
   packet.parity = use & 1;
@@ -84,10 +99,10 @@ void SlotLine::lost(const Flight& flight) {
   known_losses_ = next_;
 }
 
-void SlotLine::finish(Flight& flight, std::span<const std::uint64_t> words) {
+void SlotLine::finish(Flight& flight, std::span<const std::byte> words) {
   ReductionStream::Sum& sum = *flight.sum;
-  std::memcpy(sum.sum + flight.offset, words.data(), words.size_bytes());
-  sum.arrived += words.size();
+  std::memcpy(sum.sum + flight.offset, words.data(), words.size());
+  sum.arrived += words.size() / 8;
   if (sum.arrived == sum.words) {
     ++flight.stream->finished;
     flight.stream->completions.push_back({.cookie = sum.cookie, .bytes = 8 * sum.words});

@@ -7,6 +7,7 @@
 // from what is summed, never from when, and a packet waits for no packet but earlier ones of its line.
 
 #include "kernels/ebpf/packet.h"
+#include "offload/control_message.hpp"
 
 #include <cohom/merge.hpp>
 #include <cohom/transport.hpp>
@@ -28,7 +29,7 @@ struct ReductionStream {
     std::size_t words = 0;
     std::size_t cut = 0;      ///< words that have their packets
     std::size_t arrived = 0;  ///< words
-    cohom_packet_merge merge = cohom_merge_add;
+    std::uint8_t merge = 0;   ///< merge_code()
     std::uint64_t cookie = 0;
     std::uint32_t number = 0;
   };
@@ -40,10 +41,11 @@ struct ReductionStream {
   std::deque<Sum> sums = {};  ///< started; references stay valid
   std::size_t next_to_cut = 0;
   std::size_t finished = 0;
+  std::size_t leaving = 0;                  ///< messages that are read from its memory still
   std::deque<Completion> completions = {};  ///< not reported yet
 
   void start(std::span<const std::uint64_t> contribution, std::span<std::uint64_t> sum,
-             cohom_packet_merge merge, std::uint64_t cookie);
+             std::uint8_t merge, std::uint64_t cookie);
   /// Whether no packet of it will be cut any more.
   [[nodiscard]] bool all_cut() const { return started == announced && next_to_cut == sums.size(); }
 };
@@ -84,7 +86,7 @@ class SlotLine {
   /// The flight that has been under way for longest; null: there is none.
   Flight* oldest();
   /// Takes the sum and frees the slot.
-  void finish(Flight& flight, std::span<const std::uint64_t> words);
+  void finish(Flight& flight, std::span<const std::byte> words);
   /// A packet was lost, maybe in a queue that had no room: fewer are under way from now on, then slowly
   /// more again (AIMD, as TCP's). What was sent before the last loss was noticed says nothing new.
   void lost(const Flight& flight);
@@ -110,5 +112,9 @@ class SlotLine {
   std::uint64_t known_losses_ = 0;  ///< packets before this one belong to a loss that is known
   std::size_t under_way_ = 0;
 };
+
+/// The lines that all ranks cut a group's slots into. Rounds have lines of their own, so that a payload
+/// never waits for an agreement of its own call that depends on it.
+std::vector<SlotLine> lines_of(const Admitted& admitted);
 
 }  // namespace cohom::offload

@@ -1,8 +1,11 @@
-// Calls over a switch that is reached by packets, from the user's vector to the sum: the same bits as
-// without it, also when packets are lost, and when it goes and comes back in the middle.
+// Calls over aggregators in the network, from the user's vector to the sum: the same bits as without one,
+// also when packets are lost, and when it goes and comes back in the middle.
 
+#include "aggregator_kind.hpp"
+#include "host_plane.hpp"
 #include "local_switch.hpp"
 #include "loopback_ranks.hpp"
+#include "offload/connector.hpp"
 #include "rank_inputs.hpp"
 #include "same_bytes.hpp"
 #include "watchdog.hpp"
@@ -15,38 +18,42 @@
 #include <cstdlib>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 namespace cohom::test {
 namespace {
 
-constexpr const char* codecs[] = {"thc",
-                                  "thc:levels=full,lane=16",
-                                  "thc:error_feedback=on",
-                                  "signcount",
-                                  "signcount:vote=majority",
-                                  "marsit",
-                                  "sketch",
-                                  "sparse+thc"};
+constexpr const char* codecs_of_integers[] = {"thc",
+                                              "thc:levels=full,lane=16",
+                                              "thc:error_feedback=on",
+                                              "signcount",
+                                              "signcount:vote=majority",
+                                              "marsit",
+                                              "sketch",
+                                              "sparse+thc"};
 
-/// What a group has left rests for a second before another one gets it.
-HostPlaneSetup roomy(double lose_sums = 0) {
-  return {.slots = 4096, .groups = 32, .lose_sums = lose_sums};
-}
+/// Sums of floats, in the order of ranks: as `direct` makes them.
+constexpr const char* codecs_of_floats[] = {"raw", "sparse"};
 
-class OffloadOverPackets : public testing::Test {
+class OffloadedCalls : public testing::TestWithParam<AggregatorKind> {
  protected:
-  OffloadOverPackets() { ::setenv("COHOM_AGGREGATOR_TOKEN", LocalSwitch::token, 1); }
-  ~OffloadOverPackets() override { ::unsetenv("COHOM_AGGREGATOR_TOKEN"); }
+  OffloadedCalls() { ::setenv("COHOM_AGGREGATOR_TOKEN", LocalSwitch::token, 1); }
+  ~OffloadedCalls() override { ::unsetenv("COHOM_AGGREGATOR_TOKEN"); }
+
+  /// What a group has left rests for a second before another one gets it.
+  static std::unique_ptr<offload::DataPlane> roomy() { return GetParam().plane(4096, 32); }
 
   /// Ranks whose communicators connect to aggregators by their address. `job` tells tests apart.
   static void on_connected_ranks(int ranks, std::uint64_t job,
                                  const std::function<void(int, Communicator&)>& body) {
     LoopbackHub hub(ranks);
     on_ranks(ranks, [&](int rank, Communicator&) {
-      Communicator communicator(hub.transport(rank),
-                                {.connect = aggregator_connector(job, rank, ranks)});
+      Communicator communicator(
+          hub.transport(rank),
+          {.connect = offload::connector(job, rank, ranks,
+                                         {.token = {}, .messages = GetParam().messages})});
       body(rank, communicator);
     });
   }
@@ -64,14 +71,15 @@ class OffloadOverPackets : public testing::Test {
     return results;
   }
 
-  static void expect_ring_bits(int ranks, const std::string& address, std::uint64_t job) {
+  static void expect_bits_of(const char* algorithm, std::span<const char* const> codecs, int ranks,
+                             const std::string& address, std::uint64_t job) {
     const Watchdog watchdog(std::to_string(ranks) + " ranks");
     const RankInputs inputs(ranks, ElementType::f32, 20011, 81);
     for (const char* codec : codecs) {
       std::vector<Bytes> expected;
       on_ranks(ranks, [&](int rank, Communicator& communicator) {
         auto results = three_calls(communicator, inputs,
-                                   {.codec = codec, .algorithm = "ring", .segment = 2048});
+                                   {.codec = codec, .algorithm = algorithm, .segment = 2048});
         if (rank == 0) expected = std::move(results);
       });
       on_connected_ranks(ranks, job++, [&](int rank, Communicator& communicator) {
@@ -88,24 +96,39 @@ class OffloadOverPackets : public testing::Test {
   }
 };
 
-TEST_F(OffloadOverPackets, GivesTheBitsOfARing) {
+INSTANTIATE_TEST_SUITE_P(Kinds, OffloadedCalls, testing::ValuesIn(aggregator_kinds()),
+                         [](const auto& kind) { return kind.param.name; });
+
+TEST_P(OffloadedCalls, GiveTheBitsOfARing) {
   for (int ranks : {2, 3, 5}) {
-    const LocalSwitch one(0, roomy());
-    expect_ring_bits(ranks, one.address(), 1);
+    const LocalSwitch one(roomy());
+    expect_bits_of("ring", codecs_of_integers, ranks, one.address(), 1);
   }
 }
 
-TEST_F(OffloadOverPackets, GivesTheBitsOfARingWhenSumsAreLost) {
-  const LocalSwitch one(0, roomy(0.02));
-  expect_ring_bits(4, one.address(), 1);
+TEST_P(OffloadedCalls, AddFloatsInTheOrderOfRanks) {
+  if (GetParam().name == "packets") GTEST_SKIP() << "packets have no merges of floats";
+  for (int ranks : {2, 3, 5}) {
+    const LocalSwitch one(roomy());
+    expect_bits_of("direct", codecs_of_floats, ranks, one.address(), 1);
+  }
 }
 
-TEST_F(OffloadOverPackets, SurvivesASwitchThatGoesAndComesBack) {
+using OffloadedCallsByPackets = OffloadedCalls;
+INSTANTIATE_TEST_SUITE_P(Packets, OffloadedCallsByPackets,
+                         testing::Values(aggregator_kinds().front()));
+
+TEST_P(OffloadedCallsByPackets, GiveTheBitsOfARingWhenSumsAreLost) {
+  const LocalSwitch one(make_host_plane({.slots = 4096, .groups = 32, .lose_sums = 0.02}));
+  expect_bits_of("ring", codecs_of_integers, 4, one.address(), 1);
+}
+
+TEST_P(OffloadedCalls, SurviveAnAggregatorThatGoesAndComesBack) {
   constexpr int ranks = 3;
   const Watchdog watchdog("a switch that goes and comes back");
   const RankInputs inputs(ranks, ElementType::f32, 20011, 82);
   const Options common{.codec = "thc:dither=nearest,error_feedback=on", .segment = 1024};
-  auto one = std::make_unique<LocalSwitch>();
+  auto one = std::make_unique<LocalSwitch>(roomy());
   const std::uint16_t port = one->port();
   Options options = common;
   options.algorithm = "offload";
@@ -123,7 +146,7 @@ TEST_F(OffloadOverPackets, SurvivesASwitchThatGoesAndComesBack) {
       if (rank == 0 && call == 10) one.reset();
       plan.wait();
       if (call == 30) before_return = communicator.offload_counters().offloaded;
-      if (rank == 0 && call == 30) one = std::make_unique<LocalSwitch>(port);
+      if (rank == 0 && call == 30) one = std::make_unique<LocalSwitch>(roomy(), port);
       if (call > 30 && communicator.offload_counters().offloaded > before_return + 5) {
         if (rank == 0) calls = call + 1, last = data;
         break;
