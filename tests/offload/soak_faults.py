@@ -2,6 +2,7 @@
 
 import collections
 import dataclasses
+import os
 import pathlib
 import random
 import signal
@@ -18,6 +19,7 @@ JOB = 2  # of the workers that are killed
 LOSSES = [0.001, 0.005, 0.01, 0.02]
 RATES = [100, 200, 500, 1000]  # Mbit/s
 MOST_REPLAYED = 400
+WITH_DAEMONS = not os.environ.get("COHOM_WHY_NO_UCX")
 
 
 class Faults:
@@ -28,6 +30,8 @@ class Faults:
         self.case, self.random = case, random.Random(seed)
         self.lab = lab_case.state.load(case.name)
         self.counts = collections.Counter({name: 0 for name in self.kinds()})
+        if WITH_DAEMONS:
+            self.counts["daemon_in_its_place"] = 0
         self.start = time.monotonic()
         self.hosts = [node.name.removeprefix(f"{case.name}-") for node in self.lab.host_nodes]
         self.frames = []
@@ -101,9 +105,12 @@ class Faults:
         """Start it again after a while; returns how long that was."""
         seconds = self.random.uniform(0, 1.5)
         time.sleep(seconds)
+        # Every second time another kind takes its place.
+        self.case.daemons = not self.case.daemons and WITH_DAEMONS
+        self.counts["daemon_in_its_place"] += self.case.daemons
         self.aggregator, = self.case.aggregators()
         self.start_workers()
-        return f"back after {seconds:.1f} s"
+        return f"{'a daemon is' if self.case.daemons else 'the switch is'} back after {seconds:.1f} s"
 
     def start_workers(self):
         """Start the other job's workers."""
