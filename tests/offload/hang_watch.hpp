@@ -23,6 +23,7 @@ class HangWatch {
   /// The rank has finished something, and now does this.
   void now(std::string what) {
     const std::lock_guard lock(mutex_);
+    if (waited_ >= slow) say("SLOW");
     what_ = std::move(what);
     waited_ = {};
   }
@@ -30,8 +31,14 @@ class HangWatch {
  private:
   using Milliseconds = std::chrono::milliseconds;
   static constexpr Milliseconds look{100};
+  static constexpr Milliseconds slow{5000};
   /// The other ranks hang as well, and shall say so before the launcher ends them.
   static constexpr std::chrono::seconds grace{5};
+
+  void say(const char* word) const {
+    std::fprintf(stderr, "%s: rank %d, %lld s, for: %s\n", word, rank_,
+                 static_cast<long long>(waited_.count() / 1000), what_.c_str());
+  }
 
   /// Counts looks, not the clock: a process that was stopped is not one that hangs.
   void watch(const std::stop_token& stop) {
@@ -40,8 +47,7 @@ class HangWatch {
       const std::lock_guard lock(mutex_);
       waited_ += look;
       if (waited_ < limit_) continue;
-      std::fprintf(stderr, "HANG: rank %d has finished no call for %lld s; it waits for: %s\n",
-                   rank_, static_cast<long long>(waited_.count() / 1000), what_.c_str());
+      say("HANG");
       std::this_thread::sleep_for(grace);
       std::_Exit(exit_status);
     }
