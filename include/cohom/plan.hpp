@@ -22,6 +22,7 @@ struct PlanDescription {
   std::string algorithm;            ///< e.g. "ring"
   std::string other_algorithm;      ///< of calls that cannot be offloaded; empty: of none
   std::string reason;               ///< which row of the selection table chose it, and why
+  std::string not_offloaded;        ///< why `auto` leaves out the aggregator that there is; or empty
   bool bypass = false;              ///< a compressing codec was asked for, and the vector goes raw
   std::size_t segment = 0;          ///< elements
   std::size_t workspace_bytes = 0;  ///< for words on their way, of all rounds but late ones
