@@ -128,10 +128,5 @@ TEST_P(DeviceRandom, Sparse) {
 
 INSTANTIATE_TEST_SUITE_P(Devices, DeviceRandom, testing::ValuesIn(devices()), table_name);
 
-/// What the tests of kernels have left out, if it is that.
-TEST(OwnDevice, IsTestedWhereThereIsOne) {
-  if (!why_no_device().empty()) GTEST_SKIP() << "no device of this machine's: " << why_no_device();
-}
-
 }  // namespace
 }  // namespace cohom::test
