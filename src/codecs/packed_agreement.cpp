@@ -48,6 +48,7 @@ PackedAgreement::PackedAgreement(const CodecContext& context, const PackedOption
     : type_(context.type),
       ranks_(static_cast<std::uint32_t>(context.ranks)),
       kernels_(context.kernels.packed),
+      window_(context.memory),
       options_(options),
       limit_(limit) {
   if (options.target == PackedTarget::mean_bits || options.target == PackedTarget::max_bits)
@@ -91,13 +92,13 @@ std::size_t PackedAgreement::encode(int round, const Piece& piece, const Agreed&
 }
 
 /// Samples the vector, with the step in mind that its own histogram gives.
-void PackedAgreement::look(std::size_t top, Words out) const {
+void PackedAgreement::look(std::size_t top, Words out) {
   std::ranges::fill(out, 0u);
   if (top == 0 || out.empty()) return;
   PackedForecast own(type_, PackedHistogram::of(bins_, top_bin(bins_)));
   own.assume_uncorrelated(ranks_, options_.down_shift);
   const PackedStep step = own.step_for(options_.bits, limit_);
-  sample(elements_).look({type_, call_.input, call_.feedback_at(0)}, octave_code(type_, top), step,
+  sample(elements_).look({type_, call_.input_at(0), call_.feedback_at(0), &window_}, octave_code(type_, top), step,
                          options_.dither == kernels::Dither::nearest, out);
 }
 
@@ -114,11 +115,14 @@ void PackedAgreement::measure(const Piece& piece) {
   }
   using namespace kernels::body;
   with_element_type(type_, [&]<class T>(T) {
-    for (std::size_t i = 0; i < piece.count; ++i) {
-      const double value =
-          std::abs(static_cast<double>(load_element<T>(call_.input, piece.first + i)));
-      if (value <= std::numeric_limits<double>::max()) largest_ = std::max(largest_, value);
-    }
+    HostWindow::for_each_run(piece.count, [&](std::size_t done, std::size_t count) {
+      const std::byte* const from =
+          window_.read(call_.input_at(piece.first + done), count * sizeof(T));
+      for (std::size_t i = 0; i < count; ++i) {
+        const double value = std::abs(static_cast<double>(load_element<T>(from, i)));
+        if (value <= std::numeric_limits<double>::max()) largest_ = std::max(largest_, value);
+      }
+    });
   });
 }
 

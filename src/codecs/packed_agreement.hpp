@@ -7,6 +7,7 @@
 #include "codecs/packed_options.hpp"
 #include "codecs/packed_sample.hpp"
 #include "codecs/packed_step.hpp"
+#include "memory/host_window.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -34,13 +35,14 @@ class PackedAgreement {
  private:
   void measure(const Piece& piece);
   [[nodiscard]] std::uint32_t own_maximum() const;
-  void look(std::size_t top, Words out) const;
+  void look(std::size_t top, Words out);
   [[nodiscard]] PackedSample sample(std::size_t elements) const;
   [[nodiscard]] PackedStep step_for_mean(std::size_t top, ConstWords words) const;
 
   ElementType type_;
   std::uint32_t ranks_;
   const kernels::PackedKernels& kernels_;
+  HostWindow window_;
   PackedOptions options_;
   std::uint32_t limit_;
   std::size_t elements_ = 0;

@@ -62,9 +62,14 @@ PackedMini PackedVector::mini(std::size_t first, int exponent) const {
   return with_element_type(type, [&]<class T>(T) {
     using Real = Arithmetic<T>;
     PackedMini values;
-    for (std::size_t i = 0; i < packed_mini; ++i)
-      values[i] = feedback == nullptr ? load_element<T>(input, first + i)
-                                      : load_element<Real>(feedback, first + i);
+    if (feedback == nullptr) {
+      const std::byte* const from = window->read(input + first * sizeof(T), packed_mini * sizeof(T));
+      for (std::size_t i = 0; i < packed_mini; ++i) values[i] = load_element<T>(from, i);
+    } else {
+      const std::byte* const from =
+          window->read(feedback + first * sizeof(Real), packed_mini * sizeof(Real));
+      for (std::size_t i = 0; i < packed_mini; ++i) values[i] = load_element<Real>(from, i);
+    }
     if (exponent != 0) {
       const double low = power_of_two<double>(exponent / 2);
       const double high = power_of_two<double>(exponent - exponent / 2);

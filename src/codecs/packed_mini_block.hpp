@@ -4,6 +4,7 @@
 
 #include "codecs/packed_widths.hpp"
 #include "kernels/packed.hpp"
+#include "memory/host_window.hpp"
 
 #include <cohom/element_type.hpp>
 
@@ -20,8 +21,9 @@ using PackedMini = std::array<double, kernels::packed_mini>;
 /// already holds input and feedback.
 struct PackedVector {
   ElementType type = ElementType::f32;
-  const void* input = nullptr;
-  const void* feedback = nullptr;
+  const std::byte* input = nullptr;
+  const std::byte* feedback = nullptr;
+  HostWindow* window = nullptr;  ///< to the memory they lie in
 
   /// The mini-block that begins at an element, times 2^exponent.
   [[nodiscard]] PackedMini mini(std::size_t first, int exponent = 0) const;

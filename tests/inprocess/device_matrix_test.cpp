@@ -1,0 +1,146 @@
+// Calls with buffers on the (emulated) device give the bits of calls with the host's: every codec,
+// algorithm, type and number of ranks, with words staged and not.
+
+#include "codec_specs.hpp"
+#include "device_vector.hpp"
+#include "loopback_ranks.hpp"
+#include "rank_inputs.hpp"
+#include "same_bytes.hpp"
+#include "thoroughness.hpp"
+
+#include <cohom/plan.hpp>
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace cohom::test {
+namespace {
+
+struct Case {
+  std::string_view codec;
+  std::string_view algorithm;
+  const RankInputs* inputs = nullptr;
+  std::size_t segment = 0;
+  ReduceOp op = ReduceOp::sum;
+
+  [[nodiscard]] AllreducePlan plan(Communicator& communicator) const {
+    return {communicator,
+            inputs->count(),
+            inputs->type(),
+            {.codec = std::string(codec),
+             .algorithm = std::string(algorithm),
+             .op = op,
+             .segment = segment}};
+  }
+};
+
+Bytes on_host(const Case& c, Communicator& communicator, int calls) {
+  AllreducePlan plan = c.plan(communicator);
+  const Bytes& input = c.inputs->bytes(communicator.rank());
+  Bytes output(input.size());
+  for (int call = 0; call < calls; ++call) plan.execute(input.data(), output.data());
+  return output;
+}
+
+Bytes on_device(const Case& c, Communicator& communicator, int calls, bool in_place) {
+  AllreducePlan plan = c.plan(communicator);
+  const Bytes& input = c.inputs->bytes(communicator.rank());
+  const DeviceVector source(input);
+  DeviceVector target(input);
+  for (int call = 0; call < calls; ++call) {
+    if (in_place) target = DeviceVector(input);
+    plan.execute(in_place ? target.data() : source.data(), target.data());
+  }
+  EXPECT_TRUE(same_bytes(source.fetch(), input)) << "the input was written";
+  return target.fetch();
+}
+
+void expect_equal(const Case& c, Communicator& communicator) {
+  SCOPED_TRACE(std::string(c.codec) + " " + std::string(c.algorithm) + " " + c.inputs->name() +
+               " rank " + std::to_string(communicator.rank()));
+  // The second call finds what the first one left: state, and words in its workspace.
+  const Bytes expected = on_host(c, communicator, 2);
+  EXPECT_TRUE(same_bytes(on_device(c, communicator, 2, false), expected));
+  EXPECT_TRUE(same_bytes(on_device(c, communicator, 2, true), expected)) << "in place";
+}
+
+void run_all(const std::vector<Case>& cases, int ranks, const LoopbackOptions& options) {
+  const WithDevice device;
+  on_ranks(ranks, options, [&](int, Communicator& communicator) {
+    for (const Case& c : cases) expect_equal(c, communicator);
+  });
+}
+
+/// With NaNs and infinities in some blocks, and a run of escaped ones.
+void spoil(RankInputs& inputs) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const double infinity = std::numeric_limits<double>::infinity();
+  const std::size_t element = size_of(inputs.type());
+  const auto set = [&](int rank, std::size_t at, double value) {
+    if (at >= inputs.count()) return;
+    const Bytes bytes = to_bytes(inputs.type(), std::vector{value});
+    std::copy_n(bytes.begin(), element,
+                inputs.mutable_bytes(rank).begin() + std::ptrdiff_t(at * element));
+  };
+  set(0, 17, nan);
+  set(inputs.ranks() - 1, 2100, infinity);
+  set(0, 2900, -infinity);
+}
+
+class DeviceMatrix : public testing::TestWithParam<std::tuple<int, ElementType>> {
+ protected:
+  static std::vector<Case> cases(const RankInputs& few, const RankInputs& thousands,
+                                 const RankInputs& spoilt) {
+    std::vector<Case> all;
+    for (const CodecSpec& codec : specs_for(thousands.ranks()))
+      for (const AlgorithmRow& algorithm : algorithms_for(codec.spec)) {
+        const ReduceOp op = all.size() % 2 == 0 ? ReduceOp::sum : ReduceOp::mean;
+        const RankInputs& other = all.size() % 3 == 0 ? spoilt : few;
+        all.push_back({codec.spec, algorithm.name, &thousands, 1024, op});
+        all.push_back({codec.spec, algorithm.name, &other, 0, op});
+      }
+    return all;
+  }
+};
+
+TEST_P(DeviceMatrix, HasTheHostsBitsWhereWordsAreStaged) {
+  const auto [ranks, type] = GetParam();
+  const RankInputs few(ranks, type, 257), thousands(ranks, type, 5003);
+  RankInputs spoilt(ranks, type, 3333);
+  spoil(spoilt);
+  run_all(cases(few, thousands, spoilt), ranks, {});
+}
+
+TEST_P(DeviceMatrix, HasTheHostsBitsWhereTheTransportReachesTheDevice) {
+  const auto [ranks, type] = GetParam();
+  if (type != ElementType::f32) GTEST_SKIP() << "types make no difference to a transport";
+  const RankInputs few(ranks, type, 1), thousands(ranks, type, 4099);
+  RankInputs spoilt(ranks, type, 2999);
+  spoil(spoilt);
+  run_all(cases(few, thousands, spoilt), ranks, reaching_device());
+}
+
+TEST_P(DeviceMatrix, HasTheHostsBitsWhateverTheWeather) {
+  const auto [ranks, type] = GetParam();
+  if (type != ElementType::f32) GTEST_SKIP() << "types make no difference to a transport";
+  const RankInputs few(ranks, type, 255), thousands(ranks, type, 4099), spoilt(ranks, type, 0);
+  LoopbackOptions weather;
+  weather.eager_limit = 0;
+  weather.preferred_message_bytes = 512;
+  weather.delay = 100;
+  run_all(cases(few, thousands, spoilt), ranks, weather);
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, DeviceMatrix,
+                         testing::Combine(testing::Values(1, 2, 3, 4, 7),
+                                          testing::ValuesIn(tested_types())),
+                         [](const auto& test) {
+                           return std::to_string(std::get<0>(test.param)) + "_" +
+                                  std::string(name_of(std::get<1>(test.param)));
+                         });
+
+}  // namespace
+}  // namespace cohom::test
