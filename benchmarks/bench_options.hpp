@@ -24,8 +24,8 @@ struct BenchOptions {
   ElementType type = ElementType::f32;
   ReduceOp op = ReduceOp::sum;
   MemorySpace memory = MemorySpace::host;  ///< of the calls' vectors
-  std::string transport = {};  ///< empty: as COHOM_TRANSPORT says
-  int iterations = 0;          ///< 0: as many as fit the time for a row
+  std::string transport = {};              ///< empty: as COHOM_TRANSPORT says
+  int iterations = 0;                      ///< 0: as many as fit the time for a row
   int warmup = 2;
   std::uint64_t seed = 1;
   int steps = 1;

@@ -28,7 +28,7 @@ void CallVectors::open() {
   if (is_host()) return;
   library_ = device_library();
   if (library_ == nullptr)
-    throw UsageError(fmt::format("--memory {}: {}", name_of(space), why_no_device()));
+    throw UsageError(fmt::format("--memory {}: {}", name_of(space_), why_no_device()));
   library_->runtime->set_device(rank_of_host_ % library_->runtime->devices());
 }
 
@@ -42,8 +42,8 @@ void CallVectors::make(Elements& input, Elements& output) {
   const bool pinned = space_ == MemorySpace::pinned;
   const auto make_one = [&](std::shared_ptr<void>& own) {
     own.reset();  // so that two sizes are never in memory together
-    void* const memory = pinned ? runtime.allocate_pinned(input.bytes.size())
-                                : runtime.allocate(input.bytes.size());
+    void* const memory =
+        pinned ? runtime.allocate_pinned(input.bytes.size()) : runtime.allocate(input.bytes.size());
     own = {memory, [&runtime, pinned](void* old) {
              pinned ? runtime.free_pinned(old) : runtime.free(old);
            }};

@@ -67,8 +67,7 @@ Json device_info() {
 }
 
 std::string device_text(const Json& info) {
-  if (info["library"].is_null())
-    return fmt::format("  none: {}\n", info["why"].get<std::string>());
+  if (info["library"].is_null()) return fmt::format("  none: {}\n", info["why"].get<std::string>());
   std::string text;
   for (const Json& name : info["devices"])
     text += fmt::format("  {}: {}\n", info["library"].get<std::string>(), name.get<std::string>());

@@ -79,7 +79,7 @@ class CallImpl {
   std::optional<CallAgreement> agreement_;  ///< before the channel, which may still write to it
   std::unique_ptr<Channel> channel_;
   std::optional<DeviceCall> device_;  ///< none: all buffers are the host's
-  std::optional<Error> error_;  ///< what the call ends with, once done
+  std::optional<Error> error_;        ///< what the call ends with, once done
   /// done is the last thing written: another thread may have advanced the call.
   std::atomic<State> state_ = State::agreeing;
   bool begun_ = false;

@@ -57,8 +57,9 @@ Error CommunicatorImpl::take_failure(const std::string& doing) {
     throw;
   } catch (const kernels::DeviceError& failure) {
     if (failure.sticky() && !device_failure_)
-      device_failure_ = Error(failure.kind(), std::string("the device cannot go on: ") + failure.what() +
-                                                  "; calls with its buffers need a new process");
+      device_failure_ =
+          Error(failure.kind(), std::string("the device cannot go on: ") + failure.what() +
+                                    "; calls with its buffers need a new process");
     return failure;
   } catch (...) {
     return current_failure(doing);

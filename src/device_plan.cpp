@@ -51,9 +51,10 @@ DeviceCall::DeviceCall(DevicePlan& plan, const void* input, void* output, std::s
 void DeviceCall::begin() {
   kernels::DeviceRuntime& runtime = work_.runtime();
   if (stream_ && runtime.capturing(*stream_))
-    throw Error(ErrorKind::invalid_argument,
-                "the stream is being captured into a graph, which cannot hold messages between ranks; "
-                "end the capture before the allreduce");
+    throw Error(
+        ErrorKind::invalid_argument,
+        "the stream is being captured into a graph, which cannot hold messages between ranks; "
+        "end the capture before the allreduce");
   runtime.check();
   if (plan_.busy_ != nullptr) {
     runtime.wait(plan_.busy_);

@@ -51,7 +51,8 @@ Executor::Executor(const ExecutorSetup& setup)
 void Executor::take_workspaces() {
   std::size_t words = 0;
   for (int r = 0; r < static_cast<int>(rounds_.size()); ++r)
-    if (rounds_[std::size_t(r)] && !lies_apart(r)) words += rounds_[std::size_t(r)]->workspace_words();
+    if (rounds_[std::size_t(r)] && !lies_apart(r))
+      words += rounds_[std::size_t(r)]->workspace_words();
   workspace_ = {host_memory(), words};
   std::uint64_t* next = workspace_.data();
   for (int r = 0; r < static_cast<int>(rounds_.size()); ++r) {

@@ -96,7 +96,8 @@ class Executor final : private Agreed {
   Chunking chunking_;
   std::vector<std::unique_ptr<Chunking>> own_chunking_;  ///< of rounds behind the payload
   MemoryArray<std::uint64_t> workspace_;
-  MemoryArray<std::uint64_t> apart_workspace_;  ///< the payload's, where elements are not the host's
+  MemoryArray<std::uint64_t>
+      apart_workspace_;  ///< the payload's, where elements are not the host's
   std::vector<std::unique_ptr<RoundRun>> rounds_;  ///< by round; late ones null until they run
   OffloadedRounds offloaded_;
   bool late_wait_for_payload_ = false;

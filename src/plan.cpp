@@ -111,8 +111,7 @@ class PlanImpl {
       throw Error(ErrorKind::invalid_argument, "saved state belongs to " + state.key +
                                                    ", and this plan is " + core_->state_key());
     if (state.size() != core_->state_bytes() && state.size() != 0)
-      throw Error(ErrorKind::invalid_argument, "saved state has " +
-                                                   std::to_string(state.size()) +
+      throw Error(ErrorKind::invalid_argument, "saved state has " + std::to_string(state.size()) +
                                                    " bytes for the codec, and this plan's has " +
                                                    std::to_string(core_->state_bytes()));
     state_ = std::move(state);

@@ -18,7 +18,8 @@ std::shared_ptr<PlanCore> PlanCache::find_or_make(const PlanEnvironment& environ
   }
   // Room first: two large workspaces at once may be one too many.
   while (entries_.size() >= most_plans || bytes_ > most_bytes) drop_oldest();
-  entries_.push_front({key, std::make_shared<PlanCore>(environment, count, type, options, placement)});
+  entries_.push_front(
+      {key, std::make_shared<PlanCore>(environment, count, type, options, placement)});
   bytes_ += entries_.front().plan->description().workspace_bytes;
   return entries_.front().plan;
 }

@@ -127,8 +127,7 @@ PlanCore::PlanCore(const PlanEnvironment& environment, std::size_t count, Elemen
   const Selection selection =
       select(environment, options, spec.name, payload_of(*route_.codec).merge);
   if (selection.bypass) bypass(context, bytes, selection.reason);
-  if (placement.on_device())
-    move_to_device(context, environment, placement, *selection.algorithm);
+  if (placement.on_device()) move_to_device(context, environment, placement, *selection.algorithm);
   const DeviceWork::Use use(device_work().get());
   description_.algorithm = selection.algorithm->name;
   description_.reason = selection.reason;
@@ -204,19 +203,20 @@ void PlanCore::make_route(Route& route, const PlanEnvironment& environment,
                   : work != nullptr ? default_device_segment(chunk)
                                     : default_segment(codec, message_bytes_, chunk);
   expect_room_for(codec.capacity(codec.payload_round(), Form::wide, count_));
-  route.executor = std::make_unique<Executor>(ExecutorSetup{.rank = environment.transport->rank(),
-                                                            .ranks = ranks,
-                                                            .elements = count_,
-                                                            .type = type_,
-                                                            .codec = route.codec.get(),
-                                                            .kernels = environment.kernels,
-                                                            .memory = work != nullptr ? &work->memory() : &host_memory(),
-                                                            .memory_kernels = work != nullptr ? &work->kernels() : nullptr,
-                                                            .algorithm = &algorithm,
-                                                            .aggregator = aggregator,
-                                                            .segment = route.segment,
-                                                            .message_bytes = message_bytes_,
-                                                            .tuning = environment.tuning});
+  route.executor = std::make_unique<Executor>(
+      ExecutorSetup{.rank = environment.transport->rank(),
+                    .ranks = ranks,
+                    .elements = count_,
+                    .type = type_,
+                    .codec = route.codec.get(),
+                    .kernels = environment.kernels,
+                    .memory = work != nullptr ? &work->memory() : &host_memory(),
+                    .memory_kernels = work != nullptr ? &work->kernels() : nullptr,
+                    .algorithm = &algorithm,
+                    .aggregator = aggregator,
+                    .segment = route.segment,
+                    .message_bytes = message_bytes_,
+                    .tuning = environment.tuning});
   if (work != nullptr) work->context().reserve(std::min(route.segment, count_) + codec.block());
   if (ranks == 1) return;
   route.registration =

@@ -19,8 +19,8 @@ constexpr std::string_view name_of(Path path) noexcept {
 constexpr Path path_by(std::string_view transport) noexcept {
   if (transport == "tcp") return Path::tcp;
   // The last ones carry a device's memory, beside what carries the rest.
-  for (const std::string_view name : {"self", "posix", "sysv", "cma", "knem", "xpmem", "cuda_ipc",
-                                      "cuda_copy", "gdr_copy"})
+  for (const std::string_view name :
+       {"self", "posix", "sysv", "cma", "knem", "xpmem", "cuda_ipc", "cuda_copy", "gdr_copy"})
     if (transport == name) return Path::memory;
   return Path::network;
 }

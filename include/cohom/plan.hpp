@@ -19,13 +19,13 @@ class PlanImpl;
 
 /// What a plan decided; for logs and benchmarks.
 struct PlanDescription {
-  std::string codec;                ///< full spec of the codec that runs, e.g. "thc:bits=4"
-  std::string algorithm;            ///< e.g. "ring"
-  std::string other_algorithm;      ///< of calls that cannot be offloaded; empty: of none
-  std::string reason;               ///< which row of the selection table chose it, and why
-  bool bypass = false;              ///< a compressing codec was asked for, and the vector goes raw
-  std::size_t segment = 0;          ///< elements
-  std::string memory = {};          ///< whose kernels do the work: "host" or "cuda"
+  std::string codec;            ///< full spec of the codec that runs, e.g. "thc:bits=4"
+  std::string algorithm;        ///< e.g. "ring"
+  std::string other_algorithm;  ///< of calls that cannot be offloaded; empty: of none
+  std::string reason;           ///< which row of the selection table chose it, and why
+  bool bypass = false;          ///< a compressing codec was asked for, and the vector goes raw
+  std::size_t segment = 0;      ///< elements
+  std::string memory = {};      ///< whose kernels do the work: "host" or "cuda"
   /// How words travel: "host"; of a device's buffers "staged" through the host's memory, or what the
   /// transport calls its way, e.g. "cuda_ipc"; "copied": the vectors are, and the host does the work.
   std::string path = {};

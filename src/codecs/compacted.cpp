@@ -106,8 +106,7 @@ void CompactedCodec::compact(const Piece& piece, const Agreed& agreed) {
 }
 
 void CompactedCodec::expand(const Piece& piece, const Agreed& agreed) {
-  const std::uint64_t* const bits =
-      index_.beside_elements(index_.union_of(piece, agreed), piece);
+  const std::uint64_t* const bits = index_.beside_elements(index_.union_of(piece, agreed), piece);
   for (const Unit& unit : units_of(piece)) {
     const std::size_t first = unit.inner.first;
     kernels_.sparse.expand(run_of(unit), compacted_at(first), bits + (first - piece.first) / 64,

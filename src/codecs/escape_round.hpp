@@ -33,8 +33,7 @@ class EscapeRound {
   std::size_t encode(const Piece& piece, const void* input, std::byte* feedback, Words out);
   /// For codecs that no longer have input + feedback when they learn what escapes: the input travels,
   /// and what was left over from earlier calls is dropped.
-  std::size_t encode_input(const Piece& piece, const void* input, std::byte* feedback,
-                           Words out);
+  std::size_t encode_input(const Piece& piece, const void* input, std::byte* feedback, Words out);
   void decode(const Piece& piece, ConstWords sum, void* output);
 
  private:

@@ -66,7 +66,8 @@ class MarsitCodec final : public Codec {
   void reserve(std::size_t elements, std::size_t longest_piece) override {
     scale_.reserve(elements, longest_piece);
     signs_ = {memory_, words_of_run(elements, sign_block, 1)};
-    if (!memory_.is_host()) cached_run_ = (longest_piece + sign_block - 1) / sign_block * sign_block;
+    if (!memory_.is_host())
+      cached_run_ = (longest_piece + sign_block - 1) / sign_block * sign_block;
     some_scale_.assign(cached_run_ / sign_block, 1.0);
   }
   void begin(const CallBuffers& call) override {
@@ -139,7 +140,8 @@ std::size_t MarsitCodec::encode_exact(const Piece& piece, Words out) {
     HostWindow::for_each_run(piece.count, [&](std::size_t done, std::size_t count) {
       const std::byte* const input =
           window_.read(call_.input_at(piece.first + done), count * sizeof(T));
-      const std::byte* const left = left_over_.read(state + done * sizeof(Real), count * sizeof(Real));
+      const std::byte* const left =
+          left_over_.read(state + done * sizeof(Real), count * sizeof(Real));
       for (std::size_t i = 0; i < count; ++i)
         store_element<T>(out.data(), done + i,
                          Real{load_element<T>(input, i)} + load_element<Real>(left, i));

@@ -98,8 +98,9 @@ void PackedAgreement::look(std::size_t top, Words out) {
   PackedForecast own(type_, PackedHistogram::of(bins_, top_bin(bins_)));
   own.assume_uncorrelated(ranks_, options_.down_shift);
   const PackedStep step = own.step_for(options_.bits, limit_);
-  sample(elements_).look({type_, call_.input_at(0), call_.feedback_at(0), &window_}, octave_code(type_, top), step,
-                         options_.dither == kernels::Dither::nearest, out);
+  sample(elements_).look({type_, call_.input_at(0), call_.feedback_at(0), &window_},
+                         octave_code(type_, top), step, options_.dither == kernels::Dither::nearest,
+                         out);
 }
 
 PackedSample PackedAgreement::sample(std::size_t elements) const {

@@ -63,7 +63,8 @@ PackedMini PackedVector::mini(std::size_t first, int exponent) const {
     using Real = Arithmetic<T>;
     PackedMini values;
     if (feedback == nullptr) {
-      const std::byte* const from = window->read(input + first * sizeof(T), packed_mini * sizeof(T));
+      const std::byte* const from =
+          window->read(input + first * sizeof(T), packed_mini * sizeof(T));
       for (std::size_t i = 0; i < packed_mini; ++i) values[i] = load_element<T>(from, i);
     } else {
       const std::byte* const from =

@@ -84,7 +84,8 @@ class SparseIndex {
       own_;                 ///< this rank's bits of the vector; of a filter, in the end all ranks'
   std::vector<Held> held_;  ///< by 256 elements
   std::vector<std::uint64_t> union_;  ///< of one piece
-  MemoryArray<std::uint64_t> beside_elements_;  ///< of one piece, where bits are no neighbours of elements
+  MemoryArray<std::uint64_t>
+      beside_elements_;  ///< of one piece, where bits are no neighbours of elements
 };
 
 }  // namespace cohom

@@ -20,7 +20,8 @@ namespace cohom {
 /// Where a plan's words lie that are a device's.
 struct DeviceWords {
   std::span<std::byte> words;
-  std::byte* staged = nullptr;  ///< their places in pinned memory; null: the transport reaches the device
+  std::byte* staged =
+      nullptr;  ///< their places in pinned memory; null: the transport reaches the device
 };
 
 class DeviceChannel final : public Channel {

@@ -48,8 +48,8 @@ Found load() {
   const std::string file = file_to_load();
   void* const handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) return {.why = dlerror()};
-  const auto door = reinterpret_cast<kernels::DeviceLibraryDoor>(
-      dlsym(handle, kernels::device_library_door));
+  const auto door =
+      reinterpret_cast<kernels::DeviceLibraryDoor>(dlsym(handle, kernels::device_library_door));
   if (door == nullptr) return {.why = file + " is not a library of cohom's kernels"};
   const char* why = nullptr;
   const kernels::DeviceLibrary* const library = door(&why);

@@ -31,18 +31,20 @@ kernels::PointerPlace place_of(const void* buffer, const char* name) {
   if (library == nullptr && processor_can_read(buffer)) return {};
   if (library == nullptr) library = device_library();
   if (library == nullptr)
-    throw Error(ErrorKind::unsupported,
-                fmt::format("{} at {} is not the host's memory, and for a device's there is no library: "
-                            "{}; give a buffer of the host, or see docs/gpu.md",
-                            name, buffer, why_no_device()));
+    throw Error(
+        ErrorKind::unsupported,
+        fmt::format("{} at {} is not the host's memory, and for a device's there is no library: "
+                    "{}; give a buffer of the host, or see docs/gpu.md",
+                    name, buffer, why_no_device()));
   const auto place = library->runtime->place_of(buffer);
   if (place.kind == kernels::PointerKind::host && !processor_can_read(buffer))
     throw Error(ErrorKind::invalid_argument,
-                fmt::format("{} at {} is no memory of the host, and none that the driver knows", name,
-                            buffer));
+                fmt::format("{} at {} is no memory of the host, and none that the driver knows",
+                            name, buffer));
   if (place.kind == kernels::PointerKind::device && place.device < 0)
-    throw Error(ErrorKind::invalid_argument,
-                fmt::format("{} at {} is a device's address where nothing is allocated", name, buffer));
+    throw Error(
+        ErrorKind::invalid_argument,
+        fmt::format("{} at {} is a device's address where nothing is allocated", name, buffer));
   return place;
 }
 
@@ -66,9 +68,10 @@ std::string Placement::text() const {
 
 void expect_on_device(const Placement& placement) {
   if (placement.on_device()) return;
-  throw Error(ErrorKind::invalid_argument,
-              "the call is to come behind a stream, and its buffers are the host's, of which no stream "
-              "knows the order; give a device's buffers, or no stream");
+  throw Error(
+      ErrorKind::invalid_argument,
+      "the call is to come behind a stream, and its buffers are the host's, of which no stream "
+      "knows the order; give a device's buffers, or no stream");
 }
 
 Placement placement_of(const void* input, const void* output) {
@@ -78,9 +81,10 @@ Placement placement_of(const void* input, const void* output) {
   const bool device_in = in.kind == kernels::PointerKind::device;
   const bool device_out = out.kind == kernels::PointerKind::device;
   if (device_in && device_out && in.device != out.device)
-    throw Error(ErrorKind::invalid_argument,
-                fmt::format("input lies on device {} and output on device {}; give buffers of one device",
-                            in.device, out.device));
+    throw Error(
+        ErrorKind::invalid_argument,
+        fmt::format("input lies on device {} and output on device {}; give buffers of one device",
+                    in.device, out.device));
   if (device_in || device_out) placement.device = device_in ? in.device : out.device;
   return placement;
 }

@@ -95,12 +95,15 @@ class DeviceMatrix : public testing::TestWithParam<std::tuple<int, ElementType>>
   static std::vector<Case> cases(const RankInputs& few, const RankInputs& thousands,
                                  const RankInputs& spoilt) {
     std::vector<Case> all;
+    std::size_t pair = std::size_t(thousands.ranks());
     for (const CodecSpec& codec : specs_for(thousands.ranks()))
       for (const AlgorithmRow& algorithm : algorithms_for(codec.spec)) {
-        const ReduceOp op = all.size() % 2 == 0 ? ReduceOp::sum : ReduceOp::mean;
-        const RankInputs& other = all.size() % 3 == 0 ? spoilt : few;
-        all.push_back({codec.spec, algorithm.name, &thousands, 1024, op});
-        all.push_back({codec.spec, algorithm.name, &other, 0, op});
+        // Other types than f32 meet a part of the pairs: kernels have tests of their own.
+        if (++pair % 3 != 0 && thousands.type() != ElementType::f32) continue;
+        const ReduceOp op = pair % 2 == 0 ? ReduceOp::sum : ReduceOp::mean;
+        all.push_back({codec.spec, algorithm.name, &thousands, 2048, op});
+        if (pair % 2 == 0)
+          all.push_back({codec.spec, algorithm.name, pair % 4 == 0 ? &spoilt : &few, 0, op});
       }
     return all;
   }
@@ -135,7 +138,7 @@ TEST_P(DeviceMatrix, HasTheHostsBitsWhateverTheWeather) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ranks, DeviceMatrix,
-                         testing::Combine(testing::Values(1, 2, 3, 4, 7),
+                         testing::Combine(testing::Values(1, 2, 3, 5),
                                           testing::ValuesIn(tested_types())),
                          [](const auto& test) {
                            return std::to_string(std::get<0>(test.param)) + "_" +
