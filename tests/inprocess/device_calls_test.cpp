@@ -101,7 +101,7 @@ TEST_F(DeviceCalls, DrawsDoNotDependOnWhereBuffersAre) {
 }
 
 TEST_F(DeviceCalls, PinnedMemoryIsTheHosts) {
-  auto& runtime = *kernels::emulated_device().runtime;
+  auto& runtime = tested_runtime();
   on_ranks(ranks, [&](int rank, Communicator& communicator) {
     const Bytes& bytes = inputs_.bytes(rank);
     const Bytes expected = on_host(communicator, inputs_, with("raw"));
@@ -115,7 +115,7 @@ TEST_F(DeviceCalls, PinnedMemoryIsTheHosts) {
 
 /// What a rank must see in the order of its stream, whatever codec and path.
 TEST_F(DeviceCalls, ComeInTheOrderOfAStream) {
-  auto& runtime = *kernels::emulated_device().runtime;
+  auto& runtime = tested_runtime();
   for (const char* codec : {"raw", "sketch"})
     on_ranks(ranks, [&](int rank, Communicator& communicator) {
       const Bytes& bytes = inputs_.bytes(rank);
@@ -139,7 +139,7 @@ TEST_F(DeviceCalls, ComeInTheOrderOfAStream) {
 }
 
 TEST_F(DeviceCalls, PlansComeInTheOrderOfAStream) {
-  auto& runtime = *kernels::emulated_device().runtime;
+  auto& runtime = tested_runtime();
   for (const char* codec : {"raw", "thc", "marsit"})
     on_ranks(ranks, [&](int rank, Communicator& communicator) {
       const Bytes& bytes = inputs_.bytes(rank);
@@ -162,7 +162,7 @@ TEST_F(DeviceCalls, PlansComeInTheOrderOfAStream) {
 
 /// Blocking calls wait for all that the device has to do, in whatever stream.
 TEST_F(DeviceCalls, SeeWhatAnyStreamWrites) {
-  auto& runtime = *kernels::emulated_device().runtime;
+  auto& runtime = tested_runtime();
   on_ranks(ranks, [&](int rank, Communicator& communicator) {
     const Bytes& bytes = inputs_.bytes(rank);
     const Bytes expected = on_host(communicator, inputs_, with("raw"));
@@ -247,6 +247,7 @@ TEST_F(DeviceCalls, RanksMayDifferWhereTheSegmentIsGiven) {
 }
 
 TEST_F(DeviceCalls, DeviceMemoryIsGivenBack) {
+  if (tested_runtime().name() != "emulated") GTEST_SKIP() << "only the emulated device is asked";
   const std::size_t before = kernels::emulated::allocated();
   on_ranks(ranks, [&](int rank, Communicator& communicator) {
     const DeviceVector data(inputs_.bytes(rank));

@@ -58,6 +58,11 @@ class DeviceErrors : public testing::Test {
         [&] { allreduce(input, output, count, ElementType::f32, communicator, options); });
   }
 
+  void SetUp() override {
+    if (tested_runtime().name() != "emulated")
+      GTEST_SKIP() << "only the emulated device fails on demand";
+  }
+
   WithDevice device_;
   RankInputs inputs_{ranks, ElementType::f32, count};
 };
@@ -94,7 +99,7 @@ TEST_F(DeviceErrors, AnotherDeviceIsNoError) {
     const DeviceVector data(inputs_.bytes(rank), 1);
     EXPECT_FALSE(reduce(data.data(), data.data(), communicator).has_value());
     EXPECT_LT(inputs_.error_of(data.fetch()), 1e-10);
-    EXPECT_EQ(kernels::emulated_device().runtime->current_device(), 0);
+    EXPECT_EQ(tested_runtime().current_device(), 0);
   });
 }
 
@@ -127,7 +132,7 @@ TEST_F(DeviceErrors, RanksWithBuffersInDifferentMemory) {
 }
 
 TEST_F(DeviceErrors, AStreamUnderCapture) {
-  auto& runtime = *kernels::emulated_device().runtime;
+  auto& runtime = tested_runtime();
   on_ranks(ranks, [&](int rank, Communicator& communicator) {
     const DeviceVector data(inputs_.bytes(rank));
     const kernels::DeviceStream stream = runtime.make_stream();
@@ -145,7 +150,7 @@ TEST_F(DeviceErrors, AStreamUnderCapture) {
 }
 
 TEST_F(DeviceErrors, AStreamForTheHostsBuffers) {
-  auto& runtime = *kernels::emulated_device().runtime;
+  auto& runtime = tested_runtime();
   on_ranks(ranks, [&](int rank, Communicator& communicator) {
     Bytes data = inputs_.bytes(rank);
     const kernels::DeviceStream stream = runtime.make_stream();

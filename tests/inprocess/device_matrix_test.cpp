@@ -90,51 +90,32 @@ void spoil(RankInputs& inputs) {
   set(0, 2900, -infinity);
 }
 
-class DeviceMatrix : public testing::TestWithParam<std::tuple<int, ElementType>> {
- protected:
-  static std::vector<Case> cases(const RankInputs& few, const RankInputs& thousands,
-                                 const RankInputs& spoilt) {
-    std::vector<Case> all;
-    std::size_t pair = std::size_t(thousands.ranks());
-    for (const CodecSpec& codec : specs_for(thousands.ranks()))
-      for (const AlgorithmRow& algorithm : algorithms_for(codec.spec)) {
-        // Other types than f32 meet a part of the pairs: kernels have tests of their own.
-        if (++pair % 3 != 0 && thousands.type() != ElementType::f32) continue;
-        const ReduceOp op = pair % 2 == 0 ? ReduceOp::sum : ReduceOp::mean;
-        all.push_back({codec.spec, algorithm.name, &thousands, 2048, op});
-        if (pair % 2 == 0)
-          all.push_back({codec.spec, algorithm.name, pair % 4 == 0 ? &spoilt : &few, 0, op});
-      }
-    return all;
-  }
-};
+/// All pairs of codec and algorithm, or every third of them.
+std::vector<Case> cases_of(const RankInputs& thousands, const RankInputs& few,
+                           const RankInputs& spoilt, bool all_pairs) {
+  std::vector<Case> cases;
+  std::size_t pair = std::size_t(thousands.ranks());
+  for (const CodecSpec& codec : specs_for(thousands.ranks()))
+    for (const AlgorithmRow& algorithm : algorithms_for(codec.spec)) {
+      if (++pair % 3 != 0 && !all_pairs) continue;
+      const ReduceOp op = pair % 2 == 0 ? ReduceOp::sum : ReduceOp::mean;
+      cases.push_back({codec.spec, algorithm.name, &thousands, 2048, op});
+      if (pair % 4 < 2)
+        cases.push_back({codec.spec, algorithm.name, pair % 4 == 0 ? &spoilt : &few, 0, op});
+    }
+  return cases;
+}
 
-TEST_P(DeviceMatrix, HasTheHostsBitsWhereWordsAreStaged) {
+class DeviceMatrix : public testing::TestWithParam<std::tuple<int, ElementType>> {};
+
+TEST_P(DeviceMatrix, HasTheHostsBits) {
   const auto [ranks, type] = GetParam();
   const RankInputs few(ranks, type, 257), thousands(ranks, type, 5003);
   RankInputs spoilt(ranks, type, 3333);
   spoil(spoilt);
-  run_all(cases(few, thousands, spoilt), ranks, {});
-}
-
-TEST_P(DeviceMatrix, HasTheHostsBitsWhereTheTransportReachesTheDevice) {
-  const auto [ranks, type] = GetParam();
-  if (type != ElementType::f32) GTEST_SKIP() << "types make no difference to a transport";
-  const RankInputs few(ranks, type, 1), thousands(ranks, type, 4099);
-  RankInputs spoilt(ranks, type, 2999);
-  spoil(spoilt);
-  run_all(cases(few, thousands, spoilt), ranks, reaching_device());
-}
-
-TEST_P(DeviceMatrix, HasTheHostsBitsWhateverTheWeather) {
-  const auto [ranks, type] = GetParam();
-  if (type != ElementType::f32) GTEST_SKIP() << "types make no difference to a transport";
-  const RankInputs few(ranks, type, 255), thousands(ranks, type, 4099), spoilt(ranks, type, 0);
-  LoopbackOptions weather;
-  weather.eager_limit = 0;
-  weather.preferred_message_bytes = 512;
-  weather.delay = 100;
-  run_all(cases(few, thousands, spoilt), ranks, weather);
+  // Kernels have tests of their own for types, and schedules for ranks.
+  const bool all_pairs = type == ElementType::f32 && ranks <= 3;
+  run_all(cases_of(thousands, few, spoilt, all_pairs), ranks, {});
 }
 
 INSTANTIATE_TEST_SUITE_P(Ranks, DeviceMatrix,
@@ -144,6 +125,29 @@ INSTANTIATE_TEST_SUITE_P(Ranks, DeviceMatrix,
                            return std::to_string(std::get<0>(test.param)) + "_" +
                                   std::string(name_of(std::get<1>(test.param)));
                          });
+
+class DeviceTransports : public testing::TestWithParam<int> {
+ protected:
+  static void run(const LoopbackOptions& options) {
+    const RankInputs few(GetParam(), ElementType::f32, 1);
+    const RankInputs thousands(GetParam(), ElementType::f32, 4099);
+    RankInputs spoilt(GetParam(), ElementType::f32, 2999);
+    spoil(spoilt);
+    run_all(cases_of(thousands, few, spoilt, false), GetParam(), options);
+  }
+};
+
+TEST_P(DeviceTransports, ReachTheDevice) { run(reaching_device()); }
+
+TEST_P(DeviceTransports, StageMessagesOfAnySizeInAnyOrder) {
+  LoopbackOptions weather;
+  weather.eager_limit = 0;
+  weather.preferred_message_bytes = 1000;
+  weather.delay = 60;
+  run(weather);
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, DeviceTransports, testing::Values(2, 3));
 
 }  // namespace
 }  // namespace cohom::test
