@@ -61,7 +61,7 @@ void DeviceCall::begin() {
     work_.forget(std::exchange(plan_.busy_, nullptr));
   }
   if (stream_)
-    work_.follow(*stream_);
+    work_.let_follow(work_.stream(), *stream_);
   else
     runtime.synchronise_device();
   if (!plan_.runs_there_) copy_input();
@@ -76,21 +76,22 @@ void DeviceCall::copy_input() {
     output_ = plan_.output_.data();
   }
   if (plan_.placement_.input != MemorySpace::cuda) {
-    if (stream_) work_.synchronise();  // it may write the host's memory, too
+    if (stream_)
+      work_.runtime().synchronise(work_.stream());  // it may write the host's memory, too
     return;
   }
   if (!in_place && plan_.input_.size() < bytes_) plan_.input_ = {pinned, bytes_};
   std::byte* const copy = in_place ? plan_.output_.data() : plan_.input_.data();
   input_ = copy;
   if (bytes_ != 0) work_.runtime().copy_to_host(copy, users_input_, bytes_, work_.stream());
-  work_.synchronise();
+  work_.runtime().synchronise(work_.stream());
 }
 
 bool DeviceCall::finish() {
   if (end_ == nullptr) {
     if (output_ != users_output_ && bytes_ != 0)
       work_.runtime().copy_to_device(users_output_, output_, bytes_, work_.stream());
-    end_ = work_.mark();
+    end_ = work_.mark(work_.stream());
     if (stream_) {
       work_.runtime().let_wait(*stream_, end_);
       plan_.busy_ = end_;

@@ -48,7 +48,8 @@ PackedAgreement::PackedAgreement(const CodecContext& context, const PackedOption
     : type_(context.type),
       ranks_(static_cast<std::uint32_t>(context.ranks)),
       kernels_(context.kernels.packed),
-      window_(context.memory),
+      memory_(context.memory),
+      window_(memory_),
       options_(options),
       limit_(limit) {
   if (options.target == PackedTarget::mean_bits || options.target == PackedTarget::max_bits)
@@ -67,6 +68,12 @@ std::vector<RoundInfo> PackedAgreement::rounds(const PackedOptions& options) {
 std::size_t PackedAgreement::capacity(int round, std::size_t elements) const {
   if (elements == 0) return 0;
   return round == histogram_round ? histogram_words + sample(elements).words() : 1;
+}
+
+void PackedAgreement::reserve(std::size_t elements) {
+  elements_ = elements;
+  if (options_.target == PackedTarget::mean_bits)
+    minis_.emplace(memory_, sample(elements).listed());
 }
 
 void PackedAgreement::begin(const CallBuffers& call) {
@@ -98,9 +105,14 @@ void PackedAgreement::look(std::size_t top, Words out) {
   PackedForecast own(type_, PackedHistogram::of(bins_, top_bin(bins_)));
   own.assume_uncorrelated(ranks_, options_.down_shift);
   const PackedStep step = own.step_for(options_.bits, limit_);
-  sample(elements_).look({type_, call_.input_at(0), call_.feedback_at(0), &window_},
-                         octave_code(type_, top), step, options_.dither == kernels::Dither::nearest,
-                         out);
+  const PackedSample sampled = sample(elements_);
+  minis_->list().clear();
+  if (minis_->wants_list()) sampled.list(minis_->list());
+  const bool fed = call_.feedback_at(0) != nullptr;
+  minis_->fetch(fed ? call_.feedback_at(0) : call_.input_at(0),
+                fed ? feedback_size(type_) : size_of(type_));
+  sampled.look({type_, fed, &*minis_}, octave_code(type_, top), step,
+               options_.dither == kernels::Dither::nearest, out);
 }
 
 PackedSample PackedAgreement::sample(std::size_t elements) const {

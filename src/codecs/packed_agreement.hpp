@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace cohom {
@@ -25,7 +26,7 @@ class PackedAgreement {
   [[nodiscard]] std::size_t capacity(int round, std::size_t elements) const;
 
   /// For vectors of so many elements.
-  void reserve(std::size_t elements) { elements_ = elements; }
+  void reserve(std::size_t elements);
   void begin(const CallBuffers& call);
   /// Of one of rounds(), for every piece in order; the last one's call writes the round's words.
   std::size_t encode(int round, const Piece& piece, const Agreed& agreed, Words out);
@@ -42,10 +43,12 @@ class PackedAgreement {
   ElementType type_;
   std::uint32_t ranks_;
   const kernels::PackedKernels& kernels_;
+  Memory& memory_;
   HostWindow window_;
   PackedOptions options_;
   std::uint32_t limit_;
   std::size_t elements_ = 0;
+  std::optional<PackedMinis> minis_;  ///< what a sample looks at
 
   // Of the call in flight.
   CallBuffers call_;

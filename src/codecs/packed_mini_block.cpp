@@ -62,15 +62,9 @@ PackedMini PackedVector::mini(std::size_t first, int exponent) const {
   return with_element_type(type, [&]<class T>(T) {
     using Real = Arithmetic<T>;
     PackedMini values;
-    if (feedback == nullptr) {
-      const std::byte* const from =
-          window->read(input + first * sizeof(T), packed_mini * sizeof(T));
-      for (std::size_t i = 0; i < packed_mini; ++i) values[i] = load_element<T>(from, i);
-    } else {
-      const std::byte* const from =
-          window->read(feedback + first * sizeof(Real), packed_mini * sizeof(Real));
-      for (std::size_t i = 0; i < packed_mini; ++i) values[i] = load_element<Real>(from, i);
-    }
+    const std::byte* const from = minis->at(first / packed_mini);
+    for (std::size_t i = 0; i < packed_mini; ++i)
+      values[i] = is_feedback ? load_element<Real>(from, i) : load_element<T>(from, i);
     if (exponent != 0) {
       const double low = power_of_two<double>(exponent / 2);
       const double high = power_of_two<double>(exponent - exponent / 2);

@@ -38,12 +38,12 @@ class DeviceChannel final : public Channel {
   void receive(std::span<std::byte> buffer, int peer, std::uint32_t tag,
                std::uint64_t cookie) override;
   std::size_t poll(std::span<Completion> out) override;
-  bool settled() override { return batches_.empty() && channel_->settled(); }
+  bool settled() override { return sends_.empty() && channel_->settled(); }
 
  private:
-  /// Sends with one mark behind them.
+  /// Sends with one mark behind what they wait for.
   struct Batch {
-    kernels::DeviceEvent mark = nullptr;  ///< null: more may be added
+    kernels::DeviceEvent mark = nullptr;
     std::size_t sends = 0;
   };
   struct Send {
@@ -60,14 +60,16 @@ class DeviceChannel final : public Channel {
   };
 
   [[nodiscard]] bool is_on_device(const std::byte* data, std::size_t bytes) const;
+  void start_batch();
   void send_what_is_written();
-  void take(Completion& completion);
+  bool take(Completion& completion);
 
   std::unique_ptr<Channel> channel_;
   DeviceWork& work_;
   DeviceWords memory_;
   std::deque<Send> sends_;
-  std::deque<Batch> batches_;
+  std::deque<Batch> batches_;  ///< of the first of them
+  std::size_t unmarked_ = 0;   ///< the others
   std::vector<Arriving> arriving_;
   std::vector<std::size_t> idle_;  ///< of arriving_
 };

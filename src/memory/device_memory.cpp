@@ -38,6 +38,13 @@ class DeviceMemory final : public Memory {
     runtime().copy_to_host(to, from, bytes, context_.stream());
     context_.synchronise();
   }
+  /// Put together on the device, because each copy over the bus takes as long as a long one to start.
+  void gather_to_host(void* to, std::span<const void* const> from, std::size_t bytes) override {
+    context_.begin_call();
+    auto* const together = static_cast<std::byte*>(context_.scratch(from.size() * bytes));
+    for (std::size_t i = 0; i < from.size(); ++i) copy(together + i * bytes, from[i], bytes);
+    to_host(to, together, from.size() * bytes);
+  }
   void from_host(void* to, const void* from, std::size_t bytes) override {
     if (bytes != 0) runtime().copy_to_device(to, from, bytes, context_.stream());
   }
@@ -65,6 +72,10 @@ class PinnedMemory final : public Memory {
   }
   void zero(void* to, std::size_t bytes) override { host_memory().zero(to, bytes); }
   void to_host(void* to, const void* from, std::size_t bytes) override { copy(to, from, bytes); }
+  void gather_to_host(void* to, std::span<const void* const> from, std::size_t bytes) override {
+    for (std::size_t i = 0; i < from.size(); ++i)
+      to_host(static_cast<std::byte*>(to) + i * bytes, from[i], bytes);
+  }
   void from_host(void* to, const void* from, std::size_t bytes) override { copy(to, from, bytes); }
 
  private:

@@ -27,6 +27,8 @@ DeviceWork::DeviceWork(const kernels::DeviceLibrary& library, int device)
     : library_(library),
       device_(device),
       stream_(library.runtime->make_stream(), {library.runtime}),
+      to_host_(library.runtime->make_stream(), {library.runtime}),
+      from_host_(library.runtime->make_stream(), {library.runtime}),
       context_(library, stream_.get()),
       memory_(make_device_memory(context_)),
       pinned_(make_pinned_memory(*library.runtime)) {}
@@ -41,7 +43,7 @@ DeviceWork::Use::Use(DeviceWork* work) {
   scope_.emplace(work->context());
 }
 
-kernels::DeviceEvent DeviceWork::mark() {
+kernels::DeviceEvent DeviceWork::mark(kernels::DeviceStream stream) {
   if (idle_.empty()) {
     all_.reserve(all_.size() + 1);
     idle_.reserve(std::max(all_.size() + 1, idle_.capacity()));  // so that forget() cannot fail
@@ -50,21 +52,19 @@ kernels::DeviceEvent DeviceWork::mark() {
   }
   const kernels::DeviceEvent event = idle_.back();
   idle_.pop_back();
-  runtime().record(event, stream());
+  runtime().record(event, stream);
   return event;
 }
 
-void DeviceWork::follow(kernels::DeviceStream user) {
-  const kernels::DeviceEvent event = mark();
-  runtime().record(event, user);
-  runtime().let_wait(stream(), event);
+void DeviceWork::let_follow(kernels::DeviceStream stream, kernels::DeviceStream other) {
+  const kernels::DeviceEvent event = mark(other);
+  runtime().let_wait(stream, event);
   forget(event);
 }
 
-void DeviceWork::let_follow(kernels::DeviceStream user) {
-  const kernels::DeviceEvent event = mark();
-  runtime().let_wait(user, event);
-  forget(event);
+void DeviceWork::synchronise() {
+  for (const Stream* stream : {&stream_, &to_host_, &from_host_})
+    runtime().synchronise(stream->get());
 }
 
 }  // namespace cohom

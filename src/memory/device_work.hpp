@@ -1,6 +1,6 @@
 #pragma once
-// DeviceWork: what the calls of one plan need of a device: a stream of their own, with the context of its
-// kernels, and events that say how far it is.
+// DeviceWork: what the calls of one plan need of a device: streams of their own, one for kernels with
+// their context and two for copies, and events that say how far they are.
 
 #include "kernels/cuda/device_context.hpp"
 #include "memory/memory.hpp"
@@ -51,24 +51,26 @@ class DeviceWork {
   [[nodiscard]] int device() const { return device_; }
   [[nodiscard]] const kernels::KernelTable& kernels() const { return *library_.kernels; }
   [[nodiscard]] kernels::DeviceRuntime& runtime() const { return *library_.runtime; }
+  /// Of kernels, and of copies from and to the host's memory, which overlap with them and each other.
   [[nodiscard]] kernels::DeviceStream stream() const { return stream_.get(); }
+  [[nodiscard]] kernels::DeviceStream to_host() const { return to_host_.get(); }
+  [[nodiscard]] kernels::DeviceStream from_host() const { return from_host_.get(); }
   [[nodiscard]] Memory& memory() const { return *memory_; }
   /// Pinned memory of the host, whose copies overlap with other work.
   [[nodiscard]] Memory& pinned() const { return *pinned_; }
   [[nodiscard]] kernels::DeviceContext& context() { return context_; }
 
-  /// A mark in the stream behind all that was put into it so far.
-  [[nodiscard]] kernels::DeviceEvent mark();
+  /// A mark in a stream behind all that was put into it so far.
+  [[nodiscard]] kernels::DeviceEvent mark(kernels::DeviceStream stream);
   /// Whether the device has come to the mark.
   [[nodiscard]] bool reached(kernels::DeviceEvent mark) const { return runtime().done(mark); }
   /// Nobody waits for it any more.
   void forget(kernels::DeviceEvent mark) noexcept { idle_.push_back(mark); }
 
-  /// What is put into this stream from now on comes behind what the user's has so far; the inverse.
-  void follow(kernels::DeviceStream user);
-  void let_follow(kernels::DeviceStream user);
-  /// Blocks until the stream is empty.
-  void synchronise() { runtime().synchronise(stream()); }
+  /// What is put into `stream` from now on comes behind what `other` has so far.
+  void let_follow(kernels::DeviceStream stream, kernels::DeviceStream other);
+  /// Blocks until all streams are empty.
+  void synchronise();
 
  private:
   struct StreamDeleter {
@@ -79,7 +81,7 @@ class DeviceWork {
 
   const kernels::DeviceLibrary& library_;
   int device_;
-  Stream stream_;
+  Stream stream_, to_host_, from_host_;
   kernels::DeviceContext context_;
   std::unique_ptr<Memory> memory_, pinned_;
   std::vector<kernels::DeviceEvent> all_, idle_;

@@ -45,6 +45,10 @@ class HostMemory final : public Memory {
     if (bytes != 0) std::memset(to, 0, bytes);
   }
   void to_host(void* to, const void* from, std::size_t bytes) override { copy(to, from, bytes); }
+  void gather_to_host(void* to, std::span<const void* const> from, std::size_t bytes) override {
+    for (std::size_t i = 0; i < from.size(); ++i)
+      to_host(static_cast<std::byte*>(to) + i * bytes, from[i], bytes);
+  }
   void from_host(void* to, const void* from, std::size_t bytes) override { copy(to, from, bytes); }
 };
 

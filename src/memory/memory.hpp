@@ -29,6 +29,8 @@ class Memory {
   virtual void zero(void* to, std::size_t bytes) = 0;
   /// From the space to the host; blocks until it is there.
   virtual void to_host(void* to, const void* from, std::size_t bytes) = 0;
+  /// The same of several runs of equal length, side by side.
+  virtual void gather_to_host(void* to, std::span<const void* const> from, std::size_t bytes) = 0;
   /// From the host to the space; `from` may change at once.
   virtual void from_host(void* to, const void* from, std::size_t bytes) = 0;
 };

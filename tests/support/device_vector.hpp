@@ -16,7 +16,7 @@
 namespace cohom::test {
 
 inline const kernels::DeviceLibrary& tested_device() {
-  static const kernels::DeviceLibrary& library = [] -> const kernels::DeviceLibrary& {
+  static const kernels::DeviceLibrary& library = []() -> const kernels::DeviceLibrary& {
     const char* const name = std::getenv("COHOM_TEST_DEVICE");
     if (name == nullptr || name != std::string("cuda")) return kernels::emulated_device();
     const kernels::DeviceLibrary* const found = device_library();
