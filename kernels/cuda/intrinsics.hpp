@@ -1,29 +1,15 @@
 #pragma once
 // Single instructions of a device, and what stands for them on the host.
 
+#include "kernels/body/bits.hpp"
 #include "kernels/hd.hpp"
 
-#include <bit>
 #include <cmath>
 #include <cstdint>
 
 namespace cohom::kernels::device {
 
-COHOM_HD inline unsigned count_ones(std::uint32_t bits) {
-#if defined(__CUDA_ARCH__)
-  return static_cast<unsigned>(__popc(bits));
-#else
-  return static_cast<unsigned>(std::popcount(bits));
-#endif
-}
-
-COHOM_HD inline unsigned count_ones(std::uint64_t bits) {
-#if defined(__CUDA_ARCH__)
-  return static_cast<unsigned>(__popcll(bits));
-#else
-  return static_cast<unsigned>(std::popcount(bits));
-#endif
-}
+using body::count_ones;
 
 /// Bytes of b:a that the low three bits of the four lowest nibbles of `selector` choose. With a nibble's
 /// high bit set: the sign of that byte in all its bits.

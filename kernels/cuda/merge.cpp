@@ -90,15 +90,21 @@ struct MergeKernel {
   COHOM_HD void merge_packs(std::size_t first) const {
     typename Operation::Running sums[packs][Pack<Value>::size];
     Pack<Value> read[packs];
-    for (std::size_t s = 0; s < sources.count; ++s) {
-      const auto* const source = static_cast<const Pack<Value>*>(sources[s]) + first;
+    read_packs(0, first, read);
+    COHOM_UNROLL
+    for (unsigned p = 0; p < packs; ++p) {
       COHOM_UNROLL
-      for (unsigned p = 0; p < packs; ++p) read[p] = source[std::size_t{p} * threads];
-      COHOM_UNROLL
-      for (unsigned p = 0; p < packs; ++p) COHOM_UNROLL
       for (std::size_t i = 0; i < Pack<Value>::size; ++i)
-        sums[p][i] = s == 0 ? Operation::begin(read[p].values[i])
-                            : Operation::merged(sums[p][i], read[p].values[i]);
+        sums[p][i] = Operation::begin(read[p].values[i]);
+    }
+    for (std::size_t s = 1; s < sources.count; ++s) {
+      read_packs(s, first, read);
+      COHOM_UNROLL
+      for (unsigned p = 0; p < packs; ++p) {
+        COHOM_UNROLL
+        for (std::size_t i = 0; i < Pack<Value>::size; ++i)
+          sums[p][i] = Operation::merged(sums[p][i], read[p].values[i]);
+      }
     }
     auto* const to = reinterpret_cast<Pack<Value>*>(destination) + first;
     COHOM_UNROLL
@@ -108,6 +114,12 @@ struct MergeKernel {
         read[p].values[i] = Operation::end(sums[p][i]);
       to[std::size_t{p} * threads] = read[p];
     }
+  }
+
+  COHOM_HD void read_packs(std::size_t s, std::size_t first, Pack<Value> (&read)[packs]) const {
+    const auto* const source = static_cast<const Pack<Value>*>(sources[s]) + first;
+    COHOM_UNROLL
+    for (unsigned p = 0; p < packs; ++p) read[p] = source[std::size_t{p} * threads];
   }
 
   COHOM_HD void merge_one(std::size_t i) const {

@@ -36,9 +36,9 @@ bool has(const HashingKernels& row) {
 }  // namespace
 
 const KernelTable& table() {
-  static const KernelTable kernels{Isa::device, merge,           finish_elements,
-                                   thc_row(),   PackedKernels{}, SparseKernels{},
-                                   sign_row(),  SampleKernels{}, HashingKernels{}};
+  static const KernelTable kernels{Isa::device, merge,        finish_elements,
+                                   thc_row(),   packed_row(), sparse_row(),
+                                   sign_row(),  sample_row(), hashing_row()};
   return kernels;
 }
 
