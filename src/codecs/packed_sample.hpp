@@ -61,7 +61,9 @@ class PackedSample {
   /// Adds the mini-blocks that look() reads.
   void list(std::vector<std::size_t>& minis) const;
   /// How many it adds.
-  [[nodiscard]] std::size_t listed() const { return samples_ + mixtures() * mixed_minis(); }
+  [[nodiscard]] std::size_t listed() const {
+    return samples_ == 0 ? 0 : samples_ + mixtures() * mixed_minis();
+  }
 
   /// A rank's words. `top_code`: of the octave that all ranks' largest magnitude lies in. `step`: the one
   /// that this rank alone would take. `nearest`: values are rounded without dither.

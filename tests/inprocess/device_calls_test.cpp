@@ -51,7 +51,8 @@ TEST_F(DeviceCalls, PlansSayWhereTheyRunAndHowWordsTravel) {
     });
     return found.memory + " " + found.path;
   };
-  EXPECT_EQ(described({}, "thc", "ring"), "cuda staged");
+  for (const char* codec : {"raw", "thc", "packed", "sparse", "sparse+thc", "signcount", "marsit"})
+    EXPECT_EQ(described({}, codec, "ring"), "cuda staged") << codec;
   EXPECT_EQ(described(reaching_device(), "thc", "ring"), "cuda direct");
   EXPECT_EQ(described({}, "sketch", "ring"), "host copied");
   EXPECT_EQ(described({}, "thc", "fabric"), "host copied");
