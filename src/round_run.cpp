@@ -52,7 +52,7 @@ RoundRun::RoundRun(RoundSetup setup)
   merge_sources_.reserve(most_sources);
   source_words_.reserve(most_sources);
   if (setup_.info.merge.kind == MergeKind::add_packed)
-    packed_sum_.resize(layout_.longest_unit(Form::wide));
+    packed_sum_ = {*setup_.memory, layout_.longest_unit(Form::wide)};
 }
 
 std::size_t RoundRun::reductions() const {

@@ -71,6 +71,8 @@ class DeviceRuntime {
   virtual void destroy_stream(DeviceStream stream) noexcept = 0;
   /// Blocks until all that was put into the stream is done.
   virtual void synchronise(DeviceStream stream) = 0;
+  /// The same for all streams of the current device.
+  virtual void synchronise_device() = 0;
 
   [[nodiscard]] virtual DeviceEvent make_event() = 0;
   virtual void destroy_event(DeviceEvent event) noexcept = 0;

@@ -12,6 +12,7 @@
 #include <mutex>
 #include <set>
 #include <utility>
+#include <vector>
 
 namespace cohom::kernels {
 namespace {
@@ -92,6 +93,12 @@ class Shared {
     if (found == streams_.end())
       throw DeviceError(ErrorKind::transport, "the stream does not exist", false);
     return found->second;
+  }
+  std::vector<std::shared_ptr<Stream>> streams() {
+    const std::lock_guard lock(mutex_);
+    std::vector<std::shared_ptr<Stream>> all;
+    for (const auto& [handle, stream] : streams_) all.push_back(stream);
+    return all;
   }
   DeviceStream add_stream() {
     const std::lock_guard lock(mutex_);
@@ -218,6 +225,12 @@ class EmulatedRuntime final : public DeviceRuntime {
     const auto works = Shared::instance().stream(stream);
     works->do_until(works->last());
     expect_working("synchronise");
+  }
+
+  void synchronise_device() override {
+    expect_working("synchronise_device");
+    for (const auto& stream : Shared::instance().streams()) stream->do_until(stream->last());
+    expect_working("synchronise_device");
   }
 
   [[nodiscard]] DeviceEvent make_event() override {

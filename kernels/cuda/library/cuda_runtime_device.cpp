@@ -69,6 +69,9 @@ class CudaRuntime final : public DeviceRuntime {
   void synchronise(DeviceStream stream) override {
     check_cuda(cudaStreamSynchronize(cuda_stream(stream)), "cudaStreamSynchronize");
   }
+  void synchronise_device() override {
+    check_cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+  }
 
   [[nodiscard]] DeviceEvent make_event() override {
     cudaEvent_t event = nullptr;
