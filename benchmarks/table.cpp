@@ -163,6 +163,8 @@ Table::Table(const RunFacts& facts, const BenchOptions& options) : facts_(facts)
       fmt::format("{} {}{}{}, {} step{}", name_of(options.type), name_of(options.op),
                   options.in_place ? ", in place" : "", options.nonblocking ? ", nonblocking" : "",
                   options.steps, options.steps == 1 ? "" : "s");
+  if (options.memory != MemorySpace::host)
+    summary_ += fmt::format(", {} memory", name_of(options.memory));
   // The library's own choice may be any algorithm, and to send the vector raw.
   const bool library_chooses =
       std::ranges::find(options.algorithms, "auto") != options.algorithms.end();
@@ -174,6 +176,8 @@ Table::Table(const RunFacts& facts, const BenchOptions& options) : facts_(facts)
       {"codec", codec_width, true,
        [](const Row& row) { return row.codec + (row.plan.bypass ? raw_note : ""); }},
       {"algorithm", algorithm_width, true, [](const Row& row) { return row.plan.algorithm; }}};
+  if (options.memory != MemorySpace::host)
+    columns_.push_back({"path", 9, true, [](const Row& row) { return row.plan.path; }});
   if (!options.check_only) add_time_columns(columns_, facts.ranks);
   if (options.profile) add_profile_columns(columns_);
   if (!options.check_only) add_counter_columns(columns_, facts.counters);
@@ -205,6 +209,8 @@ std::string Table::line(const Row& row) {
   text += cells(columns_, [&](const Column& column) { return column.cell(row); });
   if (row.extended) text.insert(text.size() - 1, "  extended");
   if (row.offloading) text.insert(text.size() - 1, offload_note(row));
+  if (!row.plan.not_offloaded.empty())
+    text.insert(text.size() - 1, "  not offloaded: " + row.plan.not_offloaded);
   ++rows_;
   differing_rows_ += row.quality.identical_across_ranks ? 0 : 1;
   Results& results =

@@ -3,6 +3,7 @@
 #include "codec_table.hpp"
 #include "environment.hpp"
 #include "log.hpp"
+#include "memory/memory.hpp"
 #include "offloading.hpp"
 #include "spec.hpp"
 #include "text.hpp"
@@ -43,8 +44,27 @@ std::size_t default_segment(const Codec& codec, std::size_t message_bytes,
   return std::clamp(chunk_elements / 4, shortest, longest);
 }
 
+/// A device wants a few megabytes at a time: its kernels and copies each take microseconds to start.
+std::size_t default_device_segment(std::size_t chunk_elements) {
+  return std::clamp(chunk_elements / 4, std::size_t{1} << 18, std::size_t{1} << 22);
+}
+
 const RoundInfo& payload_of(const Codec& codec) {
   return codec.rounds()[std::size_t(codec.payload_round())];
+}
+
+/// What all ranks know alike when they make a plan, whichever of them has reached the aggregator by then:
+/// not its answer, but what every one merges that may come and go.
+bool merges_for_certain(const Aggregator& aggregator, Merge merge) {
+  if (!aggregator.may_fail()) return aggregator.supports(merge);
+  return merge.kind == MergeKind::add || merge.kind == MergeKind::bit_or ||
+         merge.kind == MergeKind::max;
+}
+
+std::string why_not_for_certain(Merge merge) {
+  if (merge.kind == MergeKind::add_packed) return "no aggregator merges by " + to_string(merge);
+  return "not every aggregator merges by " + to_string(merge) +
+         "; algorithm=offload takes one that does";
 }
 
 void check_transport(std::string_view wanted, const Transport& transport) {
@@ -68,10 +88,11 @@ std::size_t checked_bytes(std::size_t count, ElementType type) {
 
 }  // namespace
 
-std::string ResolvedOptions::key(std::size_t count, ElementType type) const {
+std::string ResolvedOptions::key(std::size_t count, ElementType type,
+                                 const Placement& placement) const {
   return codec + '|' + algorithm + '|' + std::string(name_of(op)) + '|' + std::to_string(segment) +
          '|' + std::to_string(count) + '|' + std::string(name_of(type)) + '|' + aggregator + '|' +
-         transport;
+         transport + '|' + placement.text();
 }
 
 ResolvedOptions resolve(const Options& options) {
@@ -95,11 +116,12 @@ ResolvedOptions resolve(const Options& options) {
 }
 
 PlanCore::PlanCore(const PlanEnvironment& environment, std::size_t count, ElementType type,
-                   const ResolvedOptions& options)
+                   const ResolvedOptions& options, const Placement& placement)
     : count_(count),
       type_(type),
       op_(options.op),
-      message_bytes_(environment.transport->preferred_message_bytes()) {
+      message_bytes_(environment.transport->preferred_message_bytes()),
+      segment_given_(options.segment != 0) {
   const Transport& transport = *environment.transport;
   if (transport.ranks() > most_ranks)
     throw Error(ErrorKind::unsupported, std::to_string(transport.ranks()) + " ranks; at most " +
@@ -119,13 +141,17 @@ PlanCore::PlanCore(const PlanEnvironment& environment, std::size_t count, Elemen
   const Selection selection =
       select(environment, options, spec.name, payload_of(*route_.codec).merge);
   if (selection.bypass) bypass(context, bytes, selection.reason);
+  if (placement.on_device()) move_to_device(context, environment, placement, *selection.algorithm);
+  const DeviceWork::Use use(device_work().get());
   description_.algorithm = selection.algorithm->name;
   description_.reason = selection.reason;
   make_route(route_, environment, *selection.algorithm, options.segment);
   log_once("codec " + description_.codec + " by " + description_.algorithm + ": " +
            selection.reason);
   description_.segment = route_.segment;
-  description_.workspace_bytes = route_.executor->workspace().size();
+  description_.workspace_bytes =
+      route_.executor->workspace().size() + route_.executor->apart_workspace().size();
+  describe_path(environment);
   description_.state_bytes = route_.codec->state_bytes(count);
   if (offloading_ == nullptr) return;
   other_route_.codec = row.make(context);
@@ -142,13 +168,16 @@ Selection PlanCore::select(const PlanEnvironment& environment, const ResolvedOpt
   Offloading* network = nullptr;
   if (options.algorithm == "auto" || options.algorithm == "offload")
     network = environment.offloading(options.aggregator);
-  const bool mergeable = payload.kind != MergeKind::add_packed;
-  if (network != nullptr && !mergeable)
-    log_once("codec " + std::string(codec) + " is not offloaded: no aggregator merges by " +
-             to_string(payload));
-  Selection selection =
-      select_algorithm(options.algorithm, codec, bytes, ranks, network != nullptr && mergeable);
-  if (!selection.algorithm->in_network) return selection;
+  const bool certain = network != nullptr && merges_for_certain(network->aggregator(), payload);
+  Selection selection = select_algorithm(options.algorithm, codec, bytes, ranks, certain);
+  if (!selection.algorithm->in_network) {
+    if (network != nullptr && !certain &&
+        select_algorithm(options.algorithm, codec, bytes, ranks, true).algorithm->in_network) {
+      description_.not_offloaded = why_not_for_certain(payload);
+      log_once("codec " + std::string(codec) + " is not offloaded: " + description_.not_offloaded);
+    }
+    return selection;
+  }
   if (network == nullptr)
     throw Error(
         ErrorKind::unsupported,
@@ -185,25 +214,32 @@ void PlanCore::make_route(Route& route, const PlanEnvironment& environment,
     log_once("algorithm " + std::string(algorithm.name) + ": " + aggregator->describe());
   const int ranks = environment.transport->ranks();
   const Codec& codec = *route.codec;
-  route.segment =
-      segment != 0 ? std::min(segment, longest_segment)
-                   : default_segment(codec, message_bytes_,
-                                     count_ / algorithm.chunks(ranks, payload_of(codec).disjoint));
+  const std::size_t chunk = count_ / algorithm.chunks(ranks, payload_of(codec).disjoint);
+  DeviceWork* const work = device_work().get();
+  route.segment = segment != 0      ? std::min(segment, longest_segment)
+                  : work != nullptr ? default_device_segment(chunk)
+                                    : default_segment(codec, message_bytes_, chunk);
   expect_room_for(codec.capacity(codec.payload_round(), Form::wide, count_));
-  route.executor = std::make_unique<Executor>(ExecutorSetup{.rank = environment.transport->rank(),
-                                                            .ranks = ranks,
-                                                            .elements = count_,
-                                                            .type = type_,
-                                                            .codec = route.codec.get(),
-                                                            .kernels = environment.kernels,
-                                                            .algorithm = &algorithm,
-                                                            .aggregator = aggregator,
-                                                            .segment = route.segment,
-                                                            .message_bytes = message_bytes_,
-                                                            .tuning = environment.tuning});
-  if (ranks > 1)
-    route.registration =
-        environment.transport->register_memory(route.executor->workspace(), MemorySpace::host);
+  route.executor = std::make_unique<Executor>(
+      ExecutorSetup{.rank = environment.transport->rank(),
+                    .ranks = ranks,
+                    .elements = count_,
+                    .type = type_,
+                    .codec = route.codec.get(),
+                    .kernels = environment.kernels,
+                    .memory = work != nullptr ? &work->memory() : &host_memory(),
+                    .memory_kernels = work != nullptr ? &work->kernels() : nullptr,
+                    .algorithm = &algorithm,
+                    .aggregator = aggregator,
+                    .segment = route.segment,
+                    .message_bytes = message_bytes_,
+                    .tuning = environment.tuning});
+  if (work != nullptr) work->context().reserve(std::min(route.segment, count_) + codec.block());
+  if (ranks == 1) return;
+  route.registration =
+      environment.transport->register_memory(route.executor->workspace(), MemorySpace::host);
+  if (work != nullptr)
+    device_->take_words(route.executor->apart_workspace(), *environment.transport, reaches_device_);
 }
 
 void PlanCore::sign(CallSignature& signature) const {
@@ -216,7 +252,7 @@ void PlanCore::sign(CallSignature& signature) const {
   signature.text("algorithm", description_.algorithm + (address_.empty() ? "" : " by " + address_));
   signature.number("segment", description_.segment);
   signature.number("message bytes", message_bytes_);
-  signature.text("memory space", std::string(name_of(MemorySpace::host)));
+  sign_memory(signature);
 }
 
 std::string PlanCore::state_key() const {

@@ -54,7 +54,7 @@ RoundRun::RoundRun(RoundSetup setup)
   const bool may_widen =
       layout_.offloads() && setup_.info.narrow && setup_.codec->widening(setup_.round).has_value();
   if (setup_.info.merge.kind == MergeKind::add_packed || may_widen)
-    packed_sum_.resize(layout_.longest_unit(Form::wide));
+    packed_sum_ = {*setup_.memory, layout_.longest_unit(Form::wide)};
 }
 
 std::size_t RoundRun::reductions() const {

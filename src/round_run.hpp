@@ -7,6 +7,7 @@
 
 #include "kernels/kernel_table.hpp"
 #include "lap.hpp"
+#include "memory/memory.hpp"
 #include "round_layout.hpp"
 #include "task_queue.hpp"
 
@@ -39,7 +40,8 @@ struct RoundSetup {
   Schedule schedule;
   const Chunking* chunking = nullptr;
   Codec* codec = nullptr;
-  const kernels::KernelTable* kernels = nullptr;
+  const kernels::KernelTable* kernels = nullptr;  ///< of `memory`
+  Memory* memory = &host_memory();                ///< where the round's words lie
   ElementType type = ElementType::f32;
   std::size_t message_bytes = 0;
   Tuning tuning;
@@ -68,6 +70,8 @@ class RoundRun {
   explicit RoundRun(RoundSetup setup);
 
   [[nodiscard]] std::size_t workspace_words() const { return layout_.workspace_words(); }
+  /// Where they lie.
+  [[nodiscard]] Memory& memory() const { return *setup_.memory; }
   void set_workspace(std::uint64_t* words) { workspace_ = words; }
   [[nodiscard]] bool offloads() const { return layout_.offloads(); }
   /// Reductions that one call starts at the aggregator.
@@ -201,7 +205,7 @@ class RoundRun {
   std::size_t partial_pieces_ = 0, partial_words_ = 0;
   std::vector<const void*> merge_sources_;
   std::vector<ConstWords> source_words_;
-  std::vector<std::uint64_t> packed_sum_;  ///< of one unit
+  MemoryArray<std::uint64_t> packed_sum_;  ///< of one unit
 };
 
 }  // namespace cohom

@@ -163,7 +163,7 @@ std::size_t RoundRun::merge_packed(std::size_t elements, Words result) {
       setup_.kernels->packed.merge(groups, source_words_.data(), source_words_.size(), sum);
   if (words == 0)
     throw Error(ErrorKind::transport, "a packed payload arrived that does not fit its headers");
-  if (in_place) std::copy_n(sum, words, result.data());
+  if (in_place) setup_.memory->copy(result.data(), sum, words * 8);
   return words;
 }
 

@@ -20,6 +20,7 @@ class SigncountCodec final : public Codec {
         rank_(static_cast<std::uint32_t>(context.rank)),
         divisor_(context.divisor),
         kernels_(context.kernels.sign),
+        memory_(context.memory),
         options_(options),
         counts_{static_cast<std::uint32_t>(context.ranks),
                 smallest_lane_width(static_cast<std::uint64_t>(context.ranks))},
@@ -52,7 +53,7 @@ class SigncountCodec final : public Codec {
 
   void reserve(std::size_t elements, std::size_t longest_piece) override {
     scale_.reserve(elements, longest_piece);
-    signs_.resize(words_of_run(longest_piece, sign_block, 1));
+    signs_ = {memory_, words_of_run(longest_piece, sign_block, 1)};
   }
   void begin(const CallBuffers& call) override {
     call_ = call;
@@ -85,6 +86,7 @@ class SigncountCodec final : public Codec {
   std::uint32_t rank_;
   std::uint64_t divisor_;
   const kernels::SignKernels& kernels_;
+  Memory& memory_;
   SigncountOptions options_;
   kernels::SignCounts counts_;
   SignScale scale_;
@@ -92,7 +94,7 @@ class SigncountCodec final : public Codec {
   std::vector<RoundInfo> rounds_;
   int payload_ = 0;
 
-  std::vector<std::uint64_t> signs_;                      ///< of one piece
+  MemoryArray<std::uint64_t> signs_;                      ///< of one piece
   std::vector<const std::uint64_t*> contribution_words_;  ///< of one call of widen()
   CallBuffers call_;
 };

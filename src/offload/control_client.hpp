@@ -31,7 +31,7 @@ struct ClientOptions {
   std::string token;
   /// How aggregators of kind `daemon` are reached. Empty: they are not.
   MakeDataPath messages = {};
-  std::size_t payload_bytes = 3072;       ///< of a packet; less where the path carries less
+  std::size_t payload_bytes = 8192;       ///< of a packet; less where the path carries less
   std::size_t message_bytes = 256 << 10;  ///< of words in a message, most to ask a daemon for
   std::uint32_t slots = 256;              ///< most to ask for
   /// How long the aggregator may be silent, and the other ranks late, until a reduction fails.

@@ -3,6 +3,7 @@
 #include <cohom/error.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace cohom::offload {
 
@@ -11,7 +12,8 @@ SlotEngine::SlotEngine(PacketSocket& socket, const PathSetup& setup)
       options_(setup.options),
       blank_(blank_header(setup)),
       lines_(lines_of(setup.admitted)),
-      patience_(lines_.size()) {}
+      patience_(lines_.size()),
+      recovery_(lines_.size()) {}
 
 void SlotEngine::enter(ReductionStream& stream) { lines_[index_of(stream.round)].enter(stream); }
 
@@ -30,7 +32,7 @@ void SlotEngine::progress() {
   if (under_way() == 0) heard_ = now;
   const bool news = receive(now);
   // Only now that everything that came is taken is it known what did not come.
-  if (news || unsent_) send_overtaken(now);
+  if (news || unsent_) send_lost(now);
   for (std::size_t line = 0; line < lines_.size(); ++line) send_due(line, now);
   cut_packets(now);
   send();
@@ -55,38 +57,59 @@ void SlotEngine::take(const PacketSocket::Arrived& packet, Time now) {
       header.worker != blank_.worker)
     return;
   heard_ = now;
-  if (header.kind == cohom_waiting) {
-    ++counters_.waiting;
-    return;
-  }
-  if (header.kind != cohom_sum || packet.words.size() != header.words) return;
   const std::size_t index = index_of(header.round);
   SlotLine& line = lines_[index];
   SlotLine::Flight* const flight = line.find(header);
+  if (header.kind == cohom_waiting) {
+    ++counters_.waiting;
+    if (flight != nullptr) flight->waited = true;
+    return;
+  }
+  if (header.kind != cohom_sum || packet.words.size() != header.words) return;
   if (flight == nullptr) {
     ++counters_.stale;
     return;
   }
-  if (flight->tries == 1) round_trip_.sample(now - flight->sent);
+  learn_from(*flight, index, now);
   line.finish(*flight, std::as_bytes(packet.words));
   restart(index, now);
   ++counters_.sums;
+}
+
+/// What a packet's sum says about the network.
+void SlotEngine::learn_from(const SlotLine::Flight& flight, std::size_t line, Time now) {
+  Recovery& recovery = recovery_[line];
+  recovery.credit += 2;
+  if (flight.tries == 1) return round_trip_.sample(now - flight.sent);
+  if (flight.hurried || flight.waited) return;
+  // So soon it answers what was sent before: late, but not lost.
+  if (now - flight.sent < round_trip_.mean() / 2) return;
+  lines_[line].lost(flight);
+  recovery.lost_before = flight.sent;
 }
 
 void SlotEngine::restart(std::size_t line, Time now) {
   patience_[line] = {.due = now + round_trip_.timeout(1)};
 }
 
-/// Sends again what was overtaken, once, and what the system did not take.
-void SlotEngine::send_overtaken(Time now) {
+/// Sends again, once, what was lost; and what the system did not take.
+void SlotEngine::send_lost(Time now) {
   unsent_ = false;
-  for (SlotLine& line : lines_) {
+  for (std::size_t i = 0; i < lines_.size(); ++i) {
+    SlotLine& line = lines_[i];
+    std::size_t credit = std::exchange(recovery_[i].credit, 0);
     if (line.under_way() == 0) continue;
     for (SlotLine::Flight& flight : line.flights()) {
       if (flight.stream == nullptr) continue;
-      const bool hurry = !flight.hurried && line.overtaken(flight);
-      if (!hurry && flight.tries != 0) continue;
-      flight.hurried |= hurry;
+      if (flight.tries != 0) {
+        if (flight.hurried) continue;
+        const bool overtaken = line.overtaken(flight);
+        const bool behind = credit != 0 && flight.sent < recovery_[i].lost_before;
+        if (!overtaken && !behind) continue;
+        if (overtaken) line.lost(flight);
+        if (!overtaken) --credit;
+        flight.hurried = true;
+      }
       put(line, flight, now);
     }
   }

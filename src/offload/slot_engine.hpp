@@ -34,11 +34,18 @@ class SlotEngine {
     Time due{};
     int tries = 1;
   };
+  /// Of a line whose oldest packet was lost without others overtaking it: those behind it were sent
+  /// before `lost_before` and were lost, too. Each sum pays for sending two of them again.
+  struct Recovery {
+    Time lost_before{};
+    std::size_t credit = 0;
+  };
   std::size_t index_of(std::uint32_t round) const { return round % lines_.size(); }
   bool receive(Time now);
   void take(const PacketSocket::Arrived& packet, Time now);
+  void learn_from(const SlotLine::Flight& flight, std::size_t line, Time now);
   void restart(std::size_t line, Time now);
-  void send_overtaken(Time now);
+  void send_lost(Time now);
   void send_due(std::size_t line, Time now);
   void cut_packets(Time now);
   void put(SlotLine& line, SlotLine::Flight& flight, Time now);
@@ -51,6 +58,7 @@ class SlotEngine {
   cohom_header blank_{};  ///< what all packets have in common
   std::vector<SlotLine> lines_;
   std::vector<Patience> patience_;  ///< by line
+  std::vector<Recovery> recovery_;  ///< by line
   std::vector<OutgoingPacket> outgoing_;
   std::vector<SlotLine::Flight*> outgoing_flights_;
   RoundTrip round_trip_;

@@ -52,7 +52,7 @@ SlotLine::Flight* SlotLine::cut() {
   if (stream.next_to_cut == stream.sums.size())
     return stream.all_cut() ? cut() : nullptr;  // the next one's turn, or more is to be started
   Flight& flight = flights_[next_ % flights_.size()];
-  if (flight.stream != nullptr) return nullptr;
+  if (flight.stream != nullptr || static_cast<double>(under_way_) >= window_) return nullptr;
   ReductionStream::Sum& sum = stream.sums[stream.next_to_cut];
   // Whole blocks of lanes, alike on all ranks.
   const std::size_t most = sum.widening == nullptr
@@ -101,6 +101,12 @@ SlotLine::Flight* SlotLine::oldest() {
   return oldest;
 }
 
+void SlotLine::lost(const Flight& flight) {
+  if (flight.number < known_losses_) return;
+  window_ = std::max(window_ / 2, least_window);
+  known_losses_ = next_;
+}
+
 void SlotLine::finish(Flight& flight, std::span<const std::byte> words) {
   ReductionStream::Sum& sum = *flight.sum;
   std::memcpy(sum.sum + flight.offset, words.data(), words.size());
@@ -110,6 +116,7 @@ void SlotLine::finish(Flight& flight, std::span<const std::byte> words) {
     flight.stream->completions.push_back({.cookie = sum.cookie, .bytes = 8 * sum.words});
   }
   highest_finished_ = std::max(highest_finished_, flight.number);
+  window_ = std::min(window_ + growth / window_, static_cast<double>(flights_.size()));
   flight.stream = nullptr;
   --under_way_;
 }

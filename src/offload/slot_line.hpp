@@ -66,11 +66,12 @@ class SlotLine {
     std::uint16_t words = 0;
     int tries = 0;  ///< how often it was sent
     bool hurried = false;
+    bool waited = false;  ///< the aggregator said that others are missing
     Time first_sent{}, sent{};
   };
 
   SlotLine(std::uint32_t first_slot, std::uint32_t slots, std::size_t packet_words)
-      : first_slot_(first_slot), packet_words_(packet_words), flights_(slots) {}
+      : first_slot_(first_slot), packet_words_(packet_words), flights_(slots), window_(slots) {}
 
   [[nodiscard]] std::span<Flight> flights() { return flights_; }
   [[nodiscard]] std::size_t under_way() const { return under_way_; }
@@ -89,6 +90,9 @@ class SlotLine {
   Flight* oldest();
   /// Takes the sum and frees the slot.
   void finish(Flight& flight, std::span<const std::byte> words);
+  /// A packet was lost, maybe in a queue that had no room: fewer are under way from now on, then slowly
+  /// more again (AIMD, as TCP's). What was sent before the last loss was noticed says nothing new.
+  void lost(const Flight& flight);
   /// Whether packets sent well after this one have been answered: then this one was lost, or is late
   /// by so much that sending it again costs less than waiting.
   [[nodiscard]] bool overtaken(const Flight& flight) const {
@@ -97,6 +101,9 @@ class SlotLine {
 
  private:
   static constexpr std::uint64_t overtaking = 6;
+  static constexpr double least_window = 4;
+  /// More packets under way a round trip; losses at random then cost little.
+  static constexpr double growth = 4;
 
   std::uint32_t first_slot_;
   std::size_t packet_words_;
@@ -104,6 +111,8 @@ class SlotLine {
   std::deque<ReductionStream*> streams_;
   std::uint64_t next_ = 0;
   std::uint64_t highest_finished_ = 0;
+  double window_;                   ///< packets that may be under way
+  std::uint64_t known_losses_ = 0;  ///< packets before this one belong to a loss that is known
   std::size_t under_way_ = 0;
 };
 

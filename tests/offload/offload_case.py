@@ -150,12 +150,12 @@ class OffloadCase(LabCase):
         return done.stdout
 
 
-def main():
+def main(needs=()):
     """Run the tests of the calling file, or say why they cannot run here."""
     if os.environ.get("COHOM_WHY_NO_EBPF"):
         print(f"skipped: no eBPF program in this build: {os.environ['COHOM_WHY_NO_EBPF']}")
         sys.exit(SKIPPED)
-    lab_case.main(wants_loss=True)
+    lab_case.main(needs, wants_loss=True)
 
 
 def main_of_daemons():
@@ -176,5 +176,5 @@ def sleep_until(condition, seconds=20):
     return True
 
 
-__all__ = ["AGGREGATOR", "NETLAB", "PORT", "OffloadCase", "main", "main_of_daemons",
+__all__ = ["AGGREGATOR", "NETLAB", "PORT", "TOKEN", "OffloadCase", "main", "main_of_daemons",
            "read_json", "sleep_until"]
