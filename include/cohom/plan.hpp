@@ -18,13 +18,13 @@ class PlanImpl;
 
 /// What a plan decided; for logs and benchmarks.
 struct PlanDescription {
-  std::string codec;                ///< full spec of the codec that runs, e.g. "thc:bits=4"
-  std::string algorithm;            ///< e.g. "ring"
-  std::string other_algorithm;      ///< of calls that cannot be offloaded; empty: of none
-  std::string reason;               ///< which row of the selection table chose it, and why
-  std::string not_offloaded;        ///< why `auto` leaves out the aggregator that there is; or empty
-  bool bypass = false;              ///< a compressing codec was asked for, and the vector goes raw
-  std::size_t segment = 0;          ///< elements
+  std::string codec;            ///< full spec of the codec that runs, e.g. "thc:bits=4"
+  std::string algorithm;        ///< e.g. "ring"
+  std::string other_algorithm;  ///< of calls that cannot be offloaded; empty: of none
+  std::string reason;           ///< which row of the selection table chose it, and why
+  std::string not_offloaded;    ///< why `auto` leaves out the aggregator that there is; or empty
+  bool bypass = false;          ///< a compressing codec was asked for, and the vector goes raw
+  std::size_t segment = 0;      ///< elements
   std::size_t workspace_bytes = 0;  ///< for words on their way, of all rounds but late ones
   std::size_t state_bytes = 0;      ///< what the codec remembers between calls
 };
