@@ -45,6 +45,7 @@ struct Texts {
   std::string sizes = std::string(default_sizes);
   std::string type = "f32";
   std::string op = "sum";
+  std::string memory = "host";
 };
 
 void add_flags(CLI::App& app, BenchOptions& options, Texts& texts) {
@@ -63,6 +64,8 @@ void add_flags(CLI::App& app, BenchOptions& options, Texts& texts) {
       ->allow_extra_args(false);
   app.add_option("--dtype", texts.type, "element type: f32, f16, bf16 or f64");
   app.add_option("--op", texts.op, "sum or mean");
+  app.add_option("--memory", texts.memory,
+                 "host, pinned or cuda: where vectors lie; native calls have the host's");
   app.add_option("--transport", options.transport,
                  "mpi or ucx: how messages travel (default: COHOM_TRANSPORT, or mpi)");
   app.add_option("--iterations", options.iterations,
@@ -106,6 +109,10 @@ void finish(BenchOptions& options, const Texts& texts) {
   if (texts.op != "sum" && texts.op != "mean")
     throw UsageError(fmt::format("--op '{}' should be sum or mean", texts.op));
   options.op = texts.op == "mean" ? ReduceOp::mean : ReduceOp::sum;
+  const auto memory = memory_space_named(texts.memory);
+  if (!memory)
+    throw UsageError(fmt::format("--memory '{}' should be host, pinned or cuda", texts.memory));
+  options.memory = *memory;
   options.sizes = parse_sizes(texts.sizes, options.type);
 }
 

@@ -4,6 +4,7 @@
 #include "command_line.hpp"
 
 #include <cohom/element_type.hpp>
+#include <cohom/memory_space.hpp>
 #include <cohom/options.hpp>
 
 #include <cstddef>
@@ -22,8 +23,9 @@ struct BenchOptions {
   std::vector<std::string> inputs = {"gauss"};
   ElementType type = ElementType::f32;
   ReduceOp op = ReduceOp::sum;
-  std::string transport = {};  ///< empty: as COHOM_TRANSPORT says
-  int iterations = 0;          ///< 0: as many as fit the time for a row
+  MemorySpace memory = MemorySpace::host;  ///< of the calls' vectors
+  std::string transport = {};              ///< empty: as COHOM_TRANSPORT says
+  int iterations = 0;                      ///< 0: as many as fit the time for a row
   int warmup = 2;
   std::uint64_t seed = 1;
   int steps = 1;

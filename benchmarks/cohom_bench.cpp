@@ -57,6 +57,7 @@ int run_rows(const BenchOptions& options, Communicator& communicator) {
   const MPI_Comm world = mpi::program_ranks();
   const int rank = communicator.rank();
   RowRunner runner(options, communicator, world);
+  run_on_all_ranks(world, [&] { runner.open_memory(); });
   for (const auto& codec : options.codecs)
     for (const auto& algorithm : options.algorithms) runner.check_combination(codec, algorithm);
 

@@ -1,7 +1,9 @@
 #include "library_info.hpp"
 
 #include "algorithms/algorithm.hpp"
+#include "codec_table.hpp"
 #include "kernels/isa.hpp"
+#include "memory/device_loader.hpp"
 #include "selector.hpp"
 
 #include <cohom/codec.hpp>
@@ -50,6 +52,28 @@ Json transport_list() {
   list.push_back({{"name", "ucx"}, {"summary", "messages of UCX, set up for this library"}});
 #endif
   return list;
+}
+
+/// What a device would do here, if there is one: codecs whose calls run on it.
+Json device_info() {
+  const kernels::DeviceLibrary* const library = device_library();
+  if (library == nullptr) return {{"library", nullptr}, {"why", why_no_device()}};
+  Json names = Json::array(), there = Json::array();
+  for (int device = 0; device < library->runtime->devices(); ++device)
+    names.push_back(library->runtime->device_name(device));
+  for (const CodecRow& codec : codec_table())
+    if (codec.on_device && library->supports(codec.info.name)) there.push_back(codec.info.name);
+  return {{"library", library->runtime->name()}, {"devices", names}, {"codecs", there}};
+}
+
+std::string device_text(const Json& info) {
+  if (info["library"].is_null()) return fmt::format("  none: {}\n", info["why"].get<std::string>());
+  std::string text;
+  for (const Json& name : info["devices"])
+    text += fmt::format("  {}: {}\n", info["library"].get<std::string>(), name.get<std::string>());
+  text += "  codecs that run there:";
+  for (const Json& codec : info["codecs"]) text += " " + codec.get<std::string>();
+  return text + "; the others run on the host, on copies\n";
 }
 
 template <class Number>
@@ -126,7 +150,8 @@ Json library_info() {
           {"codecs", codec_list()},
           {"algorithms", algorithm_list()},
           {"selection", selection_rows()},
-          {"transports", transport_list()}};
+          {"transports", transport_list()},
+          {"device", device_info()}};
 }
 
 std::string library_text(const Json& info) {
@@ -142,6 +167,7 @@ std::string library_text(const Json& info) {
   text += "\nalgorithm=auto takes the first row that applies\n";
   for (const Json& row : info["selection"]) text += selection_text(row);
   text += "\ntransports (COHOM_TRANSPORT)\n" + name_list(info["transports"], "  ");
+  text += "\ndevices (docs/gpu.md)\n" + device_text(info["device"]);
   return text;
 }
 

@@ -1,5 +1,6 @@
 #include "report.hpp"
 
+#include "call_vectors.hpp"
 #include "git_describe.hpp"
 
 #include <cohom/version.hpp>
@@ -150,7 +151,9 @@ void Report::add(const Row& row) {
                {"reason", row.plan.reason},
                {"not_offloaded", row.plan.not_offloaded},
                {"transport", facts_.transport},
-               {"memory", "host"},
+               {"memory", memory_text(options_.memory)},
+               {"runs_on", row.plan.memory},
+               {"path", row.plan.path},
                {"dtype", name_of(options_.type)},
                {"op", name_of(options_.op)},
                {"input", row.input},

@@ -44,7 +44,8 @@ RowRunner::RowRunner(const BenchOptions& options, Communicator& communicator, MP
     : options_(options),
       communicator_(communicator),
       comm_(comm),
-      native_(comm, options.type, options.nonblocking) {
+      native_(comm, options.type, options.nonblocking),
+      vectors_(options.memory, comm) {
   if (communicator.rank() == 0) counter_command_ = counter_command_of_environment();
 }
 
@@ -78,14 +79,19 @@ void RowRunner::make_vector(const std::string& spec, Input& input, std::size_t b
     input.generate(first, part);
     store(options_.type, part, input_.at(first));
   }
+  vectors_.make(input_, output_);
 }
 
-void RowRunner::restore_in_place_input() {
+void RowRunner::restore_native_input() {
   if (options_.in_place) std::memcpy(output_.data(), input_.data(), input_.bytes.size());
 }
 
+void RowRunner::restore_calls_input() {
+  if (options_.in_place) vectors_.put_input_in_place();
+}
+
 void RowRunner::call(AllreducePlan& plan) {
-  plan.start(options_.in_place ? output_.data() : input_.data(), output_.data());
+  plan.start(options_.in_place ? vectors_.output() : vectors_.input(), vectors_.output());
   if (options_.nonblocking)
     while (!plan.test()) continue;
   plan.wait();
@@ -97,8 +103,9 @@ std::optional<std::uint64_t> RowRunner::raw_hash(const std::string& algorithm) {
   if (!fresh) return hash->second;
   try {
     AllreducePlan plan(communicator_, input_.count, options_.type, plan_options("raw", algorithm));
-    restore_in_place_input();
+    restore_calls_input();
     call(plan);
+    vectors_.fetch_output();
   } catch (const Error& error) {  // on all ranks alike
     if (error.kind() != ErrorKind::unsupported) throw;
     return std::nullopt;
@@ -111,20 +118,22 @@ std::optional<std::uint64_t> RowRunner::raw_hash(const std::string& algorithm) {
 void RowRunner::check(Row& row) {
   AllreducePlan plan(communicator_, row.elements, options_.type,
                      plan_options(row.codec, row.algorithm));
-  row.plan = plan.describe();
   QualityMeter meter(options_.steps, comm_);
   std::uint64_t sent = 0, handed_to_mpi = 0;
   for (int step = 0; step < options_.steps; ++step) {
     // A codec that leaves the output untouched must not pass by what the last row left in it.
     std::ranges::fill(output_.bytes, std::byte{0xff});
-    restore_in_place_input();
+    vectors_.set_output();
+    restore_calls_input();
     const std::uint64_t sent_before = communicator_.wire_counters().bytes_sent;
     const std::uint64_t mpi_before = bytes_handed_to_mpi();
     call(plan);
     sent = communicator_.wire_counters().bytes_sent - sent_before;
     handed_to_mpi = bytes_handed_to_mpi() - mpi_before;
+    vectors_.fetch_output();
     meter.add_result(output_);
   }
+  row.plan = plan.describe();  // after a call, which knows where buffers lie
   row.quality = meter.finish(input_, output_, options_.op);
   // Aggregators add floats as direct does, and some do not.
   if (const auto raw = raw_hash(row.plan.algorithm == "offload" ? "direct" : row.plan.algorithm))
@@ -150,7 +159,7 @@ Timed RowRunner::measure(const Row& row) {
                      plan_options(row.codec, row.algorithm));
   ProfileMeter meter;
   std::vector<Contender> contenders;
-  contenders.push_back({.prepare = [this] { restore_in_place_input(); },
+  contenders.push_back({.prepare = [this] { restore_calls_input(); },
                         .run =
                             [&] {
                               if (options_.profile)
@@ -159,7 +168,7 @@ Timed RowRunner::measure(const Row& row) {
                                 call(plan);
                             }});
   for (const NativeCandidate& candidate : native_.candidates())
-    contenders.push_back({.prepare = [this] { restore_in_place_input(); },
+    contenders.push_back({.prepare = [this] { restore_native_input(); },
                           .run =
                               [this, &candidate] {
                                 const void* input =

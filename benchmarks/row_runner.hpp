@@ -2,6 +2,7 @@
 // RowRunner: measures and checks rows on this rank's vector. Every function is collective.
 
 #include "bench_options.hpp"
+#include "call_vectors.hpp"
 #include "inputs.hpp"
 #include "native.hpp"
 #include "row.hpp"
@@ -22,6 +23,9 @@ class RowRunner {
   /// Everything given must outlive the runner.
   RowRunner(const BenchOptions& options, Communicator& communicator, MPI_Comm comm);
 
+  /// Before the rest. Not collective. @throws UsageError where there is no memory as asked for
+  void open_memory() { vectors_.open(); }
+
   /// Makes a plan for the smallest vector, so that whatever cannot run is known before any timing.
   /// @throws Error on all ranks alike
   void check_combination(const std::string& codec, const std::string& algorithm);
@@ -35,7 +39,8 @@ class RowRunner {
  private:
   [[nodiscard]] Options plan_options(const std::string& codec, const std::string& algorithm) const;
   void call(AllreducePlan& plan);
-  void restore_in_place_input();
+  void restore_calls_input();
+  void restore_native_input();
   void check(Row& row);
   [[nodiscard]] std::optional<std::uint64_t> raw_hash(const std::string& algorithm);
   [[nodiscard]] Timed measure(const Row& row);
@@ -50,6 +55,7 @@ class RowRunner {
   std::map<std::string, std::optional<std::uint64_t>> raw_hashes_;
   std::optional<CounterCommand> counter_command_;  ///< rank 0's
   Elements input_, output_;
+  CallVectors vectors_;
 };
 
 }  // namespace cohom::bench

@@ -163,6 +163,8 @@ Table::Table(const RunFacts& facts, const BenchOptions& options) : facts_(facts)
       fmt::format("{} {}{}{}, {} step{}", name_of(options.type), name_of(options.op),
                   options.in_place ? ", in place" : "", options.nonblocking ? ", nonblocking" : "",
                   options.steps, options.steps == 1 ? "" : "s");
+  if (options.memory != MemorySpace::host)
+    summary_ += fmt::format(", {} memory", name_of(options.memory));
   // The library's own choice may be any algorithm, and to send the vector raw.
   const bool library_chooses =
       std::ranges::find(options.algorithms, "auto") != options.algorithms.end();
@@ -174,6 +176,8 @@ Table::Table(const RunFacts& facts, const BenchOptions& options) : facts_(facts)
       {"codec", codec_width, true,
        [](const Row& row) { return row.codec + (row.plan.bypass ? raw_note : ""); }},
       {"algorithm", algorithm_width, true, [](const Row& row) { return row.plan.algorithm; }}};
+  if (options.memory != MemorySpace::host)
+    columns_.push_back({"path", 9, true, [](const Row& row) { return row.plan.path; }});
   if (!options.check_only) add_time_columns(columns_, facts.ranks);
   if (options.profile) add_profile_columns(columns_);
   if (!options.check_only) add_counter_columns(columns_, facts.counters);

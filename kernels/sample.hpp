@@ -2,6 +2,7 @@
 // What the kernels that sample signs share: which rank each element takes its sign from. The draws
 // are specified in docs/wire-format.md ("marsit").
 
+#include "kernels/body/sign.hpp"
 #include "kernels/sign.hpp"
 
 #include <cstddef>
@@ -32,7 +33,12 @@ constexpr std::size_t sampled_bits(std::size_t padded, std::uint32_t ranks) {
   return (padded + ranks - 1) / ranks;
 }
 /// Words of a rank's own bits of a run of blocks, one block's behind the other's.
-std::size_t sampled_words(std::size_t elements, std::uint32_t ranks);
+constexpr std::size_t sampled_words(std::size_t elements, std::uint32_t ranks) {
+  std::size_t bits = elements / sign_block * sampled_bits(sign_block, ranks);
+  if (const std::size_t ragged = elements % sign_block; ragged != 0)
+    bits += sampled_bits(body::padded_signs(ragged), ranks);
+  return (bits + 63) / 64;
+}
 
 /// The keys are those of the call; `run.first` says which block is the first.
 struct SampleKernels {

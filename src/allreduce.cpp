@@ -3,9 +3,9 @@
 #include "call.hpp"
 #include "call_arguments.hpp"
 #include "communicator_impl.hpp"
-#include "failure.hpp"
 
 #include <exception>
+#include <optional>
 #include <utility>
 
 namespace cohom {
@@ -30,18 +30,20 @@ StateBuffer* state_of(CommunicatorImpl& communicator, const PlanCore& core,
                                                  state.key + ", and this call is " +
                                                  core.state_key() +
                                                  "; reset the state first, or take another name");
-  if (!state.bytes.empty() && state.bytes.size() != core.state_bytes())
+  if (state.size() != 0 && state.size() != core.state_bytes())
     throw Error(ErrorKind::invalid_argument,
                 "buffer \"" + options.buffer + "\" was restored from " +
-                    std::to_string(state.bytes.size()) + " bytes of state; codec " +
+                    std::to_string(state.size()) + " bytes of state; codec " +
                     core.description().codec + " has " + std::to_string(core.state_bytes()));
   return &state;
 }
 
 void prepare(CallRequest& request, const void* input, void* output, std::size_t count,
              ElementType type, CommunicatorImpl& communicator, const Options& options) {
-  auto core =
-      communicator.plans().find_or_make(communicator.environment(), count, type, resolve(options));
+  const Placement placement = count != 0 ? placement_of(input, output) : Placement{};
+  if (request.stream && count != 0) expect_on_device(placement);
+  auto core = communicator.plans().find_or_make(communicator.environment(), count, type,
+                                                resolve(options), placement);
   if (auto error = buffer_error(input, output, count * size_of(type))) throw std::move(*error);
   request.input = input;
   request.output = output;
@@ -77,18 +79,35 @@ void Request::wait() {
   if (call_) call_->wait();
 }
 
-Request allreduce_start(const void* input, void* output, std::size_t count, ElementType type,
-                        Communicator& communicator, const Options& options) {
+namespace {
+
+Request start(const void* input, void* output, std::size_t count, ElementType type,
+              Communicator& communicator, const Options& options,
+              std::optional<kernels::DeviceStream> stream) {
   CommunicatorImpl& impl = communicator.impl();
   const auto guard = impl.lock();
   CallRequest request;
+  request.stream = stream;
   request.signature.text("call", call_kind);
   try {
     prepare(request, input, output, count, type, impl, options);
   } catch (...) {
-    request.error = current_failure("a plan of " + std::to_string(count) + " elements");
+    request.error = impl.take_failure("a plan of " + std::to_string(count) + " elements");
   }
   return Request(impl.start(std::move(request)));
+}
+
+}  // namespace
+
+Request allreduce_start(const void* input, void* output, std::size_t count, ElementType type,
+                        Communicator& communicator, const Options& options) {
+  return start(input, output, count, type, communicator, options, std::nullopt);
+}
+
+Request allreduce_async(const void* input, void* output, std::size_t count, ElementType type,
+                        Communicator& communicator, const Options& options, DeviceStream stream) {
+  return start(input, output, count, type, communicator, options,
+               static_cast<kernels::DeviceStream>(stream.handle));
 }
 
 Request allreduce_fail(const Error& error, Communicator& communicator) {

@@ -53,6 +53,7 @@ void CallImpl::prepare() {
   core.in_flight = true;
   executor_ = &core.executor();
   try {
+    if (core.device() != nullptr) begin_on_device();
     if (core.offloading() == nullptr)
       executor_->offloaded().reserve(number_);
     else if (!request_.error)
@@ -60,15 +61,31 @@ void CallImpl::prepare() {
     if (core.offloading() != nullptr && !offloads_) executor_ = &core.other_executor();
     if (request_.error) return;
     if (request_.state != nullptr) {
-      request_.state->bytes.resize(core.state_bytes());
+      request_.state->bring_to(core.device_work(), core.state_bytes());
     } else if (communicator_.transport().ranks() > 1) {
       // What a codec remembers must not change before all ranks agree; without state, encoding can
       // hide the time the agreement takes.
       begin();
     }
   } catch (...) {
-    request_.error = current_failure("the start of a call");
+    if (!request_.error) request_.error = communicator_.take_failure("the start of a call");
   }
+}
+
+void CallImpl::begin_on_device() {
+  PlanCore& core = *request_.core;
+  const DeviceWork::Use use(core.device()->work().get());
+  channel_ = core.device()->wrap(std::move(channel_));
+  if (!request_.error) request_.error = communicator_.device_failure();
+  if (request_.error) return;
+  device_.emplace(*core.device(), request_.input, request_.output,
+                  core.count() * size_of(core.type()), request_.stream);
+  device_->begin();
+}
+
+/// Of a call with buffers on a device, whoever does its work.
+DeviceWork* CallImpl::device_work() const {
+  return request_.core && request_.core->device() ? request_.core->device()->work().get() : nullptr;
 }
 
 CallImpl::~CallImpl() {
@@ -81,12 +98,13 @@ bool CallImpl::advance() noexcept {
   try {
     return step();
   } catch (...) {
-    finish(current_failure("a call on this rank"));
+    finish(communicator_.take_failure("a call on this rank"));
   }
   return true;
 }
 
 bool CallImpl::step() {
+  const DeviceWork::Use use(device_work());
   if (state_ == State::leaving) return try_to_finish();
   bool moved = poll();
   if (state_ == State::agreeing && agreement_->finished()) {
@@ -114,7 +132,7 @@ bool CallImpl::step() {
     state_ = State::running;
     moved = true;
   }
-  if (state_ == State::running && executor.finished()) {
+  if (state_ == State::running && executor.finished() && (!device_ || device_->finish())) {
     if (request_.state != nullptr) ++request_.state->step;
     if (offloads_) request_.core->offloading()->finished(executor.offloaded(), number_);
     leave(std::move(error_));
@@ -191,13 +209,15 @@ bool CallImpl::poll() {
 }
 
 void CallImpl::begin() {
+  const DeviceWork::Use use(device_work());
   CallBuffers buffers{.type = request_.core->type(),
-                      .input = request_.input,
-                      .output = request_.output,
+                      .input = device_ ? device_->input() : request_.input,
+                      .output = device_ ? device_->output() : request_.output,
                       .step = request_.step};
   if (request_.state != nullptr) {
     request_.state->key = request_.core->state_key();
-    buffers.state = request_.state->bytes;
+    buffers.state =
+        request_.state->bring_to(request_.core->device_work(), request_.core->state_bytes());
   }
   executor_->begin(buffers, *channel_, communicator_.profile);
   begun_ = true;
@@ -208,6 +228,8 @@ void CallImpl::finish(std::optional<Error> error) {
   // Half-updated feedback would count a gradient twice.
   if (error_ && begun_ && request_.state != nullptr) *request_.state = {};
   channel_.reset();
+  // Nothing that this call put into streams may meet the next one's words.
+  if (error_ && device_) request_.core->device()->drain();
   give_back_plan();
   state_.store(State::done, std::memory_order_release);
 }

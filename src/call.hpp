@@ -2,6 +2,7 @@
 // CallImpl: one allreduce in flight, from the agreement of all ranks to the last decoded element.
 
 #include "call_agreement.hpp"
+#include "device_plan.hpp"
 #include "plan_core.hpp"
 #include "state_buffer.hpp"
 
@@ -25,6 +26,7 @@ struct CallRequest {
   void* output = nullptr;
   StateBuffer* state = nullptr;  ///< outlives the call; null: the codec keeps none
   std::uint64_t step = 0;
+  std::optional<kernels::DeviceStream> stream = std::nullopt;  ///< the user's; none: any
 };
 
 class CallImpl {
@@ -64,6 +66,8 @@ class CallImpl {
   void decide_late_rounds();
   void leave(std::optional<Error> error);
   bool try_to_finish();
+  void begin_on_device();
+  [[nodiscard]] DeviceWork* device_work() const;
   void finish(std::optional<Error> error);
   void give_back_plan();
 
@@ -74,7 +78,8 @@ class CallImpl {
   bool offloads_ = false;                   ///< as far as this rank knows
   std::optional<CallAgreement> agreement_;  ///< before the channel, which may still write to it
   std::unique_ptr<Channel> channel_;
-  std::optional<Error> error_;  ///< what the call ends with, once done
+  std::optional<DeviceCall> device_;  ///< none: all buffers are the host's
+  std::optional<Error> error_;        ///< what the call ends with, once done
   /// done is the last thing written: another thread may have advanced the call.
   std::atomic<State> state_ = State::agreeing;
   bool begun_ = false;

@@ -16,6 +16,8 @@ namespace cohom {
 struct CodecRow {
   CodecInfo info;
   std::unique_ptr<Codec> (*make)(const CodecContext&) = nullptr;
+  /// Whether only kernels and Memory touch elements and the payload's words, wherever they lie.
+  bool on_device = true;
 };
 
 std::span<const CodecRow> codec_table();

@@ -1,5 +1,6 @@
 #include "communicator_impl.hpp"
 
+#include "failure.hpp"
 #include "thread_progress.hpp"
 
 #include <utility>
@@ -49,6 +50,20 @@ OffloadCounters CommunicatorImpl::offload_counters() const {
     sum.bytes += offloading.counters().bytes;
   }
   return sum;
+}
+
+Error CommunicatorImpl::take_failure(const std::string& doing) {
+  try {
+    throw;
+  } catch (const kernels::DeviceError& failure) {
+    if (failure.sticky() && !device_failure_)
+      device_failure_ =
+          Error(failure.kind(), std::string("the device cannot go on: ") + failure.what() +
+                                    "; calls with its buffers need a new process");
+    return failure;
+  } catch (...) {
+    return current_failure(doing);
+  }
 }
 
 bool CommunicatorImpl::turn_of(const CallImpl& call) const {

@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -54,6 +55,10 @@ class CommunicatorImpl : public std::enable_shared_from_this<CommunicatorImpl> {
 
   /// Number of the next call: equal on all ranks, because calls are collective.
   [[nodiscard]] std::uint64_t next_call() const { return next_call_; }
+  /// The exception being handled, as current_failure(). After an error of a device that it does not
+  /// recover from no call with its buffers can be made on this communicator any more.
+  Error take_failure(const std::string& doing);
+  [[nodiscard]] const std::optional<Error>& device_failure() const { return device_failure_; }
   /// Takes the lock.
   std::shared_ptr<CallImpl> start(CallRequest request);
   /// Advances the calls in flight; whether anything moved. Takes the lock.
@@ -70,6 +75,7 @@ class CommunicatorImpl : public std::enable_shared_from_this<CommunicatorImpl> {
   std::shared_ptr<Transport> transport_;
   Aggregators aggregators_;
   std::map<std::string, Offloading> offloading_;  ///< by address
+  std::optional<Error> device_failure_;
   std::uint64_t next_call_ = 0;
   PlanCache plans_;
   States states_;

@@ -31,7 +31,6 @@ Executor::Executor(const ExecutorSetup& setup)
   const auto infos = setup_.codec->rounds();
   own_chunking_.resize(infos.size());
   skipped_.resize(infos.size());
-  std::size_t words = 0;
   for (int round = 0; round < static_cast<int>(infos.size()); ++round) {
     rounds_.push_back(nullptr);
     late_wait_for_payload_ |= infos[std::size_t(round)].after_payload;
@@ -42,18 +41,31 @@ Executor::Executor(const ExecutorSetup& setup)
     if (round > payload_)
       own = std::make_unique<Chunking>(make_chunking(round, algorithm, setup_.elements));
     rounds_.back() = make_round(round, algorithm, own ? *own : chunking_);
-    words += rounds_.back()->workspace_words();
     if (rounds_.back()->offloads())
       offloaded_.add(round, infos[std::size_t(round)].merge, *rounds_.back());
   }
-  workspace_ = Workspace(words);
-  std::uint64_t* next = workspace_.data();
-  for (auto& round : rounds_) {
-    if (!round) continue;
-    round->set_workspace(next);
-    next += round->workspace_words();
-  }
+  take_workspaces();
   late_.resize(rounds_.size());
+}
+
+void Executor::take_workspaces() {
+  std::size_t words = 0;
+  for (int r = 0; r < static_cast<int>(rounds_.size()); ++r)
+    if (rounds_[std::size_t(r)] && !lies_apart(r))
+      words += rounds_[std::size_t(r)]->workspace_words();
+  workspace_ = {host_memory(), words};
+  std::uint64_t* next = workspace_.data();
+  for (int r = 0; r < static_cast<int>(rounds_.size()); ++r) {
+    RoundRun* const round = rounds_[std::size_t(r)].get();
+    if (round == nullptr) continue;
+    if (lies_apart(r)) {
+      apart_workspace_ = {*setup_.memory, round->workspace_words()};
+      round->set_workspace(apart_workspace_.data());
+    } else {
+      round->set_workspace(next);
+      next += round->workspace_words();
+    }
+  }
 }
 
 Chunking Executor::make_chunking(int round, const AlgorithmRow& algorithm,
@@ -94,6 +106,7 @@ bool Executor::offloads(const RoundInfo& info, bool payload) const {
 std::unique_ptr<RoundRun> Executor::make_round(int round, const AlgorithmRow& algorithm,
                                                const Chunking& chunking) const {
   const RoundInfo& info = setup_.codec->rounds()[std::size_t(round)];
+  const bool apart = lies_apart(round);
   return std::make_unique<RoundRun>(RoundSetup{
       .round = round,
       .info = info,
@@ -103,7 +116,8 @@ std::unique_ptr<RoundRun> Executor::make_round(int round, const AlgorithmRow& al
                                    .disjoint = info.disjoint}),
       .chunking = &chunking,
       .codec = setup_.codec,
-      .kernels = setup_.kernels,
+      .kernels = apart ? setup_.memory_kernels : setup_.kernels,
+      .memory = apart ? setup_.memory : &host_memory(),
       .type = setup_.type,
       .message_bytes = setup_.message_bytes,
       .tuning = setup_.tuning,
@@ -149,11 +163,17 @@ void Executor::begin_round(std::size_t index) {
     // An aggregator needs contributions to the end of the call, or overwrites them.
     const bool from_input = !round.offloads() || (round.keeps_contributions() && !call.in_place);
     // In place, a receive posted into the output would lie over input that is still to be read.
-    if (info.identity_encode && from_input && holds_words(buffers_.input))
+    // A device's words travel from memory that the transport knows beforehand.
+    const bool from_user = setup_.memory->is_host();
+    if (from_user && info.identity_encode && from_input && holds_words(buffers_.input))
       call.input = static_cast<const std::byte*>(buffers_.input);
-    if (info.identity_decode && !call.in_place && holds_words(buffers_.output))
+    if (from_user && info.identity_decode && !call.in_place && holds_words(buffers_.output))
       call.output = static_cast<std::byte*>(buffers_.output);
   }
+  if (round.offloads() && info.narrow)
+    if (const auto widening = setup_.codec->widening(static_cast<int>(index));
+        widening && setup_.aggregator->takes_narrow(*widening))
+      call.widening = widening;
   round.begin(call);
 }
 
@@ -198,7 +218,7 @@ bool Executor::prepare_late_round(int round) {
   Late& late = late_[index];
   late.chunking = std::make_unique<Chunking>(make_chunking(round, algorithm, elements));
   late.round = make_round(round, algorithm, *late.chunking);
-  late.workspace = Workspace(late.round->workspace_words());
+  late.workspace = {host_memory(), late.round->workspace_words()};
   late.round->set_workspace(late.workspace.data());
   return true;
 }

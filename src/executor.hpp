@@ -7,7 +7,6 @@
 #include "kernels/kernel_table.hpp"
 #include "offloaded_rounds.hpp"
 #include "round_run.hpp"
-#include "workspace.hpp"
 
 #include <cohom/offload.hpp>
 #include <cohom/transport.hpp>
@@ -27,7 +26,10 @@ struct ExecutorSetup {
   std::size_t elements = 0;
   ElementType type = ElementType::f32;
   Codec* codec = nullptr;
-  const kernels::KernelTable* kernels = nullptr;
+  const kernels::KernelTable* kernels = nullptr;  ///< the processor's
+  /// Where elements and the payload's words lie; the words of all other rounds are the host's.
+  Memory* memory = &host_memory();
+  const kernels::KernelTable* memory_kernels = nullptr;  ///< of `memory`; null: `kernels` are
   const AlgorithmRow* algorithm = nullptr;
   Aggregator* aggregator = nullptr;
   std::size_t segment = 0;  ///< elements
@@ -40,10 +42,10 @@ class Executor final : private Agreed {
   /// @throws Error(unsupported) when no aggregator can merge what the codec sends.
   explicit Executor(const ExecutorSetup& setup);
 
-  /// Where words lie on their way, those of late rounds excepted.
-  [[nodiscard]] std::span<std::byte> workspace() const {
-    return std::as_writable_bytes(std::span(workspace_.data(), workspace_.words()));
-  }
+  /// Where words lie on their way, those of late rounds excepted: in the host's memory, and those of the
+  /// payload in another one.
+  [[nodiscard]] std::span<std::byte> workspace() const { return workspace_.bytes(); }
+  [[nodiscard]] std::span<std::byte> apart_workspace() const { return apart_workspace_.bytes(); }
 
   /// What it has at the aggregator, where calls take a place with reserve(): at MPI as soon as they
   /// exist, long before they may be known to be right; in a network when all ranks agreed to offload
@@ -81,7 +83,11 @@ class Executor final : private Agreed {
                                        const Chunking& chunking) const;
   void begin_round(std::size_t index);
   [[nodiscard]] bool offloads(const RoundInfo& info, bool payload) const;
+  void take_workspaces();
   bool prepare_late_round(int round);
+  [[nodiscard]] bool lies_apart(int round) const {
+    return round == payload_ && !setup_.memory->is_host();
+  }
   bool work();
   [[nodiscard]] std::size_t open_sends() const;
 
@@ -89,7 +95,9 @@ class Executor final : private Agreed {
   int payload_ = 0;
   Chunking chunking_;
   std::vector<std::unique_ptr<Chunking>> own_chunking_;  ///< of rounds behind the payload
-  Workspace workspace_;
+  MemoryArray<std::uint64_t> workspace_;
+  MemoryArray<std::uint64_t>
+      apart_workspace_;  ///< the payload's, where elements are not the host's
   std::vector<std::unique_ptr<RoundRun>> rounds_;  ///< by round; late ones null until they run
   OffloadedRounds offloaded_;
   bool late_wait_for_payload_ = false;
@@ -103,7 +111,7 @@ class Executor final : private Agreed {
   std::vector<bool> skipped_;  ///< by round
   struct Late {
     std::unique_ptr<Chunking> chunking;
-    Workspace workspace;
+    MemoryArray<std::uint64_t> workspace;
     std::unique_ptr<RoundRun> round;  ///< until it starts
   };
   std::vector<Late> late_;

@@ -31,7 +31,8 @@ class LoopbackChannel final : public Channel {
     ++counters_.messages_sent;
     Message message;
     if (data.size() <= shared_->options.eager_limit) {
-      message.copy.assign(data.begin(), data.end());
+      message.copy.resize(data.size());
+      copy(message.copy.data(), data.data(), data.size());
       finished_.push_back({cookie, data.size()});
     } else {
       message.lent = data;
@@ -91,6 +92,14 @@ class LoopbackChannel final : public Channel {
     Completion completion;
   };
 
+  void copy(void* to, const void* from, std::size_t bytes) const {
+    if (bytes == 0) return;
+    if (shared_->options.copy)
+      shared_->options.copy(to, from, bytes);
+    else
+      std::memcpy(to, from, bytes);
+  }
+
   void let_one_leave() {
     if (leaving_.empty()) return;
     auto& inbox = *shared_->inboxes[std::size_t(leaving_.front().peer)];
@@ -126,7 +135,7 @@ class LoopbackChannel final : public Channel {
         throw Error(ErrorKind::transport, "message of " + std::to_string(data.size()) +
                                               " bytes for a receive of " +
                                               std::to_string(posted.buffer.size()));
-      if (!data.empty()) std::memcpy(posted.buffer.data(), data.data(), data.size());
+      copy(posted.buffer.data(), data.data(), data.size());
       if (message.taken) message.taken->store(true, std::memory_order_release);
       finished_.push_back({posted.cookie, data.size()});
     }
@@ -155,7 +164,7 @@ class LoopbackTransport final : public Transport {
     return shared_->options.preferred_message_bytes;
   }
   [[nodiscard]] bool reaches(MemorySpace space) const override {
-    return space == MemorySpace::host;
+    return space != MemorySpace::cuda || shared_->options.copy;
   }
   [[nodiscard]] WireCounters counters() const override { return counters_; }
 

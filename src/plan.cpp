@@ -9,6 +9,7 @@
 #include <cohom/error.hpp>
 
 #include <exception>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -23,7 +24,9 @@ class PlanImpl {
     CallRequest request;
     request.signature.text("call", "plan creation");
     try {
-      core_ = std::make_shared<PlanCore>(communicator.environment(), count, type, resolve(options));
+      options_ = resolve(options);
+      core_ = std::make_shared<PlanCore>(communicator.environment(), count, type, options_);
+      cores_.emplace(Placement{}.text(), core_);
       core_->sign(request.signature);
       request.signature.text("buffer", {});
       request.signature.number("step", 0);
@@ -44,7 +47,8 @@ class PlanImpl {
   PlanImpl(const PlanImpl&) = delete;
   PlanImpl& operator=(const PlanImpl&) = delete;
 
-  void start(const void* input, void* output, std::optional<Error> error) {
+  void start(const void* input, void* output, std::optional<Error> error,
+             std::optional<kernels::DeviceStream> stream = std::nullopt) {
     CallRequest request;
     // The plan's number says everything else: all ranks agreed on it when the plan was made.
     request.signature.text("call", "plan start");
@@ -58,10 +62,21 @@ class PlanImpl {
       communicator_.start(std::move(request));
       throw;
     }
-    request.core = core_;
     request.input = input;
     request.output = output;
+    request.stream = stream;
     request.step = state_.step;
+    try {
+      if (!error) {
+        const Placement placement = core_->count() != 0 ? placement_of(input, output) : Placement{};
+        if (stream && core_->count() != 0) expect_on_device(placement);
+        core_ = core_for(placement);
+      }
+    } catch (...) {
+      error = communicator_.take_failure("a plan's memory on a device");
+    }
+    core_->sign_memory(request.signature);
+    request.core = core_;
     request.error = std::move(error);
     if (counts_in_state()) request.state = &state_;
     call_ = communicator_.start(std::move(request));
@@ -86,9 +101,7 @@ class PlanImpl {
 
   std::vector<std::byte> save_state() const {
     require_idle("save_state");
-    StateBuffer state = state_;
-    state.key = core_->state_key();
-    return state.save();
+    return state_.save(core_->state_key());
   }
 
   void restore_state(std::span<const std::byte> saved) {
@@ -97,9 +110,8 @@ class PlanImpl {
     if (state.key != core_->state_key())
       throw Error(ErrorKind::invalid_argument, "saved state belongs to " + state.key +
                                                    ", and this plan is " + core_->state_key());
-    if (state.bytes.size() != core_->state_bytes() && !state.bytes.empty())
-      throw Error(ErrorKind::invalid_argument, "saved state has " +
-                                                   std::to_string(state.bytes.size()) +
+    if (state.size() != core_->state_bytes() && state.size() != 0)
+      throw Error(ErrorKind::invalid_argument, "saved state has " + std::to_string(state.size()) +
                                                    " bytes for the codec, and this plan's has " +
                                                    std::to_string(core_->state_bytes()));
     state_ = std::move(state);
@@ -112,6 +124,15 @@ class PlanImpl {
   [[nodiscard]] const PlanDescription& description() const { return core_->description(); }
 
  private:
+  /// Made in the first call whose buffers lie there.
+  std::shared_ptr<PlanCore> core_for(const Placement& placement) {
+    auto& core = cores_[placement.text()];
+    if (!core)
+      core = std::make_shared<PlanCore>(communicator_.environment(), core_->count(), core_->type(),
+                                        options_, placement);
+    return core;
+  }
+
   /// Where the codec keeps state, the call counts its step in it; a failed call counts nowhere.
   [[nodiscard]] bool counts_in_state() const { return core_->state_bytes() != 0; }
 
@@ -124,7 +145,9 @@ class PlanImpl {
 
   CommunicatorImpl& communicator_;
   std::uint64_t id_;
-  std::shared_ptr<PlanCore> core_;
+  ResolvedOptions options_;
+  std::map<std::string, std::shared_ptr<PlanCore>> cores_;  ///< by where buffers lie
+  std::shared_ptr<PlanCore> core_;                          ///< of the last call; first the host's
   StateBuffer state_;
   std::shared_ptr<CallImpl> call_;
 };
@@ -138,6 +161,10 @@ AllreducePlan::~AllreducePlan() = default;
 
 void AllreducePlan::start(const void* input, void* output) {
   impl_->start(input, output, buffer_error(input, output, impl_->bytes()));
+}
+void AllreducePlan::start(const void* input, void* output, DeviceStream stream) {
+  impl_->start(input, output, buffer_error(input, output, impl_->bytes()),
+               static_cast<kernels::DeviceStream>(stream.handle));
 }
 void AllreducePlan::start_with_error(const Error& error) { impl_->start(nullptr, nullptr, error); }
 bool AllreducePlan::test() { return impl_->test(); }

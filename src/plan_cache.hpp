@@ -20,7 +20,8 @@ class PlanCache {
 
   /// A plan that is not in flight, made when there is none. @throws what PlanCore's constructor does.
   std::shared_ptr<PlanCore> find_or_make(const PlanEnvironment& environment, std::size_t count,
-                                         ElementType type, const ResolvedOptions& options);
+                                         ElementType type, const ResolvedOptions& options,
+                                         const Placement& placement);
   [[nodiscard]] std::size_t size() const { return entries_.size(); }
 
  private:

@@ -3,6 +3,7 @@
 #include "codec_table.hpp"
 #include "environment.hpp"
 #include "log.hpp"
+#include "memory/memory.hpp"
 #include "offloading.hpp"
 #include "spec.hpp"
 #include "text.hpp"
@@ -41,6 +42,11 @@ std::size_t default_segment(const Codec& codec, std::size_t message_bytes,
     while (longest > shortest && codec.capacity(payload, Form::wide, longest) * 8 > message_bytes)
       longest -= codec.block();
   return std::clamp(chunk_elements / 4, shortest, longest);
+}
+
+/// A device wants a few megabytes at a time: its kernels and copies each take microseconds to start.
+std::size_t default_device_segment(std::size_t chunk_elements) {
+  return std::clamp(chunk_elements / 4, std::size_t{1} << 18, std::size_t{1} << 22);
 }
 
 const RoundInfo& payload_of(const Codec& codec) {
@@ -82,10 +88,11 @@ std::size_t checked_bytes(std::size_t count, ElementType type) {
 
 }  // namespace
 
-std::string ResolvedOptions::key(std::size_t count, ElementType type) const {
+std::string ResolvedOptions::key(std::size_t count, ElementType type,
+                                 const Placement& placement) const {
   return codec + '|' + algorithm + '|' + std::string(name_of(op)) + '|' + std::to_string(segment) +
          '|' + std::to_string(count) + '|' + std::string(name_of(type)) + '|' + aggregator + '|' +
-         transport;
+         transport + '|' + placement.text();
 }
 
 ResolvedOptions resolve(const Options& options) {
@@ -109,11 +116,12 @@ ResolvedOptions resolve(const Options& options) {
 }
 
 PlanCore::PlanCore(const PlanEnvironment& environment, std::size_t count, ElementType type,
-                   const ResolvedOptions& options)
+                   const ResolvedOptions& options, const Placement& placement)
     : count_(count),
       type_(type),
       op_(options.op),
-      message_bytes_(environment.transport->preferred_message_bytes()) {
+      message_bytes_(environment.transport->preferred_message_bytes()),
+      segment_given_(options.segment != 0) {
   const Transport& transport = *environment.transport;
   if (transport.ranks() > most_ranks)
     throw Error(ErrorKind::unsupported, std::to_string(transport.ranks()) + " ranks; at most " +
@@ -133,13 +141,17 @@ PlanCore::PlanCore(const PlanEnvironment& environment, std::size_t count, Elemen
   const Selection selection =
       select(environment, options, spec.name, payload_of(*route_.codec).merge);
   if (selection.bypass) bypass(context, bytes, selection.reason);
+  if (placement.on_device()) move_to_device(context, environment, placement, *selection.algorithm);
+  const DeviceWork::Use use(device_work().get());
   description_.algorithm = selection.algorithm->name;
   description_.reason = selection.reason;
   make_route(route_, environment, *selection.algorithm, options.segment);
   log_once("codec " + description_.codec + " by " + description_.algorithm + ": " +
            selection.reason);
   description_.segment = route_.segment;
-  description_.workspace_bytes = route_.executor->workspace().size();
+  description_.workspace_bytes =
+      route_.executor->workspace().size() + route_.executor->apart_workspace().size();
+  describe_path(environment);
   description_.state_bytes = route_.codec->state_bytes(count);
   if (offloading_ == nullptr) return;
   other_route_.codec = row.make(context);
@@ -202,25 +214,32 @@ void PlanCore::make_route(Route& route, const PlanEnvironment& environment,
     log_once("algorithm " + std::string(algorithm.name) + ": " + aggregator->describe());
   const int ranks = environment.transport->ranks();
   const Codec& codec = *route.codec;
-  route.segment =
-      segment != 0 ? std::min(segment, longest_segment)
-                   : default_segment(codec, message_bytes_,
-                                     count_ / algorithm.chunks(ranks, payload_of(codec).disjoint));
+  const std::size_t chunk = count_ / algorithm.chunks(ranks, payload_of(codec).disjoint);
+  DeviceWork* const work = device_work().get();
+  route.segment = segment != 0      ? std::min(segment, longest_segment)
+                  : work != nullptr ? default_device_segment(chunk)
+                                    : default_segment(codec, message_bytes_, chunk);
   expect_room_for(codec.capacity(codec.payload_round(), Form::wide, count_));
-  route.executor = std::make_unique<Executor>(ExecutorSetup{.rank = environment.transport->rank(),
-                                                            .ranks = ranks,
-                                                            .elements = count_,
-                                                            .type = type_,
-                                                            .codec = route.codec.get(),
-                                                            .kernels = environment.kernels,
-                                                            .algorithm = &algorithm,
-                                                            .aggregator = aggregator,
-                                                            .segment = route.segment,
-                                                            .message_bytes = message_bytes_,
-                                                            .tuning = environment.tuning});
-  if (ranks > 1)
-    route.registration =
-        environment.transport->register_memory(route.executor->workspace(), MemorySpace::host);
+  route.executor = std::make_unique<Executor>(
+      ExecutorSetup{.rank = environment.transport->rank(),
+                    .ranks = ranks,
+                    .elements = count_,
+                    .type = type_,
+                    .codec = route.codec.get(),
+                    .kernels = environment.kernels,
+                    .memory = work != nullptr ? &work->memory() : &host_memory(),
+                    .memory_kernels = work != nullptr ? &work->kernels() : nullptr,
+                    .algorithm = &algorithm,
+                    .aggregator = aggregator,
+                    .segment = route.segment,
+                    .message_bytes = message_bytes_,
+                    .tuning = environment.tuning});
+  if (work != nullptr) work->context().reserve(std::min(route.segment, count_) + codec.block());
+  if (ranks == 1) return;
+  route.registration =
+      environment.transport->register_memory(route.executor->workspace(), MemorySpace::host);
+  if (work != nullptr)
+    device_->take_words(route.executor->apart_workspace(), *environment.transport, reaches_device_);
 }
 
 void PlanCore::sign(CallSignature& signature) const {
@@ -233,7 +252,7 @@ void PlanCore::sign(CallSignature& signature) const {
   signature.text("algorithm", description_.algorithm + (address_.empty() ? "" : " by " + address_));
   signature.number("segment", description_.segment);
   signature.number("message bytes", message_bytes_);
-  signature.text("memory space", std::string(name_of(MemorySpace::host)));
+  sign_memory(signature);
 }
 
 std::string PlanCore::state_key() const {

@@ -4,6 +4,7 @@
 #include "call_agreement.hpp"
 #include "codec_interface.hpp"
 #include "codecs/codec_context.hpp"
+#include "device_plan.hpp"
 #include "executor.hpp"
 #include "selector.hpp"
 
@@ -39,7 +40,8 @@ struct ResolvedOptions {
   std::string transport;  ///< empty: the communicator's, whatever it is
 
   /// Equal keys make equal plans.
-  [[nodiscard]] std::string key(std::size_t count, ElementType type) const;
+  [[nodiscard]] std::string key(std::size_t count, ElementType type,
+                                const Placement& placement) const;
 };
 
 /// @throws Error(invalid_argument) for a COHOM_SEGMENT that is no number.
@@ -49,12 +51,19 @@ class PlanCore {
  public:
   /// Local. @throws Error for anything that is wrong with the options.
   PlanCore(const PlanEnvironment& environment, std::size_t count, ElementType type,
-           const ResolvedOptions& options);
+           const ResolvedOptions& options, const Placement& placement = {});
+  ~PlanCore();
+  PlanCore(const PlanCore&) = delete;
+  PlanCore& operator=(const PlanCore&) = delete;
 
   [[nodiscard]] std::size_t count() const { return count_; }
   [[nodiscard]] ElementType type() const { return type_; }
   /// Null unless calls go to an aggregator in the network.
   [[nodiscard]] Offloading* offloading() const { return offloading_; }
+  /// Null unless a buffer lies on a device.
+  [[nodiscard]] DevicePlan* device() const { return device_.get(); }
+  /// The device's, where calls run there; else null.
+  [[nodiscard]] const std::shared_ptr<DeviceWork>& device_work() const;
   /// Runs the calls; where there is offloading(), those that all ranks can offload.
   [[nodiscard]] Executor& executor() { return *route_.executor; }
   /// Runs the others.
@@ -63,6 +72,8 @@ class PlanCore {
   [[nodiscard]] const PlanDescription& description() const { return description_; }
   /// What must be equal on all ranks; callers add what belongs to the call.
   void sign(CallSignature& signature) const;
+  /// Of that, what depends on the buffers of a call.
+  void sign_memory(CallSignature& signature) const;
   /// Names what a state belongs to: the same text, the same state layout.
   [[nodiscard]] std::string state_key() const;
 
@@ -80,6 +91,10 @@ class PlanCore {
   Selection select(const PlanEnvironment& environment, const ResolvedOptions& options,
                    std::string_view codec, Merge payload);
   void bypass(CodecContext& context, std::size_t bytes, const std::string& reason);
+  bool runs_on_device(const Placement& placement, const AlgorithmRow& algorithm) const;
+  void move_to_device(CodecContext& context, const PlanEnvironment& environment,
+                      const Placement& placement, const AlgorithmRow& algorithm);
+  void describe_path(const PlanEnvironment& environment);
   void make_route(Route& route, const PlanEnvironment& environment, const AlgorithmRow& algorithm,
                   std::size_t segment) const;
 
@@ -87,6 +102,9 @@ class PlanCore {
   ElementType type_;
   ReduceOp op_;
   std::size_t message_bytes_;
+  bool segment_given_;
+  bool reaches_device_ = false;
+  std::unique_ptr<DevicePlan> device_;  ///< outlives codecs and executors
   PlanDescription description_;
   Offloading* offloading_ = nullptr;
   const AlgorithmRow* other_algorithm_ = nullptr;

@@ -7,6 +7,7 @@
 
 #include "kernels/kernel_table.hpp"
 #include "lap.hpp"
+#include "memory/memory.hpp"
 #include "round_layout.hpp"
 #include "task_queue.hpp"
 
@@ -17,6 +18,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -24,10 +26,11 @@ namespace cohom {
 
 /// Limits of the pipeline. Tests shrink them to find deadlocks.
 struct Tuning {
-  std::size_t send_window = 4;     ///< units of one stream being sent
-  std::size_t receive_window = 8;  ///< units of one stream with receives posted
-  std::size_t low_sends = 6;       ///< encode before anything else while fewer sends are open
-  std::size_t sends_per_peer = 3;  ///< encode before decoding while fewer sends a peer are open
+  std::size_t send_window = 4;      ///< units of one stream being sent
+  std::size_t receive_window = 8;   ///< units of one stream with receives posted
+  std::size_t offload_window = 16;  ///< units at the aggregator, whose answer is a round trip away
+  std::size_t low_sends = 6;        ///< encode before anything else while fewer sends are open
+  std::size_t sends_per_peer = 3;   ///< encode before decoding while fewer sends a peer are open
 };
 
 /// What a round is made of. Everything pointed at outlives it.
@@ -37,7 +40,8 @@ struct RoundSetup {
   Schedule schedule;
   const Chunking* chunking = nullptr;
   Codec* codec = nullptr;
-  const kernels::KernelTable* kernels = nullptr;
+  const kernels::KernelTable* kernels = nullptr;  ///< of `memory`
+  Memory* memory = &host_memory();                ///< where the round's words lie
   ElementType type = ElementType::f32;
   std::size_t message_bytes = 0;
   Tuning tuning;
@@ -57,6 +61,8 @@ struct RoundCall {
   const std::byte* input = nullptr;
   std::byte* output = nullptr;
   bool in_place = false;  ///< decoding overwrites the input
+  /// The aggregator widens contributions: they are encoded narrow.
+  std::optional<Widening> widening = {};
 };
 
 class RoundRun {
@@ -64,6 +70,8 @@ class RoundRun {
   explicit RoundRun(RoundSetup setup);
 
   [[nodiscard]] std::size_t workspace_words() const { return layout_.workspace_words(); }
+  /// Where they lie.
+  [[nodiscard]] Memory& memory() const { return *setup_.memory; }
   void set_workspace(std::uint64_t* words) { workspace_ = words; }
   [[nodiscard]] bool offloads() const { return layout_.offloads(); }
   /// Reductions that one call starts at the aggregator.
@@ -149,10 +157,12 @@ class RoundRun {
   [[nodiscard]] bool input_being_sent(const Task& task) const;
   void decode(const Task& task);
   void publish(const Task& task);
+  [[nodiscard]] std::size_t window_of(StepKind kind) const;
   void pump(Stream& stream);
   void post_send(const Task& task);
   void post_receive(const Task& task);
   void post_offload(const Task& task);
+  ConstWords widen_own(const Task& task, ConstWords narrow);
   void take_received(const Task& task);
   void take_sum(const Task& task);
 
@@ -195,7 +205,7 @@ class RoundRun {
   std::size_t partial_pieces_ = 0, partial_words_ = 0;
   std::vector<const void*> merge_sources_;
   std::vector<ConstWords> source_words_;
-  std::vector<std::uint64_t> packed_sum_;  ///< of one unit
+  MemoryArray<std::uint64_t> packed_sum_;  ///< of one unit
 };
 
 }  // namespace cohom

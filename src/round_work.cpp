@@ -72,7 +72,7 @@ bool RoundRun::encode_for_merge() {
 bool RoundRun::encode(const Task& task) {
   const std::uint32_t slot = step_of(task).result;
   const Unit& unit = layout_.unit(slot, task.unit);
-  const Form form = schedule().slots[slot].form;
+  const Form form = call_.widening ? Form::narrow : schedule().slots[slot].form;
   const std::size_t capacity = unit.capacity[std::size_t(form)];
   // Where the words already lie in the user's input there is nothing to do. (One rank, not in place:
   // its contribution is the sum, and lies in the output.)
@@ -163,7 +163,7 @@ std::size_t RoundRun::merge_packed(std::size_t elements, Words result) {
       setup_.kernels->packed.merge(groups, source_words_.data(), source_words_.size(), sum);
   if (words == 0)
     throw Error(ErrorKind::transport, "a packed payload arrived that does not fit its headers");
-  if (in_place) std::copy_n(sum, words, result.data());
+  if (in_place) setup_.memory->copy(result.data(), sum, words * 8);
   return words;
 }
 

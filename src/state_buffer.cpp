@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstring>
+#include <utility>
 
 namespace cohom {
 
@@ -27,14 +28,51 @@ std::uint64_t checksum_of(Header header, std::span<const std::byte> rest) {
 
 }  // namespace
 
-std::vector<std::byte> StateBuffer::save() const {
-  const Header header{.step = step, .key_bytes = key.size(), .state_bytes = bytes.size()};
-  std::vector<std::byte> saved(sizeof header + key.size() + bytes.size());
+namespace {
+
+/// From device to host; nothing else must be under way.
+void fetch(void* to, const StateBuffer& state) {
+  const DeviceWork::Use use(state.device.get());
+  state.device->memory().to_host(to, state.there.data(), state.there.size());
+}
+
+}  // namespace
+
+std::span<std::byte> StateBuffer::bring_to(const std::shared_ptr<DeviceWork>& work,
+                                           std::size_t count) {
+  if (device && device != work) {
+    bytes.resize(there.size());
+    fetch(bytes.data(), *this);
+    there = {};
+    device = nullptr;
+  }
+  if (!work) {
+    bytes.resize(count);
+    return bytes;
+  }
+  const DeviceWork::Use use(work.get());
+  if (!device) {
+    MemoryArray<std::byte> array(work->memory(), count);
+    if (!bytes.empty()) work->memory().from_host(array.data(), bytes.data(), bytes.size());
+    there = std::move(array);
+    device = work;
+    bytes = {};
+  }
+  return there.bytes();
+}
+
+std::vector<std::byte> StateBuffer::save(std::string_view other_key) const {
+  const Header header{.step = step, .key_bytes = other_key.size(), .state_bytes = size()};
+  std::vector<std::byte> saved(sizeof header + other_key.size() + size());
   std::byte* next = saved.data();
   std::memcpy(next, &header, sizeof header);
   next += sizeof header;
-  std::memcpy(next, key.data(), key.size());
-  if (!bytes.empty()) std::memcpy(next + key.size(), bytes.data(), bytes.size());
+  std::memcpy(next, other_key.data(), other_key.size());
+  next += other_key.size();
+  if (device)
+    fetch(next, *this);
+  else if (!bytes.empty())
+    std::memcpy(next, bytes.data(), bytes.size());
   const std::uint64_t checksum = checksum_of(header, std::span(saved).subspan(sizeof header));
   std::memcpy(saved.data() + offsetof(Header, checksum), &checksum, sizeof checksum);
   return saved;

@@ -21,13 +21,25 @@ constexpr auto patience_with_sends = 500ms;
 ucs_status_t on_message(void* receiver, const void* header, std::size_t header_bytes, void* data,
                         std::size_t bytes, const ucp_am_recv_param_t* param) {
   auto& to = *static_cast<MessageReceiver*>(receiver);
-  MessageHeader copy;
-  if (header_bytes != sizeof copy || (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0) {
+  NarrowHeader copy;
+  const bool narrow = header_bytes == sizeof copy;
+  if ((!narrow && header_bytes != sizeof copy.message) ||
+      (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0) {
     to.take_garbage();
     return UCS_OK;
   }
-  std::memcpy(&copy, header, sizeof copy);
-  to.take(copy, {static_cast<const std::byte*>(data), bytes});
+  std::memcpy(static_cast<void*>(&copy), header, header_bytes);
+  const std::span words(static_cast<const std::byte*>(data), bytes);
+  if (narrow)
+    to.take_narrow(copy.message,
+                   {.narrow_width = copy.narrow_width,
+                    .wide_width = copy.wide_width,
+                    .has_levels = copy.has_levels != 0,
+                    .block = copy.block,
+                    .levels = copy.levels},
+                   words);
+  else
+    to.take(copy.message, words);
   return UCS_OK;
 }
 
@@ -52,13 +64,19 @@ MessageLink::~MessageLink() {
 }
 
 void MessageLink::send(const MessageHeader& header, std::span<const std::byte> data,
-                       std::shared_ptr<const void> keep, std::size_t* open) {
+                       std::shared_ptr<const void> keep, std::size_t* open,
+                       const Widening* widening) {
   if (idle_.empty()) idle_.push_back(std::make_unique<Operation>());
   open_.push_back(std::move(idle_.back()));
   idle_.pop_back();
   Operation& operation = *open_.back();
-  operation = {this, header, std::move(keep), open, open_.size() - 1};
+  operation = {this, {.message = header}, std::move(keep), open, open_.size() - 1};
+  if (widening != nullptr)
+    operation.header = {header, widening->narrow_width, widening->wide_width, widening->has_levels,
+                        0,      widening->block,        widening->levels};
   if (open != nullptr) ++*open;
+  const std::size_t header_bytes =
+      widening != nullptr ? sizeof operation.header : sizeof operation.header.message;
   ucp_request_param_t params = {};
   params.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA |
                         UCP_OP_ATTR_FIELD_FLAGS | UCP_OP_ATTR_FIELD_MEMORY_TYPE;
@@ -67,7 +85,7 @@ void MessageLink::send(const MessageHeader& header, std::span<const std::byte> d
   params.cb.send = on_sent;
   params.user_data = &operation;
   void* const request = ucp_am_send_nbx(endpoint_->get(), message_id, &operation.header,
-                                        sizeof operation.header, data.data(), data.size(), &params);
+                                        header_bytes, data.data(), data.size(), &params);
   if (request == nullptr)
     close(operation, UCS_OK);
   else if (UCS_PTR_IS_ERR(request))

@@ -5,8 +5,11 @@
 
 #include "kernels/ebpf/packet.h"
 
+#include <cohom/widening.hpp>
+
 #include <ucp/api/ucp.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -25,12 +28,29 @@ struct MessageHeader {
 };
 static_assert(sizeof(MessageHeader) == 64, "eight words without gaps");
 
+/// Behind the header of a narrow contribution, whose words say how many there will be in the sum.
+struct NarrowHeader {
+  MessageHeader message;
+  std::uint8_t narrow_width = 0;  ///< and so on: see Widening
+  std::uint8_t wide_width = 0;
+  std::uint8_t has_levels = 0;
+  std::uint8_t unused = 0;
+  std::uint32_t block = 0;
+  std::array<std::uint8_t, 16> levels{};
+};
+static_assert(sizeof(NarrowHeader) == 88, "eleven words without gaps");
+
 /// Who takes messages. Its functions are called in Worker::progress().
 class MessageReceiver {
  public:
   virtual ~MessageReceiver() = default;
   /// `data` need not be aligned, and is gone afterwards.
   virtual void take(const MessageHeader& header, std::span<const std::byte> data) noexcept = 0;
+  /// The same for a narrow contribution.
+  virtual void take_narrow(const MessageHeader& /*header*/, const Widening& /*widening*/,
+                           std::span<const std::byte> /*data*/) noexcept {
+    take_garbage();
+  }
   /// Something came that is no message.
   virtual void take_garbage() noexcept {}
 };
@@ -50,7 +70,8 @@ class MessageLink {
   /// Starts sending, without waiting for the receiver and from where the words are. `keep` is held until
   /// they have left. `open` is one more until then; it may be null.
   void send(const MessageHeader& header, std::span<const std::byte> data,
-            std::shared_ptr<const void> keep = {}, std::size_t* open = nullptr);
+            std::shared_ptr<const void> keep = {}, std::size_t* open = nullptr,
+            const Widening* widening = nullptr);
 
   /// UCS_OK as long as the other process can be reached.
   [[nodiscard]] ucs_status_t failure() const;
@@ -59,7 +80,7 @@ class MessageLink {
  private:
   struct Operation {
     MessageLink* link = nullptr;  ///< null once it is gone
-    MessageHeader header;
+    NarrowHeader header;          ///< of other messages the first part
     std::shared_ptr<const void> keep;
     std::size_t* open = nullptr;
     std::size_t place = 0;  ///< in open_

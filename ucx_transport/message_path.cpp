@@ -4,6 +4,7 @@
 #include "log.hpp"
 #include "message_link.hpp"
 #include "offload/hello.hpp"
+#include "offload/narrow.hpp"
 #include "offload/patient_clock.hpp"
 
 #include <cohom/error.hpp>
@@ -153,11 +154,23 @@ void MessagePath::cut(Time now) {
     }
 }
 
+/// Of a narrow contribution those of the blocks that the flight's words are of in the sum.
+std::span<const std::uint64_t> words_of(const SlotLine::Flight& flight) {
+  const ReductionStream::Sum& sum = *flight.sum;
+  if (sum.widening == nullptr) return {sum.contribution + flight.offset, flight.words};
+  const std::size_t wide = offload::wide_block_words(*sum.widening);
+  const std::size_t narrow = offload::narrow_block_words(*sum.widening);
+  const std::size_t begin = flight.offset / wide * narrow;
+  const bool last = flight.offset + flight.words == sum.words;
+  const std::size_t end = last ? sum.narrow_words : begin + flight.words / wide * narrow;
+  return {sum.contribution + begin, end - begin};
+}
+
 void MessagePath::put(SlotLine& line, SlotLine::Flight& flight) {
   MessageHeader header = blank_;
   line.describe(flight, header.packet);
-  const std::span words(flight.sum->contribution + flight.offset, flight.words);
-  link_->send(header, std::as_bytes(words), {}, &flight.stream->leaving);
+  link_->send(header, std::as_bytes(words_of(flight)), {}, &flight.stream->leaving,
+              flight.sum->widening);
   ++counters_.sent;
 }
 

@@ -27,6 +27,7 @@ UcxTransport::UcxTransport(const std::function<std::shared_ptr<Worker>()>& worke
     : rank_(rank) {
   introduce(worker, ranks, exchange);
   const Path path = agree_on_path(exchange);
+  device_message_bytes_ = message_bytes_ != 0 ? message_bytes_ : device_message_bytes;
   if (message_bytes_ == 0)
     message_bytes_ = path == Path::tcp ? tcp_message_bytes : memory_message_bytes;
   log_once("transport ucx: UCX " + version() + ", " + std::to_string(ranks) + " ranks, " +
@@ -79,6 +80,7 @@ Path UcxTransport::agree_on_path(const Exchange& exchange) {
     const Endpoint& endpoint = endpoint_of(right);
     log_once("transport ucx: rank " + std::to_string(rank_) + " reaches rank " +
              std::to_string(right) + " by " + endpoint.path_text());
+    device_path_ = device_path_by(endpoint.path_text());
     return std::vector{static_cast<std::byte>(endpoint.path())};
   });
   Path worst = Path::memory;

@@ -28,6 +28,8 @@ class UcxTransport final : public Transport {
   /// Best message where the receiver reads from the sender's memory: whatever arrived should still be in
   /// a core's cache when it is merged.
   static constexpr std::size_t memory_message_bytes = 256 << 10;
+  /// Least message between devices: shorter ones spend their time on starting copies.
+  static constexpr std::size_t device_message_bytes = 4 << 20;
 
   /// Collective. `worker` is called once. @throws what ucx::transport() does.
   UcxTransport(const std::function<std::shared_ptr<Worker>()>& worker, int rank, int ranks,
@@ -42,6 +44,10 @@ class UcxTransport final : public Transport {
   [[nodiscard]] int ranks() const override { return static_cast<int>(peers_.size()); }
   [[nodiscard]] std::size_t preferred_message_bytes() const override { return message_bytes_; }
   [[nodiscard]] bool reaches(MemorySpace space) const override;
+  [[nodiscard]] std::size_t preferred_device_message_bytes() const override {
+    return device_message_bytes_;
+  }
+  [[nodiscard]] std::string_view device_path() const override { return device_path_; }
   [[nodiscard]] std::unique_ptr<Registration> register_memory(std::span<std::byte> memory,
                                                               MemorySpace space) override;
   [[nodiscard]] std::uint32_t channels() const override { return channel_limit; }
@@ -74,7 +80,8 @@ class UcxTransport final : public Transport {
   std::shared_ptr<Worker> worker_;
   int rank_;
   std::uint32_t group_ = 0;
-  std::size_t message_bytes_ = 0;
+  std::size_t message_bytes_ = 0, device_message_bytes_ = 0;
+  std::string_view device_path_ = "cuda_copy";
   std::vector<Peer> peers_;  ///< by rank, this one included
   std::shared_ptr<MemoryTable> memory_ = std::make_shared<MemoryTable>();
   bool call_ended_early_ = false;

@@ -2,6 +2,7 @@
 // allreduce: one call, no plan to keep. Plans are looked up in a cache of the communicator.
 
 #include <cohom/communicator.hpp>
+#include <cohom/device_stream.hpp>
 #include <cohom/element_type.hpp>
 #include <cohom/error.hpp>
 #include <cohom/options.hpp>
@@ -39,11 +40,23 @@ class Request {
 };
 
 /// Starts: output := sum or mean over all ranks of input (count elements of `type` on every rank).
-/// `output` may equal `input`, or not overlap it. Every error, of this rank's arguments too, comes out
+/// `output` may equal `input`, or not overlap it. Buffers may be the host's or a device's, each: the
+/// driver is asked. Of a device's buffers it first waits for all that the device has to do, and the output
+/// is there when the request is complete; docs/gpu.md says what runs where. Every error, of this rank's arguments too, comes out
 /// of the request, on all ranks. Collective. Does not block, except to finish an earlier call that has
 /// the same Options::buffer, or the oldest call when Transport::channels() of them are in flight.
 Request allreduce_start(const void* input, void* output, std::size_t count, ElementType type,
                         Communicator& communicator, const Options& options = {});
+
+/// allreduce_start() on a device's buffers in the order of a stream: reads the input behind what the
+/// stream has so far, and does not wait for it. Once the request is complete, what is put into the stream
+/// from then on finds the output there; so does whoever synchronises the stream. Until then the buffers
+/// stay untouched, and the stream must live. A codec or algorithm that has no kernels for the device
+/// (cohom-info says so) runs on the host, and then this blocks until the input is there.
+/// An error of the arguments is, besides allreduce_start()'s: buffers of the host, and a stream that is
+/// being captured into a graph. Collective.
+Request allreduce_async(const void* input, void* output, std::size_t count, ElementType type,
+                        Communicator& communicator, const Options& options, DeviceStream stream);
 
 /// The same for an operation that does not even reach argument checking on this rank, e.g. a
 /// datatype that cannot be compressed: takes part in the call so that all ranks get `error`.

@@ -2,6 +2,7 @@
 // Where a buffer lives.
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 namespace cohom {
@@ -15,6 +16,12 @@ constexpr std::string_view name_of(MemorySpace space) noexcept {
     case MemorySpace::cuda: return "cuda";
   }
   return "?";
+}
+
+constexpr std::optional<MemorySpace> memory_space_named(std::string_view name) noexcept {
+  for (const auto space : {MemorySpace::host, MemorySpace::pinned, MemorySpace::cuda})
+    if (name_of(space) == name) return space;
+  return std::nullopt;
 }
 
 }  // namespace cohom

@@ -2,6 +2,7 @@
 // AllreducePlan: everything decided and allocated for one repeated allreduce.
 
 #include <cohom/communicator.hpp>
+#include <cohom/device_stream.hpp>
 #include <cohom/element_type.hpp>
 #include <cohom/error.hpp>
 #include <cohom/options.hpp>
@@ -25,6 +26,10 @@ struct PlanDescription {
   std::string not_offloaded;    ///< why `auto` leaves out the aggregator that there is; or empty
   bool bypass = false;          ///< a compressing codec was asked for, and the vector goes raw
   std::size_t segment = 0;      ///< elements
+  std::string memory = {};      ///< whose kernels do the work: "host" or "cuda"
+  /// How words travel: "host"; of a device's buffers "staged" through the host's memory, or what the
+  /// transport calls its way, e.g. "cuda_ipc"; "copied": the vectors are, and the host does the work.
+  std::string path = {};
   std::size_t workspace_bytes = 0;  ///< for words on their way, of all rounds but late ones
   std::size_t state_bytes = 0;      ///< what the codec remembers between calls
 };
@@ -50,6 +55,9 @@ class AllreducePlan {
   /// @throws Error(state) when a call of this plan is in flight; the other ranks get it from the call
   /// they start.
   void start(const void* input, void* output);
+  /// The same on a device's buffers in the order of a stream: see allreduce_async(). Buffers may lie
+  /// elsewhere in each call; memory for those of a device is taken in the first call that has some.
+  void start(const void* input, void* output, DeviceStream stream);
   /// start() on a rank that has an error of its own, e.g. from checking arguments of another language:
   /// takes part, so that all ranks get `error` where start() would report one.
   void start_with_error(const Error& error);

@@ -66,6 +66,12 @@ class Transport {
   /// Messages up to this size travel at the transport's best (below its rendezvous limit on TCP).
   [[nodiscard]] virtual std::size_t preferred_message_bytes() const = 0;
   [[nodiscard]] virtual bool reaches(MemorySpace space) const = 0;
+  /// Where it reaches a device: the best size of messages from there, and what carries them, e.g.
+  /// "cuda_ipc".
+  [[nodiscard]] virtual std::size_t preferred_device_message_bytes() const {
+    return preferred_message_bytes();
+  }
+  [[nodiscard]] virtual std::string_view device_path() const { return "direct"; }
   /// Names memory of one space that many messages will be sent from or received into, so that no
   /// message has to be prepared for it. Memory that was not registered must be host memory. Local.
   /// Null where there is nothing to prepare. @throws Error(memory) or Error(transport)

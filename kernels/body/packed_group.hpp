@@ -1,10 +1,10 @@
 #pragma once
 // One group of packed integers: widths, header and bit planes (docs/wire-format.md, "packed").
 
+#include "kernels/body/bits.hpp"
 #include "kernels/hd.hpp"
 #include "kernels/packed.hpp"
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -16,7 +16,7 @@ COHOM_HD inline std::uint32_t width_of_range(std::int32_t low, std::int32_t high
   // A negative x needs as many bits as ~x, and each a sign.
   const std::uint32_t negative = low < 0 ? ~static_cast<std::uint32_t>(low) : 0;
   const std::uint32_t positive = high > 0 ? static_cast<std::uint32_t>(high) : 0;
-  return 1 + static_cast<std::uint32_t>(std::bit_width(negative | positive));
+  return 1 + bit_width(negative | positive);
 }
 
 COHOM_HD inline std::uint32_t width_of_mini(const std::int32_t* values) {
@@ -52,8 +52,7 @@ COHOM_HD inline std::uint32_t escaped_minis(const std::uint32_t* header) {
 COHOM_HD inline std::uint32_t plane_words(const std::uint32_t* header) {
   const std::uint32_t kept = ~escaped_minis(header);
   std::uint32_t words = 0;
-  for (std::size_t b = 0; b < packed_header; ++b)
-    words += static_cast<std::uint32_t>(std::popcount(header[b] & kept)) << b;
+  for (std::size_t b = 0; b < packed_header; ++b) words += count_ones(header[b] & kept) << b;
   return words;
 }
 

@@ -1,13 +1,13 @@
 #pragma once
 // Values to integers and back for packed (docs/wire-format.md, "packed"), in f32 or f64.
 
+#include "kernels/body/bits.hpp"
 #include "kernels/body/float_bits.hpp"
 #include "kernels/body/packed_group.hpp"
 #include "kernels/body/random.hpp"
 #include "kernels/hd.hpp"
 #include "kernels/packed.hpp"
 
-#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -83,7 +83,7 @@ COHOM_HD inline std::size_t packed_bin(double magnitude) {
   if (normal >= 4) return static_cast<std::size_t>(normal + 4 * 51 + 1);
   if (bits == 0) return 0;
   // A denormal is a whole number of the least one.
-  const int octave = std::bit_width(bits) - 1;
+  const int octave = static_cast<int>(bit_width(bits)) - 1;
   const std::uint64_t quarter = octave >= 2 ? bits >> (octave - 2) & 3 : bits << (2 - octave) & 3;
   return static_cast<std::size_t>(4 * static_cast<std::uint64_t>(octave) + quarter + 1);
 }

@@ -55,13 +55,6 @@ SampleFormat make_sample_format(std::uint32_t rank, std::uint32_t ranks) {
   return format;
 }
 
-std::size_t sampled_words(std::size_t elements, std::uint32_t ranks) {
-  std::size_t bits = elements / sign_block * sampled_bits(sign_block, ranks);
-  if (const std::size_t ragged = elements % sign_block; ragged != 0)
-    bits += sampled_bits(body::padded_signs(ragged), ranks);
-  return (bits + 63) / 64;
-}
-
 SampleKernels scalar_sample() { return sample_row<draw_permutations>(); }
 
 }  // namespace cohom::kernels

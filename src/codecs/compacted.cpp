@@ -40,6 +40,8 @@ CompactedCodec::CompactedCodec(const CodecContext& context, const IndexOptions& 
                                std::unique_ptr<Codec> inner)
     : type_(context.type),
       kernels_(context.kernels),
+      host_(context.on_host()),
+      memory_(context.memory),
       inner_(std::move(inner)),
       unit_(std::max(shortest_unit, inner_->block())),
       index_(context, index),
@@ -64,7 +66,7 @@ void CompactedCodec::reserve(std::size_t elements, std::size_t longest_piece) {
   elements_ = elements;
   index_.reserve(elements, longest_piece);
   inner_->reserve(elements, unit_);
-  compacted_.resize(elements * size_of(type_));
+  compacted_ = {memory_, elements * size_of(type_)};
   units_.resize((elements + unit_ - 1) / unit_);
   inner_pieces_.reserve(units_.size());
 }
@@ -91,22 +93,24 @@ kernels::SparseRun CompactedCodec::run_of(const Unit& unit) const {
 /// Makes the units of a piece, and compacts them.
 void CompactedCodec::compact(const Piece& piece, const Agreed& agreed) {
   const SparseIndex::Union positions = index_.union_of(piece, agreed);
+  const std::uint64_t* const near = index_.beside_elements(positions, piece);
   for (std::size_t first = piece.first; first < piece.first + piece.count; first += unit_) {
     Unit& unit = units_[first / unit_];
     unit = {.inner = {.first = first, .index = first / unit_}, .outer = piece};
     const kernels::SparseRun run = run_of(unit);
-    const std::uint64_t* const bits = positions.bits + (first - piece.first) / 64;
-    unit.inner.count = kernels_.sparse.count_bits(bits, kernels::bitmap_words(run.count));
-    kernels_.sparse.compact(run, call_.input_at(first), bits, compacted_at(first));
+    const std::size_t word = (first - piece.first) / 64;
+    unit.inner.count =
+        host_.sparse.count_bits(positions.bits + word, kernels::bitmap_words(run.count));
+    kernels_.sparse.compact(run, call_.input_at(first), near + word, compacted_at(first));
   }
 }
 
 void CompactedCodec::expand(const Piece& piece, const Agreed& agreed) {
-  const SparseIndex::Union positions = index_.union_of(piece, agreed);
+  const std::uint64_t* const bits = index_.beside_elements(index_.union_of(piece, agreed), piece);
   for (const Unit& unit : units_of(piece)) {
     const std::size_t first = unit.inner.first;
-    kernels_.sparse.expand(run_of(unit), compacted_at(first),
-                           positions.bits + (first - piece.first) / 64, call_.output_at(first));
+    kernels_.sparse.expand(run_of(unit), compacted_at(first), bits + (first - piece.first) / 64,
+                           call_.output_at(first));
   }
 }
 

@@ -63,7 +63,9 @@ class CompactedCodec final : public Codec {
   void expand(const Piece& piece, const Agreed& agreed);
 
   ElementType type_;
-  const kernels::KernelTable& kernels_;
+  const kernels::KernelTable& kernels_;  ///< of the elements
+  const kernels::KernelTable& host_;
+  Memory& memory_;
   std::unique_ptr<Codec> inner_;
   std::size_t unit_;  ///< elements
   SparseIndex index_;
@@ -75,7 +77,7 @@ class CompactedCodec final : public Codec {
 
   // Of the call in flight.
   CallBuffers call_;
-  std::vector<std::byte> compacted_;  ///< each unit's values where the unit begins
+  MemoryArray<std::byte> compacted_;  ///< each unit's values where the unit begins
   std::vector<Unit> units_;           ///< of the vector
   std::vector<Piece> inner_pieces_;   ///< those with values, once a late round asks
   std::size_t late_left_ = 0;         ///< elements of the late round not decoded yet

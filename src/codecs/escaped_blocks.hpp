@@ -17,14 +17,19 @@ class EscapedBlocks {
   /// In any order: pieces are listed segment by segment, not along the vector.
   void add(std::size_t first, std::size_t count) { blocks_.push_back({first, count, 0}); }
 
-  /// Puts the blocks in the vector's order; returns the elements of the compacted vector.
+  /// Puts the blocks in the vector's order, neighbours together; returns the elements of the compacted
+  /// vector.
   std::size_t finish() {
     std::ranges::sort(blocks_, {}, &Block::first);
-    std::size_t elements = 0;
-    for (Block& block : blocks_) {
-      block.offset = elements;
+    std::size_t elements = 0, runs = 0;
+    for (const Block& block : blocks_) {
+      if (runs != 0 && blocks_[runs - 1].first + blocks_[runs - 1].count == block.first)
+        blocks_[runs - 1].count += block.count;
+      else
+        blocks_[runs++] = {block.first, block.count, elements};
       elements += block.count;
     }
+    blocks_.resize(runs);
     return elements;
   }
 
@@ -44,9 +49,9 @@ class EscapedBlocks {
 
  private:
   struct Block {
-    std::size_t first;
-    std::size_t count;
-    std::size_t offset;  ///< elements before it in the compacted vector
+    std::size_t first = 0;
+    std::size_t count = 0;
+    std::size_t offset = 0;  ///< elements before it in the compacted vector
   };
 
   std::vector<Block> blocks_;

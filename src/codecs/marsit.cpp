@@ -7,9 +7,9 @@
 #include "kernels/sample.hpp"
 #include "kernels/sign.hpp"
 #include "lane_layout.hpp"
+#include "memory/host_window.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <vector>
 
 namespace cohom {
@@ -25,6 +25,10 @@ class MarsitCodec final : public Codec {
         ranks_(static_cast<std::uint32_t>(context.ranks)),
         divisor_(context.divisor),
         kernels_(context.kernels),
+        host_(context.on_host()),
+        memory_(context.memory),
+        window_(memory_),
+        left_over_(memory_),
         options_(options),
         sample_(kernels::make_sample_format(static_cast<std::uint32_t>(context.rank), ranks_)),
         scale_(context, options.scale),
@@ -61,8 +65,10 @@ class MarsitCodec final : public Codec {
 
   void reserve(std::size_t elements, std::size_t longest_piece) override {
     scale_.reserve(elements, longest_piece);
-    signs_.resize(words_of_run(elements, sign_block, 1));
-    some_scale_.assign(cached_run / sign_block, 1.0);
+    signs_ = {memory_, words_of_run(elements, sign_block, 1)};
+    if (!memory_.is_host())
+      cached_run_ = (longest_piece + sign_block - 1) / sign_block * sign_block;
+    some_scale_.assign(cached_run_ / sign_block, 1.0);
   }
   void begin(const CallBuffers& call) override {
     using kernels::body::Stream;
@@ -91,17 +97,18 @@ class MarsitCodec final : public Codec {
   [[nodiscard]] std::uint64_t* signs_at(std::size_t element) {
     return signs_.data() + element / 64;
   }
-  std::size_t encode_exact(const Piece& piece, Words out) const;
+  std::size_t encode_exact(const Piece& piece, Words out);
+  void decode_exact(const Piece& piece, ConstWords sum);
   void measure_and_pack(const Piece& piece);
   std::size_t encode_own(const Piece& piece, Form form, const Agreed& agreed, Words out);
-
-  /// Elements that stay in a core's cache between measuring and packing.
-  static constexpr std::size_t cached_run = 4 * sign_block;
 
   ElementType type_;
   std::uint32_t ranks_;
   std::uint64_t divisor_;
-  const kernels::KernelTable& kernels_;
+  const kernels::KernelTable& kernels_;  ///< of the elements
+  const kernels::KernelTable& host_;
+  Memory& memory_;
+  HostWindow window_, left_over_;
   MarsitOptions options_;
   kernels::SampleFormat sample_;
   SignScale scale_;
@@ -109,7 +116,9 @@ class MarsitCodec final : public Codec {
   std::vector<RoundInfo> rounds_;
   int payload_ = 0;
 
-  std::vector<std::uint64_t> signs_;                      ///< of the vector
+  /// Elements that stay in a core's cache between measuring and packing; a device wants long runs.
+  std::size_t cached_run_ = 4 * sign_block;
+  MemoryArray<std::uint64_t> signs_;                      ///< of the vector
   std::vector<double> some_scale_;                        ///< of a cached run: anything above 0
   std::vector<const std::uint64_t*> contribution_words_;  ///< of one call of widen()
   CallBuffers call_;
@@ -117,24 +126,39 @@ class MarsitCodec final : public Codec {
 };
 
 /// What was left over travels with the vector, and nothing is left over.
-std::size_t MarsitCodec::encode_exact(const Piece& piece, Words out) const {
+std::size_t MarsitCodec::encode_exact(const Piece& piece, Words out) {
   using namespace kernels::body;
   const std::size_t words = escape_.capacity(piece.count);
   out[words - 1] = 0;  // the padding of a ragged last word
   std::byte* const state = call_.feedback_at(piece.first);
   if (state == nullptr) {
-    std::memcpy(out.data(), call_.input_at(piece.first), piece.count * size_of(type_));
+    memory_.to_host(out.data(), call_.input_at(piece.first), piece.count * size_of(type_));
     return words;
   }
   with_element_type(type_, [&]<class T>(T) {
     using Real = Arithmetic<T>;
-    for (std::size_t i = 0; i < piece.count; ++i) {
-      const Real x = load_element<T>(call_.input_at(piece.first), i);
-      store_element<T>(out.data(), i, x + load_element<Real>(state, i));
-      store_element<Real>(state, i, Real{0});
-    }
+    HostWindow::for_each_run(piece.count, [&](std::size_t done, std::size_t count) {
+      const std::byte* const input =
+          window_.read(call_.input_at(piece.first + done), count * sizeof(T));
+      const std::byte* const left =
+          left_over_.read(state + done * sizeof(Real), count * sizeof(Real));
+      for (std::size_t i = 0; i < count; ++i)
+        store_element<T>(out.data(), done + i,
+                         Real{load_element<T>(input, i)} + load_element<Real>(left, i));
+    });
+    memory_.zero(state, piece.count * sizeof(Real));
   });
   return words;
+}
+
+void MarsitCodec::decode_exact(const Piece& piece, ConstWords sum) {
+  const auto* const from = reinterpret_cast<const std::byte*>(sum.data());
+  HostWindow::for_each_run(piece.count, [&](std::size_t done, std::size_t count) {
+    std::byte* const to = call_.output_at(piece.first + done);
+    host_.finish_elements(type_, from + done * size_of(type_), count, divisor_,
+                          window_.room_for(to));
+    window_.write(to, count * size_of(type_));
+  });
 }
 
 std::size_t MarsitCodec::encode(int round, Form form, const Piece& piece, const Agreed& agreed,
@@ -151,9 +175,9 @@ std::size_t MarsitCodec::encode(int round, Form form, const Piece& piece, const 
 /// Signs do not depend on what the ranks agree on, but for blocks that have none: so the vector is read
 /// from memory once.
 void MarsitCodec::measure_and_pack(const Piece& piece) {
-  for (std::size_t done = 0; done < piece.count; done += cached_run) {
+  for (std::size_t done = 0; done < piece.count; done += cached_run_) {
     const std::size_t first = piece.first + done;
-    const SignRun run{type_, first, std::min(cached_run, piece.count - done)};
+    const SignRun run{type_, first, std::min(cached_run_, piece.count - done)};
     scale_.measure(run, call_);
     kernels_.sign.pack(run, call_.input_at(first), call_.feedback_at(first), some_scale_.data(),
                        (sample_.rank + call_.step) % 2 == 0, signs_at(first));
@@ -169,7 +193,7 @@ std::size_t MarsitCodec::encode_own(const Piece& piece, Form form, const Agreed&
   if (form == Form::narrow) {
     kernels_.sample.gather_own(sample_, key_, run, signs, out.data());
   } else {
-    std::copy_n(signs, words, out.data());
+    memory_.copy(out.data(), signs, words * 8);
     kernels_.sample.keep_own(sample_, key_, run, out.data());
   }
   return capacity(payload_, form, piece.count);
@@ -185,9 +209,7 @@ std::size_t MarsitCodec::widen(int round, const Piece& piece, const Agreed&,
 
 void MarsitCodec::decode(int round, const Piece& piece, const Agreed& agreed, ConstWords sum,
                          std::size_t) {
-  if (round == exact_round())
-    return kernels_.finish_elements(type_, sum.data(), piece.count, divisor_,
-                                    call_.output_at(piece.first));
+  if (round == exact_round()) return decode_exact(piece, sum);
   if (round > payload_) return escape_.decode(piece, sum, call_.output);
   kernels_.sign.expand(run_of(piece), sum.data(), scale_.scales(piece, agreed).data(), ranks_,
                        divisor_, call_.feedback_at(piece.first), call_.output_at(piece.first));

@@ -48,6 +48,8 @@ PackedAgreement::PackedAgreement(const CodecContext& context, const PackedOption
     : type_(context.type),
       ranks_(static_cast<std::uint32_t>(context.ranks)),
       kernels_(context.kernels.packed),
+      memory_(context.memory),
+      window_(memory_),
       options_(options),
       limit_(limit) {
   if (options.target == PackedTarget::mean_bits || options.target == PackedTarget::max_bits)
@@ -66,6 +68,12 @@ std::vector<RoundInfo> PackedAgreement::rounds(const PackedOptions& options) {
 std::size_t PackedAgreement::capacity(int round, std::size_t elements) const {
   if (elements == 0) return 0;
   return round == histogram_round ? histogram_words + sample(elements).words() : 1;
+}
+
+void PackedAgreement::reserve(std::size_t elements) {
+  elements_ = elements;
+  if (options_.target == PackedTarget::mean_bits)
+    minis_.emplace(memory_, sample(elements).listed());
 }
 
 void PackedAgreement::begin(const CallBuffers& call) {
@@ -91,14 +99,20 @@ std::size_t PackedAgreement::encode(int round, const Piece& piece, const Agreed&
 }
 
 /// Samples the vector, with the step in mind that its own histogram gives.
-void PackedAgreement::look(std::size_t top, Words out) const {
+void PackedAgreement::look(std::size_t top, Words out) {
   std::ranges::fill(out, 0u);
   if (top == 0 || out.empty()) return;
   PackedForecast own(type_, PackedHistogram::of(bins_, top_bin(bins_)));
   own.assume_uncorrelated(ranks_, options_.down_shift);
   const PackedStep step = own.step_for(options_.bits, limit_);
-  sample(elements_).look({type_, call_.input, call_.feedback_at(0)}, octave_code(type_, top), step,
-                         options_.dither == kernels::Dither::nearest, out);
+  const PackedSample sampled = sample(elements_);
+  minis_->list().clear();
+  if (minis_->wants_list()) sampled.list(minis_->list());
+  const bool fed = call_.feedback_at(0) != nullptr;
+  minis_->fetch(fed ? call_.feedback_at(0) : call_.input_at(0),
+                fed ? feedback_size(type_) : size_of(type_));
+  sampled.look({type_, fed, &*minis_}, octave_code(type_, top), step,
+               options_.dither == kernels::Dither::nearest, out);
 }
 
 PackedSample PackedAgreement::sample(std::size_t elements) const {
@@ -114,11 +128,14 @@ void PackedAgreement::measure(const Piece& piece) {
   }
   using namespace kernels::body;
   with_element_type(type_, [&]<class T>(T) {
-    for (std::size_t i = 0; i < piece.count; ++i) {
-      const double value =
-          std::abs(static_cast<double>(load_element<T>(call_.input, piece.first + i)));
-      if (value <= std::numeric_limits<double>::max()) largest_ = std::max(largest_, value);
-    }
+    HostWindow::for_each_run(piece.count, [&](std::size_t done, std::size_t count) {
+      const std::byte* const from =
+          window_.read(call_.input_at(piece.first + done), count * sizeof(T));
+      for (std::size_t i = 0; i < count; ++i) {
+        const double value = std::abs(static_cast<double>(load_element<T>(from, i)));
+        if (value <= std::numeric_limits<double>::max()) largest_ = std::max(largest_, value);
+      }
+    });
   });
 }
 

@@ -7,9 +7,11 @@
 #include "codecs/packed_options.hpp"
 #include "codecs/packed_sample.hpp"
 #include "codecs/packed_step.hpp"
+#include "memory/host_window.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace cohom {
@@ -24,7 +26,7 @@ class PackedAgreement {
   [[nodiscard]] std::size_t capacity(int round, std::size_t elements) const;
 
   /// For vectors of so many elements.
-  void reserve(std::size_t elements) { elements_ = elements; }
+  void reserve(std::size_t elements);
   void begin(const CallBuffers& call);
   /// Of one of rounds(), for every piece in order; the last one's call writes the round's words.
   std::size_t encode(int round, const Piece& piece, const Agreed& agreed, Words out);
@@ -34,16 +36,19 @@ class PackedAgreement {
  private:
   void measure(const Piece& piece);
   [[nodiscard]] std::uint32_t own_maximum() const;
-  void look(std::size_t top, Words out) const;
+  void look(std::size_t top, Words out);
   [[nodiscard]] PackedSample sample(std::size_t elements) const;
   [[nodiscard]] PackedStep step_for_mean(std::size_t top, ConstWords words) const;
 
   ElementType type_;
   std::uint32_t ranks_;
   const kernels::PackedKernels& kernels_;
+  Memory& memory_;
+  HostWindow window_;
   PackedOptions options_;
   std::uint32_t limit_;
   std::size_t elements_ = 0;
+  std::optional<PackedMinis> minis_;  ///< what a sample looks at
 
   // Of the call in flight.
   CallBuffers call_;

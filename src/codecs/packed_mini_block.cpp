@@ -62,9 +62,9 @@ PackedMini PackedVector::mini(std::size_t first, int exponent) const {
   return with_element_type(type, [&]<class T>(T) {
     using Real = Arithmetic<T>;
     PackedMini values;
+    const std::byte* const from = minis->at(first / packed_mini);
     for (std::size_t i = 0; i < packed_mini; ++i)
-      values[i] = feedback == nullptr ? load_element<T>(input, first + i)
-                                      : load_element<Real>(feedback, first + i);
+      values[i] = is_feedback ? load_element<Real>(from, i) : load_element<T>(from, i);
     if (exponent != 0) {
       const double low = power_of_two<double>(exponent / 2);
       const double high = power_of_two<double>(exponent - exponent / 2);

@@ -2,6 +2,7 @@
 // What a rank can tell of one mini-block of packed by looking at its values: how wide rounding makes it,
 // and how far its largest value stands out. Specified in docs/wire-format.md, "packed".
 
+#include "codecs/packed_minis.hpp"
 #include "codecs/packed_widths.hpp"
 #include "kernels/packed.hpp"
 
@@ -20,8 +21,8 @@ using PackedMini = std::array<double, kernels::packed_mini>;
 /// already holds input and feedback.
 struct PackedVector {
   ElementType type = ElementType::f32;
-  const void* input = nullptr;
-  const void* feedback = nullptr;
+  bool is_feedback = false;
+  const PackedMinis* minis = nullptr;
 
   /// The mini-block that begins at an element, times 2^exponent.
   [[nodiscard]] PackedMini mini(std::size_t first, int exponent = 0) const;

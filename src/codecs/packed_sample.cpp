@@ -135,6 +135,16 @@ std::size_t PackedSample::mini_of(std::size_t sample, std::uint32_t frame) const
   return sample * minis / samples_ + within;
 }
 
+void PackedSample::list(std::vector<std::size_t>& minis) const {
+  for (std::size_t sample = 0; sample < samples_; ++sample) {
+    const std::size_t mini = mini_of(sample, kernels::body::frame(key_, sample));
+    minis.push_back(mini);
+    if (sample % mixed_stride() != 0) continue;
+    for (std::uint32_t k = 0; k < mixed_minis(); ++k)
+      minis.push_back((mini + k) % (elements_ / packed_mini));
+  }
+}
+
 void PackedSample::look(const PackedVector& vector, std::int32_t top_code, PackedStep step,
                         bool nearest, Words out) const {
   std::ranges::fill(out, 0u);

@@ -15,6 +15,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace cohom {
 
@@ -55,6 +56,13 @@ class PackedSample {
   /// Words that a rank contributes, to be merged by `add`; 0 for vectors too short to sample.
   [[nodiscard]] std::size_t words() const {
     return samples_ == 0 ? 0 : fixed_words + (first_shape() + mixtures() + 1) / 2;
+  }
+
+  /// Adds the mini-blocks that look() reads.
+  void list(std::vector<std::size_t>& minis) const;
+  /// How many it adds.
+  [[nodiscard]] std::size_t listed() const {
+    return samples_ == 0 ? 0 : samples_ + mixtures() * mixed_minis();
   }
 
   /// A rank's words. `top_code`: of the octave that all ranks' largest magnitude lies in. `step`: the one

@@ -1,14 +1,15 @@
 #include "codecs/raw.hpp"
 
-#include <cstring>
-
 namespace cohom {
 namespace {
 
 class RawCodec final : public Codec {
  public:
   explicit RawCodec(const CodecContext& context)
-      : type_(context.type), divisor_(context.divisor), kernels_(context.kernels) {
+      : type_(context.type),
+        divisor_(context.divisor),
+        kernels_(context.kernels),
+        memory_(context.memory) {
     round_.identity_decode = divisor_ == 1;
   }
 
@@ -24,8 +25,8 @@ class RawCodec final : public Codec {
 
   std::size_t encode(int round, Form form, const Piece& piece, const Agreed&, Words out) override {
     const std::size_t words = capacity(round, form, piece.count);
-    out[words - 1] = 0;  // the padding of a ragged last word
-    std::memcpy(out.data(), call_.input_at(piece.first), piece.count * size_of(type_));
+    copy_to_words(memory_, out.first(words), call_.input_at(piece.first),
+                  piece.count * size_of(type_));
     return words;
   }
 
@@ -38,6 +39,7 @@ class RawCodec final : public Codec {
   ElementType type_;
   std::uint64_t divisor_;
   const kernels::KernelTable& kernels_;
+  Memory& memory_;
   RoundInfo round_{.name = "payload",
                    .merge = {MergeKind::add_float, type_},
                    .scope = RoundScope::piece,

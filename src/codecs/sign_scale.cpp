@@ -41,6 +41,7 @@ int exponent_of(std::uint32_t code) { return static_cast<int>(code) - sign_expon
 SignScale::SignScale(const CodecContext& context, const SignScaleOptions& options)
     : type_(context.type),
       kernels_(context.kernels.sign),
+      memory_(context.memory),
       ranks_(static_cast<std::uint32_t>(context.ranks)),
       rank_bits_(static_cast<int>(std::bit_width(ranks_ - 1))),
       options_(options) {}
@@ -177,10 +178,16 @@ void SignScale::clear_blocks_without_signs(const Piece& piece, const Agreed& agr
                                            Words signs) const {
   constexpr std::size_t block_words = sign_block / 64;
   const ConstWords bits = agreed.words(blocks_round, piece);
-  for (std::size_t i = 0; i * block_words < signs.size(); ++i) {
-    if ((bits[i / blocks_a_word] >> (i % blocks_a_word * 2) & 3) == 1) continue;
-    const Words rest = signs.subspan(i * block_words);
-    std::ranges::fill(rest.first(std::min(block_words, rest.size())), std::uint64_t{0});
+  const std::size_t blocks = blocks_of(piece.count);
+  const auto has_signs = [&](std::size_t i) {
+    return (bits[i / blocks_a_word] >> (i % blocks_a_word * 2) & 3) == 1;
+  };
+  for (std::size_t i = 0; i < blocks; ++i) {
+    const std::size_t first = i;
+    while (i < blocks && !has_signs(i)) ++i;
+    if (i == first) continue;
+    const std::size_t end = std::min(i * block_words, signs.size());
+    memory_.zero(&signs[first * block_words], (end - first * block_words) * 8);
   }
 }
 

@@ -63,6 +63,7 @@ class SignScale {
 
   ElementType type_;
   const kernels::SignKernels& kernels_;
+  Memory& memory_;
   std::uint32_t ranks_;
   int rank_bits_;  ///< of the number of ranks
   SignScaleOptions options_;

@@ -20,6 +20,7 @@ class SigncountCodec final : public Codec {
         rank_(static_cast<std::uint32_t>(context.rank)),
         divisor_(context.divisor),
         kernels_(context.kernels.sign),
+        memory_(context.memory),
         options_(options),
         counts_{static_cast<std::uint32_t>(context.ranks),
                 smallest_lane_width(static_cast<std::uint64_t>(context.ranks))},
@@ -52,7 +53,7 @@ class SigncountCodec final : public Codec {
 
   void reserve(std::size_t elements, std::size_t longest_piece) override {
     scale_.reserve(elements, longest_piece);
-    signs_.resize(words_of_run(longest_piece, sign_block, 1));
+    signs_ = {memory_, words_of_run(longest_piece, sign_block, 1)};
   }
   void begin(const CallBuffers& call) override {
     call_ = call;
@@ -65,6 +66,12 @@ class SigncountCodec final : public Codec {
                      Words out) override;
   std::size_t widen(int round, const Piece& piece, const Agreed& agreed,
                     std::span<const ConstWords> contributions, Words sum) override;
+  [[nodiscard]] std::optional<Widening> widening(int round) const override {
+    if (round != payload_ || counts_.width == 1) return std::nullopt;
+    return Widening{.narrow_width = 1,
+                    .wide_width = static_cast<std::uint8_t>(counts_.width),
+                    .block = sign_block};
+  }
   std::size_t finish(int round, const Piece& piece, Words sum, std::size_t words) override;
   void decode(int round, const Piece& piece, const Agreed& agreed, ConstWords sum,
               std::size_t contributions) override;
@@ -79,6 +86,7 @@ class SigncountCodec final : public Codec {
   std::uint32_t rank_;
   std::uint64_t divisor_;
   const kernels::SignKernels& kernels_;
+  Memory& memory_;
   SigncountOptions options_;
   kernels::SignCounts counts_;
   SignScale scale_;
@@ -86,7 +94,7 @@ class SigncountCodec final : public Codec {
   std::vector<RoundInfo> rounds_;
   int payload_ = 0;
 
-  std::vector<std::uint64_t> signs_;                      ///< of one piece
+  MemoryArray<std::uint64_t> signs_;                      ///< of one piece
   std::vector<const std::uint64_t*> contribution_words_;  ///< of one call of widen()
   CallBuffers call_;
 };

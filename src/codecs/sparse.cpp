@@ -5,7 +5,6 @@
 
 #include <cohom/error.hpp>
 
-#include <cstring>
 #include <string>
 #include <vector>
 
@@ -18,6 +17,7 @@ class SparseCodec final : public Codec {
       : type_(context.type),
         divisor_(context.divisor),
         kernels_(context.kernels),
+        memory_(context.memory),
         index_(context, index),
         rounds_(index_.rounds().begin(), index_.rounds().end()) {
     rounds_.push_back({.name = "payload", .merge = {MergeKind::add_float, type_}, .varies = true});
@@ -33,7 +33,7 @@ class SparseCodec final : public Codec {
 
   void reserve(std::size_t elements, std::size_t longest_piece) override {
     index_.reserve(elements, longest_piece);
-    values_.resize(longest_piece * size_of(type_));
+    values_ = {memory_, longest_piece * size_of(type_)};
   }
   void begin(const CallBuffers& call) override {
     call_ = call;
@@ -59,10 +59,11 @@ class SparseCodec final : public Codec {
   ElementType type_;
   std::uint64_t divisor_;
   const kernels::KernelTable& kernels_;
+  Memory& memory_;
   SparseIndex index_;
   std::vector<RoundInfo> rounds_;
   CallBuffers call_;
-  std::vector<std::byte> values_;  ///< of one piece, compacted and complete
+  MemoryArray<std::byte> values_;  ///< of one piece, compacted and complete
 };
 
 std::size_t SparseCodec::encode(int round, Form, const Piece& piece, const Agreed& agreed,
@@ -70,16 +71,16 @@ std::size_t SparseCodec::encode(int round, Form, const Piece& piece, const Agree
   if (round < payload_round()) return index_.encode(round, piece, agreed, out);
   const auto* const input = call_.input_at(piece.first);
   const SparseIndex::Union positions = index_.union_of(piece, agreed);
+  const std::size_t words = words_of(positions.elements);
+  if (goes_raw(piece, positions.elements)) {
+    copy_to_words(memory_, out.first(words), input, piece.count * size_of(type_));
+    return words;
+  }
   auto* const bytes = reinterpret_cast<std::byte*>(out.data());
-  const bool raw = goes_raw(piece, positions.elements);
-  if (raw)
-    std::memcpy(bytes, input, piece.count * size_of(type_));
-  else
-    kernels_.sparse.compact(run_of(piece), input, positions.bits, bytes);
-  const std::size_t values = raw ? piece.count : positions.elements;
-  const std::size_t words = words_of(values);
+  kernels_.sparse.compact(run_of(piece), input, index_.beside_elements(positions, piece), bytes);
   // The padding of a ragged last word.
-  std::memset(bytes + values * size_of(type_), 0, words * 8 - values * size_of(type_));
+  const std::size_t used = positions.elements * size_of(type_);
+  if (used != words * 8) memory_.zero(bytes + used, words * 8 - used);
   return words;
 }
 
@@ -96,7 +97,8 @@ void SparseCodec::decode(int, const Piece& piece, const Agreed& agreed, ConstWor
     return;
   }
   kernels_.finish_elements(type_, sum.data(), positions.elements, divisor_, values_.data());
-  kernels_.sparse.expand(run_of(piece), values_.data(), positions.bits, output);
+  kernels_.sparse.expand(run_of(piece), values_.data(), index_.beside_elements(positions, piece),
+                         output);
 }
 
 }  // namespace

@@ -42,7 +42,11 @@ void for_each_block(std::size_t elements, Visit&& visit) {
 }  // namespace
 
 SparseIndex::SparseIndex(const CodecContext& context, const IndexOptions& options)
-    : type_(context.type), kernels_(context.kernels), options_(options) {
+    : type_(context.type),
+      kernels_(context.kernels),
+      host_(context.on_host()),
+      memory_(context.memory),
+      options_(options) {
   rounds_[0] = {.name = "blocks", .merge = {MergeKind::bit_or}};
   if (options.form == IndexForm::bloom) rounds_[0] = {.name = "values", .merge = {MergeKind::add}};
   // A bit an element is much: it takes the way of the payload.
@@ -66,6 +70,7 @@ void SparseIndex::reserve(std::size_t elements, std::size_t longest_piece) {
   own_.resize(bitmap_words(elements));
   union_.resize(bitmap_words(longest_piece));
   held_.resize(elements / 256 + 1);
+  if (!memory_.is_host()) beside_elements_ = {memory_, bitmap_words(longest_piece)};
 }
 
 void SparseIndex::begin(const CallBuffers& call) {
@@ -76,13 +81,22 @@ void SparseIndex::begin(const CallBuffers& call) {
 void SparseIndex::scan(const Piece& piece) {
   if (held(piece) != Held::nothing) return;
   held(piece) = Held::own_bits;
-  kernels_.sparse.scan({size_of(type_), piece.first, piece.count}, call_.input_at(piece.first),
-                       own_bits(piece));
+  const kernels::SparseRun run{size_of(type_), piece.first, piece.count};
+  const bool apart = !memory_.is_host();
+  std::uint64_t* const bits = apart ? beside_elements_.data() : own_bits(piece);
+  kernels_.sparse.scan(run, call_.input_at(piece.first), bits);
+  if (apart) memory_.to_host(own_bits(piece), bits, bitmap_words(piece.count) * 8);
+}
+
+const std::uint64_t* SparseIndex::beside_elements(const Union& positions, const Piece& piece) {
+  if (memory_.is_host()) return positions.bits;
+  memory_.from_host(beside_elements_.data(), positions.bits, bitmap_words(piece.count) * 8);
+  return beside_elements_.data();
 }
 
 SparseIndex::Union SparseIndex::own(const Piece& piece) {
   scan(piece);
-  return {own_bits(piece), kernels_.sparse.count_bits(own_bits(piece), bitmap_words(piece.count))};
+  return {own_bits(piece), host_.sparse.count_bits(own_bits(piece), bitmap_words(piece.count))};
 }
 
 std::size_t SparseIndex::encode(int round, const Piece& piece, const Agreed& agreed, Words out) {
@@ -112,7 +126,7 @@ std::size_t SparseIndex::encode_blocks(const Piece& piece, Words out) {
   std::fill_n(out.data(), size, 0u);
   for_each_block(piece.count, [&](std::size_t b, std::size_t first, std::size_t words) {
     const std::size_t elements = std::min(block, piece.count - b * block);
-    const std::size_t values = kernels_.sparse.count_bits(own + first, words);
+    const std::size_t values = host_.sparse.count_bits(own + first, words);
     // The zeros of a full block travel as values; its index does not.
     const bool full = (elements - values) * size_of(type_) < words * 8;
     const std::uint64_t level = values == 0 ? 0u : std::uint64_t{full ? is_full : has_values};
@@ -143,7 +157,7 @@ std::size_t SparseIndex::encode_filter(const Piece& piece, const Agreed& agreed,
     return bitmap_words(piece.count);
   }
   std::fill_n(out.data(), shape.bits / 64, 0u);
-  kernels_.hashing.insert(shape, piece.first, own_bits(piece), piece.count, out.data());
+  host_.hashing.insert(shape, piece.first, own_bits(piece), piece.count, out.data());
   return shape.bits / 64;
 }
 
@@ -154,7 +168,7 @@ ConstWords SparseIndex::find(const Piece& piece, const Agreed& agreed) {
   if (words.size() != (shape.bits == 0 ? bitmap_words(piece.count) : shape.bits / 64)) refuse();
   if (shape.bits == 0) return words;
   if (std::exchange(held(piece), Held::union_of_all) != Held::union_of_all)
-    kernels_.hashing.find(shape, words.data(), piece.first, piece.count, own_bits(piece));
+    host_.hashing.find(shape, words.data(), piece.first, piece.count, own_bits(piece));
   return {own_bits(piece), bitmap_words(piece.count)};
 }
 
@@ -190,7 +204,7 @@ SparseIndex::Union SparseIndex::union_of(const Piece& piece, const Agreed& agree
   }
   // A bit behind the last element would be a value that has no place.
   if ((bits.back() & ~last_word(piece.count)) != 0) refuse();
-  return {bits.data(), kernels_.sparse.count_bits(bits.data(), bits.size())};
+  return {bits.data(), host_.sparse.count_bits(bits.data(), bits.size())};
 }
 
 }  // namespace cohom

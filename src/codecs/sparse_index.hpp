@@ -29,7 +29,7 @@ class SparseIndex {
 
   /// The agreed positions of one piece.
   struct Union {
-    const std::uint64_t* bits = nullptr;  ///< bitmap_words(elements of the piece)
+    const std::uint64_t* bits = nullptr;  ///< bitmap_words(elements of the piece), the host's
     std::size_t elements = 0;             ///< that are in the union
   };
 
@@ -51,6 +51,9 @@ class SparseIndex {
   /// @throws Error(transport) when an index arrived that is none of this piece.
   [[nodiscard]] Union union_of(const Piece& piece, const Agreed& agreed);
 
+  /// The bits of a piece where its elements lie, for kernels. Valid until the next call of it.
+  [[nodiscard]] const std::uint64_t* beside_elements(const Union& positions, const Piece& piece);
+
  private:
   /// What the upper level says of a block.
   enum Level : std::uint64_t { has_values = 1, is_full = 2 };
@@ -71,7 +74,9 @@ class SparseIndex {
   [[nodiscard]] ConstWords spread(const Piece& piece, const Agreed& agreed);
 
   ElementType type_;
-  const kernels::KernelTable& kernels_;
+  const kernels::KernelTable& kernels_;  ///< of the elements
+  const kernels::KernelTable& host_;
+  Memory& memory_;
   IndexOptions options_;
   RoundInfo rounds_[2];
   CallBuffers call_;
@@ -79,6 +84,8 @@ class SparseIndex {
       own_;                 ///< this rank's bits of the vector; of a filter, in the end all ranks'
   std::vector<Held> held_;  ///< by 256 elements
   std::vector<std::uint64_t> union_;  ///< of one piece
+  MemoryArray<std::uint64_t>
+      beside_elements_;  ///< of one piece, where bits are no neighbours of elements
 };
 
 }  // namespace cohom

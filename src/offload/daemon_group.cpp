@@ -3,6 +3,7 @@
 #include "log.hpp"
 #include "offload/hello.hpp"
 #include "offload/merge_code.hpp"
+#include "offload/narrow.hpp"
 
 #include <cohom/error.hpp>
 
@@ -14,6 +15,25 @@
 namespace cohom::offload {
 
 namespace {
+
+/// The codecs' own kernels do what is asked here of them: those of thc for lanes of any kind, those of the
+/// signs for single bits.
+void widen(const Widening& widening, std::size_t values, const void* narrow, std::uint64_t* wide) {
+  // Words of a message need not be aligned; kernels read them as they are.
+  const auto* const words = static_cast<const std::uint64_t*>(narrow);
+  const kernels::KernelTable& kernels = kernels::kernel_table();
+  if (widening.narrow_width == 1 && !widening.has_levels && widening.block == kernels::sign_block &&
+      widening.wide_width <= 16)
+    return kernels.sign.count({1, widening.wide_width}, {ElementType::f32, 0, values}, &words, 1,
+                              wide);
+  kernels::ThcFormat format;
+  format.rotation = widening.block;
+  format.table = widening.has_levels;
+  format.narrow_width = widening.narrow_width;
+  format.wide_width = widening.wide_width;
+  if (widening.has_levels) format.levels.assign(widening.levels.begin(), widening.levels.end());
+  kernels.thc.widen(format, {ElementType::f32, 0, values}, &words, 1, wide);
+}
 
 std::uint64_t random_key() {
   std::random_device random;
@@ -119,10 +139,29 @@ cohom_verdict DaemonGroup::take_contribution(const ucx::MessageHeader& header,
   if (!open_ || member_of(header) == nullptr) return cohom_drop_source;
   if (const auto verdict = check_words(header.packet, data.size()); verdict != cohom_fine)
     return verdict;
-  const auto outcome = slots_.contribute(header.packet, data);
+  return merge(header.packet, data);
+}
+
+cohom_verdict DaemonGroup::take_narrow(const ucx::MessageHeader& header, const Widening& widening,
+                                       std::span<const std::byte> data) {
+  const cohom_header& packet = header.packet;
+  if (packet.kind != cohom_contribution || packet.merge != cohom_merge_add || !is_right(widening))
+    return cohom_drop_malformed;
+  if (!open_ || member_of(header) == nullptr) return cohom_drop_source;
+  if (const auto verdict = check_words(packet, 8u * packet.words); verdict != cohom_fine)
+    return verdict;
+  const auto values = values_of(widening, packet.words, data.size() / 8);
+  if (!values || data.size() % 8 != 0) return cohom_drop_size;
+  widened_.resize(packet.words);
+  widen(widening, *values, data.data(), widened_.data());
+  return merge(packet, std::as_bytes(std::span(widened_)));
+}
+
+cohom_verdict DaemonGroup::merge(const cohom_header& packet, std::span<const std::byte> data) {
+  const auto outcome = slots_.contribute(packet, data);
   counters_.contributions += outcome.verdict <= cohom_pass_up;
-  if (outcome.verdict == cohom_spread) spread(header.packet, outcome.words);
-  if (outcome.verdict == cohom_pass_up) pass_up(header.packet, outcome.words);
+  if (outcome.verdict == cohom_spread) spread(packet, outcome.words);
+  if (outcome.verdict == cohom_pass_up) pass_up(packet, outcome.words);
   return outcome.verdict;
 }
 

@@ -29,6 +29,8 @@ class DaemonGroup {
 
   /// Takes a message of a right form and number, and sends what follows from it.
   cohom_verdict take(const ucx::MessageHeader& header, std::span<const std::byte> data);
+  cohom_verdict take_narrow(const ucx::MessageHeader& header, const Widening& widening,
+                            std::span<const std::byte> data);
   /// Connects to those that have said hello, and answers them.
   void greet();
 
@@ -46,6 +48,7 @@ class DaemonGroup {
   cohom_verdict take_hello(const ucx::MessageHeader& header, std::span<const std::byte> data);
   cohom_verdict take_contribution(const ucx::MessageHeader& header,
                                   std::span<const std::byte> data);
+  cohom_verdict merge(const cohom_header& packet, std::span<const std::byte> data);
   cohom_verdict take_from_parent(const ucx::MessageHeader& header, std::span<const std::byte> data);
   void spread(const cohom_header& packet, const SharedWords& words);
   void pass_up(const cohom_header& packet, const SharedWords& words);
@@ -60,6 +63,7 @@ class DaemonGroup {
   Member parent_;
   bool said_hello_ = false, parent_met_ = false;
   SumSlots slots_;
+  std::vector<std::uint64_t> widened_;  ///< of one message
   GroupCounters counters_;
 };
 

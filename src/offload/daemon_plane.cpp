@@ -22,7 +22,7 @@ namespace {
 
 constexpr int looks_a_lock = 32;
 /// Looks without news until the thread sleeps: a fraction of a millisecond, in which others may run.
-constexpr int idle_looks = 1000;
+constexpr int idle_looks = 20;
 constexpr int most_sleep_milliseconds = 500;  ///< UCX wants to find out who has died
 
 class DaemonPlane final : public DataPlane, private ucx::MessageReceiver {
@@ -48,7 +48,7 @@ class DaemonPlane final : public DataPlane, private ucx::MessageReceiver {
     return 1u << int(MergeKind::add) | 1u << int(MergeKind::bit_or) | 1u << int(MergeKind::max) |
            1u << int(MergeKind::add_float);
   }
-  [[nodiscard]] bool takes_narrow() const override { return false; }
+  [[nodiscard]] bool takes_narrow() const override { return true; }
   [[nodiscard]] bool takes_messages() const override { return true; }
   [[nodiscard]] std::uint32_t slots() const override { return setup_.slots; }
   [[nodiscard]] std::uint32_t free_slots() const override {
@@ -91,10 +91,15 @@ class DaemonPlane final : public DataPlane, private ucx::MessageReceiver {
   bool look();
   void sleep();
   void take(const ucx::MessageHeader& header, std::span<const std::byte> data) noexcept override {
-    ++counts_[static_cast<std::size_t>(judge(header, data))];
+    ++counts_[static_cast<std::size_t>(judge(header, nullptr, data))];
+  }
+  void take_narrow(const ucx::MessageHeader& header, const Widening& widening,
+                   std::span<const std::byte> data) noexcept override {
+    ++counts_[static_cast<std::size_t>(judge(header, &widening, data))];
   }
   void take_garbage() noexcept override { ++counts_[cohom_drop_malformed]; }
-  cohom_verdict judge(const ucx::MessageHeader& header, std::span<const std::byte> data);
+  cohom_verdict judge(const ucx::MessageHeader& header, const Widening* widening,
+                      std::span<const std::byte> data);
 
   DaemonSetup setup_;
   mutable std::mutex mutex_;
@@ -165,7 +170,7 @@ void DaemonPlane::sleep() {
 }
 
 /// In the order in which the packets of the kernel's program are looked at.
-cohom_verdict DaemonPlane::judge(const ucx::MessageHeader& header,
+cohom_verdict DaemonPlane::judge(const ucx::MessageHeader& header, const Widening* widening,
                                  std::span<const std::byte> data) {
   const cohom_header& packet = header.packet;
   if (const int verdict = cohom_check_form(&packet); verdict != cohom_fine)
@@ -174,7 +179,8 @@ cohom_verdict DaemonPlane::judge(const ucx::MessageHeader& header,
   DaemonGroup& group = *groups_[packet.group];
   if (packet.job != group.plan().job) return cohom_drop_group;
   if (packet.epoch != group.plan().epoch) return cohom_drop_epoch;
-  const cohom_verdict verdict = group.take(header, data);
+  const cohom_verdict verdict =
+      widening != nullptr ? group.take_narrow(header, *widening, data) : group.take(header, data);
   if (verdict == cohom_greeted) greetings_.push_back(packet.group);
   return verdict;
 }

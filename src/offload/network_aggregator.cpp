@@ -1,6 +1,7 @@
 #include "offload/network_aggregator.hpp"
 
 #include "offload/merge_code.hpp"
+#include "offload/narrow.hpp"
 #include "offload/session.hpp"
 
 #include <cohom/error.hpp>
@@ -11,6 +12,11 @@
 namespace cohom::offload {
 
 namespace {
+
+bool widens(const Session& session, const Widening& widening) {
+  return session.admitted.takes_narrow != 0 &&
+         8 * wide_block_words(widening) <= session.admitted.payload_bytes;
+}
 
 /// Without a session, and poll() says so.
 class NetworkReduction final : public Reduction {
@@ -40,6 +46,16 @@ class NetworkReduction final : public Reduction {
     if (stream_.started == stream_.announced)
       throw Error(ErrorKind::state, "more reductions were started than announced");
     stream_.start(contribution, sum, code_of(merge), cookie);
+    if (session_) session_->progress();
+  }
+
+  void start_narrow(std::span<const std::uint64_t> contribution, std::span<std::uint64_t> sum,
+                    Merge merge, const Widening& widening, std::uint64_t cookie) override {
+    if (stream_.started == stream_.announced)
+      throw Error(ErrorKind::state, "more reductions were started than announced");
+    // It was another session that took them so.
+    if (session_ && !widens(*session_, widening)) session_->end("it takes no narrow contributions");
+    stream_.start(contribution, sum, code_of(merge), cookie, &widening);
     if (session_) session_->progress();
   }
 
@@ -90,6 +106,10 @@ bool NetworkAggregator::supports(Merge merge) const {
                           merge.kind == MergeKind::max;
   if (everywhere || !session_ || !merge_code(merge)) return everywhere;
   return (session_->admitted.merges >> int(merge.kind) & 1) != 0;
+}
+
+bool NetworkAggregator::takes_narrow(const Widening& widening) const {
+  return session_ && widens(*session_, widening);
 }
 
 bool NetworkAggregator::ready() {

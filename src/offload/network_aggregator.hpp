@@ -19,6 +19,7 @@ class NetworkAggregator final : public Aggregator {
   [[nodiscard]] std::string_view name() const override;
   [[nodiscard]] bool supports(Merge merge) const override;
   [[nodiscard]] std::size_t most_words() const override { return 0xffffffff; }
+  [[nodiscard]] bool takes_narrow(const Widening& widening) const override;
   [[nodiscard]] bool ready() override;
   [[nodiscard]] std::string why_not_ready() const override { return keeper_->why_none(); }
   [[nodiscard]] bool may_fail() const override { return true; }

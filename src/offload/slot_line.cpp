@@ -1,5 +1,7 @@
 #include "offload/slot_line.hpp"
 
+#include "offload/narrow.hpp"
+
 #include <algorithm>
 #include <cstring>
 
@@ -21,14 +23,16 @@ std::vector<SlotLine> lines_of(const Admitted& admitted) {
 }
 
 void ReductionStream::start(std::span<const std::uint64_t> contribution,
-                            std::span<std::uint64_t> sum, std::uint8_t merge,
-                            std::uint64_t cookie) {
+                            std::span<std::uint64_t> sum, std::uint8_t merge, std::uint64_t cookie,
+                            const Widening* widening) {
   sums.push_back({.contribution = contribution.data(),
                   .sum = sum.data(),
-                  .words = contribution.size(),
+                  .words = widening != nullptr ? sum.size() : contribution.size(),
                   .merge = merge,
                   .cookie = cookie,
-                  .number = static_cast<std::uint32_t>(started)});
+                  .number = static_cast<std::uint32_t>(started),
+                  .widening = widening,
+                  .narrow_words = contribution.size()});
   ++started;
   if (contribution.empty()) {
     ++finished;
@@ -50,7 +54,11 @@ SlotLine::Flight* SlotLine::cut() {
   Flight& flight = flights_[next_ % flights_.size()];
   if (flight.stream != nullptr || static_cast<double>(under_way_) >= window_) return nullptr;
   ReductionStream::Sum& sum = stream.sums[stream.next_to_cut];
-  const std::size_t words = std::min(packet_words_, sum.words - sum.cut);
+  // Whole blocks of lanes, alike on all ranks.
+  const std::size_t most = sum.widening == nullptr
+                               ? packet_words_
+                               : packet_words_ - packet_words_ % wide_block_words(*sum.widening);
+  const std::size_t words = std::min(most, sum.words - sum.cut);
   flight = {.stream = &stream,
             .sum = &sum,
             .number = next_++,

@@ -11,6 +11,7 @@
 
 #include <cohom/merge.hpp>
 #include <cohom/transport.hpp>
+#include <cohom/widening.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -32,6 +33,8 @@ struct ReductionStream {
     std::uint8_t merge = 0;   ///< merge_code()
     std::uint64_t cookie = 0;
     std::uint32_t number = 0;
+    const Widening* widening = nullptr;  ///< of a narrow contribution; null: it is wide
+    std::size_t narrow_words = 0;        ///< of the whole contribution
   };
 
   std::uint64_t call = 0;
@@ -45,7 +48,7 @@ struct ReductionStream {
   std::deque<Completion> completions = {};  ///< not reported yet
 
   void start(std::span<const std::uint64_t> contribution, std::span<std::uint64_t> sum,
-             std::uint8_t merge, std::uint64_t cookie);
+             std::uint8_t merge, std::uint64_t cookie, const Widening* widening = nullptr);
   /// Whether no packet of it will be cut any more.
   [[nodiscard]] bool all_cut() const { return started == announced && next_to_cut == sums.size(); }
 };

@@ -18,9 +18,9 @@ using Hashes = GoldenHashes<4>;
 
 using Golden = GoldenCase<4>;
 
-Hashes hashes_of(const Golden& golden, kernels::Isa isa) {
+Hashes hashes_of(const Golden& golden, const kernels::KernelTable& table) {
   const std::vector<Bytes> inputs = golden_inputs(golden);
-  CodecHarness harness(golden_setup(make_packed, golden, isa));
+  CodecHarness harness(golden_setup(make_packed, golden, table));
   const Bytes result = golden_allreduce(harness, inputs);
   const int payload = harness.codec(0).payload_round();
   return {payload == 0 ? 0 : hash_of(harness.sum(payload - 1)),

@@ -20,10 +20,10 @@ using Hashes = GoldenHashes<4>;
 
 using Golden = GoldenCase<4>;
 
-Hashes hashes_of(const Golden& golden, kernels::Isa isa) {
+Hashes hashes_of(const Golden& golden, const kernels::KernelTable& table) {
   const bool marsit = std::string_view(golden.name).starts_with("marsit");
   const std::vector<Bytes> inputs = golden_inputs(golden);
-  CodecHarness harness(golden_setup(marsit ? make_marsit : make_signcount, golden, isa));
+  CodecHarness harness(golden_setup(marsit ? make_marsit : make_signcount, golden, table));
   const Bytes result = golden_allreduce(harness, inputs);
   const int payload = harness.codec(0).payload_round();
   return {hash_of(harness.sum(payload - 1)),

@@ -37,12 +37,12 @@ std::vector<Bytes> inputs_of(const Golden& golden) {
   return inputs;
 }
 
-Hashes hashes_of(const Golden& golden, kernels::Isa isa) {
+Hashes hashes_of(const Golden& golden, const kernels::KernelTable& table) {
   const std::string_view name = golden.name;
   CodecHarness harness(golden_setup(name.starts_with("thc")      ? make_sparse_thc
                                     : name.starts_with("sketch") ? make_sketch
                                                                  : make_sparse,
-                                    golden, isa));
+                                    golden, table));
   const Bytes result = harness.allreduce(inputs_of(golden));
   const int payload = harness.codec(0).payload_round();
   return {hash_of(harness.sum(0)), hash_of(harness.sum(payload)), hash_of(result)};

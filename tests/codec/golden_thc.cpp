@@ -18,9 +18,9 @@ using Hashes = GoldenHashes<5>;
 
 using Golden = GoldenCase<5>;
 
-Hashes hashes_of(const Golden& golden, kernels::Isa isa) {
+Hashes hashes_of(const Golden& golden, const kernels::KernelTable& table) {
   const std::vector<Bytes> inputs = golden_inputs(golden);
-  HarnessSetup setup = golden_setup(make_thc, golden, isa);
+  HarnessSetup setup = golden_setup(make_thc, golden, table);
   setup.segment = golden.elements;
   CodecHarness narrow(setup);
   setup.form = Form::wide;

@@ -1,8 +1,9 @@
-// Hashing: every instruction set gives the bits of the scalar reference, a filter holds what was put in,
+// Hashing: every instruction set and device gives the bits of the scalar reference, a filter holds what was put in,
 // and not much else.
 
 #include "kernels/cpu/scalar_hashing.hpp"
 #include "kernels/kernel_table.hpp"
+#include "tested_tables.hpp"
 
 #include <gtest/gtest.h>
 
@@ -23,9 +24,9 @@ using kernels::SketchPlace;
 using kernels::SketchShape;
 using Words = std::vector<std::uint64_t>;
 
-class Hashing : public testing::TestWithParam<kernels::Isa> {
+class Hashing : public testing::TestWithParam<TestedTable> {
  protected:
-  const HashingKernels& kernels_ = kernels::kernel_table(GetParam()).hashing;
+  const HashingKernels& kernels_ = GetParam().table->hashing;
   HashingKernels reference_ = kernels::scalar_hashing();
 };
 
@@ -103,8 +104,7 @@ TEST_P(Hashing, FalsePositivesAreAsManyAsWanted) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Isas, Hashing, testing::ValuesIn(kernels::supported_isas()),
-                         [](const auto& test) { return std::string(name_of(test.param)); });
+INSTANTIATE_TEST_SUITE_P(Tables, Hashing, testing::ValuesIn(tested_tables()), table_name);
 
 }  // namespace
 }  // namespace cohom::test

@@ -1,10 +1,11 @@
-// Every instruction set gives the bits of the scalar reference, in every kernel.
+// Every instruction set and device gives the bits of the scalar reference, in every kernel.
 
 #include "elements.hpp"
 #include "guarded_buffer.hpp"
 #include "kernels/cpu/scalar_merge.hpp"
 #include "kernels/kernel_table.hpp"
 #include "same_bytes.hpp"
+#include "tested_tables.hpp"
 #include "thc_comparison.hpp"
 
 #include <gtest/gtest.h>
@@ -21,12 +22,6 @@ namespace cohom::test {
 namespace {
 
 using kernels::Dither;
-using kernels::Isa;
-
-std::vector<Isa> vector_isas() {
-  const auto all = kernels::supported_isas();
-  return {all.begin() + 1, all.end()};
-}
 
 // ---- thc
 
@@ -93,32 +88,30 @@ void compare(const kernels::ThcKernels& tested, const ThcCase& from, ElementType
   for (const Form form : {Form::narrow, Form::wide}) run.encode(form, true);
 }
 
-class ThcEquality : public testing::TestWithParam<std::tuple<Isa, ThcCase>> {};
+class ThcEquality : public testing::TestWithParam<std::tuple<TestedTable, ThcCase>> {};
 
 TEST_P(ThcEquality, MatchesReference) {
-  const auto& [isa, from] = GetParam();
+  const auto& [tested, from] = GetParam();
   const std::size_t block = from.options.rotation;
   std::vector<std::size_t> counts = {block * 3, block + 19};
   if (block <= 1024) counts = {0, 1, 15, 16, 17, 255, 256, 257, 511, 4096 + 13, 40 * block};
   for (const ElementType type : all_element_types)
-    for (const std::size_t count : counts)
-      compare(kernels::kernel_table(isa).thc, from, type, count);
+    for (const std::size_t count : counts) compare(tested.table->thc, from, type, count);
 }
 
 std::string case_name(const testing::TestParamInfo<ThcEquality::ParamType>& instance) {
-  const auto& [isa, from] = instance.param;
-  return std::string(name_of(isa)) + "_" + from.name;
+  const auto& [tested, from] = instance.param;
+  return tested.name + "_" + from.name;
 }
 
-INSTANTIATE_TEST_SUITE_P(Isas, ThcEquality,
-                         testing::Combine(testing::ValuesIn(vector_isas()),
+INSTANTIATE_TEST_SUITE_P(Tables, ThcEquality,
+                         testing::Combine(testing::ValuesIn(tables_beside_reference()),
                                           testing::ValuesIn(thc_cases())),
                          case_name);
-GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(ThcEquality);  // a build without vector kernels
 
 // ---- merge, finish_elements
 
-class MergeEquality : public testing::TestWithParam<Isa> {};
+class MergeEquality : public testing::TestWithParam<TestedTable> {};
 
 /// Random bits: as floats, every kind of number and NaN.
 Bytes random_bytes(std::size_t count, std::uint64_t seed) {
@@ -129,7 +122,8 @@ Bytes random_bytes(std::size_t count, std::uint64_t seed) {
 }
 
 /// The destination is a buffer of its own, or one of the sources.
-void compare_merge(Isa isa, Merge merge, const std::vector<Bytes>& contents, std::size_t target) {
+void compare_merge(const TestedTable& tested, Merge merge, const std::vector<Bytes>& contents,
+                   std::size_t target) {
   const std::size_t size = contents[0].size();
   SCOPED_TRACE(std::string(name_of(merge.kind)) + " " + std::string(name_of(merge.type)) + ", " +
                std::to_string(size) + " bytes, " + std::to_string(contents.size()) +
@@ -147,8 +141,7 @@ void compare_merge(Isa isa, Merge merge, const std::vector<Bytes>& contents, std
     unaligned_sources.push_back(found[s].data());
   }
   kernels::scalar_merge(merge, sources.data(), sources.size(), size, expected[target].data());
-  kernels::kernel_table(isa).merge(merge, unaligned_sources.data(), sources.size(), size,
-                                   found[target].data());
+  tested.table->merge(merge, unaligned_sources.data(), sources.size(), size, found[target].data());
   EXPECT_TRUE(same_bytes(found[target].bytes(), expected[target]));
   for (const GuardedBuffer& buffer : found) EXPECT_TRUE(buffer.fences_intact());
 }
@@ -200,19 +193,14 @@ TEST_P(MergeEquality, FinishElements) {
         GuardedBuffer found(source.size(), size_of(type));
         found.fill(source);  // in place
         kernels::scalar_finish_elements(type, source.data(), count, divisor, expected.data());
-        kernels::kernel_table(GetParam())
-            .finish_elements(type, found.data(), count, divisor, found.data());
+        GetParam().table->finish_elements(type, found.data(), count, divisor, found.data());
         EXPECT_TRUE(same_bytes(found.bytes(), expected));
         EXPECT_TRUE(found.fences_intact());
       }
 }
 
-std::string isa_name(const testing::TestParamInfo<Isa>& instance) {
-  return std::string(name_of(instance.param));
-}
-
-INSTANTIATE_TEST_SUITE_P(Isas, MergeEquality, testing::ValuesIn(vector_isas()), isa_name);
-GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(MergeEquality);
+INSTANTIATE_TEST_SUITE_P(Tables, MergeEquality, testing::ValuesIn(tables_beside_reference()),
+                         table_name);
 
 }  // namespace
 }  // namespace cohom::test

@@ -10,6 +10,7 @@
 #include "kernels/kernel_table.hpp"
 #include "nasty_values.hpp"
 #include "same_bytes.hpp"
+#include "tested_tables.hpp"
 
 #include <gtest/gtest.h>
 
@@ -25,7 +26,6 @@
 namespace cohom::test {
 
 using kernels::Dither;
-using kernels::Isa;
 using kernels::packed_capacity;
 using kernels::packed_groups;
 using kernels::PackedKernels;
@@ -41,9 +41,9 @@ inline const PackedKernels& reference() {
   return kernels;
 }
 
-class PackedEquality : public testing::TestWithParam<Isa> {
+class PackedEquality : public testing::TestWithParam<TestedTable> {
  protected:
-  const PackedKernels& tested = kernels::kernel_table(GetParam()).packed;
+  const PackedKernels& tested = GetParam().table->packed;
 };
 
 /// Normal values whose scale differs by up to 2^(+-spread) from mini-block to mini-block.
@@ -252,11 +252,6 @@ inline void compare_shift(const PackedKernels& tested, std::size_t groups, const
   ASSERT_EQ(words, expected.size());
   ASSERT_TRUE(
       same_bytes(std::as_bytes(in_place.words().first(words)), std::as_bytes(std::span(expected))));
-}
-
-inline std::vector<Isa> vector_isas() {
-  const auto all = kernels::supported_isas();
-  return {all.begin() + 1, all.end()};
 }
 
 }  // namespace cohom::test

@@ -88,9 +88,8 @@ TEST_P(PackedEquality, SumsOutOfRange) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Isas, PackedEquality, testing::ValuesIn(vector_isas()),
-                         [](const auto& instance) { return std::string(name_of(instance.param)); });
-GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(PackedEquality);  // a build without vector kernels
+INSTANTIATE_TEST_SUITE_P(Tables, PackedEquality, testing::ValuesIn(tables_beside_reference()),
+                         table_name);
 
 }  // namespace
 }  // namespace cohom::test

@@ -1,4 +1,4 @@
-// packed: every instruction set gives the bits of the scalar reference, and stays inside its buffers.
+// packed: every instruction set and device gives the bits of the scalar reference, and stays inside its buffers.
 
 #include "packed_comparison.hpp"
 
@@ -115,9 +115,8 @@ TEST_P(PackedEquality, ShiftThatNarrowsNothing) {
   compare_shift(tested, 4, payload_of(values, 0x1p29), 1);
 }
 
-INSTANTIATE_TEST_SUITE_P(Isas, PackedEquality, testing::ValuesIn(vector_isas()),
-                         [](const auto& instance) { return std::string(name_of(instance.param)); });
-GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(PackedEquality);  // a build without vector kernels
+INSTANTIATE_TEST_SUITE_P(Tables, PackedEquality, testing::ValuesIn(tables_beside_reference()),
+                         table_name);
 
 }  // namespace
 }  // namespace cohom::test

@@ -1,7 +1,8 @@
-// The sampling kernels of every instruction set have the bits of the scalar reference.
+// The sampling kernels of every instruction set and device have the bits of the scalar reference.
 
 #include "kernels/kernel_table.hpp"
 #include "lane_layout.hpp"
+#include "tested_tables.hpp"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +14,6 @@
 namespace cohom::test {
 namespace {
 
-using kernels::Isa;
 using kernels::SignRun;
 using WordVector = std::vector<std::uint64_t>;
 
@@ -54,7 +54,7 @@ std::vector<WordVector> run_all(const kernels::SampleKernels& sample, const Sign
   return all;
 }
 
-class SampleEquality : public testing::TestWithParam<Isa> {};
+class SampleEquality : public testing::TestWithParam<TestedTable> {};
 
 TEST_P(SampleEquality, MatchesReference) {
   for (const std::uint32_t ranks : {2u, 3u, 4u, 5u, 7u, 8u, 9u, 15u, 16u, 17u, 40u}) {
@@ -64,8 +64,9 @@ TEST_P(SampleEquality, MatchesReference) {
     for (const std::size_t count : {1, 16, 17, 33, 64, 65, 500, 1023, 1024, 1025, 1040, 7000})
       for (const std::size_t first : {std::size_t{0}, std::size_t{5} << 30}) {
         const SignRun run{ElementType::f32, first, count};
-        const auto expected = run_all(kernels::kernel_table(Isa::scalar).sample, run, formats);
-        const auto found = run_all(kernels::kernel_table(GetParam()).sample, run, formats);
+        const auto expected =
+            run_all(kernels::kernel_table(kernels::Isa::scalar).sample, run, formats);
+        const auto found = run_all(GetParam().table->sample, run, formats);
         for (std::size_t i = 0; i < expected.size(); ++i)
           ASSERT_EQ(found[i], expected[i])
               << "part " << i << ", " << count << " elements, " << ranks << " ranks";
@@ -73,8 +74,7 @@ TEST_P(SampleEquality, MatchesReference) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Isas, SampleEquality, testing::ValuesIn(kernels::supported_isas()),
-                         [](const auto& test) { return std::string(name_of(test.param)); });
+INSTANTIATE_TEST_SUITE_P(Tables, SampleEquality, testing::ValuesIn(tested_tables()), table_name);
 
 }  // namespace
 }  // namespace cohom::test

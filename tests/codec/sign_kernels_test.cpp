@@ -1,9 +1,10 @@
-// The one-bit kernels of every instruction set have the bits of the scalar reference.
+// The one-bit kernels of every instruction set and device have the bits of the scalar reference.
 
 #include "elements.hpp"
 #include "kernels/kernel_table.hpp"
 #include "lane_layout.hpp"
 #include "same_bytes.hpp"
+#include "tested_tables.hpp"
 
 #include <gtest/gtest.h>
 
@@ -16,7 +17,6 @@
 namespace cohom::test {
 namespace {
 
-using kernels::Isa;
 using kernels::SignBlock;
 using kernels::SignRun;
 using WordVector = std::vector<std::uint64_t>;
@@ -116,35 +116,29 @@ std::vector<Bytes> run_all(const kernels::KernelTable& table, ElementType type, 
   return all;
 }
 
-class SignEquality : public testing::TestWithParam<std::tuple<Isa, ElementType>> {};
+class SignEquality : public testing::TestWithParam<std::tuple<TestedTable, ElementType>> {};
 
 TEST_P(SignEquality, MatchesReference) {
-  const auto& [isa, type] = GetParam();
+  const auto& [tested, type] = GetParam();
   for (const std::uint32_t ranks : {1u, 2u, 3u, 4u, 7u, 8u, 15u, 16u, 40u, 100u, 200u, 300u})
     for (const std::size_t count : {0, 1, 16, 17, 1023, 1024, 1025, 2048, 7000}) {
-      const auto expected = run_all(kernels::kernel_table(Isa::scalar), type, count, ranks);
-      const auto found = run_all(kernels::kernel_table(isa), type, count, ranks);
+      const auto expected =
+          run_all(kernels::kernel_table(kernels::Isa::scalar), type, count, ranks);
+      const auto found = run_all(*tested.table, type, count, ranks);
       for (std::size_t i = 0; i < expected.size(); ++i)
         ASSERT_TRUE(same_bytes(found[i], expected[i]))
             << "part " << i << ", " << count << " elements, " << ranks << " ranks";
     }
 }
 
-std::vector<Isa> vector_isas() {
-  const auto all = kernels::supported_isas();
-  return {all.begin() + 1, all.end()};
-}
-
 INSTANTIATE_TEST_SUITE_P(
-    Isas, SignEquality,
-    testing::Combine(testing::ValuesIn(vector_isas()),
+    Tables, SignEquality,
+    testing::Combine(testing::ValuesIn(tables_beside_reference()),
                      testing::ValuesIn(std::vector(std::begin(all_element_types),
                                                    std::end(all_element_types)))),
     [](const auto& test) {
-      return std::string(name_of(std::get<0>(test.param))) + "_" +
-             std::string(name_of(std::get<1>(test.param)));
+      return std::get<0>(test.param).name + "_" + std::string(name_of(std::get<1>(test.param)));
     });
-GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(SignEquality);  // a build without vector kernels
 
 }  // namespace
 }  // namespace cohom::test

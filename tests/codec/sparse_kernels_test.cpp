@@ -1,4 +1,4 @@
-// sparse: every instruction set gives the bits of the scalar reference, and stays inside its buffers.
+// sparse: every instruction set and device gives the bits of the scalar reference, and stays inside its buffers.
 
 #include "elements.hpp"
 #include "fenced_words.hpp"
@@ -6,6 +6,7 @@
 #include "kernels/cpu/scalar_sparse.hpp"
 #include "kernels/kernel_table.hpp"
 #include "same_bytes.hpp"
+#include "tested_tables.hpp"
 
 #include <gtest/gtest.h>
 
@@ -19,7 +20,6 @@ namespace cohom::test {
 namespace {
 
 using kernels::bitmap_words;
-using kernels::Isa;
 using kernels::SparseKernels;
 using kernels::SparseRun;
 using Words = std::vector<std::uint64_t>;
@@ -93,9 +93,9 @@ TEST(SparseReference, ExpandUndoesCompact) {
   });
 }
 
-class SparseEquality : public testing::TestWithParam<Isa> {
+class SparseEquality : public testing::TestWithParam<TestedTable> {
  protected:
-  const SparseKernels& tested = kernels::kernel_table(GetParam()).sparse;
+  const SparseKernels& tested = GetParam().table->sparse;
 };
 
 TEST_P(SparseEquality, Scan) {
@@ -152,14 +152,8 @@ TEST_P(SparseEquality, Expand) {
   });
 }
 
-std::vector<Isa> vector_isas() {
-  const auto all = kernels::supported_isas();
-  return {all.begin() + 1, all.end()};
-}
-
-INSTANTIATE_TEST_SUITE_P(Isas, SparseEquality, testing::ValuesIn(vector_isas()),
-                         [](const auto& test) { return std::string(name_of(test.param)); });
-GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(SparseEquality);  // a build without vector kernels
+INSTANTIATE_TEST_SUITE_P(Tables, SparseEquality, testing::ValuesIn(tables_beside_reference()),
+                         table_name);
 
 }  // namespace
 }  // namespace cohom::test

@@ -114,6 +114,29 @@ TEST_P(OffloadedCalls, AddFloatsInTheOrderOfRanks) {
   }
 }
 
+/// A daemon widens, so that contributions of thc have 4 bits and not 8, and of signcount 1 and not 3.
+TEST_P(OffloadedCalls, ContributionsAreNarrowWhereTheyMayBe) {
+  constexpr int ranks = 4;
+  constexpr std::size_t count = 1 << 16;
+  const bool narrow = GetParam().name != "packets";
+  const RankInputs inputs(ranks, ElementType::f32, count, 83);
+  const LocalSwitch one(roomy());
+  on_connected_ranks(ranks, 1, [&](int rank, Communicator& communicator) {
+    const auto bytes_of = [&](const char* codec) {
+      AllreducePlan plan(communicator, count, ElementType::f32,
+                         {.codec = codec, .algorithm = "offload", .aggregator = one.address()});
+      Bytes data = inputs.bytes(rank);
+      const std::uint64_t before = communicator.offload_counters().bytes;
+      plan.execute(data.data(), data.data());
+      return communicator.offload_counters().bytes - before;
+    };
+    // Behind the payload's bits: norms of 4 bytes a block of 256, scales of one code a block of 1024.
+    EXPECT_EQ(bytes_of("thc"), count * (narrow ? 4 : 8) / 8 + count / 256 * 4);
+    EXPECT_EQ(bytes_of("thc:levels=full"), count / 256 * (8 * (narrow ? 26 : 32) + 4));
+    EXPECT_LT(bytes_of("signcount") - count / 1024 * (8 * (narrow ? 16 : 49)), 1024u);
+  });
+}
+
 using OffloadedCallsByPackets = OffloadedCalls;
 INSTANTIATE_TEST_SUITE_P(Packets, OffloadedCallsByPackets,
                          testing::Values(aggregator_kinds().front()));

@@ -1,19 +1,21 @@
 #!/bin/sh
 # The commands as a user meets them: what cohom-bench refuses and how, and what it writes.
 #
-# usage: bench_cli_test.sh COHOM_BENCH COHOM_INFO MPIRUN...
+# usage: bench_cli_test.sh COHOM_BENCH COHOM_INFO EMULATED MPIRUN...
+#   EMULATED   an emulated device, as COHOM_CUDA_LIBRARY takes it
 #   MPIRUN...  launcher with its flags, up to where the number of ranks stands, e.g. mpirun -n
 # Needs python3 (its standard library) to look into the JSON.
 set -u
 
-if [ $# -lt 3 ]; then
-  sed -n '2,6s/^# \{0,1\}//p' "$0" >&2
+if [ $# -lt 4 ]; then
+  sed -n '2,7s/^# \{0,1\}//p' "$0" >&2
   exit 2
 fi
 program=$1
 info=$2
+emulated=$3
 checks=$(dirname "$0")/cli_checks.sh
-shift 2
+shift 3
 launcher=$*
 # shellcheck source=tests/mpi/cli_checks.sh
 . "$checks"
@@ -104,6 +106,20 @@ else
   expect 0 $flags --check-only --transport ucx --json ucx.json
 fi
 
+expect_refusal "--memory 'video' should be host, pinned or cuda" --memory video
+COHOM_CUDA_LIBRARY=/nowhere/libcohom_cuda.so
+export COHOM_CUDA_LIBRARY
+expect_refusal '/nowhere/libcohom_cuda.so' --memory cuda
+# A device that is emulated: the bits of the host's memory.
+COHOM_CUDA_LIBRARY=$emulated
+for memory in host pinned cuda; do
+  expect 0 --codec thc --codec sketch --algorithm ring --in-place --size 64K --iterations 1 \
+    --memory "$memory" --json "in_$memory.json"
+done
+"$info" >out 2>err || fail "cohom-info with a device"
+grep -q 'emulated device 1' out || fail "cohom-info does not list the devices"
+unset COHOM_CUDA_LIBRARY
+
 python3 - <<'PYTHON' || fail "the reports are not as they should be"
 import collections
 import json
@@ -153,6 +169,12 @@ for row in timed["results"]:
         assert 0 <= excess <= 2048, row
         assert row["mpi_bytes"] is None
     assert "counters" not in row and "profile_s" not in row, row
+for name in "pinned", "cuda":
+    for here, there in zip(load("in_host.json")["results"], load(f"in_{name}.json")["results"]):
+        assert here["result_hash"] == there["result_hash"], there
+        assert there["memory"].startswith(name), there
+assert [row["path"] for row in load("in_cuda.json")["results"]] == ["staged", "copied"]
+assert [row["runs_on"] for row in load("in_pinned.json")["results"]] == ["host", "host"]
 one_hash(timed["results"])
 for row in load("counted.json")["results"]:
     assert row["counters"] == {"drops": 1, "lost": 0}, row

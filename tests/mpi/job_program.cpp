@@ -1,10 +1,10 @@
 // A program in a job that may have an aggregator: job_program RANKS [aggregator]. Checks that its ranks are
 // its own, and that calls on them and on a duplicate go to the aggregator without being told of one.
 
+#include <cohom/mpix.h>
 #include <cohom/allreduce.hpp>
 #include <cohom/error.hpp>
 #include <cohom/mpi.hpp>
-#include <cohom/mpix.h>
 
 #include <mpi.h>
 

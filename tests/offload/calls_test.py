@@ -91,7 +91,7 @@ class CallsTest(OffloadCase):
         aggregator, = self.aggregators()
         process = self.start_bench(3, "--codec", "thc", "--algorithm", "offload", "--size", "64K",
                                    "--iterations", "4000")
-        self.assertTrue(sleep_until(lambda: self.sums(aggregator) > 200))
+        self.assertTrue(sleep_until(lambda: self.sums(aggregator) > 200, 60))
         aggregator.process.send_signal(signal.SIGKILL)
         aggregator.end()
         aggregator, = self.aggregators()
@@ -112,7 +112,7 @@ class CallsTest(OffloadCase):
         arguments = ["--quiet", "--codec", "thc", "--algorithm", "ring,offload", "--size", "256K",
                      "--iterations", "300"]
         first = self.start_bench(4, *arguments)
-        self.assertTrue(sleep_until(lambda: self.sums(aggregator) > 20))
+        self.assertTrue(sleep_until(lambda: self.sums(aggregator) > 20, 60))
         # netlab runs one job at a time; the other one's ranks are on one host.
         subprocess.run([*self.on("h2"), str(WITH_ENV), "mpirun", "-n", "2", BENCH, *arguments,
                         "--json", f"{self.rows_file}2"], check=True, timeout=60,

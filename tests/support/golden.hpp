@@ -3,7 +3,7 @@
 
 #include "codec_harness.hpp"
 #include "elements.hpp"
-#include "kernels/isa.hpp"
+#include "tested_tables.hpp"
 
 #include <gtest/gtest.h>
 #include <xxhash.h>
@@ -73,9 +73,9 @@ std::vector<Bytes> golden_inputs(const GoldenCase<Count>& golden) {
 }
 
 template <std::size_t Count>
-std::string golden_name(const std::tuple<kernels::Isa, GoldenCase<Count>>& test) {
-  const auto& [isa, golden] = test;
-  return std::string(kernels::name_of(isa)) + "_" + golden.name;
+std::string golden_name(const std::tuple<TestedTable, GoldenCase<Count>>& test) {
+  const auto& [tested, golden] = test;
+  return tested.name + "_" + golden.name;
 }
 
 /// As it would be written in a table.
@@ -94,14 +94,14 @@ std::string row_of(const GoldenHashes<Count>& hashes) {
 /// Contributions narrow, in pieces of 2048 elements.
 template <std::size_t Count>
 HarnessSetup golden_setup(decltype(HarnessSetup::make) make, const GoldenCase<Count>& golden,
-                          kernels::Isa isa) {
+                          const kernels::KernelTable& table) {
   return {.make = make,
           .ranks = golden.ranks,
           .type = golden.type,
           .parameters = golden.parameters,
           .chunks = 1,
           .segment = 2048,
-          .kernels = &kernels::kernel_table(isa)};
+          .kernels = &table};
 }
 
 /// Two calls, so that what the first one left over shows in the result of the second.
@@ -110,20 +110,20 @@ inline Bytes golden_allreduce(CodecHarness& harness, std::span<const Bytes> inpu
   return harness.allreduce(inputs, 6);
 }
 
-/// A table of pinned allreduces, for every instruction set.
+/// A table of pinned allreduces, for every instruction set and device.
 template <std::size_t Count>
-class GoldenSuite : public testing::TestWithParam<std::tuple<kernels::Isa, GoldenCase<Count>>> {
+class GoldenSuite : public testing::TestWithParam<std::tuple<TestedTable, GoldenCase<Count>>> {
  public:
   static auto all(std::span<const GoldenCase<Count>> goldens) {
-    const auto isas = kernels::supported_isas();
-    return testing::Combine(testing::ValuesIn(isas.begin(), isas.end()),
+    return testing::Combine(testing::ValuesIn(tested_tables()),
                             testing::ValuesIn(goldens.begin(), goldens.end()));
   }
 
  protected:
-  void check(GoldenHashes<Count> (*hashes_of)(const GoldenCase<Count>&, kernels::Isa)) {
-    const auto& [isa, golden] = this->GetParam();
-    const GoldenHashes<Count> found = hashes_of(golden, isa);
+  void check(GoldenHashes<Count> (*hashes_of)(const GoldenCase<Count>&,
+                                              const kernels::KernelTable&)) {
+    const auto& [tested, golden] = this->GetParam();
+    const GoldenHashes<Count> found = hashes_of(golden, *tested.table);
     EXPECT_TRUE(found == golden.hashes) << golden.name << " gave {" << row_of(found) << "}";
   }
 };

@@ -11,13 +11,13 @@
 
 namespace cohom::test {
 
-inline testing::AssertionResult same_bytes(std::span<const std::byte> found,
+inline ::testing::AssertionResult same_bytes(std::span<const std::byte> found,
                                            std::span<const std::byte> expected) {
   if (found.size() != expected.size())
-    return testing::AssertionFailure() << found.size() << " bytes instead of " << expected.size();
+    return ::testing::AssertionFailure() << found.size() << " bytes instead of " << expected.size();
   const auto [here, there] = std::ranges::mismatch(found, expected);
-  if (here == found.end()) return testing::AssertionSuccess();
-  return testing::AssertionFailure()
+  if (here == found.end()) return ::testing::AssertionSuccess();
+  return ::testing::AssertionFailure()
          << "byte " << here - found.begin() << " of " << found.size() << " is "
          << std::to_integer<int>(*here) << " instead of " << std::to_integer<int>(*there);
 }

@@ -2,6 +2,7 @@
 
 #include "tests/transport/transport_contract.hpp"
 #include "tests/transport/ucx_cluster.hpp"
+#include "ucx_transport/path.hpp"
 
 #include <functional>
 #include <vector>
@@ -31,6 +32,17 @@ struct CopiedMemory {  // where processes may not read each other's memory
 INSTANTIATE_TYPED_TEST_SUITE_P(UcxTcp, TransportContract, UcxCluster<Tcp>);
 INSTANTIATE_TYPED_TEST_SUITE_P(UcxSharedMemory, TransportContract, UcxCluster<SharedMemory>);
 INSTANTIATE_TYPED_TEST_SUITE_P(UcxCopiedMemory, TransportContract, UcxCluster<CopiedMemory>);
+
+TEST(UcxPath, IsKnownByTheTransportsOfAnEndpoint) {
+  using namespace ucx;
+  EXPECT_EQ(path_by("tcp"), Path::tcp);
+  EXPECT_EQ(path_by("rc_mlx5"), Path::network);
+  for (const char* name : {"posix", "cma", "cuda_ipc", "cuda_copy"})
+    EXPECT_EQ(path_by(name), Path::memory) << name;
+  EXPECT_EQ(device_path_by("posix cma cuda_copy cuda_ipc"), "cuda_ipc");
+  EXPECT_EQ(device_path_by("rc_mlx5 cuda_copy"), "gpudirect");
+  EXPECT_EQ(device_path_by("tcp cuda_copy"), "cuda_copy");
+}
 
 }  // namespace
 }  // namespace cohom::testing

@@ -1,0 +1,12 @@
+#pragma once
+// A stream of a device, without the device's own headers.
+
+namespace cohom {
+
+/// As the device's library calls it: a cudaStream_t, where null is the default stream. <cohom/cuda.hpp>
+/// takes one as it is.
+struct DeviceStream {
+  void* handle = nullptr;
+};
+
+}  // namespace cohom

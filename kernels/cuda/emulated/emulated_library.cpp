@@ -1,0 +1,15 @@
+// The emulated device's door.
+
+#include "kernels/cuda/current_context.hpp"
+#include "kernels/cuda/emulated/emulated_runtime.hpp"
+#include "kernels/cuda/rows.hpp"
+
+namespace cohom::kernels {
+
+const DeviceLibrary& emulated_device() {
+  static const DeviceLibrary library{device_library_version, &device::emulated_device_runtime(),
+                                     &device::table(), device::supports, device::enter};
+  return library;
+}
+
+}  // namespace cohom::kernels

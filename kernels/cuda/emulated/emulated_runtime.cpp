@@ -1,0 +1,217 @@
+#include "kernels/cuda/emulated/emulated_runtime.hpp"
+
+#include "kernels/cuda/emulated/arena.hpp"
+#include "kernels/cuda/emulated/device_state.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+namespace cohom::kernels {
+namespace {
+
+using device::Arena;
+using device::broken;
+using device::DeviceState;
+using device::Event;
+
+thread_local int current = 0;
+
+void expect_working(const char* call) {
+  if (broken)
+    throw DeviceError(
+        ErrorKind::transport,
+        std::string(call) +
+            ": an illegal memory access was encountered; the device cannot be used by "
+            "this process any more",
+        true);
+}
+
+class EmulatedRuntime final : public DeviceRuntime {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "emulated"; }
+  [[nodiscard]] int devices() const override { return emulated::devices; }
+  [[nodiscard]] std::string device_name(int number) const override {
+    return "emulated device " + std::to_string(number);
+  }
+  [[nodiscard]] int current_device() const override { return current; }
+  void set_device(int number) override {
+    expect_working("set_device");
+    if (number < 0 || number >= emulated::devices)
+      throw DeviceError(ErrorKind::transport,
+                        "set_device: there is no device " + std::to_string(number), false);
+    current = number;
+  }
+
+  [[nodiscard]] void* allocate(std::size_t bytes) override {
+    expect_working("allocate");
+    void* const memory = Arena::instance().allocate(std::max<std::size_t>(bytes, 1), current);
+    if (memory == nullptr)
+      throw DeviceError(ErrorKind::memory,
+                        "allocate: no device memory for " + std::to_string(bytes) + " bytes",
+                        false);
+    return memory;
+  }
+  void free(void* memory) noexcept override {
+    if (memory != nullptr && !Arena::instance().free(memory)) std::abort();
+  }
+  [[nodiscard]] void* allocate_pinned(std::size_t bytes) override {
+    expect_working("allocate_pinned");
+    const std::size_t room = std::max<std::size_t>((bytes + 255) / 256 * 256, 256);
+    auto* const memory = static_cast<std::byte*>(std::aligned_alloc(256, room));
+    if (memory == nullptr) throw DeviceError(ErrorKind::memory, "no pinned memory", false);
+    std::memset(memory, 0xcd, room);
+    DeviceState::instance().add_pinned(memory, room);
+    return memory;
+  }
+  void free_pinned(void* memory) noexcept override {
+    if (memory == nullptr) return;
+    DeviceState::instance().remove_pinned(static_cast<std::byte*>(memory));
+    std::free(memory);
+  }
+
+  void copy_to_device(void* to, const void* host, std::size_t bytes, DeviceStream stream) override {
+    copy(to, host, bytes, stream);
+  }
+  void copy_to_host(void* host, const void* from, std::size_t bytes, DeviceStream stream) override {
+    copy(host, from, bytes, stream);
+  }
+  void copy_within(void* to, const void* from, std::size_t bytes, DeviceStream stream) override {
+    copy(to, from, bytes, stream);
+  }
+  void fill(void* memory, std::uint8_t byte, std::size_t bytes, DeviceStream stream) override {
+    expect_working("fill");
+    void* const at = Arena::instance().view(memory);
+    device::enqueue(stream, [=] { std::memset(at, byte, bytes); });
+  }
+
+  [[nodiscard]] DeviceStream make_stream() override {
+    expect_working("make_stream");
+    return DeviceState::instance().add_stream();
+  }
+  void destroy_stream(DeviceStream stream) noexcept override {
+    DeviceState::instance().remove_stream(stream);
+  }
+  void synchronise(DeviceStream stream) override {
+    expect_working("synchronise");
+    if (capturing(stream))
+      throw DeviceError(ErrorKind::unsupported,
+                        "synchronise: operation not permitted when stream is capturing", false);
+    const auto works = DeviceState::instance().stream(stream);
+    works->do_until(works->last());
+    expect_working("synchronise");
+  }
+
+  void synchronise_device() override {
+    expect_working("synchronise_device");
+    for (const auto& stream : DeviceState::instance().streams()) stream->do_until(stream->last());
+    expect_working("synchronise_device");
+  }
+
+  [[nodiscard]] DeviceEvent make_event() override {
+    expect_working("make_event");
+    return reinterpret_cast<DeviceEvent>(new Event());
+  }
+  void destroy_event(DeviceEvent event) noexcept override { delete of(event); }
+  void record(DeviceEvent event, DeviceStream stream) override {
+    expect_working("record");
+    auto works = DeviceState::instance().stream(stream);
+    const std::uint64_t number = works->last();
+    *of(event) = {std::move(works), number};
+  }
+  [[nodiscard]] bool done(DeviceEvent event) override {
+    expect_working("done");
+    const Event& found = *of(event);
+    if (!found.stream || found.stream->is_done(found.number)) return true;
+    found.stream->do_one();
+    return false;
+  }
+  void wait(DeviceEvent event) override {
+    expect_working("wait");
+    const Event& found = *of(event);
+    if (found.stream) found.stream->do_until(found.number);
+  }
+  void let_wait(DeviceStream stream, DeviceEvent event) override {
+    expect_working("let_wait");
+    const Event found = *of(event);
+    if (!found.stream || found.stream == DeviceState::instance().stream(stream)) return;
+    device::enqueue(stream, [found] { found.stream->do_until(found.number); });
+  }
+
+  [[nodiscard]] PointerPlace place_of(const void* address) const override {
+    if (Arena::instance().holds(address))
+      return {PointerKind::device, Arena::instance().device_of(address)};
+    if (DeviceState::instance().is_pinned(address)) return {PointerKind::pinned, -1};
+    return {};
+  }
+  [[nodiscard]] bool capturing(DeviceStream stream) const override {
+    return DeviceState::instance().capturing(stream);
+  }
+  void check() override { expect_working("an earlier call"); }
+
+ private:
+  static Event* of(DeviceEvent event) { return reinterpret_cast<Event*>(event); }
+
+  /// Memory of the host that is not pinned is read before the call returns, and written before it does.
+  static void copy(void* to, const void* from, std::size_t bytes, DeviceStream stream) {
+    expect_working("copy");
+    if (bytes == 0) return;
+    const Arena& arena = Arena::instance();
+    const auto reachable = [&](const void* address) {
+      return arena.holds(address) || DeviceState::instance().is_pinned(address);
+    };
+    void* const target = arena.view(to);
+    if (!reachable(from)) {
+      auto snapshot = std::make_shared<std::byte[]>(bytes);
+      std::memcpy(snapshot.get(), from, bytes);
+      device::enqueue(stream, [=] { std::memcpy(target, snapshot.get(), bytes); });
+    } else {
+      const void* const source = arena.view(from);
+      device::enqueue(stream, [=] { std::memcpy(target, source, bytes); });
+    }
+    if (reachable(to)) return;
+    const auto works = DeviceState::instance().stream(stream);
+    works->do_until(works->last());
+  }
+};
+
+}  // namespace
+
+namespace device {
+
+void enqueue(DeviceStream stream, std::function<void()> work) {
+  expect_working("launch of a kernel");
+  DeviceState::instance().stream(stream)->put(std::move(work));
+}
+
+DeviceRuntime& emulated_device_runtime() {
+  static EmulatedRuntime& runtime = *new EmulatedRuntime();
+  return runtime;
+}
+
+}  // namespace device
+
+namespace emulated {
+
+void set_capacity(std::size_t bytes) { Arena::instance().set_capacity(bytes); }
+std::size_t allocated() { return Arena::instance().allocated(); }
+void break_device() { broken = true; }
+void set_capturing(DeviceStream stream, bool capturing) {
+  DeviceState::instance().set_capturing(stream, capturing);
+}
+void restore() {
+  broken = false;
+  DeviceState::instance().stop_capturing();
+  Arena::instance().set_capacity(std::size_t{4} << 30);
+}
+
+void read(void* host, const void* device, std::size_t bytes) {
+  std::memcpy(host, Arena::instance().view(device), bytes);
+}
+void write(void* device, const void* host, std::size_t bytes) {
+  std::memcpy(Arena::instance().view(device), host, bytes);
+}
+
+}  // namespace emulated
+}  // namespace cohom::kernels

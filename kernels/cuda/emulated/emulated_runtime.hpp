@@ -1,0 +1,45 @@
+#pragma once
+// DeviceRuntime without a device: kernels run on the host, on memory that only they can reach. What is put
+// into a stream waits there until somebody waits for it, as late as a device could be.
+
+#include "kernels/cuda/device_library.hpp"
+
+#include <cstddef>
+#include <functional>
+
+namespace cohom::kernels {
+
+/// The emulated device, with all kernels. For tests; thread-safe as a device's is.
+const DeviceLibrary& emulated_device();
+
+/// What can go wrong with a device, on demand. Everything goes well again after restore().
+namespace emulated {
+
+constexpr int devices = 2;
+
+/// allocate() fails when more than so many bytes would be allocated, pinned ones not counted.
+void set_capacity(std::size_t bytes);
+/// Bytes of device memory that are allocated.
+std::size_t allocated();
+/// From now on every call fails as after an illegal access, and kernels do nothing.
+void break_device();
+/// Whether a stream records a graph; then synchronising it fails.
+void set_capturing(DeviceStream stream, bool capturing);
+void restore();
+
+/// What an address of device memory holds, for a test to look at or to set. The streams that work on it must
+/// be synchronised.
+void read(void* host, const void* device, std::size_t bytes);
+void write(void* device, const void* host, std::size_t bytes);
+
+}  // namespace emulated
+
+namespace device {
+
+DeviceRuntime& emulated_device_runtime();
+
+/// Puts work into a stream.
+void enqueue(DeviceStream stream, std::function<void()> work);
+
+}  // namespace device
+}  // namespace cohom::kernels

@@ -1,0 +1,77 @@
+#pragma once
+// launch() on the host (see phases.hpp): loops over tiles, phases and threads.
+
+#include "kernels/cuda/current_context.hpp"
+#include "kernels/cuda/emulated/arena.hpp"
+#include "kernels/cuda/emulated/emulated_runtime.hpp"
+#include "kernels/cuda/phases.hpp"
+
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace cohom::kernels::device {
+
+/// What a kernel reads and writes an address of the device by.
+template <class T>
+T* view(T* address) {
+  return static_cast<T*>(Arena::instance().view(address));
+}
+
+/// Nobody may count on an order of threads, so odd tiles have another one.
+template <class Run>
+void for_all_threads(unsigned threads, bool odd, Run run) {
+  for (unsigned t = 0; t < threads; ++t) run(odd ? threads - 1 - t : t);
+}
+
+template <Kernel K>
+void run_tile(const K& kernel, std::size_t tile, typename K::Shared& shared,
+              typename K::Local* locals) {
+  if constexpr (FixedPhases<K>) {
+    [&]<int... phase>(std::integer_sequence<int, phase...>) {
+      (for_all_threads(K::threads, (tile + phase) % 2 != 0,
+                       [&](unsigned t) {
+                         kernel.template run<phase>(At{tile, t}, shared, locals[t]);
+                       }),
+       ...);
+    }
+    (std::make_integer_sequence<int, K::phases>());
+  } else {
+    for (int phase = 0; phase < kernel.phase_count(); ++phase)
+      for_all_threads(K::threads, (tile + std::size_t(phase)) % 2 != 0, [&](unsigned t) {
+        kernel.run(phase, At{tile, t}, shared, locals[t]);
+      });
+  }
+}
+
+/// As on a device, nothing is known of shared memory and registers when a tile begins.
+template <class T>
+void forget(T* memory, std::size_t count) {
+  if constexpr (!std::is_empty_v<T>)
+    std::memset(static_cast<void*>(memory), 0xcd, count * sizeof(T));
+}
+
+template <Kernel K>
+void run_kernel(const K& kernel) {
+  using Shared = typename K::Shared;
+  using Local = typename K::Local;
+  static_assert(sizeof(Shared) <= 48 * 1024, "more shared memory than every device gives a block");
+  static_assert(std::is_trivially_copyable_v<Shared> && std::is_trivially_copyable_v<Local>);
+  const auto shared = std::make_unique<Shared>();
+  std::vector<Local> locals(K::threads);
+  for (std::size_t tile = 0; tile < kernel.tiles; ++tile) {
+    forget(shared.get(), 1);
+    forget(locals.data(), locals.size());
+    run_tile(kernel, tile, *shared, locals.data());
+  }
+}
+
+template <Kernel K>
+void launch(const K& kernel) {
+  if (kernel.tiles == 0) return;
+  enqueue(current_context().stream(), [kernel] { run_kernel(kernel); });
+}
+
+}  // namespace cohom::kernels::device

@@ -1,0 +1,52 @@
+#include "kernels/cuda/library/cuda_error.hpp"
+
+#include <string>
+#include <string_view>
+
+namespace cohom::kernels::device {
+namespace {
+
+/// Errors after which every call of the process on the device fails.
+bool is_sticky(cudaError_t error) {
+  switch (error) {
+    case cudaErrorIllegalAddress:
+    case cudaErrorLaunchTimeout:
+    case cudaErrorHardwareStackError:
+    case cudaErrorIllegalInstruction:
+    case cudaErrorMisalignedAddress:
+    case cudaErrorInvalidAddressSpace:
+    case cudaErrorInvalidPc:
+    case cudaErrorLaunchFailure:
+    case cudaErrorECCUncorrectable:
+    case cudaErrorNvlinkUncorrectable:
+    case cudaErrorAssert: return true;
+    default: return false;
+  }
+}
+
+ErrorKind kind_of(cudaError_t error) {
+  switch (error) {
+    case cudaErrorMemoryAllocation: return ErrorKind::memory;
+    case cudaErrorStreamCaptureUnsupported:
+    case cudaErrorStreamCaptureImplicit: return ErrorKind::unsupported;
+    default: return ErrorKind::transport;
+  }
+}
+
+std::string_view file_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+}  // namespace
+
+void check_cuda(cudaError_t result, const char* call, std::source_location where) {
+  if (result == cudaSuccess) return;
+  static_cast<void>(cudaGetLastError());  // the next call is not blamed for this one
+  const bool sticky = is_sticky(result);
+  throw DeviceError(kind_of(result),
+                    std::string(call) + " (" + std::string(file_name(where.file_name())) + ":" +
+                        std::to_string(where.line()) + "): " + cudaGetErrorName(result) + ", " +
+                        cudaGetErrorString(result) +
+                        (sticky ? "; the device cannot be used by this process any more" : ""),
+                    sticky);
+}
+
+}  // namespace cohom::kernels::device

@@ -1,0 +1,148 @@
+#include "kernels/cuda/library/cuda_runtime_device.hpp"
+
+#include "kernels/cuda/library/cuda_error.hpp"
+
+#include <algorithm>
+#include <string>
+
+namespace cohom::kernels::device {
+namespace {
+
+class CudaRuntime final : public DeviceRuntime {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "cuda"; }
+  [[nodiscard]] int devices() const override {
+    int count = 0;
+    check_cuda(cudaGetDeviceCount(&count), "cudaGetDeviceCount");
+    return count;
+  }
+  [[nodiscard]] std::string device_name(int device) const override {
+    cudaDeviceProp properties;
+    check_cuda(cudaGetDeviceProperties(&properties, device), "cudaGetDeviceProperties");
+    return properties.name;
+  }
+  [[nodiscard]] int current_device() const override {
+    int device = 0;
+    check_cuda(cudaGetDevice(&device), "cudaGetDevice");
+    return device;
+  }
+  void set_device(int device) override { check_cuda(cudaSetDevice(device), "cudaSetDevice"); }
+
+  [[nodiscard]] void* allocate(std::size_t bytes) override {
+    void* memory = nullptr;
+    check_cuda(cudaMalloc(&memory, std::max<std::size_t>(bytes, 1)), "cudaMalloc");
+    return memory;
+  }
+  void free(void* memory) noexcept override { static_cast<void>(cudaFree(memory)); }
+  [[nodiscard]] void* allocate_pinned(std::size_t bytes) override {
+    void* memory = nullptr;
+    check_cuda(cudaHostAlloc(&memory, std::max<std::size_t>(bytes, 1), cudaHostAllocPortable),
+               "cudaHostAlloc");
+    return memory;
+  }
+  void free_pinned(void* memory) noexcept override { static_cast<void>(cudaFreeHost(memory)); }
+
+  void copy_to_device(void* device, const void* host, std::size_t bytes,
+                      DeviceStream stream) override {
+    copy(device, host, bytes, stream);
+  }
+  void copy_to_host(void* host, const void* device, std::size_t bytes,
+                    DeviceStream stream) override {
+    copy(host, device, bytes, stream);
+  }
+  void copy_within(void* to, const void* from, std::size_t bytes, DeviceStream stream) override {
+    copy(to, from, bytes, stream);
+  }
+  void fill(void* device, std::uint8_t byte, std::size_t bytes, DeviceStream stream) override {
+    check_cuda(cudaMemsetAsync(device, byte, bytes, cuda_stream(stream)), "cudaMemsetAsync");
+  }
+
+  [[nodiscard]] DeviceStream make_stream() override {
+    cudaStream_t stream = nullptr;
+    check_cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking),
+               "cudaStreamCreateWithFlags");
+    return reinterpret_cast<DeviceStream>(stream);
+  }
+  void destroy_stream(DeviceStream stream) noexcept override {
+    if (stream != nullptr) static_cast<void>(cudaStreamDestroy(cuda_stream(stream)));
+  }
+  void synchronise(DeviceStream stream) override {
+    check_cuda(cudaStreamSynchronize(cuda_stream(stream)), "cudaStreamSynchronize");
+  }
+  void synchronise_device() override {
+    check_cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+  }
+
+  [[nodiscard]] DeviceEvent make_event() override {
+    cudaEvent_t event = nullptr;
+    check_cuda(cudaEventCreateWithFlags(&event, cudaEventDisableTiming),
+               "cudaEventCreateWithFlags");
+    return reinterpret_cast<DeviceEvent>(event);
+  }
+  void destroy_event(DeviceEvent event) noexcept override {
+    if (event != nullptr) static_cast<void>(cudaEventDestroy(cuda_event(event)));
+  }
+  void record(DeviceEvent event, DeviceStream stream) override {
+    check_cuda(cudaEventRecord(cuda_event(event), cuda_stream(stream)), "cudaEventRecord");
+  }
+  [[nodiscard]] bool done(DeviceEvent event) override {
+    const cudaError_t result = cudaEventQuery(cuda_event(event));
+    if (result == cudaErrorNotReady) {
+      static_cast<void>(cudaGetLastError());
+      return false;
+    }
+    check_cuda(result, "cudaEventQuery");
+    return true;
+  }
+  void wait(DeviceEvent event) override {
+    check_cuda(cudaEventSynchronize(cuda_event(event)), "cudaEventSynchronize");
+  }
+  void let_wait(DeviceStream stream, DeviceEvent event) override {
+    check_cuda(cudaStreamWaitEvent(cuda_stream(stream), cuda_event(event), 0),
+               "cudaStreamWaitEvent");
+  }
+
+  [[nodiscard]] PointerPlace place_of(const void* address) const override {
+    cudaPointerAttributes found;
+    if (cudaPointerGetAttributes(&found, address) != cudaSuccess) {
+      static_cast<void>(cudaGetLastError());
+      return {};
+    }
+    switch (found.type) {
+      case cudaMemoryTypeDevice:
+      case cudaMemoryTypeManaged: return {PointerKind::device, found.device};
+      case cudaMemoryTypeHost: return {PointerKind::pinned, found.device};
+      default: return {};
+    }
+  }
+  [[nodiscard]] bool capturing(DeviceStream stream) const override {
+    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    check_cuda(cudaStreamIsCapturing(cuda_stream(stream), &status), "cudaStreamIsCapturing");
+    return status != cudaStreamCaptureStatusNone;
+  }
+  void check() override { check_cuda(cudaGetLastError(), "an earlier call"); }
+
+ private:
+  static void copy(void* to, const void* from, std::size_t bytes, DeviceStream stream) {
+    if (bytes == 0) return;
+    check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, cuda_stream(stream)),
+               "cudaMemcpyAsync");
+  }
+};
+
+}  // namespace
+
+DeviceRuntime& cuda_device_runtime() {
+  static CudaRuntime runtime;
+  return runtime;
+}
+
+const char* why_no_cuda_device() {
+  int count = 0;
+  const cudaError_t result = cudaGetDeviceCount(&count);
+  if (result == cudaSuccess && count > 0) return nullptr;
+  static_cast<void>(cudaGetLastError());
+  return result == cudaSuccess ? "CUDA finds no device" : cudaGetErrorString(result);
+}
+
+}  // namespace cohom::kernels::device

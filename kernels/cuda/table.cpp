@@ -1,0 +1,57 @@
+// The kernels that there are for a device, as one table.
+
+#include "kernels/cuda/rows.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace cohom::kernels::device {
+namespace {
+
+bool has(const ThcKernels& row) {
+  return row.measure != nullptr && row.encode != nullptr && row.widen != nullptr &&
+         row.decode != nullptr;
+}
+bool has(const PackedKernels& row) {
+  return row.measure != nullptr && row.encode != nullptr && row.merge != nullptr &&
+         row.shift != nullptr && row.decode != nullptr;
+}
+bool has(const SparseKernels& row) {
+  return row.scan != nullptr && row.count_bits != nullptr && row.compact != nullptr &&
+         row.expand != nullptr;
+}
+bool has(const SignKernels& row) {
+  return row.measure != nullptr && row.pack != nullptr && row.pack_feedback != nullptr &&
+         row.count != nullptr && row.majority != nullptr && row.expand != nullptr &&
+         row.expand_counts != nullptr;
+}
+bool has(const SampleKernels& row) {
+  return row.keep_own != nullptr && row.gather_own != nullptr && row.place != nullptr;
+}
+bool has(const HashingKernels& row) {
+  return row.places != nullptr && row.find_singles != nullptr && row.insert != nullptr &&
+         row.find != nullptr;
+}
+
+}  // namespace
+
+const KernelTable& table() {
+  static const KernelTable kernels{Isa::device, merge,        finish_elements,
+                                   thc_row(),   packed_row(), sparse_row(),
+                                   sign_row(),  sample_row(), hashing_row()};
+  return kernels;
+}
+
+bool supports(std::string_view codec) {
+  const KernelTable& kernels = table();
+  if (codec == "raw") return true;
+  if (codec == "thc") return has(kernels.thc);
+  if (codec == "packed") return has(kernels.packed);
+  if (codec == "signcount") return has(kernels.sign);
+  if (codec == "marsit") return has(kernels.sign) && has(kernels.sample);
+  if (codec == "sparse") return has(kernels.sparse) && has(kernels.hashing);
+  if (codec == "sparse+thc") return has(kernels.sparse) && has(kernels.hashing) && has(kernels.thc);
+  return false;
+}
+
+}  // namespace cohom::kernels::device

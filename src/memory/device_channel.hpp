@@ -1,0 +1,77 @@
+#pragma once
+// DeviceChannel: messages of words in a device's memory, through a channel that knows nothing of streams.
+//
+// A send waits until the device has written its words. Where the transport does not reach the device, words
+// go through pinned memory of the host, which has a place for each of them.
+
+#include "memory/device_work.hpp"
+
+#include <cohom/transport.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace cohom {
+
+/// Where a plan's words lie that are a device's.
+struct DeviceWords {
+  std::span<std::byte> words;
+  std::byte* staged =
+      nullptr;  ///< their places in pinned memory; null: the transport reaches the device
+};
+
+class DeviceChannel final : public Channel {
+ public:
+  /// `work` outlives the channel, and is used in all of its functions.
+  DeviceChannel(std::unique_ptr<Channel> channel, DeviceWork& work, const DeviceWords& memory)
+      : channel_(std::move(channel)), work_(work), memory_(memory) {}
+  ~DeviceChannel() override;
+  DeviceChannel(const DeviceChannel&) = delete;
+  DeviceChannel& operator=(const DeviceChannel&) = delete;
+
+  void send(std::span<const std::byte> data, int peer, std::uint32_t tag,
+            std::uint64_t cookie) override;
+  void receive(std::span<std::byte> buffer, int peer, std::uint32_t tag,
+               std::uint64_t cookie) override;
+  std::size_t poll(std::span<Completion> out) override;
+  bool settled() override { return sends_.empty() && channel_->settled(); }
+
+ private:
+  /// Sends with one mark behind what they wait for.
+  struct Batch {
+    kernels::DeviceEvent mark = nullptr;
+    std::size_t sends = 0;
+  };
+  struct Send {
+    std::span<const std::byte> data;
+    int peer = 0;
+    std::uint32_t tag = 0;
+    std::uint64_t cookie = 0;
+  };
+  /// A message on its way into pinned memory.
+  struct Arriving {
+    std::byte* staged = nullptr;
+    std::byte* words = nullptr;
+    std::uint64_t cookie = 0;
+  };
+
+  [[nodiscard]] bool is_on_device(const std::byte* data, std::size_t bytes) const;
+  void start_batch();
+  void send_what_is_written();
+  bool take(Completion& completion);
+
+  std::unique_ptr<Channel> channel_;
+  DeviceWork& work_;
+  DeviceWords memory_;
+  std::deque<Send> sends_;
+  std::deque<Batch> batches_;  ///< of the first of them
+  std::size_t unmarked_ = 0;   ///< the others
+  std::vector<Arriving> arriving_;
+  std::vector<std::size_t> idle_;  ///< of arriving_
+};
+
+}  // namespace cohom

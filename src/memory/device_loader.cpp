@@ -1,0 +1,90 @@
+#include "memory/device_loader.hpp"
+
+#include "environment.hpp"
+#include "log.hpp"
+
+#include <dlfcn.h>
+
+#include <atomic>
+#include <filesystem>
+#include <mutex>
+
+namespace cohom {
+
+namespace {
+
+struct Found {
+  const kernels::DeviceLibrary* library = nullptr;
+  std::string why = {};  ///< there is none
+};
+
+std::mutex mutex;
+bool looked = false;
+std::string why_none;
+std::atomic<const kernels::DeviceLibrary*> in_use = nullptr;
+
+/// Where this library, or the program that it is a part of, lies.
+std::filesystem::path own_folder() {
+  Dl_info info;
+  if (dladdr(reinterpret_cast<const void*>(&looked), &info) == 0 || info.dli_fname == nullptr)
+    return {};
+  return std::filesystem::path(info.dli_fname).parent_path();
+}
+
+/// The first of these files that there is; a name without a folder is left to the system.
+std::string file_to_load() {
+  const std::string named = option_or_environment({}, "COHOM_CUDA_LIBRARY", "");
+  if (!named.empty()) return named;
+  std::error_code ignored;
+  for (const char* const folder : {"", "../lib"}) {
+    const auto file = own_folder() / folder / kernels::device_library_file;
+    if (std::filesystem::exists(file, ignored)) return file.string();
+  }
+  return kernels::device_library_file;
+}
+
+/// Never closed: its kernels may be at work until the process ends.
+Found load() {
+  const std::string file = file_to_load();
+  void* const handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) return {.why = dlerror()};
+  const auto door =
+      reinterpret_cast<kernels::DeviceLibraryDoor>(dlsym(handle, kernels::device_library_door));
+  if (door == nullptr) return {.why = file + " is not a library of cohom's kernels"};
+  const char* why = nullptr;
+  const kernels::DeviceLibrary* const library = door(&why);
+  if (library == nullptr) return {.why = file + ": " + (why != nullptr ? why : "no device")};
+  if (library->version != kernels::device_library_version)
+    return {.why = file + " is of another version of cohom"};
+  log_once("device: " + file + ", " + std::string(library->runtime->name()));
+  return {.library = library};
+}
+
+}  // namespace
+
+const kernels::DeviceLibrary* loaded_device_library() { return in_use.load(); }
+
+const kernels::DeviceLibrary* device_library() {
+  if (const auto* const library = in_use.load()) return library;
+  const std::lock_guard lock(mutex);
+  if (looked) return in_use.load();
+  looked = true;
+  const Found found = load();
+  why_none = found.why;
+  in_use = found.library;
+  return found.library;
+}
+
+std::string why_no_device() {
+  const std::lock_guard lock(mutex);
+  return why_none;
+}
+
+void set_device_library(const kernels::DeviceLibrary* library, const std::string& why) {
+  const std::lock_guard lock(mutex);
+  looked = true;
+  why_none = why;
+  in_use = library;
+}
+
+}  // namespace cohom

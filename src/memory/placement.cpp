@@ -1,0 +1,92 @@
+#include "memory/placement.hpp"
+
+#include "memory/device_loader.hpp"
+
+#include <fmt/format.h>
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+
+namespace cohom {
+
+namespace {
+
+/// Asks the kernel, which refuses to read a set of signals from where there is nothing to read, before it
+/// refuses the senseless request itself. Costs a tenth of a microsecond and cannot be forbidden.
+bool processor_can_read(const void* address) {
+  const auto word = reinterpret_cast<std::uintptr_t>(address) / 8 * 8;
+  const int saved = errno;
+  const long result = syscall(SYS_rt_sigprocmask, ~0, word, nullptr, 8);
+  const bool readable = result == 0 || errno != EFAULT;
+  errno = saved;
+  return readable;
+}
+
+kernels::PointerPlace place_of(const void* buffer, const char* name) {
+  if (buffer == nullptr) return {};
+  const kernels::DeviceLibrary* library = loaded_device_library();
+  if (library == nullptr && processor_can_read(buffer)) return {};
+  if (library == nullptr) library = device_library();
+  if (library == nullptr)
+    throw Error(
+        ErrorKind::unsupported,
+        fmt::format("{} at {} is not the host's memory, and for a device's there is no library: "
+                    "{}; give a buffer of the host, or see docs/gpu.md",
+                    name, buffer, why_no_device()));
+  const auto place = library->runtime->place_of(buffer);
+  if (place.kind == kernels::PointerKind::host && !processor_can_read(buffer))
+    throw Error(ErrorKind::invalid_argument,
+                fmt::format("{} at {} is no memory of the host, and none that the driver knows",
+                            name, buffer));
+  if (place.kind == kernels::PointerKind::device && place.device < 0)
+    throw Error(
+        ErrorKind::invalid_argument,
+        fmt::format("{} at {} is a device's address where nothing is allocated", name, buffer));
+  return place;
+}
+
+MemorySpace space_of(kernels::PointerKind kind) {
+  switch (kind) {
+    case kernels::PointerKind::host: return MemorySpace::host;
+    case kernels::PointerKind::pinned: return MemorySpace::pinned;
+    case kernels::PointerKind::device: return MemorySpace::cuda;
+  }
+  return MemorySpace::host;
+}
+
+}  // namespace
+
+std::string Placement::text() const {
+  const auto name = [&](MemorySpace space) {
+    return space == MemorySpace::cuda ? fmt::format("cuda:{}", device) : std::string("host");
+  };
+  return name(input) == name(output) ? name(input) : name(input) + " to " + name(output);
+}
+
+void expect_on_device(const Placement& placement) {
+  if (placement.on_device()) return;
+  throw Error(
+      ErrorKind::invalid_argument,
+      "the call is to come behind a stream, and its buffers are the host's, of which no stream "
+      "knows the order; give a device's buffers, or no stream");
+}
+
+Placement placement_of(const void* input, const void* output) {
+  const kernels::PointerPlace in = place_of(input, "input");
+  const kernels::PointerPlace out = input == output ? in : place_of(output, "output");
+  Placement placement{.input = space_of(in.kind), .output = space_of(out.kind)};
+  const bool device_in = in.kind == kernels::PointerKind::device;
+  const bool device_out = out.kind == kernels::PointerKind::device;
+  if (device_in && device_out && in.device != out.device)
+    throw Error(
+        ErrorKind::invalid_argument,
+        fmt::format("input lies on device {} and output on device {}; give buffers of one device",
+                    in.device, out.device));
+  if (device_in || device_out) placement.device = device_in ? in.device : out.device;
+  return placement;
+}
+
+}  // namespace cohom

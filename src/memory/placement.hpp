@@ -1,0 +1,35 @@
+#pragma once
+// Placement: where the buffers of a call lie.
+
+#include <cohom/error.hpp>
+#include <cohom/memory_space.hpp>
+
+#include <string>
+#include <variant>
+
+namespace cohom {
+
+/// Managed memory counts as a device's. A null pointer, of an empty vector, is the host's.
+struct Placement {
+  MemorySpace input = MemorySpace::host;
+  MemorySpace output = MemorySpace::host;
+  int device = -1;  ///< of what lies on one
+
+  [[nodiscard]] bool on_device() const { return device >= 0; }
+  /// Whether all that a kernel of the device reads and writes is there.
+  [[nodiscard]] bool all_on_device() const {
+    return input == MemorySpace::cuda && output == MemorySpace::cuda;
+  }
+  /// "host", "cuda:0" or "host to cuda:0"; pinned memory is the host's.
+  [[nodiscard]] std::string text() const;
+};
+
+/// Asks the driver where a library with kernels is loaded. Where none is, memory that the processor
+/// cannot read loads one.
+/// @throws Error(unsupported) for such memory and no library; Error(invalid_argument) for two devices.
+Placement placement_of(const void* input, const void* output);
+
+/// Of a call in the order of a stream. @throws Error(invalid_argument) when nothing of it is a device's.
+void expect_on_device(const Placement& placement);
+
+}  // namespace cohom

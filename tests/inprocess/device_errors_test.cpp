@@ -1,0 +1,210 @@
+// What goes wrong with a device: one clear message on all ranks, nobody hangs, and the communicator goes on
+// or says why it cannot.
+
+#include "device_vector.hpp"
+#include "loopback_ranks.hpp"
+#include "rank_inputs.hpp"
+#include "same_bytes.hpp"
+
+#include <cohom/allreduce.hpp>
+#include <cohom/plan.hpp>
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace cohom::test {
+namespace {
+
+constexpr int ranks = 3;
+constexpr std::size_t count = 20011;
+const Options options{.codec = "raw", .algorithm = "ring"};
+
+std::optional<Error> failure_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error;
+  }
+  return std::nullopt;
+}
+
+void expect_failure(const std::optional<Error>& found, ErrorKind kind,
+                    const std::vector<std::string>& words) {
+  ASSERT_TRUE(found.has_value()) << "no error";
+  EXPECT_EQ(name_of(found->kind()), name_of(kind)) << found->what();
+  for (const std::string& word : words)
+    EXPECT_NE(std::string(found->what()).find(word), std::string::npos)
+        << found->what() << " does not say: " << word;
+}
+
+class DeviceErrors : public testing::Test {
+ protected:
+  void expect_good_host_call(Communicator& communicator) const {
+    Bytes data = inputs_.bytes(communicator.rank());
+    allreduce(data.data(), data.data(), count, ElementType::f32, communicator, options);
+    EXPECT_LT(inputs_.error_of(data), 1e-10);
+  }
+  void expect_good_device_call(Communicator& communicator) const {
+    const DeviceVector data(inputs_.bytes(communicator.rank()));
+    allreduce(data.data(), data.data(), count, ElementType::f32, communicator, options);
+    EXPECT_LT(inputs_.error_of(data.fetch()), 1e-10);
+  }
+  static std::optional<Error> reduce(const void* input, void* output, Communicator& communicator) {
+    return failure_of(
+        [&] { allreduce(input, output, count, ElementType::f32, communicator, options); });
+  }
+
+  void SetUp() override {
+    if (tested_runtime().name() != "emulated")
+      GTEST_SKIP() << "only the emulated device fails on demand";
+  }
+
+  WithDevice device_;
+  RankInputs inputs_{ranks, ElementType::f32, count};
+};
+
+TEST_F(DeviceErrors, DeviceMemoryWithoutALibrary) {
+  set_device_library(nullptr, "libcuda.so.1: no such file");
+  on_ranks(ranks, [&](int rank, Communicator& communicator) {
+    const DeviceVector data(inputs_.bytes(rank));
+    for (const char* which : {"input", "output"}) {
+      Bytes host = inputs_.bytes(rank);
+      const bool bad_rank = rank == 1;
+      const bool input = which == std::string("input");
+      const auto found = reduce(bad_rank && input ? data.data() : host.data(),
+                                bad_rank && !input ? data.data() : host.data(), communicator);
+      expect_failure(found, ErrorKind::unsupported,
+                     {"rank 1: ", which, "not the host's memory", "libcuda.so.1: no such file"});
+      expect_good_host_call(communicator);
+    }
+  });
+}
+
+TEST_F(DeviceErrors, BuffersOnTwoDevices) {
+  on_ranks(ranks, [&](int rank, Communicator& communicator) {
+    const DeviceVector input(inputs_.bytes(rank), 0), output(count * 4, rank == 2 ? 1 : 0);
+    expect_failure(reduce(input.data(), output.data(), communicator), ErrorKind::invalid_argument,
+                   {"rank 2: ", "input lies on device 0 and output on device 1"});
+    expect_good_device_call(communicator);
+  });
+}
+
+/// It need not be the calling thread's device.
+TEST_F(DeviceErrors, AnotherDeviceIsNoError) {
+  on_ranks(ranks, [&](int rank, Communicator& communicator) {
+    const DeviceVector data(inputs_.bytes(rank), 1);
+    EXPECT_FALSE(reduce(data.data(), data.data(), communicator).has_value());
+    EXPECT_LT(inputs_.error_of(data.fetch()), 1e-10);
+    EXPECT_EQ(tested_runtime().current_device(), 0);
+  });
+}
+
+TEST_F(DeviceErrors, MemoryThatWasFreed) {
+  on_ranks(ranks, [&](int rank, Communicator& communicator) {
+    void* gone = nullptr;
+    {
+      const DeviceVector data(inputs_.bytes(rank));
+      gone = data.data();
+    }
+    const DeviceVector good(inputs_.bytes(rank));
+    void* const buffer = rank == 0 ? gone : good.data();
+    const auto found = reduce(buffer, buffer, communicator);
+    // Another rank's vector may lie there by now.
+    if (found)
+      expect_failure(found, ErrorKind::invalid_argument, {"rank 0: ", "nothing is allocated"});
+  });
+}
+
+TEST_F(DeviceErrors, RanksWithBuffersInDifferentMemory) {
+  on_ranks(ranks, [&](int rank, Communicator& communicator) {
+    const DeviceVector data(inputs_.bytes(rank));
+    Bytes host = inputs_.bytes(rank);
+    void* const buffer = rank == 1 ? data.data() : host.data();
+    expect_failure(reduce(buffer, buffer, communicator), ErrorKind::mismatch,
+                   {"ranks disagree on", "memory space"});
+    expect_good_device_call(communicator);
+    expect_good_host_call(communicator);
+  });
+}
+
+TEST_F(DeviceErrors, AStreamUnderCapture) {
+  auto& runtime = tested_runtime();
+  on_ranks(ranks, [&](int rank, Communicator& communicator) {
+    const DeviceVector data(inputs_.bytes(rank));
+    const kernels::DeviceStream stream = runtime.make_stream();
+    if (rank == 2) kernels::emulated::set_capturing(stream, true);
+    const auto found = failure_of([&] {
+      allreduce_async(data.data(), data.data(), count, ElementType::f32, communicator, options,
+                      {stream})
+          .wait();
+    });
+    expect_failure(found, ErrorKind::invalid_argument, {"rank 2: ", "captured into a graph"});
+    kernels::emulated::set_capturing(stream, false);
+    runtime.destroy_stream(stream);
+    expect_good_device_call(communicator);
+  });
+}
+
+TEST_F(DeviceErrors, AStreamForTheHostsBuffers) {
+  auto& runtime = tested_runtime();
+  on_ranks(ranks, [&](int rank, Communicator& communicator) {
+    Bytes data = inputs_.bytes(rank);
+    const kernels::DeviceStream stream = runtime.make_stream();
+    const auto found = failure_of([&] {
+      allreduce_async(data.data(), data.data(), count, ElementType::f32, communicator, options,
+                      {stream})
+          .wait();
+    });
+    expect_failure(found, ErrorKind::invalid_argument, {"the host's", "give a device's buffers"});
+    runtime.destroy_stream(stream);
+    expect_good_host_call(communicator);
+  });
+}
+
+/// The device has room for the vectors and not for the words.
+TEST_F(DeviceErrors, DeviceOutOfMemory) {
+  on_ranks(ranks, [&](int rank, Communicator& communicator) {
+    const DeviceVector data(inputs_.bytes(rank));
+    // All ranks have their vectors by the time one of them finds no more room.
+    Bytes host = inputs_.bytes(rank);
+    allreduce(host.data(), host.data(), count, ElementType::f32, communicator, options);
+    if (rank == 0) kernels::emulated::set_capacity(kernels::emulated::allocated());
+    const auto found = reduce(data.data(), data.data(), communicator);
+    expect_failure(found, ErrorKind::memory, {"no device memory"});
+    allreduce(host.data(), host.data(), count, ElementType::f32, communicator, options);
+    if (rank == 0) kernels::emulated::set_capacity(std::size_t{1} << 32);
+    allreduce(host.data(), host.data(), count, ElementType::f32, communicator, options);
+    expect_good_device_call(communicator);
+  });
+}
+
+/// A broken device ends all that has to do with it, with the same words every time; the host goes on.
+TEST_F(DeviceErrors, ADeviceThatCannotGoOn) {
+  on_ranks(ranks, [&](int rank, Communicator& communicator) {
+    const DeviceVector data(inputs_.bytes(rank));
+    AllreducePlan plan(communicator, count, ElementType::f32, options);
+    plan.execute(data.data(), data.data());
+    expect_good_host_call(communicator);
+    if (rank == 0) kernels::emulated::break_device();
+    expect_good_host_call(communicator);
+    for (int call = 0; call < 2; ++call) {
+      expect_failure(failure_of([&] { plan.execute(data.data(), data.data()); }),
+                     ErrorKind::transport, {"illegal memory access"});
+      expect_failure(reduce(data.data(), data.data(), communicator), ErrorKind::transport,
+                     {"illegal memory access"});
+    }
+    expect_good_host_call(communicator);
+    // The process would need to end; a communicator remembers that.
+    if (rank == 0) kernels::emulated::restore();
+    expect_good_host_call(communicator);
+    expect_failure(reduce(data.data(), data.data(), communicator), ErrorKind::transport,
+                   {"the device cannot go on", "new process"});
+  });
+}
+
+}  // namespace
+}  // namespace cohom::test
