@@ -123,7 +123,7 @@ SoakCall SoakCalls::draw(bool may_keep_state) {
   call.type = all_element_types[below(std::size(all_element_types))];
   call.count = draw_count();
   call.op = one_in(2) ? ReduceOp::sum : ReduceOp::mean;
-  call.segment = one_in(2) ? 0 : 1024 << below(6);
+  call.segment = one_in(2) ? 0 : std::max<std::size_t>(1024 << below(6), call.count / 64);
   call.values = adds_floats(call) ? SoakCall::Values::small_integers
                 : one_in(4)       ? SoakCall::Values::nasty
                                   : SoakCall::Values::normal;
