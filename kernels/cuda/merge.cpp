@@ -165,7 +165,7 @@ struct FinishKernel {
   static constexpr unsigned threads = 256;
   static constexpr Barrier barrier = Barrier::block;
   static constexpr int phases = 1;
-  static constexpr unsigned packs = 4;
+  static constexpr unsigned packs = sizeof(T) == 8 ? 1 : 4;  ///< f64 divides in a function
   static constexpr std::size_t tile_packs = std::size_t{threads} * packs;
   static constexpr std::size_t tile_values = tile_packs * Pack<T>::size;
   using Shared = Nothing;

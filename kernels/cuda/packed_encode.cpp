@@ -116,7 +116,12 @@ struct EncodeGroups {
     for (std::uint32_t& integer : local.integers) integer = 0;
     if (!quiet) find_integers(first + g * packed_group + mine, elements - mine, scaled, local);
     slot.last[lane] = local.integers[packed_mini - 1];
-    if (!writes_planes || feedback == nullptr || escapes) return;
+    if constexpr (writes_planes)
+      if (feedback != nullptr && !escapes) subtract(step, lane, slot, local);
+  }
+
+  /// What is left of the values, in their place.
+  COHOM_HD void subtract(Real step, unsigned lane, Slot& slot, const Local& local) const {
     COHOM_UNROLL
     for (unsigned i = 0; i < packed_mini; ++i) {
       Kept& value = slot.values[lane * row + i];

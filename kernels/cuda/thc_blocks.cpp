@@ -13,6 +13,7 @@ namespace cohom::kernels::device {
 namespace {
 
 constexpr std::size_t shared_span = 2048;
+constexpr std::size_t most_blocks = 64;  ///< of a tile
 /// Scratch of one launch: so many tiles are in work at a time.
 constexpr std::size_t most_scratch = std::size_t{32} << 20;
 
@@ -24,6 +25,7 @@ struct BlockTile {
   struct Shared {
     alignas(16) Real values[shared_span];
     std::uint16_t lanes[shared_span];
+    body::BlockScale<Real> scales[most_blocks];  ///< of encoding
   };
 
   ThcSettings settings;
@@ -89,16 +91,18 @@ struct EncodeBlocks {
   bool wide;
   std::uint64_t* words;
 
-  /// Reading, strides, quantising, words; with feedback strides back and the rest.
+  /// Scales, reading, strides, quantising, words; with feedback strides back and the rest.
   [[nodiscard]] COHOM_HD int phase_count() const {
     const auto strides = static_cast<int>(tile.turns.log2_size);
-    return feedback == nullptr ? strides + 3 : 2 * strides + 4;
+    return feedback == nullptr ? strides + 4 : 2 * strides + 5;
   }
 
-  COHOM_HD void run(int phase, At at, Shared& shared, Local&) const {
+  COHOM_HD void run(int all_phase, At at, Shared& shared, Local&) const {
     const auto strides = static_cast<int>(tile.turns.log2_size);
     Real* const values = tile.values_of(at, shared);
-    if (phase == 0) return read(at, values);
+    const int phase = all_phase - 1;
+    if (phase < 0) return find_scales(at, shared);
+    if (phase == 0) return read(at, shared, values);
     if (phase <= strides)
       return tile.turns.turn(tile.turns.forward(static_cast<unsigned>(phase - 1)), at.thread,
                              threads, values);
@@ -110,15 +114,23 @@ struct EncodeBlocks {
     keep_rest(at, values);
   }
 
-  COHOM_HD void read(At at, Real* values) const {
+  COHOM_HD void find_scales(At at, Shared& shared) const {
+    const std::size_t blocks = tile.turns.span >> tile.turns.log2_size;
+    for (std::size_t b = at.thread; b < blocks; b += threads) {
+      const std::uint32_t code = tile.code(at, b << tile.turns.log2_size);
+      if (!is_silent(code))
+        shared.scales[b] =
+            body::encode_scale_of(tile.settings.encode_scale, body::norm_of_code<Real>(code));
+    }
+  }
+
+  COHOM_HD void read(At at, const Shared& shared, Real* values) const {
     for (std::size_t i = at.thread; i < tile.turns.span; i += threads) {
       const std::size_t e = tile.first_element(at) + i;
-      const std::uint32_t code = tile.code(at, i);
       Real value = 0;
-      if (!is_silent(code) && e < tile.count) {
+      if (!is_silent(tile.code(at, i)) && e < tile.count) {
         value = feedback != nullptr ? feedback[e] : element_at<T>(input, e);
-        const auto scale =
-            body::encode_scale_of(tile.settings.encode_scale, body::norm_of_code<Real>(code));
+        const body::BlockScale<Real> scale = shared.scales[i >> tile.turns.log2_size];
         value = (value * scale.power) * scale.factor;
       }
       values[i] = tile.flipped(at, i, value);

@@ -36,17 +36,23 @@ struct UnitScaling {
   }
 };
 
+/// As body::folded; steps are constants, so that the array is registers.
+template <unsigned half = frame_side / 2, class Real>
+COHOM_HD inline Real fold(Real (&sums)[frame_side]) {
+  COHOM_UNROLL
+  for (unsigned l = 0; l < half; ++l) sums[l] += sums[l + half];
+  if constexpr (half > 1)
+    return fold<half / 2>(sums);
+  else
+    return sums[0];
+}
+
 template <class Real>
 COHOM_HD inline Real folded(const Real* sums) {
-  Real fold[frame_side];
+  Real own[frame_side];
   COHOM_UNROLL
-  for (unsigned i = 0; i < frame_side; ++i) fold[i] = sums[i];
-  COHOM_UNROLL
-  for (unsigned half = frame_side / 2; half > 0; half /= 2) {
-    COHOM_UNROLL
-    for (unsigned l = 0; l < half; ++l) fold[l] += fold[l + half];
-  }
-  return fold[0];
+  for (unsigned i = 0; i < frame_side; ++i) own[i] = sums[i];
+  return fold(own);
 }
 
 template <class Real>

@@ -1,0 +1,194 @@
+#include "device_rows.hpp"
+
+#include "kernels/body/packed_quantize.hpp"
+#include "lane_layout.hpp"
+
+namespace cohom::bench {
+namespace {
+
+using kernels::sign_block;
+
+/// Roughly normal values; every sixteenth is left when a vector should be sparse.
+std::vector<float> values(std::size_t count, bool sparse) {
+  std::vector<float> all(count);
+  std::uint64_t state = 1;
+  for (std::size_t i = 0; i < count; ++i) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    int sum = 0;
+    for (int k = 0; k < 4; ++k) sum += static_cast<int>(state >> (16 * k) & 0xffff) - 0x8000;
+    all[i] = sparse && (state >> 40) % 16 != 0 ? 0 : static_cast<float>(sum) * 1e-5f;
+  }
+  return all;
+}
+
+/// So many elements are copied again and again: the host is slow.
+constexpr std::size_t pattern = std::size_t{1} << 22;
+
+void fill(kernels::DeviceContext& context, const DeviceMemory& memory, bool sparse) {
+  const std::vector<float> some = values(std::min(pattern, memory.bytes() / 4), sparse);
+  for (std::size_t done = 0; done < memory.bytes(); done += 4 * some.size())
+    context.runtime().copy_to_device(memory.data() + done, some.data(),
+                                     std::min(4 * some.size(), memory.bytes() - done),
+                                     context.stream());
+}
+
+constexpr std::uint32_t ranks = 4;
+
+}  // namespace
+
+DeviceRows::DeviceRows(kernels::DeviceContext& context, std::size_t bytes)
+    : context_(context),
+      kernels_(*context.library().kernels),
+      count_(bytes / 4),
+      bytes_(static_cast<double>(bytes)),
+      format_(make_thc_format({}, 0, ranks)),
+      thc_run_{ElementType::f32, 0, count_},
+      sign_run_{ElementType::f32, 0, count_},
+      sparse_run_{4, 0, count_},
+      packed_run_{ElementType::f32, 0, count_},
+      quantizer_{.step = 0.05,
+                 .drops_small = true,
+                 .limit = 0x1p20,
+                 .dither = kernels::Dither::independent,
+                 .dither_key = 7},
+      input_(context, bytes),
+      other_(context, bytes),
+      output_(context, bytes),
+      state_(context, bytes),
+      words_(context, 8 * kernels::packed_capacity(count_, false)),
+      sum_(context, 8 * kernels::packed_capacity(count_, false)),
+      bitmap_(context, count_ / 8),
+      codes_(count_ / format_.rotation),
+      bins_(kernels::body::PackedBins<float>::count),
+      escaped_(kernels::packed_groups(count_)),
+      blocks_(count_ / sign_block),
+      scales_(count_ / sign_block, 0.5) {
+  context_.reserve(count_);
+  fill(context_, input_, false);
+  fill(context_, other_, true);
+  context_.synchronise();
+}
+
+std::vector<DeviceRow> DeviceRows::all() const {
+  std::vector<DeviceRow> rows = {{"copy", 2 * bytes_, [this] {
+                                    context_.runtime().copy_within(output_.data(), input_.data(),
+                                                                   input_.bytes(),
+                                                                   context_.stream());
+                                  }}};
+  add_merges(rows);
+  add_thc(rows);
+  add_signs(rows);
+  add_sparse(rows);
+  add_packed(rows);
+  return rows;
+}
+
+void DeviceRows::add_merges(std::vector<DeviceRow>& rows) const {
+  const auto merge = [this](Merge kind, std::size_t bytes) {
+    const void* const sources[] = {input_.data(), other_.data()};
+    kernels_.merge(kind, sources, 2, bytes, output_.data());
+  };
+  rows.push_back({"add f32", 3 * bytes_, [=, this] {
+                    merge({MergeKind::add_float, ElementType::f32}, input_.bytes());
+                  }});
+  rows.push_back({"or, a bit an element", 3 * bytes_ / 32,
+                  [=, this] { merge({MergeKind::bit_or}, input_.bytes() / 32); }});
+  rows.push_back({"add, 8 bits an element", 3 * bytes_ / 4,
+                  [=, this] { merge({MergeKind::add}, input_.bytes() / 4); }});
+}
+
+void DeviceRows::add_thc(std::vector<DeviceRow>& rows) const {
+  static constexpr kernels::ThcDraws draws{1, 2, 3};
+  const auto measure = [this](void* feedback) {
+    kernels_.thc.measure(format_, thc_run_, input_.data(), feedback, codes_.data());
+  };
+  const auto encode = [this](void* feedback) {
+    kernels_.thc.encode(format_, draws, thc_run_, input_.data(), feedback, codes_.data(),
+                        Form::narrow, words_.data<std::uint64_t>());
+  };
+  rows.push_back({"thc measure", bytes_, [=] { measure(nullptr); }});
+  rows.push_back({"thc encode, 4 bits", 1.125 * bytes_, [=] { encode(nullptr); }});
+  rows.push_back({"thc measure, encode", 2.125 * bytes_, [=] {
+                    measure(nullptr);
+                    encode(nullptr);
+                  }});
+  rows.push_back({"the same with error feedback", 5.125 * bytes_, [=, this] {
+                    measure(state_.data());
+                    encode(state_.data());
+                  }});
+  rows.push_back({"thc widen, 3 x 4 bits to 8", 0.625 * bytes_, [this] {
+                    const std::vector<const std::uint64_t*> all(3, words_.data<std::uint64_t>());
+                    kernels_.thc.widen(format_, thc_run_, all.data(), all.size(),
+                                       sum_.data<std::uint64_t>());
+                  }});
+  rows.push_back({"thc decode", 1.25 * bytes_, [this] {
+                    kernels_.thc.decode(format_, draws, thc_run_, sum_.data<std::uint64_t>(), 3,
+                                        codes_.data(), ranks, output_.data());
+                  }});
+}
+
+void DeviceRows::add_signs(std::vector<DeviceRow>& rows) const {
+  const kernels::SignCounts counts{ranks, smallest_lane_width(ranks)};
+  const double lanes = bytes_ / 32 * 64 / (64 / counts.width);
+  rows.push_back({"sign measure", bytes_, [this] {
+                    kernels_.sign.measure(sign_run_, input_.data(), nullptr, false, blocks_.data());
+                  }});
+  rows.push_back({"sign pack", 1.03125 * bytes_, [this] {
+                    kernels_.sign.pack(sign_run_, input_.data(), nullptr, scales_.data(), true,
+                                       words_.data<std::uint64_t>());
+                  }});
+  rows.push_back(
+      {"sign count, 4 ranks", bytes_ / 8 + lanes, [=, this] {
+         const std::vector<const std::uint64_t*> all(ranks, words_.data<std::uint64_t>());
+         kernels_.sign.count(counts, sign_run_, all.data(), all.size(), sum_.data<std::uint64_t>());
+       }});
+  rows.push_back({"sign expand", 1.03125 * bytes_, [this] {
+                    kernels_.sign.expand(sign_run_, words_.data<std::uint64_t>(), scales_.data(),
+                                         ranks, 1, nullptr, output_.data());
+                  }});
+  rows.push_back({"sign expand counts", bytes_ + lanes, [=, this] {
+                    kernels_.sign.expand_counts(counts, sign_run_, sum_.data<std::uint64_t>(),
+                                                scales_.data(), 1, output_.data());
+                  }});
+}
+
+void DeviceRows::add_sparse(std::vector<DeviceRow>& rows) const {
+  auto* const bitmap = bitmap_.data<std::uint64_t>();
+  rows.push_back({"sparse scan", 1.03125 * bytes_,
+                  [=, this] { kernels_.sparse.scan(sparse_run_, other_.data(), bitmap); }});
+  // The bitmap is read twice: to find where elements go, and which.
+  rows.push_back({"sparse compact, 1/16", (1 + 1. / 16 + 2. / 32) * bytes_, [=, this] {
+                    kernels_.sparse.compact(sparse_run_, other_.data(), bitmap, sum_.data());
+                  }});
+  rows.push_back({"sparse expand, 1/16", (1 + 1. / 16 + 2. / 32) * bytes_, [=, this] {
+                    kernels_.sparse.expand(sparse_run_, sum_.data(), bitmap, output_.data());
+                  }});
+}
+
+void DeviceRows::add_packed(std::vector<DeviceRow>& rows) const {
+  const std::size_t groups = kernels::packed_groups(count_);
+  auto* const words = words_.data<std::uint64_t>();
+  auto* const sum = sum_.data<std::uint64_t>();
+  rows.push_back({"packed measure", bytes_, [this] {
+                    kernels_.packed.measure(packed_run_, input_.data(), nullptr, bins_.data());
+                  }});
+  const auto encode = [=, this] {
+    return kernels_.packed.encode(quantizer_, packed_run_, input_.data(), nullptr, words);
+  };
+  packed_words_ = encode();
+  const double payload = 8.0 * static_cast<double>(packed_words_);
+  // Planes lie behind those of all groups before, so the vector is read twice. The rows below have the words
+  // that this one has written.
+  rows.push_back({"packed encode", 2 * bytes_ + payload, [=] { encode(); }});
+  rows.push_back({"packed decode", bytes_ + payload, [=, this] {
+                    kernels_.packed.decode(packed_run_, {words, packed_words_}, quantizer_.step,
+                                           false, 1, escaped_.data(), output_.data());
+                  }});
+  rows.push_back(
+      {"packed merge, 2 payloads", 5 * payload, [=, this] {
+         const kernels::PackedWords both[] = {{words, packed_words_}, {words, packed_words_}};
+         kernels_.packed.merge(groups, both, 2, sum);
+       }});
+}
+
+}  // namespace cohom::bench

@@ -1,0 +1,199 @@
+// The emulated device keeps the rules of a device, and contexts keep to them, too.
+
+#include "kernels/cuda/device_context.hpp"
+#include "kernels/cuda/emulated/emulated_runtime.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <numeric>
+#include <vector>
+
+namespace cohom::test {
+namespace {
+
+using kernels::DeviceContext;
+using kernels::DeviceError;
+using kernels::DeviceRuntime;
+using kernels::DeviceScope;
+using kernels::PointerKind;
+
+class EmulatedDevice : public testing::Test {
+ protected:
+  ~EmulatedDevice() override { kernels::emulated::restore(); }
+
+  /// Device memory for as long as the test takes.
+  template <class T>
+  T* allocate(std::size_t count) {
+    return static_cast<T*>(memory_.emplace_back(runtime_, count * sizeof(T)).address);
+  }
+
+  const kernels::DeviceLibrary& library_ = kernels::emulated_device();
+  DeviceRuntime& runtime_ = *library_.runtime;
+
+ private:
+  struct Memory {
+    Memory(DeviceRuntime& runtime, std::size_t bytes)
+        : runtime_(&runtime), address(runtime.allocate(bytes)) {}
+    Memory(Memory&& other) noexcept
+        : runtime_(other.runtime_), address(std::exchange(other.address, nullptr)) {}
+    Memory& operator=(Memory&&) = delete;
+    ~Memory() { runtime_->free(address); }
+
+    DeviceRuntime* runtime_;
+    void* address;
+  };
+  std::vector<Memory> memory_;
+};
+
+TEST_F(EmulatedDevice, HostCannotReachItsMemory) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  auto* const memory = allocate<int>(10);
+  EXPECT_DEATH(*static_cast<volatile int*>(memory) = 1, "");
+  EXPECT_DEATH(static_cast<void>(*static_cast<volatile int*>(memory)), "");
+}
+
+TEST_F(EmulatedDevice, CopiesGoThereAndBackInOrder) {
+  const std::vector<int> values = {1, 2, 3, 4};
+  auto* const first = allocate<int>(4);
+  auto* const second = allocate<int>(4);
+  std::vector<int> host = values;
+  runtime_.copy_to_device(first, host.data(), 16, nullptr);
+  host.assign(4, 0);  // no pinned memory: it was read
+  runtime_.copy_within(second, first, 16, nullptr);
+  runtime_.fill(first, 0, 16, nullptr);
+  runtime_.copy_to_host(host.data(), second, 16, nullptr);
+  EXPECT_EQ(host, values);
+}
+
+TEST_F(EmulatedDevice, PinnedMemoryIsReadLate) {
+  auto* const pinned = static_cast<int*>(runtime_.allocate_pinned(4));
+  auto* const memory = allocate<int>(1);
+  *pinned = 1;
+  runtime_.copy_to_device(memory, pinned, 4, nullptr);
+  *pinned = 2;  // who does this has not waited
+  runtime_.synchronise(nullptr);
+  int found = 0;
+  runtime_.copy_to_host(&found, memory, 4, nullptr);
+  EXPECT_EQ(found, 2);
+  runtime_.free_pinned(pinned);
+}
+
+TEST_F(EmulatedDevice, EventsAreDoneWhenTheirStreamIs) {
+  const auto stream = runtime_.make_stream();
+  const auto event = runtime_.make_event();
+  EXPECT_TRUE(runtime_.done(event));
+  auto* const memory = allocate<int>(1);
+  runtime_.fill(memory, 0, 4, stream);
+  runtime_.fill(memory, 1, 4, stream);
+  runtime_.record(event, stream);
+  int polls = 0;
+  while (!runtime_.done(event)) ++polls;
+  EXPECT_EQ(polls, 2);
+  runtime_.let_wait(nullptr, event);
+  runtime_.synchronise(nullptr);
+  runtime_.destroy_event(event);
+  runtime_.destroy_stream(stream);
+}
+
+TEST_F(EmulatedDevice, KnowsWhoseAddressesAre) {
+  int host = 0;
+  EXPECT_EQ(runtime_.place_of(&host).kind, PointerKind::host);
+  auto* const memory = allocate<int>(1);
+  EXPECT_EQ(runtime_.place_of(memory).kind, PointerKind::device);
+  EXPECT_EQ(runtime_.place_of(memory).device, 0);
+  auto* const pinned = static_cast<std::byte*>(runtime_.allocate_pinned(100));
+  EXPECT_EQ(runtime_.place_of(pinned + 99).kind, PointerKind::pinned);
+  runtime_.free_pinned(pinned);
+  runtime_.set_device(1);
+  EXPECT_EQ(runtime_.place_of(allocate<int>(1)).device, 1);
+  runtime_.set_device(0);
+  EXPECT_THROW(runtime_.set_device(2), DeviceError);
+}
+
+TEST_F(EmulatedDevice, FailsAsDevicesDo) {
+  kernels::emulated::set_capacity(kernels::emulated::allocated() + 1000);
+  EXPECT_NO_THROW(allocate<std::byte>(900));
+  try {
+    allocate<std::byte>(200);
+    FAIL() << "more memory than there is";
+  } catch (const DeviceError& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::memory);
+    EXPECT_FALSE(error.sticky());
+  }
+  kernels::emulated::set_capturing(nullptr, true);
+  EXPECT_TRUE(runtime_.capturing(nullptr));
+  EXPECT_THROW(runtime_.synchronise(nullptr), DeviceError);
+  kernels::emulated::break_device();
+  try {
+    runtime_.check();
+    FAIL() << "a broken device works";
+  } catch (const DeviceError& error) {
+    EXPECT_TRUE(error.sticky());
+  }
+}
+
+TEST_F(EmulatedDevice, KernelsWantAContext) {
+  auto* const memory = allocate<float>(4);
+  EXPECT_THROW(library_.kernels->finish_elements(ElementType::f32, memory, 4, 1, memory), Error);
+  DeviceContext outer(library_, nullptr), inner(library_, nullptr);
+  const DeviceScope scope(outer);
+  { const DeviceScope nested(inner); }
+  EXPECT_NO_THROW(library_.kernels->finish_elements(ElementType::f32, memory, 4, 1, memory));
+}
+
+TEST_F(EmulatedDevice, KernelsWantAlignedElements) {
+  auto* const memory = allocate<std::byte>(64);
+  DeviceContext context(library_, nullptr);
+  const DeviceScope scope(context);
+  EXPECT_THROW(library_.kernels->finish_elements(ElementType::f32, memory + 2, 4, 1, memory),
+               Error);
+}
+
+TEST_F(EmulatedDevice, HasKernelsForAllCodecs) {
+  for (const char* codec :
+       {"raw", "thc", "packed", "sparse", "sparse+thc", "sketch", "signcount", "marsit"})
+    EXPECT_TRUE(library_.supports(codec)) << codec;
+  EXPECT_FALSE(library_.supports("another"));
+}
+
+/// What is on its way to the device is not overwritten, however much follows it.
+TEST_F(EmulatedDevice, ContextsWaitBeforeTheyReuseStaging) {
+  DeviceContext context(library_, nullptr);
+  constexpr std::size_t count = 5000, calls = 60;
+  auto* const results = allocate<std::uint64_t>(count * calls);
+  std::vector<std::uint64_t> numbers(count), expected;
+  for (std::size_t call = 0; call < calls; ++call) {
+    std::iota(numbers.begin(), numbers.end(), call * 1'000'000);
+    expected.insert(expected.end(), numbers.begin(), numbers.end());
+    context.begin_call();
+    const void* const uploaded = context.upload(numbers.data(), count * 8);
+    runtime_.copy_within(results + call * count, uploaded, count * 8, nullptr);
+  }
+  std::vector<std::uint64_t> found(expected.size());
+  context.download(found.data(), results, found.size() * 8);
+  EXPECT_EQ(found, expected);
+}
+
+TEST_F(EmulatedDevice, ScratchOfACallStaysApartAndGrows) {
+  DeviceContext context(library_, nullptr);
+  for (int call = 0; call < 3; ++call) {
+    context.begin_call();
+    auto* const small = static_cast<std::byte*>(context.scratch(100));
+    auto* const large = static_cast<std::byte*>(context.scratch(std::size_t{5} << 20));
+    auto* const last = static_cast<std::byte*>(context.scratch(300));
+    runtime_.fill(small, 1, 100, nullptr);
+    runtime_.fill(large, 2, std::size_t{5} << 20, nullptr);
+    runtime_.fill(last, 3, 300, nullptr);
+    std::byte found[2];
+    context.download(found, small + 99, 1);
+    EXPECT_EQ(found[0], std::byte{1});
+    context.download(found, large + (std::size_t{5} << 20) - 1, 1);
+    EXPECT_EQ(found[0], std::byte{2});
+  }
+}
+
+}  // namespace
+}  // namespace cohom::test
