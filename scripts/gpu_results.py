@@ -3,7 +3,7 @@
 
 usage: gpu_results.py compare HOST.json DEVICE.json   exit status 1 when a row has other bits
        gpu_results.py table DEVICE.json               a table in Markdown
-       gpu_results.py kernels BENCHMARK.json          the same of the benchmark of kernels
+       gpu_results.py kernels KERNELS.json            the same of what device_bench --json says
 """
 
 import json
@@ -65,16 +65,16 @@ def table(path):
 def kernels(path):
     with open(path) as file:
         document = json.load(file)
-    numbers = sorted(
-        {name for row in document["benchmarks"] for name, value in row.items() if isinstance(value, float)}
-        - {"real_time", "cpu_time"}
-    )
-    print("## Kernels\n")
-    print("| kernel | time | unit | " + " | ".join(numbers) + " |")
-    print("|---|---|---|" + "---|" * len(numbers))
-    for row in document["benchmarks"]:
-        cells = [f"{row[name]:.4g}" if name in row else "" for name in numbers]
-        print(f"| {row['name']} | {row['real_time']:.4g} | {row['time_unit']} | " + " | ".join(cells) + " |")
+    print(f"## Kernels: {document['device']}, {document['mebibytes']} MiB of f32\n")
+    print(f"Copies on the device: {document['copy_bytes_per_second'] / 1e9:.0f} GB/s, bytes read and written.")
+    print("A floor is the time in which it copies as many bytes as the kernel must read and write.\n")
+    print("| kernel | ms a GiB | floor | share of copy speed |")
+    print("|---|---|---|---|")
+    for row in document["rows"]:
+        print(
+            f"| {row['kernel']} | {row['ms_per_gib']:.3f} | {row['floor_ms_per_gib']:.3f} "
+            f"| {row['share_of_copy']:.2f} |"
+        )
     return 0
 
 
