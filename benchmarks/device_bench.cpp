@@ -3,17 +3,14 @@
 // ms are those of a vector of 1 GiB of f32. A row's floor is the time in which the device copies as many bytes
 // as the row must read and write at least: all kernels here would be bound by memory if instructions were free.
 
-#include "codecs/thc_options.hpp"
-#include "device_memory.hpp"
 #include "device_rows.hpp"
 #include "kernels/cuda/device_context.hpp"
+#include "memory/device_loader.hpp"
 
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
-
-#include <dlfcn.h>
 
 #include <algorithm>
 #include <chrono>
@@ -25,26 +22,10 @@ namespace cohom::bench {
 namespace {
 
 struct Settings {
-  std::string library = kernels::device_library_file;
   std::size_t mebibytes = 1024;
   int repeats = 21;
   bool json = false;
 };
-
-/// Null where there is no device, and `why`.
-const kernels::DeviceLibrary* open_device(const std::string& path, std::string& why) {
-  void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (handle == nullptr) {
-    why = dlerror();
-    return nullptr;
-  }
-  const auto door =
-      reinterpret_cast<kernels::DeviceLibraryDoor>(dlsym(handle, kernels::device_library_door));
-  const char* reason = "it is no library of kernels";
-  const kernels::DeviceLibrary* const library = door == nullptr ? nullptr : door(&reason);
-  if (library == nullptr) why = path + ": " + reason;
-  return library;
-}
 
 /// Median of the milliseconds that a call takes until its stream is done.
 double milliseconds(kernels::DeviceContext& context, const DeviceRow& row, int repeats) {
@@ -100,8 +81,6 @@ int main(int argc, char** argv) {
   using namespace cohom;
   bench::Settings settings;
   CLI::App app("How fast a device encodes, merges and decodes, beside its own copies.");
-  app.add_option("--library", settings.library, "The library with the kernels")
-      ->capture_default_str();
   app.add_option("--mebibytes", settings.mebibytes, "Size of the vector")
       ->check(CLI::Range(1, 16384))
       ->capture_default_str();
@@ -111,10 +90,9 @@ int main(int argc, char** argv) {
   app.add_flag("--json", settings.json, "One JSON document instead of a table");
   CLI11_PARSE(app, argc, argv);
   try {
-    std::string why;
-    const kernels::DeviceLibrary* const library = bench::open_device(settings.library, why);
+    const kernels::DeviceLibrary* const library = device_library();
     if (library == nullptr) {
-      fmt::print(stderr, "device_bench: skipped: {}\n", why);
+      fmt::print("device_bench: skipped: {}\n", why_no_device());
       return 77;
     }
     bench::run(settings, *library);

@@ -51,7 +51,6 @@ bool supports(std::string_view codec) {
   if (codec == "marsit") return has(kernels.sign) && has(kernels.sample);
   if (codec == "sparse") return has(kernels.sparse) && has(kernels.hashing);
   if (codec == "sparse+thc") return has(kernels.sparse) && has(kernels.hashing) && has(kernels.thc);
-  if (codec == "sketch") return has(kernels.sparse) && has(kernels.hashing);
   return false;
 }
 

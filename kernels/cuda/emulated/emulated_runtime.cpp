@@ -1,26 +1,22 @@
 #include "kernels/cuda/emulated/emulated_runtime.hpp"
 
 #include "kernels/cuda/emulated/arena.hpp"
+#include "kernels/cuda/emulated/device_state.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cstdlib>
 #include <cstring>
-#include <deque>
-#include <map>
 #include <memory>
-#include <mutex>
-#include <set>
-#include <utility>
-#include <vector>
 
 namespace cohom::kernels {
 namespace {
 
 using device::Arena;
+using device::broken;
+using device::DeviceState;
+using device::Event;
 
 thread_local int current = 0;
-std::atomic<bool> broken = false;
 
 void expect_working(const char* call) {
   if (broken)
@@ -31,126 +27,6 @@ void expect_working(const char* call) {
             "this process any more",
         true);
 }
-
-/// Work that was put into a stream and not done yet. Its number counts from 1 on.
-class Stream {
- public:
-  void put(std::function<void()> work) {
-    const std::lock_guard lock(mutex_);
-    works_.push_back(std::move(work));
-    ++last_;
-    if (works_.size() > most_waiting) do_first();
-  }
-  [[nodiscard]] std::uint64_t last() {
-    const std::lock_guard lock(mutex_);
-    return last_;
-  }
-  [[nodiscard]] bool is_done(std::uint64_t number) {
-    const std::lock_guard lock(mutex_);
-    return done_ >= number;
-  }
-  void do_one() {
-    const std::lock_guard lock(mutex_);
-    if (!works_.empty()) do_first();
-  }
-  void do_until(std::uint64_t number) {
-    const std::lock_guard lock(mutex_);
-    while (done_ < number) do_first();
-  }
-
- private:
-  static constexpr std::size_t most_waiting = 4096;
-
-  void do_first() {
-    const std::function<void()> work = std::move(works_.front());
-    works_.pop_front();
-    ++done_;
-    if (!broken) work();
-  }
-
-  /// One for all: work of a stream may wait for another one's, and the device does one thing at a time.
-  static inline std::recursive_mutex mutex_;
-  std::deque<std::function<void()>> works_;
-  std::uint64_t last_ = 0, done_ = 0;
-};
-
-struct Event {
-  std::shared_ptr<Stream> stream;
-  std::uint64_t number = 0;
-};
-
-/// Streams by their handles, pinned memory by its end, and what else the process shares.
-class Shared {
- public:
-  static Shared& instance() {
-    static Shared& shared = *new Shared();
-    return shared;
-  }
-
-  std::shared_ptr<Stream> stream(DeviceStream handle) {
-    const std::lock_guard lock(mutex_);
-    const auto found = streams_.find(handle);
-    if (found == streams_.end())
-      throw DeviceError(ErrorKind::transport, "the stream does not exist", false);
-    return found->second;
-  }
-  std::vector<std::shared_ptr<Stream>> streams() {
-    const std::lock_guard lock(mutex_);
-    std::vector<std::shared_ptr<Stream>> all;
-    for (const auto& [handle, stream] : streams_) all.push_back(stream);
-    return all;
-  }
-  DeviceStream add_stream() {
-    const std::lock_guard lock(mutex_);
-    const auto handle = reinterpret_cast<DeviceStream>(++next_handle_ * 16);
-    streams_[handle] = std::make_shared<Stream>();
-    return handle;
-  }
-  void remove_stream(DeviceStream handle) {
-    const std::lock_guard lock(mutex_);
-    if (handle != nullptr) streams_.erase(handle);
-  }
-
-  void add_pinned(std::byte* memory, std::size_t bytes) {
-    const std::lock_guard lock(mutex_);
-    pinned_[memory + bytes] = bytes;
-  }
-  void remove_pinned(std::byte* memory) {
-    const std::lock_guard lock(mutex_);
-    std::erase_if(pinned_, [&](const auto& piece) { return piece.first - piece.second == memory; });
-  }
-  bool is_pinned(const void* address) {
-    const std::lock_guard lock(mutex_);
-    auto* const at = static_cast<std::byte*>(const_cast<void*>(address));
-    const auto piece = pinned_.upper_bound(at);
-    return piece != pinned_.end() && at >= piece->first - piece->second;
-  }
-
-  void set_capturing(DeviceStream stream, bool now) {
-    const std::lock_guard lock(mutex_);
-    if (now)
-      capturing_.insert(stream);
-    else
-      capturing_.erase(stream);
-  }
-  bool capturing(DeviceStream stream) {
-    const std::lock_guard lock(mutex_);
-    return capturing_.contains(stream);
-  }
-  void stop_capturing() {
-    const std::lock_guard lock(mutex_);
-    capturing_.clear();
-  }
-
- private:
-  Shared() { streams_[nullptr] = std::make_shared<Stream>(); }
-
-  std::mutex mutex_;
-  std::map<DeviceStream, std::shared_ptr<Stream>> streams_;
-  std::map<std::byte*, std::size_t> pinned_;
-  std::set<DeviceStream> capturing_;
-  std::uintptr_t next_handle_ = 0;
-};
 
 class EmulatedRuntime final : public DeviceRuntime {
  public:
@@ -186,12 +62,12 @@ class EmulatedRuntime final : public DeviceRuntime {
     auto* const memory = static_cast<std::byte*>(std::aligned_alloc(256, room));
     if (memory == nullptr) throw DeviceError(ErrorKind::memory, "no pinned memory", false);
     std::memset(memory, 0xcd, room);
-    Shared::instance().add_pinned(memory, room);
+    DeviceState::instance().add_pinned(memory, room);
     return memory;
   }
   void free_pinned(void* memory) noexcept override {
     if (memory == nullptr) return;
-    Shared::instance().remove_pinned(static_cast<std::byte*>(memory));
+    DeviceState::instance().remove_pinned(static_cast<std::byte*>(memory));
     std::free(memory);
   }
 
@@ -212,24 +88,24 @@ class EmulatedRuntime final : public DeviceRuntime {
 
   [[nodiscard]] DeviceStream make_stream() override {
     expect_working("make_stream");
-    return Shared::instance().add_stream();
+    return DeviceState::instance().add_stream();
   }
   void destroy_stream(DeviceStream stream) noexcept override {
-    Shared::instance().remove_stream(stream);
+    DeviceState::instance().remove_stream(stream);
   }
   void synchronise(DeviceStream stream) override {
     expect_working("synchronise");
     if (capturing(stream))
       throw DeviceError(ErrorKind::unsupported,
                         "synchronise: operation not permitted when stream is capturing", false);
-    const auto works = Shared::instance().stream(stream);
+    const auto works = DeviceState::instance().stream(stream);
     works->do_until(works->last());
     expect_working("synchronise");
   }
 
   void synchronise_device() override {
     expect_working("synchronise_device");
-    for (const auto& stream : Shared::instance().streams()) stream->do_until(stream->last());
+    for (const auto& stream : DeviceState::instance().streams()) stream->do_until(stream->last());
     expect_working("synchronise_device");
   }
 
@@ -240,7 +116,7 @@ class EmulatedRuntime final : public DeviceRuntime {
   void destroy_event(DeviceEvent event) noexcept override { delete of(event); }
   void record(DeviceEvent event, DeviceStream stream) override {
     expect_working("record");
-    auto works = Shared::instance().stream(stream);
+    auto works = DeviceState::instance().stream(stream);
     const std::uint64_t number = works->last();
     *of(event) = {std::move(works), number};
   }
@@ -259,18 +135,18 @@ class EmulatedRuntime final : public DeviceRuntime {
   void let_wait(DeviceStream stream, DeviceEvent event) override {
     expect_working("let_wait");
     const Event found = *of(event);
-    if (!found.stream || found.stream == Shared::instance().stream(stream)) return;
+    if (!found.stream || found.stream == DeviceState::instance().stream(stream)) return;
     device::enqueue(stream, [found] { found.stream->do_until(found.number); });
   }
 
   [[nodiscard]] PointerPlace place_of(const void* address) const override {
     if (Arena::instance().holds(address))
       return {PointerKind::device, Arena::instance().device_of(address)};
-    if (Shared::instance().is_pinned(address)) return {PointerKind::pinned, -1};
+    if (DeviceState::instance().is_pinned(address)) return {PointerKind::pinned, -1};
     return {};
   }
   [[nodiscard]] bool capturing(DeviceStream stream) const override {
-    return Shared::instance().capturing(stream);
+    return DeviceState::instance().capturing(stream);
   }
   void check() override { expect_working("an earlier call"); }
 
@@ -283,7 +159,7 @@ class EmulatedRuntime final : public DeviceRuntime {
     if (bytes == 0) return;
     const Arena& arena = Arena::instance();
     const auto reachable = [&](const void* address) {
-      return arena.holds(address) || Shared::instance().is_pinned(address);
+      return arena.holds(address) || DeviceState::instance().is_pinned(address);
     };
     void* const target = arena.view(to);
     if (!reachable(from)) {
@@ -295,7 +171,7 @@ class EmulatedRuntime final : public DeviceRuntime {
       device::enqueue(stream, [=] { std::memcpy(target, source, bytes); });
     }
     if (reachable(to)) return;
-    const auto works = Shared::instance().stream(stream);
+    const auto works = DeviceState::instance().stream(stream);
     works->do_until(works->last());
   }
 };
@@ -306,7 +182,7 @@ namespace device {
 
 void enqueue(DeviceStream stream, std::function<void()> work) {
   expect_working("launch of a kernel");
-  Shared::instance().stream(stream)->put(std::move(work));
+  DeviceState::instance().stream(stream)->put(std::move(work));
 }
 
 DeviceRuntime& emulated_device_runtime() {
@@ -322,11 +198,11 @@ void set_capacity(std::size_t bytes) { Arena::instance().set_capacity(bytes); }
 std::size_t allocated() { return Arena::instance().allocated(); }
 void break_device() { broken = true; }
 void set_capturing(DeviceStream stream, bool capturing) {
-  Shared::instance().set_capturing(stream, capturing);
+  DeviceState::instance().set_capturing(stream, capturing);
 }
 void restore() {
   broken = false;
-  Shared::instance().stop_capturing();
+  DeviceState::instance().stop_capturing();
   Arena::instance().set_capacity(std::size_t{4} << 30);
 }
 
