@@ -99,9 +99,9 @@ void RoundRun::post_offload(const Task& task) {
 /// Ranks add wide contributions; one takes the place of what the aggregator would have widened.
 ConstWords RoundRun::widen_own(const Task& task, ConstWords narrow) {
   const std::uint32_t slot = schedule().sources_of(step_of(task))[0];
-  const std::size_t words = setup_.codec->widen(setup_.round, piece_of(slot, task.unit),
-                                                *call_.agreed, {&narrow, 1},
-                                                {packed_sum_.data(), packed_sum_.size()});
+  const std::size_t words =
+      setup_.codec->widen(setup_.round, piece_of(slot, task.unit), *call_.agreed, {&narrow, 1},
+                          {packed_sum_.data(), packed_sum_.size()});
   auto* const place = reinterpret_cast<std::uint64_t*>(address(slot, task.unit));
   setup_.memory->copy(place, packed_sum_.data(), words * 8);
   return {place, words};

@@ -10,9 +10,11 @@
 namespace cohom::test {
 
 #if defined(__SANITIZE_THREAD__)
+inline constexpr bool races_only = true;
 inline std::vector<int> tested_ranks() { return {1, 2, 3, 4, 7}; }
 inline std::vector<ElementType> tested_types() { return {ElementType::f32, ElementType::f16}; }
 #else
+inline constexpr bool races_only = false;
 inline std::vector<int> tested_ranks() { return {1, 2, 3, 4, 5, 7, 8, 16}; }
 inline std::vector<ElementType> tested_types() {
   return {std::begin(all_element_types), std::end(all_element_types)};
