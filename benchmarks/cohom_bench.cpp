@@ -54,7 +54,7 @@ struct Output {
 
 /// Runs every row.
 int run_rows(const BenchOptions& options, Communicator& communicator) {
-  const MPI_Comm world = MPI_COMM_WORLD;
+  const MPI_Comm world = mpi::program_ranks();
   const int rank = communicator.rank();
   RowRunner runner(options, communicator, world);
   run_on_all_ranks(world, [&] { runner.open_memory(); });

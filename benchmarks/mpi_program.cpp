@@ -11,8 +11,8 @@ namespace cohom::bench {
 
 int run_guarded(std::string_view program, const std::function<int()>& work) {
   int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   try {
+    MPI_Comm_rank(mpi::program_ranks(), &rank);
     return work();
   } catch (const SharedFailure& failure) {
     if (rank == 0) fmt::print(stderr, "{}: {}\n", program, failure.what());
@@ -28,7 +28,7 @@ int run_guarded(std::string_view program, const std::function<int()>& work) {
 
 void print(const Information& information) {
   int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_rank(mpi::program_ranks(), &rank);
   if (rank == 0) fmt::print("{}", information.text);
 }
 

@@ -43,14 +43,14 @@ int run_program(std::string_view program, int argc, const char* const* argv,
                 int (*run)(const Options&, Communicator&)) {
   return run_guarded(program, [&]() -> int {
     std::variant<Options, Information> parsed;
-    run_on_all_ranks(MPI_COMM_WORLD, [&] { parsed = parse_options(argc, argv); });
+    run_on_all_ranks(mpi::program_ranks(), [&] { parsed = parse_options(argc, argv); });
     if (const auto* information = std::get_if<Information>(&parsed)) {
       print(*information);
       return 0;
     }
     const auto& options = std::get<Options>(parsed);
     Communicator communicator =
-        mpi::communicator(MPI_COMM_WORLD, {.transport = transport_of(options)});
+        mpi::communicator(mpi::program_ranks(), {.transport = transport_of(options)});
     return run(options, communicator);
   });
 }

@@ -149,6 +149,7 @@ void Report::add(const Row& row) {
                {"algorithm_given", row.algorithm},
                {"bypass", row.plan.bypass},
                {"reason", row.plan.reason},
+               {"not_offloaded", row.plan.not_offloaded},
                {"transport", facts_.transport},
                {"memory", memory_text(options_.memory)},
                {"runs_on", row.plan.memory},

@@ -209,6 +209,8 @@ std::string Table::line(const Row& row) {
   text += cells(columns_, [&](const Column& column) { return column.cell(row); });
   if (row.extended) text.insert(text.size() - 1, "  extended");
   if (row.offloading) text.insert(text.size() - 1, offload_note(row));
+  if (!row.plan.not_offloaded.empty())
+    text.insert(text.size() - 1, "  not offloaded: " + row.plan.not_offloaded);
   ++rows_;
   differing_rows_ += row.quality.identical_across_ranks ? 0 : 1;
   Results& results =

@@ -1,9 +1,14 @@
 #include "mpi_communicator.hpp"
 
 #include "finalize_hook.hpp"
+#include "job.hpp"
 #include "mpi_check.hpp"
 #include "mpi_fabric.hpp"
+#include "offload/connector.hpp"
 #include "transport_choice.hpp"
+#if COHOM_HAVE_UCX
+#include "ucx_transport/message_path.hpp"
+#endif
 
 #include <algorithm>
 #include <cstdint>
@@ -74,6 +79,16 @@ int keyval() {
   return registry().keyval;
 }
 
+ConnectAggregator connector(std::uint64_t job, const Transport& transport,
+                            const std::string& token) {
+  offload::ClientOptions options;
+#if COHOM_HAVE_UCX
+  options.messages = [](const offload::PathSetup& setup) { return ucx::make_message_path(setup); };
+#endif
+  options.token = token;
+  return offload::connector(job, transport.rank(), transport.ranks(), options);
+}
+
 /// A number that aggregators know the communicator by. Collective.
 std::uint64_t agreed_job(MPI_Comm comm) {
   std::random_device random;
@@ -105,9 +120,12 @@ void check_usable(MPI_Comm comm) {
 Communicator communicator(MPI_Comm comm, const Options& options) {
   check_usable(comm);
   auto transport = make_transport(options.transport, comm);
-  auto connect = aggregator_connector(agreed_job(comm), transport->rank(), transport->ranks());
-  return Communicator(std::move(transport),
-                      {.fabric = std::make_shared<MpiFabric>(comm), .connect = std::move(connect)});
+  const std::uint64_t job = agreed_job(comm);
+  Aggregators aggregators{.fabric = std::make_shared<MpiFabric>(comm),
+                          .connect = connector(job, *transport, {})};
+  if (const AggregatorOffer* const offer = offer_to(comm); offer != nullptr)
+    aggregators.attached = connector(job, *transport, offer->token)(offer->address);
+  return Communicator(std::move(transport), std::move(aggregators));
 }
 
 Shared find_communicator(MPI_Comm comm) {

@@ -51,6 +51,15 @@ MPI_Datatype MPIX_Float16(void) { return mpi::half_datatype(ElementType::f16); }
 
 MPI_Datatype MPIX_Bfloat16(void) { return mpi::half_datatype(ElementType::bf16); }
 
+int MPIX_Program_comm(MPI_Comm* comm) {
+  return mpi::guarded(
+      [&] {
+        mpi::require(comm, "comm");
+        *comm = mpi::program_ranks();
+      },
+      [] { return MPI_COMM_NULL; });
+}
+
 int MPIX_Allreduce_compressed(const void* sendbuf, void* recvbuf, MPI_Count count,
                               MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info) {
   return mpi::guarded(

@@ -36,25 +36,30 @@ void OpenRequests::add(MPI_Request request, Completion completion, bool receives
 }
 
 std::size_t OpenRequests::poll(std::span<Completion> out) {
-  if (next_ready_ == ready_.size()) collect();
+  if (next_ready_ == ready_.size()) {
+    ready_.clear();
+    next_ready_ = 0;
+    // MPI looks at the network only when nothing is complete, and sends of buffered data are at once:
+    // a rank that computes and sends would never see what came.
+    if (collect() == Found::sends) collect();
+  }
   const std::size_t count = std::min(out.size(), ready_.size() - next_ready_);
   std::copy_n(ready_.begin() + static_cast<std::ptrdiff_t>(next_ready_), count, out.begin());
   next_ready_ += count;
   return count;
 }
 
-void OpenRequests::collect() {
-  ready_.clear();
-  next_ready_ = 0;
-  if (requests_.empty()) return;
+OpenRequests::Found OpenRequests::collect() {
+  if (requests_.empty()) return Found::nothing;
   int count = 0;
   const int code = MPI_Testsome(static_cast<int>(requests_.size()), requests_.data(), &count,
                                 indices_.data(), statuses_.data());
   if (count == MPI_UNDEFINED || count < 0) count = 0;
   if (count == 0) {
     check(code, "MPI_Testsome");
-    return;
+    return Found::nothing;
   }
+  Found found = Found::sends;
   int error = MPI_SUCCESS;
   std::size_t first = requests_.size();
   for (int i = 0; i < count; ++i) {
@@ -62,12 +67,14 @@ void OpenRequests::collect() {
     MPI_Status& status = statuses_[static_cast<std::size_t>(i)];
     // MPI fills MPI_ERROR only when the call as a whole reports an error.
     if (code == MPI_SUCCESS) status.MPI_ERROR = MPI_SUCCESS;
+    if (entries_[index].receives) found = Found::receives;
     take(status, entries_[index], error);
     requests_[index] = MPI_REQUEST_NULL;
     first = std::min(first, index);
   }
   drop_finished(first);
   check(error, "an MPI message failed");
+  return found;
 }
 
 void OpenRequests::take(const MPI_Status& status, Entry& entry, int& error) {

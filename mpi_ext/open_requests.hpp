@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -45,7 +46,9 @@ class OpenRequests {
     bool receives = false;
   };
 
-  void collect();
+  enum class Found : std::uint8_t { nothing, sends, receives };  ///< receives, and maybe sends
+  /// Adds what is complete to what is ready.
+  Found collect();
   void take(const MPI_Status& status, Entry& entry, int& error);
   void drop_finished(std::size_t first) noexcept;
   void advance() noexcept;

@@ -14,6 +14,12 @@ class OwnedComm {
  public:
   /// Collective over `comm`. @throws Error(transport)
   explicit OwnedComm(MPI_Comm comm);
+  /// Owns `comm` itself. Local.
+  static OwnedComm adopt(MPI_Comm comm) {
+    OwnedComm owned;
+    owned.comm_ = comm;
+    return owned;
+  }
   OwnedComm(OwnedComm&& other) noexcept : comm_(std::exchange(other.comm_, MPI_COMM_NULL)) {}
   OwnedComm& operator=(OwnedComm&& other) noexcept {
     std::swap(comm_, other.comm_);
@@ -27,6 +33,8 @@ class OwnedComm {
   [[nodiscard]] int ranks() const;
 
  private:
+  OwnedComm() = default;
+
   MPI_Comm comm_ = MPI_COMM_NULL;
 };
 

@@ -3,7 +3,7 @@
 
 usage: gpu_results.py compare HOST.json DEVICE.json   exit status 1 when a row has other bits
        gpu_results.py table DEVICE.json               a table in Markdown
-       gpu_results.py kernels BENCHMARK.json          the same of the benchmark of kernels
+       gpu_results.py kernels KERNELS.json            the same of what device_bench --json says
 """
 
 import json
@@ -65,8 +65,9 @@ def table(path):
 def kernels(path):
     with open(path) as file:
         document = json.load(file)
-    print(f"## Kernels, a vector of {document['mebibytes']} MiB of f32\n")
-    print(f"Copies on the device: {document['copy_bytes_per_second'] / 1e9:.0f} GB/s, bytes read and written.\n")
+    print(f"## Kernels: {document['device']}, {document['mebibytes']} MiB of f32\n")
+    print(f"Copies on the device: {document['copy_bytes_per_second'] / 1e9:.0f} GB/s, bytes read and written.")
+    print("A floor is the time in which it copies as many bytes as the kernel must read and write.\n")
     print("| kernel | ms a GiB | floor | share of copy speed |")
     print("|---|---|---|---|")
     for row in document["rows"]:

@@ -1,7 +1,7 @@
 // Connecting to aggregators by their address.
 
 #include "environment.hpp"
-#include "offload/control_client.hpp"
+#include "offload/connector.hpp"
 
 #include <cohom/error.hpp>
 #include <cohom/offload.hpp>
@@ -29,23 +29,30 @@ void wait_until_ready(Aggregator& aggregator) {
 
 }  // namespace
 
-ConnectAggregator aggregator_connector(std::uint64_t job, int rank, int ranks) {
+namespace offload {
+
+ConnectAggregator connector(std::uint64_t job, int rank, int ranks, const ClientOptions& options) {
   return [=](const std::string& address) {
-    const auto endpoint = offload::parse_endpoint(address, "the aggregator's address");
-    offload::ClientOptions options;
-    options.token = option_or_environment({}, token_variable, "");
-    if (options.token.empty())
+    const auto endpoint = parse_endpoint(address, "the aggregator's address");
+    ClientOptions mine = options;
+    mine.token = option_or_environment(options.token, token_variable, "");
+    if (mine.token.empty())
       throw Error(ErrorKind::invalid_argument, "aggregator " + address + " wants a secret, and " +
                                                    token_variable + " is not set");
     // Of one job at one aggregator there is one group; should two addresses be the same aggregator's,
     // they need two.
     const auto group = static_cast<std::uint32_t>(XXH3_64bits(address.data(), address.size()));
-    const offload::GroupMembership membership{
-        .job = job, .group = group, .rank = rank, .ranks = ranks};
-    auto aggregator = offload::connect_aggregator(endpoint, membership, options);
+    const GroupMembership membership{.job = job, .group = group, .rank = rank, .ranks = ranks};
+    auto aggregator = connect_aggregator(endpoint, membership, mine);
     wait_until_ready(*aggregator);
     return aggregator;
   };
+}
+
+}  // namespace offload
+
+ConnectAggregator aggregator_connector(std::uint64_t job, int rank, int ranks) {
+  return offload::connector(job, rank, ranks, {});
 }
 
 }  // namespace cohom

@@ -10,9 +10,11 @@
 
 #include <cohom/element_type.hpp>
 #include <cohom/merge.hpp>
+#include <cohom/widening.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -135,6 +137,11 @@ class Codec {
   /// Merges narrow contributions, in rank order, into a wide sum; returns the words written.
   virtual std::size_t widen(int round, const Piece& piece, const Agreed& agreed,
                             std::span<const ConstWords> contributions, Words sum);
+
+  /// How others can do the same with each contribution, before they add. None: only widen() can.
+  [[nodiscard]] virtual std::optional<Widening> widening(int /*round*/) const {
+    return std::nullopt;
+  }
 
   /// Changes a complete sum before anybody sees it, in place: `sum` has room for the capacity and
   /// holds `words` words. A function of the sum alone, so that it is the same whatever the algorithm.

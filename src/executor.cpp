@@ -170,6 +170,10 @@ void Executor::begin_round(std::size_t index) {
     if (from_user && info.identity_decode && !call.in_place && holds_words(buffers_.output))
       call.output = static_cast<std::byte*>(buffers_.output);
   }
+  if (round.offloads() && info.narrow)
+    if (const auto widening = setup_.codec->widening(static_cast<int>(index));
+        widening && setup_.aggregator->takes_narrow(*widening))
+      call.widening = widening;
   round.begin(call);
 }
 

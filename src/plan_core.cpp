@@ -53,6 +53,20 @@ const RoundInfo& payload_of(const Codec& codec) {
   return codec.rounds()[std::size_t(codec.payload_round())];
 }
 
+/// What all ranks know alike when they make a plan, whichever of them has reached the aggregator by then:
+/// not its answer, but what every one merges that may come and go.
+bool merges_for_certain(const Aggregator& aggregator, Merge merge) {
+  if (!aggregator.may_fail()) return aggregator.supports(merge);
+  return merge.kind == MergeKind::add || merge.kind == MergeKind::bit_or ||
+         merge.kind == MergeKind::max;
+}
+
+std::string why_not_for_certain(Merge merge) {
+  if (merge.kind == MergeKind::add_packed) return "no aggregator merges by " + to_string(merge);
+  return "not every aggregator merges by " + to_string(merge) +
+         "; algorithm=offload takes one that does";
+}
+
 void check_transport(std::string_view wanted, const Transport& transport) {
   if (wanted.empty() || wanted == transport.name()) return;
   throw Error(
@@ -154,13 +168,16 @@ Selection PlanCore::select(const PlanEnvironment& environment, const ResolvedOpt
   Offloading* network = nullptr;
   if (options.algorithm == "auto" || options.algorithm == "offload")
     network = environment.offloading(options.aggregator);
-  const bool mergeable = payload.kind != MergeKind::add_packed;
-  if (network != nullptr && !mergeable)
-    log_once("codec " + std::string(codec) + " is not offloaded: no aggregator merges by " +
-             to_string(payload));
-  Selection selection =
-      select_algorithm(options.algorithm, codec, bytes, ranks, network != nullptr && mergeable);
-  if (!selection.algorithm->in_network) return selection;
+  const bool certain = network != nullptr && merges_for_certain(network->aggregator(), payload);
+  Selection selection = select_algorithm(options.algorithm, codec, bytes, ranks, certain);
+  if (!selection.algorithm->in_network) {
+    if (network != nullptr && !certain &&
+        select_algorithm(options.algorithm, codec, bytes, ranks, true).algorithm->in_network) {
+      description_.not_offloaded = why_not_for_certain(payload);
+      log_once("codec " + std::string(codec) + " is not offloaded: " + description_.not_offloaded);
+    }
+    return selection;
+  }
   if (network == nullptr)
     throw Error(
         ErrorKind::unsupported,

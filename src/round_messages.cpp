@@ -16,12 +16,20 @@ std::uint64_t RoundRun::cookie(const Task& task) const {
   return std::uint64_t(setup_.round) << 56 | std::uint64_t(task.step) << 32 | task.unit;
 }
 
+std::size_t RoundRun::window_of(StepKind kind) const {
+  switch (kind) {
+    case StepKind::receive: return setup_.tuning.receive_window;
+    case StepKind::offload: return setup_.tuning.offload_window;
+    default: return setup_.tuning.send_window;
+  }
+}
+
 void RoundRun::pump(Stream& stream) {
   if (!open_) return;
   const Step& step = schedule().steps[stream.step];
   const std::size_t units = layout_.units_of(step).size();
   const bool receives = step.kind == StepKind::receive;
-  const std::size_t window = receives ? setup_.tuning.receive_window : setup_.tuning.send_window;
+  const std::size_t window = window_of(step.kind);
   while (stream.next < units && stream.in_flight < window) {
     const Task task{stream.step, static_cast<std::uint32_t>(stream.next)};
     if (!receives && !ready_[layout_.task_index(task)]) return;
@@ -72,13 +80,31 @@ void RoundRun::post_receive(const Task& task) {
 void RoundRun::post_offload(const Task& task) {
   const Step& step = step_of(task);
   const std::size_t index = layout_.task_index(task);
-  const ConstWords mine = words(schedule().sources_of(step)[0], task.unit);
+  ConstWords mine = words(schedule().sources_of(step)[0], task.unit);
+  if (!repeating_) words_handed_over_ += mine.size();
+  const bool narrow = call_.widening && !repeating_;
+  if (call_.widening && repeating_) mine = widen_own(task, mine);
   Words sum;
   if (!summed_[index])
-    sum = {reinterpret_cast<std::uint64_t*>(address(step.result, task.unit)), mine.size()};
-  if (!repeating_) words_handed_over_ += mine.size();
+    sum = {reinterpret_cast<std::uint64_t*>(address(step.result, task.unit)),
+           narrow ? layout_.unit(step.result, task.unit).capacity[std::size_t(Form::wide)]
+                  : mine.size()};
   messages_left_[index] = 1;
-  reduction_->start(mine, sum, setup_.info.merge, cookie(task));
+  if (narrow)
+    reduction_->start_narrow(mine, sum, setup_.info.merge, *call_.widening, cookie(task));
+  else
+    reduction_->start(mine, sum, setup_.info.merge, cookie(task));
+}
+
+/// Ranks add wide contributions; one takes the place of what the aggregator would have widened.
+ConstWords RoundRun::widen_own(const Task& task, ConstWords narrow) {
+  const std::uint32_t slot = schedule().sources_of(step_of(task))[0];
+  const std::size_t words =
+      setup_.codec->widen(setup_.round, piece_of(slot, task.unit), *call_.agreed, {&narrow, 1},
+                          {packed_sum_.data(), packed_sum_.size()});
+  auto* const place = reinterpret_cast<std::uint64_t*>(address(slot, task.unit));
+  setup_.memory->copy(place, packed_sum_.data(), words * 8);
+  return {place, words};
 }
 
 void RoundRun::take_sum(const Task& task) {

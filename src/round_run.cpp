@@ -51,7 +51,9 @@ RoundRun::RoundRun(RoundSetup setup)
     most_sources = std::max<std::size_t>(most_sources, step.source_count);
   merge_sources_.reserve(most_sources);
   source_words_.reserve(most_sources);
-  if (setup_.info.merge.kind == MergeKind::add_packed)
+  const bool may_widen =
+      layout_.offloads() && setup_.info.narrow && setup_.codec->widening(setup_.round).has_value();
+  if (setup_.info.merge.kind == MergeKind::add_packed || may_widen)
     packed_sum_ = {*setup_.memory, layout_.longest_unit(Form::wide)};
 }
 

@@ -18,6 +18,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -25,10 +26,11 @@ namespace cohom {
 
 /// Limits of the pipeline. Tests shrink them to find deadlocks.
 struct Tuning {
-  std::size_t send_window = 4;     ///< units of one stream being sent
-  std::size_t receive_window = 8;  ///< units of one stream with receives posted
-  std::size_t low_sends = 6;       ///< encode before anything else while fewer sends are open
-  std::size_t sends_per_peer = 3;  ///< encode before decoding while fewer sends a peer are open
+  std::size_t send_window = 4;      ///< units of one stream being sent
+  std::size_t receive_window = 8;   ///< units of one stream with receives posted
+  std::size_t offload_window = 16;  ///< units at the aggregator, whose answer is a round trip away
+  std::size_t low_sends = 6;        ///< encode before anything else while fewer sends are open
+  std::size_t sends_per_peer = 3;   ///< encode before decoding while fewer sends a peer are open
 };
 
 /// What a round is made of. Everything pointed at outlives it.
@@ -59,6 +61,8 @@ struct RoundCall {
   const std::byte* input = nullptr;
   std::byte* output = nullptr;
   bool in_place = false;  ///< decoding overwrites the input
+  /// The aggregator widens contributions: they are encoded narrow.
+  std::optional<Widening> widening = {};
 };
 
 class RoundRun {
@@ -153,10 +157,12 @@ class RoundRun {
   [[nodiscard]] bool input_being_sent(const Task& task) const;
   void decode(const Task& task);
   void publish(const Task& task);
+  [[nodiscard]] std::size_t window_of(StepKind kind) const;
   void pump(Stream& stream);
   void post_send(const Task& task);
   void post_receive(const Task& task);
   void post_offload(const Task& task);
+  ConstWords widen_own(const Task& task, ConstWords narrow);
   void take_received(const Task& task);
   void take_sum(const Task& task);
 

@@ -72,7 +72,7 @@ bool RoundRun::encode_for_merge() {
 bool RoundRun::encode(const Task& task) {
   const std::uint32_t slot = step_of(task).result;
   const Unit& unit = layout_.unit(slot, task.unit);
-  const Form form = schedule().slots[slot].form;
+  const Form form = call_.widening ? Form::narrow : schedule().slots[slot].form;
   const std::size_t capacity = unit.capacity[std::size_t(form)];
   // Where the words already lie in the user's input there is nothing to do. (One rank, not in place:
   // its contribution is the sum, and lies in the output.)

@@ -20,7 +20,9 @@ constexpr SelectionRow table[] = {
      .reason = "up to 16 KiB latency decides, and compressing only adds to it"},
     {.offloads = true,
      .algorithm = "offload",
-     .reason = "an aggregator is attached: every word leaves once and comes back once"},
+     .reason =
+         "an aggregator is attached that adds such payloads: every word leaves once and comes "
+         "back once"},
     {.max_bytes = 4096 * kib,
      .max_ranks = 16,
      .only_raw = true,

@@ -17,8 +17,9 @@ struct SelectionRow {
   int min_ranks = 1;
   int max_ranks = std::numeric_limits<int>::max();
   bool only_raw = false;  ///< applies to codec raw alone
-  bool offloads = false;  ///< applies where an aggregator is attached that may merge the payload
-  bool bypass = false;    ///< the vector goes raw whatever codec was asked for
+  bool offloads =
+      false;  ///< applies where an aggregator is attached that merges the payload for certain
+  bool bypass = false;  ///< the vector goes raw whatever codec was asked for
   std::string_view algorithm;
   std::string_view reason;
 };
@@ -31,8 +32,8 @@ struct Selection {
   std::string reason;
 };
 
-/// `requested` is "auto" or the name of an algorithm. `aggregator`: whether one is attached that may
-/// merge the codec's payload.
+/// `requested` is "auto" or the name of an algorithm. `aggregator`: whether one is attached that
+/// merges the codec's payload for certain.
 /// @throws Error(invalid_argument) naming the nearest algorithm when there is none of that name.
 Selection select_algorithm(std::string_view requested, std::string_view codec, std::size_t bytes,
                            int ranks, bool aggregator);

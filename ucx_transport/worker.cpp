@@ -26,14 +26,22 @@ Worker::Worker(const ContextSettings& settings) : context_(settings), id_(random
   params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
   params.thread_mode = UCS_THREAD_MODE_SERIALIZED;
   check(ucp_worker_create(context_.get(), &params, &worker_), "ucp_worker_create");
-  ucp_am_handler_param_t handler = {};
-  handler.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_CB;
-  handler.id = full_stop;
-  handler.cb = ignore;
-  const ucs_status_t status = ucp_worker_set_am_recv_handler(worker_, &handler);
-  if (status == UCS_OK) return;
-  ucp_worker_destroy(worker_);
-  throw error_of(status, "ucp_worker_set_am_recv_handler");
+  try {
+    set_handler(full_stop, ignore, nullptr);
+  } catch (...) {
+    ucp_worker_destroy(worker_);
+    throw;
+  }
+}
+
+void Worker::set_handler(unsigned id, ucp_am_recv_callback_t handler, void* argument) {
+  ucp_am_handler_param_t params = {};
+  params.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_CB |
+                      UCP_AM_HANDLER_PARAM_FIELD_ARG;
+  params.id = id;
+  params.cb = handler;
+  params.arg = argument;
+  check(ucp_worker_set_am_recv_handler(worker_, &params), "ucp_worker_set_am_recv_handler");
 }
 
 Worker::~Worker() {
@@ -44,6 +52,12 @@ Worker::~Worker() {
 std::shared_ptr<Worker> Worker::of_process() {
   static const auto worker = std::make_shared<Worker>();
   return worker;
+}
+
+int Worker::descriptor() const {
+  int descriptor = -1;
+  check(ucp_worker_get_efd(worker_, &descriptor), "ucp_worker_get_efd");
+  return descriptor;
 }
 
 std::vector<std::byte> Worker::address() const {

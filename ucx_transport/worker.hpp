@@ -46,9 +46,21 @@ class Worker {
   /// An active message that means nothing. Connections carry messages in order, and take one only when
   /// the network took those before it: when this one is sent, they have left.
   static constexpr unsigned full_stop = 0;
-  void progress() { ucp_worker_progress(worker_); }
+  /// Whether anything moved.
+  bool progress() { return ucp_worker_progress(worker_) != 0; }
   /// How many connections have broken so far.
   [[nodiscard]] std::size_t failures() const { return failures_; }
+  /// For workers with UCP_FEATURE_WAKEUP: may_sleep() says whether this thread may wait for the
+  /// descriptor to become readable; signal() makes it so, from any thread.
+  [[nodiscard]] int descriptor() const;
+  [[nodiscard]] bool may_sleep() { return ucp_worker_arm(worker_) == UCS_OK; }
+  void signal() { ucp_worker_signal(worker_); }
+  /// Counts up failures() when it breaks.
+  std::unique_ptr<Endpoint> make_endpoint(std::span<const std::byte> address) {
+    return std::make_unique<Endpoint>(worker_, address, false, failures_);
+  }
+  /// Who takes the active messages of a number. The handler never throws.
+  void set_handler(unsigned id, ucp_am_recv_callback_t handler, void* argument);
   [[nodiscard]] OperationPool& operations() { return operations_; }
 
   /// A number below `groups` that no other group of this worker has now.

@@ -103,11 +103,11 @@ std::unique_ptr<Problem> make_problem(const ConvergenceOptions& options,
 int run(const ConvergenceOptions& options, Communicator& communicator) {
   const bool speaks = communicator.rank() == 0;
   std::unique_ptr<Problem> problem;
-  run_on_all_ranks(MPI_COMM_WORLD, [&] { problem = make_problem(options, communicator); });
+  run_on_all_ranks(mpi::program_ranks(), [&] { problem = make_problem(options, communicator); });
   for (const std::string& codec : options.codecs)  // what cannot run is known before any training
     (void)averaging_plan(options, *problem, codec, communicator);
   std::optional<Output> output;
-  run_on_all_ranks(MPI_COMM_WORLD, [&] {
+  run_on_all_ranks(mpi::program_ranks(), [&] {
     if (speaks) output.emplace(options, *problem, communicator.ranks());
   });
 
@@ -115,7 +115,7 @@ int run(const ConvergenceOptions& options, Communicator& communicator) {
   for (const std::string& codec : options.codecs) {
     const Curve curve = train(options, *problem, codec, communicator);
     last[codec] = curve.last();
-    run_on_all_ranks(MPI_COMM_WORLD, [&] {
+    run_on_all_ranks(mpi::program_ranks(), [&] {
       if (output) output->add(codec, curve);
     });
   }

@@ -6,6 +6,7 @@ import platform
 from tools import missing, run, tc
 
 SOURCE = pathlib.Path(__file__).parent / "loss.bpf.c"
+PLACE = ["pref", "1", "handle", "1"]  # of the program on a port
 
 
 def why_not():
@@ -23,14 +24,24 @@ def compile_program(probability, target):
 
 
 def attach(lab, program):
-    """Let every switch of the lab lose what enters it with the program's probability."""
-    switches = set(lab.switch_nodes)
-    for link in lab.links:
-        if link.sender not in switches:
-            continue
-        # A port's device both sends to the other end and receives from it.
-        port = (link.sender.namespace, "dev", link.device)
-        tc(port[0], "qdisc", "add", *port[1:], "clsact")
+    """Let every switch of the lab lose what enters it with the program's probability from now on."""
+    for port in _ports(lab):
+        tc(port[0], "qdisc", "add", *port[1:], "clsact", check=False)  # it may be there
         # First of all programs on the port: what is lost, none of them sees.
-        tc(port[0], "filter", "add", *port[1:], "ingress", "pref", "1", "bpf", "direct-action",
+        tc(port[0], "filter", "replace", *port[1:], "ingress", *PLACE, "bpf", "direct-action",
            "object-file", str(program), "section", "tc")
+
+
+def detach(lab):
+    """Let the switches lose nothing any more, after attach()."""
+    for port in _ports(lab):
+        tc(port[0], "filter", "del", *port[1:], "ingress", *PLACE, "bpf")
+
+
+def _ports(lab):
+    """Return the ports of all switches, as tc names them: the namespace and the device.
+
+    A port's device both sends to the other end and receives from it.
+    """
+    switches = set(lab.switch_nodes)
+    return [(link.sender.namespace, "dev", link.device) for link in lab.links if link.sender in switches]

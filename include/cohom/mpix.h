@@ -23,6 +23,12 @@ typedef struct MPIX_Compressed_plan_s* MPIX_Compressed_plan;
 MPI_Datatype MPIX_Float16(void);
 MPI_Datatype MPIX_Bfloat16(void);
 
+/* *comm := the ranks of this rank's own program, to be used in place of MPI_COMM_WORLD in jobs of several
+ * programs, such as `mpirun -n 4 app : -n 1 cohom-aggregator`: there MPI_COMM_WORLD holds the aggregator,
+ * too. Calls on it and on its duplicates that name no aggregator go to the job's. Do not free it. The
+ * first call is collective over MPI_COMM_WORLD, before any other on it. */
+int MPIX_Program_comm(MPI_Comm* comm);
+
 /* recvbuf := sum over all ranks of sendbuf (MPI_IN_PLACE: of recvbuf), `count` elements.
  * datatype: MPI_FLOAT, MPI_DOUBLE, MPIX_Float16(), MPIX_Bfloat16(). op: MPI_SUM.
  * info: MPI_INFO_NULL or any of the keys

@@ -3,6 +3,7 @@
 
 #include <cohom/merge.hpp>
 #include <cohom/transport.hpp>
+#include <cohom/widening.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -26,6 +27,11 @@ class Reduction {
   /// memory of its own is never changed. A network that is out of order says so in poll(), not here.
   virtual void start(std::span<const std::uint64_t> contribution, std::span<std::uint64_t> sum,
                      Merge merge, std::uint64_t cookie) = 0;
+  /// The same for a contribution in narrow form; `sum` is wide. Of aggregators that take it
+  /// (Aggregator::takes_narrow()); `widening` stays as it is until the completion.
+  virtual void start_narrow(std::span<const std::uint64_t> contribution,
+                            std::span<std::uint64_t> sum, Merge merge, const Widening& widening,
+                            std::uint64_t cookie);
   /// Makes progress and reports at most `out.size()` finished reductions, whose sums are then there.
   /// @throws Error(transport) when the network's sum failed or timed out on this rank; after that
   /// the reduction is only destroyed.
@@ -48,6 +54,8 @@ class Aggregator {
   [[nodiscard]] virtual std::size_t most_words() const {
     return std::numeric_limits<std::size_t>::max();
   }
+  /// Whether contributions may be narrow, and are widened there so. Alike on all ranks that are ready.
+  [[nodiscard]] virtual bool takes_narrow(const Widening& /*widening*/) const { return false; }
 
   /// Whether this rank could offload a call now. Local, cheap, never blocks; it may go on with
   /// connecting, a bounded effort each time. Ranks agree on all being ready before each call.
@@ -85,7 +93,8 @@ struct OffloadCounters {
 /// first one that names the address. @throws Error(invalid_argument) for what is no address.
 using ConnectAggregator = std::function<std::shared_ptr<Aggregator>(const std::string& address)>;
 
-/// Connects to programs cohom-aggregator, by their HOST:PORT. `job` is a number that these ranks alone have:
+/// Connects to programs cohom-aggregator --ebpf, by their HOST:PORT (to daemons as well:
+/// cohom::ucx::aggregator_connector() of <cohom/ucx.hpp>). `job` is a number that these ranks alone have:
 /// drawn at random by one of them. The secret that aggregators want is in COHOM_AGGREGATOR_TOKEN; without
 /// it connecting is an Error(invalid_argument). Each connection has a thread, which sleeps while all is
 /// well and connects again when the aggregator was away. The first connection to an address is waited

@@ -23,6 +23,7 @@ struct PlanDescription {
   std::string algorithm;        ///< e.g. "ring"
   std::string other_algorithm;  ///< of calls that cannot be offloaded; empty: of none
   std::string reason;           ///< which row of the selection table chose it, and why
+  std::string not_offloaded;    ///< why `auto` leaves out the aggregator that there is; or empty
   bool bypass = false;          ///< a compressing codec was asked for, and the vector goes raw
   std::size_t segment = 0;      ///< elements
   std::string memory = {};      ///< whose kernels do the work: "host" or "cuda"

@@ -1,9 +1,11 @@
 #pragma once
 // cohom over UCX (https://openucx.org): shared memory, TCP, and what fast networks offer.
 
+#include <cohom/offload.hpp>
 #include <cohom/transport.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
@@ -27,6 +29,10 @@ using Exchange = std::function<std::vector<std::vector<std::byte>>(std::span<con
 /// @throws Error on all ranks alike: transport when UCX cannot start on one of them,
 /// invalid_argument or mismatch for a COHOM_MESSAGE_BYTES that is wrong or differs.
 std::shared_ptr<Transport> transport(int rank, int ranks, const Exchange& exchange);
+
+/// cohom::aggregator_connector() that also reaches aggregators of kind `daemon`, whose words travel in
+/// active messages. Each connection has a UCX worker of its own.
+ConnectAggregator aggregator_connector(std::uint64_t job, int rank, int ranks);
 
 /// Of the library in use, e.g. "1.13.1".
 std::string version();

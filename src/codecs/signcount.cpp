@@ -66,6 +66,12 @@ class SigncountCodec final : public Codec {
                      Words out) override;
   std::size_t widen(int round, const Piece& piece, const Agreed& agreed,
                     std::span<const ConstWords> contributions, Words sum) override;
+  [[nodiscard]] std::optional<Widening> widening(int round) const override {
+    if (round != payload_ || counts_.width == 1) return std::nullopt;
+    return Widening{.narrow_width = 1,
+                    .wide_width = static_cast<std::uint8_t>(counts_.width),
+                    .block = sign_block};
+  }
   std::size_t finish(int round, const Piece& piece, Words sum, std::size_t words) override;
   void decode(int round, const Piece& piece, const Agreed& agreed, ConstWords sum,
               std::size_t contributions) override;

@@ -59,6 +59,7 @@ class ThcCodec final : public Codec {
                      Words out) override;
   std::size_t widen(int round, const Piece& piece, const Agreed& agreed,
                     std::span<const ConstWords> contributions, Words sum) override;
+  [[nodiscard]] std::optional<Widening> widening(int round) const override;
   void decode(int round, const Piece& piece, const Agreed& agreed, ConstWords sum,
               std::size_t contributions) override;
 
@@ -196,6 +197,21 @@ std::size_t ThcCodec::widen(int round, const Piece& piece, const Agreed&,
   kernels_.thc.widen(format_, run_of(piece), contribution_words_.data(), contributions.size(),
                      sum.data());
   return capacity(round, Form::wide, piece.count);
+}
+
+std::optional<Widening> ThcCodec::widening(int round) const {
+  Widening widening{.narrow_width = static_cast<std::uint8_t>(format_.narrow_width),
+                    .wide_width = static_cast<std::uint8_t>(format_.wide_width),
+                    .has_levels = format_.table,
+                    .block = format_.rotation};
+  if (round != payload_round_index || format_.narrow_width == format_.wide_width)
+    return std::nullopt;
+  if (!format_.table) return widening;
+  // Larger tables have no place in a message's header.
+  if (format_.levels.size() > widening.levels.size() || format_.levels.back() > 255)
+    return std::nullopt;
+  std::ranges::copy(format_.levels, widening.levels.begin());
+  return widening;
 }
 
 void ThcCodec::decode(int round, const Piece& piece, const Agreed& agreed, ConstWords sum,

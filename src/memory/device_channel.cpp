@@ -17,21 +17,16 @@ DeviceChannel::~DeviceChannel() {
   for (const Batch& batch : batches_) work_.forget(batch.mark);
 }
 
-bool DeviceChannel::is_on_device(const std::byte* data, std::size_t bytes) const {
-  return bytes != 0 && data >= memory_.words.data() &&
-         data < memory_.words.data() + memory_.words.size();
-}
-
 void DeviceChannel::send(std::span<const std::byte> data, int peer, std::uint32_t tag,
                          std::uint64_t cookie) {
-  if (!is_on_device(data.data(), data.size())) return channel_->send(data, peer, tag, cookie);
+  if (!is_on_device(data.data())) return channel_->send(data, peer, tag, cookie);
   sends_.push_back({data, peer, tag, cookie});
   ++unmarked_;
 }
 
 void DeviceChannel::receive(std::span<std::byte> buffer, int peer, std::uint32_t tag,
                             std::uint64_t cookie) {
-  if (memory_.staged == nullptr || !is_on_device(buffer.data(), buffer.size()))
+  if (memory_.staged == nullptr || !is_on_device(buffer.data()))
     return channel_->receive(buffer, peer, tag, cookie);
   if (idle_.empty()) {
     idle_.push_back(arriving_.size());
@@ -53,7 +48,7 @@ void DeviceChannel::start_batch() {
     for (std::size_t i = sends_.size() - unmarked_; i < sends_.size(); ++i) {
       auto& data = sends_[i].data;
       std::byte* const staged = memory_.staged + (data.data() - memory_.words.data());
-      work_.runtime().copy_to_host(staged, data.data(), data.size(), stream);
+      if (!data.empty()) work_.runtime().copy_to_host(staged, data.data(), data.size(), stream);
       data = {staged, data.size()};
     }
   }

@@ -33,7 +33,7 @@ std::filesystem::path own_folder() {
 
 /// The first of these files that there is; a name without a folder is left to the system.
 std::string file_to_load() {
-  const std::string named = option_or_environment({}, "COHOM_CUDA_LIBRARY", "");
+  std::string named = option_or_environment({}, "COHOM_CUDA_LIBRARY", "");
   if (!named.empty()) return named;
   std::error_code ignored;
   for (const char* const folder : {"", "../lib"}) {

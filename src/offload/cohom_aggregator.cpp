@@ -4,7 +4,10 @@
 #include "log.hpp"
 #include "offload/control_query.hpp"
 #include "offload/control_server.hpp"
+#include "offload/daemon_plane.hpp"
 #include "offload/ebpf_plane.hpp"
+#include "offload/serve_job.hpp"
+#include "offload/stop_on_signal.hpp"
 
 #include <cohom/error.hpp>
 #include <cohom/version.hpp>
@@ -16,10 +19,9 @@
 
 #include <arpa/inet.h>
 
-#include <array>
-#include <atomic>
-#include <csignal>
 #include <cstdio>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +34,7 @@ struct CommandLine {
   std::string listen;
   std::string parent;
   std::uint32_t slots = 1024;
+  std::optional<std::uint32_t> payload_bytes, group_slots;  ///< none: what suits the data plane
   ServerLimits limits;
   // status
   std::string address;
@@ -70,73 +73,78 @@ void print_status(const CommandLine& line) {
     if (count != 0) fmt::print("packets {}: {}\n", name, count.dump());
 }
 
-/// Ends the server when a signal says so.
-class StopOnSignal {
- public:
-  explicit StopOnSignal(ControlServer& server) {
-    server_ = &server;
-    struct sigaction action {};
-    action.sa_handler = [](int) { server_.load()->stop(); };
-    for (const int number : numbers) sigaction(number, &action, nullptr);
-    mask(SIG_UNBLOCK);
+std::unique_ptr<DataPlane> make_plane(const CommandLine& line, const ServerSetup& setup) {
+  if (!line.ebpf) {
+    if (!line.ports.empty())
+      throw Error(ErrorKind::invalid_argument, "--ports are for --ebpf; a daemon has none");
+    return make_daemon_plane({.slots = line.slots,
+                              .groups = line.limits.groups,
+                              .payload_bytes = setup.limits.payload_bytes});
   }
-  ~StopOnSignal() { mask(SIG_BLOCK); }
-  StopOnSignal(const StopOnSignal&) = delete;
-  StopOnSignal& operator=(const StopOnSignal&) = delete;
-
-  /// Signals wait: what has been put on ports is to be taken away.
-  static void mask(int how) {
-    sigset_t signals;
-    sigemptyset(&signals);
-    for (const int number : numbers) sigaddset(&signals, number);
-    pthread_sigmask(how, &signals, nullptr);
-  }
-
- private:
-  static constexpr std::array numbers{SIGTERM, SIGINT, SIGHUP};
-  inline static std::atomic<ControlServer*> server_ = nullptr;
-};
-
-void serve(const CommandLine& line) {
-  ServerSetup setup;
-  setup.listen = resolve(parse_endpoint(line.listen, "--listen"));
-  setup.token = token();
-  setup.limits = line.limits;
-  if (!line.parent.empty()) setup.parent = resolve(parse_endpoint(line.parent, "--parent"));
-  if (!line.ebpf)
-    throw Error(ErrorKind::invalid_argument, "nothing to sum with; give --ebpf --ports DEVICE,...");
   if (setup.listen.sin_addr.s_addr == htonl(INADDR_ANY))
     throw Error(ErrorKind::invalid_argument,
                 "--listen: the program in the kernel must know its address; 0.0.0.0 is none");
+  if (setup.limits.payload_bytes > 8192)
+    throw Error(ErrorKind::invalid_argument, "--payload is " +
+                                                 std::to_string(setup.limits.payload_bytes) +
+                                                 "; a packet has at most 8192 bytes of words");
+  return make_ebpf_plane({.ports = line.ports,
+                          .address = setup.listen,
+                          .slots = line.slots,
+                          .groups = line.limits.groups});
+}
+
+ServerSetup setup_of(const CommandLine& line) {
+  ServerSetup setup;
+  setup.limits = line.limits;
+  setup.limits.payload_bytes = line.payload_bytes.value_or(line.ebpf ? 8192 : 56 << 10);
+  setup.limits.group_slots = line.group_slots.value_or(line.ebpf ? 256 : 64);
+  if (!line.parent.empty()) setup.parent = resolve(parse_endpoint(line.parent, "--parent"));
+  return setup;
+}
+
+int serve(const CommandLine& line) {
+  ServerSetup setup = setup_of(line);
+  if (line.listen.empty()) {
+    if (line.ebpf || setup.parent)
+      throw Error(ErrorKind::invalid_argument, "--listen HOST:PORT is missing");
+    return serve_job(setup, [&](const ServerSetup& whole) { return make_plane(line, whole); });
+  }
+  setup.listen = resolve(parse_endpoint(line.listen, "--listen"));
+  setup.token = token();
   StopOnSignal::mask(SIG_BLOCK);
-  const auto plane = make_ebpf_plane({.ports = line.ports,
-                                      .address = setup.listen,
-                                      .slots = line.slots,
-                                      .groups = line.limits.groups});
+  const auto plane = make_plane(line, setup);
   ControlServer server(setup, *plane);
   const StopOnSignal stop(server);
   fmt::print("cohom-aggregator: {} on {}{}\n", plane->kind(), text_of(server.address()),
              setup.parent ? ", parent " + text_of(*setup.parent) : "");
   std::fflush(stdout);
   server.run();
+  return 0;
 }
 
 void add_options(CLI::App& app, CommandLine& line) {
-  app.add_flag("--ebpf", line.ebpf, "the kernel sums, in a program on the ports (root)");
-  app.add_option("--ports", line.ports, "network devices on which packets enter the switch")
+  app.add_flag(
+      "--ebpf", line.ebpf,
+      "the kernel sums, in a program on the ports (root); else this process does, and words "
+      "come over UCX");
+  app.add_option("--ports", line.ports,
+                 "with --ebpf: network devices on which packets enter the switch")
       ->delimiter(',');
-  app.add_option("--listen", line.listen,
-                 "HOST:PORT of the control channel; packets come to the same port of UDP");
+  app.add_option(
+      "--listen", line.listen,
+      "HOST:PORT of the control channel; with --ebpf packets come to the same port of UDP. "
+      "Without it a daemon serves the MPI job that it is a part of");
   app.add_option("--parent", line.parent, "HOST:PORT of the aggregator above this one");
-  app.add_option("--slots", line.slots, "packets whose sums are kept at once")
+  app.add_option("--slots", line.slots, "packets or messages whose sums are kept at once")
       ->capture_default_str()
       ->check(CLI::Range(4, 65536));
-  app.add_option("--group-slots", line.limits.group_slots, "of those, at most for one group")
-      ->capture_default_str()
+  app.add_option("--group-slots", line.group_slots,
+                 "of those, at most for one group (default: 64; with --ebpf 256)")
       ->check(CLI::Range(4, 65535));
-  app.add_option("--payload", line.limits.payload_bytes, "most bytes of words in a packet")
-      ->capture_default_str()
-      ->check(CLI::Range(8, 8192));
+  app.add_option("--payload", line.payload_bytes,
+                 "most bytes of words in a message or packet (default: 57344; with --ebpf 8192)")
+      ->check(CLI::Range(8, 256 << 10));
   app.add_option("--groups", line.limits.groups, "most groups at once")
       ->capture_default_str()
       ->check(CLI::Range(1, 4096));
@@ -168,7 +176,8 @@ int main(int argc, char** argv) {
   status->add_option("address", line.address, "HOST:PORT (default: COHOM_AGGREGATOR)");
   try {
     app.parse(argc, argv);
-    status->parsed() ? print_status(line) : serve(line);
+    if (!status->parsed()) return serve(line);
+    print_status(line);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   } catch (const cohom::Error& error) {

@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -21,10 +22,18 @@ struct GroupMembership {
   int ranks = 1;
 };
 
+class DataPath;
+struct PathSetup;
+/// Makes the data path of a session. @throws Error(transport)
+using MakeDataPath = std::function<std::unique_ptr<DataPath>(const PathSetup&)>;
+
 struct ClientOptions {
   std::string token;
-  std::size_t payload_bytes = 3072;  ///< of a packet; less where the path carries less
-  std::uint32_t slots = 256;         ///< most to ask for
+  /// How aggregators of kind `daemon` are reached. Empty: they are not.
+  MakeDataPath messages = {};
+  std::size_t payload_bytes = 8192;       ///< of a packet; less where the path carries less
+  std::size_t message_bytes = 256 << 10;  ///< of words in a message, most to ask a daemon for
+  std::uint32_t slots = 256;              ///< most to ask for
   /// How long the aggregator may be silent, and the other ranks late, until a reduction fails.
   std::chrono::milliseconds silence{4000};
   std::chrono::milliseconds lateness{60000};

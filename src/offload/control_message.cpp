@@ -68,7 +68,7 @@ concept JoinMessage = std::same_as<std::remove_const_t<M>, Join>;
 
 void fields(auto&& io, JoinMessage auto& m) {
   io(m.version), io(m.token), io(m.job), io(m.group), io(m.worker), io(m.workers);
-  io(m.payload_bytes), io(m.slots);
+  io(m.payload_bytes), io(m.message_bytes), io(m.slots);
 }
 
 template <class M>

@@ -12,7 +12,7 @@
 
 namespace cohom::offload {
 
-inline constexpr std::uint32_t control_version = 1;
+inline constexpr std::uint32_t control_version = 2;
 inline constexpr std::size_t most_message_bytes = 1 << 20;  ///< a status of many groups
 inline constexpr std::size_t most_request_bytes = 4096;     ///< what a server takes
 
@@ -25,6 +25,7 @@ struct Join {
   std::uint32_t worker = 0;
   std::uint32_t workers = 0;
   std::uint32_t payload_bytes = 0;  ///< most that this worker's path carries in a packet
+  std::uint32_t message_bytes = 0;  ///< most words' bytes in an active message; 0: it sends none
   std::uint32_t slots = 0;          ///< most that it has use for
   friend bool operator==(const Join&, const Join&) = default;
 };
@@ -38,7 +39,8 @@ struct Admitted {
   std::uint32_t slots = 0;
   std::uint32_t merges = 0;        ///< a bit for each MergeKind
   std::uint32_t takes_narrow = 0;  ///< 1: contributions may be narrow
-  std::string data_address;        ///< HOST:PORT; an empty HOST: that of the control channel
+  /// ebpf: HOST:PORT; an empty HOST: that of the control channel. daemon: UCX's address in hex.
+  std::string data_address;
   friend bool operator==(const Admitted&, const Admitted&) = default;
 };
 

@@ -157,6 +157,10 @@ void ControlServer::refuse(Client& client, const Refused& refused) {
   client.leaving = true;
 }
 
+std::uint32_t ControlServer::asked_payload(const Join& request) const {
+  return plane_.takes_messages() ? request.message_bytes : request.payload_bytes;
+}
+
 void ControlServer::join(ClientId id, Client& client, const Join& request) {
   if (const auto refused = why_not(request)) return refuse(client, *refused);
   const GroupKey key{request.job, request.group};
@@ -174,7 +178,7 @@ void ControlServer::join(ClientId id, Client& client, const Join& request) {
   if (const auto refused = why_not_in(group, request)) return refuse(client, *refused);
   client.group = key;
   group.joined.emplace(request.worker, id);
-  group.payload_bytes = std::min(group.payload_bytes, request.payload_bytes);
+  group.payload_bytes = std::min(group.payload_bytes, asked_payload(request));
   group.slots = std::min(group.slots, request.slots);
   if (setup_.parent)
     ask_parent(group, request);
@@ -194,8 +198,11 @@ std::optional<Refused> ControlServer::why_not(const Join& request) const {
     return Refused{Refusal::not_supported, "worker " + std::to_string(request.worker) + " of " +
                                                std::to_string(request.workers) +
                                                "; a group has 1 to 64 workers"};
-  if (request.payload_bytes < 8 || request.slots == 0)
-    return Refused{Refusal::not_supported, "packets without words, or no slots"};
+  if (plane_.takes_messages() && request.message_bytes == 0)
+    return Refused{Refusal::not_supported,
+                   "this worker sends no active messages: it was built without UCX"};
+  if (asked_payload(request) < 8 || request.slots == 0)
+    return Refused{Refusal::not_supported, "payloads without words, or no slots"};
   const GroupKey key{request.job, request.group};
   if (groups_.contains(key)) return std::nullopt;
   std::set<std::uint64_t> jobs;

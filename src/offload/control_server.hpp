@@ -72,6 +72,7 @@ class ControlServer {
   void serve(ClientId id, Client& client);
   void handle(ClientId id, Client& client, const Message& message);
   void join(ClientId id, Client& client, const Join& request);
+  [[nodiscard]] std::uint32_t asked_payload(const Join& request) const;
   [[nodiscard]] std::optional<Refused> why_not(const Join& request) const;
   [[nodiscard]] static std::optional<Refused> why_not_in(const ServerGroup& group,
                                                          const Join& request);

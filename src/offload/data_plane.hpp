@@ -1,5 +1,5 @@
 #pragma once
-// DataPlane: what sums the packets of the groups that the control server admits.
+// DataPlane: what sums the words of the groups that the control server admits.
 
 #include "offload/endpoint.hpp"
 
@@ -15,8 +15,9 @@ namespace cohom::offload {
 /// What a leaf is to the aggregator above it.
 struct ParentPlan {
   std::uint32_t number = 0;  ///< the parent's for the group
-  std::uint32_t worker = 0;  ///< as which worker this switch contributes
-  sockaddr_in address{};     ///< of its data path
+  std::uint32_t worker = 0;  ///< as which worker this aggregator contributes
+  std::string data_address;  ///< as the parent wrote it in Admitted
+  sockaddr_in control{};     ///< its control channel
 };
 
 struct GroupPlan {
@@ -43,8 +44,10 @@ class DataPlane {
   [[nodiscard]] virtual std::uint32_t slots() const = 0;
   [[nodiscard]] virtual std::uint32_t free_slots() const = 0;
   [[nodiscard]] virtual std::uint32_t most_payload_bytes() const = 0;
-  /// Where packets go; an empty host: to the address at which workers reach the control channel.
-  [[nodiscard]] virtual Endpoint data_address() const = 0;
+  /// Whether words come in active messages; else in packets, which are shorter.
+  [[nodiscard]] virtual bool takes_messages() const = 0;
+  /// Where words go, as Admitted has it.
+  [[nodiscard]] virtual std::string data_address() const = 0;
 
   /// Makes room for a group and takes hellos of its members; its number. None: no room.
   virtual std::optional<std::uint32_t> open(const GroupPlan& plan) = 0;
@@ -56,7 +59,7 @@ class DataPlane {
   virtual void close(std::uint32_t number) = 0;
 
   [[nodiscard]] virtual GroupCounters counters(std::uint32_t number) const = 0;
-  /// Packets by what became of them: names as in docs/offload-protocol.md.
+  /// Packets or messages by what became of them: names as in docs/offload-protocol.md.
   [[nodiscard]] virtual std::vector<std::pair<std::string, std::uint64_t>> packets() const = 0;
 };
 

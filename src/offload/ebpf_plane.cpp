@@ -109,13 +109,17 @@ class EbpfPlane final : public DataPlane {
   [[nodiscard]] std::uint32_t slots() const override { return table_.slots(); }
   [[nodiscard]] std::uint32_t free_slots() const override { return table_.free_slots(); }
   [[nodiscard]] std::uint32_t most_payload_bytes() const override { return 8 * cohom_most_words; }
-  [[nodiscard]] Endpoint data_address() const override {
-    return {"", ntohs(setup_.address.sin_port)};
+  [[nodiscard]] bool takes_messages() const override { return false; }
+  [[nodiscard]] std::string data_address() const override {
+    return Endpoint{"", ntohs(setup_.address.sin_port)}.text();
   }
 
   std::optional<std::uint32_t> open(const GroupPlan& plan) override {
     const auto number = table_.open(plan);
-    if (number && plan.parent) parents_[*number] = {plan, {}};
+    if (number && plan.parent) {
+      const ParentPlan& parent = *plan.parent;
+      parents_[*number] = {plan, resolve_data_address(parent.data_address, parent.control), {}};
+    }
     return number;
   }
   bool meet_parent(std::uint32_t number) override;
@@ -132,6 +136,7 @@ class EbpfPlane final : public DataPlane {
  private:
   struct Meeting {
     GroupPlan plan;
+    sockaddr_in address;
     std::chrono::steady_clock::time_point last_hello;
   };
 
@@ -155,7 +160,7 @@ bool EbpfPlane::meet_parent(std::uint32_t number) {
       make_hello(meeting.plan.job, parent.number, meeting.plan.epoch, parent.worker, number);
   // What is lost is sent again.
   ::sendto(socket_.get(), &hello, sizeof hello, 0,
-           reinterpret_cast<const sockaddr*>(&parent.address), sizeof parent.address);
+           reinterpret_cast<const sockaddr*>(&meeting.address), sizeof meeting.address);
   return false;
 }
 

@@ -73,6 +73,14 @@ sockaddr_in resolve(const Endpoint& endpoint) {
   return address;
 }
 
+sockaddr_in resolve_data_address(std::string_view text, const sockaddr_in& control) {
+  constexpr std::string_view what = "the data path's address";
+  if (!text.starts_with(':')) return resolve(parse_endpoint(text, what));
+  sockaddr_in address = control;
+  address.sin_port = htons(parse_endpoint("-" + std::string(text), what).port);
+  return address;
+}
+
 std::string text_of(const sockaddr_in& address) {
   std::array<char, INET_ADDRSTRLEN> text{};
   ::inet_ntop(AF_INET, &address.sin_addr, text.data(), text.size());

@@ -26,6 +26,10 @@ Endpoint parse_endpoint(std::string_view text, std::string_view what);
 /// Asks the system for the address of a name; may block. @throws Error(transport)
 sockaddr_in resolve(const Endpoint& endpoint);
 
+/// The address of a data path that Admitted names as HOST:PORT; an empty HOST is that of `control`.
+/// @throws Error
+sockaddr_in resolve_data_address(std::string_view text, const sockaddr_in& control);
+
 /// How an address is written.
 std::string text_of(const sockaddr_in& address);
 

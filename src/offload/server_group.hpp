@@ -59,6 +59,7 @@ struct ServerGroup {
   std::uint32_t payload_bytes = 0;  ///< the least that anybody can
   std::uint32_t slots = 0;
   std::uint32_t epoch = 0;
+  std::uint32_t parent_merges = 0;      ///< of a leaf
   std::optional<std::uint32_t> number;  ///< the data plane's
   std::unique_ptr<Uplink> uplink;       ///< of a leaf
   Clock::time_point since;

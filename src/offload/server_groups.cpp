@@ -5,10 +5,9 @@
 #include "log.hpp"
 
 #include <cohom/error.hpp>
+#include <cohom/merge.hpp>
 
 #include <spdlog/spdlog.h>
-
-#include <arpa/inet.h>
 
 #include <algorithm>
 #include <vector>
@@ -26,7 +25,7 @@ void ControlServer::ask_parent(ServerGroup& group, const Join& request) {
     return dissolve(group.key, {Refusal::lock_failed, std::string("the parent: ") + error.what()});
   }
   Join up = request;
-  up.payload_bytes = group.payload_bytes;
+  (plane_.takes_messages() ? up.message_bytes : up.payload_bytes) = group.payload_bytes;
   up.slots = group.slots;
   group.uplink->connection.send(up);
 }
@@ -66,19 +65,18 @@ void ControlServer::handle_from_parent(ServerGroup& group, const Message& messag
   const auto* admitted = std::get_if<Admitted>(&message);
   if (admitted == nullptr || group.state != GroupState::gathering)
     throw Error(ErrorKind::transport, "a control message that has no meaning here");
-  Endpoint data =
-      parse_endpoint(admitted->data_address.starts_with(':') ? "-" + admitted->data_address
-                                                             : admitted->data_address,
-                     "the parent's data address");
-  sockaddr_in address = *setup_.parent;
-  if (data.host != "-") address = resolve(data);
-  address.sin_port = htons(data.port);
+  if (admitted->kind != plane_.kind())
+    return dissolve(group.key, {Refusal::not_supported, "the parent is of kind '" + admitted->kind +
+                                                            "', this aggregator of kind '" +
+                                                            std::string(plane_.kind()) + "'"});
+  group.parent_merges = admitted->merges;
   group.epoch = admitted->epoch;
   group.slots = admitted->slots;
   group.payload_bytes = admitted->payload_bytes;
   open_and_tell(group, {.parent = ParentPlan{.number = admitted->number,
                                              .worker = group.joined.begin()->first,
-                                             .address = address}});
+                                             .data_address = admitted->data_address,
+                                             .control = *setup_.parent}});
 }
 
 /// The root's word: all workers have joined.
@@ -107,15 +105,18 @@ void ControlServer::open_and_tell(ServerGroup& group, const GroupPlan& plan) {
                                                std::to_string(plane_.free_slots()) + " are free"});
   group.state = GroupState::greeting;
   group.since = Clock::now();
-  const Endpoint data = plane_.data_address();
+  // A leaf's sum of floats would change the order of additions, which is that of ranks.
+  const std::uint32_t merges =
+      group.uplink ? plane_.merges() & group.parent_merges & ~(1u << unsigned(MergeKind::add_float))
+                   : plane_.merges();
   const Admitted admitted{.kind = std::string(plane_.kind()),
                           .number = *group.number,
                           .epoch = group.epoch,
                           .payload_bytes = group.payload_bytes,
                           .slots = group.slots,
-                          .merges = plane_.merges(),
+                          .merges = merges,
                           .takes_narrow = plane_.takes_narrow() ? 1u : 0u,
-                          .data_address = data.text()};
+                          .data_address = plane_.data_address()};
   for (const auto& [client, worker] : group.branches())
     clients_.at(client).connection.send(admitted);
   ++counts_.admitted;
@@ -165,7 +166,7 @@ void ControlServer::dissolve_late_groups() {
                                               std::to_string(group.workers) + " workers have come"
                                         : std::to_string(group.ready.size()) + " of " +
                                               std::to_string(group.branches().size()) +
-                                              " members reach the aggregator with packets"});
+                                              " members have shown where they are"});
   }
 }
 

@@ -1,22 +1,34 @@
 #pragma once
-// Session: a group that has formed, from its first packet to its end. The thread that keeps the control
-// channel makes it and says when it is over; the caller's thread sends packets.
+// Session: a group that has formed, from its first word to its end. The thread that keeps the control
+// channel makes it and says when it is over; the caller's thread moves words.
 
-#include "offload/control_message.hpp"
-#include "offload/packet_socket.hpp"
+#include "offload/data_path.hpp"
+
+#include <cohom/error.hpp>
 
 #include <atomic>
-#include <cstdint>
+#include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 
 namespace cohom::offload {
 
 struct Session {
-  Session(const Admitted& a, PacketSocket s) : admitted(a), socket(std::move(s)) {}
+  Session(Admitted a, std::unique_ptr<DataPath> p) : admitted(std::move(a)), path(std::move(p)) {}
 
   const Admitted admitted;
-  PacketSocket socket;
+  const std::unique_ptr<DataPath> path;
+
+  /// Moves words while it lasts. What goes wrong ends it.
+  void progress() {
+    if (over()) return;
+    try {
+      path->progress();
+    } catch (const Error& error) {
+      end(error.what());
+    }
+  }
 
   [[nodiscard]] bool over() const { return over_.load(std::memory_order_acquire); }
   /// From either thread; the first reason stays.

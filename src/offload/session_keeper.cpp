@@ -1,7 +1,8 @@
 #include "offload/session_keeper.hpp"
 
 #include "log.hpp"
-#include "offload/hello.hpp"
+#include "offload/packet_path.hpp"
+#include "offload/packet_socket.hpp"
 
 #include <cohom/error.hpp>
 
@@ -27,7 +28,6 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds connect_patience{3000};
 constexpr milliseconds group_patience{40000};  ///< the server has less
-constexpr milliseconds between_hellos{20};
 constexpr milliseconds watch_interval{1000};
 constexpr int most_backoff = 16;
 
@@ -164,14 +164,15 @@ Connection SessionKeeper::join(const std::stop_token& stop) {
   keep_alive(socket);
   Connection connection(std::move(socket), most_message_bytes);
   const std::size_t path = payload_bytes_of_path(address);
-  connection.send(
-      Join{.token = options_.token,
-           .job = membership_.job,
-           .group = membership_.group,
-           .worker = static_cast<std::uint32_t>(membership_.rank),
-           .workers = static_cast<std::uint32_t>(membership_.ranks),
-           .payload_bytes = static_cast<std::uint32_t>(std::min(options_.payload_bytes, path)),
-           .slots = options_.slots});
+  connection.send(Join{
+      .token = options_.token,
+      .job = membership_.job,
+      .group = membership_.group,
+      .worker = static_cast<std::uint32_t>(membership_.rank),
+      .workers = static_cast<std::uint32_t>(membership_.ranks),
+      .payload_bytes = static_cast<std::uint32_t>(std::min(options_.payload_bytes, path)),
+      .message_bytes = options_.messages ? static_cast<std::uint32_t>(options_.message_bytes) : 0,
+      .slots = options_.slots});
   return connection;
 }
 
@@ -180,36 +181,28 @@ Admitted SessionKeeper::wait_for_admission(Connection& connection, const std::st
   const auto* const admitted = std::get_if<Admitted>(&message);
   if (admitted == nullptr)
     throw Error(ErrorKind::transport, "a control message that has no meaning here");
-  if (admitted->kind != "ebpf")
-    throw RefusedByServer{{Refusal::not_supported,
-                           "an aggregator of kind '" + admitted->kind + "' is not known here"}};
+  const bool daemon = admitted->kind == "daemon" && options_.messages;
+  if (admitted->kind != "ebpf" && !daemon)
+    throw RefusedByServer{{Refusal::not_supported, "an aggregator of kind '" + admitted->kind +
+                                                       "' cannot be reached from here"}};
   if (admitted->slots < 1 || admitted->payload_bytes < 8 ||
-      admitted->payload_bytes > options_.payload_bytes)
+      admitted->payload_bytes > (daemon ? options_.message_bytes : options_.payload_bytes))
     throw Error(ErrorKind::transport, "an admission that makes no sense");
   return *admitted;
 }
 
-/// Shows the data path where this worker is, and that packets get through.
+/// Shows the data path where this worker is, and that words get through.
 std::shared_ptr<Session> SessionKeeper::meet(Connection& connection, const Admitted& admitted,
                                              const std::stop_token& stop) {
-  sockaddr_in address{};
-  if (admitted.data_address.starts_with(':')) {
-    socklen_t size = sizeof address;
-    if (::getpeername(connection.descriptor(), reinterpret_cast<sockaddr*>(&address), &size) != 0)
-      throw_system_error("getpeername");
-    address.sin_port = htons(parse_endpoint("-" + admitted.data_address, "the data address").port);
-  } else {
-    address = resolve(parse_endpoint(admitted.data_address, "the data address"));
-  }
-  auto session = std::make_shared<Session>(admitted, PacketSocket(address, options_));
-  const cohom_header hello =
-      make_hello(membership_.job, admitted.number, admitted.epoch,
-                 static_cast<std::uint32_t>(membership_.rank), admitted.number);
-  while (true) {
-    session->socket.send_now(hello);
-    if (sleep(session->socket.descriptor(), POLLIN, between_hellos, stop) &&
-        session->socket.has_answer(hello))
-      break;
+  PathSetup setup{admitted, {}, membership_, options_};
+  socklen_t size = sizeof setup.control;
+  if (::getpeername(connection.descriptor(), reinterpret_cast<sockaddr*>(&setup.control), &size) !=
+      0)
+    throw_system_error("getpeername");
+  auto session = std::make_shared<Session>(
+      admitted, admitted.kind == "daemon" ? options_.messages(setup) : make_packet_path(setup));
+  while (!session->path->meet()) {
+    sleep(-1, 0, milliseconds{0}, stop);
     if (!connection.read())
       throw Error(ErrorKind::transport, "the aggregator has closed the connection");
     if (const auto message = connection.next())

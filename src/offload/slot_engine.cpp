@@ -3,53 +3,22 @@
 #include <cohom/error.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace cohom::offload {
 
-namespace {
-
-/// Rounds have lines of their own, so that a payload never waits for an agreement of its own call that
-/// depends on it. All ranks cut a group's slots alike.
-constexpr std::uint32_t most_lines = 4;
-
-/// A longer time between two looks does not count.
-constexpr std::chrono::milliseconds longest_look{1};
-
-std::string seconds_text(std::chrono::milliseconds time) {
-  return std::to_string(time.count() / 1000) + "." + std::to_string(time.count() % 1000 / 100) +
-         " s";
-}
-
-}  // namespace
-
-SlotEngine::SlotEngine(std::shared_ptr<Session> session, const GroupMembership& membership,
-                       const ClientOptions& options)
-    : session_(std::move(session)), options_(options) {
-  const Admitted& admitted = session_->admitted;
-  const std::uint32_t lines = std::min(most_lines, admitted.slots);
-  const std::uint32_t slots = admitted.slots / lines;
-  for (std::uint32_t i = 0; i < lines; ++i)
-    lines_.emplace_back(i * slots, slots, admitted.payload_bytes / 8);
-  patience_.resize(lines);
-  blank_.magic = cohom_magic;
-  blank_.version = cohom_packet_version;
-  blank_.job = membership.job;
-  blank_.group = admitted.number;
-  blank_.epoch = admitted.epoch;
-  blank_.worker = static_cast<__u16>(membership.rank);
-}
+SlotEngine::SlotEngine(PacketSocket& socket, const PathSetup& setup)
+    : socket_(socket),
+      options_(setup.options),
+      blank_(blank_header(setup)),
+      lines_(lines_of(setup.admitted)),
+      patience_(lines_.size()),
+      recovery_(lines_.size()) {}
 
 void SlotEngine::enter(ReductionStream& stream) { lines_[index_of(stream.round)].enter(stream); }
 
 void SlotEngine::leave(const ReductionStream& stream) {
   lines_[index_of(stream.round)].leave(stream);
-}
-
-SlotEngine::Time SlotEngine::look_at_clock() {
-  const auto now = std::chrono::steady_clock::now();
-  clock_ += std::min<Time>(now - last_look_, longest_look);
-  last_look_ = now;
-  return clock_;
 }
 
 std::size_t SlotEngine::under_way() const {
@@ -59,27 +28,22 @@ std::size_t SlotEngine::under_way() const {
 }
 
 void SlotEngine::progress() {
-  if (session_->over()) return;
-  try {
-    const Time now = look_at_clock();
-    if (under_way() == 0) heard_ = now;
-    const bool news = receive(now);
-    // Only now that everything that came is taken is it known what did not come.
-    if (news || unsent_) send_overtaken(now);
-    for (std::size_t line = 0; line < lines_.size(); ++line) send_due(line, now);
-    cut_packets(now);
-    send();
-    check_silence(now);
-  } catch (const Error& error) {
-    session_->end(error.what());
-  }
+  const Time now = clock_.look();
+  if (under_way() == 0) heard_ = now;
+  const bool news = receive(now);
+  // Only now that everything that came is taken is it known what did not come.
+  if (news || unsent_) send_lost(now);
+  for (std::size_t line = 0; line < lines_.size(); ++line) send_due(line, now);
+  cut_packets(now);
+  send();
+  check_silence(now);
 }
 
 /// Whether anything came.
 bool SlotEngine::receive(Time now) {
   bool any = false;
   while (true) {
-    const auto packets = session_->socket.receive();
+    const auto packets = socket_.receive();
     for (const auto& packet : packets) take(packet, now);
     any |= !packets.empty();
     if (packets.size() < PacketSocket::batch) return any;
@@ -93,38 +57,59 @@ void SlotEngine::take(const PacketSocket::Arrived& packet, Time now) {
       header.worker != blank_.worker)
     return;
   heard_ = now;
-  if (header.kind == cohom_waiting) {
-    ++counters_.waiting;
-    return;
-  }
-  if (header.kind != cohom_sum || packet.words.size() != header.words) return;
   const std::size_t index = index_of(header.round);
   SlotLine& line = lines_[index];
   SlotLine::Flight* const flight = line.find(header);
+  if (header.kind == cohom_waiting) {
+    ++counters_.waiting;
+    if (flight != nullptr) flight->waited = true;
+    return;
+  }
+  if (header.kind != cohom_sum || packet.words.size() != header.words) return;
   if (flight == nullptr) {
     ++counters_.stale;
     return;
   }
-  if (flight->tries == 1) round_trip_.sample(now - flight->sent);
-  line.finish(*flight, packet.words);
+  learn_from(*flight, index, now);
+  line.finish(*flight, std::as_bytes(packet.words));
   restart(index, now);
   ++counters_.sums;
+}
+
+/// What a packet's sum says about the network.
+void SlotEngine::learn_from(const SlotLine::Flight& flight, std::size_t line, Time now) {
+  Recovery& recovery = recovery_[line];
+  recovery.credit += 2;
+  if (flight.tries == 1) return round_trip_.sample(now - flight.sent);
+  if (flight.hurried || flight.waited) return;
+  // So soon it answers what was sent before: late, but not lost.
+  if (now - flight.sent < round_trip_.mean() / 2) return;
+  lines_[line].lost(flight);
+  recovery.lost_before = flight.sent;
 }
 
 void SlotEngine::restart(std::size_t line, Time now) {
   patience_[line] = {.due = now + round_trip_.timeout(1)};
 }
 
-/// Sends again what was overtaken, once, and what the system did not take.
-void SlotEngine::send_overtaken(Time now) {
+/// Sends again, once, what was lost; and what the system did not take.
+void SlotEngine::send_lost(Time now) {
   unsent_ = false;
-  for (SlotLine& line : lines_) {
+  for (std::size_t i = 0; i < lines_.size(); ++i) {
+    SlotLine& line = lines_[i];
+    std::size_t credit = std::exchange(recovery_[i].credit, 0);
     if (line.under_way() == 0) continue;
     for (SlotLine::Flight& flight : line.flights()) {
       if (flight.stream == nullptr) continue;
-      const bool hurry = !flight.hurried && line.overtaken(flight);
-      if (!hurry && flight.tries != 0) continue;
-      flight.hurried |= hurry;
+      if (flight.tries != 0) {
+        if (flight.hurried) continue;
+        const bool overtaken = line.overtaken(flight);
+        const bool behind = credit != 0 && flight.sent < recovery_[i].lost_before;
+        if (!overtaken && !behind) continue;
+        if (overtaken) line.lost(flight);
+        if (!overtaken) --credit;
+        flight.hurried = true;
+      }
       put(line, flight, now);
     }
   }
@@ -136,9 +121,7 @@ void SlotEngine::send_due(std::size_t line, Time now) {
   Patience& patience = patience_[line];
   if (lines_[line].under_way() == 0 || now < patience.due) return;
   SlotLine::Flight& oldest = *lines_[line].oldest();
-  if (now - oldest.first_sent > options_.lateness)
-    throw Error(ErrorKind::transport,
-                "a rank has not contributed within " + seconds_text(options_.lateness));
+  if (now - oldest.first_sent > options_.lateness) throw too_late(options_.lateness);
   patience.due = now + round_trip_.timeout(++patience.tries);
   put(lines_[line], oldest, now);
 }
@@ -168,7 +151,7 @@ void SlotEngine::put(SlotLine& line, SlotLine::Flight& flight, Time now) {
 void SlotEngine::send() {
   std::size_t sent = 0;
   while (sent < outgoing_.size()) {
-    const std::size_t taken = session_->socket.send(std::span(outgoing_).subspan(sent));
+    const std::size_t taken = socket_.send(std::span(outgoing_).subspan(sent));
     if (taken == 0) break;
     sent += taken;
   }
@@ -180,9 +163,7 @@ void SlotEngine::send() {
 }
 
 void SlotEngine::check_silence(Time now) const {
-  if (under_way() != 0 && now - heard_ > options_.silence)
-    throw Error(ErrorKind::transport,
-                "the aggregator has been silent for " + seconds_text(options_.silence));
+  if (under_way() != 0 && now - heard_ > options_.silence) throw too_silent(options_.silence);
 }
 
 }  // namespace cohom::offload

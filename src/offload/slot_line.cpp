@@ -1,19 +1,38 @@
 #include "offload/slot_line.hpp"
 
+#include "offload/narrow.hpp"
+
 #include <algorithm>
 #include <cstring>
 
 namespace cohom::offload {
 
+namespace {
+
+constexpr std::uint32_t most_lines = 4;
+
+}  // namespace
+
+std::vector<SlotLine> lines_of(const Admitted& admitted) {
+  std::vector<SlotLine> lines;
+  const std::uint32_t count = std::min(most_lines, admitted.slots);
+  const std::uint32_t slots = admitted.slots / count;
+  for (std::uint32_t i = 0; i < count; ++i)
+    lines.emplace_back(i * slots, slots, admitted.payload_bytes / 8);
+  return lines;
+}
+
 void ReductionStream::start(std::span<const std::uint64_t> contribution,
-                            std::span<std::uint64_t> sum, cohom_packet_merge merge,
-                            std::uint64_t cookie) {
+                            std::span<std::uint64_t> sum, std::uint8_t merge, std::uint64_t cookie,
+                            const Widening* widening) {
   sums.push_back({.contribution = contribution.data(),
                   .sum = sum.data(),
-                  .words = contribution.size(),
+                  .words = widening != nullptr ? sum.size() : contribution.size(),
                   .merge = merge,
                   .cookie = cookie,
-                  .number = static_cast<std::uint32_t>(started)});
+                  .number = static_cast<std::uint32_t>(started),
+                  .widening = widening,
+                  .narrow_words = contribution.size()});
   ++started;
   if (contribution.empty()) {
     ++finished;
@@ -33,9 +52,13 @@ SlotLine::Flight* SlotLine::cut() {
   if (stream.next_to_cut == stream.sums.size())
     return stream.all_cut() ? cut() : nullptr;  // the next one's turn, or more is to be started
   Flight& flight = flights_[next_ % flights_.size()];
-  if (flight.stream != nullptr) return nullptr;
+  if (flight.stream != nullptr || static_cast<double>(under_way_) >= window_) return nullptr;
   ReductionStream::Sum& sum = stream.sums[stream.next_to_cut];
-  const std::size_t words = std::min(packet_words_, sum.words - sum.cut);
+  // Whole blocks of lanes, alike on all ranks.
+  const std::size_t most = sum.widening == nullptr
+                               ? packet_words_
+                               : packet_words_ - packet_words_ % wide_block_words(*sum.widening);
+  const std::size_t words = std::min(most, sum.words - sum.cut);
   flight = {.stream = &stream,
             .sum = &sum,
             .number = next_++,
@@ -49,7 +72,7 @@ SlotLine::Flight* SlotLine::cut() {
 void SlotLine::describe(const Flight& flight, cohom_header& packet) const {
   const std::uint64_t use = flight.number / flights_.size();
   packet.kind = cohom_contribution;
-  packet.merge = static_cast<__u8>(flight.sum->merge);
+  packet.merge = flight.sum->merge;
   packet.slot = static_cast<__u16>(first_slot_ + flight.number % flights_.size());
   packet.words = flight.words;
   packet.parity = use & 1;
@@ -78,15 +101,22 @@ SlotLine::Flight* SlotLine::oldest() {
   return oldest;
 }
 
-void SlotLine::finish(Flight& flight, std::span<const std::uint64_t> words) {
+void SlotLine::lost(const Flight& flight) {
+  if (flight.number < known_losses_) return;
+  window_ = std::max(window_ / 2, least_window);
+  known_losses_ = next_;
+}
+
+void SlotLine::finish(Flight& flight, std::span<const std::byte> words) {
   ReductionStream::Sum& sum = *flight.sum;
-  std::memcpy(sum.sum + flight.offset, words.data(), words.size_bytes());
-  sum.arrived += words.size();
+  std::memcpy(sum.sum + flight.offset, words.data(), words.size());
+  sum.arrived += words.size() / 8;
   if (sum.arrived == sum.words) {
     ++flight.stream->finished;
     flight.stream->completions.push_back({.cookie = sum.cookie, .bytes = 8 * sum.words});
   }
   highest_finished_ = std::max(highest_finished_, flight.number);
+  window_ = std::min(window_ + growth / window_, static_cast<double>(flights_.size()));
   flight.stream = nullptr;
   --under_way_;
 }

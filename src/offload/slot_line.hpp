@@ -7,9 +7,11 @@
 // from what is summed, never from when, and a packet waits for no packet but earlier ones of its line.
 
 #include "kernels/ebpf/packet.h"
+#include "offload/control_message.hpp"
 
 #include <cohom/merge.hpp>
 #include <cohom/transport.hpp>
+#include <cohom/widening.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -28,9 +30,11 @@ struct ReductionStream {
     std::size_t words = 0;
     std::size_t cut = 0;      ///< words that have their packets
     std::size_t arrived = 0;  ///< words
-    cohom_packet_merge merge = cohom_merge_add;
+    std::uint8_t merge = 0;   ///< merge_code()
     std::uint64_t cookie = 0;
     std::uint32_t number = 0;
+    const Widening* widening = nullptr;  ///< of a narrow contribution; null: it is wide
+    std::size_t narrow_words = 0;        ///< of the whole contribution
   };
 
   std::uint64_t call = 0;
@@ -40,10 +44,11 @@ struct ReductionStream {
   std::deque<Sum> sums = {};  ///< started; references stay valid
   std::size_t next_to_cut = 0;
   std::size_t finished = 0;
+  std::size_t leaving = 0;                  ///< messages that are read from its memory still
   std::deque<Completion> completions = {};  ///< not reported yet
 
   void start(std::span<const std::uint64_t> contribution, std::span<std::uint64_t> sum,
-             cohom_packet_merge merge, std::uint64_t cookie);
+             std::uint8_t merge, std::uint64_t cookie, const Widening* widening = nullptr);
   /// Whether no packet of it will be cut any more.
   [[nodiscard]] bool all_cut() const { return started == announced && next_to_cut == sums.size(); }
 };
@@ -61,11 +66,12 @@ class SlotLine {
     std::uint16_t words = 0;
     int tries = 0;  ///< how often it was sent
     bool hurried = false;
+    bool waited = false;  ///< the aggregator said that others are missing
     Time first_sent{}, sent{};
   };
 
   SlotLine(std::uint32_t first_slot, std::uint32_t slots, std::size_t packet_words)
-      : first_slot_(first_slot), packet_words_(packet_words), flights_(slots) {}
+      : first_slot_(first_slot), packet_words_(packet_words), flights_(slots), window_(slots) {}
 
   [[nodiscard]] std::span<Flight> flights() { return flights_; }
   [[nodiscard]] std::size_t under_way() const { return under_way_; }
@@ -83,7 +89,10 @@ class SlotLine {
   /// The flight that has been under way for longest; null: there is none.
   Flight* oldest();
   /// Takes the sum and frees the slot.
-  void finish(Flight& flight, std::span<const std::uint64_t> words);
+  void finish(Flight& flight, std::span<const std::byte> words);
+  /// A packet was lost, maybe in a queue that had no room: fewer are under way from now on, then slowly
+  /// more again (AIMD, as TCP's). What was sent before the last loss was noticed says nothing new.
+  void lost(const Flight& flight);
   /// Whether packets sent well after this one have been answered: then this one was lost, or is late
   /// by so much that sending it again costs less than waiting.
   [[nodiscard]] bool overtaken(const Flight& flight) const {
@@ -92,6 +101,9 @@ class SlotLine {
 
  private:
   static constexpr std::uint64_t overtaking = 6;
+  static constexpr double least_window = 4;
+  /// More packets under way a round trip; losses at random then cost little.
+  static constexpr double growth = 4;
 
   std::uint32_t first_slot_;
   std::size_t packet_words_;
@@ -99,7 +111,13 @@ class SlotLine {
   std::deque<ReductionStream*> streams_;
   std::uint64_t next_ = 0;
   std::uint64_t highest_finished_ = 0;
+  double window_;                   ///< packets that may be under way
+  std::uint64_t known_losses_ = 0;  ///< packets before this one belong to a loss that is known
   std::size_t under_way_ = 0;
 };
+
+/// The lines that all ranks cut a group's slots into. Rounds have lines of their own, so that a payload
+/// never waits for an agreement of its own call that depends on it.
+std::vector<SlotLine> lines_of(const Admitted& admitted);
 
 }  // namespace cohom::offload

@@ -196,6 +196,42 @@ TEST(OffloadedCalls, RefuseWhatCannotBeOffloaded) {
   EXPECT_EQ(refusal({}, [](int) { return Options{.codec = "thc", .aggregator = "loopback"}; }), "");
 }
 
+struct Automatic {
+  const char* codec;
+  const char* algorithm;      ///< that `auto` takes for 64 KiB
+  const char* not_offloaded;  ///< a part of the reason; null: none
+};
+
+/// An aggregator that comes and goes is asked for nothing that another one in its place may not have.
+TEST(OffloadedCalls, AutoTakesWhatEveryAggregatorMerges) {
+  const Automatic cases[] = {{"thc", "offload", nullptr},
+                             {"signcount", "offload", nullptr},
+                             {"marsit", "offload", nullptr},
+                             {"sketch", "offload", nullptr},
+                             {"sketch:cells=f32", "direct", "merges by add_float of f32"},
+                             {"sparse", "direct", "merges by add_float of f32"},
+                             {"raw", "direct", "not every aggregator merges by add_float of f32"},
+                             {"packed", "direct", "no aggregator merges by add_packed"}};
+  on_ranks(3, [&](int, Communicator& communicator) {
+    const auto describe = [&](const char* codec, const char* algorithm, std::size_t count) {
+      return AllreducePlan(communicator, count, ElementType::f32,
+                           {.codec = codec, .algorithm = algorithm})
+          .describe();
+    };
+    for (const Automatic& expected : cases) {
+      const PlanDescription found = describe(expected.codec, "auto", 16384);
+      EXPECT_EQ(found.algorithm, expected.algorithm) << expected.codec;
+      if (expected.not_offloaded == nullptr)
+        EXPECT_EQ(found.not_offloaded, "") << expected.codec;
+      else
+        expect_text(found.not_offloaded, expected.not_offloaded);
+    }
+    EXPECT_EQ(describe("raw", "auto", 2 << 20).algorithm, "ring");
+    EXPECT_EQ(describe("raw", "auto", 100).not_offloaded, "") << "too short anyway";
+    EXPECT_EQ(describe("raw", "offload", 16384).algorithm, "offload") << "asked for";
+  });
+}
+
 TEST(OffloadedCalls, NeedAnAggregator) {
   LoopbackHub hub(2);
   on_ranks(2, [&](int rank, Communicator&) {

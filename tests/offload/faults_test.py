@@ -3,7 +3,7 @@
 import signal
 import time
 
-from offload_case import Aggregator, OffloadCase, main, sleep_until
+from offload_case import OffloadCase, main, sleep_until
 
 LONG = "100000000"  # calls: more than there is time for
 
@@ -82,7 +82,7 @@ class FaultsTest(OffloadCase):
         self.wait_for_sums(leaf)
         root.end()
         self.assert_failed(workers, "the aggregator")
-        Aggregator(self, "leaf1", ["--ports", "h1,h2,spine"])
+        self.aggregator("leaf1")
         self.assert_right(workers)
 
     def test_a_clean_stop_leaves_no_program(self):

@@ -1,63 +1,18 @@
 """Packets that nobody should take: garbage of every length, replays, and right numbers from the wrong place."""
 
-import struct
 import subprocess
-import sys
 import time
 
+import hostile_packets
+from hostile_packets import REPLAYER, SENDER, packet
 from offload_case import AGGREGATOR, PORT, OffloadCase, main
-
-# Sends what it reads, a packet a line in hex, from the host's own socket.
-SENDER = f"""
-import socket, sys
-s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-s.setsockopt(socket.SOL_SOCKET, 11, 1)
-for line in sys.stdin:
-    s.sendto(bytes.fromhex(line), ("switch", {PORT}))
-"""
-# Keeps the frames that the host sends to the aggregator, until standard input ends; then prints them.
-LISTENER = f"""
-import select, socket, sys
-s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
-s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22)
-s.bind(("eth0", 0))
-print("listening", flush=True)
-frames = []
-while True:
-    ready, _, _ = select.select([s, sys.stdin], [], [])
-    if s not in ready: break
-    frame, place = s.recvfrom(65536)
-    if place[2] == 4 and frame[23] == 17 and frame[36:38] == ({PORT}).to_bytes(2, "big"):
-        frames.append(frame)
-for frame in frames: print(frame.hex())
-"""
-REPLAYER = """
-import socket, sys
-s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
-s.bind(("eth0", 0))
-for line in sys.stdin: s.send(bytes.fromhex(line))
-"""
-HEADER = struct.Struct("<IBBBBQIIHHHHIIIIQ")
-
-
-def packet(state, **changes):
-    """Return a packet like those of the group's worker 0, but for some fields."""
-    fields = {"magic": 0x61686f63, "version": 1, "kind": 1, "merge": 0, "flags": 0, "job": state["job"],
-              "group": 0, "epoch": state["epoch"], "worker": 0, "slot": 0, "words": 4, "parity": 0,
-              "use": 0, "offset": 0, "reduction": 0, "round": 0, "call": 0} | changes
-    return HEADER.pack(*fields.values()) + bytes(32)
 
 
 class HostileTest(OffloadCase):
-    def run_on(self, host, program, lines):
-        """Run a Python program with these lines to read."""
-        subprocess.run([*self.on(host), sys.executable, "-c", program], input="\n".join(lines),
-                       text=True, check=True, timeout=60)
-
     def drops_of(self, aggregator, host, packets, program=SENDER):
         """Return the drops that these packets cause."""
         before = self.dropped(aggregator.status())
-        self.run_on(host, program, [one.hex() for one in packets])
+        hostile_packets.run_on(self.on(host), program, [one.hex() for one in packets])
         after = self.dropped(aggregator.status())
         return {name: count - before.get(name, 0) for name, count in after.items()
                 if count != before.get(name, 0)}
@@ -102,17 +57,6 @@ class HostileTest(OffloadCase):
                 self.assertEqual(self.drops_of(aggregator, "h1", [packet(group, **changed)]), {name: 1})
         self.assert_right(self.busy)
 
-    def frames_of(self, host, work):
-        """Return the frames that the host sends to the aggregator while the work is done."""
-        listener = subprocess.Popen([*self.on(host), sys.executable, "-c", LISTENER], text=True,
-                                    stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        self.addCleanup(listener.stdout.close)
-        self.addCleanup(listener.kill)
-        self.assertEqual(listener.stdout.readline(), "listening\n")
-        work()
-        output = listener.communicate("\n", timeout=30)[0]
-        return [bytes.fromhex(line) for line in output.split()]
-
     def test_replayed_packets(self):
         self.up(2)
         aggregator, = self.aggregators()
@@ -123,7 +67,7 @@ class HostileTest(OffloadCase):
             workers = self.workers(2, 1, "--calls", "20", "--slots", "8")
             self.assert_right(workers)
 
-        frames = self.frames_of("h1", one_job)
+        frames = hostile_packets.frames_of(self.on("h1"), one_job)
         self.assertGreater(len(frames), 100)
         # The same group still stands: what it has summed stays as it is, packet by packet.
         sums = aggregator.status()["groups"][0]["sums"]
@@ -155,7 +99,7 @@ s = socket.create_connection(("switch", {PORT}))
 s.sendall((1 << 30).to_bytes(4, "little") + bytes(10))
 assert s.recv(1) == b""
 """
-        self.run_on("h1", program, [])
+        hostile_packets.run_on(self.on("h1"), program, [])
         self.assertGreater(aggregator.status()["bad_messages"], 50)
         self.assert_right(self.workers(2, 1, "--calls", "20"))
 

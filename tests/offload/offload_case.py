@@ -10,7 +10,7 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "netlab"))
 
 import lab_case  # noqa: E402
-from lab_case import NETLAB, SKIPPED, LabCase  # noqa: E402
+from lab_case import NETLAB, SKIPPED, LabCase, read_json  # noqa: E402
 
 AGGREGATOR = os.environ.get("COHOM_AGGREGATOR_PROGRAM", "build/bin/cohom-aggregator")
 WORKER = os.environ.get("COHOM_OFFLOAD_WORKER", "build/tests/offload/offload_worker")
@@ -19,18 +19,21 @@ TOKEN = "a secret of this test"
 
 
 class Aggregator:
-    """A cohom-aggregator on one of the lab's switches."""
+    """A cohom-aggregator on one of the lab's switches; with ports it is the kernel's program."""
 
-    def __init__(self, case, switch, arguments):
+    def __init__(self, case, switch, arguments, ports=None):
         """Start it and wait until it serves."""
         self.case, self.switch = case, switch
+        plane = ["--ebpf", "--ports", ports] if ports else []
         self.process = subprocess.Popen(
-            [*case.on(switch), AGGREGATOR, "--ebpf", "--listen", f"{case.switch_address(switch)}:{PORT}",
-             *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            env=case.environment())
+            [*case.on(switch), AGGREGATOR, *plane, "--listen",
+             f"{case.switch_address(switch)}:{PORT}", *arguments],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=case.environment())
         case.addCleanup(self.end)
         line = self.process.stdout.readline()
-        case.assertIn("cohom-aggregator: ebpf", line, self.process.stderr.read() if not line else "")
+        kind = "ebpf" if ports else "daemon"
+        case.assertIn(f"cohom-aggregator: {kind}", line,
+                      self.process.stderr.read() if not line else "")
 
     def end(self):
         """End it if it runs."""
@@ -78,7 +81,9 @@ class Worker:
 
 
 class OffloadCase(LabCase):
-    """Labs whose switches sum."""
+    """Labs whose switches sum: their kernels or, in a class that says so, daemons on them."""
+
+    daemons = False
 
     def up(self, hosts, two_level=False, loss="0", rate="1gbit"):
         """Bring the lab up."""
@@ -88,7 +93,7 @@ class OffloadCase(LabCase):
 
     def environment(self, token=TOKEN):
         """Return the environment of aggregators and workers."""
-        return {**os.environ, "COHOM_AGGREGATOR_TOKEN": token}
+        return {**os.environ, "COHOM_AGGREGATOR_TOKEN": token, "UCX_TLS": "tcp,self"}
 
     def on(self, node):
         """Return what runs a command on a node, without netlab's process around it."""
@@ -103,15 +108,18 @@ class OffloadCase(LabCase):
     def aggregators(self, *arguments):
         """Start one on each switch; with two levels leaf2's is the child of leaf1's."""
         if not self.two_level:
-            ports = ",".join(f"h{i + 1}" for i in range(self.hosts))
-            return [Aggregator(self, "switch", ["--ports", ports, *arguments])]
-        first = (self.hosts + 1) // 2
-        left = ",".join([f"h{i + 1}" for i in range(first)] + ["spine"])
-        right = ",".join([f"h{i + 1}" for i in range(first, self.hosts)] + ["spine"])
-        root = Aggregator(self, "leaf1", ["--ports", left, *arguments])
-        leaf = Aggregator(self, "leaf2", ["--ports", right, "--parent",
-                                          f"{self.switch_address('leaf1')}:{PORT}", *arguments])
-        return [root, leaf]
+            return [self.aggregator("switch", *arguments)]
+        parent = f"{self.switch_address('leaf1')}:{PORT}"
+        return [self.aggregator("leaf1", *arguments),
+                self.aggregator("leaf2", "--parent", parent, *arguments)]
+
+    def aggregator(self, switch, *arguments):
+        """Start the one of a switch."""
+        ports = [f"h{i + 1}" for i in range(self.hosts)]
+        if self.two_level:
+            first = (self.hosts + 1) // 2
+            ports = (ports[:first] if switch == "leaf1" else ports[first:]) + ["spine"]
+        return Aggregator(self, switch, arguments, None if self.daemons else ",".join(ports))
 
     def workers(self, ranks, job, *arguments, token=TOKEN):
         """Start ranks on the hosts by turns."""
@@ -142,12 +150,20 @@ class OffloadCase(LabCase):
         return done.stdout
 
 
-def main():
+def main(needs=()):
     """Run the tests of the calling file, or say why they cannot run here."""
     if os.environ.get("COHOM_WHY_NO_EBPF"):
         print(f"skipped: no eBPF program in this build: {os.environ['COHOM_WHY_NO_EBPF']}")
         sys.exit(SKIPPED)
-    lab_case.main(wants_loss=True)
+    lab_case.main(needs, wants_loss=True)
+
+
+def main_of_daemons():
+    """Run the tests of the calling file, which want no eBPF program, or say why they cannot run here."""
+    if os.environ.get("COHOM_WHY_NO_UCX"):
+        print(f"skipped: {os.environ['COHOM_WHY_NO_UCX']}")
+        sys.exit(SKIPPED)
+    lab_case.main()
 
 
 def sleep_until(condition, seconds=20):
@@ -160,4 +176,5 @@ def sleep_until(condition, seconds=20):
     return True
 
 
-__all__ = ["AGGREGATOR", "NETLAB", "PORT", "OffloadCase", "main", "sleep_until"]
+__all__ = ["AGGREGATOR", "NETLAB", "PORT", "TOKEN", "OffloadCase", "main", "main_of_daemons",
+           "read_json", "sleep_until"]

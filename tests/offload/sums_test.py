@@ -1,5 +1,7 @@
 """Sums made in switches are exact, whatever the network does to packets."""
 
+import json
+
 from offload_case import OffloadCase, main
 
 
@@ -28,6 +30,9 @@ class SumsTest(OffloadCase):
     def test_3_workers_some_loss(self):
         self.check(3, 3, False, "0.5%", "--words", "6000")
 
+    def test_4_workers_little_loss(self):
+        self.check(4, 4, False, "0.1%", "--words", "20000")
+
     def test_4_workers_much_loss(self):
         self.check(4, 4, False, "2%")
 
@@ -51,6 +56,9 @@ class SumsTest(OffloadCase):
         self.assertGreater(leaf.status()["packets"]["passed_up_again"], 0)
         self.assertGreater(root.status()["packets"]["told_waiting"], 0)
 
+    def test_2_levels_4_workers_little_loss(self):
+        self.check(4, 4, True, "0.1%", "--words", "20000")
+
     def test_2_levels_5_workers_some_loss(self):
         self.check(5, 5, True, "0.5%", "--words", "6000")
 
@@ -71,6 +79,16 @@ class SumsTest(OffloadCase):
                            "--words", "300")
                 self.doCleanups()
                 self.setUp()
+
+    def test_a_queue_shorter_than_what_is_under_way(self):
+        self.up(4, rate="100mbit")
+        self.aggregators()
+        # 64 packets a call: half a megabyte, of which the queue holds three fifths. 42 ms at line rate.
+        workers = self.workers(4, 1, "--unchecked", "--words", "65536", "--calls", "20")
+        results = [worker.result() for worker in workers]
+        self.assertGreater(json.loads(self.netlab("counters"))["drops"], 0)
+        for result in results:
+            self.assertLess(result.get("call_seconds", 9), 0.3, result)
 
     def test_two_jobs_at_once(self):
         self.up(3, loss="0.1%")

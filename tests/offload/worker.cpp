@@ -2,8 +2,11 @@
 // word. What happened is one line of JSON a phase. It stays in its group until standard input ends,
 // because an aggregator that loses a worker lets go of the others.
 
-#include "offload/packet_aggregator.hpp"
+#include "offload/network_aggregator.hpp"
 #include "offload_load.hpp"
+#if COHOM_HAVE_UCX
+#include "ucx_transport/message_path.hpp"
+#endif
 
 #include <cohom/error.hpp>
 
@@ -45,7 +48,8 @@ bool wait_until_ready(Aggregator& aggregator, double seconds) {
   return true;
 }
 
-nlohmann::ordered_json run_phase(PacketAggregator& aggregator, const CommandLine& line, int phase) {
+nlohmann::ordered_json run_phase(NetworkAggregator& aggregator, const CommandLine& line,
+                                 int phase) {
   nlohmann::ordered_json result;
   if (!wait_until_ready(aggregator, line.seconds_to_form)) {
     result["failure"] = "not ready: " + aggregator.why_not_ready();
@@ -64,7 +68,7 @@ nlohmann::ordered_json run_phase(PacketAggregator& aggregator, const CommandLine
     result["failure"] = error.what();
   }
   result["seconds"] = seconds_since(start);
-  const PacketCounters counters = aggregator.counters();
+  const PathCounters counters = aggregator.counters();
   result["sent"] = counters.sent;
   result["repeated"] = counters.repeated;
   result["waiting"] = counters.waiting;
@@ -73,8 +77,11 @@ nlohmann::ordered_json run_phase(PacketAggregator& aggregator, const CommandLine
 }
 
 void run(const CommandLine& line) {
-  PacketAggregator aggregator(parse_endpoint(line.address, "--connect"), line.membership,
-                              line.options);
+  ClientOptions options = line.options;
+#if COHOM_HAVE_UCX
+  options.messages = [](const PathSetup& setup) { return ucx::make_message_path(setup); };
+#endif
+  NetworkAggregator aggregator(parse_endpoint(line.address, "--connect"), line.membership, options);
   for (int phase = 0; phase < line.phases; ++phase) {
     auto result = run_phase(aggregator, line, phase);
     // Another worker may learn late of the failure that ended the phase before, and end this one, too.
@@ -94,6 +101,7 @@ void add_options(CLI::App& app, CommandLine& line) {
   app.add_option("--ranks", line.membership.ranks);
   app.add_option("--payload", line.options.payload_bytes);
   app.add_option("--slots", line.options.slots);
+  app.add_option("--message", line.options.message_bytes);
   app.add_option("--lose", line.options.lose_sent);
   app.add_option("--repeat", line.options.repeat_sent);
   app.add_option("--reorder", line.options.reorder_sent);

@@ -73,7 +73,7 @@ TEST(OffloadPacket, UsesOfSlotsFollowFromWhatIsSummed) {
     ++packet.offset;
     EXPECT_EQ(line.find(packet), nullptr);
     const std::uint64_t sum = 7;
-    line.finish(*flight, {&sum, 1});
+    line.finish(*flight, std::as_bytes(std::span(&sum, 1)));
     --packet.offset;
     EXPECT_EQ(line.find(packet), nullptr);
     return true;
@@ -102,9 +102,9 @@ TEST(OffloadPacket, ASlotIsUsedAgainOnlyWhenItsSumIsThere) {
   ASSERT_TRUE(first != nullptr && second != nullptr);
   EXPECT_EQ(line.cut(), nullptr);
   const std::uint64_t sum = 7;
-  line.finish(*second, {&sum, 1});
+  line.finish(*second, std::as_bytes(std::span(&sum, 1)));
   EXPECT_EQ(line.cut(), nullptr);  // in order
-  line.finish(*first, {&sum, 1});
+  line.finish(*first, std::as_bytes(std::span(&sum, 1)));
   EXPECT_NE(line.cut(), nullptr);
 }
 
@@ -115,6 +115,7 @@ TEST(ControlMessage, ComesBackAsItWas) {
                                            .worker = 3,
                                            .workers = 4,
                                            .payload_bytes = 5,
+                                           .message_bytes = 7,
                                            .slots = 6},
                                       Admitted{.kind = "ebpf",
                                                .number = 1,

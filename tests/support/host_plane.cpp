@@ -60,7 +60,8 @@ class HostPlane final : public DataPlane {
     return table_.free_slots();
   }
   [[nodiscard]] std::uint32_t most_payload_bytes() const override { return 8 * cohom_most_words; }
-  [[nodiscard]] Endpoint data_address() const override { return {"", port_}; }
+  [[nodiscard]] bool takes_messages() const override { return false; }
+  [[nodiscard]] std::string data_address() const override { return Endpoint{"", port_}.text(); }
 
   std::optional<std::uint32_t> open(const GroupPlan& plan) override {
     const std::lock_guard lock(mutex_);
@@ -74,8 +75,10 @@ class HostPlane final : public DataPlane {
     const GroupPlan& plan = parents_.at(number);
     const cohom_header hello =
         make_hello(plan.job, plan.parent->number, plan.epoch, plan.parent->worker, number);
-    ::sendto(socket_.get(), &hello, sizeof hello, 0,
-             reinterpret_cast<const sockaddr*>(&plan.parent->address), sizeof plan.parent->address);
+    const sockaddr_in parent =
+        resolve_data_address(plan.parent->data_address, plan.parent->control);
+    ::sendto(socket_.get(), &hello, sizeof hello, 0, reinterpret_cast<const sockaddr*>(&parent),
+             sizeof parent);
     return false;
   }
   void start(std::uint32_t number) override {

@@ -1,8 +1,8 @@
 #pragma once
 // LocalSwitch: an aggregator on a port of 127.0.0.1, in threads of this process.
 
-#include "host_plane.hpp"
 #include "offload/control_server.hpp"
+#include "offload/data_plane.hpp"
 
 #include <arpa/inet.h>
 
@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 
 namespace cohom::test {
 
@@ -18,8 +19,8 @@ class LocalSwitch {
   static constexpr const char* token = "a secret of this test";
 
   /// Serves until it is gone. Port 0: any that is free.
-  explicit LocalSwitch(std::uint16_t port = 0, const HostPlaneSetup& setup = {})
-      : plane_(make_host_plane(setup)) {
+  explicit LocalSwitch(std::unique_ptr<offload::DataPlane> plane, std::uint16_t port = 0)
+      : plane_(std::move(plane)) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);

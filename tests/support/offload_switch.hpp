@@ -1,9 +1,9 @@
 #pragma once
 // A switch that sums, with its control server, in this process.
 
-#include "host_plane.hpp"
 #include "offload/control_query.hpp"
 #include "offload/control_server.hpp"
+#include "offload/data_plane.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <thread>
+#include <utility>
 
 namespace cohom::test {
 
@@ -28,9 +29,10 @@ inline sockaddr_in local(std::uint16_t port) {
 /// Serves on 127.0.0.1 until it is gone.
 class Switch {
  public:
-  explicit Switch(const offload::ServerLimits& limits = {}, std::uint16_t parent_port = 0,
-                  std::uint16_t port = 0, double lose_sums = 0)
-      : plane_(make_host_plane({.lose_sums = lose_sums})) {
+  explicit Switch(std::unique_ptr<offload::DataPlane> plane,
+                  const offload::ServerLimits& limits = {}, std::uint16_t parent_port = 0,
+                  std::uint16_t port = 0)
+      : plane_(std::move(plane)) {
     offload::ServerSetup setup{
         .listen = local(port), .token = token, .parent = {}, .limits = limits};
     if (parent_port != 0) setup.parent = local(parent_port);

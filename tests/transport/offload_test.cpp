@@ -1,7 +1,9 @@
-// The switch path in one process: control server, the kernel program's lines on a UDP socket, and
-// workers as threads.
+// Aggregators of all kinds in one process: control server, the kernel program's lines on a UDP socket or
+// a daemon's data plane, and workers as threads.
 
-#include "offload/packet_aggregator.hpp"
+#include "aggregator_kind.hpp"
+#include "host_plane.hpp"
+#include "offload/network_aggregator.hpp"
 #include "offload_load.hpp"
 #include "offload_switch.hpp"
 
@@ -26,9 +28,23 @@ using test::Switch;
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-ClientOptions options() {
+ClientOptions packet_options() {
   return {.token = test::token, .payload_bytes = 1000, .slots = 16, .retry = 20ms};
 }
+
+/// What every kind of aggregator does.
+class Offload : public testing::TestWithParam<test::AggregatorKind> {
+ protected:
+  static std::unique_ptr<DataPlane> plane() { return GetParam().plane(256, 8); }
+  static ClientOptions options() {
+    ClientOptions options = packet_options();
+    options.messages = GetParam().messages;
+    options.message_bytes = 1000;
+    return options;
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Kinds, Offload, testing::ValuesIn(test::aggregator_kinds()),
+                         [](const auto& kind) { return kind.param.name; });
 
 bool wait_for(const std::function<bool()>& condition, Clock::duration patience = 20s) {
   for (const auto end = Clock::now() + patience; Clock::now() < end;) {
@@ -38,7 +54,7 @@ bool wait_for(const std::function<bool()>& condition, Clock::duration patience =
   return condition();
 }
 
-using Work = std::function<void(PacketAggregator&, int rank)>;
+using Work = std::function<void(NetworkAggregator&, int rank)>;
 
 /// Runs the work as all ranks of a group; nobody leaves before all are through.
 void run_ranks(int ranks, const std::function<Endpoint(int rank)>& where,
@@ -49,14 +65,14 @@ void run_ranks(int ranks, const std::function<Endpoint(int rank)>& where,
     threads.emplace_back([&, rank] {
       ClientOptions mine = common;
       mine.fault_seed += std::uint64_t(rank);
-      PacketAggregator aggregator(where(rank), {.job = 1, .group = 2, .rank = rank, .ranks = ranks},
-                                  mine);
+      NetworkAggregator aggregator(where(rank),
+                                   {.job = 1, .group = 2, .rank = rank, .ranks = ranks}, mine);
       work(aggregator, rank);
       through.arrive_and_wait();
     });
 }
 
-void expect_right_sums(PacketAggregator& aggregator, int rank, int ranks,
+void expect_right_sums(NetworkAggregator& aggregator, int rank, int ranks,
                        std::uint64_t first_call = 0) {
   ASSERT_TRUE(wait_for([&] { return aggregator.ready(); })) << aggregator.why_not_ready();
   const test::Load load{.first_call = first_call, .calls = 12, .words = 1500};
@@ -65,7 +81,7 @@ void expect_right_sums(PacketAggregator& aggregator, int rank, int ranks,
 }
 
 /// The same when a session may still end because another rank was late to learn of a failure.
-void expect_right_sums_at_last(PacketAggregator& aggregator, int rank, int ranks,
+void expect_right_sums_at_last(NetworkAggregator& aggregator, int rank, int ranks,
                                std::uint64_t first_call) {
   for (int attempt = 0; attempt < 20; ++attempt) {
     try {
@@ -77,9 +93,9 @@ void expect_right_sums_at_last(PacketAggregator& aggregator, int rank, int ranks
   ADD_FAILURE() << "no session lasts";
 }
 
-TEST(Offload, SumsAreRight) {
+TEST_P(Offload, SumsAreRight) {
   for (int ranks : {1, 2, 3, 5, 8}) {
-    Switch one;
+    Switch one(plane());
     run_ranks(
         ranks, [&](int) { return one.endpoint(); }, options(),
         [&](auto& aggregator, int rank) { expect_right_sums(aggregator, rank, ranks); });
@@ -87,9 +103,9 @@ TEST(Offload, SumsAreRight) {
   }
 }
 
-TEST(Offload, SumsAreRightWhateverPacketsDo) {
-  Switch one({}, 0, 0, 0.02);
-  ClientOptions bad = options();
+TEST(OffloadByPackets, SumsAreRightWhateverPacketsDo) {
+  Switch one(test::make_host_plane({.lose_sums = 0.02}));
+  ClientOptions bad = packet_options();
   bad.lose_sent = 0.02, bad.repeat_sent = 0.1, bad.reorder_sent = 0.3;
   std::atomic<std::uint64_t> repeated = 0;
   run_ranks(
@@ -102,11 +118,22 @@ TEST(Offload, SumsAreRightWhateverPacketsDo) {
   EXPECT_GT(one.status()["packets"]["answered"], 0);
 }
 
-TEST(Offload, TreesOfThreeLevels) {
-  Switch root;
-  Switch middle({}, root.port());
-  Switch leaf({}, middle.port(), 0, 0.02);
-  ClientOptions bad = options();
+TEST_P(Offload, TreesOfThreeLevels) {
+  Switch root(plane());
+  Switch middle(plane(), {}, root.port());
+  Switch leaf(plane(), {}, middle.port());
+  const auto where = [&](int rank) {
+    return rank < 2 ? root.endpoint() : rank == 2 ? middle.endpoint() : leaf.endpoint();
+  };
+  run_ranks(5, where, options(),
+            [&](auto& aggregator, int rank) { expect_right_sums(aggregator, rank, 5); });
+}
+
+TEST(OffloadByPackets, TreesOfThreeLevelsThatLose) {
+  Switch root(test::make_host_plane({}));
+  Switch middle(test::make_host_plane({}), {}, root.port());
+  Switch leaf(test::make_host_plane({.lose_sums = 0.02}), {}, middle.port());
+  ClientOptions bad = packet_options();
   bad.lose_sent = 0.02, bad.repeat_sent = 0.1;
   const auto where = [&](int rank) {
     return rank < 2 ? root.endpoint() : rank == 2 ? middle.endpoint() : leaf.endpoint();
@@ -115,11 +142,11 @@ TEST(Offload, TreesOfThreeLevels) {
             [&](auto& aggregator, int rank) { expect_right_sums(aggregator, rank, 5); });
 }
 
-TEST(Offload, WrongToken) {
-  Switch one;
+TEST_P(Offload, WrongToken) {
+  Switch one(plane());
   ClientOptions wrong = options();
   wrong.token = "Secret";
-  PacketAggregator aggregator(one.endpoint(), {}, wrong);
+  NetworkAggregator aggregator(one.endpoint(), {}, wrong);
   EXPECT_TRUE(wait_for([&] { return aggregator.why_not_ready().starts_with("wrong token"); }));
   EXPECT_FALSE(aggregator.ready());
   // A reduction without a group fails; it does not wait.
@@ -130,21 +157,21 @@ TEST(Offload, WrongToken) {
   EXPECT_THROW(reduction->poll(done), Error);
 }
 
-TEST(Offload, NobodyIsThere) {
+TEST_P(Offload, NobodyIsThere) {
   std::uint16_t port = 0;
   {
-    Switch gone;
+    Switch gone(plane());
     port = gone.port();
   }
-  PacketAggregator aggregator({"127.0.0.1", port}, {}, options());
+  NetworkAggregator aggregator({"127.0.0.1", port}, {}, options());
   EXPECT_TRUE(wait_for(
       [&] { return aggregator.why_not_ready().find("Connection refused") != std::string::npos; }));
-  Switch late({}, 0, port);
+  Switch late(plane(), {}, 0, port);
   EXPECT_TRUE(wait_for([&] { return aggregator.ready(); })) << aggregator.why_not_ready();
 }
 
 /// Sums calls until something fails; what it says.
-std::string failure_of(PacketAggregator& aggregator, int rank, int ranks) {
+std::string failure_of(NetworkAggregator& aggregator, int rank, int ranks) {
   if (!wait_for([&] { return aggregator.ready(); })) return "never ready";
   try {
     test::run_load(aggregator, {.calls = 1000000}, rank, ranks);
@@ -154,19 +181,19 @@ std::string failure_of(PacketAggregator& aggregator, int rank, int ranks) {
   return "none";
 }
 
-TEST(Offload, SurvivorsLearnThatARankHasLeft) {
-  Switch one;
+TEST_P(Offload, SurvivorsLearnThatARankHasLeft) {
+  Switch one(plane());
   std::jthread quitter([&] {
-    PacketAggregator aggregator(one.endpoint(), {.job = 1, .group = 2, .rank = 2, .ranks = 3},
-                                options());
+    NetworkAggregator aggregator(one.endpoint(), {.job = 1, .group = 2, .rank = 2, .ranks = 3},
+                                 options());
     if (wait_for([&] { return aggregator.ready(); }))
       test::run_load(aggregator, {.calls = 3}, 2, 3);
   });
   std::vector<std::jthread> survivors;
   for (int rank : {0, 1})
     survivors.emplace_back([&, rank] {
-      PacketAggregator aggregator(one.endpoint(), {.job = 1, .group = 2, .rank = rank, .ranks = 3},
-                                  options());
+      NetworkAggregator aggregator(one.endpoint(), {.job = 1, .group = 2, .rank = rank, .ranks = 3},
+                                   options());
       EXPECT_NE(failure_of(aggregator, rank, 3).find("has left"), std::string::npos);
     });
   quitter.join();
@@ -175,8 +202,8 @@ TEST(Offload, SurvivorsLearnThatARankHasLeft) {
   EXPECT_EQ(one.status()["free_slots"], one.status()["slots"]);
 }
 
-TEST(Offload, ACallGivenUpByOneRankEndsForAll) {
-  Switch one;
+TEST_P(Offload, ACallGivenUpByOneRankEndsForAll) {
+  Switch one(plane());
   run_ranks(
       2, [&](int) { return one.endpoint(); }, options(),
       [&](auto& aggregator, int rank) {
@@ -193,15 +220,15 @@ TEST(Offload, ACallGivenUpByOneRankEndsForAll) {
       });
 }
 
-TEST(Offload, AnAggregatorComesBack) {
-  auto one = std::make_unique<Switch>();
+TEST_P(Offload, AnAggregatorComesBack) {
+  auto one = std::make_unique<Switch>(plane());
   Endpoint endpoint = one->endpoint();
   std::barrier failed(4);
   std::jthread breaker([&] {
     std::this_thread::sleep_for(300ms);
     one.reset();
     failed.arrive_and_wait();
-    one = std::make_unique<Switch>(ServerLimits{}, 0, endpoint.port);
+    one = std::make_unique<Switch>(plane(), ServerLimits{}, 0, endpoint.port);
   });
   run_ranks(
       3, [&](int) { return endpoint; }, options(),
@@ -213,9 +240,9 @@ TEST(Offload, AnAggregatorComesBack) {
       });
 }
 
-TEST(Offload, SilenceIsAnError) {
-  Switch mute({}, 0, 0, 1.0);
-  ClientOptions impatient = options();
+TEST(OffloadByPackets, SilenceIsAnError) {
+  Switch mute(test::make_host_plane({.lose_sums = 1.0}));
+  ClientOptions impatient = packet_options();
   impatient.silence = 300ms;
   std::atomic<int> silent = 0;
   run_ranks(
@@ -228,8 +255,8 @@ TEST(Offload, SilenceIsAnError) {
 }
 
 /// While a rank encodes, its answers wait in the socket: they are not lost, and nothing is sent again.
-TEST(Offload, ARankThatWorksIsNoLoss) {
-  Switch one;
+TEST_P(Offload, ARankThatWorksIsNoLoss) {
+  Switch one(plane());
   run_ranks(
       2, [&](int) { return one.endpoint(); }, options(),
       [&](auto& aggregator, int rank) {
@@ -247,12 +274,12 @@ TEST(Offload, ARankThatWorksIsNoLoss) {
       });
 }
 
-TEST(Offload, Limits) {
-  Switch small({.jobs = 1, .groups = 2});
-  PacketAggregator first(small.endpoint(), {.job = 1}, options());
+TEST_P(Offload, Limits) {
+  Switch small(plane(), {.jobs = 1, .groups = 2});
+  NetworkAggregator first(small.endpoint(), {.job = 1}, options());
   ASSERT_TRUE(wait_for([&] { return first.ready(); }));
   const auto refused = [&](const GroupMembership& membership, const std::string& why) {
-    PacketAggregator aggregator(small.endpoint(), membership, options());
+    NetworkAggregator aggregator(small.endpoint(), membership, options());
     return wait_for([&] { return aggregator.why_not_ready().starts_with(why); }, 5s)
                ? ""
                : aggregator.why_not_ready();
@@ -260,7 +287,7 @@ TEST(Offload, Limits) {
   EXPECT_EQ(refused({.job = 2}, "no resources: all 1 jobs"), "");
   EXPECT_EQ(refused({.job = 1}, "lock failed (retry): worker 0 is in the group still"), "");
   EXPECT_EQ(refused({.job = 1, .group = 1, .rank = 0, .ranks = 65}, "not supported"), "");
-  PacketAggregator second(small.endpoint(), {.job = 1, .group = 1}, options());
+  NetworkAggregator second(small.endpoint(), {.job = 1, .group = 1}, options());
   ASSERT_TRUE(wait_for([&] { return second.ready(); }));
   EXPECT_EQ(refused({.job = 1, .group = 3}, "no resources: all 2 groups"), "");
   EXPECT_EQ(small.status()["free_slots"], 256 - 2 * 16);

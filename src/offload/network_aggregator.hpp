@@ -1,36 +1,36 @@
 #pragma once
-// PacketAggregator: the aggregator that is reached by packets (docs/offload-protocol.md).
+// NetworkAggregator: an aggregator in the network, by packets or messages (docs/offload-protocol.md).
 
 #include "offload/control_client.hpp"
+#include "offload/data_path.hpp"
 #include "offload/session_keeper.hpp"
-#include "offload/slot_engine.hpp"
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace cohom::offload {
 
-class PacketAggregator final : public Aggregator {
+class NetworkAggregator final : public Aggregator {
  public:
-  PacketAggregator(const Endpoint& address, const GroupMembership& membership,
-                   const ClientOptions& options);
+  NetworkAggregator(const Endpoint& address, const GroupMembership& membership,
+                    const ClientOptions& options);
 
-  [[nodiscard]] std::string_view name() const override { return "ebpf"; }
+  [[nodiscard]] std::string_view name() const override;
   [[nodiscard]] bool supports(Merge merge) const override;
   [[nodiscard]] std::size_t most_words() const override { return 0xffffffff; }
+  [[nodiscard]] bool takes_narrow(const Widening& widening) const override;
   [[nodiscard]] bool ready() override;
   [[nodiscard]] std::string why_not_ready() const override { return keeper_->why_none(); }
   [[nodiscard]] bool may_fail() const override { return true; }
   std::unique_ptr<Reduction> open(std::uint64_t call, int round, std::size_t reductions) override;
 
   /// Of the session there is; zeros without one.
-  [[nodiscard]] PacketCounters counters() const;
+  [[nodiscard]] PathCounters counters() const;
 
  private:
-  GroupMembership membership_;
-  ClientOptions options_;
   std::shared_ptr<SessionKeeper> keeper_;
-  std::shared_ptr<SlotEngine> engine_;  ///< null before the first session
+  std::shared_ptr<Session> session_;  ///< the last there was; null before the first
 };
 
 }  // namespace cohom::offload

@@ -1,0 +1,15 @@
+#pragma once
+// aggregator_connector(), and what it does not let everybody choose.
+
+#include "offload/control_client.hpp"
+
+#include <cohom/offload.hpp>
+
+#include <cstdint>
+
+namespace cohom::offload {
+
+/// As cohom::aggregator_connector(). An empty token is the environment's.
+ConnectAggregator connector(std::uint64_t job, int rank, int ranks, const ClientOptions& options);
+
+}  // namespace cohom::offload

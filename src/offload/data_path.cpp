@@ -1,0 +1,35 @@
+#include "offload/data_path.hpp"
+
+#include <string>
+
+namespace cohom::offload {
+
+namespace {
+
+std::string seconds_text(std::chrono::milliseconds time) {
+  return std::to_string(time.count() / 1000) + "." + std::to_string(time.count() % 1000 / 100) +
+         " s";
+}
+
+}  // namespace
+
+cohom_header blank_header(const PathSetup& setup) {
+  cohom_header header{};
+  header.magic = cohom_magic;
+  header.version = cohom_packet_version;
+  header.job = setup.membership.job;
+  header.group = setup.admitted.number;
+  header.epoch = setup.admitted.epoch;
+  header.worker = static_cast<__u16>(setup.membership.rank);
+  return header;
+}
+
+Error too_late(std::chrono::milliseconds patience) {
+  return {ErrorKind::transport, "a rank has not contributed within " + seconds_text(patience)};
+}
+
+Error too_silent(std::chrono::milliseconds patience) {
+  return {ErrorKind::transport, "the aggregator has been silent for " + seconds_text(patience)};
+}
+
+}  // namespace cohom::offload

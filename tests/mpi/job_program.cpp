@@ -1,0 +1,85 @@
+// A program in a job that may have an aggregator: job_program RANKS [aggregator]. Checks that its ranks are
+// its own, and that calls on them and on a duplicate go to the aggregator without being told of one.
+
+#include <cohom/mpix.h>
+#include <cohom/allreduce.hpp>
+#include <cohom/error.hpp>
+#include <cohom/mpi.hpp>
+
+#include <mpi.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+constexpr std::size_t count = 40000;
+
+void expect(bool holds, const std::string& what) {
+  if (holds) return;
+  std::fprintf(stderr, "job_program: not so: %s\n", what.c_str());
+  MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+int size_of(MPI_Comm comm) {
+  int size = 0;
+  MPI_Comm_size(comm, &size);
+  return size;
+}
+
+void sum(cohom::Communicator& ranks, const char* algorithm) {
+  std::vector<float> data(count, 1.0f);
+  cohom::allreduce(std::span(data), ranks, {.codec = "raw", .algorithm = algorithm});
+  for (const float x : data) expect(x == float(ranks.ranks()), "sums are right");
+}
+
+void expect_offloaded(MPI_Comm comm) {
+  cohom::Communicator ranks = cohom::mpi::communicator(comm);
+  for (const char* algorithm : {"offload", "auto"}) sum(ranks, algorithm);
+  const cohom::OffloadCounters counters = ranks.offload_counters();
+  expect(counters.offloaded == 2 && counters.repeated == 0 && counters.declined == 0,
+         "two calls were offloaded, not " + std::to_string(counters.offloaded));
+}
+
+void expect_not_offloaded(MPI_Comm comm) {
+  cohom::Communicator ranks = cohom::mpi::communicator(comm);
+  sum(ranks, "auto");
+  expect(ranks.offload_counters().offloaded == 0, "nothing was offloaded");
+  bool refused = false;
+  try {
+    sum(ranks, "offload");
+  } catch (const cohom::Error& error) {
+    refused = std::string_view(error.what()).find("needs an aggregator") != std::string_view::npos;
+  }
+  expect(refused, "offload needs an aggregator");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  const int expected = std::atoi(argv[1]);
+  const bool with_aggregator = argc > 2;
+  MPI_Comm program = MPI_COMM_NULL, duplicate = MPI_COMM_NULL, part = MPI_COMM_NULL;
+  MPIX_Program_comm(&program);
+  expect(program == cohom::mpi::program_ranks(), "C and C++ have the same communicator");
+  expect(size_of(program) == expected, "the program has its ranks");
+  expect(size_of(MPI_COMM_WORLD) == expected + (with_aggregator ? 1 : 0), "the world has all");
+  MPI_Comm_dup(program, &duplicate);
+  MPI_Comm_split(program, 0, 0, &part);
+  if (with_aggregator) {
+    expect_offloaded(program);
+    expect_offloaded(duplicate);
+  } else {
+    expect_not_offloaded(program);
+  }
+  expect_not_offloaded(part);
+  MPI_Comm_free(&duplicate);
+  MPI_Comm_free(&part);
+  MPI_Finalize();
+  return 0;
+}

@@ -1,0 +1,168 @@
+"""What goes wrong during the soak: each kind of fault, by one random generator, and how often it took place."""
+
+import collections
+import dataclasses
+import os
+import pathlib
+import random
+import signal
+import tempfile
+import time
+
+import hostile_packets
+import lab_case
+import loss
+import shaping
+from offload_case import sleep_until
+
+JOB = 2  # of the workers that are killed
+LOSSES = [0.001, 0.005, 0.01, 0.02]
+RATES = [100, 200, 500, 1000]  # Mbit/s
+MOST_REPLAYED = 400
+WITH_DAEMONS = not os.environ.get("COHOM_WHY_NO_UCX")
+
+
+class Faults:
+    """The faults of one lab with one switch, an aggregator on it, and a job that must not mind."""
+
+    def __init__(self, case, seed):
+        """Start the aggregator and the other job. `case` is an OffloadCase whose lab is up with loss."""
+        self.case, self.random = case, random.Random(seed)
+        self.lab = lab_case.state.load(case.name)
+        self.counts = collections.Counter({name: 0 for name in self.kinds()})
+        if WITH_DAEMONS:
+            self.counts["daemon_in_its_place"] = 0
+        self.start = time.monotonic()
+        self.hosts = [node.name.removeprefix(f"{case.name}-") for node in self.lab.host_nodes]
+        self.frames = []
+        self.losing = False
+        folder = tempfile.TemporaryDirectory()
+        case.addCleanup(folder.cleanup)
+        self.programs = {share: pathlib.Path(folder.name) / f"loss{share}.o" for share in LOSSES}
+        for share, program in self.programs.items():
+            loss.compile_program(share, program)
+        self.aggregator, = case.aggregators()
+        self.workers = []
+        self.start_workers()
+        loss.detach(self.lab)  # what `up` asked for: hosts that send frame by frame
+
+    @staticmethod
+    def kinds():
+        """Return the names of all kinds of faults: of the methods that do them."""
+        return ["change_loss", "kill_aggregator", "stop_aggregator", "kill_worker", "send_garbage",
+                "replay_packets", "change_rate"]
+
+    def go_on_while(self, condition):
+        """Do one fault of each kind in random order, again and again, with pauses between them."""
+        deck = []
+        while condition():
+            if not deck:
+                deck = self.random.sample(self.kinds(), len(self.kinds()))
+            kind = deck.pop()
+            what = getattr(self, kind)()
+            self.counts[kind] += 1
+            print(f"{time.monotonic() - self.start:7.1f} s  {kind}: {what}", flush=True)
+            self.pause(condition, self.random.uniform(0.3, 3))
+
+    @staticmethod
+    def pause(condition, seconds):
+        """Sleep, but not longer than the condition holds."""
+        end = time.monotonic() + seconds
+        while condition() and time.monotonic() < end:
+            time.sleep(0.1)
+
+    def change_loss(self):
+        """Switch the switches' loss on, or off again."""
+        self.losing = not self.losing
+        if not self.losing:
+            loss.detach(self.lab)
+            return "none"
+        share = self.random.choice(LOSSES)
+        loss.attach(self.lab, self.programs[share])
+        return f"{share:.1%} of packets"
+
+    def change_rate(self):
+        """Give all links another rate; what their queues held is lost."""
+        rate = self.random.choice(RATES)
+        shape = dataclasses.replace(self.lab.shape, rate=rate * 10**6)
+        self.lab = dataclasses.replace(self.lab, shape=shape)
+        shaping.shape(self.lab)
+        return f"{rate} Mbit/s"
+
+    def kill_aggregator(self):
+        """Kill the aggregator outright; its program stays on the ports."""
+        self.aggregator.end()
+        return self.restart_aggregator()
+
+    def stop_aggregator(self):
+        """Stop the aggregator in order."""
+        self.aggregator.process.send_signal(signal.SIGTERM)
+        self.case.assertEqual(self.aggregator.process.wait(timeout=20), 0)
+        self.aggregator.end()
+        return self.restart_aggregator()
+
+    def restart_aggregator(self):
+        """Start it again after a while; returns how long that was."""
+        seconds = self.random.uniform(0, 1.5)
+        time.sleep(seconds)
+        # Every second time another kind takes its place.
+        self.case.daemons = not self.case.daemons and WITH_DAEMONS
+        self.counts["daemon_in_its_place"] += self.case.daemons
+        self.aggregator, = self.case.aggregators()
+        self.start_workers()
+        return f"{'a daemon is' if self.case.daemons else 'the switch is'} back after {seconds:.1f} s"
+
+    def start_workers(self):
+        """Start the other job's workers."""
+        for worker in self.workers:
+            worker.end()
+        self.workers = self.case.workers(3, JOB, "--calls", "100000000", "--words", "300", "--pause", "10")
+
+    def workers_sum(self):
+        """Return whether the other job is under way."""
+        return any(group["job"] == JOB and group["sums"] > 0
+                   for group in self.aggregator.status()["groups"])
+
+    def kill_worker(self):
+        """Kill one worker of the other job in the middle; then it begins anew."""
+        self.case.assertTrue(sleep_until(self.workers_sum, 60), "the other job does not sum")
+        victim = self.random.choice(self.workers)
+        victim.process.kill()
+        time.sleep(self.random.uniform(0, 0.5))
+        self.start_workers()
+        return "of another job"
+
+    def send_garbage(self):
+        """Send packets of any content, and such that are right but for one thing."""
+        groups = self.aggregator.status()["groups"]
+        packets = [self.random.randbytes(self.random.randrange(8973)) for _ in range(50)]
+        for group in groups:
+            packets += [hostile_packets.packet(group, **{field: self.random.getrandbits(16)})
+                        for field in ("group", "worker", "slot", "use", "offset", "call", "words")]
+            packets.append(hostile_packets.packet(group, worker=self.random.randrange(group["workers"])))
+        self.random.shuffle(packets)
+        self.send(hostile_packets.SENDER, self.random.choice(self.hosts), packets)
+        return f"{len(packets)} packets"
+
+    def replay_packets(self):
+        """Record what a host sends, and send packets recorded now or earlier once more."""
+        host = self.random.choice(self.hosts)
+        recorded = hostile_packets.frames_of(self.case.on(host), lambda: time.sleep(0.3))
+        self.frames = (self.frames + [(host, recorded)] * bool(recorded))[-5:]
+        replayed = 0
+        for of_host, frames in self.random.sample(self.frames, min(2, len(self.frames))):
+            some = self.random.sample(frames, min(MOST_REPLAYED, len(frames)))
+            self.send(hostile_packets.REPLAYER, of_host, some)
+            replayed += len(some)
+        if replayed == 0:
+            self.counts["replay_packets"] -= 1  # nothing was under way yet
+        return f"{replayed} packets"
+
+    def send(self, program, host, packets):
+        """Let a host send packets."""
+        hostile_packets.run_on(self.case.on(host), program, [packet.hex() for packet in packets])
+
+    def end(self):
+        """End what runs beside the job."""
+        for worker in self.workers:
+            worker.end()

@@ -1,0 +1,17 @@
+// Connecting to aggregators, daemons among them.
+
+#include "message_path.hpp"
+#include "offload/connector.hpp"
+
+#include <cohom/ucx.hpp>
+
+namespace cohom::ucx {
+
+ConnectAggregator aggregator_connector(std::uint64_t job, int rank, int ranks) {
+  return offload::connector(job, rank, ranks,
+                            {.token = {}, .messages = [](const offload::PathSetup& setup) {
+                               return make_message_path(setup);
+                             }});
+}
+
+}  // namespace cohom::ucx

@@ -1,0 +1,145 @@
+#include "message_link.hpp"
+
+#include "check.hpp"
+
+#include <chrono>
+#include <cstring>
+#include <utility>
+
+namespace cohom::ucx {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+/// The number of all messages; Worker::full_stop is another.
+constexpr unsigned message_id = 1;
+
+/// For UCX to end what a closed connection has under way.
+constexpr auto patience_with_sends = 500ms;
+
+ucs_status_t on_message(void* receiver, const void* header, std::size_t header_bytes, void* data,
+                        std::size_t bytes, const ucp_am_recv_param_t* param) {
+  auto& to = *static_cast<MessageReceiver*>(receiver);
+  NarrowHeader copy;
+  const bool narrow = header_bytes == sizeof copy;
+  if ((!narrow && header_bytes != sizeof copy.message) ||
+      (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0) {
+    to.take_garbage();
+    return UCS_OK;
+  }
+  std::memcpy(static_cast<void*>(&copy), header, header_bytes);
+  const std::span words(static_cast<const std::byte*>(data), bytes);
+  if (narrow)
+    to.take_narrow(copy.message,
+                   {.narrow_width = copy.narrow_width,
+                    .wide_width = copy.wide_width,
+                    .has_levels = copy.has_levels != 0,
+                    .block = copy.block,
+                    .levels = copy.levels},
+                   words);
+  else
+    to.take(copy.message, words);
+  return UCS_OK;
+}
+
+}  // namespace
+
+void receive_messages(Worker& worker, MessageReceiver& receiver) {
+  worker.set_handler(message_id, on_message, &receiver);
+}
+
+MessageLink::MessageLink(Worker& worker, std::span<const std::byte> address)
+    : worker_(worker), endpoint_(worker.make_endpoint(address)) {}
+
+MessageLink::~MessageLink() {
+  endpoint_.reset();
+  const auto deadline = std::chrono::steady_clock::now() + patience_with_sends;
+  while (!open_.empty() && std::chrono::steady_clock::now() < deadline) worker_.progress();
+  for (auto& operation : open_) {
+    if (operation->open != nullptr) --*operation->open;
+    operation->link = nullptr;
+    static_cast<void>(operation.release());  // UCX's, should it ever be over
+  }
+}
+
+void MessageLink::send(const MessageHeader& header, std::span<const std::byte> data,
+                       std::shared_ptr<const void> keep, std::size_t* open,
+                       const Widening* widening) {
+  if (idle_.empty()) idle_.push_back(std::make_unique<Operation>());
+  open_.push_back(std::move(idle_.back()));
+  idle_.pop_back();
+  Operation& operation = *open_.back();
+  operation = {this, {.message = header}, std::move(keep), open, open_.size() - 1};
+  if (widening != nullptr)
+    operation.header = {header, widening->narrow_width, widening->wide_width, widening->has_levels,
+                        0,      widening->block,        widening->levels};
+  if (open != nullptr) ++*open;
+  const std::size_t header_bytes =
+      widening != nullptr ? sizeof operation.header : sizeof operation.header.message;
+  ucp_request_param_t params = {};
+  params.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA |
+                        UCP_OP_ATTR_FIELD_FLAGS | UCP_OP_ATTR_FIELD_MEMORY_TYPE;
+  params.flags = UCP_AM_SEND_FLAG_EAGER;
+  params.memory_type = UCS_MEMORY_TYPE_HOST;
+  params.cb.send = on_sent;
+  params.user_data = &operation;
+  void* const request = ucp_am_send_nbx(endpoint_->get(), message_id, &operation.header,
+                                        header_bytes, data.data(), data.size(), &params);
+  if (request == nullptr)
+    close(operation, UCS_OK);
+  else if (UCS_PTR_IS_ERR(request))
+    close(operation, UCS_PTR_STATUS(request));
+}
+
+ucs_status_t MessageLink::failure() const {
+  return failure_ != UCS_OK ? failure_ : endpoint_->failure();
+}
+
+void MessageLink::on_sent(void* request, ucs_status_t status, void* operation) {
+  auto& finished = *static_cast<Operation*>(operation);
+  if (finished.link != nullptr)
+    finished.link->close(finished, status);
+  else
+    delete &finished;
+  ucp_request_free(request);
+}
+
+void MessageLink::close(Operation& operation, ucs_status_t status) {
+  if (failure_ == UCS_OK) failure_ = status;
+  if (operation.open != nullptr) --*operation.open;
+  operation.keep.reset();
+  const std::size_t place = operation.place;
+  idle_.push_back(std::move(open_[place]));
+  if (place + 1 != open_.size()) {
+    open_[place] = std::move(open_.back());
+    open_[place]->place = place;
+  }
+  open_.pop_back();
+}
+
+std::string to_hex(std::span<const std::byte> bytes) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string text;
+  for (const std::byte byte : bytes) {
+    text += digits[std::to_integer<unsigned>(byte) >> 4];
+    text += digits[std::to_integer<unsigned>(byte) & 15];
+  }
+  return text;
+}
+
+std::vector<std::byte> from_hex(std::string_view text) {
+  const auto digit = [](char c) -> unsigned {
+    if (c >= '0' && c <= '9') return static_cast<unsigned>(c - '0');
+    if (c >= 'a' && c <= 'f') return static_cast<unsigned>(c - 'a' + 10);
+    throw Error(ErrorKind::transport, "an address of UCX that is none");
+  };
+  if (text.empty() || text.size() % 2 != 0)
+    throw Error(ErrorKind::transport, "an address of UCX that is none");
+  std::vector<std::byte> bytes;
+  for (std::size_t i = 0; i < text.size(); i += 2)
+    bytes.push_back(static_cast<std::byte>(digit(text[i]) << 4 | digit(text[i + 1])));
+  return bytes;
+}
+
+}  // namespace cohom::ucx

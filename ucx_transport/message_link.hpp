@@ -1,0 +1,102 @@
+#pragma once
+// MessageLink: active messages to one other process, for words that are summed by an aggregator.
+
+#include "worker.hpp"
+
+#include "kernels/ebpf/packet.h"
+
+#include <cohom/widening.hpp>
+
+#include <ucp/api/ucp.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cohom::ucx {
+
+/// A message begins like a packet. `key` is drawn by the worker that says hello and stands in everything
+/// between the two from then on, so that nobody else's messages are taken for theirs.
+struct MessageHeader {
+  cohom_header packet{};
+  std::uint64_t key = 0;
+};
+static_assert(sizeof(MessageHeader) == 64, "eight words without gaps");
+
+/// Behind the header of a narrow contribution, whose words say how many there will be in the sum.
+struct NarrowHeader {
+  MessageHeader message;
+  std::uint8_t narrow_width = 0;  ///< and so on: see Widening
+  std::uint8_t wide_width = 0;
+  std::uint8_t has_levels = 0;
+  std::uint8_t unused = 0;
+  std::uint32_t block = 0;
+  std::array<std::uint8_t, 16> levels{};
+};
+static_assert(sizeof(NarrowHeader) == 88, "eleven words without gaps");
+
+/// Who takes messages. Its functions are called in Worker::progress().
+class MessageReceiver {
+ public:
+  virtual ~MessageReceiver() = default;
+  /// `data` need not be aligned, and is gone afterwards.
+  virtual void take(const MessageHeader& header, std::span<const std::byte> data) noexcept = 0;
+  /// The same for a narrow contribution.
+  virtual void take_narrow(const MessageHeader& /*header*/, const Widening& /*widening*/,
+                           std::span<const std::byte> /*data*/) noexcept {
+    take_garbage();
+  }
+  /// Something came that is no message.
+  virtual void take_garbage() noexcept {}
+};
+/// The receiver outlives the worker's progress.
+void receive_messages(Worker& worker, MessageReceiver& receiver);
+
+/// Everything wants the worker's lock, or to be its only user.
+class MessageLink {
+ public:
+  /// `address` is the other worker's. @throws Error(transport)
+  MessageLink(Worker& worker, std::span<const std::byte> address);
+  /// What is under way fails, and no memory is read any more.
+  ~MessageLink();
+  MessageLink(const MessageLink&) = delete;
+  MessageLink& operator=(const MessageLink&) = delete;
+
+  /// Starts sending, without waiting for the receiver and from where the words are. `keep` is held until
+  /// they have left. `open` is one more until then; it may be null.
+  void send(const MessageHeader& header, std::span<const std::byte> data,
+            std::shared_ptr<const void> keep = {}, std::size_t* open = nullptr,
+            const Widening* widening = nullptr);
+
+  /// UCS_OK as long as the other process can be reached.
+  [[nodiscard]] ucs_status_t failure() const;
+  [[nodiscard]] const std::string& path_text() const { return endpoint_->path_text(); }
+
+ private:
+  struct Operation {
+    MessageLink* link = nullptr;  ///< null once it is gone
+    NarrowHeader header;          ///< of other messages the first part
+    std::shared_ptr<const void> keep;
+    std::size_t* open = nullptr;
+    std::size_t place = 0;  ///< in open_
+  };
+  static void on_sent(void* request, ucs_status_t status, void* operation);
+  void close(Operation& operation, ucs_status_t status);
+
+  Worker& worker_;
+  std::unique_ptr<Endpoint> endpoint_;
+  std::vector<std::unique_ptr<Operation>> open_, idle_;
+  ucs_status_t failure_ = UCS_OK;  ///< of a message
+};
+
+/// An address as text.
+std::string to_hex(std::span<const std::byte> bytes);
+/// @throws Error(transport) for a text that is none.
+std::vector<std::byte> from_hex(std::string_view text);
+
+}  // namespace cohom::ucx

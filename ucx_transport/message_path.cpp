@@ -1,0 +1,223 @@
+#include "message_path.hpp"
+
+#include "check.hpp"
+#include "log.hpp"
+#include "message_link.hpp"
+#include "offload/hello.hpp"
+#include "offload/narrow.hpp"
+#include "offload/patient_clock.hpp"
+
+#include <cohom/error.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <random>
+#include <thread>
+#include <vector>
+
+namespace cohom::ucx {
+
+namespace {
+
+using namespace std::chrono_literals;
+using offload::PathCounters;
+using offload::PathSetup;
+using offload::PatientClock;
+using offload::ReductionStream;
+using offload::SlotLine;
+
+constexpr auto meeting_time = 10ms;       ///< of one meet()
+constexpr auto between_meeting = 100us;   ///< looks
+constexpr auto between_checks = 50ms;     ///< of who is late
+constexpr auto patience_with_sends = 1s;  ///< of a stream that has its sums
+constexpr int most_progress = 64;         ///< before words are cut again
+
+class MessagePath final : public offload::DataPath, private MessageReceiver {
+ public:
+  MessagePath(const PathSetup& setup, const std::string& transports);
+  ~MessagePath() override;
+  MessagePath(const MessagePath&) = delete;
+  MessagePath& operator=(const MessagePath&) = delete;
+
+  bool meet() override;
+  void enter(ReductionStream& stream) override { line_of(stream.round).enter(stream); }
+  void leave(const ReductionStream& stream) override;
+  void progress() override;
+  [[nodiscard]] const PathCounters& counters() const override { return counters_; }
+
+ private:
+  using Time = SlotLine::Time;
+
+  void take(const MessageHeader& header, std::span<const std::byte> data) noexcept override;
+  void say_hello();
+  SlotLine& line_of(std::uint32_t round) { return lines_[round % lines_.size()]; }
+  void cut(Time now);
+  void put(SlotLine& line, SlotLine::Flight& flight);
+  void expect_well() const;
+  void look_for_late_ones(Time now);
+  void break_off();
+  [[nodiscard]] bool waiting() const;
+
+  offload::ClientOptions options_;
+  MessageHeader blank_;  ///< what all messages have in common
+  std::uint32_t number_;
+  std::vector<SlotLine> lines_;
+  Worker worker_;
+  std::unique_ptr<MessageLink> link_;  ///< null: broken off
+  bool said_hello_ = false, answered_ = false;
+  bool over_ = false;  ///< nothing that arrives counts any more
+  PatientClock clock_;
+  Time heard_{};  ///< when the aggregator last gave a sign, or had nothing to say
+  Time asked_{}, checked_{};
+  PathCounters counters_;
+};
+
+std::uint64_t random_key() {
+  std::random_device random;
+  return std::uint64_t{random()} << 32 | random();
+}
+
+MessagePath::MessagePath(const PathSetup& setup, const std::string& transports)
+    : options_(setup.options),
+      blank_{offload::blank_header(setup), random_key()},
+      number_(setup.admitted.number),
+      lines_(offload::lines_of(setup.admitted)),
+      worker_({.transports = transports, .features = UCP_FEATURE_AM}) {
+  receive_messages(worker_, *this);
+  link_ = std::make_unique<MessageLink>(worker_, from_hex(setup.admitted.data_address));
+  log_once("aggregator of kind daemon: reached by " + link_->path_text());
+}
+
+MessagePath::~MessagePath() { break_off(); }
+
+bool MessagePath::meet() {
+  if (!said_hello_) say_hello();
+  const auto end = std::chrono::steady_clock::now() + meeting_time;
+  while (!answered_ && std::chrono::steady_clock::now() < end) {
+    expect_well();
+    if (!worker_.progress()) std::this_thread::sleep_for(between_meeting);
+  }
+  return answered_;
+}
+
+void MessagePath::say_hello() {
+  said_hello_ = true;
+  MessageHeader hello = blank_;
+  hello.packet.kind = cohom_hello;
+  hello.packet.call = number_;
+  const auto address = std::make_shared<const std::vector<std::byte>>(worker_.address());
+  link_->send(hello, *address, address);
+}
+
+/// In a session that is not over the stream has all its sums, so that the aggregator has all its words,
+/// though UCX may not have told so yet.
+void MessagePath::leave(const ReductionStream& stream) {
+  line_of(stream.round).leave(stream);
+  if (stream.finished != stream.started) over_ = true;
+  const auto deadline = std::chrono::steady_clock::now() + patience_with_sends;
+  while (stream.leaving != 0 && !over_ && std::chrono::steady_clock::now() < deadline)
+    worker_.progress();
+  if (stream.leaving != 0) break_off();
+}
+
+void MessagePath::break_off() {
+  over_ = true;
+  link_.reset();
+}
+
+void MessagePath::progress() {
+  expect_well();
+  const Time now = clock_.look();
+  if (!waiting()) heard_ = asked_ = now;
+  cut(now);
+  for (int i = 0; i < most_progress && worker_.progress(); ++i) cut(now);
+  if (now - checked_ > between_checks) look_for_late_ones(now);
+}
+
+void MessagePath::expect_well() const {
+  const ucs_status_t status = link_ ? link_->failure() : UCS_ERR_NOT_CONNECTED;
+  if (status != UCS_OK)
+    throw Error(ErrorKind::transport,
+                "the connection has broken: " + std::string(ucs_status_string(status)));
+}
+
+bool MessagePath::waiting() const {
+  return std::ranges::any_of(lines_, [](const SlotLine& line) { return line.under_way() != 0; });
+}
+
+/// As many as there are free slots.
+void MessagePath::cut(Time now) {
+  for (SlotLine& line : lines_)
+    while (SlotLine::Flight* const flight = line.cut()) {
+      flight->first_sent = now;
+      put(line, *flight);
+    }
+}
+
+/// Of a narrow contribution those of the blocks that the flight's words are of in the sum.
+std::span<const std::uint64_t> words_of(const SlotLine::Flight& flight) {
+  const ReductionStream::Sum& sum = *flight.sum;
+  if (sum.widening == nullptr) return {sum.contribution + flight.offset, flight.words};
+  const std::size_t wide = offload::wide_block_words(*sum.widening);
+  const std::size_t narrow = offload::narrow_block_words(*sum.widening);
+  const std::size_t begin = flight.offset / wide * narrow;
+  const bool last = flight.offset + flight.words == sum.words;
+  const std::size_t end = last ? sum.narrow_words : begin + flight.words / wide * narrow;
+  return {sum.contribution + begin, end - begin};
+}
+
+void MessagePath::put(SlotLine& line, SlotLine::Flight& flight) {
+  MessageHeader header = blank_;
+  line.describe(flight, header.packet);
+  link_->send(header, std::as_bytes(words_of(flight)), {}, &flight.stream->leaving,
+              flight.sum->widening);
+  ++counters_.sent;
+}
+
+void MessagePath::take(const MessageHeader& header, std::span<const std::byte> data) noexcept {
+  const cohom_header& packet = header.packet;
+  const cohom_header& own = blank_.packet;
+  if (over_ || packet.magic != own.magic || packet.version != own.version ||
+      packet.job != own.job || packet.group != own.group || packet.epoch != own.epoch ||
+      packet.worker != own.worker || header.key != blank_.key)
+    return;
+  heard_ = asked_ = clock_.look();
+  switch (packet.kind) {
+    case cohom_hello_answer: answered_ = true; return;
+    case cohom_waiting: ++counters_.waiting; return;
+    case cohom_sum: break;
+    default: return;
+  }
+  SlotLine& line = line_of(packet.round);
+  SlotLine::Flight* const flight = line.find(packet);
+  if (flight == nullptr || data.size() != 8u * packet.words) {
+    ++counters_.stale;
+    return;
+  }
+  line.finish(*flight, data);
+  ++counters_.sums;
+}
+
+/// Ranks may be late for long; the aggregator says at once that it is there.
+void MessagePath::look_for_late_ones(Time now) {
+  checked_ = now;
+  for (SlotLine& line : lines_)
+    if (const SlotLine::Flight* const oldest = line.oldest();
+        oldest != nullptr && now - oldest->first_sent > options_.lateness)
+      throw offload::too_late(options_.lateness);
+  if (now - heard_ > options_.silence) throw offload::too_silent(options_.silence);
+  if (now - asked_ <= options_.silence / 4) return;
+  asked_ = now;
+  MessageHeader question = blank_;
+  question.packet.kind = cohom_waiting;
+  link_->send(question, {});
+}
+
+}  // namespace
+
+std::unique_ptr<offload::DataPath> make_message_path(const PathSetup& setup,
+                                                     const std::string& transports) {
+  return std::make_unique<MessagePath>(setup, transports);
+}
+
+}  // namespace cohom::ucx
