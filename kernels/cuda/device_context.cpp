@@ -32,8 +32,8 @@ DeviceContext::~DeviceContext() {
   for (const DeviceEvent event : read_) runtime().destroy_event(event);
 }
 
-/// Largest: prefix sums and block numbers of a few bytes for 64 elements, and one rotation of 65536 in f64
-/// for each of the blocks in work; on the way a number of 8 bytes for 1024 elements, tables of 512 KiB.
+/// A byte for four elements holds the offsets of 32 packed payloads, and the codes of thc's usual
+/// blocks many times. Small rotations take more when they come, and those above 2048 take 32 MiB.
 void DeviceContext::reserve(std::size_t elements) {
   grow_scratch(least_scratch + elements / 4);
   grow_staging(least_half + elements / 64);

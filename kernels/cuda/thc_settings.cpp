@@ -63,6 +63,8 @@ ThcSettings upload_settings(DeviceContext& context, const ThcFormat& format,
   if (format.dither == Dither::correlated)
     settings.units = static_cast<std::uint32_t>(format.dither_offsets.size());
 
+  std::memcpy(settings.level_bytes, small.level, sizeof settings.level_bytes);
+
   Tables tables;
   const auto entries = entries_of(small);
   const std::size_t at_entries = tables.add(entries.data(), entries.size());

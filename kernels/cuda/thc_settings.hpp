@@ -36,6 +36,8 @@ struct ThcSettings {
   const ThcCell* cells = nullptr;         ///< table
   const std::uint16_t* levels = nullptr;  ///< small and table, unless an index is its level
 
+  std::uint32_t level_bytes[4] = {};  ///< small: the 16 levels, a byte each
+
   static constexpr unsigned small_entries = 32, small_levels = 16;
 
   /// Of the frame of 256 elements with this number.

@@ -23,18 +23,13 @@ struct WidenNibbles {
   std::size_t words;  ///< of a contribution
   const std::uint64_t* const* contributions;
   std::size_t count;
-  const std::uint32_t* levels;  ///< 16, one in each
+  std::uint32_t table[4];  ///< 16 levels
   std::uint64_t* sum;
 
   template <int phase>
   COHOM_HD void run(At at, Shared&, Local&) const {
     const std::size_t i = at.tile * threads + at.thread;
     if (i >= words) return;
-    std::uint32_t table[4];
-    COHOM_UNROLL
-    for (unsigned k = 0; k < 4; ++k)
-      table[k] = levels[4 * k] | levels[4 * k + 1] << 8 | levels[4 * k + 2] << 16 |
-                 levels[4 * k + 3] << 24;
     std::uint32_t sums[4] = {0, 0, 0, 0};  // four values each, as bytes
     for (std::size_t c = 0; c < count; ++c) {
       const std::uint64_t word = contributions[c][i];
@@ -110,7 +105,8 @@ void widen_frames(const ThcSettings& settings, std::size_t frames,
                       .words = words,
                       .contributions = contributions,
                       .count = contribution_count,
-                      .levels = settings.entries + ThcSettings::small_entries,
+                      .table = {settings.level_bytes[0], settings.level_bytes[1],
+                                settings.level_bytes[2], settings.level_bytes[3]},
                       .sum = sum});
 }
 

@@ -12,7 +12,7 @@
 namespace cohom::test {
 
 inline ::testing::AssertionResult same_bytes(std::span<const std::byte> found,
-                                           std::span<const std::byte> expected) {
+                                             std::span<const std::byte> expected) {
   if (found.size() != expected.size())
     return ::testing::AssertionFailure() << found.size() << " bytes instead of " << expected.size();
   const auto [here, there] = std::ranges::mismatch(found, expected);
