@@ -129,7 +129,7 @@ void DeviceRows::add_thc(std::vector<DeviceRow>& rows) const {
 
 void DeviceRows::add_signs(std::vector<DeviceRow>& rows) const {
   const kernels::SignCounts counts{ranks, smallest_lane_width(ranks)};
-  const double lanes = bytes_ / 32 * 64 / (64 / counts.width);
+  const double lanes = 8.0 * static_cast<double>(words_of_run(count_, sign_block, counts.width));
   rows.push_back({"sign measure", bytes_, [this] {
                     kernels_.sign.measure(sign_run_, input_.data(), nullptr, false, blocks_.data());
                   }});
