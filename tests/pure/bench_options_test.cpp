@@ -123,7 +123,7 @@ TEST(Options, RefuseWhatTheyDoNotKnow) {
   expect_refusal([] { options_of({"--codec"}); }, "--codec");
   expect_refusal([] { options_of({"--codec", "raw", "thc"}); }, "thc");
   expect_refusal([] { options_of({"--transpot", "mpi"}); }, "--transpot");
-  expect_refusal([] { options_of({"--memory", "cuda"}); }, "--memory");
+  expect_refusal([] { options_of({"--memory", "gpu"}); }, "--memory");
   expect_refusal([] { options_of({"--dtype", "f8"}); }, "--dtype 'f8' should be f32");
   expect_refusal([] { options_of({"--op", "max"}); }, "--op 'max' should be sum or mean");
   expect_refusal([] { options_of({"--seed", "-1"}); }, "--seed");
