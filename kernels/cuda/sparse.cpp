@@ -68,7 +68,6 @@ struct Scan {
     std::uint32_t bits = 0;
     if (packed && first + pack <= count) {
       const Pack<T> read = reinterpret_cast<const Pack<T>*>(elements)[first / pack];
-      COHOM_UNROLL
       for (unsigned i = 0; i < pack; ++i) bits |= (read.values[i] != 0 ? 1u : 0u) << i;
     } else {
       for (unsigned i = 0; i < pack && first + i < count; ++i)
