@@ -1,6 +1,6 @@
 #include "offload/serve_job.hpp"
 
-#include "mpi_ext/job.hpp"
+#include "job.hpp"
 #include "offload/stop_on_signal.hpp"
 
 #include <cohom/error.hpp>
