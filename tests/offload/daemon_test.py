@@ -9,9 +9,10 @@ import subprocess
 import sys
 import time
 
-from offload_case import PORT, OffloadCase, main_of_daemons, sleep_until
+import fault_cases
+from fault_cases import LONG
+from offload_case import PORT, main_of_daemons, sleep_until
 
-LONG = "100000000"  # calls: more than there is time for
 LISTENING = "0A"  # in /proc/net/tcp
 
 # Sends garbage of many lengths to each of the ports.
@@ -29,20 +30,9 @@ for place in sys.argv[1:]:
 """
 
 
-class DaemonTest(OffloadCase):
+class DaemonTest(fault_cases.FaultCases):
     daemons = True
-
-    def wait_for_sums(self, aggregator, groups=1):
-        """Wait until all groups sum."""
-        self.assertTrue(sleep_until(lambda: (
-            lambda known: len(known) == groups and all(group["sums"] > 50 for group in known))(
-                aggregator.status()["groups"])), aggregator.status())
-
-    def assert_failed(self, workers, text):
-        """Fail unless all of them have learnt why their group is gone."""
-        for worker in workers:
-            result = worker.result()
-            self.assertIn(text, result.get("failure", ""), result)
+    group_slots = 64
 
     def check(self, ranks, hosts, two_level, *arguments):
         """Sum with these workers; returns the aggregators' states."""
@@ -86,43 +76,6 @@ class DaemonTest(OffloadCase):
         self.assert_right(workers)
         self.assertGreater(aggregator.status()["packets"]["told_waiting"], 0)
 
-    def test_two_jobs_at_once_of_which_one_loses_a_worker(self):
-        self.up(3)
-        aggregator, = self.aggregators()
-        workers = self.workers(3, 1, "--calls", LONG)
-        others = self.workers(3, 2, "--calls", LONG)
-        self.wait_for_sums(aggregator, 2)
-        self.assertEqual(aggregator.status()["jobs"], 2)
-        start = time.monotonic()
-        workers[1].process.kill()
-        self.assert_failed([workers[0], workers[2]], "worker 1 has left")
-        self.assertLess(time.monotonic() - start, 3)
-        status = aggregator.status()
-        self.assertEqual(status["free_slots"], status["slots"] - 64)
-        before = {group["job"]: group for group in status["groups"]}[2]["sums"]
-        self.assertTrue(sleep_until(
-            lambda: max(group["sums"] for group in aggregator.status()["groups"]) > before + 50))
-        self.assertTrue(all(worker.process.poll() is None for worker in others))
-
-    def test_a_worker_behind_a_leaf_dies(self):
-        self.up(4, two_level=True)
-        root, leaf = self.aggregators()
-        workers = self.workers(4, 1, "--calls", LONG)
-        self.wait_for_sums(root)
-        workers[3].process.kill()
-        self.assert_failed(workers[:3], "has left")
-        for aggregator in (root, leaf):
-            self.assertTrue(sleep_until(lambda a=aggregator: a.status()["free_slots"] == 1024))
-
-    def test_a_worker_stops_without_a_word(self):
-        self.up(2)
-        aggregator, = self.aggregators()
-        workers = self.workers(2, 1, "--calls", LONG, "--lateness", "1500")
-        self.wait_for_sums(aggregator)
-        workers[1].process.send_signal(signal.SIGSTOP)
-        self.assert_failed(workers[:1], "has not contributed within 1.5 s")
-        self.assertTrue(sleep_until(lambda: aggregator.status()["free_slots"] == 1024))
-
     def test_a_daemon_stops_without_a_word(self):
         self.up(2)
         aggregator, = self.aggregators()
@@ -130,36 +83,6 @@ class DaemonTest(OffloadCase):
         self.wait_for_sums(aggregator)
         aggregator.process.send_signal(signal.SIGSTOP)
         self.assert_failed(workers, "silent for 1.0 s")
-
-    def test_a_daemon_is_killed_and_comes_back(self):
-        self.up(3)
-        aggregator, = self.aggregators()
-        # The second phase begins when the daemon is back.
-        workers = self.workers(3, 1, "--calls", LONG, "--phases", "2", "--later-calls", "40")
-        self.wait_for_sums(aggregator)
-        aggregator.end()
-        self.assert_failed(workers, "the aggregator")
-        self.aggregators()
-        self.assert_right(workers)
-
-    def test_a_parent_is_killed_and_comes_back(self):
-        self.up(4, two_level=True)
-        root, leaf = self.aggregators()
-        workers = self.workers(4, 1, "--calls", LONG, "--phases", "2", "--later-calls", "40")
-        self.wait_for_sums(leaf)
-        root.end()
-        self.assert_failed(workers, "the aggregator")
-        self.aggregator("leaf1")
-        self.assert_right(workers)
-
-    def test_a_clean_stop(self):
-        self.up(2)
-        aggregator, = self.aggregators()
-        workers = self.workers(2, 1, "--calls", LONG)
-        self.wait_for_sums(aggregator)
-        aggregator.process.send_signal(signal.SIGTERM)
-        self.assertEqual(aggregator.process.wait(timeout=10), 0)
-        self.assert_failed(workers, "the aggregator was stopped")
 
     def test_it_sleeps_when_there_is_nothing_to_sum(self):
         self.up(2)
@@ -176,30 +99,6 @@ class DaemonTest(OffloadCase):
         fields = pathlib.Path(f"/proc/{aggregator.process.pid}/stat").read_text().rsplit(")", 1)[1]
         ticks = [int(field) for field in fields.split()[11:13]]
         return sum(ticks) / os.sysconf("SC_CLK_TCK")
-
-    def test_a_wrong_token(self):
-        self.up(2)
-        aggregator, = self.aggregators()
-        for token in ("another secret", "a secret of this tesT", ""):
-            worker, = self.workers(1, 1, "--seconds-to-form", "1", token=token)
-            self.assertIn("wrong token", worker.result()["failure"])
-        self.assertEqual(aggregator.status()["wrong_tokens"], 3)
-        self.assertEqual(aggregator.status()["groups_admitted"], 0)
-
-    def test_limits(self):
-        self.up(2)
-        aggregator, = self.aggregators("--jobs", "1", "--groups", "2", "--slots", "70")
-        first = self.workers(2, 1, "--calls", LONG)
-        self.wait_for_sums(aggregator)
-        other_job, = self.workers(1, 2, "--seconds-to-form", "1")
-        self.assertIn("no resources: all 1 jobs", other_job.result()["failure"])
-        # The rest of the slots is less than what a group gets by default, and enough.
-        second = self.workers(2, 1, "--group", "1", "--calls", "20")
-        self.assert_right(second)
-        self.assertEqual(aggregator.status()["free_slots"], 0)
-        third, = self.workers(1, 1, "--group", "2", "--seconds-to-form", "1")
-        self.assertIn("no resources: all 2 groups", third.result()["failure"])
-        self.assertTrue(all(worker.process.poll() is None for worker in first))
 
     def places_of(self, aggregator):
         """Return where the daemon listens, HOST:PORT: its control channel, and UCX on each device."""
