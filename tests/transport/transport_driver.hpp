@@ -32,6 +32,7 @@ class Driver {
   void poll();
   /// Until all requests are complete, and what was sent has left. @throws std::runtime_error after 30 seconds
   void finish();
+  [[nodiscard]] bool is_done(std::uint64_t cookie) const { return done_.contains(cookie); }
   /// Of a completed request.
   [[nodiscard]] std::size_t bytes_of(std::uint64_t cookie) const { return done_.at(cookie); }
 
