@@ -34,9 +34,6 @@ set(cohom_warnings -Wall -Wextra -Wshadow -Wvla
   $<$<COMPILE_LANGUAGE:CXX>:-Woverloaded-virtual>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   list(APPEND cohom_warnings -Wno-restrict)  # false alarms in std::string, GCC bug 105651
-  if(COHOM_SANITIZE)  # what sanitizers put in hides from GCC what is set
-    list(APPEND cohom_warnings -Wno-maybe-uninitialized)
-  endif()
 endif()
 
 function(cohom_set_warnings target)

@@ -114,7 +114,7 @@ struct FindInFilter {
     if (i >= bytes) return;
     std::uint32_t bits = 0;
     for (unsigned k = 0; k < 8 && 8 * i + k < count; ++k)
-      bits |= (may_hold(first + 8 * i + k) ? 1u : 0u) << k;
+      bits |= std::uint32_t{may_hold(first + 8 * i + k)} << k;
     bitmap[i] = static_cast<std::uint8_t>(bits);
   }
 

@@ -64,14 +64,19 @@ struct Scan {
     }
   }
 
+  /// Apart from the shift: of (x != 0 ? 1u : 0u) << i, GCC 12 with its sanitizer of undefined behaviour
+  /// makes a shift by what i was where x was not zero last.
+  [[nodiscard]] COHOM_HD static std::uint32_t bit_of(T element) { return element != 0 ? 1 : 0; }
+
   [[nodiscard]] COHOM_HD std::uint8_t bits_of_pack(std::size_t first) const {
     std::uint32_t bits = 0;
     if (packed && first + pack <= count) {
       const Pack<T> read = reinterpret_cast<const Pack<T>*>(elements)[first / pack];
-      for (unsigned i = 0; i < pack; ++i) bits |= (read.values[i] != 0 ? 1u : 0u) << i;
+      COHOM_UNROLL
+      for (unsigned i = 0; i < pack; ++i) bits |= bit_of(read.values[i]) << i;
     } else {
       for (unsigned i = 0; i < pack && first + i < count; ++i)
-        bits |= (elements[first + i] != 0 ? 1u : 0u) << i;
+        bits |= bit_of(elements[first + i]) << i;
     }
     return static_cast<std::uint8_t>(bits);
   }

@@ -98,16 +98,20 @@ class SparseEquality : public testing::TestWithParam<TestedTable> {
   const SparseKernels& tested = GetParam().table->sparse;
 };
 
+/// From addresses of many elements at once, and from others.
 TEST_P(SparseEquality, Scan) {
   for_each_case([&](const SparseRun& run, const Bytes& elements) {
-    GuardedBuffer input(elements.size(), run.element_bytes);
-    input.fill(elements);
     const Words expected = bitmap_of(run, elements);
-    FencedWords found(expected.size());
-    tested.scan(run, input.data(), found.data());
-    ASSERT_EQ(Words(found.words().begin(), found.words().end()), expected);
-    ASSERT_EQ(tested.count_bits(found.data(), expected.size()),
-              reference().count_bits(expected.data(), expected.size()));
+    for (const std::size_t offset : {std::size_t{0}, run.element_bytes}) {
+      GuardedBuffer input(elements.size(), offset);
+      input.fill(elements);
+      FencedWords found(expected.size());
+      tested.scan(run, input.data(), found.data());
+      ASSERT_EQ(Words(found.words().begin(), found.words().end()), expected)
+          << "from " << offset << " bytes on";
+      ASSERT_EQ(tested.count_bits(found.data(), expected.size()),
+                reference().count_bits(expected.data(), expected.size()));
+    }
   });
 }
 
