@@ -114,8 +114,9 @@ std::size_t UcxChannel::poll(std::span<Completion> out) {
   if (next_ready_ == ready_.size()) {
     ready_.clear();
     next_ready_ = 0;
-    worker_.progress();
   }
+  // Also where sends were complete at once: who sends on and on would receive nothing.
+  worker_.progress();
   const std::size_t count = std::min(out.size(), ready_.size() - next_ready_);
   std::copy_n(ready_.begin() + static_cast<std::ptrdiff_t>(next_ready_), count, out.begin());
   next_ready_ += count;

@@ -16,8 +16,11 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <span>
+#include <thread>
 #include <vector>
 
 namespace cohom::testing {
@@ -267,6 +270,31 @@ TYPED_TEST_P(TransportContract, CountsWhatItSends) {
   });
 }
 
+/// A rank that sends again and again, always with a send to report, must look for messages as well.
+TYPED_TEST_P(TransportContract, ReceivesWhileItSends) {
+  using namespace std::chrono_literals;
+  this->on_all_ranks([](Transport& transport) {
+    constexpr std::size_t count = 50;  // short ones, that no buffer on the way is too small for
+    if (transport.ranks() == 1) return;
+    const auto channel = transport.open(14);
+    Driver driver(*channel);
+    std::vector<std::uint64_t> sent(count, 1), received(count, 0);
+    std::vector<std::uint64_t> receives;
+    for (std::uint64_t& word : received)
+      receives.push_back(
+          driver.receive(std::as_writable_bytes(std::span(&word, 1)), left_of(transport), 0));
+    bool seen = false;
+    for (const std::uint64_t& word : sent) {
+      if (!seen) std::this_thread::sleep_for(20ms);
+      driver.send(std::as_bytes(std::span(&word, 1)), right_of(transport), 0);
+      driver.poll();
+      seen = seen || driver.is_done(receives.front());
+    }
+    EXPECT_TRUE(seen);
+    driver.finish();
+  });
+}
+
 TYPED_TEST_P(TransportContract, SurvivesRandomInterleavings) {
   this->on_all_ranks([](Transport& transport) {
     for (std::uint64_t seed = 1; seed <= 4; ++seed) {
@@ -294,7 +322,7 @@ REGISTER_TYPED_TEST_SUITE_P(TransportContract, SaysWhoTakesPart, DeliversMessage
                             ReportsEachRequestOnceWithItsBytes, DeliversEmptyMessages,
                             ReportsTheLengthOfShorterMessages, RefusesAMessageLongerThanItsReceive,
                             KeepsTheOrderOfATag, MatchesByTag, KeepsManyMessagesInFlight,
-                            KeepsChannelsApart, CountsWhatItSends, SurvivesRandomInterleavings,
-                            SendsToItselfIfItSaysSo);
+                            KeepsChannelsApart, CountsWhatItSends, ReceivesWhileItSends,
+                            SurvivesRandomInterleavings, SendsToItselfIfItSaysSo);
 
 }  // namespace cohom::testing
