@@ -2,6 +2,7 @@
 
 import dataclasses
 
+from failure import Broken
 from tools import ip, read_json, tc
 
 
@@ -37,16 +38,23 @@ def _queues(namespace):
 
 
 def read(lab):
-    """Return the count of every link of the lab."""
+    """Return the count of every link of the lab; refuse when one has lost its device or its rate."""
     counts = {}
     device = {}
+    buckets = set()
     for node in lab.nodes:
         drops, lost = _queues(node.namespace)
+        buckets |= {(node, name) for name in drops}
         for entry in read_json(ip(node.namespace, "-s", "-json", "link", "show")):
             sent = entry["stats64"]["tx"]
             name = entry["ifname"]
             device[node, name] = LinkCount(sent["bytes"], sent["packets"], drops.get(name, 0),
                                            lost.get(name, 0))
+    for link in lab.links:
+        if (link.sender, link.device) not in device:
+            raise Broken(lab.name, f"{link.sender.name} has no device {link.device}")
+        if lab.rate_of(link) is not None and (link.sender, link.device) not in buckets:
+            raise Broken(lab.name, f"{link.title} has lost its rate")
     for here, there in lab.cables:
         for link, other in ((here, there), (there, here)):
             count = device[link.sender, link.device]

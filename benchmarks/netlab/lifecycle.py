@@ -2,12 +2,15 @@
 
 import dataclasses
 
+import counters
 import loss
 import network
 import processes
 import shaping
 import state
-from failure import Failure
+from failure import Broken, Failure
+
+IN_PROGRESS = "a run is in progress in lab {}"
 
 
 def changing(name):
@@ -20,14 +23,37 @@ def is_up(lab):
     return {node.namespace for node in lab.nodes} <= set(network.namespaces_of(lab.name))
 
 
+def check(lab):
+    """Refuse a lab that lacks what programs need to come to its hosts."""
+    for switch in range(len(lab.switch_nodes)):
+        if not state.hosts_file(lab, switch).is_file():
+            raise Broken(lab.name, f"{state.hosts_file(lab, switch)} is gone")
+    for node in lab.nodes:
+        if not network.is_alive(node.namespace):
+            raise Broken(lab.name, f"{network.NAMESPACES / node.namespace} is no namespace")
+
+
+def _is_whole(lab):
+    """Return whether nothing of the lab is broken; refuse if a broken one is in use."""
+    try:
+        check(lab)
+        counters.read(lab)
+    except Broken:
+        if state.is_locked(lab.name, "run"):
+            raise Failure(IN_PROGRESS.format(lab.name)) from None
+        return False
+    return True
+
+
 def up(lab):
     """Bring the lab up; returns whether that changed anything.
 
-    A lab that is up with other arguments is left alone: somebody may be measuring in it.
+    A lab that is up with other arguments is left alone: somebody may be measuring in it. What is
+    incomplete or broken is made anew.
     """
     with changing(lab.name):
         existing = state.load(lab.name)
-        if existing and is_up(existing):
+        if existing and is_up(existing) and _is_whole(existing):
             if existing == lab:
                 return False
             raise Failure(f"lab {lab.name} is up already, with other arguments ({existing}); "
@@ -74,7 +100,7 @@ def down(name):
 
 def reshape(name, shape):
     """Give the lab's links another shape."""
-    with changing(name), running(name):
+    with running(name), changing(name):
         lab = dataclasses.replace(loaded(name), shape=shape)
         shaping.shape(lab)
         state.save(lab)
@@ -83,14 +109,17 @@ def reshape(name, shape):
 
 def running(name):
     """Hold the lock of a run: what two runs measure at once would be neither's."""
-    return state.locked(name, "run", f"a run is in progress in lab {name}")
+    loaded(name)  # before a file of its lock is made for a lab that is not there
+    return state.locked(name, "run", IN_PROGRESS.format(name))
 
 
 def loaded(name):
-    """Return the lab; refuse when it is not up."""
+    """Return the lab; refuse when it is not up, or broken."""
     lab = state.load(name)
     if lab and is_up(lab):
+        check(lab)
         return lab
-    remains = network.namespaces_of(name)
-    raise Failure(f"lab {name} is " + ("incomplete; clear it away with `netlab down`" if remains
-                                       else "not up; see `netlab up --help`"))
+    if network.namespaces_of(name):
+        raise Failure(f"lab {name} is incomplete; make it anew with `netlab up`, or clear it away "
+                      "with `netlab down`")
+    raise Failure(f"lab {name} is not up; see `netlab up --help`")

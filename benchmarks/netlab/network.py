@@ -18,6 +18,14 @@ def namespaces_of(name):
     return sorted(entry for entry in os.listdir(NAMESPACES) if entry.startswith(prefix))
 
 
+def is_alive(namespace):
+    """Return whether the namespace is mounted at its name, as it should be."""
+    try:
+        return os.stat(NAMESPACES / namespace).st_dev != os.stat(NAMESPACES).st_dev
+    except FileNotFoundError:
+        return False
+
+
 def lab_names():
     """Return the names of all labs of which there is a namespace."""
     if not NAMESPACES.is_dir():

@@ -25,13 +25,14 @@ def save(lab):
 
 def load(name):
     """Return the lab, or nothing when none of this name was completed."""
-    fields = record.read(folder_of(name) / "lab.json")
-    if fields is None:
-        return None
+    path = folder_of(name) / "lab.json"
     try:
-        return Lab(**{**fields, "shape": Shape(**fields["shape"])})
+        fields = record.read(path)
+        return fields and Lab(**{**fields, "shape": Shape(**fields["shape"])})
     except (TypeError, KeyError):
         raise Failure(f"lab {name} is another version's; end it with `netlab down`") from None
+    except ValueError:
+        raise Failure(f"{path} cannot be read; end lab {name} with `netlab down`") from None
 
 
 def forget(name):

@@ -29,7 +29,7 @@ plt.rcParams.update({
     "svg.fonttype": "none",  # text stays text
     "svg.hashsalt": "cohom",
     "text.parse_math": False,
-    "font.size": 9, "axes.titlesize": 10, "legend.fontsize": 8,
+    "font.size": 9, "figure.titlesize": 10, "legend.fontsize": 8,
     "text.color": INK, "axes.labelcolor": INK, "axes.edgecolor": INK, "xtick.color": INK,
     "ytick.color": INK, "grid.color": GRID, "grid.linewidth": 0.6, "axes.grid": True,
     "axes.axisbelow": True, "axes.spines.top": False, "axes.spines.right": False})
@@ -86,7 +86,8 @@ class Canvas:
         self.axes.get_gridspec().set_height_ratios([self._height, below])
         self._below.legend(*self.axes.get_legend_handles_labels(), loc="upper center",
                            ncols=columns, frameon=False, borderaxespad=0)
-        self.axes.set_title(self.title)
+        # Over the figure and not the axes, which begin where their labels end.
+        self.figure.suptitle(self.title)
         drawing, picture = io.StringIO(), io.BytesIO()
         nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
         self.figure.savefig(drawing, format="svg", transparent=True, metadata=nothing)
@@ -112,10 +113,10 @@ def set_scale(axes, which, kind):
         axes.tick_params(axis="x", labelrotation=30)
 
 
-def ticks(axes, values, kind):
-    """Mark exactly these values on a logarithmic x axis."""
-    set_scale(axes, "x", kind)
-    axes.xaxis.set_major_locator(FixedLocator(list(values)))
+def ticks(axes, values, kind, which="x"):
+    """Mark exactly these values on a logarithmic axis."""
+    set_scale(axes, which, kind)
+    getattr(axes, f"{which}axis").set_major_locator(FixedLocator(list(values)))
     if kind == "ranks":
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _position: f"{value:.0f}"))
 

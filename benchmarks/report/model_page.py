@@ -80,7 +80,7 @@ def draw_crossovers(group, cases, name, palette):
                     **palette.style(case.row["codec"], case.row["algorithm"]))
     for rate in LINK_RATES:
         canvas.axes.axhline(rate, color=INK, linewidth=0.5, linestyle=":")
-    canvas.scales(y="rate")
+    ticks(canvas.axes, LINK_RATES, "rate", "y")
     ticks(canvas.axes, RANKS, "ranks")
     canvas.axes.set_xlabel("ranks")
     return canvas.finish("Predicted, against the native ring, without overlap; dotted lines are "

@@ -45,13 +45,14 @@ def save(box):
 
 def load(name):
     """Return the box, or nothing when none of this name was completed."""
-    fields = record.read(folder_of(name) / "box.json")
-    if fields is None:
-        return None
+    path = folder_of(name) / "box.json"
     try:
-        return Box(**fields)
+        fields = record.read(path)
+        return fields and Box(**fields)
     except TypeError:
         raise Failure(f"box {name} is another version's; end it with `box down`") from None
+    except ValueError:
+        raise Failure(f"{path} cannot be read; end box {name} with `box down`") from None
 
 
 def names():

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import time
@@ -86,6 +87,8 @@ def main(needs=(), wants_loss=False):
     if reason:
         print(f"skipped: {reason}")
         sys.exit(SKIPPED)
+    # Shells start what is in the background deaf to Ctrl-C, and so would be all that tests start.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     unittest.main(verbosity=2)
 
 

@@ -8,7 +8,7 @@ import sys
 import tempfile
 from unittest import mock
 
-from lab_case import NETLAB, LabCase, main, network
+from lab_case import NETLAB, LabCase, main, network, state
 
 
 class LifecycleTest(LabCase):
@@ -48,6 +48,58 @@ class LifecycleTest(LabCase):
         subprocess.run(["ip", "netns", "add", f"netlab-{self.name}-h7"], check=True)
         self.netlab("up", "--hosts", "2")
         self.assertNotIn(f"netlab-{self.name}-h7", network.namespaces_of(self.name))
+
+    def assert_broken(self, what):
+        """Fail unless the lab is said to be broken, and `up` makes it anew."""
+        for subcommand, arguments in (("status", []), ("run", [["true"]])):
+            text = self.netlab(subcommand, *arguments, status=1)
+            self.assertRegex(text, f"netlab {subcommand}: lab {self.name} is broken: {what}; make it "
+                             "anew with `netlab up`, or clear it away with `netlab down`\n$")
+            self.assertNotIn(f"{self.name} is up", text)
+        self.assertNotIn("already", self.netlab("up", "--hosts", "2"))
+        self.netlab("status")
+        self.assertEqual(self.netlab("exec", "h2", ["hostname"]).strip(), f"{self.name}-h2")
+
+    def test_a_lab_that_lost_files_is_broken_and_made_anew(self):
+        self.netlab("up", "--hosts", "2")
+        hosts = state.folder_of(self.name) / "hosts1"
+        hosts.unlink()
+        self.assert_broken(f"{hosts} is gone")
+
+    def test_a_lab_that_lost_a_namespace_is_broken_and_made_anew(self):
+        self.netlab("up", "--hosts", "2")
+        path = network.NAMESPACES / f"netlab-{self.name}-h2"
+        subprocess.run(["umount", "--lazy", path], check=True)
+        self.assert_broken(f"{path} is no namespace")
+
+    def test_a_lab_that_lost_a_device_or_a_rate_is_broken_and_made_anew(self):
+        self.netlab("up", "--hosts", "2")
+        host = f"netlab-{self.name}-h1"
+        subprocess.run(["tc", "-n", host, "qdisc", "del", "dev", "eth0", "root"], check=True)
+        self.assert_broken(f"{self.name}-h1 > {self.name}-switch has lost its rate")
+        subprocess.run(["ip", "-n", host, "link", "del", "eth0"], check=True)
+        self.assert_broken(f"{self.name}-h1 has no device eth0")
+
+    def test_a_broken_lab_in_use_is_left_alone(self):
+        self.netlab("up", "--hosts", "2")
+        (state.folder_of(self.name) / "hosts1").unlink()
+        with state.locked(self.name, "run", ""):
+            self.assertIn("a run is in progress", self.netlab("up", "--hosts", "2", status=1))
+
+    def test_a_record_that_cannot_be_read_is_named(self):
+        self.netlab("up", "--hosts", "2")
+        record = state.folder_of(self.name) / "lab.json"
+        record.write_text("{")
+        for subcommand in ("status", "up"):
+            self.assertIn(f"netlab {subcommand}: {record} cannot be read; end lab {self.name} with "
+                          "`netlab down`", self.netlab(subcommand, status=1))
+        self.netlab("down")
+        self.assert_nothing_left()
+
+    def test_a_lab_that_is_not_up_gets_no_files(self):
+        for subcommand, argument in (("run", ["true"]), ("rate", "1gbit")):
+            self.assertIn("is not up", self.netlab(subcommand, argument, status=1))
+        self.assert_nothing_left()
 
     def test_a_failure_in_the_middle_of_up_leaves_nothing(self):
         with tempfile.TemporaryDirectory() as folder:

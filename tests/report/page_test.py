@@ -3,10 +3,12 @@
 import re
 import subprocess
 import unittest
+from unittest import mock
 import warnings
 
 from report_case import ROOT, FolderCase, bench, bench_row, netlab
 
+import charts
 import documents
 import figures
 import page
@@ -65,6 +67,29 @@ class PageTest(FolderCase):
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # of matplotlib, about what does not fit
             self.page(self.folder)
+
+    def test_titles_and_labels_lie_within_their_figures(self):
+        drawn = []
+        finish = charts.Canvas.finish
+        rows = [bench_row(bytes=1 << 30, elements=1 << 28), bench_row(dtype="bf16")]
+        with mock.patch.object(charts.Canvas, "finish", autospec=True, side_effect=(
+                lambda canvas, caption: drawn.append(canvas) or finish(canvas, caption))):
+            self.page(self.write("x.json", bench(*rows)))
+        self.assertIn("MODEL: link rate beyond which a codec stops paying, 1 GiB",
+                      [canvas.title for canvas in drawn])
+        for canvas in drawn:
+            box = canvas.figure.get_tightbbox()
+            with self.subTest(canvas.name):
+                self.assertGreaterEqual(min(box.x0, box.y0), 0)
+                self.assertLessEqual(box.x1, canvas.figure.get_figwidth())
+                self.assertLessEqual(box.y1, canvas.figure.get_figheight())
+
+    def test_the_model_s_link_rates_are_named_beside_its_curves(self):
+        self.write("x.json", bench(bench_row()))
+        figure = self.page(self.folder).partition('<figure id="model-crossover')[2]
+        named = re.findall(r">([^<]*)</text>", figure.partition("</figure>")[0])
+        for rate in (10, 25, 100, 400):
+            self.assertIn(f"{rate} Gbit/s", named)
 
     def test_many_curves_are_drawn_by_algorithm(self):
         rows = [bench_row(codec=f"thc:seed={seed}", algorithm=algorithm)

@@ -94,6 +94,15 @@ class JobsTest(JobCase):
         self.wait_for(self.submit("sbatch", copy, **SMALL, SWEEP_CODECS="raw",
                                   SWEEP_ALGORITHMS="ring", COHOM_ROOT=str(ROOT)), "COMPLETED")
 
+    def test_a_site_s_file_says_what_is_measured_unless_the_environment_does(self):
+        (self.folder / "mine.env").write_text(
+            f': "${{SWEEP_CODECS:=thc}}" "${{SWEEP_ALGORITHMS:=tree}}"\n. "{ROOT}/slurm/site.env"\n')
+        self.wait_for(self.submit("sbatch", SWEEP, **SMALL, SITE_ENV="./mine.env",
+                                  SWEEP_CODECS="raw"), "COMPLETED")
+        (row,) = self.rows("allreduce_sweep").values()
+        self.assertEqual([(result["codec"], result["algorithm"]) for result in row["results"]],
+                         [("raw", "tree")])
+
     def test_codecs_of_a_node(self):
         settings = {"NODE_BENCHMARKS": "memcpy/256K|merge/(or|max)/256K",
                     "NODE_FLAGS": "--benchmark_min_time=0.001"}
