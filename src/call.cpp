@@ -39,7 +39,7 @@ CallImpl::CallImpl(CommunicatorImpl& communicator, std::uint64_t number, CallReq
     channel_ = transport.open(static_cast<std::uint32_t>(number % transport.channels()));
     prepare();
     agreement_.emplace(*channel_, transport.rank(), transport.ranks(),
-                       std::move(request_.signature), std::move(request_.error), offloads_);
+                       std::move(request_.signature), std::move(request_.error), own_word());
   } catch (...) {
     finish(current_failure("a call on this rank"));
   }
@@ -151,6 +151,13 @@ bool CallImpl::try_to_finish() {
   if (!channel_->settled()) return false;
   finish(std::move(error_));
   return true;
+}
+
+Offloads CallImpl::own_word() const {
+  if (offloads_) return Offloads::yes;
+  const bool waits = request_.core && request_.core->offloading() != nullptr &&
+                     request_.core->offloading()->waits_for_others();
+  return waits ? Offloads::waits_for_others : Offloads::no;
 }
 
 /// Whether it could: an aggregator in the network wants calls in one order on all ranks.

@@ -66,6 +66,7 @@ class CallImpl {
   void decide_late_rounds();
   void leave(std::optional<Error> error);
   bool try_to_finish();
+  [[nodiscard]] Offloads own_word() const;
   void begin_on_device();
   [[nodiscard]] DeviceWork* device_work() const;
   void finish(std::optional<Error> error);

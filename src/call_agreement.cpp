@@ -25,7 +25,7 @@ void CallSignature::text(std::string_view name, std::string value) {
 }
 
 CallAgreement::CallAgreement(Channel& channel, int rank, int ranks, CallSignature signature,
-                             std::optional<Error> error, bool offloads)
+                             std::optional<Error> error, Offloads offloads)
     : channel_(channel),
       rank_(rank),
       ranks_(ranks),
@@ -34,7 +34,8 @@ CallAgreement::CallAgreement(Channel& channel, int rank, int ranks, CallSignatur
   // The lowest failing rank wins the maximum. A failed call still sends a full signature, so that
   // sizes match; its fields are not compared.
   maximum_[0] = own_error_ ? std::uint64_t(ranks - rank) : 0;
-  maximum_[1] = offloads ? 0 : std::uint64_t(ranks - rank);
+  if (offloads != Offloads::yes)
+    maximum_[1] = std::uint64_t(offloads) << 32 | std::uint64_t(ranks - rank);
   const auto fields = signature_.fields();
   for (std::size_t f = 0; f < fields.size(); ++f) {
     maximum_[first_field + 2 * f] = fields[f].value;
@@ -115,7 +116,7 @@ void CallAgreement::exchange_message(int telling_rank, const std::string& prefix
 
 std::optional<int> CallAgreement::unready_rank() const {
   if (maximum_[1] == 0) return std::nullopt;
-  return ranks_ - static_cast<int>(maximum_[1]);
+  return ranks_ - static_cast<int>(maximum_[1] & 0xffffffff);
 }
 
 bool CallAgreement::ranks_differ(std::size_t field) const {

@@ -46,12 +46,14 @@ class CallSignature {
   std::size_t count_ = 0;
 };
 
+/// Whether a rank could offload the call.
+enum class Offloads : std::uint64_t { yes, waits_for_others, no };
+
 class CallAgreement {
  public:
-  /// `error`: this rank cannot make the call; `offloads`: it could offload it. Starts the exchange; the
-  /// channel outlives it.
+  /// `error`: this rank cannot make the call. Starts the exchange; the channel outlives it.
   CallAgreement(Channel& channel, int rank, int ranks, CallSignature signature,
-                std::optional<Error> error, bool offloads = false);
+                std::optional<Error> error, Offloads offloads = Offloads::no);
 
   /// Takes one completion whose cookie is one of ours.
   void complete(const Completion& completion);
@@ -60,7 +62,8 @@ class CallAgreement {
   [[nodiscard]] bool finished() const { return state_ == State::finished && pending_ == 0; }
   /// The error that all ranks have in common, once finished.
   [[nodiscard]] const std::optional<Error>& error() const { return result_; }
-  /// The lowest rank that cannot offload the call, once finished; none: all can.
+  /// The lowest rank that cannot offload the call, of those that do not just wait for others if there is
+  /// one; once finished. None: all can.
   [[nodiscard]] std::optional<int> unready_rank() const;
 
  private:

@@ -9,24 +9,27 @@ namespace cohom {
 
 bool Offloading::ready(const OffloadedRounds& rounds, std::uint64_t number) {
   std::string why_not;
-  if (number < next_try_)
+  waits_for_others_ = false;
+  if (number < next_try_) {
     why_not = "it failed in an earlier call, and is tried again later";
-  else if (!aggregator_->ready())
+  } else if (!aggregator_->ready()) {
     why_not = aggregator_->why_not_ready();
-  else
+    waits_for_others_ = aggregator_->waits_for_others();
+  } else {
     why_not = rounds.refusal();
+  }
   if (why_not.empty()) return true;
   why_not_ = std::move(why_not);
   return false;
 }
 
-void Offloading::declined(bool this_rank_is_the_lowest, int unready_rank,
+void Offloading::declined(bool this_rank_says_why, int unready_rank,
                           const std::string& other_algorithm) {
   ++counters_.declined;
   const std::string what = "calls go by " + other_algorithm + " instead of the aggregator " +
                            std::string(aggregator_->name());
   // One line a job: the other ranks only know who.
-  if (this_rank_is_the_lowest)
+  if (this_rank_says_why)
     warn_once(what + ": " + why_not_);
   else
     log_once(what + ": rank " + std::to_string(unready_rank) + " says why");

@@ -29,9 +29,10 @@ class Offloading {
 
   /// This rank's word on call `number`: whether it can be offloaded.
   [[nodiscard]] bool ready(const OffloadedRounds& rounds, std::uint64_t number);
-  /// All ranks agreed that the call goes by another algorithm; `unready_rank` is the lowest that
-  /// cannot offload it.
-  void declined(bool this_rank_is_the_lowest, int unready_rank, const std::string& other_algorithm);
+  /// Whether that was false because of other ranks.
+  [[nodiscard]] bool waits_for_others() const { return waits_for_others_; }
+  /// All ranks agreed that the call goes by another algorithm; `unready_rank` says why.
+  void declined(bool this_rank_says_why, int unready_rank, const std::string& other_algorithm);
   /// An offloaded call is over.
   void finished(const OffloadedRounds& rounds, std::uint64_t number);
 
@@ -41,6 +42,7 @@ class Offloading {
   std::shared_ptr<Aggregator> aggregator_;
   OffloadCounters counters_;
   std::string why_not_;  ///< ready() was last false
+  bool waits_for_others_ = false;
   std::uint64_t next_try_ = 0;
   std::uint64_t pause_ = first_pause;
 };

@@ -62,6 +62,8 @@ class Aggregator {
   [[nodiscard]] virtual bool ready() = 0;
   /// Why ready() was false, for the log: "no resources", "lock failed (retry)", "wrong token", ...
   [[nodiscard]] virtual std::string why_not_ready() const { return "not ready"; }
+  /// Whether it is other ranks that this one waits for, so that one of them knows better why.
+  [[nodiscard]] virtual bool waits_for_others() const { return false; }
   /// False for the MPI library, whose errors end the call as all of MPI's do. True for a network that
   /// may refuse, die or lose its place: then calls keep their contributions, and what it failed to sum
   /// is summed from rank to rank.

@@ -81,6 +81,9 @@ std::unique_ptr<DataPlane> make_plane(const CommandLine& line, const ServerSetup
                               .groups = line.limits.groups,
                               .payload_bytes = setup.limits.payload_bytes});
   }
+  if (line.ports.empty())
+    throw Error(ErrorKind::invalid_argument,
+                "--ports is missing: the network devices on which packets enter the switch");
   if (setup.listen.sin_addr.s_addr == htonl(INADDR_ANY))
     throw Error(ErrorKind::invalid_argument,
                 "--listen: the program in the kernel must know its address; 0.0.0.0 is none");

@@ -143,7 +143,8 @@ std::optional<Message> MessageReader::next() {
   Reader(std::string_view(buffer_).substr(4, 4))(kind);
   if (bytes < prefix_bytes || bytes > most_bytes_)
     throw Error(ErrorKind::transport,
-                "a control message of " + std::to_string(bytes) + " bytes; it should be one of " +
+                "what came is no control message of a cohom-aggregator: it would have " +
+                    std::to_string(bytes) + " bytes, and they have " +
                     std::to_string(prefix_bytes) + " to " + std::to_string(most_bytes_));
   if (buffer_.size() < bytes) return std::nullopt;
   Reader reader(std::string_view(buffer_).substr(prefix_bytes, bytes - prefix_bytes));

@@ -8,6 +8,7 @@
 #include <poll.h>
 
 #include <chrono>
+#include <optional>
 
 namespace cohom::offload {
 
@@ -21,6 +22,15 @@ bool wait_for(int descriptor, short events, std::chrono::steady_clock::time_poin
       deadline - std::chrono::steady_clock::now());
   pollfd waiting{descriptor, events, 0};
   return left.count() > 0 && ::poll(&waiting, 1, static_cast<int>(left.count())) > 0;
+}
+
+std::optional<Message> next_of(Connection& connection, const auto& fail) {
+  try {
+    return connection.next();
+  } catch (const Error& error) {
+    fail(error.what());
+    throw;
+  }
 }
 
 }  // namespace
@@ -37,7 +47,7 @@ std::string query_status(const sockaddr_in& address, const std::string& token) {
   connection.send(StatusRequest{token});
   while (wait_for(connection.descriptor(), POLLIN, deadline)) {
     const bool alive = connection.read();
-    const auto answer = connection.next();
+    const auto answer = next_of(connection, fail);
     if (answer) {
       if (const auto* status = std::get_if<Status>(&*answer)) return status->json;
       if (const auto* refused = std::get_if<Refused>(&*answer))

@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <set>
 
@@ -78,7 +79,8 @@ void ControlServer::run() {
 /// Sleeps until something happens or it is time to look.
 void ControlServer::wait() {
   std::vector<pollfd> waiting{{stop_event_.get(), POLLIN, 0}};
-  if (clients_.size() < setup_.limits.connections) waiting.push_back({listener_.get(), POLLIN, 0});
+  if (clients_.size() < setup_.limits.connections && !no_descriptors_)
+    waiting.push_back({listener_.get(), POLLIN, 0});
   const auto add = [&](const Connection& connection, bool connecting) {
     const bool writes = connecting || connection.wants_to_write();
     waiting.push_back({connection.descriptor(), short(writes ? POLLIN | POLLOUT : POLLIN), 0});
@@ -97,12 +99,19 @@ void ControlServer::wait() {
 }
 
 void ControlServer::accept_clients() {
+  no_descriptors_ = false;
   while (clients_.size() < setup_.limits.connections) {
     sockaddr_in peer{};
     socklen_t size = sizeof peer;
     FileDescriptor socket(::accept4(listener_.get(), reinterpret_cast<sockaddr*>(&peer), &size,
                                     SOCK_NONBLOCK | SOCK_CLOEXEC));
-    if (!socket.open()) return;
+    if (!socket.open()) {
+      no_descriptors_ = errno == EMFILE || errno == ENFILE;
+      if (no_descriptors_)
+        warn_once(std::string("no more connections can be taken: ") + std::strerror(errno) +
+                  " (ulimit -n)");
+      return;
+    }
     keep_alive(socket);
     Client& client = clients_[next_client_++];
     client.connection = {std::move(socket), most_request_bytes};
@@ -213,6 +222,9 @@ std::optional<Refused> ControlServer::why_not(const Join& request) const {
   if (!jobs.contains(request.job) && jobs.size() >= setup_.limits.jobs)
     return Refused{Refusal::no_resources,
                    "all " + std::to_string(setup_.limits.jobs) + " jobs are taken"};
+  if (plane_.free_slots() == 0)
+    return Refused{Refusal::no_resources,
+                   "all " + std::to_string(plane_.slots()) + " slots are taken"};
   return std::nullopt;
 }
 

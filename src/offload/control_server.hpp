@@ -96,6 +96,7 @@ class ControlServer {
   FileDescriptor listener_;
   FileDescriptor stop_event_;
   std::atomic<bool> stopping_ = false;
+  bool no_descriptors_ = false;  ///< for who knocks: it is looked again a little later
   Clock::time_point start_ = Clock::now();
   std::random_device random_;
   std::uint32_t next_epoch_;

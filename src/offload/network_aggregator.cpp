@@ -95,10 +95,11 @@ class NetworkReduction final : public Reduction {
 
 NetworkAggregator::NetworkAggregator(const Endpoint& address, const GroupMembership& membership,
                                      const ClientOptions& options)
-    : keeper_(std::make_shared<SessionKeeper>(address, membership, options)) {}
+    : keeper_(std::make_shared<SessionKeeper>(address, membership, options)),
+      place_("at " + address.text()) {}
 
 std::string_view NetworkAggregator::name() const {
-  return session_ ? std::string_view(session_->admitted.kind) : "in the network";
+  return session_ ? std::string_view(session_->admitted.kind) : place_;
 }
 
 bool NetworkAggregator::supports(Merge merge) const {

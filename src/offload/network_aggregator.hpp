@@ -22,6 +22,7 @@ class NetworkAggregator final : public Aggregator {
   [[nodiscard]] bool takes_narrow(const Widening& widening) const override;
   [[nodiscard]] bool ready() override;
   [[nodiscard]] std::string why_not_ready() const override { return keeper_->why_none(); }
+  [[nodiscard]] bool waits_for_others() const override { return keeper_->waits_for_others(); }
   [[nodiscard]] bool may_fail() const override { return true; }
   std::unique_ptr<Reduction> open(std::uint64_t call, int round, std::size_t reductions) override;
 
@@ -30,6 +31,7 @@ class NetworkAggregator final : public Aggregator {
 
  private:
   std::shared_ptr<SessionKeeper> keeper_;
+  std::string place_;
   std::shared_ptr<Session> session_;  ///< the last there was; null before the first
 };
 

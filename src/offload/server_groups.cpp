@@ -24,6 +24,8 @@ void ControlServer::ask_parent(ServerGroup& group, const Join& request) {
   } catch (const Error& error) {
     return dissolve(group.key, {Refusal::lock_failed, std::string("the parent: ") + error.what()});
   }
+  // The root sees its own slots alone. One at least: when none is left the group is refused here.
+  group.slots = std::clamp(plane_.free_slots(), 1u, group.slots);
   Join up = request;
   (plane_.takes_messages() ? up.message_bytes : up.payload_bytes) = group.payload_bytes;
   up.slots = group.slots;

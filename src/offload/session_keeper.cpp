@@ -46,6 +46,11 @@ bool is_final(Refusal reason) {
   return reason == Refusal::wrong_token || reason == Refusal::not_supported;
 }
 
+/// It is other ranks that have not come or have left.
+bool is_of_others(Refusal reason) {
+  return reason == Refusal::lock_failed || reason == Refusal::gone;
+}
+
 struct RefusedByServer {
   Refused refused;
 };
@@ -77,6 +82,11 @@ std::string SessionKeeper::why_none() const {
   return session_ && session_->over() ? session_->reason() : why_none_;
 }
 
+bool SessionKeeper::waits_for_others() const {
+  const std::lock_guard lock(mutex_);
+  return !own_fault_;
+}
+
 void SessionKeeper::abandon(const std::string& reason) {
   {
     const std::lock_guard lock(mutex_);
@@ -92,10 +102,19 @@ void SessionKeeper::wake() const {
   [[maybe_unused]] const ssize_t written = ::write(wake_event_.get(), &one, sizeof one);
 }
 
-void SessionKeeper::publish(std::shared_ptr<Session> session, const std::string& why_none) {
+void SessionKeeper::publish(std::shared_ptr<Session> session, const std::string& why_none,
+                            bool own_fault) {
   const std::lock_guard lock(mutex_);
   session_ = std::move(session);
   why_none_ = why_none;
+  own_fault_ = own_fault;
+}
+
+/// Why an earlier session ended says more.
+void SessionKeeper::publish_joined() {
+  const std::lock_guard lock(mutex_);
+  if (own_fault_) why_none_ = "no answer yet; the aggregator answers when all ranks have joined";
+  own_fault_ = false;
 }
 
 void SessionKeeper::run(const std::stop_token& stop) {
@@ -111,10 +130,10 @@ void SessionKeeper::run(const std::stop_token& stop) {
     } catch (const RefusedByServer& error) {
       const auto& [reason, text] = error.refused;
       refused_for_ever_ = is_final(reason);
-      publish(nullptr, std::string(name_of(reason)) + ": " + text);
+      publish(nullptr, std::string(name_of(reason)) + ": " + text, !is_of_others(reason));
       log_once("aggregator " + address_.text() + ": " + why_none());
     } catch (const std::exception& error) {
-      publish(nullptr, error.what());
+      publish(nullptr, error.what(), true);
       log_once("aggregator " + address_.text() + ": " + error.what());
     }
     try {
@@ -173,6 +192,7 @@ Connection SessionKeeper::join(const std::stop_token& stop) {
       .payload_bytes = static_cast<std::uint32_t>(std::min(options_.payload_bytes, path)),
       .message_bytes = options_.messages ? static_cast<std::uint32_t>(options_.message_bytes) : 0,
       .slots = options_.slots});
+  publish_joined();
   return connection;
 }
 

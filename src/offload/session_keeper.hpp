@@ -24,6 +24,8 @@ class SessionKeeper {
   /// The session, if there is one that is not over.
   [[nodiscard]] std::shared_ptr<Session> session() const;
   [[nodiscard]] std::string why_none() const;
+  /// Whether there is none because of other ranks: they have not joined, or have left.
+  [[nodiscard]] bool waits_for_others() const;
   /// A call has failed on this rank: ends the session, also one that is just forming, in which another
   /// rank may be waiting for this one's part of the same call.
   void abandon(const std::string& reason);
@@ -42,7 +44,9 @@ class SessionKeeper {
   bool sleep(int descriptor, short events, std::chrono::milliseconds time,
              const std::stop_token& stop);
   void wake() const;
-  void publish(std::shared_ptr<Session> session, const std::string& why_none);
+  void publish(std::shared_ptr<Session> session, const std::string& why_none,
+               bool own_fault = false);
+  void publish_joined();
 
   Endpoint address_;
   GroupMembership membership_;
@@ -51,6 +55,7 @@ class SessionKeeper {
   mutable std::mutex mutex_;
   std::shared_ptr<Session> session_;
   std::string why_none_ = "not connected yet";
+  bool own_fault_ = true;  ///< what is wrong is between this rank and the aggregator
   bool refused_for_ever_ = false;
   std::atomic<std::uint64_t> abandoned_ = 0;  ///< how often
   std::uint64_t abandoned_before_ = 0;        ///< the present attempt

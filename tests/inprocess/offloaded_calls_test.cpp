@@ -106,6 +106,28 @@ TEST_P(OffloadedCalls, GiveTheBitsOfARing) {
   }
 }
 
+/// The others only wait for it.
+TEST_P(OffloadedCalls, TheRankThatIsRefusedSaysWhy) {
+  const Watchdog watchdog("a wrong token");
+  const LocalSwitch one(roomy());
+  const RankInputs inputs(3, ElementType::f32, 20011, 82);
+  testing::internal::CaptureStderr();
+  LoopbackHub hub(3);
+  on_ranks(3, [&](int rank, Communicator&) {
+    const std::string token = rank == 1 ? "another" : LocalSwitch::token;
+    Communicator communicator(
+        hub.transport(rank), {.connect = offload::connector(
+                                  99, rank, 3, {.token = token, .messages = GetParam().messages})});
+    three_calls(communicator, inputs, {.algorithm = "offload", .aggregator = one.address()});
+    EXPECT_EQ(communicator.offload_counters().declined, 3u);
+  });
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("instead of the aggregator at " + one.address() + ": wrong token"),
+            std::string::npos)
+      << said;
+  EXPECT_EQ(said.find("no answer yet"), std::string::npos) << said;
+}
+
 TEST_P(OffloadedCalls, AddFloatsInTheOrderOfRanks) {
   if (GetParam().name == "packets") GTEST_SKIP() << "packets have no merges of floats";
   for (int ranks : {2, 3, 5}) {

@@ -51,7 +51,7 @@ class Peer : public ucx::MessageReceiver {
   void take(const MessageHeader& header, std::span<const std::byte> data) noexcept override {
     taken_.push_back(header);
     last_.resize(data.size() / 8);
-    std::memcpy(last_.data(), data.data(), data.size());
+    if (!data.empty()) std::memcpy(last_.data(), data.data(), data.size());
   }
 
   [[nodiscard]] std::uint64_t key() const { return key_; }
