@@ -36,6 +36,9 @@ constexpr ParameterInfo parameters[] = {
     {"seed", "0", "a whole number below 2^64", "seeds the dither; equal on all ranks"},
 };
 
+/// What dithered rounding loses is fed back, and with fewer bits grows from call to call.
+constexpr double least_dithered_feedback = 4;
+
 void read_target(const ParameterReader& reader, const Parameters& given, PackedOptions& options) {
   options.bits = reader.fraction("bits", 2, 16);
   if (reader.choice("budget", budget_names) == 1) options.target = PackedTarget::max_bits;
@@ -59,6 +62,11 @@ void read_rounding(const ParameterReader& reader, std::uint32_t ranks, PackedOpt
   options.dither = read_dither(reader, options.error_feedback || options.bounded());
   if (options.bounded() && options.dither != Dither::nearest)
     reader.reject("dither", "an error bound needs nearest");
+  if (options.error_feedback && options.dither != Dither::nearest &&
+      options.bits < least_dithered_feedback)
+    reader.reject("dither",
+                  "with error_feedback=on below bits=4 it loses more than there is, and what is "
+                  "fed back grows from call to call; take nearest, or more bits");
   options.down_shift = options.bounded()
                            ? 0
                            : static_cast<unsigned>(std::max<int>(std::bit_width(ranks), 2)) / 2 - 1;

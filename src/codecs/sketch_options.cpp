@@ -28,7 +28,7 @@ SketchCellKind read_cells(const ParameterReader& reader, ElementType type) {
   if (!reader.given("cells")) return wide ? SketchCellKind::f64 : SketchCellKind::integers;
   const auto cells = static_cast<SketchCellKind>(reader.choice("cells", cell_names));
   if (wide && cells != SketchCellKind::f64)
-    reader.reject("cells", "f64 elements need cells=f64: 64 bits of fixed point lose theirs");
+    reader.reject("cells", "f64 elements need cells=f64: i64 and f32 lose bits of theirs");
   if (!wide && cells == SketchCellKind::f64)
     reader.reject("cells", "it is for f64 elements; take i64 or f32");
   return cells;

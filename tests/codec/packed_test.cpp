@@ -107,6 +107,7 @@ TEST(PackedOptions, ErrorsNameWhatIsWrong) {
       {{{"abs_error", "0.1"}, {"dither", "correlated"}}, "an error bound needs nearest"},
       {{{"abs_error", "0.1"}, {"down_shift", "1"}}, "needs the exact sum"},
       {{{"abs_error", "0.1"}, {"error_feedback", "on"}}, "nothing to feed back"},
+      {{{"bits", "3.9"}, {"error_feedback", "on"}, {"dither", "independent"}}, "take nearest"},
       {{{"down_shift", "9"}}, "down_shift=9"},
       {{{"budget", "min"}}, "mean or max"},
   };
