@@ -46,7 +46,7 @@ class CallSignature {
   std::size_t count_ = 0;
 };
 
-/// Whether a rank could offload the call.
+/// Whether a rank could offload the call. The numbers travel (docs/wire-format.md); a greater one is heard first.
 enum class Offloads : std::uint64_t { yes, waits_for_others, no };
 
 class CallAgreement {
