@@ -1,15 +1,18 @@
 #pragma once
-// A switch that sums, with its control server, in this process.
+// A switch that sums, with its control server, in this process; and how its clients are set up and waited for.
 
 #include "offload/control_query.hpp"
 #include "offload/control_server.hpp"
 #include "offload/data_plane.hpp"
+#include "offload/network_aggregator.hpp"
 
 #include <nlohmann/json.hpp>
 
 #include <arpa/inet.h>
 
+#include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <thread>
 #include <utility>
@@ -57,5 +60,22 @@ class Switch {
   std::unique_ptr<offload::ControlServer> server_;
   std::thread thread_;
 };
+
+/// A client of it, with short packets and few slots.
+inline offload::ClientOptions packet_options() {
+  return {
+      .token = token, .payload_bytes = 1000, .slots = 16, .retry = std::chrono::milliseconds(20)};
+}
+
+/// Whether the condition came true in time.
+inline bool wait_for(const std::function<bool()>& condition,
+                     std::chrono::seconds patience = std::chrono::seconds(20)) {
+  for (const auto end = std::chrono::steady_clock::now() + patience;
+       std::chrono::steady_clock::now() < end;) {
+    if (condition()) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return condition();
+}
 
 }  // namespace cohom::test

@@ -14,7 +14,6 @@
 #include <barrier>
 #include <chrono>
 #include <ctime>
-#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
@@ -23,24 +22,13 @@
 namespace cohom::offload {
 namespace {
 
+using test::packet_options;
 using test::Switch;
+using test::wait_for;
 using namespace std::chrono_literals;
-using Clock = std::chrono::steady_clock;
-
-ClientOptions options() {
-  return {.token = test::token, .payload_bytes = 1000, .slots = 16, .retry = 20ms};
-}
 
 std::unique_ptr<DataPlane> plane_of(std::uint32_t slots) {
   return test::make_host_plane({.slots = slots, .groups = 8});
-}
-
-bool wait_for(const std::function<bool()>& condition) {
-  for (const auto end = Clock::now() + 20s; Clock::now() < end;) {
-    if (condition()) return true;
-    std::this_thread::sleep_for(1ms);
-  }
-  return condition();
 }
 
 TEST(OffloadLimits, ALeafWithFewerSlotsThanItsParentAsksForAsMany) {
@@ -51,7 +39,7 @@ TEST(OffloadLimits, ALeafWithFewerSlotsThanItsParentAsksForAsMany) {
   for (int rank = 0; rank < 3; ++rank)
     ranks.emplace_back([&, rank] {
       NetworkAggregator aggregator(rank == 0 ? root.endpoint() : leaf.endpoint(),
-                                   {.job = 1, .rank = rank, .ranks = 3}, options());
+                                   {.job = 1, .rank = rank, .ranks = 3}, packet_options());
       const bool ready = wait_for([&] { return aggregator.ready(); });
       EXPECT_TRUE(ready) << aggregator.why_not_ready();
       if (ready) EXPECT_EQ(test::run_load(aggregator, {.calls = 5}, rank, 3).wrong_words, 0u);
@@ -61,9 +49,9 @@ TEST(OffloadLimits, ALeafWithFewerSlotsThanItsParentAsksForAsMany) {
 
 TEST(OffloadLimits, NoSlotsAreNoGroup) {
   Switch small(plane_of(16));
-  NetworkAggregator first(small.endpoint(), {.job = 1}, options());
+  NetworkAggregator first(small.endpoint(), {.job = 1}, packet_options());
   ASSERT_TRUE(wait_for([&] { return first.ready(); })) << first.why_not_ready();
-  NetworkAggregator second(small.endpoint(), {.job = 2}, options());
+  NetworkAggregator second(small.endpoint(), {.job = 2}, packet_options());
   EXPECT_TRUE(wait_for([&] {
     return second.why_not_ready() == "no resources: all 16 slots are taken";
   })) << second.why_not_ready();

@@ -24,13 +24,10 @@
 namespace cohom::offload {
 namespace {
 
+using test::packet_options;
 using test::Switch;
+using test::wait_for;
 using namespace std::chrono_literals;
-using Clock = std::chrono::steady_clock;
-
-ClientOptions packet_options() {
-  return {.token = test::token, .payload_bytes = 1000, .slots = 16, .retry = 20ms};
-}
 
 /// What every kind of aggregator does.
 class Offload : public testing::TestWithParam<test::AggregatorKind> {
@@ -45,14 +42,6 @@ class Offload : public testing::TestWithParam<test::AggregatorKind> {
 };
 INSTANTIATE_TEST_SUITE_P(Kinds, Offload, testing::ValuesIn(test::aggregator_kinds()),
                          [](const auto& kind) { return kind.param.name; });
-
-bool wait_for(const std::function<bool()>& condition, Clock::duration patience = 20s) {
-  for (const auto end = Clock::now() + patience; Clock::now() < end;) {
-    if (condition()) return true;
-    std::this_thread::sleep_for(1ms);
-  }
-  return condition();
-}
 
 using Work = std::function<void(NetworkAggregator&, int rank)>;
 
