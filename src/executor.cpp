@@ -1,7 +1,5 @@
 #include "executor.hpp"
 
-#include "log.hpp"
-
 #include <cohom/error.hpp>
 
 #include <algorithm>
@@ -159,6 +157,7 @@ void Executor::begin_round(std::size_t index) {
     // no agreement.
     if (index <= std::size_t(payload_)) call.earlier = std::span(rounds_).first(index);
     call.is_payload = index == std::size_t(payload_);
+    call.hold_sends = call.is_payload && decoding_waits_for_vector();
     call.in_place = buffers_.input == buffers_.output;
     // An aggregator needs contributions to the end of the call, or overwrites them.
     const bool from_input = !round.offloads() || (round.keeps_contributions() && !call.in_place);
@@ -177,6 +176,17 @@ void Executor::begin_round(std::size_t index) {
   round.begin(call);
 }
 
+/// Whether a number of the whole vector is what decoding waits for, and encoding does not.
+bool Executor::decoding_waits_for_vector() const {
+  for (std::size_t r = 0; r < std::size_t(payload_); ++r) {
+    const RoundInfo& info = setup_.codec->rounds()[r];
+    if (info.for_decoding && info.scope == RoundScope::vector && running(r) != nullptr &&
+        !running(r)->all_agreed())
+      return true;
+  }
+  return false;
+}
+
 void Executor::open() {
   open_ = true;
   offloaded_.open(*channel_, skipped_);
@@ -188,52 +198,6 @@ void Executor::complete(const Completion& completion) {
   if (offloaded_.owns(completion.cookie)) return offloaded_.complete(completion);
   rounds_[std::size_t(RoundRun::round_of_cookie(completion.cookie))]->complete(completion.cookie,
                                                                                completion.bytes);
-}
-
-bool Executor::late_rounds_due() const {
-  if (!open_ || late_decided_) return false;
-  const auto last = std::size_t(payload_);
-  if (late_wait_for_payload_) return !running(last) || running(last)->finished();
-  for (std::size_t r = 0; r < last; ++r)
-    if (running(r) != nullptr && !running(r)->all_agreed()) return false;
-  return true;
-}
-
-bool Executor::prepare_late_rounds() {
-  late_decided_ = true;
-  bool any = false;
-  for (int round = payload_ + 1; round < static_cast<int>(rounds_.size()); ++round)
-    any |= prepare_late_round(round);
-  return any;
-}
-
-bool Executor::prepare_late_round(int round) {
-  const auto index = std::size_t(round);
-  if (setup_.codec->rounds()[index].scope != RoundScope::late) return false;
-  const std::size_t elements = setup_.codec->late_elements(round, *this);
-  if (elements == 0) return false;
-  log_once("round " + std::string(setup_.codec->rounds()[index].name) +
-           " runs: elements that the payload cannot hold, or lost, travel apart");
-  const AlgorithmRow& algorithm = algorithm_of(round);
-  Late& late = late_[index];
-  late.chunking = std::make_unique<Chunking>(make_chunking(round, algorithm, elements));
-  late.round = make_round(round, algorithm, *late.chunking);
-  late.workspace = {host_memory(), late.round->workspace_words()};
-  late.round->set_workspace(late.workspace.data());
-  return true;
-}
-
-void Executor::start_late_rounds() {
-  for (std::size_t r = 0; r < rounds_.size(); ++r) {
-    if (!late_[r].round) continue;
-    rounds_[r] = std::move(late_[r].round);
-    begin_round(r);
-    rounds_[r]->open();
-  }
-}
-
-void Executor::skip_late_rounds() {
-  for (Late& late : late_) late = {};
 }
 
 std::size_t Executor::open_sends() const {
@@ -271,7 +235,16 @@ bool Executor::work() {
   return payload && payload->encode_for_send();
 }
 
+/// The messages in which ranks agree are short, and all decoding waits for them. On a slow network they
+/// would queue behind all of the payload, so half of it stays here until they have passed.
+void Executor::release_sends() {
+  RoundRun* const payload = running(std::size_t(payload_));
+  if (payload != nullptr && payload->holds_sends() && !decoding_waits_for_vector())
+    payload->release_sends();
+}
+
 bool Executor::advance() {
+  release_sends();
   const bool moved = open_ && offloaded_.poll(profile_);
   return work() || moved;
 }

@@ -89,6 +89,8 @@ class Executor final : private Agreed {
     return round == payload_ && !setup_.memory->is_host();
   }
   bool work();
+  [[nodiscard]] bool decoding_waits_for_vector() const;
+  void release_sends();
   [[nodiscard]] std::size_t open_sends() const;
 
   ExecutorSetup setup_;

@@ -30,7 +30,9 @@ void RoundRun::pump(Stream& stream) {
   const std::size_t units = layout_.units_of(step).size();
   const bool receives = step.kind == StepKind::receive;
   const std::size_t window = window_of(step.kind);
-  while (stream.next < units && stream.in_flight < window) {
+  const bool held = call_.hold_sends && step.kind == StepKind::send;
+  const std::size_t may_leave = held ? std::max<std::size_t>(1, units / 2) : units;
+  while (stream.next < may_leave && stream.in_flight < window) {
     const Task task{stream.step, static_cast<std::uint32_t>(stream.next)};
     if (!receives && !ready_[layout_.task_index(task)]) return;
     ++stream.next;

@@ -99,6 +99,11 @@ void RoundRun::open(Reduction* reduction) {
   for (auto& stream : streams_) pump(stream);
 }
 
+void RoundRun::release_sends() {
+  call_.hold_sends = false;
+  for (auto& stream : streams_) pump(stream);
+}
+
 const Piece& RoundRun::piece(std::size_t index) const { return setup_.chunking->pieces()[index]; }
 
 const Piece& RoundRun::piece_of(std::uint32_t slot, std::uint32_t unit) const {

@@ -57,6 +57,7 @@ struct RoundCall {
   std::span<const std::unique_ptr<RoundRun>> earlier =
       {};  ///< rounds whose agreement is waited for
   bool is_payload = false;
+  bool hold_sends = false;  ///< the second half of each stream's, until release_sends()
   /// The user's memory, where words may lie in it; null where they may not.
   const std::byte* input = nullptr;
   std::byte* output = nullptr;
@@ -86,6 +87,8 @@ class RoundRun {
   /// the schedule has offload steps.
   void open(Reduction* reduction = nullptr);
   void complete(std::uint64_t cookie, std::size_t bytes);
+  [[nodiscard]] bool holds_sends() const { return call_.hold_sends; }
+  void release_sends();
 
   /// Words of contributions that were given to the first `reduction`, of open().
   [[nodiscard]] std::size_t words_handed_over() const { return words_handed_over_; }

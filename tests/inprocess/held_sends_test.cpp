@@ -1,0 +1,116 @@
+// Of a payload that is decoded by a number of the whole vector, half stays at home until ranks have agreed
+// on it: the short messages in which they do would otherwise queue behind the payload.
+
+#include "loopback_transport.hpp"
+#include "rank_inputs.hpp"
+#include "round_run.hpp"
+#include "watchdog.hpp"
+
+#include <cohom/allreduce.hpp>
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace cohom::test {
+namespace {
+
+constexpr int mean_round = 2, payload_round = 3;
+
+/// What one rank sent, and when it had what it needs to know the mean.
+struct Seen {
+  std::map<int, std::size_t> before_mean, all;  ///< payload messages by peer
+};
+
+class WatchedChannel final : public Channel {
+ public:
+  WatchedChannel(std::unique_ptr<Channel> channel, Seen& seen)
+      : channel_(std::move(channel)), seen_(seen) {}
+
+  void send(std::span<const std::byte> data, int peer, std::uint32_t tag,
+            std::uint64_t cookie) override {
+    if (RoundRun::round_of_cookie(cookie) == payload_round) ++seen_.all[peer];
+    channel_->send(data, peer, tag, cookie);
+  }
+  void receive(std::span<std::byte> buffer, int peer, std::uint32_t tag,
+               std::uint64_t cookie) override {
+    if (RoundRun::round_of_cookie(cookie) == mean_round) expected_.insert(cookie);
+    channel_->receive(buffer, peer, tag, cookie);
+  }
+  std::size_t poll(std::span<Completion> out) override {
+    const std::size_t found = channel_->poll(out);
+    for (const Completion& completion : out.first(found))
+      if (expected_.contains(completion.cookie)) seen_.before_mean = seen_.all;
+    return found;
+  }
+  bool settled() override { return channel_->settled(); }
+
+ private:
+  std::unique_ptr<Channel> channel_;
+  Seen& seen_;
+  std::set<std::uint64_t> expected_;  ///< receives of the mean's round
+};
+
+class WatchedTransport final : public Transport {
+ public:
+  WatchedTransport(std::shared_ptr<Transport> transport, Seen& seen)
+      : transport_(std::move(transport)), seen_(seen) {}
+
+  [[nodiscard]] std::string_view name() const override { return transport_->name(); }
+  [[nodiscard]] int rank() const override { return transport_->rank(); }
+  [[nodiscard]] int ranks() const override { return transport_->ranks(); }
+  [[nodiscard]] std::size_t preferred_message_bytes() const override {
+    return transport_->preferred_message_bytes();
+  }
+  [[nodiscard]] bool reaches(MemorySpace space) const override {
+    return transport_->reaches(space);
+  }
+  [[nodiscard]] std::uint32_t channels() const override { return transport_->channels(); }
+  std::unique_ptr<Channel> open(std::uint32_t number) override {
+    return std::make_unique<WatchedChannel>(transport_->open(number), seen_);
+  }
+  [[nodiscard]] WireCounters counters() const override { return transport_->counters(); }
+
+ private:
+  std::shared_ptr<Transport> transport_;
+  Seen& seen_;
+};
+
+std::vector<Seen> seen_in_a_call(const std::string& codec, std::size_t units) {
+  constexpr int ranks = 4;
+  constexpr std::size_t segment = 16384;
+  const RankInputs inputs(ranks, ElementType::f32, segment * units, 3);
+  LoopbackHub hub(ranks);
+  std::vector<Seen> seen(ranks);
+  std::vector<std::jthread> threads;
+  for (int rank = 0; rank < ranks; ++rank)
+    threads.emplace_back([&, rank] {
+      Communicator communicator(
+          std::make_shared<WatchedTransport>(hub.transport(rank), seen[std::size_t(rank)]));
+      std::vector<std::byte> data(inputs.bytes(rank).begin(), inputs.bytes(rank).end());
+      allreduce(data.data(), data.data(), inputs.count(), inputs.type(), communicator,
+                {.codec = codec, .algorithm = "direct", .segment = segment});
+    });
+  threads.clear();
+  return seen;
+}
+
+TEST(HeldSends, HalfOfThePayloadLeavesOnceRanksAgree) {
+  const Watchdog watchdog("held sends");
+  for (const Seen& of_rank : seen_in_a_call("marsit:period=none", 16)) {
+    ASSERT_EQ(of_rank.all.size(), 3u);
+    for (const auto& [peer, count] : of_rank.all) {
+      EXPECT_EQ(count, 16u);
+      const auto before = of_rank.before_mean.find(peer);
+      EXPECT_LE(before == of_rank.before_mean.end() ? 0 : before->second, 8u) << "to rank " << peer;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace cohom::test
