@@ -9,6 +9,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include <cstring>
 #include <random>
 #include <utility>
 
@@ -18,9 +19,8 @@ namespace {
 
 /// The codecs' own kernels do what is asked here of them: those of thc for lanes of any kind, those of the
 /// signs for single bits.
-void widen(const Widening& widening, std::size_t values, const void* narrow, std::uint64_t* wide) {
-  // Words of a message need not be aligned; kernels read them as they are.
-  const auto* const words = static_cast<const std::uint64_t*>(narrow);
+void widen(const Widening& widening, std::size_t values, const std::uint64_t* words,
+           std::uint64_t* wide) {
   const kernels::KernelTable& kernels = kernels::kernel_table();
   if (widening.narrow_width == 1 && !widening.has_levels && widening.block == kernels::sign_block &&
       widening.wide_width <= 16)
@@ -153,7 +153,10 @@ cohom_verdict DaemonGroup::take_narrow(const ucx::MessageHeader& header, const W
   const auto values = values_of(widening, packet.words, data.size() / 8);
   if (!values || data.size() % 8 != 0) return cohom_drop_size;
   widened_.resize(packet.words);
-  widen(widening, *values, data.data(), widened_.data());
+  // Kernels read aligned words, and a message may begin anywhere.
+  narrow_.resize(data.size() / 8);
+  std::memcpy(narrow_.data(), data.data(), data.size());
+  widen(widening, *values, narrow_.data(), widened_.data());
   return merge(packet, std::as_bytes(std::span(widened_)));
 }
 

@@ -63,7 +63,7 @@ class DaemonGroup {
   Member parent_;
   bool said_hello_ = false, parent_met_ = false;
   SumSlots slots_;
-  std::vector<std::uint64_t> widened_;  ///< of one message
+  std::vector<std::uint64_t> narrow_, widened_;  ///< of one message
   GroupCounters counters_;
 };
 
