@@ -1,6 +1,7 @@
 """Labs come up, change their rate and go down; what a crash has left is cleared away."""
 
 import dataclasses
+import time
 
 import counters
 import loss
@@ -21,6 +22,16 @@ def changing(name):
 def is_up(lab):
     """Return whether all the lab's namespaces are there."""
     return {node.namespace for node in lab.nodes} <= set(network.namespaces_of(lab.name))
+
+
+def goes_down(lab, seconds):
+    """Return whether the lab is gone, or going within some seconds."""
+    end = time.monotonic() + seconds
+    while is_up(lab):
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.05)
+    return True
 
 
 def check(lab):
