@@ -67,7 +67,15 @@ int main(int argc, char** argv) {
   const int expected = std::atoi(argv[1]);
   const bool with_aggregator = argc > 2;
   MPI_Comm program = MPI_COMM_NULL, duplicate = MPI_COMM_NULL, part = MPI_COMM_NULL;
-  MPIX_Program_comm(&program);
+  // mpirun does not always show what MPI's own handler says of an error before it ends the job.
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  if (const int code = MPIX_Program_comm(&program); code != MPI_SUCCESS) {
+    char text[MPI_MAX_ERROR_STRING];
+    int length = 0;
+    MPI_Error_string(code, text, &length);
+    std::fprintf(stderr, "job_program: %s\n", text);
+    return 1;
+  }
   expect(program == cohom::mpi::program_ranks(), "C and C++ have the same communicator");
   expect(size_of(program) == expected, "the program has its ranks");
   expect(size_of(MPI_COMM_WORLD) == expected + (with_aggregator ? 1 : 0), "the world has all");
