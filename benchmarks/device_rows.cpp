@@ -1,5 +1,6 @@
 #include "device_rows.hpp"
 
+#include "codecs/sketch_layout.hpp"
 #include "kernels/body/packed_quantize.hpp"
 #include "lane_layout.hpp"
 
@@ -79,6 +80,7 @@ std::vector<DeviceRow> DeviceRows::all() const {
   add_thc(rows);
   add_signs(rows);
   add_sparse(rows);
+  add_sketch(rows);
   add_packed(rows);
   return rows;
 }
@@ -162,6 +164,34 @@ void DeviceRows::add_sparse(std::vector<DeviceRow>& rows) const {
                   }});
   rows.push_back({"sparse expand, 1/16", (1 + 1. / 16 + 2. / 32) * bytes_, [=, this] {
                     kernels_.sparse.expand(sparse_run_, sum_.data(), bitmap, output_.data());
+                  }});
+}
+
+/// The elements that are not zero, 1.3 cells each: in sketches of 8192 and more items, as the codec cuts them.
+void DeviceRows::add_sketch(std::vector<DeviceRow>& rows) const {
+  auto* const bitmap = bitmap_.data<std::uint64_t>();
+  kernels_.sparse.scan(sparse_run_, other_.data(), bitmap);
+  kernels_.sparse.compact(sparse_run_, other_.data(), bitmap, state_.data());
+  const SketchLayout layout(1.3, 0);
+  const std::size_t items = kernels_.sparse.count_bits(bitmap, kernels::bitmap_words(count_));
+  std::size_t cells = 0;
+  layout.for_each_instance({.count = count_}, {.elements = items}, [&](const auto& instance) {
+    parts_.push_back({.first = instance.first,
+                      .items = instance.items,
+                      .first_cell = cells,
+                      .plain = instance.plain,
+                      .shape = instance.shape});
+    cells += instance.cells();
+  });
+  const kernels::SketchRun run{{ElementType::f32, {0, ranks}}, parts_};
+  const double of_cells = 8.0 * static_cast<double>(cells);
+  const double of_items = 4.0 * static_cast<double>(items);
+  auto* const words = words_.data<std::uint64_t>();
+  rows.push_back({"sketch insert, 1/16", of_items + of_cells,
+                  [=, this] { kernels_.sketch.insert(run, state_.data(), words); }});
+  rows.push_back({"sketch peel, 1/16", of_cells + 1.25 * of_items, [=, this] {
+                    kernels_.sketch.peel(run, words, reinterpret_cast<std::uint8_t*>(sum_.data()),
+                                         output_.data());
                   }});
 }
 

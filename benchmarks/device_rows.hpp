@@ -34,6 +34,7 @@ class DeviceRows {
   void add_thc(std::vector<DeviceRow>& rows) const;
   void add_signs(std::vector<DeviceRow>& rows) const;
   void add_sparse(std::vector<DeviceRow>& rows) const;
+  void add_sketch(std::vector<DeviceRow>& rows) const;
   void add_packed(std::vector<DeviceRow>& rows) const;
 
   kernels::DeviceContext& context_;
@@ -51,6 +52,7 @@ class DeviceRows {
   // Of the host, as kernels write and read them.
   mutable std::vector<std::uint32_t> codes_, bins_, escaped_;
   mutable std::vector<kernels::SignBlock> blocks_;
+  mutable std::vector<kernels::SketchPart> parts_;
   mutable std::size_t packed_words_ = 0;
   std::vector<double> scales_;
 };

@@ -54,16 +54,20 @@ Json transport_list() {
   return list;
 }
 
-/// What a device would do here, if there is one: codecs whose calls run on it.
+/// What a device would do here, if there is one: codecs whose calls run on it, and with what parameters only.
 Json device_info() {
   const kernels::DeviceLibrary* const library = device_library();
   if (library == nullptr) return {{"library", nullptr}, {"why", why_no_device()}};
-  Json names = Json::array(), there = Json::array();
+  Json names = Json::array(), there = Json::array(), only = Json::object();
   for (int device = 0; device < library->runtime->devices(); ++device)
     names.push_back(library->runtime->device_name(device));
   for (const CodecRow& codec : codec_table())
-    if (codec.on_device && library->supports(codec.info.name)) there.push_back(codec.info.name);
-  return {{"library", library->runtime->name()}, {"devices", names}, {"codecs", there}};
+    if (library->supports(codec.info.name)) {
+      there.push_back(codec.info.name);
+      if (!codec.device.only.empty()) only[std::string(codec.info.name)] = codec.device.only;
+    }
+  return {
+      {"library", library->runtime->name()}, {"devices", names}, {"codecs", there}, {"only", only}};
 }
 
 std::string device_text(const Json& info) {
@@ -72,7 +76,11 @@ std::string device_text(const Json& info) {
   for (const Json& name : info["devices"])
     text += fmt::format("  {}: {}\n", info["library"].get<std::string>(), name.get<std::string>());
   text += "  codecs that run there:";
-  for (const Json& codec : info["codecs"]) text += " " + codec.get<std::string>();
+  for (const Json& codec : info["codecs"]) {
+    text += " " + codec.get<std::string>();
+    const auto only = info["only"].find(codec.get<std::string>());
+    if (only != info["only"].end()) text += " (with " + only->get<std::string>() + ")";
+  }
   return text + "; the others run on the host, on copies\n";
 }
 

@@ -4,6 +4,7 @@
 // Pointers need no alignment unless said otherwise; sizes may be zero.
 
 #include "kernels/hashing.hpp"
+#include "kernels/integer_sketch.hpp"
 #include "kernels/isa.hpp"
 #include "kernels/packed.hpp"
 #include "kernels/sample.hpp"
@@ -41,6 +42,7 @@ struct KernelTable {
   SignKernels sign;
   SampleKernels sample;
   HashingKernels hashing;
+  SketchKernels sketch;
 };
 
 /// The kernels of one supported instruction set.

@@ -32,7 +32,7 @@ std::span<const CodecRow> codec_table() {
       {{"sketch", "the same as a count sketch that is peeled: adds in the network, lossless",
         sketch_parameters()},
        make_sketch,
-       /*on_device=*/false},
+       {sketch_has_integers, "cells=i64"}},
       {{"sparse", "the elements that are not zero on every rank: every bit of raw's sum",
         sparse_parameters()},
        make_sparse},

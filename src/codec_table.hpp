@@ -13,11 +13,17 @@
 
 namespace cohom {
 
+/// The form of a codec of which only kernels and Memory touch elements and the payload's words, wherever they
+/// lie: any, or those that the parameters say.
+struct DeviceForm {
+  bool (*is)(const Parameters&, ElementType) = nullptr;  ///< null: any
+  std::string_view only = {};                            ///< the same in words
+};
+
 struct CodecRow {
   CodecInfo info;
   std::unique_ptr<Codec> (*make)(const CodecContext&) = nullptr;
-  /// Whether only kernels and Memory touch elements and the payload's words, wherever they lie.
-  bool on_device = true;
+  DeviceForm device = {};
 };
 
 std::span<const CodecRow> codec_table();

@@ -27,16 +27,20 @@ bool staging_wanted() {
 }  // namespace
 
 bool PlanCore::runs_on_device(const Placement& placement, const AlgorithmRow& algorithm) const {
-  const std::string codec = description_.codec.substr(0, description_.codec.find(':'));
+  const Spec spec = parse_spec(description_.codec);
+  const DeviceForm& form = find_codec(spec.name).device;
   if (!placement.all_on_device())
     log_once("input and output lie in different memory (" + placement.text() +
              "): calls run on the host, on copies");
   else if (algorithm.needs_aggregator)
     log_once("algorithm " + std::string(algorithm.name) +
              " sums the host's words: calls with a device's buffers run on the host, on copies");
-  else if (!find_codec(codec).on_device || !loaded_device_library()->supports(codec))
-    log_once("codec " + codec +
+  else if (!loaded_device_library()->supports(spec.name))
+    log_once("codec " + spec.name +
              " has no kernels for the device: calls with its buffers run on the host, on copies");
+  else if (form.is != nullptr && !form.is(spec.parameters, type_))
+    log_once("codec " + description_.codec + " has no kernels for the device, which are for " +
+             std::string(form.only) + ": calls with its buffers run on the host, on copies");
   else
     return true;
   return false;

@@ -38,6 +38,11 @@ class SketchPlace {
     return static_cast<std::uint32_t>(packed_ >> row * cell_bits & ((1u << cell_bits) - 1));
   }
   [[nodiscard]] COHOM_HD constexpr bool negative() const { return packed_ >> 63 != 0; }
+  /// The integer or its negative, without a branch on a sign that a hash drew, which would be a coin's.
+  [[nodiscard]] COHOM_HD constexpr std::uint64_t with_sign(std::uint64_t integer) const {
+    const std::uint64_t one = packed_ >> 63;
+    return (integer ^ (0 - one)) + one;
+  }
 
   static constexpr std::uint32_t cell_bits = 21;
 

@@ -8,6 +8,7 @@
 #include "kernels/cpu/scalar_sign.hpp"
 #include "kernels/cpu/scalar_sparse.hpp"
 #include "kernels/cpu/scalar_thc.hpp"
+#include "kernels/cpu/sketch_row.hpp"
 
 #include <cohom/error.hpp>
 
@@ -22,7 +23,8 @@ KernelTable row_of(Isa isa) {
   if (isa == Isa::scalar)
     return {isa,           scalar_merge,    scalar_finish_elements,
             scalar_thc(),  scalar_packed(), scalar_sparse(),
-            scalar_sign(), scalar_sample(), scalar_hashing()};
+            scalar_sign(), scalar_sample(), scalar_hashing(),
+            cpu_sketch()};
   const auto merge = highway_merge(isa);
   return {isa,
           merge.merge,
@@ -32,7 +34,8 @@ KernelTable row_of(Isa isa) {
           highway_sparse(isa),
           highway_sign(isa),
           highway_sample(isa),
-          highway_hashing(isa)};
+          highway_hashing(isa),
+          cpu_sketch()};
 }
 
 std::vector<KernelTable> supported_rows() {

@@ -12,16 +12,15 @@ using body::sketch_rows;
 
 namespace {
 
-/// The value or its negative, by bits: a branch on a sign that a hash drew would be a coin's.
+/// The value or its negative, by bits.
 template <class Cell>
 Cell with_sign(SketchPlace place, Cell value) {
-  const std::uint64_t negative = place.negative() ? 1 : 0;
   if constexpr (std::is_integral_v<Cell>) {
-    return (value ^ (0 - negative)) + negative;
+    return place.with_sign(value);
   } else {
     using Bits = typename body::FloatFormat<Cell>::Bits;
-    return std::bit_cast<Cell>(std::bit_cast<Bits>(value) ^ static_cast<Bits>(negative)
-                                                                << (8 * sizeof(Cell) - 1));
+    const Bits negative = place.negative() ? 1 : 0;
+    return std::bit_cast<Cell>(std::bit_cast<Bits>(value) ^ negative << (8 * sizeof(Cell) - 1));
   }
 }
 

@@ -76,6 +76,16 @@ struct alignas(16) Pack {
   Value values[size];
 };
 
+/// Calls visitor(T{}) with the unsigned integer of so many bytes.
+template <class Visitor>
+void with_bits_type(std::size_t element_bytes, Visitor&& visitor) {
+  switch (element_bytes) {
+    case 2: return visitor(std::uint16_t{});
+    case 8: return visitor(std::uint64_t{});
+    default: return visitor(std::uint32_t{});
+  }
+}
+
 inline bool aligned_to(const void* address, std::size_t bytes) {
   return reinterpret_cast<std::uintptr_t>(address) % bytes == 0;
 }

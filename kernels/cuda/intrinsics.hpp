@@ -92,5 +92,15 @@ COHOM_HD inline std::uint32_t atomic_fetch_add(std::uint32_t* place, std::uint32
   return before;
 #endif
 }
+COHOM_HD inline std::uint64_t atomic_fetch_add(std::uint64_t* place, std::uint64_t value) {
+#if defined(__CUDA_ARCH__)
+  return atomicAdd(reinterpret_cast<unsigned long long*>(place),
+                   static_cast<unsigned long long>(value));
+#else
+  const std::uint64_t before = *place;
+  *place += value;
+  return before;
+#endif
+}
 
 }  // namespace cohom::kernels::device

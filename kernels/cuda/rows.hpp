@@ -27,5 +27,6 @@ SparseKernels sparse_row();
 SignKernels sign_row();
 SampleKernels sample_row();
 HashingKernels hashing_row();
+SketchKernels sketch_row();
 
 }  // namespace cohom::kernels::device

@@ -17,16 +17,6 @@ constexpr unsigned tile_threads = 256;
 constexpr std::size_t tile_words = 256;
 constexpr std::size_t tile_elements = 64 * tile_words;
 
-/// Calls visitor(T{}) with the unsigned integer of so many bytes.
-template <class Visitor>
-void with_bits_type(std::size_t element_bytes, Visitor&& visitor) {
-  switch (element_bytes) {
-    case 2: return visitor(std::uint16_t{});
-    case 8: return visitor(std::uint64_t{});
-    default: return visitor(std::uint32_t{});
-  }
-}
-
 /// A thread looks at 16 bytes at a time, and puts a bit for each element into a byte; then bytes become words.
 template <class T>
 struct Scan {

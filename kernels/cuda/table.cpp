@@ -32,13 +32,18 @@ bool has(const HashingKernels& row) {
   return row.places != nullptr && row.find_singles != nullptr && row.insert != nullptr &&
          row.find != nullptr;
 }
+bool has(const SketchKernels& row) {
+  return row.largest != nullptr && row.unheld != nullptr && row.insert != nullptr &&
+         row.peel != nullptr && row.keep_unknown != nullptr && row.gather != nullptr &&
+         row.scatter != nullptr;
+}
 
 }  // namespace
 
 const KernelTable& table() {
-  static const KernelTable kernels{Isa::device, merge,        finish_elements,
-                                   thc_row(),   packed_row(), sparse_row(),
-                                   sign_row(),  sample_row(), hashing_row()};
+  static const KernelTable kernels{Isa::device,   merge,        finish_elements, thc_row(),
+                                   packed_row(),  sparse_row(), sign_row(),      sample_row(),
+                                   hashing_row(), sketch_row()};
   return kernels;
 }
 
@@ -50,6 +55,7 @@ bool supports(std::string_view codec) {
   if (codec == "signcount") return has(kernels.sign);
   if (codec == "marsit") return has(kernels.sign) && has(kernels.sample);
   if (codec == "sparse") return has(kernels.sparse) && has(kernels.hashing);
+  if (codec == "sketch") return has(kernels.sparse) && has(kernels.hashing) && has(kernels.sketch);
   if (codec == "sparse+thc") return has(kernels.sparse) && has(kernels.hashing) && has(kernels.thc);
   return false;
 }

@@ -2,16 +2,14 @@
 
 #include "codecs/escape_round.hpp"
 #include "codecs/sketch_cells.hpp"
+#include "codecs/sketch_leftover.hpp"
 #include "codecs/sketch_options.hpp"
-#include "kernels/body/element.hpp"
 #include "kernels/body/float_bits.hpp"
 #include "kernels/body/random.hpp"
 
 #include <cohom/error.hpp>
 
 #include <algorithm>
-#include <bit>
-#include <cstring>
 #include <string>
 #include <vector>
 
@@ -42,8 +40,8 @@ class SketchCodec final : public Codec {
               std::size_t contributions) override;
 
  private:
-  /// Elements that escape together; a multiple of 64, so that their bits begin a word.
-  static constexpr std::size_t escape_block = 256;
+  /// Elements that escape together.
+  static constexpr std::size_t escape_block = kernels::sketch_block;
 
   [[nodiscard]] int maximum_round() const { return escapes_round() - 1; }
   [[nodiscard]] int escapes_round() const { return payload_ - 1; }
@@ -56,29 +54,34 @@ class SketchCodec final : public Codec {
   void find_exponent(const Agreed& agreed);
   std::size_t encode_escapes(const Piece& piece, Words out) const;
   std::size_t encode_cells(const Piece& piece, const Agreed& agreed, Words out);
-  std::size_t encode_leftover(const Piece& piece, Words out) const;
   void decode_cells(const Piece& piece, const Agreed& agreed, ConstWords sum);
-  void decode_leftover(const Piece& piece, ConstWords sum) const;
-  void keep_leftover(const Piece& piece, const SparseIndex::Union& positions, ConstWords escapes);
-  void expand(const Piece& piece, const SparseIndex::Union& positions, ConstWords escapes);
+  [[nodiscard]] SketchCells::Place place_of(const Piece& piece,
+                                            const SparseIndex::Union& positions) {
+    return {piece, positions, index_.beside_elements(positions, piece)};
+  }
+  void compact(const SketchCells::Place& place);
+  void keep_leftover(const SketchCells::Place& place, ConstWords escapes);
+  void expand(const SketchCells::Place& place, ConstWords escapes);
 
   ElementType type_;
   std::uint64_t divisor_;
-  const kernels::KernelTable& kernels_;
+  const kernels::KernelTable& kernels_;  ///< of the elements
+  const kernels::KernelTable& host_;
+  Memory& memory_;
   std::uint64_t seed_;
   SparseIndex index_;
   SketchCells cells_;
   std::vector<RoundInfo> rounds_;
   int payload_;
   EscapeRound escape_;
+  SketchLeftover leftover_;
 
   // Of one piece.
-  std::vector<std::byte> compacted_, finished_;  ///< the union's elements
-  std::vector<std::uint8_t> known_;              ///< of them, what peeled
+  MemoryArray<std::byte> compacted_, finished_;  ///< the union's elements
+  MemoryArray<std::uint8_t> known_;              ///< of them, what peeled
 
   // Of the call in flight.
   CallBuffers call_;
-  EscapedBlocks leftover_;  ///< elements that did not peel, neighbours in one block
   int own_exponent_ = 0;
 };
 
@@ -86,11 +89,14 @@ SketchCodec::SketchCodec(const CodecContext& context, const SketchOptions& optio
     : type_(context.type),
       divisor_(context.divisor),
       kernels_(context.kernels),
+      host_(context.on_host()),
+      memory_(context.memory),
       seed_(options.seed),
       index_(context, options.index),
       cells_(context, options),
       rounds_(index_.rounds().begin(), index_.rounds().end()),
-      escape_(context) {
+      escape_(context),
+      leftover_(context, cells_) {
   if (cells_.are_integers())
     rounds_.push_back({.name = "maximum", .merge = {MergeKind::max}, .scope = RoundScope::vector});
   rounds_.push_back({.name = "escapes", .merge = {MergeKind::bit_or}});
@@ -119,9 +125,10 @@ std::size_t SketchCodec::capacity(int round, Form, std::size_t elements) const {
 void SketchCodec::reserve(std::size_t elements, std::size_t longest_piece) {
   index_.reserve(elements, longest_piece);
   cells_.reserve(longest_piece);
-  compacted_.resize(longest_piece * size_of(type_));
-  finished_.resize(longest_piece * size_of(type_));
-  known_.resize(longest_piece);
+  compacted_ = {memory_, longest_piece * size_of(type_)};
+  finished_ = {memory_, longest_piece * size_of(type_)};
+  known_ = {memory_, longest_piece};
+  leftover_.reserve(longest_piece);
 }
 
 void SketchCodec::begin(const CallBuffers& call) {
@@ -142,27 +149,17 @@ void SketchCodec::find_exponent(const Agreed& agreed) {
 
 /// For every piece in order, into the same word.
 std::size_t SketchCodec::encode_maximum(const Piece& piece, Words out) {
-  with_element_type(type_, [&]<class T>(T) {
-    using Real = Arithmetic<T>;
-    typename FloatFormat<Real>::Bits largest = 0;
-    for (std::size_t i = 0; i < piece.count; ++i) {
-      const auto magnitude = magnitude_bits(load_element<T>(call_.input, piece.first + i));
-      if (magnitude < FloatFormat<Real>::infinity) largest = std::max(largest, magnitude);
-    }
-    if (largest != 0)
-      own_exponent_ = std::max(own_exponent_, floor_log2<Real>(largest) + exponent_offset);
-  });
+  const std::uint32_t largest =
+      kernels_.sketch.largest(type_, call_.input_at(piece.first), piece.count);
+  if (largest != 0)
+    own_exponent_ = std::max(own_exponent_, floor_log2<float>(largest) + exponent_offset);
   out[0] = static_cast<std::uint64_t>(own_exponent_);
   return 1;
 }
 
 std::size_t SketchCodec::encode_escapes(const Piece& piece, Words out) const {
   const std::size_t words = capacity(escapes_round(), Form::wide, piece.count);
-  std::ranges::fill(out.first(words), 0u);
-  for (std::size_t first = 0, b = 0; first < piece.count; first += escape_block, ++b)
-    if (!cells_.hold(call_.input_at(piece.first + first),
-                     std::min(escape_block, piece.count - first)))
-      out[b / 64] |= std::uint64_t{1} << b % 64;
+  cells_.find_unheld(call_.input_at(piece.first), piece.count, out.first(words));
   return words;
 }
 
@@ -176,15 +173,21 @@ std::size_t SketchCodec::encode(int round, Form, const Piece& piece, const Agree
   find_exponent(agreed);
   if (round == escapes_round()) return encode_escapes(piece, out);
   if (round == payload_) return encode_cells(piece, agreed, out);
-  return encode_leftover(piece, out);
+  return leftover_.encode(piece, call_.input, out);
 }
 
 std::size_t SketchCodec::encode_cells(const Piece& piece, const Agreed& agreed, Words out) {
   const SparseIndex::Union positions =
       cells_.by_position() ? index_.own(piece) : index_.union_of(piece, agreed);
-  kernels_.sparse.compact(run_of(piece.first, piece.count), call_.input_at(piece.first),
-                          positions.bits, compacted_.data());
-  return cells_.sketch(piece, positions, compacted_.data(), out);
+  const SketchCells::Place place = place_of(piece, positions);
+  compact(place);
+  return cells_.sketch(place, compacted_.data(), out);
+}
+
+/// The rank's own elements.
+void SketchCodec::compact(const SketchCells::Place& place) {
+  kernels_.sparse.compact(run_of(place.piece.first, place.piece.count),
+                          call_.input_at(place.piece.first), place.bits, compacted_.data());
 }
 
 void SketchCodec::decode_cells(const Piece& piece, const Agreed& agreed, ConstWords sum) {
@@ -193,39 +196,26 @@ void SketchCodec::decode_cells(const Piece& piece, const Agreed& agreed, ConstWo
     throw Error(ErrorKind::transport, "sketch: a sum of " + std::to_string(sum.size()) +
                                           " words came for " + std::to_string(positions.elements) +
                                           " elements");
-  cells_.recover(piece, positions, sum, compacted_.data(), known_.data());
+  const SketchCells::Place place = place_of(piece, positions);
+  const std::size_t left = cells_.recover(place, sum, compacted_.data(), known_.data());
   kernels_.finish_elements(type_, compacted_.data(), positions.elements, divisor_,
                            finished_.data());
   const ConstWords escapes = agreed.words(escapes_round(), piece);
-  keep_leftover(piece, positions, escapes);
-  expand(piece, positions, escapes);
+  if (left != 0) keep_leftover(place, escapes);
+  expand(place, escapes);
 }
 
 /// What did not peel stays as the input has it, because in place that is still to be sent.
-void SketchCodec::keep_leftover(const Piece& piece, const SparseIndex::Union& positions,
-                                ConstWords escapes) {
-  const auto known = std::span(known_).first(positions.elements);
-  if (std::ranges::find(known, std::uint8_t{0}) == known.end()) return;
-  std::size_t i = 0, first = 0, count = 0;  // of neighbours
-  for (std::size_t w = 0; w < kernels::bitmap_words(piece.count); ++w)
-    for (std::uint64_t left = positions.bits[w]; left != 0; left &= left - 1, ++i) {
-      if (known[i] != 0 || is_set(escapes, 64 * w / escape_block)) continue;
-      const std::size_t position =
-          piece.first + 64 * w + static_cast<std::size_t>(std::countr_zero(left));
-      std::memcpy(finished_.data() + i * size_of(type_), call_.input_at(position), size_of(type_));
-      if (position != first + count) {
-        if (count != 0) leftover_.add(first, count);
-        first = position;
-        count = 0;
-      }
-      ++count;
-    }
-  if (count != 0) leftover_.add(first, count);
+void SketchCodec::keep_leftover(const SketchCells::Place& place, ConstWords escapes) {
+  compact(place);
+  kernels_.sketch.keep_unknown(size_of(type_), known_.data(), place.positions.elements,
+                               compacted_.data(), finished_.data());
+  leftover_.add(place, known_.data(), escapes);
 }
 
 /// Writes the piece's elements, but those of blocks that escaped.
-void SketchCodec::expand(const Piece& piece, const SparseIndex::Union& positions,
-                         ConstWords escapes) {
+void SketchCodec::expand(const SketchCells::Place& place, ConstWords escapes) {
+  const Piece& piece = place.piece;
   const std::size_t blocks = (piece.count + escape_block - 1) / escape_block;
   const auto escaped = [&](std::size_t b) { return is_set(escapes, b); };
   const std::byte* from = finished_.data();
@@ -234,14 +224,15 @@ void SketchCodec::expand(const Piece& piece, const SparseIndex::Union& positions
     while (end < blocks && escaped(end) == escaped(b)) ++end;
     const std::size_t first = b * escape_block;
     const std::size_t count = std::min(end * escape_block, piece.count) - first;
-    const std::uint64_t* const bits = positions.bits + first / 64;
     if (escaped(b))
       for (std::size_t i = 0; i < count; i += escape_block)
         escape_.blocks().add(piece.first + first + i, std::min(escape_block, count - i));
     else
-      kernels_.sparse.expand(run_of(piece.first + first, count), from, bits,
+      kernels_.sparse.expand(run_of(piece.first + first, count), from, place.bits + first / 64,
                              call_.output_at(piece.first + first));
-    from += kernels_.sparse.count_bits(bits, kernels::bitmap_words(count)) * size_of(type_);
+    from +=
+        host_.sparse.count_bits(place.positions.bits + first / 64, kernels::bitmap_words(count)) *
+        size_of(type_);
     b = end;
   }
 }
@@ -250,31 +241,12 @@ std::size_t SketchCodec::late_elements(int round, const Agreed&) {
   return round == leftover_round() ? leftover_.finish() : escape_.blocks().finish();
 }
 
-std::size_t SketchCodec::encode_leftover(const Piece& piece, Words out) const {
-  const std::size_t words = cells_.words_of_cells(piece.count);
-  out[words - 1] = 0;  // the padding of a ragged last word
-  auto* const cells = reinterpret_cast<std::byte*>(out.data());
-  leftover_.for_each_block_of(piece, [&](std::size_t i, std::size_t position, std::size_t count) {
-    cells_.to_cells(call_.input_at(position), count, cells + i * cells_.bytes());
-  });
-  return words;
-}
-
-void SketchCodec::decode_leftover(const Piece& piece, ConstWords sum) const {
-  const auto* const cells = reinterpret_cast<const std::byte*>(sum.data());
-  leftover_.for_each_block_of(piece, [&](std::size_t i, std::size_t position, std::size_t count) {
-    std::byte* const output = call_.output_at(position);
-    cells_.from_cells(cells + i * cells_.bytes(), count, output);
-    kernels_.finish_elements(type_, output, count, divisor_, output);
-  });
-}
-
 void SketchCodec::decode(int round, const Piece& piece, const Agreed& agreed, ConstWords sum,
                          std::size_t) {
   if (round == payload_ + 1) return escape_.decode(piece, sum, call_.output);
   find_exponent(agreed);
   if (round == payload_) return decode_cells(piece, agreed, sum);
-  decode_leftover(piece, sum);
+  leftover_.decode(piece, sum, call_.output);
 }
 
 }  // namespace

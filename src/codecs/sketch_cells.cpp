@@ -5,18 +5,22 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 
 namespace cohom {
 
 using namespace kernels::body;
+using kernels::SketchPart;
+using kernels::SketchRun;
 
 SketchCells::SketchCells(const CodecContext& context, const SketchOptions& options)
     : type_(context.type),
       ranks_(static_cast<std::uint32_t>(context.ranks)),
       kind_(options.cells),
-      hashing_(context.kernels.hashing),
+      kernels_(context.kernels),
+      memory_(context.memory),
       layout_(options.gamma, options.size),
-      scratch_(hashing_) {}
+      workspace_(context.on_host().hashing) {}
 
 Merge SketchCells::merge() const {
   switch (kind_) {
@@ -28,29 +32,41 @@ Merge SketchCells::merge() const {
 }
 
 void SketchCells::reserve(std::size_t longest_piece) {
-  const std::size_t items = layout_.most_items(longest_piece);
-  values_.resize(items);
-  places_.resize(items);
-  names_.resize(layout_.by_position() ? items : 0);
-  cells_.resize(layout_.most_cells_of_instance(longest_piece));
-  scratch_.reserve(cells_.size());
+  parts_.reserve(layout_.most_instances(longest_piece));
+  if (by_position()) {
+    names_ = {memory_, longest_piece};
+    if (!memory_.is_host()) {
+      std::vector<std::uint32_t> numbers(longest_piece);
+      std::iota(numbers.begin(), numbers.end(), 0u);
+      numbers_ = {memory_, longest_piece};
+      memory_.from_host(numbers_.data(), numbers.data(), longest_piece * sizeof(std::uint32_t));
+    }
+  }
+  if (memory_.is_host())
+    workspace_.reserve(layout_.most_items(longest_piece),
+                       layout_.most_cells_of_instance(longest_piece));
 }
 
 template <class Visit>
 void SketchCells::with_numbers(Visit visit) const {
   with_element_type(type_, [&]<class T>(T) {
     if constexpr (sizeof(T) < 8)
-      if (are_integers()) return visit(T{}, SketchNumbers<T, std::uint64_t>(exponent_, ranks_));
+      if (are_integers()) return visit(T{}, SketchNumbers<T, std::uint64_t>(point()));
     visit(T{}, SketchNumbers<T, Arithmetic<T>>());
   });
 }
 
-bool SketchCells::hold(const std::byte* elements, std::size_t count) const {
-  bool held = true;
+void SketchCells::find_unheld(const std::byte* elements, std::size_t count, Words blocks) const {
+  if (are_integers())
+    return kernels_.sketch.unheld({type_, point()}, elements, count, blocks.data());
+  std::ranges::fill(blocks, 0u);
   with_numbers([&]<class T>(T, const auto& numbers) {
-    for (std::size_t i = 0; i < count; ++i) held &= numbers.holds(load_element<T>(elements, i));
+    for (std::size_t i = 0; i < count; ++i)
+      if (!numbers.holds(load_element<T>(elements, i))) {
+        const std::size_t block = i / kernels::sketch_block;
+        blocks[block / 64] |= std::uint64_t{1} << block % 64;
+      }
   });
-  return held;
 }
 
 void SketchCells::to_cells(const std::byte* elements, std::size_t count, void* cells) const {
@@ -71,60 +87,83 @@ void SketchCells::from_cells(const void* cells, std::size_t count, std::byte* el
 
 /// Items are called by their number, or, where a union is not known yet when cells are made, by their
 /// position.
-std::span<const kernels::SketchPlace> SketchCells::places_of(const SketchInstance& instance,
-                                                             const SparseIndex::Union& positions) {
-  const std::uint32_t* names = nullptr;
-  if (instance.by_position) {
-    std::size_t next = 0;
-    const std::size_t words = kernels::bitmap_words(instance.elements);
-    for (std::size_t w = 0; w < words; ++w)
-      for (std::uint64_t left = positions.bits[instance.first_element / 64 + w]; left != 0;
-           left &= left - 1)
-        names_[next++] =
-            static_cast<std::uint32_t>(64 * w) + static_cast<std::uint32_t>(std::countr_zero(left));
-    names = names_.data();
-  }
-  hashing_.places(instance.shape, names, instance.items, places_.data());
-  return std::span(places_).first(instance.items);
+SketchRun SketchCells::run_of(const Place& place) {
+  std::size_t cells = 0;
+  parts_.clear();
+  layout_.for_each_instance(place.piece, place.positions, [&](const SketchInstance& instance) {
+    parts_.push_back({.first = instance.first,
+                      .items = instance.items,
+                      .first_cell = cells,
+                      .first_name = static_cast<std::uint32_t>(instance.first_element),
+                      .plain = instance.plain,
+                      .shape = instance.shape});
+    cells += instance.cells();
+  });
+  if (by_position()) name(place);
+  return {{type_, point()}, parts_, by_position() ? names_.data() : nullptr, &workspace_};
 }
 
-std::size_t SketchCells::sketch(const Piece& piece, const SparseIndex::Union& positions,
-                                const std::byte* elements, Words out) {
-  const std::size_t words = this->words(piece, positions);
-  std::ranges::fill(out.first(words), 0u);
-  with_numbers([&]<class T, class Cell>(T, const SketchNumbers<T, Cell>&) {
-    auto* const values = reinterpret_cast<Cell*>(values_.data());
-    auto* cells = reinterpret_cast<Cell*>(out.data());
-    layout_.for_each_instance(piece, positions, [&](const SketchInstance& instance) {
-      const std::byte* const from = elements + instance.first * sizeof(T);
-      to_cells(from, instance.items, instance.plain ? cells : values);
-      if (!instance.plain)
-        kernels::sketch_insert<Cell>(places_of(instance, positions), values, cells);
-      cells += instance.cells();
-    });
-  });
+/// Names count from the piece's first element on.
+void SketchCells::name(const Place& place) {
+  const Piece& piece = place.piece;
+  if (!memory_.is_host()) {
+    kernels_.sparse.compact({sizeof(std::uint32_t), piece.first, piece.count}, numbers_.data(),
+                            place.bits, names_.data());
+    return;
+  }
+  std::uint32_t* next = names_.data();
+  for (std::size_t w = 0; w < kernels::bitmap_words(piece.count); ++w)
+    for (std::uint64_t left = place.bits[w]; left != 0; left &= left - 1)
+      *next++ =
+          static_cast<std::uint32_t>(64 * w) + static_cast<std::uint32_t>(std::countr_zero(left));
+}
+
+std::size_t SketchCells::sketch(const Place& place, const std::byte* elements, Words out) {
+  const SketchRun run = run_of(place);
+  const std::size_t words = words_of_cells(run.cells());
+  if (are_integers())
+    kernels_.sketch.insert(run, elements, out.data());
+  else
+    insert_floats(run, elements, out.first(words));
   return words;
 }
 
-void SketchCells::recover(const Piece& piece, const SparseIndex::Union& positions, ConstWords sum,
-                          std::byte* elements, std::uint8_t* known) {
+std::size_t SketchCells::recover(const Place& place, ConstWords sum, std::byte* elements,
+                                 std::uint8_t* known) {
+  const SketchRun run = run_of(place);
+  if (are_integers()) return kernels_.sketch.peel(run, sum.data(), known, elements);
+  return peel_floats(run, sum, elements, known);
+}
+
+void SketchCells::insert_floats(const SketchRun& run, const std::byte* elements, Words out) {
+  std::ranges::fill(out, 0u);
   with_numbers([&]<class T, class Cell>(T, const SketchNumbers<T, Cell>&) {
-    const auto* from = reinterpret_cast<const Cell*>(sum.data());
-    auto* const values = reinterpret_cast<Cell*>(values_.data());
-    layout_.for_each_instance(piece, positions, [&](const SketchInstance& instance) {
-      const std::span cells(reinterpret_cast<Cell*>(cells_.data()), instance.cells());
-      std::uint8_t* const found = known + instance.first;
-      if (instance.plain) {
-        std::fill_n(found, instance.items, std::uint8_t{1});
-      } else {
-        std::copy_n(from, cells.size(), cells.data());
-        kernels::sketch_peel<Cell>(places_of(instance, positions), cells, scratch_, found, values);
-      }
-      from_cells(instance.plain ? from : values, instance.items,
-                 elements + instance.first * sizeof(T));
-      from += instance.cells();
-    });
+    auto* const values = workspace_.values<Cell>();
+    for (const SketchPart& part : run.parts) {
+      const std::byte* const from = elements + part.first * sizeof(T);
+      Cell* const cells = reinterpret_cast<Cell*>(out.data()) + part.first_cell;
+      to_cells(from, part.items, part.plain ? cells : values);
+      if (!part.plain) kernels::sketch_insert<Cell>(workspace_.places_of(run, part), values, cells);
+    }
   });
+}
+
+std::size_t SketchCells::peel_floats(const SketchRun& run, ConstWords sum, std::byte* elements,
+                                     std::uint8_t* known) {
+  std::size_t left = 0;
+  with_numbers([&]<class T, class Cell>(T, const SketchNumbers<T, Cell>&) {
+    for (const SketchPart& part : run.parts) {
+      const Cell* const from = reinterpret_cast<const Cell*>(sum.data()) + part.first_cell;
+      std::uint8_t* const found = known + part.first;
+      if (part.plain)
+        std::fill_n(found, part.items, std::uint8_t{1});
+      else
+        left += workspace_.peel(run, part, from, found);
+      from_cells(part.plain ? from : workspace_.values<Cell>(), part.items,
+                 elements + part.first * sizeof(T));
+    }
+  });
+  return left;
 }
 
 }  // namespace cohom

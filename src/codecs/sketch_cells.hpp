@@ -1,12 +1,16 @@
 #pragma once
 // SketchCells: elements of a piece's union to the cells of its sketches and back, in any type of cell.
+//
+// Cells that are integers may lie on a device, with their elements. Those of floating-point numbers are the
+// host's: their sums depend on the order in which items are taken out.
 
 #include "codec_interface.hpp"
 #include "codecs/codec_context.hpp"
 #include "codecs/sketch_layout.hpp"
 #include "codecs/sketch_options.hpp"
 #include "codecs/sparse_index.hpp"
-#include "kernels/sketch.hpp"
+#include "kernels/sketch_workspace.hpp"
+#include "memory/memory.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -44,18 +48,24 @@ class SketchCells {
   /// The exponent of the largest magnitude of all ranks, for cells that are integers.
   void agree_on(int exponent) { exponent_ = exponent; }
 
-  /// Whether cells can hold all of so many elements.
-  [[nodiscard]] bool hold(const std::byte* elements, std::size_t count) const;
+  /// Writes a bit for each block of 256 elements, in whole words: whether cells cannot hold all of them.
+  void find_unheld(const std::byte* elements, std::size_t count, Words blocks) const;
+
+  /// What sketch() and recover() know of a piece.
+  struct Place {
+    const Piece& piece;
+    const SparseIndex::Union& positions;
+    const std::uint64_t* bits;  ///< those of the union, beside the elements
+  };
 
   /// Writes the cells of a piece's elements at these positions, side by side at `elements`; what cells cannot
   /// hold is left out. Returns the words written.
-  std::size_t sketch(const Piece& piece, const SparseIndex::Union& positions,
-                     const std::byte* elements, Words out);
-  /// The inverse of a sum: the elements at the union's positions, and which of them were recovered.
-  void recover(const Piece& piece, const SparseIndex::Union& positions, ConstWords sum,
-               std::byte* elements, std::uint8_t* known);
+  std::size_t sketch(const Place& place, const std::byte* elements, Words out);
+  /// The inverse of a sum: the elements at the union's positions, and which of them were recovered. Returns
+  /// how many were not.
+  std::size_t recover(const Place& place, ConstWords sum, std::byte* elements, std::uint8_t* known);
 
-  /// Elements as cells, one each, and back.
+  /// Elements of the host as cells, one each, and back.
   void to_cells(const std::byte* elements, std::size_t count, void* cells) const;
   void from_cells(const void* cells, std::size_t count, std::byte* elements) const;
 
@@ -63,19 +73,27 @@ class SketchCells {
   /// Calls visit(T{}, numbers) with the types of elements and cells.
   template <class Visit>
   void with_numbers(Visit visit) const;
-  [[nodiscard]] std::span<const kernels::SketchPlace> places_of(
-      const SketchInstance& instance, const SparseIndex::Union& positions);
+  [[nodiscard]] kernels::body::FixedPoint point() const { return {exponent_, ranks_}; }
+  [[nodiscard]] kernels::SketchRun run_of(const Place& place);
+  void name(const Place& place);
+  void insert_floats(const kernels::SketchRun& run, const std::byte* elements, Words out);
+  std::size_t peel_floats(const kernels::SketchRun& run, ConstWords sum, std::byte* elements,
+                          std::uint8_t* known);
 
   ElementType type_;
   std::uint32_t ranks_;
   SketchCellKind kind_;
-  const kernels::HashingKernels& hashing_;
+  const kernels::KernelTable& kernels_;
+  Memory& memory_;
   SketchLayout layout_;
   int exponent_ = 0;
-  std::vector<std::uint64_t> cells_, values_;  ///< of one instance, of any type of cell
-  std::vector<std::uint32_t> names_;
-  std::vector<kernels::SketchPlace> places_;
-  kernels::SketchScratch scratch_;
+
+  // Of one piece.
+  std::vector<kernels::SketchPart> parts_;
+  MemoryArray<std::uint32_t> names_;    ///< where items go by position
+  MemoryArray<std::uint32_t> numbers_;  ///< 0, 1, 2 ..., on a device, to be compacted to names
+
+  kernels::SketchWorkspace workspace_;  ///< of the host
 };
 
 }  // namespace cohom

@@ -80,6 +80,9 @@ class SketchLayout {
   [[nodiscard]] std::size_t most_cells_of_instance(std::size_t elements) const {
     return most_cells(by_position() ? elements : most_items(elements));
   }
+  [[nodiscard]] std::size_t most_instances(std::size_t elements) const {
+    return by_position() ? instances_by_position(elements) : elements / instance_items + 1;
+  }
   [[nodiscard]] std::size_t most_items(std::size_t elements) const {
     return by_position() ? elements : std::min(elements, 2 * instance_items);
   }

@@ -1,9 +1,9 @@
 #pragma once
 // What cells of a sketch hold, and which elements they cannot hold.
 
-#include "codecs/fixed_point.hpp"
 #include "kernels/body/element.hpp"
 #include "kernels/body/float_bits.hpp"
+#include "kernels/body/sketch_integers.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -15,24 +15,9 @@ template <class T, class Cell>
 class SketchNumbers;
 
 template <class T>
-class SketchNumbers<T, std::uint64_t> {
+class SketchNumbers<T, std::uint64_t> : public kernels::body::SketchIntegers<T> {
  public:
-  SketchNumbers(int exponent, std::uint32_t ranks) : point_(exponent, ranks) {}
-
-  [[nodiscard]] bool holds(float value) const {
-    return kernels::body::magnitude_bits(value) < kernels::body::FloatFormat<float>::infinity &&
-           point_.holds(static_cast<double>(value));
-  }
-  [[nodiscard]] std::uint64_t cell(float value) const {
-    return point_.integer(static_cast<double>(value));
-  }
-  /// f16 and bf16 are rounded when they are stored.
-  [[nodiscard]] float value(std::uint64_t cell) const {
-    return sizeof(T) < sizeof(float) ? point_.number_to_odd(cell) : point_.number(cell);
-  }
-
- private:
-  FixedPoint point_;
+  using kernels::body::SketchIntegers<T>::SketchIntegers;
 };
 
 /// Floating point, in the elements' arithmetic. Sums of a cell's items may be larger than all of them.

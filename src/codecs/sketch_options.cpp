@@ -59,4 +59,8 @@ SketchOptions parse_sketch_options(const Parameters& given, ElementType type) {
   return options;
 }
 
+bool sketch_has_integers(const Parameters& parameters, ElementType type) {
+  return parse_sketch_options(parameters, type).cells == SketchCellKind::integers;
+}
+
 }  // namespace cohom

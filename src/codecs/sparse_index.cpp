@@ -70,7 +70,9 @@ void SparseIndex::reserve(std::size_t elements, std::size_t longest_piece) {
   own_.resize(bitmap_words(elements));
   union_.resize(bitmap_words(longest_piece));
   held_.resize(elements / 256 + 1);
-  if (!memory_.is_host()) beside_elements_ = {memory_, bitmap_words(longest_piece)};
+  if (memory_.is_host()) return;
+  beside_elements_ = {memory_, bitmap_words(longest_piece)};
+  if (options_.form == IndexForm::bloom) filter_ = {memory_, bitmap_words(longest_piece)};
 }
 
 void SparseIndex::begin(const CallBuffers& call) {
@@ -156,9 +158,17 @@ std::size_t SparseIndex::encode_filter(const Piece& piece, const Agreed& agreed,
     std::copy_n(own_bits(piece), bitmap_words(piece.count), out.data());
     return bitmap_words(piece.count);
   }
-  std::fill_n(out.data(), shape.bits / 64, 0u);
-  host_.hashing.insert(shape, piece.first, own_bits(piece), piece.count, out.data());
-  return shape.bits / 64;
+  const std::size_t words = shape.bits / 64;
+  if (memory_.is_host()) {
+    std::fill_n(out.data(), words, 0u);
+    host_.hashing.insert(shape, piece.first, own_bits(piece), piece.count, out.data());
+    return words;
+  }
+  memory_.from_host(beside_elements_.data(), own_bits(piece), bitmap_words(piece.count) * 8);
+  memory_.zero(filter_.data(), words * 8);
+  kernels_.hashing.insert(shape, piece.first, beside_elements_.data(), piece.count, filter_.data());
+  memory_.to_host(out.data(), filter_.data(), words * 8);
+  return words;
 }
 
 /// The bitmap of a piece from its filter, which is searched once a call.
@@ -168,8 +178,17 @@ ConstWords SparseIndex::find(const Piece& piece, const Agreed& agreed) {
   if (words.size() != (shape.bits == 0 ? bitmap_words(piece.count) : shape.bits / 64)) refuse();
   if (shape.bits == 0) return words;
   if (std::exchange(held(piece), Held::union_of_all) != Held::union_of_all)
-    host_.hashing.find(shape, words.data(), piece.first, piece.count, own_bits(piece));
+    search(shape, piece, words);
   return {own_bits(piece), bitmap_words(piece.count)};
+}
+
+/// Where the elements are: a search is more work than the way there and back.
+void SparseIndex::search(const kernels::BloomShape& shape, const Piece& piece, ConstWords filter) {
+  if (memory_.is_host())
+    return host_.hashing.find(shape, filter.data(), piece.first, piece.count, own_bits(piece));
+  memory_.from_host(filter_.data(), filter.data(), filter.size_bytes());
+  kernels_.hashing.find(shape, filter_.data(), piece.first, piece.count, beside_elements_.data());
+  memory_.to_host(own_bits(piece), beside_elements_.data(), bitmap_words(piece.count) * 8);
 }
 
 /// The bitmap of a piece from its two levels.

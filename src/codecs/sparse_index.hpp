@@ -51,7 +51,7 @@ class SparseIndex {
   /// @throws Error(transport) when an index arrived that is none of this piece.
   [[nodiscard]] Union union_of(const Piece& piece, const Agreed& agreed);
 
-  /// The bits of a piece where its elements lie, for kernels. Valid until the next call of it.
+  /// The bits of a piece where its elements lie, for kernels. Valid until the next call of any of these.
   [[nodiscard]] const std::uint64_t* beside_elements(const Union& positions, const Piece& piece);
 
  private:
@@ -70,6 +70,7 @@ class SparseIndex {
   std::size_t encode_blocks(const Piece& piece, Words out);
   std::size_t encode_filter(const Piece& piece, const Agreed& agreed, Words out);
   [[nodiscard]] kernels::BloomShape filter_of(const Piece& piece, const Agreed& agreed) const;
+  void search(const kernels::BloomShape& shape, const Piece& piece, ConstWords filter);
   [[nodiscard]] ConstWords find(const Piece& piece, const Agreed& agreed);
   [[nodiscard]] ConstWords spread(const Piece& piece, const Agreed& agreed);
 
@@ -84,8 +85,9 @@ class SparseIndex {
       own_;                 ///< this rank's bits of the vector; of a filter, in the end all ranks'
   std::vector<Held> held_;  ///< by 256 elements
   std::vector<std::uint64_t> union_;  ///< of one piece
-  MemoryArray<std::uint64_t>
-      beside_elements_;  ///< of one piece, where bits are no neighbours of elements
+
+  // Of one piece, where bits are no neighbours of elements.
+  MemoryArray<std::uint64_t> beside_elements_, filter_;
 };
 
 }  // namespace cohom

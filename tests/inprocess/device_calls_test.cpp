@@ -51,10 +51,11 @@ TEST_F(DeviceCalls, PlansSayWhereTheyRunAndHowWordsTravel) {
     });
     return found.memory + " " + found.path;
   };
-  for (const char* codec : {"raw", "thc", "packed", "sparse", "sparse+thc", "signcount", "marsit"})
+  for (const char* codec : {"raw", "thc", "packed", "sparse", "sparse+thc", "signcount", "marsit",
+                            "sketch", "sketch:size=0.1"})
     EXPECT_EQ(described({}, codec, "ring"), "cuda staged") << codec;
   EXPECT_EQ(described(reaching_device(), "thc", "ring"), "cuda direct");
-  EXPECT_EQ(described({}, "sketch", "ring"), "host copied");
+  EXPECT_EQ(described({}, "sketch:cells=f32", "ring"), "host copied");
   EXPECT_EQ(described({}, "thc", "fabric"), "host copied");
   EXPECT_EQ(described({}, "thc", "offload"), "host copied");
 }
@@ -117,10 +118,10 @@ TEST_F(DeviceCalls, PinnedMemoryIsTheHosts) {
 /// What a rank must see in the order of its stream, whatever codec and path.
 TEST_F(DeviceCalls, ComeInTheOrderOfAStream) {
   auto& runtime = tested_runtime();
-  for (const char* codec : {"raw", "sketch"})
+  for (const Options& options : {with("raw"), with("sketch"), with("sketch", "fabric")})
     on_ranks(ranks, [&](int rank, Communicator& communicator) {
       const Bytes& bytes = inputs_.bytes(rank);
-      const Bytes expected = on_host(communicator, inputs_, with(codec));
+      const Bytes expected = on_host(communicator, inputs_, options);
       const kernels::DeviceStream stream = runtime.make_stream();
       const DeviceVector before(bytes), input(bytes.size()), output(bytes.size()),
           after(bytes.size());
@@ -128,13 +129,13 @@ TEST_F(DeviceCalls, ComeInTheOrderOfAStream) {
         runtime.fill(input.data(), 0xff, bytes.size(), stream);
         runtime.copy_within(input.data(), before.data(), bytes.size(), stream);
         Request request = allreduce_async(input.data(), output.data(), count, ElementType::f32,
-                                          communicator, with(codec), {stream});
+                                          communicator, options, {stream});
         request.wait();
         runtime.copy_within(after.data(), output.data(), bytes.size(), stream);
         runtime.fill(output.data(), 0xff, bytes.size(), stream);
       }
       runtime.synchronise(stream);
-      EXPECT_TRUE(same_bytes(after.fetch(), expected)) << codec;
+      EXPECT_TRUE(same_bytes(after.fetch(), expected)) << options.codec << " " << options.algorithm;
       runtime.destroy_stream(stream);
     });
 }
@@ -252,7 +253,8 @@ TEST_F(DeviceCalls, DeviceMemoryIsGivenBack) {
   const std::size_t before = kernels::emulated::allocated();
   on_ranks(ranks, [&](int rank, Communicator& communicator) {
     const DeviceVector data(inputs_.bytes(rank));
-    for (const char* codec : {"raw", "thc:error_feedback=on", "sparse", "marsit", "sketch"}) {
+    for (const char* codec :
+         {"raw", "thc:error_feedback=on", "sparse", "marsit", "sketch", "sketch:cells=f32"}) {
       AllreducePlan plan(communicator, count, ElementType::f32, with(codec));
       plan.execute(data.data(), data.data());
     }

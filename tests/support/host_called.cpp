@@ -1,5 +1,6 @@
 #include "host_called.hpp"
 
+#include "host_called_sketch.hpp"
 #include "kernels/body/lanes.hpp"
 #include "kernels/body/sign.hpp"
 #include "staged_arrays.hpp"
@@ -332,7 +333,8 @@ struct HostCalled {
         {scan, count_bits, compact, expand_sparse},
         {measure_signs, pack, pack_feedback, count, majority, expand_signs, expand_counts},
         {keep_own, gather_own, place},
-        {places, find_singles, insert, find}};
+        {places, find_singles, insert, find},
+        HostCalledSketch<number>::row(from)};
     return table;
   }
 };

@@ -26,18 +26,29 @@ void for_all_threads(unsigned threads, bool odd, Run run) {
   for (unsigned t = 0; t < threads; ++t) run(odd ? threads - 1 - t : t);
 }
 
+/// The phases from `first` on, so many.
+template <int first, int count, Kernel K>
+void run_phases(const K& kernel, std::size_t tile, typename K::Shared& shared,
+                typename K::Local* locals) {
+  [&]<int... phase>(std::integer_sequence<int, phase...>) {
+    (for_all_threads(K::threads, (tile + first + phase) % 2 != 0,
+                     [&](unsigned t) {
+                       kernel.template run<first + phase>(At{tile, t}, shared, locals[t]);
+                     }),
+     ...);
+  }
+  (std::make_integer_sequence<int, count>());
+}
+
 template <Kernel K>
 void run_tile(const K& kernel, std::size_t tile, typename K::Shared& shared,
               typename K::Local* locals) {
-  if constexpr (FixedPhases<K>) {
-    [&]<int... phase>(std::integer_sequence<int, phase...>) {
-      (for_all_threads(K::threads, (tile + phase) % 2 != 0,
-                       [&](unsigned t) {
-                         kernel.template run<phase>(At{tile, t}, shared, locals[t]);
-                       }),
-       ...);
-    }
-    (std::make_integer_sequence<int, K::phases>());
+  if constexpr (RepeatedPhases<K>) {
+    run_phases<0, K::repeated_from>(kernel, tile, shared, locals);
+    do run_phases<K::repeated_from, K::phases - K::repeated_from>(kernel, tile, shared, locals);
+    while (kernel.again(shared));
+  } else if constexpr (FixedPhases<K>) {
+    run_phases<0, K::phases>(kernel, tile, shared, locals);
   } else {
     for (int phase = 0; phase < kernel.phase_count(); ++phase)
       for_all_threads(K::threads, (tile + std::size_t(phase)) % 2 != 0, [&](unsigned t) {

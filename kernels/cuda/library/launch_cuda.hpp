@@ -26,13 +26,37 @@ __device__ inline void wait_for_others() {
     __syncthreads();
 }
 
-template <class K, int phase = 0>
+/// The phases from `phase` up to `end`.
+template <class K, int phase, int end>
 __device__ inline void run_phases(const K& kernel, At at, typename K::Shared& shared,
                                   typename K::Local& local) {
   kernel.template run<phase>(at, shared, local);
-  if constexpr (phase + 1 < K::phases) {
+  if constexpr (phase + 1 < end) {
     wait_for_others<K::barrier>();
-    run_phases<K, phase + 1>(kernel, at, shared, local);
+    run_phases<K, phase + 1, end>(kernel, at, shared, local);
+  }
+}
+
+template <class K>
+__device__ inline void run_tile(const K& kernel, At at, typename K::Shared& shared,
+                                typename K::Local& local) {
+  if constexpr (RepeatedPhases<K>) {
+    static_assert(K::barrier == Barrier::block, "all threads of a block go round together");
+    run_phases<K, 0, K::repeated_from>(kernel, at, shared, local);
+    bool again = true;
+    while (again) {
+      wait_for_others<K::barrier>();
+      run_phases<K, K::repeated_from, K::phases>(kernel, at, shared, local);
+      wait_for_others<K::barrier>();
+      again = kernel.again(shared);
+    }
+  } else if constexpr (FixedPhases<K>) {
+    run_phases<K, 0, K::phases>(kernel, at, shared, local);
+  } else {
+    for (int phase = 0; phase < kernel.phase_count(); ++phase) {
+      if (phase != 0) wait_for_others<K::barrier>();
+      kernel.run(phase, at, shared, local);
+    }
   }
 }
 
@@ -44,14 +68,7 @@ __global__ void __launch_bounds__(K::threads) run_kernel(const __grid_constant__
     if (!first) wait_for_others<K::barrier>();  // others may still read what this tile writes
     first = false;
     typename K::Local local;
-    if constexpr (FixedPhases<K>) {
-      run_phases(kernel, At{tile, threadIdx.x}, shared, local);
-    } else {
-      for (int phase = 0; phase < kernel.phase_count(); ++phase) {
-        if (phase != 0) wait_for_others<K::barrier>();
-        kernel.run(phase, At{tile, threadIdx.x}, shared, local);
-      }
-    }
+    run_tile(kernel, At{tile, threadIdx.x}, shared, local);
   }
 }
 

@@ -1,0 +1,92 @@
+#pragma once
+// What kernels of sketches share. A tile is 1024 items, of one part or several.
+
+#include "kernels/body/element.hpp"
+#include "kernels/body/sketch_integers.hpp"
+#include "kernels/cuda/device_context.hpp"
+#include "kernels/cuda/phases.hpp"
+#include "kernels/integer_sketch.hpp"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace cohom::kernels::device {
+
+inline constexpr unsigned sketch_threads = 256;
+inline constexpr std::size_t sketch_tile = 1024;
+
+/// The parts of a run, where kernels see them.
+class SketchParts {
+ public:
+  struct Shared {
+    std::size_t part;  ///< of the tile's first item
+  };
+
+  SketchParts(DeviceContext& context, const SketchRun& run);
+
+  [[nodiscard]] std::size_t count() const { return count_; }
+  [[nodiscard]] std::size_t tiles() const { return tiles_of(items_, sketch_tile); }
+  [[nodiscard]] COHOM_HD const SketchPart& operator[](std::size_t part) const {
+    return parts_[part];
+  }
+
+  /// A phase of its own before the tile's items are looked at.
+  COHOM_HD void find_first(At at, Shared& shared) const {
+    if (at.thread != 0) return;
+    std::size_t low = 0,
+                high = count_;  // of the parts that begin at the item or before it, the last
+    while (low + 1 < high) {
+      const std::size_t middle = (low + high) / 2;
+      (parts_[middle].first <= at.tile * sketch_tile ? low : high) = middle;
+    }
+    shared.part = low;
+  }
+  /// Of an item of the tile.
+  [[nodiscard]] COHOM_HD const SketchPart& part_of(std::size_t item, const Shared& shared) const {
+    std::size_t part = shared.part;
+    while (part + 1 < count_ && parts_[part + 1].first <= item) ++part;
+    return parts_[part];
+  }
+  /// Behind the last item of the tile.
+  [[nodiscard]] COHOM_HD std::size_t end_of(At at) const {
+    const std::size_t end = (at.tile + 1) * sketch_tile;
+    return end < items_ ? end : items_;
+  }
+
+  /// Where the item of that number in its part goes.
+  [[nodiscard]] COHOM_HD body::SketchPlace place(const SketchPart& part,
+                                                 std::uint32_t number) const {
+    return {part.shape, names_ != nullptr ? names_[part.first + number] - part.first_name : number};
+  }
+
+ private:
+  const SketchPart* parts_;
+  std::size_t count_;
+  const std::uint32_t* names_;
+  std::size_t items_;
+};
+
+/// Calls visitor(T{}, numbers) with the type of elements; f64 has no integers.
+template <class Visitor>
+void with_integers(const SketchFormat& format, Visitor&& visitor) {
+  body::with_element_type(format.type, [&]<class T>(T) {
+    if constexpr (sizeof(T) <= sizeof(float)) visitor(T{}, body::SketchIntegers<T>(format.point));
+  });
+}
+
+// Of SketchKernels.
+
+void sketch_insert(const SketchRun& run, const void* elements, std::uint64_t* cells);
+std::size_t sketch_peel(const SketchRun& run, const std::uint64_t* cells, std::uint8_t* known,
+                        void* elements);
+std::uint32_t largest_magnitude(ElementType type, const void* elements, std::size_t count);
+void find_unheld(const SketchFormat& format, const void* elements, std::size_t count,
+                 std::uint64_t* blocks);
+void keep_unknown(std::size_t element_bytes, const std::uint8_t* known, std::size_t items,
+                  const void* from, void* to);
+void gather(std::size_t element_bytes, const void* elements, const std::size_t* positions,
+            std::size_t count, void* gathered);
+void scatter(std::size_t element_bytes, const void* gathered, const std::size_t* positions,
+             std::size_t count, void* elements);
+
+}  // namespace cohom::kernels::device
