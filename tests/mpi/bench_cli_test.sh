@@ -113,7 +113,7 @@ expect_refusal '/nowhere/libcohom_cuda.so' --memory cuda
 # A device that is emulated: the bits of the host's memory.
 COHOM_CUDA_LIBRARY=$emulated
 for memory in host pinned cuda; do
-  expect 0 --codec thc --codec sketch --algorithm ring --in-place --size 64K --iterations 1 \
+  expect 0 --codec thc --codec sketch --codec sketch:cells=f32 --algorithm ring --in-place --size 64K --iterations 1 \
     --memory "$memory" --json "in_$memory.json"
 done
 "$info" >out 2>err || fail "cohom-info with a device"
@@ -173,8 +173,8 @@ for name in "pinned", "cuda":
     for here, there in zip(load("in_host.json")["results"], load(f"in_{name}.json")["results"]):
         assert here["result_hash"] == there["result_hash"], there
         assert there["memory"].startswith(name), there
-assert [row["path"] for row in load("in_cuda.json")["results"]] == ["staged", "copied"]
-assert [row["runs_on"] for row in load("in_pinned.json")["results"]] == ["host", "host"]
+assert [row["path"] for row in load("in_cuda.json")["results"]] == ["staged", "staged", "copied"]
+assert [row["runs_on"] for row in load("in_pinned.json")["results"]] == ["host"] * 3
 one_hash(timed["results"])
 for row in load("counted.json")["results"]:
     assert row["counters"] == {"drops": 1, "lost": 0}, row
