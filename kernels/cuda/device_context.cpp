@@ -16,8 +16,9 @@ constexpr std::size_t rounded_up(std::size_t bytes) {
 
 }  // namespace
 
+/// What was taken before a failure is given back by the destructor.
 DeviceContext::DeviceContext(const DeviceLibrary& library, DeviceStream stream)
-    : library_(library), stream_(stream) {
+    : DeviceContext(library, stream, Empty{}) {
   reserve(0);
 }
 
@@ -29,7 +30,8 @@ DeviceContext::~DeviceContext() {
   release_scratch();
   runtime().free_pinned(staging_.memory);
   runtime().free_pinned(results_.memory);
-  for (const DeviceEvent event : read_) runtime().destroy_event(event);
+  for (const DeviceEvent event : read_)
+    if (event != nullptr) runtime().destroy_event(event);
 }
 
 /// A byte for four elements holds the offsets of 32 packed payloads, and the codes of thc's usual
@@ -37,6 +39,7 @@ DeviceContext::~DeviceContext() {
 void DeviceContext::reserve(std::size_t elements) {
   grow_scratch(least_scratch + elements / 4);
   grow_staging(least_half + elements / 64);
+  grow_results(least_half + elements / 16);
 }
 
 void DeviceContext::release_scratch() noexcept {
@@ -64,8 +67,9 @@ void DeviceContext::begin_call() {
 
 void* DeviceContext::scratch(std::size_t bytes) {
   bytes = rounded_up(bytes);
-  if (scratch_used_ + bytes > scratch_.back().bytes) {
-    const std::size_t more = std::max(bytes, scratch_.back().bytes);
+  if (scratch_.empty() || scratch_used_ + bytes > scratch_.back().bytes) {
+    const std::size_t more =
+        std::max(bytes, scratch_.empty() ? least_scratch : scratch_.back().bytes);
     scratch_.push_back({runtime().allocate(more), more});
     scratch_used_ = 0;
   }
@@ -112,14 +116,17 @@ const void* DeviceContext::upload(const void* host, std::size_t bytes) {
   return device;
 }
 
+void DeviceContext::grow_results(std::size_t bytes) {
+  bytes = rounded_up(bytes);
+  if (results_.bytes >= bytes) return;
+  if (results_.memory != nullptr) synchronise();
+  runtime().free_pinned(results_.memory);
+  results_ = {};
+  results_ = {runtime().allocate_pinned(bytes), bytes};
+}
+
 void DeviceContext::download(void* host, const void* device, std::size_t bytes) {
-  if (results_.bytes < bytes) {
-    synchronise();
-    runtime().free_pinned(results_.memory);
-    results_ = {};
-    const std::size_t room = std::max(rounded_up(bytes), least_half);
-    results_ = {runtime().allocate_pinned(room), room};
-  }
+  grow_results(bytes);
   if (bytes != 0) runtime().copy_to_host(results_.memory, device, bytes, stream_);
   synchronise();
   if (bytes != 0) std::memcpy(host, results_.memory, bytes);

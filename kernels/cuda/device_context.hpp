@@ -16,6 +16,7 @@ namespace cohom::kernels {
 class DeviceContext {
  public:
   /// @param stream outlives the context; null: the default stream
+  /// @throws DeviceError when there is no memory
   DeviceContext(const DeviceLibrary& library, DeviceStream stream);
   ~DeviceContext();
   DeviceContext(const DeviceContext&) = delete;
@@ -45,14 +46,18 @@ class DeviceContext {
     void* memory = nullptr;
     std::size_t bytes = 0;
   };
+  struct Empty {};
+  DeviceContext(const DeviceLibrary& library, DeviceStream stream, Empty)
+      : library_(library), stream_(stream) {}
   [[nodiscard]] std::byte* staging(std::size_t bytes);
   void grow_staging(std::size_t half);
+  void grow_results(std::size_t bytes);
   void grow_scratch(std::size_t bytes);
   void release_scratch() noexcept;
 
   const DeviceLibrary& library_;
   DeviceStream stream_;
-  std::vector<Block> scratch_;  ///< one, unless a call needed more
+  std::vector<Block> scratch_;  ///< one, unless a call needed more; none where there was no memory
   std::size_t scratch_used_ = 0;
 
   // Pinned, in two halves: one is filled while the device may still read the other.

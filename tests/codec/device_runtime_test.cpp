@@ -195,5 +195,30 @@ TEST_F(EmulatedDevice, ScratchOfACallStaysApartAndGrows) {
   }
 }
 
+/// A call that finds no memory leaves a context with which the next one works, and one that cannot be made
+/// leaves nothing.
+TEST_F(EmulatedDevice, ContextsGoOnAfterAFailure) {
+  const std::size_t before = kernels::emulated::allocated();
+  kernels::emulated::set_capacity(before + 1000);
+  EXPECT_THROW(DeviceContext(library_, nullptr), DeviceError);
+  EXPECT_EQ(kernels::emulated::allocated(), before);
+  kernels::emulated::restore();
+
+  DeviceContext context(library_, nullptr);
+  context.begin_call();
+  EXPECT_NE(context.scratch(std::size_t{5} << 20), nullptr);
+  kernels::emulated::set_capacity(kernels::emulated::allocated() - 1000);
+  EXPECT_THROW(context.begin_call(), DeviceError);
+  EXPECT_THROW(static_cast<void>(context.scratch(std::size_t{7} << 20)), DeviceError);
+  kernels::emulated::restore();
+
+  context.begin_call();
+  const std::vector<int> values = {3, 1, 4};
+  const void* const there = context.upload(values.data(), 3 * sizeof(int));
+  std::vector<int> back(3);
+  context.download(back.data(), there, 3 * sizeof(int));
+  EXPECT_EQ(back, values);
+}
+
 }  // namespace
 }  // namespace cohom::test

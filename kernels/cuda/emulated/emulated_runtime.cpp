@@ -90,7 +90,10 @@ class EmulatedRuntime final : public DeviceRuntime {
     expect_working("make_stream");
     return DeviceState::instance().add_stream();
   }
+  /// Its work is done some time or other.
   void destroy_stream(DeviceStream stream) noexcept override {
+    const auto works = DeviceState::instance().stream(stream);
+    works->do_until(works->last());
     DeviceState::instance().remove_stream(stream);
   }
   void synchronise(DeviceStream stream) override {

@@ -20,18 +20,18 @@ T* view(T* address) {
   return static_cast<T*>(Arena::instance().view(address));
 }
 
-/// Nobody may count on an order of threads, so odd tiles have another one.
+/// Nobody may count on an order of threads, so tiles, phases and rounds take turns with two.
 template <class Run>
 void for_all_threads(unsigned threads, bool odd, Run run) {
   for (unsigned t = 0; t < threads; ++t) run(odd ? threads - 1 - t : t);
 }
 
-/// The phases from `first` on, so many.
+/// The phases from `first` on, so many, for the time of that number that the tile comes to them.
 template <int first, int count, Kernel K>
-void run_phases(const K& kernel, std::size_t tile, typename K::Shared& shared,
+void run_phases(const K& kernel, std::size_t tile, std::size_t round, typename K::Shared& shared,
                 typename K::Local* locals) {
   [&]<int... phase>(std::integer_sequence<int, phase...>) {
-    (for_all_threads(K::threads, (tile + first + phase) % 2 != 0,
+    (for_all_threads(K::threads, (tile + round + first + phase) % 2 != 0,
                      [&](unsigned t) {
                        kernel.template run<first + phase>(At{tile, t}, shared, locals[t]);
                      }),
@@ -44,11 +44,14 @@ template <Kernel K>
 void run_tile(const K& kernel, std::size_t tile, typename K::Shared& shared,
               typename K::Local* locals) {
   if constexpr (RepeatedPhases<K>) {
-    run_phases<0, K::repeated_from>(kernel, tile, shared, locals);
-    do run_phases<K::repeated_from, K::phases - K::repeated_from>(kernel, tile, shared, locals);
+    static_assert(K::barrier == Barrier::block, "all threads of a block go round together");
+    constexpr int repeated = K::phases - K::repeated_from;
+    run_phases<0, K::repeated_from>(kernel, tile, 0, shared, locals);
+    std::size_t round = 0;
+    do run_phases<K::repeated_from, repeated>(kernel, tile, round++, shared, locals);
     while (kernel.again(shared));
   } else if constexpr (FixedPhases<K>) {
-    run_phases<0, K::phases>(kernel, tile, shared, locals);
+    run_phases<0, K::phases>(kernel, tile, 0, shared, locals);
   } else {
     for (int phase = 0; phase < kernel.phase_count(); ++phase)
       for_all_threads(K::threads, (tile + std::size_t(phase)) % 2 != 0, [&](unsigned t) {
