@@ -118,6 +118,8 @@ for memory in host pinned cuda; do
 done
 "$info" >out 2>err || fail "cohom-info with a device"
 grep -q 'emulated device 1' out || fail "cohom-info does not list the devices"
+grep -qF 'sketch (with cells=i64)' out ||
+  fail "cohom-info does not say which form of sketch runs on devices"
 unset COHOM_CUDA_LIBRARY
 
 python3 - <<'PYTHON' || fail "the reports are not as they should be"

@@ -76,6 +76,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "job_program: %s\n", text);
     return 1;
   }
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
   expect(program == cohom::mpi::program_ranks(), "C and C++ have the same communicator");
   expect(size_of(program) == expected, "the program has its ranks");
   expect(size_of(MPI_COMM_WORLD) == expected + (with_aggregator ? 1 : 0), "the world has all");
