@@ -10,16 +10,19 @@ namespace cohom::bench {
 
 class DeviceMemory {
  public:
+  DeviceMemory() = default;
   DeviceMemory(kernels::DeviceContext& context, std::size_t bytes)
       : runtime_(&context.runtime()), memory_(runtime_->allocate(bytes)), bytes_(bytes) {
     runtime_->fill(memory_, 0, bytes, context.stream());
   }
-  DeviceMemory(DeviceMemory&& other) noexcept
-      : runtime_(other.runtime_),
-        memory_(std::exchange(other.memory_, nullptr)),
-        bytes_(other.bytes_) {}
-  DeviceMemory& operator=(DeviceMemory&&) = delete;
-  ~DeviceMemory() { runtime_->free(memory_); }
+  DeviceMemory(DeviceMemory&& other) noexcept { swap(other); }
+  DeviceMemory& operator=(DeviceMemory&& other) noexcept {
+    DeviceMemory(std::move(other)).swap(*this);
+    return *this;
+  }
+  ~DeviceMemory() {
+    if (memory_ != nullptr) runtime_->free(memory_);
+  }
 
   template <class T = std::byte>
   [[nodiscard]] T* data() const {
@@ -28,9 +31,15 @@ class DeviceMemory {
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
 
  private:
-  kernels::DeviceRuntime* runtime_;
-  void* memory_;
-  std::size_t bytes_;
+  void swap(DeviceMemory& other) noexcept {
+    std::swap(runtime_, other.runtime_);
+    std::swap(memory_, other.memory_);
+    std::swap(bytes_, other.bytes_);
+  }
+
+  kernels::DeviceRuntime* runtime_ = nullptr;
+  void* memory_ = nullptr;
+  std::size_t bytes_ = 0;
 };
 
 }  // namespace cohom::bench

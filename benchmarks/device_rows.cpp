@@ -171,10 +171,12 @@ void DeviceRows::add_sparse(std::vector<DeviceRow>& rows) const {
 void DeviceRows::add_sketch(std::vector<DeviceRow>& rows) const {
   auto* const bitmap = bitmap_.data<std::uint64_t>();
   kernels_.sparse.scan(sparse_run_, other_.data(), bitmap);
-  kernels_.sparse.compact(sparse_run_, other_.data(), bitmap, state_.data());
-  const SketchLayout layout(1.3, 0);
   const std::size_t items = kernels_.sparse.count_bits(bitmap, kernels::bitmap_words(count_));
+  compacted_ = DeviceMemory(context_, 4 * items);
+  kernels_.sparse.compact(sparse_run_, other_.data(), bitmap, compacted_.data());
+  const SketchLayout layout(1.3, 0);
   std::size_t cells = 0;
+  parts_.clear();
   layout.for_each_instance({.count = count_}, {.elements = items}, [&](const auto& instance) {
     parts_.push_back({.first = instance.first,
                       .items = instance.items,
@@ -183,12 +185,14 @@ void DeviceRows::add_sketch(std::vector<DeviceRow>& rows) const {
                       .shape = instance.shape});
     cells += instance.cells();
   });
-  const kernels::SketchRun run{{ElementType::f32, {0, ranks}}, parts_};
+  room_ = DeviceMemory(context_, kernels::sketch_room(items, cells));
+  const kernels::SketchRun run{
+      .format = {ElementType::f32, {0, ranks}}, .parts = parts_, .room = room_.data()};
   const double of_cells = 8.0 * static_cast<double>(cells);
   const double of_items = 4.0 * static_cast<double>(items);
   auto* const words = words_.data<std::uint64_t>();
   rows.push_back({"sketch insert, 1/16", of_items + of_cells,
-                  [=, this] { kernels_.sketch.insert(run, state_.data(), words); }});
+                  [=, this] { kernels_.sketch.insert(run, compacted_.data(), words); }});
   rows.push_back({"sketch peel, 1/16", of_cells + 1.25 * of_items, [=, this] {
                     kernels_.sketch.peel(run, words, reinterpret_cast<std::uint8_t*>(sum_.data()),
                                          output_.data());

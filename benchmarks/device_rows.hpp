@@ -53,6 +53,7 @@ class DeviceRows {
   mutable std::vector<std::uint32_t> codes_, bins_, escaped_;
   mutable std::vector<kernels::SignBlock> blocks_;
   mutable std::vector<kernels::SketchPart> parts_;
+  mutable DeviceMemory compacted_, room_;  ///< of sketches
   mutable std::size_t packed_words_ = 0;
   std::vector<double> scales_;
 };

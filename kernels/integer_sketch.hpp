@@ -36,14 +36,21 @@ struct SketchFormat {
 
 class SketchWorkspace;
 
+/// Bytes that a device needs to peel parts of so many items and cells at once.
+constexpr std::size_t sketch_room(std::size_t items, std::size_t cells) {
+  return 8 * items + (8 + 8 + 4) * cells;
+}
+
 /// Elements in several parts, one behind the other, as are their cells.
 struct SketchRun {
   SketchFormat format;
   std::span<const SketchPart> parts;
-  const std::uint32_t* names = nullptr;  ///< of the items; null: their numbers in their parts
-  /// What the host's kernels need, reserved for the largest of the parts (sketch_workspace.hpp). Devices
-  /// have their own.
+  /// Of the items, where the elements are; null: their numbers in their parts.
+  const std::uint32_t* names = nullptr;
+  /// What the host's kernels need, reserved for the largest of the parts (sketch_workspace.hpp).
   SketchWorkspace* workspace = nullptr;
+  /// What a device's peeling needs: sketch_room() bytes of its memory, aligned to 8.
+  std::byte* room = nullptr;
 
   [[nodiscard]] std::size_t items() const {
     return parts.empty() ? 0 : parts.back().first + parts.back().items;

@@ -1,6 +1,6 @@
 #pragma once
-// Sketches of integers on a processor, of any instruction set: hashing alone, which the workspace of a run
-// calls, is a matter of that.
+// The host's SketchKernels. They are plain loops: only the hashing that a run's workspace calls depends on the
+// instruction set.
 
 #include "kernels/integer_sketch.hpp"
 

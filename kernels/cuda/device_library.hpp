@@ -13,14 +13,15 @@ namespace cohom::kernels {
 class DeviceContext;
 
 /// Changes with anything that both sides of the door see: this row, DeviceRuntime, DeviceContext, KernelTable.
-inline constexpr std::uint32_t device_library_version = 2;
+inline constexpr std::uint32_t device_library_version = 3;
 
 struct DeviceLibrary {
   std::uint32_t version;
   DeviceRuntime* runtime;
 
   /// Pointers to elements, feedback and words are device or pinned memory here, elements aligned to their
-  /// size, words to 8 bytes. Everything else is host memory: formats, codes, SignBlocks, scales, bins, lists
+  /// size, words to 8 bytes; so are the names of a sketch's items, what is known of them, and the room to peel
+  /// them. Everything else is host memory: formats, codes, SignBlocks, scales, bins, lists
   /// of pointers and spans, what escaped; parts of a sketch, blocks that cells cannot hold, positions and what
   /// is gathered from there. (The rows of `hashing` have no such small arguments: all of theirs are device or
   /// pinned.) Rows that give the host something have synchronised the stream when they return;

@@ -50,7 +50,7 @@ COHOM_HD inline Real smaller(Real a, Real b) {
 #endif
 }
 
-// Kernels of one launch that meet in a place. On the host they run one after the other.
+// Threads of one launch that meet in a place. On the host they run one after the other.
 
 template <class Integer>
 COHOM_HD inline void atomic_add(Integer* place, Integer value) {

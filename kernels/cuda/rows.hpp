@@ -1,5 +1,5 @@
 #pragma once
-// The rows of a device's kernel table, and helpers that all of them use.
+// The rows of a device's kernel table.
 
 #include "kernels/kernel_table.hpp"
 

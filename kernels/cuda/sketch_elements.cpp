@@ -176,6 +176,9 @@ struct MoveAnywhere {
   }
 };
 
+/// So many at a time, for which there is always scratch.
+constexpr std::size_t most_moved = 4096;
+
 template <bool scatters>
 void move_anywhere(DeviceContext& context, std::size_t element_bytes, const void* from,
                    const std::size_t* positions, std::size_t count, void* to) {
@@ -239,21 +242,27 @@ void keep_unknown(std::size_t element_bytes, const std::uint8_t* known, std::siz
 
 void gather(std::size_t element_bytes, const void* elements, const std::size_t* positions,
             std::size_t count, void* gathered) {
-  DeviceContext& context = begin_call();
-  if (count == 0) return;
   expect_aligned(elements, element_bytes, "sketch: elements");
-  void* const there = context.scratch(count * element_bytes);
-  move_anywhere<false>(context, element_bytes, elements, positions, count, there);
-  context.download(gathered, there, count * element_bytes);
+  for (std::size_t done = 0; done < count; done += most_moved) {
+    DeviceContext& context = begin_call();
+    const std::size_t now = std::min(most_moved, count - done);
+    void* const there = context.scratch(now * element_bytes);
+    move_anywhere<false>(context, element_bytes, elements, positions + done, now, there);
+    context.download(static_cast<std::byte*>(gathered) + done * element_bytes, there,
+                     now * element_bytes);
+  }
 }
 
 void scatter(std::size_t element_bytes, const void* gathered, const std::size_t* positions,
              std::size_t count, void* elements) {
-  DeviceContext& context = begin_call();
-  if (count == 0) return;
   expect_aligned(elements, element_bytes, "sketch: elements");
-  const void* const there = context.upload(gathered, count * element_bytes);
-  move_anywhere<true>(context, element_bytes, there, positions, count, elements);
+  for (std::size_t done = 0; done < count; done += most_moved) {
+    DeviceContext& context = begin_call();
+    const std::size_t now = std::min(most_moved, count - done);
+    const void* const there = context.upload(
+        static_cast<const std::byte*>(gathered) + done * element_bytes, now * element_bytes);
+    move_anywhere<true>(context, element_bytes, there, positions + done, now, elements);
+  }
 }
 
 SketchKernels sketch_row() {

@@ -200,10 +200,11 @@ std::size_t sketch_peel(const SketchRun& run, const Word* cells, std::uint8_t* k
   expect_aligned(cells, 8, "sketch: cells");
   expect_aligned(run.names, 4, "sketch: names");
   expect_aligned(elements, size_of(run.format.type), "sketch: elements");
-  auto* const links = static_cast<Word*>(context.scratch(8 * count));
-  auto* const peeled = static_cast<Word*>(context.scratch(8 * count));
-  auto* const queue = static_cast<std::uint32_t*>(context.scratch(4 * count));
-  auto* const values = static_cast<Word*>(context.scratch(8 * items));
+  expect_aligned(run.room, 8, "sketch: room");
+  auto* const links = reinterpret_cast<Word*>(run.room);
+  Word* const peeled = links + count;
+  Word* const values = peeled + count;
+  auto* const queue = reinterpret_cast<std::uint32_t*>(values + items);
   auto* const left = static_cast<Word*>(context.scratch(sizeof(Word)));
   const SketchParts parts(context, run);
   DeviceRuntime& runtime = context.runtime();

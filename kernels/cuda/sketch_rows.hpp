@@ -33,8 +33,8 @@ class SketchParts {
   /// A phase of its own before the tile's items are looked at.
   COHOM_HD void find_first(At at, Shared& shared) const {
     if (at.thread != 0) return;
-    std::size_t low = 0,
-                high = count_;  // of the parts that begin at the item or before it, the last
+    // The last of the parts that begin at the item or before it.
+    std::size_t low = 0, high = count_;
     while (low + 1 < high) {
       const std::size_t middle = (low + high) / 2;
       (parts_[middle].first <= at.tile * sketch_tile ? low : high) = middle;

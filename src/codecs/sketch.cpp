@@ -45,6 +45,7 @@ class SketchCodec final : public Codec {
 
   [[nodiscard]] int maximum_round() const { return escapes_round() - 1; }
   [[nodiscard]] int escapes_round() const { return payload_ - 1; }
+  [[nodiscard]] int escaped_round() const { return payload_ + 1; }
   [[nodiscard]] int leftover_round() const { return payload_ + 2; }
   [[nodiscard]] kernels::SparseRun run_of(std::size_t first, std::size_t count) const {
     return {size_of(type_), first, count};
@@ -169,7 +170,7 @@ std::size_t SketchCodec::encode(int round, Form, const Piece& piece, const Agree
     if (cells_.are_integers() && round == maximum_round()) return encode_maximum(piece, out);
     return index_.encode(round, piece, agreed, out);
   }
-  if (round == payload_ + 1) return escape_.encode(piece, call_.input, nullptr, out);
+  if (round == escaped_round()) return escape_.encode(piece, call_.input, nullptr, out);
   find_exponent(agreed);
   if (round == escapes_round()) return encode_escapes(piece, out);
   if (round == payload_) return encode_cells(piece, agreed, out);
@@ -243,7 +244,7 @@ std::size_t SketchCodec::late_elements(int round, const Agreed&) {
 
 void SketchCodec::decode(int round, const Piece& piece, const Agreed& agreed, ConstWords sum,
                          std::size_t) {
-  if (round == payload_ + 1) return escape_.decode(piece, sum, call_.output);
+  if (round == escaped_round()) return escape_.decode(piece, sum, call_.output);
   find_exponent(agreed);
   if (round == payload_) return decode_cells(piece, agreed, sum);
   leftover_.decode(piece, sum, call_.output);

@@ -43,8 +43,10 @@ void SketchCells::reserve(std::size_t longest_piece) {
     }
   }
   if (memory_.is_host())
-    workspace_.reserve(layout_.most_items(longest_piece),
+    workspace_.reserve(layout_.most_items_of_instance(longest_piece),
                        layout_.most_cells_of_instance(longest_piece));
+  else
+    room_ = {memory_, kernels::sketch_room(longest_piece, layout_.most_cells(longest_piece))};
 }
 
 template <class Visit>
@@ -100,7 +102,11 @@ SketchRun SketchCells::run_of(const Place& place) {
     cells += instance.cells();
   });
   if (by_position()) name(place);
-  return {{type_, point()}, parts_, by_position() ? names_.data() : nullptr, &workspace_};
+  return {.format = {type_, point()},
+          .parts = parts_,
+          .names = by_position() ? names_.data() : nullptr,
+          .workspace = &workspace_,
+          .room = room_.data()};
 }
 
 /// Names count from the piece's first element on.

@@ -53,8 +53,8 @@ class SketchCells {
 
   /// What sketch() and recover() know of a piece.
   struct Place {
-    const Piece& piece;
-    const SparseIndex::Union& positions;
+    Piece piece;
+    SparseIndex::Union positions;
     const std::uint64_t* bits;  ///< those of the union, beside the elements
   };
 
@@ -92,7 +92,7 @@ class SketchCells {
   std::vector<kernels::SketchPart> parts_;
   MemoryArray<std::uint32_t> names_;    ///< where items go by position
   MemoryArray<std::uint32_t> numbers_;  ///< 0, 1, 2 ..., on a device, to be compacted to names
-
+  MemoryArray<std::byte> room_;         ///< of a device
   kernels::SketchWorkspace workspace_;  ///< of the host
 };
 

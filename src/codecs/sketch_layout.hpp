@@ -77,14 +77,18 @@ class SketchLayout {
     const auto sketched = static_cast<std::size_t>(std::ceil(share_of(gamma_, elements)));
     return std::max(sketched + 3 * instances, elements);
   }
+  /// Of any instance of a piece of at most so many elements.
   [[nodiscard]] std::size_t most_cells_of_instance(std::size_t elements) const {
-    return most_cells(by_position() ? elements : most_items(elements));
+    return most_cells(most_items_of_instance(elements));
+  }
+  [[nodiscard]] std::size_t most_items_of_instance(std::size_t elements) const {
+    if (!by_position()) return std::min(elements, 2 * instance_items);
+    // The elements of twice so many cells, rounded up to words on both sides.
+    const double most = 2 * static_cast<double>(instance_items + 1) / size_ + 128;
+    return most < static_cast<double>(elements) ? static_cast<std::size_t>(most) : elements;
   }
   [[nodiscard]] std::size_t most_instances(std::size_t elements) const {
     return by_position() ? instances_by_position(elements) : elements / instance_items + 1;
-  }
-  [[nodiscard]] std::size_t most_items(std::size_t elements) const {
-    return by_position() ? elements : std::min(elements, 2 * instance_items);
   }
 
  private:

@@ -55,6 +55,8 @@ TEST(SketchSize, LengthIsThatOfAllInstances) {
                                  EXPECT_EQ(instance.first_element, elements);
                                  elements += instance.elements;
                                  cells += instance.cells();
+                                 EXPECT_LE(instance.elements, layout.most_items_of_instance(count));
+                                 EXPECT_LE(instance.cells(), layout.most_cells_of_instance(count));
                                });
       EXPECT_EQ(elements, count);
       EXPECT_EQ(layout.most_cells(count), cells) << size << " of " << count;

@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include <barrier>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -96,6 +97,32 @@ TEST(DeviceSketch, EscapesBesideWhatIsLeft) {
     for (const char* codec : {"sketch", "sketch:gamma=0.9", "sketch:size=0.1"})
       for (const ReduceOp op : {ReduceOp::sum, ReduceOp::mean})
         expect_equal({codec, type, op}, inputs);
+  }
+}
+
+/// Plans have all that their calls need of the device, whatever the union and whatever is left over.
+TEST(DeviceSketch, CallsTakeNoMemoryOfTheDevice) {
+  const WithDevice device;
+  constexpr int ranks = 2;
+  constexpr std::size_t many = 1 << 20;
+  for (const char* codec : {"sketch", "sketch:gamma=0.8", "sketch:size=0.1"}) {
+    SCOPED_TRACE(codec);
+    std::barrier all(ranks);
+    on_ranks(ranks, [&](int rank, Communicator& communicator) {
+      const auto values_of = [&](double density) {
+        return to_bytes(ElementType::f32, sparse_values(many, density, std::uint64_t(rank) + 1));
+      };
+      const DeviceVector few(values_of(0.001)), most(values_of(0.9));
+      AllreducePlan plan(communicator, many, ElementType::f32, {.codec = codec});
+      plan.execute(few.data(), few.data());  // makes what the kind of memory asks for
+      all.arrive_and_wait();
+      const std::size_t before = kernels::emulated::allocated();
+      all.arrive_and_wait();
+      plan.execute(most.data(), most.data());
+      all.arrive_and_wait();
+      EXPECT_EQ(kernels::emulated::allocated(), before);
+      all.arrive_and_wait();
+    });
   }
 }
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace cohom::test {
 
@@ -47,8 +48,11 @@ struct HostCalledSketch {
   static std::size_t peel(const kernels::SketchRun& run, const Word* cells, std::uint8_t* known,
                           void* elements) {
     StagedCall call(*library);
+    std::vector<std::byte> room(kernels::sketch_room(run.items(), run.cells()));
+    kernels::SketchRun there = staged(call, run);
+    there.room = call.in(room.data(), room.size());
     const std::size_t left =
-        device().peel(staged(call, run), call.in(cells, 8 * run.cells()),
+        device().peel(there, call.in(cells, 8 * run.cells()),
                       call.in(known, run.items()), call.in(elements, bytes_of(run)));
     call.out(known, run.items());
     call.out(elements, bytes_of(run));
