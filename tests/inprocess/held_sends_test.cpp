@@ -62,8 +62,9 @@ class WatchedChannel final : public Channel {
 
  private:
   [[nodiscard]] bool half_left() const {
-    return seen_.all.size() == ranks - 1 &&
-           std::ranges::all_of(seen_.all, [](const auto& peer) { return peer.second >= units / 2; });
+    return seen_.all.size() == ranks - 1 && std::ranges::all_of(seen_.all, [](const auto& peer) {
+             return peer.second >= units / 2;
+           });
   }
 
   std::unique_ptr<Channel> channel_;
