@@ -68,7 +68,8 @@ class PlanImpl {
     request.step = state_.step;
     try {
       if (!error) {
-        const Placement placement = core_->count() != 0 ? placement_of(input, output) : Placement{};
+        const Placement placement =
+            core_->count() != 0 ? placement_of(input, output, core_->type()) : Placement{};
         if (stream && core_->count() != 0) expect_on_device(placement);
         core_ = core_for(placement);
       }

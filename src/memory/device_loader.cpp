@@ -32,12 +32,10 @@ std::filesystem::path own_folder() {
 }
 
 /// The first of these files that there is; a name without a folder is left to the system.
-std::string file_to_load() {
-  std::string named = option_or_environment({}, "COHOM_CUDA_LIBRARY", "");
-  if (!named.empty()) return named;
+std::string file_beside_us() {
   std::error_code ignored;
   for (const char* const folder : {"", "../lib"}) {
-    const auto file = own_folder() / folder / kernels::device_library_file;
+    const auto file = (own_folder() / folder / kernels::device_library_file).lexically_normal();
     if (std::filesystem::exists(file, ignored)) return file.string();
   }
   return kernels::device_library_file;
@@ -45,9 +43,15 @@ std::string file_to_load() {
 
 /// Never closed: its kernels may be at work until the process ends.
 Found load() {
-  const std::string file = file_to_load();
+  const std::string named = option_or_environment({}, "COHOM_CUDA_LIBRARY", "");
+  const std::string file = named.empty() ? file_beside_us() : named;
   void* const handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (handle == nullptr) return {.why = dlerror()};
+  if (handle == nullptr && !named.empty())
+    return {.why = std::string("COHOM_CUDA_LIBRARY: ") + dlerror()};
+  if (handle == nullptr)
+    return {.why = std::string(dlerror()) + " (looked in " + own_folder().string() +
+                   ", in ../lib beside it and where the system looks; COHOM_CUDA_LIBRARY names "
+                   "another file)"};
   const auto door =
       reinterpret_cast<kernels::DeviceLibraryDoor>(dlsym(handle, kernels::device_library_door));
   if (door == nullptr) return {.why = file + " is not a library of cohom's kernels"};

@@ -24,7 +24,15 @@ class DeviceMemory final : public Memory {
     }
     return memory;
   }
-  void free(std::byte* memory, std::size_t) noexcept override { runtime().free(memory); }
+  /// Waits for what was put into the stream: a plan that cannot be made gives back memory that is still
+  /// being filled.
+  void free(std::byte* memory, std::size_t) noexcept override {
+    try {
+      context_.synchronise();
+    } catch (const Error&) {  // sticky: whoever used the stream was told
+    }
+    runtime().free(memory);
+  }
 
   void copy(void* to, const void* from, std::size_t bytes) override {
     if (bytes != 0) runtime().copy_within(to, from, bytes, context_.stream());

@@ -48,6 +48,17 @@ kernels::PointerPlace place_of(const void* buffer, const char* name) {
   return place;
 }
 
+/// Kernels read elements as they are.
+void expect_aligned(const void* buffer, kernels::PointerKind kind, ElementType type,
+                    const char* name) {
+  const auto odd = reinterpret_cast<std::uintptr_t>(buffer) % size_of(type);
+  if (kind != kernels::PointerKind::device || odd == 0) return;
+  throw Error(ErrorKind::invalid_argument,
+              fmt::format("{} at {} lies {} bytes behind a multiple of {}; give a device's buffers "
+                          "whose addresses are multiples of an element's size ({})",
+                          name, buffer, odd, size_of(type), name_of(type)));
+}
+
 MemorySpace space_of(kernels::PointerKind kind) {
   switch (kind) {
     case kernels::PointerKind::host: return MemorySpace::host;
@@ -74,9 +85,11 @@ void expect_on_device(const Placement& placement) {
       "knows the order; give a device's buffers, or no stream");
 }
 
-Placement placement_of(const void* input, const void* output) {
+Placement placement_of(const void* input, const void* output, ElementType type) {
   const kernels::PointerPlace in = place_of(input, "input");
   const kernels::PointerPlace out = input == output ? in : place_of(output, "output");
+  expect_aligned(input, in.kind, type, "input");
+  expect_aligned(output, out.kind, type, "output");
   Placement placement{.input = space_of(in.kind), .output = space_of(out.kind)};
   const bool device_in = in.kind == kernels::PointerKind::device;
   const bool device_out = out.kind == kernels::PointerKind::device;

@@ -1,6 +1,7 @@
 #pragma once
 // Placement: where the buffers of a call lie.
 
+#include <cohom/element_type.hpp>
 #include <cohom/error.hpp>
 #include <cohom/memory_space.hpp>
 
@@ -26,8 +27,9 @@ struct Placement {
 
 /// Asks the driver where a library with kernels is loaded. Where none is, memory that the processor
 /// cannot read loads one.
-/// @throws Error(unsupported) for such memory and no library; Error(invalid_argument) for two devices.
-Placement placement_of(const void* input, const void* output);
+/// @throws Error(unsupported) for such memory and no library; Error(invalid_argument) for two devices, and for
+///         a device's addresses that are not aligned to an element.
+Placement placement_of(const void* input, const void* output, ElementType type);
 
 /// Of a call in the order of a stream. @throws Error(invalid_argument) when nothing of it is a device's.
 void expect_on_device(const Placement& placement);

@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include <barrier>
 #include <functional>
 #include <optional>
 #include <string>
@@ -179,6 +180,59 @@ TEST_F(DeviceErrors, DeviceOutOfMemory) {
     if (rank == 0) kernels::emulated::set_capacity(std::size_t{1} << 32);
     allreduce(host.data(), host.data(), count, ElementType::f32, communicator, options);
     expect_good_device_call(communicator);
+  });
+}
+
+/// Memory may end anywhere in the making of a plan, whose other memory the device is still filling.
+TEST_F(DeviceErrors, DeviceOutOfMemoryAnywhere) {
+  for (const char* codec : {"raw", "thc:error_feedback=on", "packed", "sparse", "sparse+thc",
+                            "sketch", "signcount", "marsit"}) {
+    SCOPED_TRACE(codec);
+    std::barrier all(ranks);
+    std::size_t failures = 0;
+    on_ranks(ranks, [&](int rank, Communicator& communicator) {
+      const DeviceVector data(inputs_.bytes(rank));
+      bool made = false;
+      for (std::size_t room = 0; !made; room += 150000) {
+        all.arrive_and_wait();
+        if (rank == 0) kernels::emulated::set_capacity(kernels::emulated::allocated() + room);
+        all.arrive_and_wait();
+        const auto found = failure_of([&] {
+          AllreducePlan plan(communicator, count, ElementType::f32, {.codec = codec});
+          plan.execute(data.data(), data.data());
+          plan.execute(data.data(), data.data());
+        });
+        made = !found;
+        if (found) expect_failure(found, ErrorKind::memory, {"no device memory"});
+        if (found && rank == 0) ++failures;
+        all.arrive_and_wait();
+      }
+      if (rank == 0) kernels::emulated::set_capacity(std::size_t{1} << 32);
+      all.arrive_and_wait();
+      expect_good_host_call(communicator);
+      expect_good_device_call(communicator);
+    });
+    EXPECT_GT(failures, 5u);
+  }
+}
+
+/// Of one rank alone, too, before any message.
+TEST_F(DeviceErrors, AddressesThatAreNotAligned) {
+  const RankInputs doubles(ranks, ElementType::f64, count, 3);
+  on_ranks(ranks, [&](int rank, Communicator& communicator) {
+    const DeviceVector room(doubles.bytes(rank).size() + 8);
+    auto* const aligned = static_cast<std::byte*>(room.data());
+    for (const int odd : {1, 4}) {
+      void* const data = aligned + (rank == 1 ? odd : 0);
+      const auto of_call = failure_of(
+          [&] { allreduce(data, data, count, ElementType::f64, communicator, options); });
+      const std::string behind = std::to_string(odd) + " bytes behind a multiple of 8";
+      expect_failure(of_call, ErrorKind::invalid_argument, {"rank 1", "input", behind, "f64"});
+      AllreducePlan plan(communicator, count, ElementType::f64, options);
+      const auto of_plan = failure_of([&] { plan.execute(data, data); });
+      expect_failure(of_plan, ErrorKind::invalid_argument, {"rank 1", behind});
+      expect_good_device_call(communicator);
+    }
   });
 }
 

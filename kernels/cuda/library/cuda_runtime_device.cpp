@@ -142,6 +142,9 @@ const char* why_no_cuda_device() {
   const cudaError_t result = cudaGetDeviceCount(&count);
   if (result == cudaSuccess && count > 0) return nullptr;
   static_cast<void>(cudaGetLastError());
+  int driver = 0;
+  if (cudaDriverGetVersion(&driver) == cudaSuccess && driver == 0)
+    return "there is no NVIDIA driver";
   return result == cudaSuccess ? "CUDA finds no device" : cudaGetErrorString(result);
 }
 
