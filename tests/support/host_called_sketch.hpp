@@ -52,8 +52,8 @@ struct HostCalledSketch {
     kernels::SketchRun there = staged(call, run);
     there.room = call.in(room.data(), room.size());
     const std::size_t left =
-        device().peel(there, call.in(cells, 8 * run.cells()),
-                      call.in(known, run.items()), call.in(elements, bytes_of(run)));
+        device().peel(there, call.in(cells, 8 * run.cells()), call.in(known, run.items()),
+                      call.in(elements, bytes_of(run)));
     call.out(known, run.items());
     call.out(elements, bytes_of(run));
     return left;
