@@ -97,7 +97,8 @@ class Faults:
     def stop_aggregator(self):
         """Stop the aggregator in order."""
         self.aggregator.process.send_signal(signal.SIGTERM)
-        self.case.assertEqual(self.aggregator.process.wait(timeout=20), 0)
+        status = self.aggregator.process.wait(timeout=20)
+        self.case.assertEqual(status, 0, self.aggregator.process.stderr.read() if status else "")
         self.aggregator.end()
         return self.restart_aggregator()
 
