@@ -64,6 +64,13 @@ void notice_failures(const Config& config, const std::vector<std::string>& trans
   set_default(config, "KEEPALIVE_INTERVAL", "1s");
 }
 
+/// UCX looks at the events of several sockets and then handles them in turn. Handling one may send to
+/// a peer that has just died, which closes its socket; UCX 1.13 then meets that socket's own event
+/// among the rest, asserts that it is open, and ends the process. One event a look has no rest.
+void survive_closed_sockets(const Config& config, const std::vector<std::string>& transports) {
+  if (contains(transports, "tcp")) set(config, "MAX_POLL", "1");
+}
+
 /// Over TCP no message waits for its receiver. UCX has one threshold for all its transports, but
 /// computes it for each: the slower an eager message may be, in percent (negative: must be faster),
 /// the more is sent so. At -50 it is all of TCP's, as rendezvous saves no copy there, and of shared
@@ -93,6 +100,7 @@ Context::Context(const ContextSettings& settings) {
     transports = wanted;
   const auto usable = usable_transports(transports);
   notice_failures(config, usable);
+  survive_closed_sockets(config, usable);
   eager_over_tcp_ = send_eagerly_over_tcp(config, usable);
 
   ucp_params_t params = {};

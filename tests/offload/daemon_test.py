@@ -84,6 +84,22 @@ class DaemonTest(fault_cases.FaultCases):
         aggregator.process.send_signal(signal.SIGSTOP)
         self.assert_failed(workers, "silent for 1.0 s")
 
+    def test_workers_die_over_and_over(self):
+        """A sum that is sent to a worker that has just died must not end the daemon, as UCX once did."""
+        self.up(4, two_level=True)
+        root, leaf = self.aggregators()
+        for job in range(1, 31):
+            workers = self.workers(4, job, "--calls", LONG)
+            self.assertTrue(sleep_until(lambda: any(
+                group["sums"] > 50 for group in root.status()["groups"])), root.status())
+            workers[3].process.kill()
+            self.assert_failed(workers[:3], "has left")
+            for worker in workers:
+                worker.end()
+            for aggregator in (root, leaf):
+                self.assertIsNone(aggregator.process.poll())
+                self.assertTrue(sleep_until(lambda a=aggregator: a.status()["groups"] == []))
+
     def test_it_sleeps_when_there_is_nothing_to_sum(self):
         self.up(2)
         aggregator, = self.aggregators()
