@@ -53,13 +53,19 @@ class Faults:
                 "replay_packets", "change_rate"]
 
     def go_on_while(self, condition):
-        """Do one fault of each kind in random order, again and again, with pauses between them."""
-        deck = []
+        """Do one fault of each kind in random order, again and again, with pauses between them.
+
+        A kind that is not possible yet (it returns None) is put off until the next time around.
+        """
+        deck, put_off = [], []
         while condition():
             if not deck:
-                deck = self.random.sample(self.kinds(), len(self.kinds()))
+                deck, put_off = self.random.sample(self.kinds(), len(self.kinds())) + put_off, []
             kind = deck.pop()
             what = getattr(self, kind)()
+            if what is None:
+                put_off.append(kind)
+                continue
             self.counts[kind] += 1
             print(f"{time.monotonic() - self.start:7.1f} s  {kind}: {what}", flush=True)
             self.pause(condition, self.random.uniform(0.3, 3))
@@ -146,18 +152,26 @@ class Faults:
         return f"{len(packets)} packets"
 
     def replay_packets(self):
-        """Record what a host sends, and send packets recorded now or earlier once more."""
-        host = self.random.choice(self.hosts)
-        recorded = hostile_packets.frames_of(self.case.on(host), lambda: time.sleep(0.3))
-        self.frames = (self.frames + [(host, recorded)] * bool(recorded))[-5:]
+        """Record what a host sends to the switch, and send packets recorded now or earlier once more."""
+        if not self.case.daemons:
+            self.record_packets()
+        if not self.frames:
+            return None
         replayed = 0
         for of_host, frames in self.random.sample(self.frames, min(2, len(self.frames))):
             some = self.random.sample(frames, min(MOST_REPLAYED, len(frames)))
             self.send(hostile_packets.REPLAYER, of_host, some)
             replayed += len(some)
-        if replayed == 0:
-            self.counts["replay_packets"] -= 1  # nothing was under way yet
         return f"{replayed} packets"
+
+    def record_packets(self):
+        """Keep what one of the hosts that send anything sends; daemons are sent no such packets."""
+        self.case.assertTrue(sleep_until(self.workers_sum, 60), "the other job does not sum")
+        for host in self.random.sample(self.hosts, len(self.hosts)):
+            recorded = hostile_packets.frames_of(self.case.on(host), lambda: time.sleep(0.3))
+            if recorded:
+                self.frames = (self.frames + [(host, recorded)])[-5:]
+                return
 
     def send(self, program, host, packets):
         """Let a host send packets."""
