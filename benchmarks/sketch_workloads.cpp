@@ -1,4 +1,4 @@
-// sketch: hashing, filling and peeling, instance by instance as the codec does it.
+// sketch: placing, filling and peeling, instance by instance as the codec does it.
 
 #include "codec_workloads.hpp"
 #include "kernels/kernel_table.hpp"
@@ -34,14 +34,14 @@ class SketchData {
     for (std::size_t i = 0; i < instances_; ++i) {
       const std::span<Cell> cells = cells_of(i);
       std::ranges::fill(cells, Cell{});
-      hashing_.places(shape(i), nullptr, items_of_instance, places_.data());
+      placing_.places(shape(i), nullptr, items_of_instance, places_.data());
       kernels::sketch_insert<Cell>(places_, values() + i * items_of_instance, cells.data());
     }
   }
   void peel() {
     for (std::size_t i = 0; i < instances_; ++i) {
       std::ranges::copy(cells_of(i), peeled_.begin());
-      hashing_.places(shape(i), nullptr, items_of_instance, places_.data());
+      placing_.places(shape(i), nullptr, items_of_instance, places_.data());
       kernels::sketch_peel<Cell>(places_, peeled_, scratch_, known_.data(), found_.data());
     }
   }
@@ -58,13 +58,13 @@ class SketchData {
     return {reinterpret_cast<Cell*>(cells_.data()) + instance * count, count};
   }
 
-  const kernels::HashingKernels& hashing_ = kernels::kernel_table().hashing;
+  const kernels::PlacingKernels& placing_ = kernels::kernel_table().placing;
   std::size_t instances_;
   HugeBuffer values_, cells_;
   std::vector<kernels::SketchPlace> places_;
   std::vector<Cell> peeled_, found_;
   std::vector<std::uint8_t> known_;
-  kernels::SketchScratch scratch_{hashing_};
+  kernels::SketchScratch scratch_{placing_};
 };
 
 /// A filter of a piece with few values, 10 probes, and where it finds them.
@@ -73,16 +73,16 @@ class FilterData {
   explicit FilterData(std::size_t elements)
       : elements_(elements), own_(elements / 8), found_(elements / 8), filter_(shape_.bits / 64) {
     for (std::size_t i = 0; i < piece_elements; i += 1024) own_.words()[i / 64] = 1;
-    hashing_.insert(shape_, 0, own_.words(), piece_elements, filter_.data());
+    bloom_.insert(shape_, 0, own_.words(), piece_elements, filter_.data());
   }
   void find() {
     for_each_piece(elements_, [&](std::size_t first, std::size_t count) {
-      hashing_.find(shape_, filter_.data(), first, count, found_.words() + first / 64);
+      bloom_.find(shape_, filter_.data(), first, count, found_.words() + first / 64);
     });
   }
 
  private:
-  const kernels::HashingKernels& hashing_ = kernels::kernel_table().hashing;
+  const kernels::BloomKernels& bloom_ = kernels::kernel_table().bloom;
   kernels::BloomShape shape_{.bits = piece_elements / 1024 * 15 / 64 * 64, .probes = 10, .key = 1};
   std::size_t elements_;
   HugeBuffer own_, found_;

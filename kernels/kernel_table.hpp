@@ -3,10 +3,11 @@
 //
 // Pointers need no alignment unless said otherwise; sizes may be zero.
 
-#include "kernels/hashing.hpp"
+#include "kernels/bloom.hpp"
 #include "kernels/integer_sketch.hpp"
 #include "kernels/isa.hpp"
 #include "kernels/packed.hpp"
+#include "kernels/placing.hpp"
 #include "kernels/sample.hpp"
 #include "kernels/sign.hpp"
 #include "kernels/sparse.hpp"
@@ -41,7 +42,8 @@ struct KernelTable {
   SparseKernels sparse;
   SignKernels sign;
   SampleKernels sample;
-  HashingKernels hashing;
+  BloomKernels bloom;
+  PlacingKernels placing;
   SketchKernels sketch;
 };
 

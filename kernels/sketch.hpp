@@ -7,7 +7,7 @@
 // its other cells, and so on. 1.23 cells an item suffice for many items; which items are left when fewer
 // do, or when two share all their cells, follows from their names alone.
 
-#include "kernels/hashing.hpp"
+#include "kernels/placing.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -24,7 +24,7 @@ void sketch_insert(std::span<const SketchPlace> places, const Cell* values, Cell
 /// What peeling works with, for sketches of at most the cells reserved.
 class SketchScratch {
  public:
-  explicit SketchScratch(const HashingKernels& hashing) : hashing_(&hashing) {}
+  explicit SketchScratch(const PlacingKernels& placing) : placing_(&placing) {}
   void reserve(std::size_t cells);
 
  private:
@@ -32,7 +32,7 @@ class SketchScratch {
   friend std::size_t sketch_peel(std::span<const SketchPlace> places, std::span<Cell> cells,
                                  SketchScratch& scratch, std::uint8_t* known, Cell* values);
 
-  const HashingKernels* hashing_;
+  const PlacingKernels* placing_;
   std::vector<std::uint64_t> links_;
   std::vector<std::uint32_t> queue_;
 };

@@ -15,8 +15,8 @@ namespace cohom::kernels {
 
 class SketchWorkspace {
  public:
-  /// `hashing` outlives it, and makes the places.
-  explicit SketchWorkspace(const HashingKernels& hashing) : hashing_(hashing), peeling_(hashing) {}
+  /// `placing` outlives it, and makes the places.
+  explicit SketchWorkspace(const PlacingKernels& placing) : placing_(placing), peeling_(placing) {}
 
   /// For parts of at most so many items and cells, but those that are plain.
   void reserve(std::size_t items, std::size_t cells) {
@@ -36,7 +36,7 @@ class SketchWorkspace {
         names_[i] = run.names[part.first + i] - part.first_name;
       names = names_.data();
     }
-    hashing_.places(part.shape, names, part.items, places_.data());
+    placing_.places(part.shape, names, part.items, places_.data());
     return std::span(places_).first(part.items);
   }
 
@@ -57,7 +57,7 @@ class SketchWorkspace {
   }
 
  private:
-  const HashingKernels& hashing_;
+  const PlacingKernels& placing_;
   std::vector<std::uint64_t> values_, cells_;  ///< of any type
   std::vector<SketchPlace> places_;
   std::vector<std::uint32_t> names_;

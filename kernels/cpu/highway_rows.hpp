@@ -16,7 +16,8 @@ struct MergeKernels {
 MergeKernels highway_merge(Isa isa);
 PackedKernels highway_packed(Isa isa);
 SparseKernels highway_sparse(Isa isa);
-HashingKernels highway_hashing(Isa isa);
+BloomKernels highway_bloom(Isa isa);
+PlacingKernels highway_placing(Isa isa);
 SampleKernels highway_sample(Isa isa);
 SignKernels highway_sign(Isa isa);
 ThcKernels highway_thc(Isa isa);

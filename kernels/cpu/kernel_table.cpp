@@ -1,9 +1,10 @@
 #include "kernels/kernel_table.hpp"
 
 #include "kernels/cpu/highway_rows.hpp"
-#include "kernels/cpu/scalar_hashing.hpp"
+#include "kernels/cpu/scalar_bloom.hpp"
 #include "kernels/cpu/scalar_merge.hpp"
 #include "kernels/cpu/scalar_packed.hpp"
+#include "kernels/cpu/scalar_placing.hpp"
 #include "kernels/cpu/scalar_sample.hpp"
 #include "kernels/cpu/scalar_sign.hpp"
 #include "kernels/cpu/scalar_sparse.hpp"
@@ -21,9 +22,16 @@ namespace {
 
 KernelTable row_of(Isa isa) {
   if (isa == Isa::scalar)
-    return {isa,           scalar_merge,    scalar_finish_elements,
-            scalar_thc(),  scalar_packed(), scalar_sparse(),
-            scalar_sign(), scalar_sample(), scalar_hashing(),
+    return {isa,
+            scalar_merge,
+            scalar_finish_elements,
+            scalar_thc(),
+            scalar_packed(),
+            scalar_sparse(),
+            scalar_sign(),
+            scalar_sample(),
+            scalar_bloom(),
+            scalar_placing(),
             cpu_sketch()};
   const auto merge = highway_merge(isa);
   return {isa,
@@ -34,7 +42,8 @@ KernelTable row_of(Isa isa) {
           highway_sparse(isa),
           highway_sign(isa),
           highway_sample(isa),
-          highway_hashing(isa),
+          highway_bloom(isa),
+          highway_placing(isa),
           cpu_sketch()};
 }
 

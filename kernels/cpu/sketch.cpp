@@ -91,12 +91,12 @@ class Singles {
   std::size_t next_ = 0, end_;
 };
 
-std::size_t find_singles(const HashingKernels& hashing, const std::uint32_t* links,
+std::size_t find_singles(const PlacingKernels& placing, const std::uint32_t* links,
                          std::size_t cells, std::uint32_t* queue) {
-  return hashing.find_singles(links, cells, queue);
+  return placing.find_singles(links, cells, queue);
 }
 
-std::size_t find_singles(const HashingKernels&, const std::uint64_t* links, std::size_t cells,
+std::size_t find_singles(const PlacingKernels&, const std::uint64_t* links, std::size_t cells,
                          std::uint32_t* queue) {
   std::size_t found = 0;
   for (std::size_t c = 0; c < cells; ++c)
@@ -114,7 +114,7 @@ struct OtherCells {
 };
 
 template <class Link, class Cell>
-std::size_t peel(const HashingKernels& hashing, std::span<const SketchPlace> places,
+std::size_t peel(const PlacingKernels& placing, std::span<const SketchPlace> places,
                  std::span<Cell> cells, Link* links, std::uint32_t* queue, std::uint8_t* known,
                  Cell* values) {
   std::fill_n(links, cells.size(), Link{0});
@@ -123,7 +123,7 @@ std::size_t peel(const HashingKernels& hashing, std::span<const SketchPlace> pla
       Link& link = links[places[i].cell(r)];
       link = (link ^ static_cast<Link>(i)) + one_item<Link>;
     }
-  Singles<Link> singles(links, queue, find_singles(hashing, links, cells.size(), queue));
+  Singles<Link> singles(links, queue, find_singles(placing, links, cells.size(), queue));
   std::size_t found = 0;
   while (!singles.empty()) {
     const std::uint32_t cell = singles.pop();
@@ -155,13 +155,13 @@ void SketchScratch::reserve(std::size_t cells) {
 template <class Cell>
 std::size_t sketch_peel(std::span<const SketchPlace> places, std::span<Cell> cells,
                         SketchScratch& scratch, std::uint8_t* known, Cell* values) {
-  const HashingKernels& hashing = *scratch.hashing_;
+  const PlacingKernels& placing = *scratch.placing_;
   std::uint64_t* const links = scratch.links_.data();
   std::uint32_t* const queue = scratch.queue_.data();
   if (places.size() <= 0xffff)
-    return peel(hashing, places, cells, reinterpret_cast<std::uint32_t*>(links), queue, known,
+    return peel(placing, places, cells, reinterpret_cast<std::uint32_t*>(links), queue, known,
                 values);
-  return peel(hashing, places, cells, links, queue, known, values);
+  return peel(placing, places, cells, links, queue, known, values);
 }
 
 template void sketch_insert(std::span<const SketchPlace>, const float*, float*);

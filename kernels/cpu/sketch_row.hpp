@@ -1,5 +1,5 @@
 #pragma once
-// The host's SketchKernels. They are plain loops: only the hashing that a run's workspace calls depends on the
+// The host's SketchKernels. They are plain loops: only the placing that a run's workspace calls depends on the
 // instruction set.
 
 #include "kernels/integer_sketch.hpp"

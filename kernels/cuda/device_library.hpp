@@ -13,7 +13,7 @@ namespace cohom::kernels {
 class DeviceContext;
 
 /// Changes with anything that both sides of the door see: this row, DeviceRuntime, DeviceContext, KernelTable.
-inline constexpr std::uint32_t device_library_version = 3;
+inline constexpr std::uint32_t device_library_version = 4;
 
 struct DeviceLibrary {
   std::uint32_t version;
@@ -23,8 +23,7 @@ struct DeviceLibrary {
   /// size, words to 8 bytes; so are the names of a sketch's items, what is known of them, and the room to peel
   /// them. Everything else is host memory: formats, codes, SignBlocks, scales, bins, lists
   /// of pointers and spans, what escaped; parts of a sketch, blocks that cells cannot hold, positions and what
-  /// is gathered from there. (The rows of `hashing` have no such small arguments: all of theirs are device or
-  /// pinned.) Rows that give the host something have synchronised the stream when they return;
+  /// is gathered from there. Rows that give the host something have synchronised the stream when they return;
   /// the others only put work into it, and what they read of the host may be changed at once.
   ///
   /// They throw DeviceError, and Error(invalid_argument) for addresses that are not aligned. They work on the

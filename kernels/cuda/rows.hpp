@@ -26,7 +26,7 @@ PackedKernels packed_row();
 SparseKernels sparse_row();
 SignKernels sign_row();
 SampleKernels sample_row();
-HashingKernels hashing_row();
+BloomKernels bloom_row();
 SketchKernels sketch_row();
 
 }  // namespace cohom::kernels::device

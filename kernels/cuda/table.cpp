@@ -28,10 +28,7 @@ bool has(const SignKernels& row) {
 bool has(const SampleKernels& row) {
   return row.keep_own != nullptr && row.gather_own != nullptr && row.place != nullptr;
 }
-bool has(const HashingKernels& row) {
-  return row.places != nullptr && row.find_singles != nullptr && row.insert != nullptr &&
-         row.find != nullptr;
-}
+bool has(const BloomKernels& row) { return row.insert != nullptr && row.find != nullptr; }
 bool has(const SketchKernels& row) {
   return row.largest != nullptr && row.unheld != nullptr && row.insert != nullptr &&
          row.peel != nullptr && row.keep_unknown != nullptr && row.gather != nullptr &&
@@ -41,9 +38,9 @@ bool has(const SketchKernels& row) {
 }  // namespace
 
 const KernelTable& table() {
-  static const KernelTable kernels{Isa::device,   merge,        finish_elements, thc_row(),
-                                   packed_row(),  sparse_row(), sign_row(),      sample_row(),
-                                   hashing_row(), sketch_row()};
+  static const KernelTable kernels{Isa::device,  merge,        finish_elements, thc_row(),
+                                   packed_row(), sparse_row(), sign_row(),      sample_row(),
+                                   bloom_row(),  {},           sketch_row()};
   return kernels;
 }
 
@@ -54,9 +51,9 @@ bool supports(std::string_view codec) {
   if (codec == "packed") return has(kernels.packed);
   if (codec == "signcount") return has(kernels.sign);
   if (codec == "marsit") return has(kernels.sign) && has(kernels.sample);
-  if (codec == "sparse") return has(kernels.sparse) && has(kernels.hashing);
-  if (codec == "sketch") return has(kernels.sparse) && has(kernels.hashing) && has(kernels.sketch);
-  if (codec == "sparse+thc") return has(kernels.sparse) && has(kernels.hashing) && has(kernels.thc);
+  if (codec == "sparse") return has(kernels.sparse) && has(kernels.bloom);
+  if (codec == "sketch") return has(kernels.sparse) && has(kernels.bloom) && has(kernels.sketch);
+  if (codec == "sparse+thc") return has(kernels.sparse) && has(kernels.bloom) && has(kernels.thc);
   return false;
 }
 

@@ -20,7 +20,7 @@ SketchCells::SketchCells(const CodecContext& context, const SketchOptions& optio
       kernels_(context.kernels),
       memory_(context.memory),
       layout_(options.gamma, options.size),
-      workspace_(context.on_host().hashing) {}
+      workspace_(context.on_host().placing) {}
 
 Merge SketchCells::merge() const {
   switch (kind_) {

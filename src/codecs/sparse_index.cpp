@@ -161,12 +161,12 @@ std::size_t SparseIndex::encode_filter(const Piece& piece, const Agreed& agreed,
   const std::size_t words = shape.bits / 64;
   if (memory_.is_host()) {
     std::fill_n(out.data(), words, 0u);
-    host_.hashing.insert(shape, piece.first, own_bits(piece), piece.count, out.data());
+    host_.bloom.insert(shape, piece.first, own_bits(piece), piece.count, out.data());
     return words;
   }
   memory_.from_host(beside_elements_.data(), own_bits(piece), bitmap_words(piece.count) * 8);
   memory_.zero(filter_.data(), words * 8);
-  kernels_.hashing.insert(shape, piece.first, beside_elements_.data(), piece.count, filter_.data());
+  kernels_.bloom.insert(shape, piece.first, beside_elements_.data(), piece.count, filter_.data());
   memory_.to_host(out.data(), filter_.data(), words * 8);
   return words;
 }
@@ -185,9 +185,9 @@ ConstWords SparseIndex::find(const Piece& piece, const Agreed& agreed) {
 /// Where the elements are: a search is more work than the way there and back.
 void SparseIndex::search(const kernels::BloomShape& shape, const Piece& piece, ConstWords filter) {
   if (memory_.is_host())
-    return host_.hashing.find(shape, filter.data(), piece.first, piece.count, own_bits(piece));
+    return host_.bloom.find(shape, filter.data(), piece.first, piece.count, own_bits(piece));
   memory_.from_host(filter_.data(), filter.data(), filter.size_bytes());
-  kernels_.hashing.find(shape, filter_.data(), piece.first, piece.count, beside_elements_.data());
+  kernels_.bloom.find(shape, filter_.data(), piece.first, piece.count, beside_elements_.data());
   memory_.to_host(own_bits(piece), beside_elements_.data(), bitmap_words(piece.count) * 8);
 }
 

@@ -54,7 +54,7 @@ SketchWorkspace workspace_for(const KernelTable& table, const SketchRun& run) {
       items = std::max(items, part.items);
       cells = std::max(cells, part.cells());
     }
-  SketchWorkspace workspace(table.hashing);
+  SketchWorkspace workspace(table.placing);
   workspace.reserve(items, cells);
   return workspace;
 }

@@ -210,9 +210,9 @@ TEST(SketchPeeling, HasItsThreshold) {
     const double cells_an_item = enough ? 1.225 : 1.22;
     const kernels::SketchShape shape{.row = std::uint32_t(cells_an_item * items / 3), .key = 77};
     std::vector<std::uint64_t> cells(shape.cells());
-    kernels::SketchScratch scratch(kernels::kernel_table().hashing);
+    kernels::SketchScratch scratch(kernels::kernel_table().placing);
     scratch.reserve(cells.size());
-    kernels::kernel_table().hashing.places(shape, nullptr, items, places.data());
+    kernels::kernel_table().placing.places(shape, nullptr, items, places.data());
     kernels::sketch_insert<std::uint64_t>(places, values.data(), cells.data());
     const std::size_t left =
         kernels::sketch_peel<std::uint64_t>(places, cells, scratch, known.data(), found.data());

@@ -290,35 +290,20 @@ struct HostCalled {
     call.out(bits, sign_words(run, 1));
   }
 
-  // ---- hashing
+  // ---- bloom
 
-  static void places(const SketchShape& shape, const std::uint32_t* names, std::size_t items,
-                     SketchPlace* places) {
-    StagedCall call(*library);
-    const std::size_t bytes = items * sizeof(SketchPlace);
-    device().hashing.places(shape, call.in(names, items * 4), items, call.in(places, bytes));
-    call.out(places, bytes);
-  }
-  static std::size_t find_singles(const std::uint32_t* links, std::size_t count,
-                                  std::uint32_t* numbers) {
-    StagedCall call(*library);
-    const std::size_t found = device().hashing.find_singles(call.in(links, count * 4), count,
-                                                            call.in(numbers, (count + 16) * 4));
-    call.out(numbers, found * 4);
-    return found;
-  }
   static void insert(const BloomShape& shape, std::size_t first, const Word* bitmap,
                      std::size_t count, Word* filter) {
     StagedCall call(*library);
-    device().hashing.insert(shape, first, call.in(bitmap, 8 * bitmap_words(count)), count,
-                            call.in(filter, shape.bits / 8));
+    device().bloom.insert(shape, first, call.in(bitmap, 8 * bitmap_words(count)), count,
+                          call.in(filter, shape.bits / 8));
     call.out(filter, shape.bits / 8);
   }
   static void find(const BloomShape& shape, const Word* filter, std::size_t first,
                    std::size_t count, Word* bitmap) {
     StagedCall call(*library);
-    device().hashing.find(shape, call.in(filter, shape.bits / 8), first, count,
-                          call.in(bitmap, 8 * bitmap_words(count)));
+    device().bloom.find(shape, call.in(filter, shape.bits / 8), first, count,
+                        call.in(bitmap, 8 * bitmap_words(count)));
     call.out(bitmap, 8 * bitmap_words(count));
   }
 
@@ -333,7 +318,8 @@ struct HostCalled {
         {scan, count_bits, compact, expand_sparse},
         {measure_signs, pack, pack_feedback, count, majority, expand_signs, expand_counts},
         {keep_own, gather_own, place},
-        {places, find_singles, insert, find},
+        {insert, find},
+        kernel_table().placing,  // devices have none
         HostCalledSketch<number>::row(from)};
     return table;
   }

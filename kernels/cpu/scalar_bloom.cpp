@@ -1,4 +1,4 @@
-#include "kernels/cpu/scalar_hashing.hpp"
+#include "kernels/cpu/scalar_bloom.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -7,21 +7,6 @@ namespace cohom::kernels {
 namespace {
 
 using body::BloomProbe;
-
-void places(const SketchShape& shape, const std::uint32_t* names, std::size_t items,
-            SketchPlace* places) {
-  for (std::size_t i = 0; i < items; ++i)
-    places[i] = SketchPlace(shape, names != nullptr ? names[i] : static_cast<std::uint32_t>(i));
-}
-
-std::size_t find_singles(const std::uint32_t* links, std::size_t count, std::uint32_t* numbers) {
-  std::size_t found = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    numbers[found] = static_cast<std::uint32_t>(i);
-    found += links[i] >> 16 == 1 ? 1 : 0;
-  }
-  return found;
-}
 
 BloomProbe probe_of(const BloomShape& shape, std::size_t element) {
   return {body::frame(shape.key, element / 256), static_cast<std::uint32_t>(element % 256)};
@@ -61,6 +46,6 @@ void find(const BloomShape& shape, const std::uint64_t* filter, std::size_t firs
 
 }  // namespace
 
-HashingKernels scalar_hashing() { return {places, find_singles, insert, find}; }
+BloomKernels scalar_bloom() { return {insert, find}; }
 
 }  // namespace cohom::kernels

@@ -1,66 +1,14 @@
-// Hashing elements. All arrays are device or pinned memory.
+// Bloom filters. All arrays are device or pinned memory.
 
 #include "kernels/cuda/current_context.hpp"
 #include "kernels/cuda/elements.hpp"
 #include "kernels/cuda/intrinsics.hpp"
 #include "kernels/cuda/launch.hpp"
-#include "kernels/cuda/prefix.hpp"
 #include "kernels/cuda/rows.hpp"
 #include "kernels/sparse.hpp"
 
 namespace cohom::kernels::device {
 namespace {
-
-struct Places {
-  static constexpr unsigned threads = 256;
-  static constexpr Barrier barrier = Barrier::warp;
-  static constexpr int phases = 1;
-  using Shared = Nothing;
-  using Local = Nothing;
-
-  std::size_t tiles;
-  SketchShape shape;
-  const std::uint32_t* names;
-  std::size_t items;
-  SketchPlace* places;
-
-  template <int phase>
-  COHOM_HD void run(At at, Shared&, Local&) const {
-    const std::size_t i = at.tile * threads + at.thread;
-    if (i < items)
-      places[i] = SketchPlace(shape, names != nullptr ? names[i] : static_cast<std::uint32_t>(i));
-  }
-};
-
-/// Counts the singles of every tile, and then, when it is known where they go, writes them.
-template <bool writes>
-struct FindSingles {
-  static constexpr unsigned threads = 256;
-  static constexpr Barrier barrier = Barrier::block;
-  static constexpr int phases = 4;
-  using Shared = BlockPrefix<std::uint32_t>;
-  using Local = Nothing;
-
-  std::size_t tiles;
-  const std::uint32_t* links;
-  std::size_t count;
-  std::uint64_t* offsets;  ///< by tile: how many there are, and then how many there are before
-  std::uint32_t* numbers;
-
-  template <int phase>
-  COHOM_HD void run(At at, Shared& shared, Local&) const {
-    const std::size_t i = at.tile * threads + at.thread;
-    const bool single = i < count && links[i] >> 16 == 1;
-    if constexpr (phase == 0) shared.put(at.thread, single ? 1 : 0);
-    if constexpr (phase == 1) shared.group(at.thread);
-    if constexpr (phase == 2) shared.root(at.thread);
-    if constexpr (phase == 3) {
-      if (writes && single)
-        numbers[offsets[at.tile] + shared.get(at.thread)] = static_cast<std::uint32_t>(i);
-      if (!writes && at.thread == 0) offsets[at.tile] = shared.all;
-    }
-  }
-};
 
 COHOM_HD inline body::BloomProbe probe_of(const BloomShape& shape, std::size_t element) {
   return {body::frame(shape.key, element / 256), static_cast<std::uint32_t>(element % 256)};
@@ -128,38 +76,11 @@ struct FindInFilter {
   }
 };
 
-void places(const SketchShape& shape, const std::uint32_t* names, std::size_t items,
-            SketchPlace* places) {
-  begin_call();
-  expect_aligned(names, 4, "hashing: names");
-  expect_aligned(places, 8, "hashing: places");
-  launch(Places{.tiles = tiles_of(items, Places::threads),
-                .shape = shape,
-                .names = view(names),
-                .items = items,
-                .places = view(places)});
-}
-
-std::size_t find_singles(const std::uint32_t* links, std::size_t count, std::uint32_t* numbers) {
-  DeviceContext& context = begin_call();
-  if (count == 0) return 0;
-  expect_aligned(links, 4, "hashing: links");
-  expect_aligned(numbers, 4, "hashing: numbers");
-  const std::size_t tiles = tiles_of(count, FindSingles<false>::threads);
-  auto* const offsets = static_cast<std::uint64_t*>(context.scratch((tiles + 1) * 8));
-  launch(FindSingles<false>{tiles, view(links), count, view(offsets), view(numbers)});
-  sum_up(view(offsets), tiles);
-  launch(FindSingles<true>{tiles, view(links), count, view(offsets), view(numbers)});
-  std::uint64_t found = 0;
-  context.download(&found, offsets + tiles, sizeof found);
-  return found;
-}
-
 void insert(const BloomShape& shape, std::size_t first, const std::uint64_t* bitmap,
             std::size_t count, std::uint64_t* filter) {
   begin_call();
-  expect_aligned(bitmap, 8, "hashing: a bitmap");
-  expect_aligned(filter, 8, "hashing: a filter");
+  expect_aligned(bitmap, 8, "bloom: a bitmap");
+  expect_aligned(filter, 8, "bloom: a filter");
   launch(InsertIntoFilter{.tiles = tiles_of(count, InsertIntoFilter::threads),
                           .shape = shape,
                           .first = first,
@@ -171,8 +92,8 @@ void insert(const BloomShape& shape, std::size_t first, const std::uint64_t* bit
 void find(const BloomShape& shape, const std::uint64_t* filter, std::size_t first,
           std::size_t count, std::uint64_t* bitmap) {
   begin_call();
-  expect_aligned(filter, 8, "hashing: a filter");
-  expect_aligned(bitmap, 8, "hashing: a bitmap");
+  expect_aligned(filter, 8, "bloom: a filter");
+  expect_aligned(bitmap, 8, "bloom: a bitmap");
   const std::size_t bytes = 8 * bitmap_words(count);
   launch(FindInFilter{.tiles = tiles_of(bytes, FindInFilter::threads),
                       .shape = shape,
@@ -185,6 +106,6 @@ void find(const BloomShape& shape, const std::uint64_t* filter, std::size_t firs
 
 }  // namespace
 
-HashingKernels hashing_row() { return {places, find_singles, insert, find}; }
+BloomKernels bloom_row() { return {insert, find}; }
 
 }  // namespace cohom::kernels::device
