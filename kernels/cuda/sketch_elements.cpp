@@ -193,8 +193,6 @@ void move_anywhere(DeviceContext& context, std::size_t element_bytes, const void
   });
 }
 
-}  // namespace
-
 std::uint32_t largest_magnitude(ElementType type, const void* elements, std::size_t count) {
   DeviceContext& context = begin_call();
   if (count == 0) return 0;
@@ -264,6 +262,8 @@ void scatter(std::size_t element_bytes, const void* gathered, const std::size_t*
     move_anywhere<true>(context, element_bytes, there, positions + done, now, elements);
   }
 }
+
+}  // namespace
 
 SketchKernels sketch_row() {
   return {largest_magnitude, find_unheld, sketch_insert, sketch_peel,

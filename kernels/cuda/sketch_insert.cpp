@@ -37,11 +37,10 @@ struct Insert {
     if constexpr (phase == 0) {
       parts.find_first(at, shared);
     } else {
-      const std::size_t end = parts.end_of(at);
-      for (std::size_t i = at.tile * sketch_tile + at.thread; i < end; i += threads) {
-        const std::uint64_t number = numbers.cell_or_zero(element_at<T>(elements, i));
-        if (number != 0) add(parts.part_of(i, shared), i, number);
-      }
+      parts.for_each_item(at, shared, [&](const SketchPart& part, std::size_t item) {
+        const std::uint64_t number = numbers.cell_or_zero(element_at<T>(elements, item));
+        if (number != 0) add(part, item, number);
+      });
     }
   }
 

@@ -49,9 +49,8 @@ struct Link {
     if constexpr (phase == 0) {
       parts.find_first(at, shared);
     } else {
-      const std::size_t end = parts.end_of(at);
-      for (std::size_t i = at.tile * sketch_tile + at.thread; i < end; i += threads)
-        tell(parts.part_of(i, shared), i);
+      parts.for_each_item(at, shared,
+                          [&](const SketchPart& part, std::size_t item) { tell(part, item); });
     }
   }
 

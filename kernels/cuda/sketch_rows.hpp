@@ -41,16 +41,13 @@ class SketchParts {
     }
     shared.part = low;
   }
-  /// Of an item of the tile.
-  [[nodiscard]] COHOM_HD const SketchPart& part_of(std::size_t item, const Shared& shared) const {
-    std::size_t part = shared.part;
-    while (part + 1 < count_ && parts_[part + 1].first <= item) ++part;
-    return parts_[part];
-  }
-  /// Behind the last item of the tile.
-  [[nodiscard]] COHOM_HD std::size_t end_of(At at) const {
-    const std::size_t end = (at.tile + 1) * sketch_tile;
-    return end < items_ ? end : items_;
+  /// Calls visit(part, item) for the thread's items of the tile.
+  template <class Visit>
+  COHOM_HD void for_each_item(At at, const Shared& shared, Visit&& visit) const {
+    const std::size_t behind = (at.tile + 1) * sketch_tile;
+    const std::size_t end = behind < items_ ? behind : items_;
+    for (std::size_t i = at.tile * sketch_tile + at.thread; i < end; i += sketch_threads)
+      visit(part_of(i, shared), i);
   }
 
   /// Where the item of that number in its part goes.
@@ -60,6 +57,13 @@ class SketchParts {
   }
 
  private:
+  /// Of an item of the tile.
+  [[nodiscard]] COHOM_HD const SketchPart& part_of(std::size_t item, const Shared& shared) const {
+    std::size_t part = shared.part;
+    while (part + 1 < count_ && parts_[part + 1].first <= item) ++part;
+    return parts_[part];
+  }
+
   const SketchPart* parts_;
   std::size_t count_;
   const std::uint32_t* names_;
@@ -79,14 +83,5 @@ void with_integers(const SketchFormat& format, Visitor&& visitor) {
 void sketch_insert(const SketchRun& run, const void* elements, std::uint64_t* cells);
 std::size_t sketch_peel(const SketchRun& run, const std::uint64_t* cells, std::uint8_t* known,
                         void* elements);
-std::uint32_t largest_magnitude(ElementType type, const void* elements, std::size_t count);
-void find_unheld(const SketchFormat& format, const void* elements, std::size_t count,
-                 std::uint64_t* blocks);
-void keep_unknown(std::size_t element_bytes, const std::uint8_t* known, std::size_t items,
-                  const void* from, void* to);
-void gather(std::size_t element_bytes, const void* elements, const std::size_t* positions,
-            std::size_t count, void* gathered);
-void scatter(std::size_t element_bytes, const void* gathered, const std::size_t* positions,
-             std::size_t count, void* elements);
 
 }  // namespace cohom::kernels::device
