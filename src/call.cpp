@@ -41,13 +41,13 @@ CallImpl::CallImpl(CommunicatorImpl& communicator, std::uint64_t number, CallReq
     agreement_.emplace(*channel_, transport.rank(), transport.ranks(),
                        std::move(request_.signature), std::move(request_.error), own_word());
   } catch (...) {
-    finish(current_failure("a call on this rank"));
+    finish(communicator_.take_failure("a call on this rank"));
   }
 }
 
 /// All that can fail on this rank alone comes before the agreement, so that all ranks learn of it.
 void CallImpl::prepare() {
-  if (!request_.error) request_.error = communicator_.transport().failure();
+  if (!request_.error) request_.error = communicator_.transport_failure();
   if (!request_.core) return;
   PlanCore& core = *request_.core;
   core.in_flight = true;

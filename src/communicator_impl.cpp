@@ -53,6 +53,7 @@ OffloadCounters CommunicatorImpl::offload_counters() const {
 }
 
 Error CommunicatorImpl::take_failure(const std::string& doing) {
+  const Error error = current_failure(doing);
   try {
     throw;
   } catch (const kernels::DeviceError& failure) {
@@ -60,10 +61,17 @@ Error CommunicatorImpl::take_failure(const std::string& doing) {
       device_failure_ =
           Error(failure.kind(), std::string("the device cannot go on: ") + failure.what() +
                                     "; calls with its buffers need a new process");
-    return failure;
-  } catch (...) {
-    return current_failure(doing);
+  } catch (...) {  // nothing that outlasts the call
   }
+  if (!transport_broken_) last_error_ = error.what();
+  return error;
+}
+
+std::optional<Error> CommunicatorImpl::transport_failure() {
+  const auto failure = transport_->failure();
+  transport_broken_ = failure.has_value();
+  if (!failure || last_error_.empty()) return failure;
+  return Error(failure->kind(), std::string(failure->what()) + "; that call said: " + last_error_);
 }
 
 bool CommunicatorImpl::turn_of(const CallImpl& call) const {
@@ -81,7 +89,8 @@ std::shared_ptr<CallImpl> CommunicatorImpl::start(CallRequest request) {
     std::shared_ptr(in_flight_.front())->finish_quietly();
   if (profile != nullptr && in_flight_.empty()) profile->start();
   auto call = std::make_shared<CallImpl>(*this, next_call_++, std::move(request));
-  in_flight_.push_back(call);
+  // One that could not even begin is over, and nobody would take it out again.
+  if (!call->done()) in_flight_.push_back(call);
   advance_in_this_thread(shared_from_this());
   return call;
 }

@@ -1,6 +1,7 @@
 // Of a payload that is decoded by a number of the whole vector, half stays at home until ranks have agreed
 // on it: the short messages in which they do would otherwise queue behind the payload.
 
+#include "forwarding_transport.hpp"
 #include "loopback_transport.hpp"
 #include "rank_inputs.hpp"
 #include "round_run.hpp"
@@ -31,24 +32,24 @@ struct Seen {
 
 /// Keeps the mean from its rank until half of the payload has left, and for some time more, in which what is
 /// not held would leave as well.
-class WatchedChannel final : public Channel {
+class WatchedChannel final : public ForwardingChannel {
  public:
   WatchedChannel(std::unique_ptr<Channel> channel, Seen& seen)
-      : channel_(std::move(channel)), seen_(seen) {}
+      : ForwardingChannel(std::move(channel)), seen_(seen) {}
 
   void send(std::span<const std::byte> data, int peer, std::uint32_t tag,
             std::uint64_t cookie) override {
     if (RoundRun::round_of_cookie(cookie) == payload_round) ++seen_.all[peer];
-    channel_->send(data, peer, tag, cookie);
+    ForwardingChannel::send(data, peer, tag, cookie);
   }
   void receive(std::span<std::byte> buffer, int peer, std::uint32_t tag,
                std::uint64_t cookie) override {
     if (RoundRun::round_of_cookie(cookie) == mean_round) expected_.insert(cookie);
-    channel_->receive(buffer, peer, tag, cookie);
+    ForwardingChannel::receive(buffer, peer, tag, cookie);
   }
   std::size_t poll(std::span<Completion> out) override {
     std::size_t given = 0;
-    for (const Completion& completion : out.first(channel_->poll(out)))
+    for (const Completion& completion : out.first(ForwardingChannel::poll(out)))
       if (expected_.contains(completion.cookie))
         kept_.push_back(completion);
       else
@@ -58,7 +59,7 @@ class WatchedChannel final : public Channel {
     for (; given < out.size() && !kept_.empty(); kept_.pop_back()) out[given++] = kept_.back();
     return given;
   }
-  bool settled() override { return kept_.empty() && channel_->settled(); }
+  bool settled() override { return kept_.empty() && ForwardingChannel::settled(); }
 
  private:
   [[nodiscard]] bool half_left() const {
@@ -67,35 +68,22 @@ class WatchedChannel final : public Channel {
            });
   }
 
-  std::unique_ptr<Channel> channel_;
   Seen& seen_;
   std::set<std::uint64_t> expected_;  ///< receives of the mean's round
   std::vector<Completion> kept_;      ///< those that are complete
   int polls_ = 0;
 };
 
-class WatchedTransport final : public Transport {
+class WatchedTransport final : public ForwardingTransport {
  public:
   WatchedTransport(std::shared_ptr<Transport> transport, Seen& seen)
-      : transport_(std::move(transport)), seen_(seen) {}
+      : ForwardingTransport(std::move(transport)), seen_(seen) {}
 
-  [[nodiscard]] std::string_view name() const override { return transport_->name(); }
-  [[nodiscard]] int rank() const override { return transport_->rank(); }
-  [[nodiscard]] int ranks() const override { return transport_->ranks(); }
-  [[nodiscard]] std::size_t preferred_message_bytes() const override {
-    return transport_->preferred_message_bytes();
-  }
-  [[nodiscard]] bool reaches(MemorySpace space) const override {
-    return transport_->reaches(space);
-  }
-  [[nodiscard]] std::uint32_t channels() const override { return transport_->channels(); }
   std::unique_ptr<Channel> open(std::uint32_t number) override {
-    return std::make_unique<WatchedChannel>(transport_->open(number), seen_);
+    return std::make_unique<WatchedChannel>(ForwardingTransport::open(number), seen_);
   }
-  [[nodiscard]] WireCounters counters() const override { return transport_->counters(); }
 
  private:
-  std::shared_ptr<Transport> transport_;
   Seen& seen_;
 };
 

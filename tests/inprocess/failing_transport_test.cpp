@@ -1,0 +1,118 @@
+// Transports that fail: the error reaches the caller, a later call says what it was, and nothing hangs.
+
+#include "forwarding_transport.hpp"
+#include "loopback_transport.hpp"
+#include "watchdog.hpp"
+
+#include <cohom/allreduce.hpp>
+
+#include <gtest/gtest.h>
+
+#include <barrier>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace cohom::test {
+namespace {
+
+/// What a call says; nothing when it works.
+std::optional<std::string> error_of_call(Communicator& communicator) {
+  std::vector<float> data(1000, 1.0f);
+  try {
+    allreduce(std::span(data), communicator, {.codec = "raw", .algorithm = "ring"});
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return std::nullopt;
+}
+
+class UnreachableTransport final : public ForwardingTransport {
+ public:
+  using ForwardingTransport::ForwardingTransport;
+  std::unique_ptr<Channel> open(std::uint32_t) override {
+    throw Error(ErrorKind::transport, "nobody is there");
+  }
+};
+
+/// A call that fails before its first message is over at once; nothing waits for it, and nothing frees it twice.
+TEST(FailingTransport, ACallThatCannotBegin) {
+  const Watchdog watchdog("a call that cannot begin");
+  LoopbackHub hub(1);
+  auto communicator =
+      std::make_optional<Communicator>(std::make_shared<UnreachableTransport>(hub.transport(0)));
+  // More of them than there are channels.
+  for (std::uint32_t i = 0; i < 2 * hub.transport(0)->channels() + 2; ++i)
+    EXPECT_EQ(error_of_call(*communicator), "nobody is there");
+  const float input = 1;
+  float output = 0;
+  Request request = allreduce_start(&input, &output, 1, ElementType::f32, *communicator);
+  EXPECT_THROW(request.wait(), Error);
+  communicator.reset();
+  EXPECT_THROW(request.wait(), Error) << "the request outlives its communicator";
+}
+
+/// Its channels break at the first message after `cut` is set; then it says that it is broken.
+class CutTransport final : public ForwardingTransport {
+ public:
+  using ForwardingTransport::ForwardingTransport;
+
+  bool cut = false;
+
+  std::unique_ptr<Channel> open(std::uint32_t number) override {
+    return std::make_unique<CutChannel>(ForwardingTransport::open(number), *this);
+  }
+  [[nodiscard]] std::optional<Error> failure() const override {
+    if (!broken_) return std::nullopt;
+    return Error(ErrorKind::transport, "make a new communicator");
+  }
+
+ private:
+  class CutChannel final : public ForwardingChannel {
+   public:
+    CutChannel(std::unique_ptr<Channel> channel, CutTransport& transport)
+        : ForwardingChannel(std::move(channel)), transport_(transport) {}
+    void send(std::span<const std::byte> data, int peer, std::uint32_t tag,
+              std::uint64_t cookie) override {
+      if (transport_.cut && !transport_.broken_) {
+        transport_.broken_ = true;
+        throw Error(ErrorKind::transport, "the wire is cut");
+      }
+      ForwardingChannel::send(data, peer, tag, cookie);
+    }
+
+   private:
+    CutTransport& transport_;
+  };
+
+  bool broken_ = false;
+};
+
+TEST(FailingTransport, LaterCallsQuoteTheErrorThatBrokeIt) {
+  const Watchdog watchdog("later calls quote the error");
+  constexpr int ranks = 2;
+  LoopbackHub hub(ranks);
+  std::barrier all(ranks);
+  std::vector<std::jthread> threads;
+  for (int rank = 0; rank < ranks; ++rank)
+    threads.emplace_back([&, rank] {
+      const auto transport = std::make_shared<CutTransport>(hub.transport(rank));
+      Communicator communicator(transport);
+      EXPECT_EQ(error_of_call(communicator), std::nullopt);
+      transport->cut = true;
+      EXPECT_EQ(error_of_call(communicator), "the wire is cut");
+      all.arrive_and_wait();
+      for (int i = 0; i < 2; ++i) {
+        const auto error = error_of_call(communicator);
+        ASSERT_TRUE(error);
+        EXPECT_NE(error->find("make a new communicator; that call said: the wire is cut"),
+                  std::string::npos)
+            << *error;
+      }
+    });
+}
+
+}  // namespace
+}  // namespace cohom::test

@@ -1,0 +1,56 @@
+#pragma once
+// A transport that hands everything on to another one: what a test changes, it overrides.
+
+#include <cohom/transport.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <utility>
+
+namespace cohom::test {
+
+class ForwardingChannel : public Channel {
+ public:
+  explicit ForwardingChannel(std::unique_ptr<Channel> channel) : channel_(std::move(channel)) {}
+
+  void send(std::span<const std::byte> data, int peer, std::uint32_t tag,
+            std::uint64_t cookie) override {
+    channel_->send(data, peer, tag, cookie);
+  }
+  void receive(std::span<std::byte> buffer, int peer, std::uint32_t tag,
+               std::uint64_t cookie) override {
+    channel_->receive(buffer, peer, tag, cookie);
+  }
+  std::size_t poll(std::span<Completion> out) override { return channel_->poll(out); }
+  bool settled() override { return channel_->settled(); }
+
+ private:
+  std::unique_ptr<Channel> channel_;
+};
+
+class ForwardingTransport : public Transport {
+ public:
+  explicit ForwardingTransport(std::shared_ptr<Transport> transport)
+      : transport_(std::move(transport)) {}
+
+  [[nodiscard]] std::string_view name() const override { return transport_->name(); }
+  [[nodiscard]] int rank() const override { return transport_->rank(); }
+  [[nodiscard]] int ranks() const override { return transport_->ranks(); }
+  [[nodiscard]] std::size_t preferred_message_bytes() const override {
+    return transport_->preferred_message_bytes();
+  }
+  [[nodiscard]] bool reaches(MemorySpace space) const override {
+    return transport_->reaches(space);
+  }
+  [[nodiscard]] std::uint32_t channels() const override { return transport_->channels(); }
+  std::unique_ptr<Channel> open(std::uint32_t number) override { return transport_->open(number); }
+  [[nodiscard]] WireCounters counters() const override { return transport_->counters(); }
+
+ private:
+  std::shared_ptr<Transport> transport_;
+};
+
+}  // namespace cohom::test
