@@ -43,8 +43,9 @@ class Request {
 /// `output` may equal `input`, or not overlap it. Buffers may be the host's or a device's, each: the
 /// driver is asked. A device's are aligned to an element. Of them it first waits for all that the device has
 /// to do, and the output is there when the request is complete; docs/gpu.md says what runs where. Every
-/// error, of this rank's arguments too, comes out of the request, on all ranks. Collective. Does not block, except to finish an earlier call that has
-/// the same Options::buffer, or the oldest call when Transport::channels() of them are in flight.
+/// error, of this rank's arguments too, comes out of the request, on all ranks. Collective. Does not block,
+/// except to finish an earlier call that has the same Options::buffer, or the oldest call when
+/// Transport::channels() of them are in flight.
 Request allreduce_start(const void* input, void* output, std::size_t count, ElementType type,
                         Communicator& communicator, const Options& options = {});
 

@@ -175,7 +175,7 @@ TEST_F(DeviceErrors, DeviceOutOfMemory) {
     allreduce(host.data(), host.data(), count, ElementType::f32, communicator, options);
     if (rank == 0) kernels::emulated::set_capacity(kernels::emulated::allocated());
     const auto found = reduce(data.data(), data.data(), communicator);
-    expect_failure(found, ErrorKind::memory, {"no device memory"});
+    expect_failure(found, ErrorKind::memory, {"no device memory for ", " bytes, device 0"});
     allreduce(host.data(), host.data(), count, ElementType::f32, communicator, options);
     if (rank == 0) kernels::emulated::set_capacity(std::size_t{1} << 32);
     allreduce(host.data(), host.data(), count, ElementType::f32, communicator, options);

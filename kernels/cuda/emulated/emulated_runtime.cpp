@@ -49,7 +49,8 @@ class EmulatedRuntime final : public DeviceRuntime {
     void* const memory = Arena::instance().allocate(std::max<std::size_t>(bytes, 1), current);
     if (memory == nullptr)
       throw DeviceError(ErrorKind::memory,
-                        "allocate: no device memory for " + std::to_string(bytes) + " bytes",
+                        "allocate: no device memory for " + std::to_string(bytes) +
+                            " bytes, device " + std::to_string(current),
                         false);
     return memory;
   }

@@ -8,6 +8,16 @@
 namespace cohom::kernels::device {
 namespace {
 
+/// Says how much was asked for, and of which device.
+void check_allocation(cudaError_t result, const std::string& call, std::size_t bytes) {
+  if (result == cudaSuccess) return;
+  int device = -1;
+  static_cast<void>(cudaGetDevice(&device));
+  check_cuda(
+      result,
+      (call + " of " + std::to_string(bytes) + " bytes, device " + std::to_string(device)).c_str());
+}
+
 class CudaRuntime final : public DeviceRuntime {
  public:
   [[nodiscard]] std::string_view name() const override { return "cuda"; }
@@ -30,14 +40,14 @@ class CudaRuntime final : public DeviceRuntime {
 
   [[nodiscard]] void* allocate(std::size_t bytes) override {
     void* memory = nullptr;
-    check_cuda(cudaMalloc(&memory, std::max<std::size_t>(bytes, 1)), "cudaMalloc");
+    check_allocation(cudaMalloc(&memory, std::max<std::size_t>(bytes, 1)), "cudaMalloc", bytes);
     return memory;
   }
   void free(void* memory) noexcept override { static_cast<void>(cudaFree(memory)); }
   [[nodiscard]] void* allocate_pinned(std::size_t bytes) override {
     void* memory = nullptr;
-    check_cuda(cudaHostAlloc(&memory, std::max<std::size_t>(bytes, 1), cudaHostAllocPortable),
-               "cudaHostAlloc");
+    check_allocation(cudaHostAlloc(&memory, std::max<std::size_t>(bytes, 1), cudaHostAllocPortable),
+                     "cudaHostAlloc", bytes);
     return memory;
   }
   void free_pinned(void* memory) noexcept override { static_cast<void>(cudaFreeHost(memory)); }
