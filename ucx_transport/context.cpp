@@ -1,6 +1,7 @@
 #include "context.hpp"
 
 #include "check.hpp"
+#include "log.hpp"
 #include "path.hpp"
 #include "transport_list.hpp"
 
@@ -54,21 +55,35 @@ bool contains(const std::vector<std::string>& names, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
 }
 
+/// Sets a parameter of transports, whose names change with UCX's versions: some refuse those that they
+/// do not know, others warn by themselves.
+void set_of_transports(const Config& config, const char* name, const char* value) {
+  const ucs_status_t status = ucp_config_modify(config.get(), name, value);
+  if (status != UCS_OK)
+    warn_once("UCX does not take " + std::string(name) + "=" + value + ": " +
+              ucs_status_string(status));
+}
+
 /// A peer that dies is an error, in shared memory too, and not only after UCX's 20 s. What UCX calls
 /// invalidation is for senders that go on after an error; ours do not. UCX warns of parameters of
 /// transports that it does not use.
 void notice_failures(const Config& config, const std::vector<std::string>& transports) {
   if (contains(transports, "posix") || contains(transports, "sysv"))
-    set(config, "MM_ERROR_HANDLING", "y");
-  if (contains(transports, "cma")) set(config, "MEMORY_INVALIDATE", "y");
+    set_of_transports(config, "MM_ERROR_HANDLING", "y");
+  if (contains(transports, "cma")) set_of_transports(config, "MEMORY_INVALIDATE", "y");
   set_default(config, "KEEPALIVE_INTERVAL", "1s");
 }
 
 /// UCX looks at the events of several sockets and then handles them in turn. Handling one may send to
-/// a peer that has just died, which closes its socket; UCX 1.13 then meets that socket's own event
-/// among the rest, asserts that it is open, and ends the process. One event a look has no rest.
+/// a peer that has just died, which closes its socket; UCX then meets that socket's own event among
+/// the rest, asserts that it is open, and ends the process. One event a look has no rest, so what the
+/// user says does not count. UCX 1.13 takes parameters without their transport's name, and then for
+/// all transports that have one so called (those of CUDA).
 void survive_closed_sockets(const Config& config, const std::vector<std::string>& transports) {
-  if (contains(transports, "tcp")) set(config, "MAX_POLL", "1");
+  if (!contains(transports, "tcp")) return;
+  unsigned major = 0, minor = 0, release = 0;
+  ucp_get_version(&major, &minor, &release);
+  set_of_transports(config, major == 1 && minor <= 13 ? "MAX_POLL" : "TCP_MAX_POLL", "1");
 }
 
 /// Over TCP no message waits for its receiver. UCX has one threshold for all its transports, but

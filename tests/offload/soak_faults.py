@@ -25,9 +25,12 @@ WITH_DAEMONS = not os.environ.get("COHOM_WHY_NO_UCX")
 class Faults:
     """The faults of one lab with one switch, an aggregator on it, and a job that must not mind."""
 
-    def __init__(self, case, seed):
-        """Start the aggregator and the other job. `case` is an OffloadCase whose lab is up with loss."""
-        self.case, self.random = case, random.Random(seed)
+    def __init__(self, case, seed, most_pause):
+        """Start the aggregator and the other job. `case` is an OffloadCase whose lab is up with loss.
+
+        Between two faults are up to `most_pause` seconds.
+        """
+        self.case, self.random, self.most_pause = case, random.Random(seed), most_pause
         self.lab = lab_case.state.load(case.name)
         self.counts = collections.Counter({name: 0 for name in self.kinds()})
         if WITH_DAEMONS:
@@ -68,7 +71,7 @@ class Faults:
                 continue
             self.counts[kind] += 1
             print(f"{time.monotonic() - self.start:7.1f} s  {kind}: {what}", flush=True)
-            self.pause(condition, self.random.uniform(0.3, 3))
+            self.pause(condition, self.random.uniform(0.3, self.most_pause))
 
     @staticmethod
     def pause(condition, seconds):
@@ -152,7 +155,10 @@ class Faults:
         return f"{len(packets)} packets"
 
     def replay_packets(self):
-        """Record what a host sends to the switch, and send packets recorded now or earlier once more."""
+        """Record what a host sends to the switch, and send packets recorded now or earlier once more.
+
+        Returns None where there are none: a daemon is in the switch's place, and was from the beginning.
+        """
         if not self.case.daemons:
             self.record_packets()
         if not self.frames:

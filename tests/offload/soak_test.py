@@ -47,7 +47,7 @@ class SoakTest(OffloadCase):
     def test_faults_of_all_kinds(self):
         print(f"soak of {SECONDS:g} s, seed {SEED} (COHOM_SOAK_SEED={SEED} draws the same again)")
         self.up(4, loss="2%")
-        faults = Faults(self, SEED)
+        faults = Faults(self, SEED, most_pause=min(3, SECONDS / 20))  # each kind takes place in time
         self.addCleanup(faults.end)
         job = self.start_job()
         faults.go_on_while(lambda: job.poll() is None)
