@@ -235,6 +235,7 @@ void CallImpl::finish(std::optional<Error> error) {
   // Half-updated feedback would count a gradient twice.
   if (error_ && begun_ && request_.state != nullptr) *request_.state = {};
   channel_.reset();
+  if (error_) communicator_.ended_with(*error_);
   // Nothing that this call put into streams may meet the next one's words.
   if (error_ && device_) request_.core->device()->drain();
   give_back_plan();

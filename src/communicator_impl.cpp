@@ -53,7 +53,6 @@ OffloadCounters CommunicatorImpl::offload_counters() const {
 }
 
 Error CommunicatorImpl::take_failure(const std::string& doing) {
-  const Error error = current_failure(doing);
   try {
     throw;
   } catch (const kernels::DeviceError& failure) {
@@ -61,17 +60,21 @@ Error CommunicatorImpl::take_failure(const std::string& doing) {
       device_failure_ =
           Error(failure.kind(), std::string("the device cannot go on: ") + failure.what() +
                                     "; calls with its buffers need a new process");
-  } catch (...) {  // nothing that outlasts the call
+    return failure;
+  } catch (...) {
+    return current_failure(doing);
   }
-  if (!transport_broken_) last_error_ = error.what();
-  return error;
 }
 
-std::optional<Error> CommunicatorImpl::transport_failure() {
+void CommunicatorImpl::ended_with(const Error& error) {
+  if (!broken_by_ && transport_->failure()) broken_by_ = error.what();
+}
+
+std::optional<Error> CommunicatorImpl::transport_failure() const {
   const auto failure = transport_->failure();
-  transport_broken_ = failure.has_value();
-  if (!failure || last_error_.empty()) return failure;
-  return Error(failure->kind(), std::string(failure->what()) + "; that call said: " + last_error_);
+  if (!failure || !broken_by_) return failure;
+  return Error(failure->kind(),
+               std::string(failure->what()) + "; the first error was: " + *broken_by_);
 }
 
 bool CommunicatorImpl::turn_of(const CallImpl& call) const {
@@ -90,7 +93,8 @@ std::shared_ptr<CallImpl> CommunicatorImpl::start(CallRequest request) {
   if (profile != nullptr && in_flight_.empty()) profile->start();
   auto call = std::make_shared<CallImpl>(*this, next_call_++, std::move(request));
   // One that could not even begin is over, and nobody would take it out again.
-  if (!call->done()) in_flight_.push_back(call);
+  if (call->done()) return call;
+  in_flight_.push_back(call);
   advance_in_this_thread(shared_from_this());
   return call;
 }

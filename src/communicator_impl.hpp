@@ -59,8 +59,10 @@ class CommunicatorImpl : public std::enable_shared_from_this<CommunicatorImpl> {
   /// recover from no call with its buffers can be made on this communicator any more.
   Error take_failure(const std::string& doing);
   [[nodiscard]] const std::optional<Error>& device_failure() const { return device_failure_; }
-  /// Transport::failure(), and what the call said that is to blame.
-  [[nodiscard]] std::optional<Error> transport_failure();
+  /// A call has given its channel back, by which it may have broken the transport.
+  void ended_with(const Error& error);
+  /// Transport::failure(), and the error of the call that is to blame.
+  [[nodiscard]] std::optional<Error> transport_failure() const;
   /// Takes the lock.
   std::shared_ptr<CallImpl> start(CallRequest request);
   /// Advances the calls in flight; whether anything moved. Takes the lock.
@@ -78,8 +80,8 @@ class CommunicatorImpl : public std::enable_shared_from_this<CommunicatorImpl> {
   Aggregators aggregators_;
   std::map<std::string, Offloading> offloading_;  ///< by address
   std::optional<Error> device_failure_;
-  std::string last_error_;  ///< of a call, before a later one found the transport broken
-  bool transport_broken_ = false;
+  std::optional<std::string>
+      broken_by_;  ///< what the first call said after which the transport failed
   std::uint64_t next_call_ = 0;
   PlanCache plans_;
   States states_;

@@ -8,11 +8,11 @@
 
 #include <gtest/gtest.h>
 
-#include <barrier>
 #include <memory>
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace cohom::test {
@@ -54,19 +54,19 @@ TEST(FailingTransport, ACallThatCannotBegin) {
   EXPECT_THROW(request.wait(), Error) << "the request outlives its communicator";
 }
 
-/// Its channels break at the first message after `cut` is set; then it says that it is broken.
+/// Its channels break at the first message after `error` is set; then it says that it is broken.
 class CutTransport final : public ForwardingTransport {
  public:
   using ForwardingTransport::ForwardingTransport;
 
-  bool cut = false;
+  const char* error = nullptr;
 
   std::unique_ptr<Channel> open(std::uint32_t number) override {
     return std::make_unique<CutChannel>(ForwardingTransport::open(number), *this);
   }
   [[nodiscard]] std::optional<Error> failure() const override {
     if (!broken_) return std::nullopt;
-    return Error(ErrorKind::transport, "make a new communicator");
+    return Error(ErrorKind::transport, "it is broken");
   }
 
  private:
@@ -76,9 +76,9 @@ class CutTransport final : public ForwardingTransport {
         : ForwardingChannel(std::move(channel)), transport_(transport) {}
     void send(std::span<const std::byte> data, int peer, std::uint32_t tag,
               std::uint64_t cookie) override {
-      if (transport_.cut && !transport_.broken_) {
+      if (const char* const error = std::exchange(transport_.error, nullptr)) {
         transport_.broken_ = true;
-        throw Error(ErrorKind::transport, "the wire is cut");
+        throw Error(ErrorKind::transport, error);
       }
       ForwardingChannel::send(data, peer, tag, cookie);
     }
@@ -94,20 +94,20 @@ TEST(FailingTransport, LaterCallsQuoteTheErrorThatBrokeIt) {
   const Watchdog watchdog("later calls quote the error");
   constexpr int ranks = 2;
   LoopbackHub hub(ranks);
-  std::barrier all(ranks);
   std::vector<std::jthread> threads;
   for (int rank = 0; rank < ranks; ++rank)
     threads.emplace_back([&, rank] {
       const auto transport = std::make_shared<CutTransport>(hub.transport(rank));
       Communicator communicator(transport);
       EXPECT_EQ(error_of_call(communicator), std::nullopt);
-      transport->cut = true;
+      transport->error = "the wire is cut";
       EXPECT_EQ(error_of_call(communicator), "the wire is cut");
-      all.arrive_and_wait();
+      transport->error = "and cut once more";
+      EXPECT_EQ(error_of_call(communicator), "and cut once more");
       for (int i = 0; i < 2; ++i) {
         const auto error = error_of_call(communicator);
         ASSERT_TRUE(error);
-        EXPECT_NE(error->find("make a new communicator; that call said: the wire is cut"),
+        EXPECT_NE(error->find("it is broken; the first error was: the wire is cut"),
                   std::string::npos)
             << *error;
       }

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -45,8 +46,17 @@ class ForwardingTransport : public Transport {
   [[nodiscard]] bool reaches(MemorySpace space) const override {
     return transport_->reaches(space);
   }
+  [[nodiscard]] std::size_t preferred_device_message_bytes() const override {
+    return transport_->preferred_device_message_bytes();
+  }
+  [[nodiscard]] std::string_view device_path() const override { return transport_->device_path(); }
+  [[nodiscard]] std::unique_ptr<Registration> register_memory(std::span<std::byte> memory,
+                                                              MemorySpace space) override {
+    return transport_->register_memory(memory, space);
+  }
   [[nodiscard]] std::uint32_t channels() const override { return transport_->channels(); }
   std::unique_ptr<Channel> open(std::uint32_t number) override { return transport_->open(number); }
+  [[nodiscard]] std::optional<Error> failure() const override { return transport_->failure(); }
   [[nodiscard]] WireCounters counters() const override { return transport_->counters(); }
 
  private:
