@@ -43,7 +43,7 @@ struct KernelTable {
   SignKernels sign;
   SampleKernels sample;
   BloomKernels bloom;
-  PlacingKernels placing;
+  PlacingKernels placing;  ///< null in a device's table
   SketchKernels sketch;
 };
 

@@ -38,9 +38,17 @@ bool has(const SketchKernels& row) {
 }  // namespace
 
 const KernelTable& table() {
-  static const KernelTable kernels{Isa::device,  merge,        finish_elements, thc_row(),
-                                   packed_row(), sparse_row(), sign_row(),      sample_row(),
-                                   bloom_row(),  {},           sketch_row()};
+  static const KernelTable kernels{.isa = Isa::device,
+                                   .merge = merge,
+                                   .finish_elements = finish_elements,
+                                   .thc = thc_row(),
+                                   .packed = packed_row(),
+                                   .sparse = sparse_row(),
+                                   .sign = sign_row(),
+                                   .sample = sample_row(),
+                                   .bloom = bloom_row(),
+                                   .placing = {},  // the host's
+                                   .sketch = sketch_row()};
   return kernels;
 }
 

@@ -3,19 +3,21 @@
 #include "kernels/cuda/library/cuda_error.hpp"
 
 #include <algorithm>
+#include <source_location>
 #include <string>
 
 namespace cohom::kernels::device {
 namespace {
 
-/// Says how much was asked for, and of which device.
-void check_allocation(cudaError_t result, const std::string& call, std::size_t bytes) {
+/// As check_cuda(), and says how much was asked for, and which device was the thread's.
+void check_allocation(cudaError_t result, const char* call, std::size_t bytes,
+                      std::source_location where = std::source_location::current()) {
   if (result == cudaSuccess) return;
   int device = -1;
   static_cast<void>(cudaGetDevice(&device));
-  check_cuda(
-      result,
-      (call + " of " + std::to_string(bytes) + " bytes, device " + std::to_string(device)).c_str());
+  const std::string what = std::string(call) + " of " + std::to_string(bytes) +
+                           " bytes with device " + std::to_string(device);
+  check_cuda(result, what.c_str(), where);
 }
 
 class CudaRuntime final : public DeviceRuntime {
