@@ -71,7 +71,7 @@ void CommunicatorImpl::ended_with(const Error& error) {
 }
 
 std::optional<Error> CommunicatorImpl::transport_failure() const {
-  const auto failure = transport_->failure();
+  auto failure = transport_->failure();
   if (!failure || !broken_by_) return failure;
   return Error(failure->kind(),
                std::string(failure->what()) + "; the first error was: " + *broken_by_);
