@@ -46,6 +46,7 @@ struct Texts {
   std::string type = "f32";
   std::string op = "sum";
   std::string memory = "host";
+  std::vector<std::string> algorithms = {};  ///< comma lists
 };
 
 void add_flags(CLI::App& app, BenchOptions& options, Texts& texts) {
@@ -53,8 +54,7 @@ void add_flags(CLI::App& app, BenchOptions& options, Texts& texts) {
   app.add_option("--codec", options.codecs,
                  "codec spec, e.g. thc:bits=4,dither=nearest (see cohom-info); may be repeated")
       ->allow_extra_args(false);
-  app.add_option("--algorithm", options.algorithms, "comma list of algorithms (see cohom-info)")
-      ->delimiter(',')
+  app.add_option("--algorithm", texts.algorithms, "comma list of algorithms (see cohom-info)")
       ->allow_extra_args(false);
   app.add_option(
       "--size", texts.sizes,
@@ -114,6 +114,10 @@ void finish(BenchOptions& options, const Texts& texts) {
     throw UsageError(fmt::format("--memory '{}' should be host, pinned or cuda", texts.memory));
   options.memory = *memory;
   options.sizes = parse_sizes(texts.sizes, options.type);
+  if (!texts.algorithms.empty()) options.algorithms.clear();
+  for (const std::string& list : texts.algorithms)
+    for (std::string& name : split_list("--algorithm", list))
+      options.algorithms.push_back(std::move(name));
 }
 
 }  // namespace
@@ -141,7 +145,7 @@ std::size_t parse_size(std::string_view text) {
 
 std::vector<std::size_t> parse_sizes(std::string_view text, ElementType type) {
   std::vector<std::size_t> sizes;
-  for (const std::string_view item : split(text, ',')) {
+  for (const std::string& item : split_list("--size", text)) {
     const auto ends = split(item, ':');
     if (ends.size() > 2)
       throw UsageError(fmt::format("--size '{}' should be a range of two sizes, a:b", item));

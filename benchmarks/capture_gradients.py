@@ -46,6 +46,8 @@ except ImportError as missing:
     fail(f"no module {missing.name}; install Debian's python3-{missing.name} "
          "and run this with the system's python3")
 
+import output_file  # noqa: E402  (after what may be missing)
+
 MIB = 1 << 20
 TABLE_HEAD = ["file", "bytes", "model", "d", "step", "loss", "nonzero", "rms", "max/rms",
               "kurtosis", "mean rms/rms", "sha256"]
@@ -320,7 +322,10 @@ def main():
             left -= len(content)
             if left < 0:
                 fail(f"{file_name} ({len(content) / MIB:.2f} MiB) would exceed --max-mib")
-            (options.out / file_name).write_bytes(content)
+            try:
+                output_file.write(options.out / file_name, content)
+            except OSError as error:
+                fail(f"{error.filename}: cannot be written: {error.strerror}")
             rows.append([file_name, len(content), name, array.shape[1], step,
                          f"{loss:.3f}", *statistics(array),
                          hashlib.sha256(content).hexdigest()])

@@ -5,19 +5,32 @@
 // time of the thread, because the machine may be shared. COHOM_ISA picks the instruction set.
 
 #include "codec_workloads.hpp"
+#include "float_mode.hpp"
 #include "huge_buffer.hpp"
 #include "kernels/body/element.hpp"
 #include "kernels/isa.hpp"
+#include "output_file.hpp"
 
 #include <benchmark/benchmark.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <xxhash.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cfenv>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <exception>
+#include <optional>
 #include <ranges>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+#include <vector>
 
 namespace cohom::bench {
 
@@ -97,6 +110,17 @@ void register_all(const Workloads& workloads) {
     }
 }
 
+/// What every start and every look at the network pays so that the caller's floating-point mode does
+/// not matter.
+void float_mode(benchmark::State& state, int callers_rounding) {
+  std::fesetround(callers_rounding);
+  for (auto _ : state) {  // NOLINT(clang-analyzer-deadcode.DeadStores): how the library counts
+    const DefaultFloatMode mode;
+    benchmark::ClobberMemory();
+  }
+  std::fesetround(FE_TONEAREST);
+}
+
 Workloads memory_workloads() {
   return {{"memcpy",
            [](std::size_t bytes) {
@@ -104,30 +128,81 @@ Workloads memory_workloads() {
              auto target = std::make_shared<HugeBuffer>(bytes);
              return [=] { std::memcpy(target->data(), source->data(), bytes); };
            }},
+          // What checksum=on does at either end of a message.
+          {"xxh3",
+           [](std::size_t bytes) {
+             auto source = std::make_shared<HugeBuffer>(bytes);
+             return [=] { benchmark::DoNotOptimize(XXH3_64bits(source->data(), bytes)); };
+           }},
           {"read", [](std::size_t bytes) {
              auto source = std::make_shared<HugeBuffer>(bytes);
              return [=] { benchmark::DoNotOptimize(any_bits(source->words(), bytes / 8)); };
            }}};
 }
 
+/// What --benchmark_out names. Google Benchmark does not look whether its file could be written, so it
+/// writes to memory, and this to the file.
+class BenchmarkOut {
+ public:
+  /// Changes the flag among `arguments`, which get a new one at most.
+  explicit BenchmarkOut(std::vector<std::string>& arguments) {
+    const std::string flag = "--benchmark_out=";
+    if (const char* path = std::getenv("BENCHMARK_OUT"))  // that library's variable
+      arguments.insert(arguments.begin() + 1, flag + path);
+    for (std::string& argument : arguments) {
+      if (!argument.starts_with(flag)) continue;
+      if (file_) throw std::runtime_error("--benchmark_out should be given once");
+      file_.emplace("--benchmark_out", argument.substr(flag.size()));
+      memory_ = ::memfd_create("benchmark_out", MFD_CLOEXEC);
+      if (memory_ < 0) throw std::system_error(errno, std::generic_category(), "memfd_create");
+      argument = flag + "/proc/self/fd/" + std::to_string(memory_);
+    }
+  }
+
+  /// When all is measured.
+  void close() {
+    if (!file_) return;
+    std::string content(static_cast<std::size_t>(::lseek(memory_, 0, SEEK_END)), '\0');
+    if (::pread(memory_, content.data(), content.size(), 0) != std::ssize(content))
+      throw std::system_error(errno, std::generic_category(), "reading the results back");
+    file_->write(std::move(content));
+    file_->close();
+  }
+
+ private:
+  std::optional<OutputFile> file_;
+  int memory_ = -1;
+};
+
+int run(int argc, char** argv) {
+  std::vector<std::string> arguments(argv, argv + argc);
+  BenchmarkOut out(arguments);
+  std::vector<char*> words;
+  for (std::string& argument : arguments) words.push_back(argument.data());
+  int count = static_cast<int>(words.size());
+  words.push_back(nullptr);
+  benchmark::Initialize(&count, words.data());
+  if (benchmark::ReportUnrecognizedArguments(count, words.data())) return 2;
+  benchmark::AddCustomContext("isa", std::string(name_of(kernels::active_isa())));
+  benchmark::RegisterBenchmark("float_mode/default", float_mode, FE_TONEAREST);
+  benchmark::RegisterBenchmark("float_mode/upwards", float_mode, FE_UPWARD);
+  for (const auto& workloads :
+       {memory_workloads(), merge_workloads(), packed_workloads(), sign_workloads(),
+        sketch_workloads(), sparse_workloads(), thc_workloads()})
+    register_all(workloads);
+  benchmark::RunSpecifiedBenchmarks();
+  out.close();
+  return 0;
+}
+
 }  // namespace
 }  // namespace cohom::bench
 
 int main(int argc, char** argv) {
-  using namespace cohom;
-  benchmark::Initialize(&argc, argv);
-  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
   try {
-    benchmark::AddCustomContext("isa", std::string(name_of(kernels::active_isa())));
+    return cohom::bench::run(argc, argv);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "codec_bench: %s\n", error.what());
     return 2;
   }
-  for (const auto& workloads :
-       {bench::memory_workloads(), bench::merge_workloads(), bench::packed_workloads(),
-        bench::sign_workloads(), bench::sketch_workloads(), bench::sparse_workloads(),
-        bench::thc_workloads()})
-    bench::register_all(workloads);
-  benchmark::RunSpecifiedBenchmarks();
-  return 0;
 }

@@ -91,7 +91,11 @@ int run_rows(const BenchOptions& options, Communicator& communicator) {
           });
         }
     }
-  if (output) Output::print(output->table.foot());
+  run_on_all_ranks(world, [&] {
+    if (!output) return;
+    Output::print(output->table.foot());
+    output->report.close();
+  });
   return identical ? success : ranks_differ;
 }
 

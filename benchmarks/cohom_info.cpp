@@ -2,6 +2,8 @@
 
 #include "library_info.hpp"
 #include "machine_info.hpp"
+#include "offload/cryptography.hpp"
+#include "output_file.hpp"
 #if COHOM_HAVE_MPI
 #include "mpi_info.hpp"
 #endif
@@ -9,20 +11,27 @@
 #include "ucx_info.hpp"
 #endif
 
-#include <cohom/error.hpp>
 #include <cohom/version.hpp>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
 #include <cstdio>
+#include <exception>
 
 namespace cohom::bench {
 namespace {
 
+/// Whether ranks can use aggregators in the network at all.
+const char* aggregator_text() {
+  return offload::has_cryptography() ? "aggregators in the network: yes\n"
+                                     : "aggregators in the network: no, built without libsodium\n";
+}
+
 void print_json() {
   nlohmann::ordered_json info = {{"schema", "cohom-info/1"}};
   info.update(library_info());
+  info["network_aggregators"] = offload::has_cryptography();
   info["machine"] = machine_info();
 #if COHOM_HAVE_UCX
   info["ucx"] = ucx_info();
@@ -39,6 +48,7 @@ void print_json() {
 
 void print_text() {
   fmt::print("{}\n{}\n", library_text(library_info()), machine_text(machine_info()));
+  fmt::print("{}", aggregator_text());
 #if COHOM_HAVE_UCX
   fmt::print("{}", ucx_text(ucx_info()));
 #else
@@ -64,9 +74,10 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
     json ? cohom::bench::print_json() : cohom::bench::print_text();
+    cohom::bench::flush_standard_output();
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
-  } catch (const cohom::Error& error) {
+  } catch (const std::exception& error) {
     fmt::print(stderr, "cohom-info: {}\n", error.what());
     return 2;
   }

@@ -21,6 +21,18 @@ std::optional<Information> parse(CLI::App& app, int argc, const char* const* arg
   }
 }
 
+std::vector<std::string> split_list(std::string_view flag, std::string_view text) {
+  std::vector<std::string> items;
+  for (std::size_t begin = 0;;) {
+    const std::size_t end = text.find(',', begin);
+    items.emplace_back(text.substr(begin, end - begin));
+    if (items.back().empty())
+      throw UsageError(fmt::format("{} '{}' has an empty item; write a,b,c", flag, text));
+    if (end == std::string_view::npos) return items;
+    begin = end + 1;
+  }
+}
+
 CLI::Validator whole_number(std::uint64_t smallest) {
   return {[smallest](const std::string& text) {
             std::uint64_t value = 0;

@@ -5,6 +5,8 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace CLI {
 class App;
@@ -27,6 +29,10 @@ struct Information {
 /// Lets `app` read the command line.
 /// @throws UsageError
 std::optional<Information> parse(CLI::App& app, int argc, const char* const* argv);
+
+/// The items of a comma list.
+/// @throws UsageError naming the flag where one is empty, as in "ring,,direct"
+std::vector<std::string> split_list(std::string_view flag, std::string_view text);
 
 /// What options of whole numbers accept: CLI11 by itself takes -1 for 2^64 - 1.
 CLI::Validator whole_number(std::uint64_t smallest = 0);

@@ -23,6 +23,11 @@ class CounterCommand {
   /// naming the counters when they are others than before
   [[nodiscard]] Counters since(const Counters& before) const;
 
+  /// What the command's output says. @throws std::runtime_error as read() does
+  [[nodiscard]] Counters parse(const std::string& output) const;
+  /// @throws std::runtime_error as since() does
+  [[nodiscard]] Counters difference(Counters counted, const Counters& before) const;
+
  private:
   std::string command_;
 };

@@ -175,6 +175,10 @@ std::string library_text(const Json& info) {
   text += "\nalgorithm=auto takes the first row that applies\n";
   for (const Json& row : info["selection"]) text += selection_text(row);
   text += "\ntransports (COHOM_TRANSPORT)\n" + name_list(info["transports"], "  ");
+  text +=
+      "\nof calls\n"
+      "  COHOM_TIMEOUT: seconds without progress that are an error (0: never)\n"
+      "  COHOM_CHECKSUM: off, on (messages between ranks carry checksums)\n";
   text += "\ndevices (docs/gpu.md)\n" + device_text(info["device"]);
   return text;
 }

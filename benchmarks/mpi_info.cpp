@@ -1,6 +1,7 @@
 #include "mpi_info.hpp"
 
 #include "mpi_ext/collective_layers.hpp"
+#include "mpi_ext/operations.hpp"
 
 #include <fmt/format.h>
 #include <mpi.h>
@@ -27,6 +28,9 @@ nlohmann::ordered_json mpi_info() {
   MPI_Get_library_version(library.data(), &length);
   MPI_Get_version(&version, &subversion);
   const auto layers = mpi::collective_layers();
+  nlohmann::ordered_json own = nlohmann::ordered_json::array();
+  for (const mpi::Operation& operation : mpi::Operations::of_process().all())
+    if (operation.own) own.push_back(operation.name);
   MPI_Finalize();
   nlohmann::ordered_json below = nlohmann::ordered_json::array();
   for (const mpi::CollectiveLayer& layer : layers)
@@ -36,17 +40,22 @@ nlohmann::ordered_json mpi_info() {
                      {"sharp", layer.sharp}});
   // Some libraries append their build's whole configuration.
   const std::string text(library.data());
-  return {{"library", text.substr(0, text.find_first_of(",\n"))},
-          {"standard", fmt::format("{}.{}", version, subversion)},
-          {"thread_level", thread_level_name(level)},
-          {"fabric", {{"summary", mpi::summary(layers)}, {"layers", below}}}};
+  return {
+      {"library", text.substr(0, text.find_first_of(",\n"))},
+      {"standard", fmt::format("{}.{}", version, subversion)},
+      {"thread_level", thread_level_name(level)},
+      {"fabric", {{"summary", mpi::summary(layers)}, {"layers", below}, {"own_operations", own}}}};
 }
 
 std::string mpi_text(const nlohmann::ordered_json& info) {
-  return fmt::format("MPI {}, standard {}, up to {}\nfabric: MPI {}\n",
+  std::string own;
+  for (const nlohmann::ordered_json& name : info["fabric"]["own_operations"])
+    own += (own.empty() ? "" : ", ") + name.get<std::string>();
+  if (!own.empty()) own = "  by own operations instead of MPI's, which are wrong: " + own + "\n";
+  return fmt::format("MPI {}, standard {}, up to {}\nfabric: MPI {}\n{}",
                      info["library"].get<std::string>(), info["standard"].get<std::string>(),
                      info["thread_level"].get<std::string>(),
-                     info["fabric"]["summary"].get<std::string>());
+                     info["fabric"]["summary"].get<std::string>(), own);
 }
 
 }  // namespace cohom::bench

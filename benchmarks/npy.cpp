@@ -122,7 +122,9 @@ std::vector<std::byte> read_file(const std::filesystem::path& path) {
     fail(path.string(), "is a directory, not a .npy or .npz file");
   std::ifstream stream(path, std::ios::binary | std::ios::ate);
   if (!stream) fail(path.string(), "cannot be opened: {}", std::strerror(errno));
-  std::vector<std::byte> content(static_cast<std::size_t>(stream.tellg()));
+  const std::streamoff size = stream.tellg();
+  if (size < 0) fail(path.string(), "is no regular file; .npy and .npz files are read twice");
+  std::vector<std::byte> content(static_cast<std::size_t>(size));
   stream.seekg(0);
   stream.read(reinterpret_cast<char*>(content.data()),
               static_cast<std::streamsize>(content.size()));

@@ -11,13 +11,9 @@
 #include <unistd.h>
 
 #include <array>
-#include <cerrno>
 #include <cmath>
 #include <cstdlib>
-#include <cstring>
 #include <ctime>
-#include <filesystem>
-#include <fstream>
 
 extern char** environ;
 
@@ -52,7 +48,8 @@ Json library_environment() {
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string text = *entry;
     const std::size_t equals = text.find('=');
-    if (text.starts_with("COHOM_") && !text.starts_with("COHOM_AGGREGATOR_TOKEN="))
+    if (text.starts_with("COHOM_") && !text.starts_with("COHOM_AGGREGATOR_TOKEN=") &&
+        !text.starts_with("COHOM_AGGREGATOR_OPERATOR_TOKEN="))
       json[text.substr(0, equals)] = text.substr(equals + 1);
   }
   return json;
@@ -139,6 +136,7 @@ Report::Report(const RunFacts& facts, const BenchOptions& options)
                {"version", version_string},  {"mpi", facts.mpi_library},
                {"command", options.command}, {"environment", library_environment()},
                {"date", facts.date},         {"results", Json::array()}};
+  if (!options.json_path.empty()) file_.emplace("--json", options.json_path);
 }
 
 void Report::add(const Row& row) {
@@ -178,18 +176,12 @@ void Report::add(const Row& row) {
   document_["results"].push_back(std::move(json));
 }
 
-void Report::write() const {
-  if (options_.json_path.empty()) return;
-  // A reader never meets a half-written file.
-  const std::string partial = options_.json_path + ".partial";
-  std::ofstream stream(partial);
-  stream << document_.dump(1) << '\n';
-  stream.close();
-  std::error_code error;
-  if (stream) std::filesystem::rename(partial, options_.json_path, error);
-  if (!stream || error)
-    throw std::runtime_error(fmt::format("--json {}: cannot be written: {}", options_.json_path,
-                                         error ? error.message() : std::strerror(errno)));
+void Report::write() {
+  if (file_) file_->write(document_.dump(1) + "\n");
+}
+
+void Report::close() {
+  if (file_) file_->close();
 }
 
 }  // namespace cohom::bench

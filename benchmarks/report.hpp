@@ -2,12 +2,14 @@
 // Report: the results as JSON, schema "cohom-bench/1".
 
 #include "bench_options.hpp"
+#include "output_file.hpp"
 #include "row.hpp"
 
 #include <cohom/communicator.hpp>
 
 #include <nlohmann/json.hpp>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,16 +29,21 @@ struct RunFacts {
 /// Local.
 RunFacts collect_facts(const Communicator& communicator);
 
-/// Kept by rank 0 and written anew after every row, so that an interrupted run leaves what it has.
+/// Kept by rank 0 and written anew after every row, so that an interrupted run leaves what it has in
+/// a file; a pipe or a device gets one document at the end.
 class Report {
  public:
   /// `options` must outlive the report.
+  /// @throws std::runtime_error naming options.json_path where it cannot be written
   Report(const RunFacts& facts, const BenchOptions& options);
 
   void add(const Row& row);
   /// Replaces options.json_path at once, or does nothing without one.
   /// @throws std::runtime_error naming the file
-  void write() const;
+  void write();
+  /// Writes to a pipe or a device, which write() does not.
+  /// @throws std::runtime_error naming the file
+  void close();
 
   [[nodiscard]] const nlohmann::ordered_json& json() const { return document_; }
 
@@ -44,6 +51,7 @@ class Report {
   const BenchOptions& options_;
   RunFacts facts_;
   nlohmann::ordered_json document_;
+  std::optional<OutputFile> file_;
 };
 
 }  // namespace cohom::bench

@@ -2,7 +2,6 @@
 """Draw what cohom-bench measured: speed, bytes on the wire and error, per codec."""
 
 import argparse
-import json
 import pathlib
 import statistics
 import sys
@@ -11,6 +10,10 @@ import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402  (after the choice of backend)
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "benchmarks"))
+import figure_file  # noqa: E402
+import input_json  # noqa: E402
 
 COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"]
 NATIVE_COLOUR = "#555555"
@@ -132,7 +135,7 @@ def draw(report, path):
         axes.set_axisbelow(True)
     figure.suptitle(f"allreduce of gradients, {results.ranks} ranks on one machine, "
                     f"{report.get('mpi', 'MPI')}")
-    figure.savefig(path, dpi=130)
+    figure_file.save(figure, path, dpi=130)
 
 
 def main():
@@ -141,12 +144,18 @@ def main():
     parser.add_argument("report", type=pathlib.Path, help="JSON of cohom-bench")
     parser.add_argument("picture", type=pathlib.Path, help="PNG, PDF or SVG to write")
     options = parser.parse_args()
-    report = json.loads(options.report.read_text())
+    try:
+        report = input_json.read(options.report, dict, ["schema", "ranks", "results"])
+    except ValueError as error:
+        sys.exit(f"plot_demo: {error}")
     if report.get("schema") != "cohom-bench/1" or not report["results"]:
         sys.exit(f"plot_demo: {options.report} has no results of schema cohom-bench/1")
     if any(row["time_s"] is None for row in report["results"]):
         sys.exit(f"plot_demo: {options.report} has rows without a time")
-    draw(report, options.picture)
+    try:
+        draw(report, options.picture)
+    except OSError as error:
+        sys.exit(f"plot_demo: {error.filename}: cannot be written: {error.strerror}")
 
 
 if __name__ == "__main__":

@@ -4,6 +4,9 @@
 # goes on where it was when it is submitted once more. A row that failed is recorded as failed, in
 # the same place, and tried again then.
 
+# shellcheck source=scripts/place_file.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../scripts/place_file.sh"
+
 failed_schema=cohom-failed/1
 rows_run=0 rows_failed=0 rows_skipped=0
 
@@ -76,7 +79,7 @@ run_row() {
   if [[ -n $fault ]]; then job_goes_on || stop; fi  # its own fault?
   rows_run=$((rows_run + 1))
   if [[ -z $fault ]]; then
-    mv "$row_output" "$file"
+    place_file "$row_output" "$file"
     echo "$job: $name"
   else
     rows_failed=$((rows_failed + 1))
@@ -137,7 +140,7 @@ record_failure() {
  "failed": {"message": $(json_text "$3"), "exit_status": $4}
 }
 JSON
-  mv "$row_output" "$1"
+  place_file "$row_output" "$1"
 }
 
 # Says how many rows there are; exit status 1 if any failed.

@@ -10,6 +10,9 @@ import sys
 import numpy as np
 from sklearn.datasets import load_digits
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
+import output_file  # noqa: E402
+
 
 def main():
     """Write the file that the first argument names."""
@@ -17,7 +20,10 @@ def main():
         sys.exit("usage: capture_digits.py FILE")
     digits = load_digits()
     rows = np.column_stack([digits.data, digits.target]).astype(np.uint8)
-    pathlib.Path(sys.argv[1]).write_bytes(rows.tobytes())
+    try:
+        output_file.write(sys.argv[1], rows.tobytes())
+    except OSError as error:
+        sys.exit(f"capture_digits.py: {error.filename}: cannot be written: {error.strerror}")
     print(f"{len(rows)} images, {rows.size} bytes")
 
 

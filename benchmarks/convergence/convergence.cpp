@@ -6,6 +6,7 @@
 
 #include "convergence_options.hpp"
 #include "mpi_program.hpp"
+#include "output_file.hpp"
 #include "problem.hpp"
 #include "training.hpp"
 
@@ -16,11 +17,9 @@
 #include <nlohmann/json.hpp>
 
 #include <cstdio>
-#include <fstream>
 #include <map>
 #include <memory>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -42,6 +41,7 @@ class Output {
                 {"algorithm", options.algorithm},
                 {"seed", options.seed},
                 {"curves", nlohmann::json::array()}} {
+    if (!options.json_path.empty()) file_.emplace("--json", options.json_path);
     write();  // to find out now, not after the training, that it cannot be
   }
 
@@ -57,21 +57,24 @@ class Output {
     write();
   }
 
+  /// After the last curve.
+  void close() {
+    if (file_) file_->close();
+  }
+
   static void print(const std::string& text) {
     fmt::print("{}", text);
     std::fflush(stdout);
   }
 
  private:
-  void write() const {
-    if (options_.json_path.empty()) return;
-    std::ofstream file(options_.json_path);
-    file << report_.dump(1) << '\n';
-    if (!file.flush()) throw std::runtime_error(options_.json_path + ": cannot be written");
+  void write() {
+    if (file_) file_->write(report_.dump(1) + "\n");
   }
 
   const ConvergenceOptions& options_;
   nlohmann::json report_;
+  std::optional<OutputFile> file_;
 };
 
 /// Says of each bound how far it is kept; returns whether all are. A loss that is not a number keeps
@@ -119,6 +122,9 @@ int run(const ConvergenceOptions& options, Communicator& communicator) {
       if (output) output->add(codec, curve);
     });
   }
+  run_on_all_ranks(mpi::program_ranks(), [&] {
+    if (output) output->close();
+  });
   return bounds_hold(options.bounds, last, speaks) ? success : bound_broken;
 }
 

@@ -22,6 +22,11 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402  (after the choice of backend)
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
+import figure_file  # noqa: E402
+import input_json  # noqa: E402
+import output_file  # noqa: E402
+
 CODECS = ["raw", "thc", "marsit:compensation=on", "marsit:compensation=on,period=100",
           "marsit:compensation=on,period=none", "signcount:error_feedback=on",
           "signcount:vote=majority"]
@@ -73,7 +78,7 @@ def draw(reports, path):
     handles, labels = axes[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="lower center", ncol=len(labels), fontsize=9)
     figure.tight_layout(rect=(0, 0.05, 1, 1))
-    figure.savefig(path, dpi=80)
+    figure_file.save(figure, path, dpi=80)
 
 
 def table(reports):
@@ -98,7 +103,7 @@ def fill_in(path, text):
     if BEGIN not in page or END not in page:
         sys.exit(f"convergence.py: {path} has no lines {BEGIN} and {END}")
     before, rest = page.split(BEGIN)
-    path.write_text(before + BEGIN + "\n" + text + "\n" + END + rest.split(END)[1])
+    output_file.write(path, before + BEGIN + "\n" + text + "\n" + END + rest.split(END)[1])
 
 
 def main():
@@ -112,16 +117,22 @@ def main():
     parser.add_argument("--markdown", type=pathlib.Path)
     options = parser.parse_args()
     if options.read:
-        reports = json.loads(options.read.read_text())
+        try:
+            reports = input_json.read(options.read, list, ["title", "ranks", "parameters", "curves"])
+        except ValueError as error:
+            sys.exit(f"convergence.py: {error}")
     else:
         reports = measure(options.ranks, options.program)
-    if options.json:
-        options.json.write_text(json.dumps(reports, indent=1) + "\n")
-    if options.figure:
-        draw(reports, options.figure)
     print(table(reports))
-    if options.markdown:
-        fill_in(options.markdown, table(reports))
+    try:
+        if options.json:
+            output_file.write(options.json, json.dumps(reports, indent=1) + "\n")
+        if options.figure:
+            draw(reports, options.figure)
+        if options.markdown:
+            fill_in(options.markdown, table(reports))
+    except OSError as error:
+        sys.exit(f"convergence.py: {error.filename}: cannot be written: {error.strerror}")
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 import math
 import os
 import pathlib
+import re
 import shlex
 import subprocess
 
@@ -15,14 +16,24 @@ from topology import HOST_DEVICE
 HERE = pathlib.Path(__file__).resolve().parent
 WITH_ENV = HERE.parents[1] / "scripts" / "with-env"
 
-# Every host reaches the others by its one device. Memory (vader) joins ranks of one host.
-LAYERS = {
-    "ob1": ["--mca", "pml", "ob1", "--mca", "btl", "tcp,vader,self",
-            "--mca", "btl_tcp_if_include", HOST_DEVICE],
+
+def shared_memory(version):
+    """Return the name of Open MPI's layer over memory, given what `mpirun --version` prints.
+
+    It was vader up to Open MPI 4, whose sm does not work any more; it is sm since 5.
+    """
+    release = re.search(r"\(Open MPI\) (\d+)", version)
+    return "sm" if release and int(release[1]) >= 5 else "vader"
+
+
+def _layer(name, version):
+    """Return flags of mpirun: hosts reach each other by their one device, ranks of one by memory."""
+    if name == "ob1":
+        return ["--mca", "pml", "ob1", "--mca", "btl", f"tcp,{shared_memory(version)},self",
+                "--mca", "btl_tcp_if_include", HOST_DEVICE]
     # By default Open MPI takes UCX for fast networks only.
-    "ucx": ["--mca", "pml", "ucx", "--mca", "pml_ucx_tls", "any", "--mca", "pml_ucx_devices", "any",
-            "--mca", "osc", "^ucx", "-x", f"UCX_NET_DEVICES={HOST_DEVICE}", "-x", "UCX_TLS=tcp,self,sm"],
-}
+    return ["--mca", "pml", "ucx", "--mca", "pml_ucx_tls", "any", "--mca", "pml_ucx_devices", "any",
+            "--mca", "osc", "^ucx", "-x", f"UCX_NET_DEVICES={HOST_DEVICE}", "-x", "UCX_TLS=tcp,self,sm"]
 
 
 def _write_agent(lab):
@@ -52,10 +63,12 @@ def mpirun(lab, layer, ranks, settings, command):
         "oob_tcp_if_include": HOST_DEVICE, "orte_keep_fqdn_hostnames": 1,
         "orte_tmpdir_base": scratch,
     }
+    version = subprocess.run(["mpirun", "--version"], capture_output=True, text=True,
+                             check=False).stdout
     arguments = [text for name, value in parameters.items() for text in ("--mca", name, str(value))]
     arguments += [text for name, value in settings for text in ("--mca", name, value)]
     return ["mpirun", "--hostfile", str(_write_hostfile(lab, ranks)), "--map-by", "node",
-            *arguments, *LAYERS[layer], "-n", str(ranks), *command]
+            *arguments, *_layer(layer, version), "-n", str(ranks), *command]
 
 
 def launch(lab, command, environment):

@@ -2,13 +2,17 @@
 
 import dataclasses
 import json
+import pathlib
+import sys
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
+
+import output_file
 
 
 def write(path, value):
     """Write the fields of a dataclass's value."""
-    partial = path.with_suffix(".partial")
-    partial.write_text(json.dumps(dataclasses.asdict(value), indent=1) + "\n")
-    partial.rename(path)
+    output_file.write(path, json.dumps(dataclasses.asdict(value), indent=1) + "\n")
 
 
 def read(path):

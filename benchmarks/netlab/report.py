@@ -2,8 +2,13 @@
 
 import dataclasses
 import json
+import pathlib
+import sys
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
 
 import counters
+import output_file
 import topology
 from failure import Failure
 
@@ -44,16 +49,16 @@ def text(run):
             table(run.counts))
 
 
-def check_writable(path):
-    """Refuse now rather than after the run."""
+def opened(path):
+    """Return the file that --json names; refuses now rather than after the run."""
     try:
-        open(path, "a", encoding="utf-8").close()
+        return output_file.OutputFile(path)
     except OSError as error:
-        raise Failure(f"--json {path}: {error.strerror}") from None
+        raise Failure(f"--json {path}: cannot be written: {error.strerror}") from None
 
 
-def write_json(run, path):
-    """Write the same to a file."""
+def write_json(run, file):
+    """Write the same to a file that was opened."""
     total = counters.total(run.counts)
     document = {
         "schema": SCHEMA,
@@ -69,6 +74,7 @@ def write_json(run, path):
         "drops": total.drops,
         "lost": total.lost,
     }
-    with open(path, "w", encoding="utf-8") as file:
-        json.dump(document, file, indent=1)
-        file.write("\n")
+    try:
+        file.write(json.dumps(document, indent=1) + "\n")
+    except OSError as error:
+        raise Failure(f"--json {file.path}: cannot be written: {error.strerror}") from None

@@ -8,6 +8,10 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
+
+import input_json
+import output_file
 import quality_report
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -66,11 +70,13 @@ def document_of(options, measure, schema):
         document = measure(options)
     else:
         try:
-            document = json.loads(options.source.read_text())
-        except (OSError, ValueError) as error:
-            raise ValueError(f"--from {options.source}: {error}") from error
-        if document.get("schema") != schema:
+            document = input_json.read(options.source, dict, ["schema"])
+        except ValueError as error:
+            raise ValueError(f"--from {error}") from None
+        if document["schema"] != schema:
             raise ValueError(f"--from {options.source}: is no {schema}")
+        if "results" not in document:
+            raise ValueError(f"--from {options.source}: is not such a report: it has no 'results'")
     if options.json:
-        options.json.write_text(json.dumps(document, indent=1) + "\n")
+        output_file.write(options.json, json.dumps(document, indent=1) + "\n")
     return document

@@ -2,11 +2,16 @@
 
 import math
 import pathlib
+import sys
 
 import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402  (after the choice of backend)
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
+import figure_file  # noqa: E402
+import output_file  # noqa: E402
 
 COLUMNS = 4  # of panels in the figure
 LEAST_ERROR = 1e-15  # smaller ones are drawn here, at the edge
@@ -112,7 +117,7 @@ def replace_tables(path, new):
         if not (found_begin and found_end):
             raise ValueError(f"{path} has no lines '{begin.strip()}' and '{end}'")
         text = head + begin + table + "\n" + end + tail
-    path.write_text(text)
+    output_file.write(path, text)
 
 
 def draw(measured, path):
@@ -144,5 +149,5 @@ def draw(measured, path):
     figure.legend(handles, labels, loc="upper center", bbox_to_anchor=(0.5, 0), ncols=len(CURVES),
                   frameon=False)
     figure.suptitle(f"error of an allreduce over the bits it sends, {ranks} ranks")
-    figure.savefig(path, dpi=100, bbox_inches="tight")
+    figure_file.save(figure, path, dpi=100, bbox_inches="tight")
     plt.close(figure)

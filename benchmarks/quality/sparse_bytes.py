@@ -24,6 +24,8 @@ import matplotlib.pyplot as plt  # noqa: E402  (after the choice of backend)
 import bench_run
 import quality_report
 
+import figure_file  # noqa: E402  (bench_run knows the folder)
+
 SCHEMA = "cohom-sparse-bytes/1"
 ELEMENTS = 1 << 20
 DENSITIES = {4: [1e-4, 1e-3, 1e-2, 0.1, 0.5], 8: [1e-4, 1e-3, 1e-2, 0.1, 0.5],
@@ -145,7 +147,7 @@ def draw(results, path):
     figure.legend(handles, labels, loc="upper center", bbox_to_anchor=(0.5, 0),
                   ncols=len(CURVES), frameon=False)
     figure.suptitle("bytes of a ring over density, values anywhere: by formula, and as counted")
-    figure.savefig(path, dpi=90, bbox_inches="tight")
+    figure_file.save(figure, path, dpi=90, bbox_inches="tight")
     plt.close(figure)
 
 

@@ -51,11 +51,12 @@ TASK_PROLOG = """\
 . {env_sh}
 : "${{OMPI_MCA_pml:=ucx}}" "${{OMPI_MCA_pml_ucx_tls:=any}}" "${{OMPI_MCA_pml_ucx_devices:=any}}"
 : "${{OMPI_MCA_osc:=^ucx}}" "${{OMPI_MCA_btl_tcp_if_include:={device}}}"
-: "${{OMPI_MCA_oob_tcp_if_include:={device}}}"
+: "${{OMPI_MCA_oob_tcp_if_include:={device}}}" "${{PRTE_MCA_prte_if_include:={device}}}"
 : "${{UCX_TLS:=tcp,self,sm}}" "${{UCX_NET_DEVICES:={device}}}"
 export OMPI_MCA_pml OMPI_MCA_pml_ucx_tls OMPI_MCA_pml_ucx_devices OMPI_MCA_osc
-export OMPI_MCA_btl_tcp_if_include OMPI_MCA_oob_tcp_if_include UCX_TLS UCX_NET_DEVICES
-env | sed -n 's/^OMPI_/export &/p; s/^UCX_/export &/p'
+export OMPI_MCA_btl_tcp_if_include OMPI_MCA_oob_tcp_if_include PRTE_MCA_prte_if_include
+export UCX_TLS UCX_NET_DEVICES
+env | sed -n 's/^OMPI_/export &/p; s/^PRTE_/export &/p; s/^UCX_/export &/p'
 """
 
 

@@ -13,6 +13,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "benchmarks" / "netlab"))
 
 import arguments  # noqa: E402
+import launch  # noqa: E402
 import state  # noqa: E402
 import topology  # noqa: E402
 import units  # noqa: E402
@@ -159,6 +160,13 @@ class CommandLineTest(unittest.TestCase):
                 lab_of(*flags)
         for flags in (("--rate", "2kbit"), ("--rate", "1000gbit"), ("--latency", "34s")):
             lab_of(*flags)
+
+    def test_name_of_open_mpis_shared_memory(self):
+        for version, name in {"mpirun (Open MPI) 4.1.4\n\nReport bugs to ...": "vader",
+                              "mpirun (Open MPI) 5.0.11\n\nReport bugs to ...": "sm",
+                              "mpirun (Open MPI) 10.0.0rc1": "sm", "HYDRA build details:": "vader",
+                              }.items():
+            self.assertEqual(launch.shared_memory(version), name, version)
 
     def test_arguments_of_the_program_stay_its_own(self):
         options = arguments.parser_of_all().parse_args(

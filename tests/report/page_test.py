@@ -20,6 +20,7 @@ class PageTest(FolderCase):
     def report(self, *arguments, status=0):
         """Run cohom-report; returns the page, or its message where it fails."""
         output = self.folder / "out" / "r.html"
+        output.parent.mkdir(exist_ok=True)
         done = subprocess.run([COHOM_REPORT, "-o", str(output), *map(str, arguments)],
                               capture_output=True, text=True, check=False, timeout=120)
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)

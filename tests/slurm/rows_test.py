@@ -65,6 +65,27 @@ class BeginJobTest(RowsCase):
             self.assertIn(f"sweep: SITE_ROW_SECONDS: '{seconds}' should be a whole number", text)
 
 
+class PlaceFileTest(RowsCase):
+    def place(self, target, status=0):
+        """Place a file with the text "new" and return what lies in its folder afterwards."""
+        (self.folder / "row.running").write_text("new", encoding="ascii")
+        self.bash(f'place_file row.running "{target}"', status)
+        return sorted(path.name for path in self.folder.iterdir())
+
+    def test_replaces_files_and_what_links_name(self):
+        (self.folder / "elsewhere").mkdir()
+        (self.folder / "row.json").symlink_to("elsewhere/row.json")
+        self.assertEqual(self.place("row.json"), ["elsewhere", "row.json"])
+        self.assertTrue((self.folder / "row.json").is_symlink())
+        self.assertEqual((self.folder / "elsewhere/row.json").read_text(), "new")
+        self.assertEqual(len(list((self.folder / "elsewhere").iterdir())), 1)
+
+    def test_a_full_device_is_an_error_and_stays(self):
+        (self.folder / "row.json").symlink_to("/dev/full")
+        self.assertEqual(self.place("row.json", status=1), ["row.json", "row.running"])
+        self.assertTrue((self.folder / "row.json").is_char_device())
+
+
 class JsonTest(RowsCase):
     def test_any_message_is_a_string_of_json(self):
         text = self.bash("json_text \"$MESSAGE\"", MESSAGE='a "b"\\\n\tc \x1b\N{MICRO SIGN}')

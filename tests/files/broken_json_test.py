@@ -1,0 +1,67 @@
+#!/usr/bin/python3
+"""What programs say of JSON files that are broken: one line that names the file."""
+
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BROKEN = {"truncated": b'{"schema": "cohom-bench/1", "results": [{', "binary": b"\xff\xfe\0{}",
+          "deep": b"[" * 100000, "list": b"[1, 2]", "other": b'{"a": 1}'}
+
+
+class BrokenJsonTest(unittest.TestCase):
+    """Each program with each kind of broken file."""
+
+    def setUp(self):
+        """Make a folder."""
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.folder = pathlib.Path(temporary.name)
+
+    def each(self, *command):
+        """Yield the kind, the file, and the program that was run with it."""
+        for kind, content in {**BROKEN, "missing": None}.items():
+            path = self.folder / f"{kind}.json"
+            if content is not None:
+                path.write_bytes(content)
+            words = [str(path) if word is None else str(word) for word in command]
+            yield kind, path, subprocess.run(["/usr/bin/python3", *words], check=False, text=True,
+                                             capture_output=True, timeout=60)
+
+    def refuse(self, *command):
+        """Check that a program ends with one line that names the file."""
+        for kind, path, done in self.each(*command):
+            with self.subTest(kind):
+                self.assertNotEqual(done.returncode, 0, done.stdout)
+                self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+                self.assertIn(str(path), done.stderr)
+
+    def test_plot_demo(self):
+        """The picture of scripts/demo."""
+        self.refuse(ROOT / "scripts/plot_demo.py", None, self.folder / "demo.png")
+
+    def test_convergence(self):
+        """Curves of an earlier run."""
+        self.refuse(ROOT / "benchmarks/convergence/convergence.py", "--read", None)
+
+    def test_quality(self):
+        """Results of an earlier run."""
+        self.refuse(ROOT / "benchmarks/quality/quality.py", "--from", None)
+
+    def test_report(self):
+        """The page names them among what failed; a path that is not there is an error."""
+        page = self.folder / "page.html"
+        for kind, path, done in self.each(ROOT / "benchmarks/report/cohom-report", None, "-o", page):
+            with self.subTest(kind):
+                self.assertNotIn("Traceback", done.stderr)
+                if kind != "missing":
+                    self.assertEqual(done.returncode, 0, done.stderr)
+                    self.assertIn(path.name, page.read_text(encoding="utf-8"))
+                else:
+                    self.assertIn(str(path), done.stderr + page.read_text(encoding="utf-8"))
+
+
+if __name__ == "__main__":
+    unittest.main()
