@@ -12,10 +12,13 @@ namespace cohom::kernels::body {
 template <class T>
 class SketchIntegers {
  public:
-  COHOM_HD explicit SketchIntegers(const FixedPoint& point) : point_(point) {}
+  COHOM_HD explicit SketchIntegers(const FixedPoint& point)
+      : point_(point), bound_(point.number(~std::uint64_t{0} >> 1)) {}
 
   [[nodiscard]] COHOM_HD bool holds(float value) const {
+    // What is not below the bound, 2^63 units, is no integer of 64 bits; a block with it escapes.
     return magnitude_bits(value) < FloatFormat<float>::infinity &&
+           magnitude_bits(value) < magnitude_bits(bound_) &&
            point_.holds(static_cast<double>(value));
   }
   [[nodiscard]] COHOM_HD std::uint64_t cell(float value) const {
@@ -32,6 +35,7 @@ class SketchIntegers {
 
  private:
   FixedPoint point_;
+  float bound_;  ///< 2^63 rounds to itself; infinite where every number is below it
 };
 
 }  // namespace cohom::kernels::body

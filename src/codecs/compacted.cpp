@@ -44,7 +44,7 @@ CompactedCodec::CompactedCodec(const CodecContext& context, const IndexOptions& 
       memory_(context.memory),
       inner_(std::move(inner)),
       unit_(std::max(shortest_unit, inner_->block())),
-      index_(context, index),
+      index_(context, index, "sparse+thc"),
       first_(static_cast<int>(index_.rounds().size())),
       rounds_(index_.rounds().begin(), index_.rounds().end()) {
   for (RoundInfo info : inner_->rounds()) {
@@ -147,6 +147,8 @@ void CompactedCodec::expect_length(int inner_round, Form form, const Piece& piec
 
 std::size_t CompactedCodec::widen(int round, const Piece& piece, const Agreed& agreed,
                                   std::span<const ConstWords> contributions, Words sum) {
+  if (is_late(round))
+    return inner_->widen(round - first_, piece, UnitsAgreed(*this, agreed), contributions, sum);
   for (const ConstWords words : contributions)
     expect_length(round - first_, Form::narrow, piece, words.size());
   const UnitsAgreed inner_agreed(*this, agreed);

@@ -1,45 +1,53 @@
 #include "codecs/escape_round.hpp"
 
+#include "codecs/exact_sum.hpp"
 #include "kernels/body/element.hpp"
+
+#include <cmath>
+#include <optional>
 
 namespace cohom {
 namespace {
 
-/// count elements of `type` at `from`, in f64.
-void widen(ElementType type, const std::byte* from, std::size_t count, std::byte* to) {
-  using namespace kernels::body;
-  with_element_type(type, [&]<class T>(T) {
-    for (std::size_t i = 0; i < count; ++i) store_element<double>(to, i, load_element<T>(from, i));
-  });
-}
+using namespace kernels::body;
 
-void narrow(ElementType type, const std::byte* from, std::byte* to) {
-  using namespace kernels::body;
-  with_element_type(type, [&]<class T>(T) {
-    store_element<T>(to, 0, static_cast<Arithmetic<T>>(load_element<double>(from, 0)));
-  });
+/// Adds in f64 while that is exact, which it is of numbers of like size, so that few need more.
+template <class T>
+std::optional<Arithmetic<T>> quick_sum(std::span<const ConstWords> contributions, std::size_t i,
+                                       std::uint64_t divisor) {
+  double sum = 0, lost = 0;
+  for (const ConstWords words : contributions) {
+    const double value = load_element<T>(words.data(), i);
+    const double next = sum + value;
+    const double added = next - sum;
+    lost += std::abs((sum - (next - added)) + (value - added));  // Knuth's TwoSum
+    sum = next;
+  }
+  // Of zeros the sign would have to be looked at.
+  if (!(lost == 0) || sum == 0) return std::nullopt;
+  const auto ranks = static_cast<double>(divisor);
+  const double quotient = sum / ranks;
+  if (divisor > 1 && std::fma(quotient, ranks, -sum) != 0) return std::nullopt;
+  const auto result = static_cast<Arithmetic<T>>(quotient);
+  if (sizeof(T) == 2 && static_cast<double>(result) != quotient) return std::nullopt;
+  return result;
 }
 
 }  // namespace
 
-EscapeRound::EscapeRound(const CodecContext& context, ElementType added_in)
-    : type_(context.type),
-      added_in_(added_in),
-      divisor_(context.divisor),
-      kernels_(context.on_host()),
-      memory_(context.memory),
-      window_(memory_) {}
+EscapeRound::EscapeRound(const CodecContext& context)
+    : type_(context.type), divisor_(context.divisor), memory_(context.memory), window_(memory_) {}
 
-RoundInfo EscapeRound::info(ElementType added_in) {
+RoundInfo EscapeRound::info(ElementType type) {
   return {.name = "escape",
-          .merge = {MergeKind::add_float, added_in},
+          .merge = {MergeKind::add_float, type},
           .scope = RoundScope::late,
+          .narrow = true,
           .algorithm = "direct"};
 }
 
 /// What was left over travels, and nothing is left over.
 void EscapeRound::take_feedback(std::byte* feedback, std::size_t count, std::byte* elements) {
-  using namespace kernels::body;
   with_element_type(type_, [&]<class T>(T) {
     using Real = Arithmetic<T>;
     const std::byte* const from = window_.read(feedback, count * sizeof(Real));
@@ -57,11 +65,9 @@ std::size_t EscapeRound::encode(const Piece& piece, const void* input, std::byte
   blocks_.for_each_block_of(piece, [&](std::size_t offset, std::size_t block, std::size_t length) {
     HostWindow::for_each_run(length, [&](std::size_t done, std::size_t count) {
       const std::size_t first = block + done;
-      std::byte* const to = bytes + (offset + done) * size_of(added_in_);
+      std::byte* const to = bytes + (offset + done) * size_of(type_);
       const auto* const from = static_cast<const std::byte*>(input) + first * size_of(type_);
-      if (added_in_ != type_)
-        widen(type_, window_.read(from, count * size_of(type_)), count, to);
-      else if (feedback != nullptr)
+      if (feedback != nullptr)
         take_feedback(feedback + first * feedback_size(type_), count, to);
       else
         memory_.to_host(to, from, count * size_of(type_));
@@ -79,21 +85,30 @@ std::size_t EscapeRound::encode_input(const Piece& piece, const void* input, std
   return encode(piece, input, nullptr, out);
 }
 
+std::size_t EscapeRound::add(const Piece& piece, std::span<const ConstWords> contributions,
+                             Words sum) const {
+  const std::size_t words = capacity(piece.count);
+  sum[words - 1] = 0;  // the padding of a ragged last word
+  ExactSum exact;
+  with_element_type(type_, [&]<class T>(T) {
+    for (std::size_t i = 0; i < piece.count; ++i) {
+      auto result = quick_sum<T>(contributions, i, divisor_);
+      if (!result) {
+        exact.clear();
+        for (const ConstWords from : contributions) exact.add(load_element<T>(from.data(), i));
+        result = static_cast<Arithmetic<T>>(exact.rounded(type_, divisor_));
+      }
+      store_element<T>(sum.data(), i, *result);
+    }
+  });
+  return words;
+}
+
 void EscapeRound::decode(const Piece& piece, ConstWords sum, void* output) {
   const auto* const bytes = reinterpret_cast<const std::byte*>(sum.data());
   blocks_.for_each_block_of(piece, [&](std::size_t offset, std::size_t block, std::size_t length) {
-    HostWindow::for_each_run(length, [&](std::size_t done, std::size_t count) {
-      auto* const to = static_cast<std::byte*>(output) + (block + done) * size_of(type_);
-      std::byte* const room = window_.room_for(to);
-      const std::byte* from = bytes + (offset + done) * size_of(added_in_);
-      if (added_in_ != type_) {
-        for (std::size_t i = 0; i < count; ++i)
-          narrow(type_, from + i * size_of(added_in_), room + i * size_of(type_));
-        from = room;
-      }
-      kernels_.finish_elements(type_, from, count, divisor_, room);
-      window_.write(to, count * size_of(type_));
-    });
+    memory_.from_host(static_cast<std::byte*>(output) + block * size_of(type_),
+                      bytes + offset * size_of(type_), length * size_of(type_));
   });
 }
 

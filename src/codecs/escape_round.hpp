@@ -1,7 +1,9 @@
 #pragma once
-// EscapeRound: the late round of a codec in which the elements of escaped blocks travel as they are,
-// and are summed in rank order. Blocks escape because some rank holds a value in them that the codec
-// cannot express, e.g. a NaN. That is rare, so the processor does it, wherever the elements lie.
+// EscapeRound: the late round of a codec in which the elements of escaped blocks travel as they are. The
+// owner has all ranks' elements, adds them exactly, divides a mean, and rounds once: so the result does not
+// depend on the order, and nothing cancels or overflows on the way. Blocks escape because some rank holds
+// a value in them that the codec cannot express, e.g. a NaN. That is rare, so the processor does it,
+// wherever the elements lie.
 
 #include "codec_interface.hpp"
 #include "codecs/codec_context.hpp"
@@ -9,24 +11,23 @@
 #include "memory/host_window.hpp"
 
 #include <cstddef>
+#include <cstdint>
+#include <span>
 
 namespace cohom {
 
 class EscapeRound {
  public:
-  explicit EscapeRound(const CodecContext& context) : EscapeRound(context, context.type) {}
-  /// `added_in`: the type sums are made in, that of the elements, or f64, which loses nothing that a bound
-  /// of the error would notice.
-  EscapeRound(const CodecContext& context, ElementType added_in);
+  explicit EscapeRound(const CodecContext& context);
 
-  /// direct: the owner adds in rank order, and so IEEE sums are the same for any algorithm.
-  [[nodiscard]] static RoundInfo info(ElementType added_in);
+  /// direct, and narrow: contributions go to their owner alone, who gets them all at once.
+  [[nodiscard]] static RoundInfo info(ElementType type);
 
   /// Which blocks escape; filled anew in every call.
   [[nodiscard]] EscapedBlocks& blocks() { return blocks_; }
 
   [[nodiscard]] std::size_t capacity(std::size_t elements) const {
-    return (elements * size_of(added_in_) + 7) / 8;
+    return (elements * size_of(type_) + 7) / 8;
   }
   /// With `feedback` (the vector's, one value an element: input + what was left over) its values
   /// travel, and it becomes zero: nothing is lost that could be fed back.
@@ -34,14 +35,15 @@ class EscapeRound {
   /// For codecs that no longer have input + feedback when they learn what escapes: the input travels,
   /// and what was left over from earlier calls is dropped.
   std::size_t encode_input(const Piece& piece, const void* input, std::byte* feedback, Words out);
+  /// The codec's widen(): the results, rounded, from all ranks' elements.
+  std::size_t add(const Piece& piece, std::span<const ConstWords> contributions, Words sum) const;
   void decode(const Piece& piece, ConstWords sum, void* output);
 
  private:
   void take_feedback(std::byte* feedback, std::size_t count, std::byte* elements);
 
-  ElementType type_, added_in_;
+  ElementType type_;
   std::uint64_t divisor_;
-  const kernels::KernelTable& kernels_;  ///< the processor's
   Memory& memory_;
   HostWindow window_;
   EscapedBlocks blocks_;

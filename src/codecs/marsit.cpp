@@ -31,7 +31,7 @@ class MarsitCodec final : public Codec {
         left_over_(memory_),
         options_(options),
         sample_(kernels::make_sample_format(static_cast<std::uint32_t>(context.rank), ranks_)),
-        scale_(context, options.scale),
+        scale_(context, options.scale, "marsit"),
         escape_(context),
         rounds_(scale_.rounds()) {
     // Which blocks have signs is all that their encoding asks.
@@ -201,6 +201,7 @@ std::size_t MarsitCodec::encode_own(const Piece& piece, Form form, const Agreed&
 
 std::size_t MarsitCodec::widen(int round, const Piece& piece, const Agreed&,
                                std::span<const ConstWords> contributions, Words sum) {
+  if (round > payload_) return escape_.add(piece, contributions, sum);
   contribution_words_.clear();
   for (ConstWords words : contributions) contribution_words_.push_back(words.data());
   kernels_.sample.place(sample_, key_, run_of(piece), contribution_words_.data(), sum.data());

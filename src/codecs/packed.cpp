@@ -29,18 +29,13 @@ using kernels::packed_mini;
 /// Steps below this are no normal numbers of f32 arithmetic, or their inverses are none.
 constexpr double least_f32_step = 0x1p-100;
 
-/// Sums of what escapes must not lose more than an error bound allows either.
-ElementType escapes_in(const PackedOptions& options, ElementType type) {
-  return options.bounded() ? ElementType::f64 : type;
-}
-
 std::vector<RoundInfo> make_rounds(const PackedOptions& options, ElementType type) {
   std::vector<RoundInfo> rounds = PackedAgreement::rounds(options);
   rounds.push_back({.name = "payload",
                     .merge = {MergeKind::add_packed},
                     .varies = true,
                     .finishes = options.down_shift != 0});
-  rounds.push_back(EscapeRound::info(escapes_in(options, type)));
+  rounds.push_back(EscapeRound::info(type));
   rounds.back().after_payload = true;
   return rounds;
 }
@@ -56,7 +51,7 @@ class PackedCodec final : public Codec {
         options_(options),
         rounds_(make_rounds(options, type_)),
         payload_(static_cast<int>(rounds_.size()) - 2),
-        escape_(context, escapes_in(options, type_)),
+        escape_(context),
         agreement_(context, options, limit()),
         offsets_(correlated_offsets(rank_, static_cast<std::uint32_t>(context.ranks))) {}
 
@@ -73,6 +68,10 @@ class PackedCodec final : public Codec {
   std::size_t late_elements(int round, const Agreed& agreed) override;
   std::size_t encode(int round, Form form, const Piece& piece, const Agreed& agreed,
                      Words out) override;
+  std::size_t widen(int, const Piece& piece, const Agreed&,
+                    std::span<const ConstWords> contributions, Words sum) override {
+    return escape_.add(piece, contributions, sum);
+  }
   std::size_t finish(int round, const Piece& piece, Words sum, std::size_t words) override;
   void decode(int round, const Piece& piece, const Agreed& agreed, ConstWords sum,
               std::size_t contributions) override;

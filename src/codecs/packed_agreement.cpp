@@ -1,5 +1,6 @@
 #include "codecs/packed_agreement.hpp"
 
+#include "codecs/agreed_value.hpp"
 #include "codecs/packed_histogram.hpp"
 #include "kernels/body/element.hpp"
 #include "kernels/body/float_bits.hpp"
@@ -10,6 +11,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <string>
 
 namespace cohom {
 namespace {
@@ -28,6 +30,10 @@ constexpr double largest_agreement = 0.15;
 
 /// Makes codes of steps positive, so that their maximum can be taken as unsigned numbers.
 constexpr std::int32_t step_offset = 1 << 20;
+/// Codes of steps that any rank can want: from 2^29 steps in the least denormal of f64 to twice its largest
+/// number.
+constexpr std::int32_t least_step_code = PackedStep::codes_per_octave * (-1074 - 32),
+                       largest_step_code = PackedStep::codes_per_octave * (1024 + 2);
 
 /// An error bound in steps of all ranks, a little below so that no rounding of arithmetic breaks it.
 double step_for_bound(double error, std::uint32_t ranks) {
@@ -90,7 +96,9 @@ std::size_t PackedAgreement::encode(int round, const Piece& piece, const Agreed&
     out[0] = own_maximum();
     return 1;
   }
-  const std::size_t top = agreed.words(maximum_round, piece)[0];
+  const std::size_t top = agreed_maximum(piece, agreed);
+  if (const std::size_t own = top_bin(bins_); top < own)
+    refuse_agreed("packed", "maximum", top, "this rank alone " + std::to_string(own));
   const auto histogram = PackedHistogram::of(bins_, top);
   for (std::size_t i = 0; i < histogram_words; ++i)
     out[i] = histogram.counts[2 * i] | std::uint64_t{histogram.counts[2 * i + 1]} << 32;
@@ -154,10 +162,51 @@ std::uint32_t PackedAgreement::own_maximum() const {
   return static_cast<std::uint32_t>(step.code + step_offset);
 }
 
+std::uint64_t PackedAgreement::agreed_maximum(const Piece& piece, const Agreed& agreed) const {
+  const std::uint64_t maximum = agreed.words(maximum_round, piece)[0];
+  if (maximum == 0) return maximum;
+  switch (options_.target) {
+    case PackedTarget::mean_bits:
+      if (maximum < bins_.size()) return maximum;
+      refuse_agreed("packed", "maximum", maximum, "bins below " + std::to_string(bins_.size()));
+    case PackedTarget::max_bits:
+      if (maximum >= std::uint64_t{step_offset + least_step_code} &&
+          maximum <= std::uint64_t{step_offset + largest_step_code})
+        return maximum;
+      refuse_agreed("packed", "maximum", maximum,
+                    "steps from " + std::to_string(step_offset + least_step_code) + " to " +
+                        std::to_string(step_offset + largest_step_code));
+    case PackedTarget::relative_error: {
+      const std::uint64_t largest =
+          kernels::body::bits_of(std::numeric_limits<double>::max()) >> 32;
+      if (maximum <= largest) return maximum;
+      refuse_agreed("packed", "maximum", maximum, "magnitudes up to " + std::to_string(largest));
+    }
+    case PackedTarget::absolute_error: break;  // has no such round
+  }
+  return maximum;
+}
+
+/// Each finite mini-block of each rank was counted once, in a bin that there is.
+void PackedAgreement::check_histogram(const PackedHistogram& histogram) const {
+  const std::uint64_t minis = (elements_ + kernels::packed_mini - 1) / kernels::packed_mini;
+  std::uint64_t counted = 0;
+  for (std::size_t i = 0; i < PackedHistogram::window; ++i) {
+    const std::uint64_t count = histogram.counts[i];
+    counted += count;
+    if (count != 0 && i != 0 && i + histogram.top < PackedHistogram::window)
+      refuse_agreed("packed", "histogram", count,
+                    "none in bin " + std::to_string(i) + ", which is below all magnitudes");
+  }
+  if (counted > minis * ranks_)
+    refuse_agreed("packed", "histogram", counted,
+                  "mini-blocks up to " + std::to_string(minis * ranks_));
+}
+
 double PackedAgreement::step(const Piece& piece, const Agreed& agreed) const {
   if (options_.target == PackedTarget::absolute_error)
     return step_for_bound(options_.error, ranks_);
-  const std::uint64_t maximum = agreed.words(maximum_round, piece)[0];
+  const std::uint64_t maximum = agreed_maximum(piece, agreed);
   if (maximum == 0) return 1;
   if (options_.target == PackedTarget::relative_error) {
     // Of less than 2^-1041 only that is known: no step is small enough, and everything escapes.
@@ -173,15 +222,18 @@ double PackedAgreement::step(const Piece& piece, const Agreed& agreed) const {
 PackedStep PackedAgreement::step_for_mean(std::size_t top, ConstWords words) const {
   PackedHistogram histogram{.top = top};
   std::memcpy(histogram.counts.data(), words.data(), sizeof histogram.counts);
+  check_histogram(histogram);
   PackedForecast forecast(type_, histogram);
   double bits = options_.bits;
   if (ranks_ > 1) {
     const PackedSample sampled = sample(elements_);
-    if (sampled.words() == 0)
+    if (sampled.words() == 0) {
       forecast.assume_uncorrelated(ranks_, options_.down_shift);
-    else
+    } else {
+      sampled.check(words.subspan(histogram_words));
       forecast.trust(sampled.findings(words.subspan(histogram_words), octave_code(type_, top),
                                       options_.down_shift));
+    }
     bits -= std::min(agreement_bits(call_words + 1 + words.size(), ranks_, elements_),
                      largest_agreement * bits);
   }

@@ -35,6 +35,9 @@ class PackedAgreement {
 
  private:
   void measure(const Piece& piece);
+  /// The word of round `maximum`, which is known to be one that a rank can have sent.
+  [[nodiscard]] std::uint64_t agreed_maximum(const Piece& piece, const Agreed& agreed) const;
+  void check_histogram(const PackedHistogram& histogram) const;
   [[nodiscard]] std::uint32_t own_maximum() const;
   void look(std::size_t top, Words out);
   [[nodiscard]] PackedSample sample(std::size_t elements) const;

@@ -33,7 +33,8 @@ class PackedMinis {
     bytes_ = bytes * kernels::packed_mini;
     if (memory_->is_host()) return;
     std::ranges::sort(minis_);
-    minis_.erase(std::ranges::unique(minis_).begin(), minis_.end());
+    // Not of std::ranges, whose subranges clang 14 cannot compile with libstdc++.
+    minis_.erase(std::unique(minis_.begin(), minis_.end()), minis_.end());
     addresses_.clear();
     for (const std::size_t mini : minis_) addresses_.push_back(values + mini * bytes_);
     memory_->gather_to_host(copies_.data(), addresses_, bytes_);

@@ -80,6 +80,10 @@ void read_rounding(const ParameterReader& reader, std::uint32_t ranks, PackedOpt
 
 std::span<const ParameterInfo> packed_parameters() { return parameters; }
 
+bool packed_bounds_errors(const Parameters& given) {
+  return given.contains("abs_error") || given.contains("rel_error");
+}
+
 PackedOptions parse_packed_options(const Parameters& given, std::uint32_t ranks) {
   const ParameterReader reader("packed", parameters, given);
   PackedOptions options;

@@ -36,6 +36,9 @@ struct PackedOptions {
 /// Every parameter of packed, in the order cohom-info prints them.
 std::span<const ParameterInfo> packed_parameters();
 
+/// Whether these parameters ask for a bound of the error.
+bool packed_bounds_errors(const Parameters& parameters);
+
 /// @throws Error(invalid_argument) for an unknown parameter, a value out of range, or parameters that
 /// exclude each other.
 PackedOptions parse_packed_options(const Parameters& parameters, std::uint32_t ranks);

@@ -1,11 +1,13 @@
 #include "codecs/packed_sample.hpp"
 
+#include "codecs/agreed_value.hpp"
 #include "kernels/body/random.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <span>
+#include <string>
 
 namespace cohom {
 namespace {
@@ -31,6 +33,10 @@ constexpr double deviation_unit = 0x1p-20;
 /// So many samples are looked at closely: mixed with so many of their neighbours at most.
 constexpr std::size_t most_mixtures = 64;
 constexpr std::uint32_t most_mixed_minis = 8;
+
+/// No width is above 31, and a distance is one of -5 to 6 octaves: more than ranks can send.
+constexpr std::uint64_t most_deviation = std::uint64_t{32} << 20;
+constexpr std::uint64_t most_distance = 8 * codes_per_octave;
 
 /// Squared shapes are whole numbers of 2^-40.
 constexpr double square_unit = 0x1p-40;
@@ -207,6 +213,31 @@ PackedMini PackedSample::mix(const PackedVector& vector, std::size_t mini, int e
       sum[i] += (signs >> k & 1) != 0 ? -values[i] : values[i];
   }
   return sum;
+}
+
+void PackedSample::check(ConstWords sum) const {
+  const ConstWords counters = sum.subspan(fixed_words);
+  const auto expect_at_most = [](std::uint64_t value, std::uint64_t most, const char* what) {
+    if (value > most)
+      refuse_agreed("packed", "histogram", value, what + (" up to " + std::to_string(most)));
+  };
+  const auto expect_within = [&](std::uint64_t word, std::uint64_t most, const char* what) {
+    const auto value = static_cast<std::int64_t>(word);
+    expect_at_most(value < 0 ? 0 - word : word, most, what);
+  };
+  const std::uint64_t samples = samples_ * ranks_, mixed = mixtures() * ranks_;
+  std::uint64_t maxima = 0;
+  for (std::size_t octave = 0; octave < PackedFindings::octaves; ++octave)
+    maxima += counter(counters, octave);
+  const std::uint64_t own = sum[2] & 0xffff'ffffu;
+  expect_at_most(maxima, samples, "maxima of samples");
+  expect_at_most(own, mixed, "crests");
+  expect_at_most(sum[2] >> 32, mixed, "crests of mixtures");
+  expect_within(sum[0], samples * most_deviation, "deviations");
+  expect_within(sum[1], maxima * most_distance, "distances");
+  expect_within(sum[3], own * crest_patterns * most_distance, "codes of crests");
+  expect_within(sum[4], (sum[2] >> 32) * crest_patterns * most_distance, "codes of mixtures");
+  expect_at_most(sum[5], mixed << 40, "squares");
 }
 
 PackedFindings PackedSample::findings(ConstWords sum, std::int32_t top_code,

@@ -1,10 +1,13 @@
 #include "codecs/sign_scale.hpp"
 
+#include "codecs/agreed_value.hpp"
+#include "kernels/body/float_bits.hpp"
 #include "kernels/thc.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <string>
 
 namespace cohom {
 namespace {
@@ -38,10 +41,12 @@ int exponent_of(std::uint32_t code) { return static_cast<int>(code) - sign_expon
 
 }  // namespace
 
-SignScale::SignScale(const CodecContext& context, const SignScaleOptions& options)
+SignScale::SignScale(const CodecContext& context, const SignScaleOptions& options,
+                     std::string_view codec)
     : type_(context.type),
       kernels_(context.kernels.sign),
       memory_(context.memory),
+      codec_(codec),
       ranks_(static_cast<std::uint32_t>(context.ranks)),
       rank_bits_(static_cast<int>(std::bit_width(ranks_ - 1))),
       options_(options) {}
@@ -89,11 +94,10 @@ std::size_t SignScale::encode(int round, const Piece& piece, const Agreed& agree
   if (round == blocks_round) return encode_blocks(blocks, out);
   if (piece.index + 1 != agreed.pieces().size()) return 1;
   if (round == exponent_round) {
-    out[0] = 0;
-    for (const SignBlock& block : blocks_)
-      if (block.code != escaped_code) out[0] = std::max<std::uint64_t>(out[0], block.code);
+    out[0] = own_exponent();
   } else {
-    out[0] = encode_mean(static_cast<std::uint32_t>(agreed.words(exponent_round, piece)[0]));
+    out[0] =
+        encode_mean(checked("exponent", agreed.words(exponent_round, piece)[0], own_exponent()));
   }
   return 1;
 }
@@ -108,7 +112,7 @@ std::size_t SignScale::encode_codes(std::span<const SignBlock> blocks, Words out
 std::size_t SignScale::encode_sums(std::span<const SignBlock> blocks, ConstWords agreed_codes,
                                    Words out) const {
   for (std::size_t i = 0; i < blocks.size(); ++i) {
-    const std::uint32_t largest = half_of(agreed_codes, i);
+    const std::uint32_t largest = checked("exponents", half_of(agreed_codes, i), blocks[i].code);
     const int shift = 20 - rank_bits_ + exponent_of(blocks[i].code) - exponent_of(largest);
     const double sum = largest == escaped_code ? 0 : std::ldexp(blocks[i].sum, shift);
     put_half(out, i, static_cast<std::uint32_t>(sum));
@@ -126,6 +130,13 @@ std::size_t SignScale::encode_blocks(std::span<const SignBlock> blocks, Words ou
   return words;
 }
 
+std::uint32_t SignScale::own_exponent() const {
+  std::uint32_t largest = 0;
+  for (const SignBlock& block : blocks_)
+    if (block.code != escaped_code) largest = std::max(largest, block.code);
+  return largest;
+}
+
 /// In units of 2^-(61 - rank_bits) of the agreed power of two; a mean is at most 2.
 std::uint64_t SignScale::encode_mean(std::uint32_t largest) const {
   double sum = 0;
@@ -136,22 +147,50 @@ std::uint64_t SignScale::encode_mean(std::uint32_t largest) const {
   return static_cast<std::uint64_t>(std::ldexp(mean, 61 - rank_bits_));
 }
 
+std::uint32_t SignScale::checked(std::string_view round, std::uint64_t code) const {
+  using kernels::body::FloatFormat;
+  const bool is_f64 = type_ == ElementType::f64;
+  const int bias = is_f64 ? FloatFormat<double>::bias : FloatFormat<float>::bias;
+  const int bits = is_f64 ? FloatFormat<double>::mantissa_bits : FloatFormat<float>::mantissa_bits;
+  // From the least denormal's exponent to the largest number's.
+  const auto least = static_cast<std::uint64_t>(sign_exponent_offset - (bias - 1) - bits);
+  const auto most = static_cast<std::uint64_t>(sign_exponent_offset + bias);
+  const bool may_escape = options_.kind == SignScaleKind::block;
+  if (code == 0 || (code >= least && code <= most) || (may_escape && code == escaped_code))
+    return static_cast<std::uint32_t>(code);
+  refuse_agreed(codec_, round, code,
+                "0, or " + std::to_string(least) + " to " + std::to_string(most));
+}
+
+std::uint32_t SignScale::checked(std::string_view round, std::uint64_t code,
+                                 std::uint32_t own) const {
+  if (code < own) refuse_agreed(codec_, round, code, "this rank alone " + std::to_string(own));
+  return checked(round, code);
+}
+
 double SignScale::rounded(double scale) const {
   return type_ == ElementType::f64 ? scale : static_cast<double>(static_cast<float>(scale));
 }
 
 double SignScale::block_scale(std::uint32_t code, std::uint32_t sum, std::size_t count) const {
-  if (code == escaped_code) return -1;
+  if (checked("exponents", code) == escaped_code) return -1;
   if (code == 0) return 0;
+  // A rank's sum is at most twice its block's elements.
+  if (const auto most = std::uint64_t{count} << (21 - rank_bits_); sum > most * ranks_)
+    refuse_agreed(codec_, "means", sum, "up to " + std::to_string(most * ranks_));
   const double mean = sum / (static_cast<double>(ranks_) * static_cast<double>(count));
   return rounded(std::ldexp(mean, exponent_of(code) - 20 + rank_bits_));
 }
 
 double SignScale::vector_scale(const Piece& piece, const Agreed& agreed) const {
   if (options_.kind == SignScaleKind::number) return rounded(options_.number);
-  const auto code = static_cast<std::uint32_t>(agreed.words(exponent_round, piece)[0]);
+  const std::uint32_t code = checked("exponent", agreed.words(exponent_round, piece)[0]);
   if (code == 0) return 0;
-  const double mean = static_cast<double>(agreed.words(mean_round, piece)[0]) / ranks_;
+  const std::uint64_t sum = agreed.words(mean_round, piece)[0];
+  // A rank's mean is at most 2.
+  if (const auto most = ranks_ * (std::uint64_t{1} << (62 - rank_bits_)); sum > most)
+    refuse_agreed(codec_, "mean", sum, "up to " + std::to_string(most));
+  const double mean = static_cast<double>(sum) / ranks_;
   return rounded(std::ldexp(mean, exponent_of(code) - 61 + rank_bits_));
 }
 

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace cohom {
@@ -30,7 +31,8 @@ struct SignScaleOptions {
 
 class SignScale {
  public:
-  SignScale(const CodecContext& context, const SignScaleOptions& options);
+  /// `codec`: the name that errors are said with.
+  SignScale(const CodecContext& context, const SignScaleOptions& options, std::string_view codec);
 
   /// The rounds, numbers 0, 1, ... of the codec.
   [[nodiscard]] std::vector<RoundInfo> rounds() const;
@@ -55,7 +57,15 @@ class SignScale {
   std::size_t encode_sums(std::span<const kernels::SignBlock> blocks, ConstWords agreed_codes,
                           Words out) const;
   std::size_t encode_blocks(std::span<const kernels::SignBlock> blocks, Words out) const;
+  /// The largest code of this rank's blocks that do not escape.
+  [[nodiscard]] std::uint32_t own_exponent() const;
   [[nodiscard]] std::uint64_t encode_mean(std::uint32_t largest) const;
+  /// The agreed code of a block's or the vector's largest magnitude, known to be one that a rank can have
+  /// sent. @throws Error(transport)
+  [[nodiscard]] std::uint32_t checked(std::string_view round, std::uint64_t code) const;
+  /// The same in a rank that sent `own`.
+  [[nodiscard]] std::uint32_t checked(std::string_view round, std::uint64_t code,
+                                      std::uint32_t own) const;
   [[nodiscard]] double block_scale(std::uint32_t code, std::uint32_t sum, std::size_t count) const;
   [[nodiscard]] double vector_scale(const Piece& piece, const Agreed& agreed) const;
   /// Rounded as the elements' arithmetic holds it.
@@ -64,6 +74,7 @@ class SignScale {
   ElementType type_;
   const kernels::SignKernels& kernels_;
   Memory& memory_;
+  std::string_view codec_;
   std::uint32_t ranks_;
   int rank_bits_;  ///< of the number of ranks
   SignScaleOptions options_;

@@ -24,7 +24,7 @@ class SigncountCodec final : public Codec {
         options_(options),
         counts_{static_cast<std::uint32_t>(context.ranks),
                 smallest_lane_width(static_cast<std::uint64_t>(context.ranks))},
-        scale_(context, options.scale),
+        scale_(context, options.scale, "signcount"),
         escape_(context),
         rounds_(scale_.rounds()) {
     payload_ = static_cast<int>(rounds_.size());
@@ -128,6 +128,7 @@ std::size_t SigncountCodec::encode(int round, Form form, const Piece& piece, con
 
 std::size_t SigncountCodec::widen(int round, const Piece& piece, const Agreed&,
                                   std::span<const ConstWords> contributions, Words sum) {
+  if (round > payload_) return escape_.add(piece, contributions, sum);
   contribution_words_.clear();
   for (ConstWords words : contributions) contribution_words_.push_back(words.data());
   kernels_.count(counts_, run_of(piece), contribution_words_.data(), contributions.size(),

@@ -1,7 +1,9 @@
 #include "codecs/sketch.hpp"
 
+#include "codecs/agreed_value.hpp"
 #include "codecs/escape_round.hpp"
 #include "codecs/sketch_cells.hpp"
+#include "codecs/sketch_exponent.hpp"
 #include "codecs/sketch_leftover.hpp"
 #include "codecs/sketch_options.hpp"
 #include "kernels/body/float_bits.hpp"
@@ -20,6 +22,8 @@ using namespace kernels::body;
 
 /// Makes exponents of elements positive numbers; 0 is a rank of zeros.
 constexpr int exponent_offset = 1 << 12;
+/// Of the least denormal of f32, and of its largest numbers.
+constexpr int least_exponent = -149, largest_exponent = 127;
 
 bool is_set(ConstWords bits, std::size_t i) { return (bits[i / 64] >> i % 64 & 1) != 0; }
 
@@ -36,6 +40,10 @@ class SketchCodec final : public Codec {
   std::size_t late_elements(int round, const Agreed& agreed) override;
   std::size_t encode(int round, Form form, const Piece& piece, const Agreed& agreed,
                      Words out) override;
+  std::size_t widen(int, const Piece& piece, const Agreed&,
+                    std::span<const ConstWords> contributions, Words sum) override {
+    return escape_.add(piece, contributions, sum);
+  }
   void decode(int round, const Piece& piece, const Agreed& agreed, ConstWords sum,
               std::size_t contributions) override;
 
@@ -51,7 +59,7 @@ class SketchCodec final : public Codec {
     return {size_of(type_), first, count};
   }
 
-  std::size_t encode_maximum(const Piece& piece, Words out);
+  std::size_t encode_maximum(const Piece& piece, const Agreed& agreed, Words out);
   void find_exponent(const Agreed& agreed);
   std::size_t encode_escapes(const Piece& piece, Words out) const;
   std::size_t encode_cells(const Piece& piece, const Agreed& agreed, Words out);
@@ -65,13 +73,14 @@ class SketchCodec final : public Codec {
   void expand(const SketchCells::Place& place, ConstWords escapes);
 
   ElementType type_;
-  std::uint64_t divisor_;
   const kernels::KernelTable& kernels_;  ///< of the elements
   const kernels::KernelTable& host_;
   Memory& memory_;
   std::uint64_t seed_;
   SparseIndex index_;
   SketchCells cells_;
+  SketchExponent exponent_;  ///< of vectors of the host
+  std::size_t elements_ = 0;
   std::vector<RoundInfo> rounds_;
   int payload_;
   EscapeRound escape_;
@@ -88,13 +97,13 @@ class SketchCodec final : public Codec {
 
 SketchCodec::SketchCodec(const CodecContext& context, const SketchOptions& options)
     : type_(context.type),
-      divisor_(context.divisor),
       kernels_(context.kernels),
       host_(context.on_host()),
       memory_(context.memory),
       seed_(options.seed),
-      index_(context, options.index),
+      index_(context, options.index, "sketch"),
       cells_(context, options),
+      exponent_(context.type, static_cast<std::uint32_t>(context.ranks), host_),
       rounds_(index_.rounds().begin(), index_.rounds().end()),
       escape_(context),
       leftover_(context, cells_) {
@@ -126,6 +135,8 @@ std::size_t SketchCodec::capacity(int round, Form, std::size_t elements) const {
 void SketchCodec::reserve(std::size_t elements, std::size_t longest_piece) {
   index_.reserve(elements, longest_piece);
   cells_.reserve(longest_piece);
+  elements_ = elements;
+  if (cells_.are_integers() && memory_.is_host()) exponent_.reserve(elements);
   compacted_ = {memory_, longest_piece * size_of(type_)};
   finished_ = {memory_, longest_piece * size_of(type_)};
   known_ = {memory_, longest_piece};
@@ -139,17 +150,34 @@ void SketchCodec::begin(const CallBuffers& call) {
   leftover_.clear();
   escape_.blocks().clear();
   own_exponent_ = 0;
+  exponent_.begin();
 }
 
 /// Before anything is made a cell.
 void SketchCodec::find_exponent(const Agreed& agreed) {
   if (!cells_.are_integers()) return;
   const std::uint64_t maximum = agreed.words(maximum_round(), agreed.pieces()[0])[0];
+  if (maximum != 0 &&
+      (maximum < exponent_offset + least_exponent || maximum > exponent_offset + largest_exponent))
+    refuse_agreed("sketch", "maximum", maximum,
+                  "0, or " + std::to_string(exponent_offset + least_exponent) + " to " +
+                      std::to_string(exponent_offset + largest_exponent));
+  // Larger numbers than the bound have no integer.
+  if (maximum < static_cast<std::uint64_t>(own_exponent_))
+    refuse_agreed("sketch", "maximum", maximum, "this rank alone " + std::to_string(own_exponent_));
   cells_.agree_on(maximum == 0 ? 0 : static_cast<int>(maximum) - exponent_offset);
 }
 
-/// For every piece in order, into the same word.
-std::size_t SketchCodec::encode_maximum(const Piece& piece, Words out) {
+/// For every piece in order, into the same word. On a device the largest number decides.
+std::size_t SketchCodec::encode_maximum(const Piece& piece, const Agreed& agreed, Words out) {
+  if (memory_.is_host()) {
+    exponent_.measure(call_.input_at(piece.first), piece.first, piece.count);
+    if (piece.index + 1 != agreed.pieces().size()) return 1;
+    const int best = exponent_.best(call_.input_at(0), elements_);
+    own_exponent_ = best == SketchExponent::none ? 0 : best + exponent_offset;
+    out[0] = static_cast<std::uint64_t>(own_exponent_);
+    return 1;
+  }
   const std::uint32_t largest =
       kernels_.sketch.largest(type_, call_.input_at(piece.first), piece.count);
   if (largest != 0)
@@ -161,13 +189,18 @@ std::size_t SketchCodec::encode_maximum(const Piece& piece, Words out) {
 std::size_t SketchCodec::encode_escapes(const Piece& piece, Words out) const {
   const std::size_t words = capacity(escapes_round(), Form::wide, piece.count);
   cells_.find_unheld(call_.input_at(piece.first), piece.count, out.first(words));
+  if (cells_.are_integers() && memory_.is_host())
+    for (std::size_t b = 0; b * escape_block < piece.count; ++b)
+      if (exponent_.exceeds(piece.first / escape_block + b, cells_.exponent()))
+        out[b / 64] |= std::uint64_t{1} << b % 64;
   return words;
 }
 
 std::size_t SketchCodec::encode(int round, Form, const Piece& piece, const Agreed& agreed,
                                 Words out) {
   if (round < escapes_round()) {
-    if (cells_.are_integers() && round == maximum_round()) return encode_maximum(piece, out);
+    if (cells_.are_integers() && round == maximum_round())
+      return encode_maximum(piece, agreed, out);
     return index_.encode(round, piece, agreed, out);
   }
   if (round == escaped_round()) return escape_.encode(piece, call_.input, nullptr, out);
@@ -199,7 +232,7 @@ void SketchCodec::decode_cells(const Piece& piece, const Agreed& agreed, ConstWo
                                           " elements");
   const SketchCells::Place place = place_of(piece, positions);
   const std::size_t left = cells_.recover(place, sum, compacted_.data(), known_.data());
-  kernels_.finish_elements(type_, compacted_.data(), positions.elements, divisor_,
+  kernels_.finish_elements(type_, compacted_.data(), positions.elements, cells_.divisor_left(),
                            finished_.data());
   const ConstWords escapes = agreed.words(escapes_round(), piece);
   if (left != 0) keep_leftover(place, escapes);

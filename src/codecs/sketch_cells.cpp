@@ -1,5 +1,6 @@
 #include "codecs/sketch_cells.hpp"
 
+#include "codecs/sketch_means.hpp"
 #include "codecs/sketch_numbers.hpp"
 #include "kernels/body/element.hpp"
 
@@ -16,6 +17,7 @@ using kernels::SketchRun;
 SketchCells::SketchCells(const CodecContext& context, const SketchOptions& options)
     : type_(context.type),
       ranks_(static_cast<std::uint32_t>(context.ranks)),
+      divisor_(context.divisor),
       kind_(options.cells),
       kernels_(context.kernels),
       memory_(context.memory),
@@ -42,11 +44,17 @@ void SketchCells::reserve(std::size_t longest_piece) {
       memory_.from_host(numbers_.data(), numbers.data(), longest_piece * sizeof(std::uint32_t));
     }
   }
-  if (memory_.is_host())
+  if (memory_.is_host() || makes_means())
     workspace_.reserve(layout_.most_items_of_instance(longest_piece),
                        layout_.most_cells_of_instance(longest_piece));
-  else
+  if (!memory_.is_host() && makes_means()) {
+    host_sum_.resize(most_words(longest_piece));
+    host_names_.resize(by_position() ? longest_piece : 0);
+    host_elements_.resize(longest_piece * size_of(type_));
+    host_known_.resize(longest_piece);
+  } else if (!memory_.is_host()) {
     room_ = {memory_, kernels::sketch_room(longest_piece, layout_.most_cells(longest_piece))};
+  }
 }
 
 template <class Visit>
@@ -81,6 +89,15 @@ void SketchCells::to_cells(const std::byte* elements, std::size_t count, void* c
 }
 
 void SketchCells::from_cells(const void* cells, std::size_t count, std::byte* elements) const {
+  if (makes_means()) {
+    const int ranks_bits = static_cast<int>(std::bit_width(ranks_ - 1));
+    const SketchMeans means(type_, exponent_ + ranks_bits - 62, divisor_);
+    return with_element_type(type_, [&]<class T>(T) {
+      if constexpr (sizeof(T) < 8)
+        for (std::size_t i = 0; i < count; ++i)
+          store_element<T>(elements, i, means.of<T>(static_cast<const std::uint64_t*>(cells)[i]));
+    });
+  }
   with_numbers([&]<class T, class Cell>(T, const SketchNumbers<T, Cell>& numbers) {
     for (std::size_t i = 0; i < count; ++i)
       store_element<T>(elements, i, numbers.value(static_cast<const Cell*>(cells)[i]));
@@ -136,9 +153,28 @@ std::size_t SketchCells::sketch(const Place& place, const std::byte* elements, W
 
 std::size_t SketchCells::recover(const Place& place, ConstWords sum, std::byte* elements,
                                  std::uint8_t* known) {
+  if (makes_means()) return recover_means(place, sum, elements, known);
   const SketchRun run = run_of(place);
   if (are_integers()) return kernels_.sketch.peel(run, sum.data(), known, elements);
-  return peel_floats(run, sum, elements, known);
+  return peel_on_host(run, sum, elements, known);
+}
+
+/// Kernels know sums alone.
+std::size_t SketchCells::recover_means(const Place& place, ConstWords sum, std::byte* elements,
+                                       std::uint8_t* known) {
+  SketchRun run = run_of(place);
+  if (memory_.is_host()) return peel_on_host(run, sum, elements, known);
+  const std::size_t items = place.positions.elements;
+  memory_.to_host(host_sum_.data(), sum.data(), sum.size_bytes());
+  if (by_position()) {
+    memory_.to_host(host_names_.data(), names_.data(), items * sizeof(std::uint32_t));
+    run.names = host_names_.data();
+  }
+  const std::size_t left = peel_on_host(run, std::span(host_sum_).first(sum.size()),
+                                        host_elements_.data(), host_known_.data());
+  memory_.from_host(elements, host_elements_.data(), items * size_of(type_));
+  memory_.from_host(known, host_known_.data(), items);
+  return left;
 }
 
 void SketchCells::insert_floats(const SketchRun& run, const std::byte* elements, Words out) {
@@ -154,8 +190,8 @@ void SketchCells::insert_floats(const SketchRun& run, const std::byte* elements,
   });
 }
 
-std::size_t SketchCells::peel_floats(const SketchRun& run, ConstWords sum, std::byte* elements,
-                                     std::uint8_t* known) {
+std::size_t SketchCells::peel_on_host(const SketchRun& run, ConstWords sum, std::byte* elements,
+                                      std::uint8_t* known) {
   std::size_t left = 0;
   with_numbers([&]<class T, class Cell>(T, const SketchNumbers<T, Cell>&) {
     for (const SketchPart& part : run.parts) {

@@ -26,6 +26,8 @@ class SketchCells {
   /// How cells are added up.
   [[nodiscard]] Merge merge() const;
   [[nodiscard]] bool are_integers() const { return kind_ == SketchCellKind::integers; }
+  /// By what elements that come from cells are still to be divided: means of integers are, already.
+  [[nodiscard]] std::uint64_t divisor_left() const { return are_integers() ? 1 : divisor_; }
   /// Whether cells are made from a rank's own positions, without the union.
   [[nodiscard]] bool by_position() const { return layout_.by_position(); }
 
@@ -47,6 +49,7 @@ class SketchCells {
   void begin(std::uint64_t key) { layout_.set_key(key); }
   /// The exponent of the largest magnitude of all ranks, for cells that are integers.
   void agree_on(int exponent) { exponent_ = exponent; }
+  [[nodiscard]] int exponent() const { return exponent_; }
 
   /// Writes a bit for each block of 256 elements, in whole words: whether cells cannot hold all of them.
   void find_unheld(const std::byte* elements, std::size_t count, Words blocks) const;
@@ -77,11 +80,16 @@ class SketchCells {
   [[nodiscard]] kernels::SketchRun run_of(const Place& place);
   void name(const Place& place);
   void insert_floats(const kernels::SketchRun& run, const std::byte* elements, Words out);
-  std::size_t peel_floats(const kernels::SketchRun& run, ConstWords sum, std::byte* elements,
-                          std::uint8_t* known);
+  /// Whether the host peels integers, which kernels round before they divide.
+  [[nodiscard]] bool makes_means() const { return are_integers() && divisor_ != 1; }
+  std::size_t recover_means(const Place& place, ConstWords sum, std::byte* elements,
+                            std::uint8_t* known);
+  std::size_t peel_on_host(const kernels::SketchRun& run, ConstWords sum, std::byte* elements,
+                           std::uint8_t* known);
 
   ElementType type_;
   std::uint32_t ranks_;
+  std::uint64_t divisor_;
   SketchCellKind kind_;
   const kernels::KernelTable& kernels_;
   Memory& memory_;
@@ -94,6 +102,11 @@ class SketchCells {
   MemoryArray<std::uint32_t> numbers_;  ///< 0, 1, 2 ..., on a device, to be compacted to names
   MemoryArray<std::byte> room_;         ///< of a device
   kernels::SketchWorkspace workspace_;  ///< of the host
+  // Of means on a device, which the host makes.
+  std::vector<std::uint64_t> host_sum_;
+  std::vector<std::uint32_t> host_names_;
+  std::vector<std::byte> host_elements_;
+  std::vector<std::uint8_t> host_known_;
 };
 
 }  // namespace cohom

@@ -10,7 +10,6 @@ namespace cohom {
 
 SketchLeftover::SketchLeftover(const CodecContext& context, const SketchCells& cells)
     : type_(context.type),
-      divisor_(context.divisor),
       kernels_(context.kernels),
       host_(context.on_host()),
       memory_(context.memory),
@@ -70,7 +69,8 @@ std::size_t SketchLeftover::encode(const Piece& piece, const void* input, Words 
 void SketchLeftover::decode(const Piece& piece, ConstWords sum, void* output) {
   find(piece);
   cells_.from_cells(sum.data(), piece.count, elements_.data());
-  host_.finish_elements(type_, elements_.data(), piece.count, divisor_, elements_.data());
+  host_.finish_elements(type_, elements_.data(), piece.count, cells_.divisor_left(),
+                        elements_.data());
   kernels_.sketch.scatter(size_of(type_), elements_.data(), positions_.data(), piece.count, output);
 }
 

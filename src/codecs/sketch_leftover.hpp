@@ -34,7 +34,6 @@ class SketchLeftover {
   void find(const Piece& piece);
 
   ElementType type_;
-  std::uint64_t divisor_;
   const kernels::KernelTable& kernels_;  ///< of the elements
   const kernels::KernelTable& host_;
   Memory& memory_;

@@ -18,7 +18,7 @@ class SparseCodec final : public Codec {
         divisor_(context.divisor),
         kernels_(context.kernels),
         memory_(context.memory),
-        index_(context, index),
+        index_(context, index, "sparse"),
         rounds_(index_.rounds().begin(), index_.rounds().end()) {
     rounds_.push_back({.name = "payload", .merge = {MergeKind::add_float, type_}, .varies = true});
   }

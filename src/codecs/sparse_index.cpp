@@ -1,8 +1,10 @@
 #include "codecs/sparse_index.hpp"
 
 #include <cohom/error.hpp>
+#include "codecs/agreed_value.hpp"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 namespace cohom {
@@ -35,18 +37,23 @@ void for_each_block(std::size_t elements, Visit&& visit) {
     visit(b, b * block_words, std::min(block_words, words - b * block_words));
 }
 
-[[noreturn]] void refuse() {
-  throw Error(ErrorKind::transport, "an index arrived that does not fit its vector");
+[[noreturn]] void refuse(std::string_view codec) {
+  throw Error(ErrorKind::transport, std::string(codec) +
+                                        ": round \"index\" agreed on an index that does not fit "
+                                        "its vector; a message was changed on its way");
 }
 
 }  // namespace
 
-SparseIndex::SparseIndex(const CodecContext& context, const IndexOptions& options)
+SparseIndex::SparseIndex(const CodecContext& context, const IndexOptions& options,
+                         std::string_view codec)
     : type_(context.type),
       kernels_(context.kernels),
       host_(context.on_host()),
       memory_(context.memory),
-      options_(options) {
+      options_(options),
+      codec_(codec),
+      ranks_(static_cast<std::uint64_t>(context.ranks)) {
   rounds_[0] = {.name = "blocks", .merge = {MergeKind::bit_or}};
   if (options.form == IndexForm::bloom) rounds_[0] = {.name = "values", .merge = {MergeKind::add}};
   // A bit an element is much: it takes the way of the payload.
@@ -142,6 +149,8 @@ std::size_t SparseIndex::encode_blocks(const Piece& piece, Words out) {
 kernels::BloomShape SparseIndex::filter_of(const Piece& piece, const Agreed& agreed) const {
   constexpr std::uint64_t bits_a_probe = 94549;  // 2^16 / ln 2
   const std::uint64_t values = agreed.words(0, piece)[0];
+  if (values > ranks_ * piece.count)
+    refuse_agreed(codec_, "values", values, "up to " + std::to_string(ranks_ * piece.count));
   const std::uint64_t most = 64 * bitmap_words(piece.count);
   kernels::BloomShape shape{
       .probes = options_.probes,
@@ -175,7 +184,8 @@ std::size_t SparseIndex::encode_filter(const Piece& piece, const Agreed& agreed,
 ConstWords SparseIndex::find(const Piece& piece, const Agreed& agreed) {
   const ConstWords words = agreed.words(1, piece);
   const kernels::BloomShape shape = filter_of(piece, agreed);
-  if (words.size() != (shape.bits == 0 ? bitmap_words(piece.count) : shape.bits / 64)) refuse();
+  if (words.size() != (shape.bits == 0 ? bitmap_words(piece.count) : shape.bits / 64))
+    refuse(codec_);
   if (shape.bits == 0) return words;
   if (std::exchange(held(piece), Held::union_of_all) != Held::union_of_all)
     search(shape, piece, words);
@@ -203,11 +213,11 @@ ConstWords SparseIndex::spread(const Piece& piece, const Agreed& agreed) {
       std::fill_n(out, words, level == 0 ? 0 : ~std::uint64_t{0});
       return;
     }
-    if (lower.size() - next < words) refuse();
+    if (lower.size() - next < words) refuse(codec_);
     std::copy_n(lower.data() + next, words, out);
     next += words;
   });
-  if (next != lower.size()) refuse();
+  if (next != lower.size()) refuse(codec_);
   const std::size_t words = bitmap_words(piece.count);
   if (level_of(upper, blocks_of(piece.count) - 1) >= is_full)
     union_[words - 1] &= last_word(piece.count);
@@ -222,7 +232,7 @@ SparseIndex::Union SparseIndex::union_of(const Piece& piece, const Agreed& agree
     case IndexForm::bloom: bits = find(piece, agreed); break;
   }
   // A bit behind the last element would be a value that has no place.
-  if ((bits.back() & ~last_word(piece.count)) != 0) refuse();
+  if ((bits.back() & ~last_word(piece.count)) != 0) refuse(codec_);
   return {bits.data(), host_.sparse.count_bits(bits.data(), bits.size())};
 }
 

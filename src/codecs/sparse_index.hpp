@@ -18,6 +18,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace cohom {
@@ -33,7 +34,8 @@ class SparseIndex {
     std::size_t elements = 0;             ///< that are in the union
   };
 
-  SparseIndex(const CodecContext& context, const IndexOptions& options);
+  /// `codec`: the name that errors are said with.
+  SparseIndex(const CodecContext& context, const IndexOptions& options, std::string_view codec);
 
   /// These come first in the codec's list, in this order.
   [[nodiscard]] std::span<const RoundInfo> rounds() const;
@@ -79,6 +81,8 @@ class SparseIndex {
   const kernels::KernelTable& host_;
   Memory& memory_;
   IndexOptions options_;
+  std::string_view codec_;
+  std::uint64_t ranks_;
   RoundInfo rounds_[2];
   CallBuffers call_;
   std::vector<std::uint64_t>

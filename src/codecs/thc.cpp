@@ -1,8 +1,10 @@
 #include "codecs/thc.hpp"
 
+#include "codecs/agreed_value.hpp"
 #include "codecs/escape_round.hpp"
 #include "codecs/global_scale.hpp"
 #include "codecs/thc_options.hpp"
+#include "kernels/body/norm_code.hpp"
 #include "kernels/body/random.hpp"
 #include "lane_layout.hpp"
 #include "log.hpp"
@@ -21,6 +23,10 @@ using kernels::Dither;
 using kernels::escaped_code;
 using kernels::ThcRun;
 
+struct CodeRange {
+  std::uint32_t least = 0, most = 0;
+};
+
 enum Round : int { norms_round, payload_round_index, escape_round };
 
 std::array<RoundInfo, 3> make_rounds(const ThcOptions& options, const kernels::ThcFormat& format,
@@ -34,6 +40,17 @@ std::array<RoundInfo, 3> make_rounds(const ThcOptions& options, const kernels::T
           EscapeRound::info(type)};
 }
 
+/// Codes of norms that ranks can have: of a block of a least denormal, to one of 2^16 largest numbers. The
+/// mean of a vector can be 2^16 times smaller than any value.
+template <class Real>
+CodeRange code_range() {
+  using kernels::body::FloatFormat;
+  using kernels::body::norm_code_of;
+  constexpr int bias = FloatFormat<Real>::bias;
+  return {norm_code_of(Real{1}, 1 - bias - FloatFormat<Real>::mantissa_bits - 32),
+          norm_code_of(Real{1}, bias + 10)};
+}
+
 class ThcCodec final : public Codec {
  public:
   ThcCodec(const CodecContext& context, const ThcOptions& options)
@@ -44,6 +61,7 @@ class ThcCodec final : public Codec {
         options_(options),
         format_(make_thc_format(options, rank_, static_cast<std::uint32_t>(context.ranks))),
         rounds_(make_rounds(options, format_, type_)),
+        codes_range_(type_ == ElementType::f64 ? code_range<double>() : code_range<float>()),
         escape_(context) {}
 
   [[nodiscard]] std::size_t block() const override { return format_.rotation; }
@@ -67,6 +85,7 @@ class ThcCodec final : public Codec {
   [[nodiscard]] std::size_t encode_norms(const Piece& piece, const Agreed& agreed, Words out);
   [[nodiscard]] std::span<const std::uint32_t> agreed_codes(const Piece& piece,
                                                             const Agreed& agreed);
+  void check(std::uint32_t code) const;
   [[nodiscard]] std::size_t blocks_of(std::size_t elements) const {
     return (elements + block() - 1) / block();
   }
@@ -82,6 +101,7 @@ class ThcCodec final : public Codec {
   kernels::ThcFormat format_;
   std::array<RoundInfo, 3> rounds_;
 
+  CodeRange codes_range_;
   std::size_t elements_ = 0;  ///< of the vector
 
   // Of the call in flight.
@@ -147,18 +167,29 @@ std::size_t ThcCodec::encode_norms(const Piece& piece, const Agreed& agreed, Wor
   return 1;
 }
 
+/// A code that is none makes a scale that is no number.
+void ThcCodec::check(std::uint32_t code) const {
+  if (code == 0 || code == escaped_code) return;
+  if (code < codes_range_.least || code > codes_range_.most)
+    refuse_agreed("thc", "norms", code,
+                  "0, " + std::to_string(codes_range_.least) + " to " +
+                      std::to_string(codes_range_.most) + ", or " + std::to_string(escaped_code));
+}
+
 /// The scale of every block of a piece; valid until the next call.
 std::span<const std::uint32_t> ThcCodec::agreed_codes(const Piece& piece, const Agreed& agreed) {
   const ConstWords words = agreed.words(norms_round, piece);
   codes_.resize(blocks_of(piece.count));
   if (options_.global_scale) {
     const auto code = static_cast<std::uint32_t>(words[0]);
+    check(code);
     std::ranges::fill(codes_, block_code_of_global(type_, code, block()));
     if (const std::size_t ragged = piece.count % block(); ragged != 0)
       codes_.back() = block_code_of_global(type_, code, padded_block(ragged));
   } else {
     for (std::size_t i = 0; i < codes_.size(); ++i)
       codes_[i] = static_cast<std::uint32_t>(words[i / 2] >> (i % 2 * 32));
+    for (const std::uint32_t code : codes_) check(code);
   }
   return codes_;
 }
@@ -192,6 +223,7 @@ std::size_t ThcCodec::encode(int round, Form form, const Piece& piece, const Agr
 
 std::size_t ThcCodec::widen(int round, const Piece& piece, const Agreed&,
                             std::span<const ConstWords> contributions, Words sum) {
+  if (round == escape_round) return escape_.add(piece, contributions, sum);
   contribution_words_.clear();
   for (ConstWords words : contributions) contribution_words_.push_back(words.data());
   kernels_.thc.widen(format_, run_of(piece), contribution_words_.data(), contributions.size(),

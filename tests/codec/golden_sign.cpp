@@ -41,7 +41,7 @@ const Golden goldens[] = {
       0xbe9d9e0c6bf25762u}},
     {"f16", ElementType::f16, {}, 8, 4900,
      {0xd1869160ca0c1b53u, 0x5ffa86adb23e5e4fu, 0x120ae2447e7abce8u,
-      0x32a2e8f7372000f1u}},
+      0x34ca31cb873d209bu}},
     {"bf16", ElementType::bf16, {}, 5, 4900,
      {0x4d40f59f8f86c40fu, 0x99c8ce3dbcfbb00au, 0x581e263bd4d001f6u,
       0x42bf098f35c38ae1u}},

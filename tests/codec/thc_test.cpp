@@ -4,6 +4,7 @@
 #include "codecs/thc.hpp"
 
 #include "codec_harness.hpp"
+#include "exact_sums.hpp"
 #include "thc_oracle.hpp"
 
 #include <gtest/gtest.h>
@@ -212,19 +213,6 @@ TEST_P(Thc, BlocksOfAnyMagnitudeSideBySide) {
         << magnitudes[b];
 }
 
-/// IEEE sums in rank order, one rounding each, of the elements themselves.
-std::vector<double> exact_sums(ElementType type, std::span<const std::vector<double>> inputs,
-                               double divisor) {
-  auto sums = to_values(type, to_bytes(type, inputs[0]));
-  for (std::size_t r = 1; r < inputs.size(); ++r) {
-    const auto other = to_values(type, to_bytes(type, inputs[r]));
-    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += other[i];
-    sums = to_values(type, to_bytes(type, sums));
-  }
-  for (double& sum : sums) sum /= divisor;
-  return to_values(type, to_bytes(type, sums));
-}
-
 TEST_P(Thc, NonFiniteBlocksEscape) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
@@ -246,7 +234,7 @@ TEST_P(Thc, NonFiniteBlocksEscape) {
         CodecHarness harness(call), undisturbed(call);
         const auto found = harness.allreduce(inputs);
         const auto expected = undisturbed.allreduce(clean);
-        const auto exact = exact_sums(type, inputs, mean ? 3 : 1);
+        const auto exact = to_values(type, exact_sums(type, inputs, mean ? 3 : 1));
         for (std::size_t i = 0; i < found.size(); ++i) {
           const bool escaped = i / 256 == 1 || i / 256 == 7 || i / 256 == 9;
           const double right = escaped ? exact[i] : expected[i];
@@ -277,7 +265,8 @@ TEST_P(Thc, WithOneScaleTheWholeVectorEscapes) {
   auto inputs = normals(2, 1000);
   inputs[1][999] = std::numeric_limits<double>::infinity();
   CodecHarness harness(setup(2, {{"scale", "global"}}));
-  EXPECT_EQ(harness.allreduce(inputs), exact_sums(ElementType::f32, inputs, 1));
+  EXPECT_EQ(harness.allreduce(inputs),
+            to_values(ElementType::f32, exact_sums(ElementType::f32, inputs)));
 }
 
 }  // namespace

@@ -1,0 +1,40 @@
+#pragma once
+// ExactSum: floating-point numbers added without any rounding, divided by a whole number, and rounded once.
+//
+// A long accumulator (Kulisch): the sum is a whole number of the least denormal of f64, in digits of 32
+// bits, each in 64, so that carries wait for the end. It is integer arithmetic: the order of additions
+// and the processor's rounding mode do not matter.
+
+#include <cohom/element_type.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace cohom {
+
+class ExactSum {
+ public:
+  void clear();
+  /// At most 2^30 numbers.
+  void add(double value);
+
+  /// The sum divided by `divisor` (> 0, below 2^32), to nearest, ties to even, as the nearest value of an element type,
+  /// infinite where that is too large. IEEE's rules for infinities, NaNs (the canonical one) and zeros: -0
+  /// if all numbers were.
+  [[nodiscard]] double rounded(ElementType type, std::uint64_t divisor) const;
+
+ private:
+  /// Up to the largest numbers of f64, and sums of 2^30 of them.
+  static constexpr std::size_t digits = (2046 + 53 + 31) / 32 + 2;
+
+  [[nodiscard]] double rounded_digits(ElementType type, std::uint64_t divisor) const;
+
+  std::array<std::int64_t, digits> digits_{};
+  std::size_t first_ = digits, end_ = 0;  ///< of the digits that are not zero
+  bool any_ = false, plus_zero_ = false;  ///< a number came; one that is not -0
+  bool infinite_[2] = {};                 ///< plus, minus
+  bool nan_ = false;
+};
+
+}  // namespace cohom
