@@ -7,7 +7,7 @@
 
 namespace cohom::ucx {
 
-ConnectAggregator aggregator_connector(std::uint64_t job, int rank, int ranks) {
+ConnectAggregator aggregator_connector(const JobSecret& job, int rank, int ranks) {
   return offload::connector(job, rank, ranks,
                             {.token = {}, .messages = [](const offload::PathSetup& setup) {
                                return make_message_path(setup);

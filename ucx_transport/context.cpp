@@ -1,6 +1,7 @@
 #include "context.hpp"
 
 #include "check.hpp"
+#include "loaded_library.hpp"
 #include "log.hpp"
 #include "path.hpp"
 #include "transport_list.hpp"
@@ -104,6 +105,17 @@ bool send_eagerly_over_tcp(const Config& config, const std::vector<std::string>&
 }  // namespace
 
 Context::Context(const ContextSettings& settings) {
+  try {
+    start(settings);
+  } catch (const Error& error) {
+    const std::string note = version_note();
+    if (note.empty()) throw;
+    throw Error(error.kind(), std::string(error.what()) + " (" + note + ")");
+  }
+  if (const std::string note = version_note(); !note.empty()) warn_once(note);
+}
+
+void Context::start(const ContextSettings& settings) {
   ucp_config_t* read = nullptr;
   check(ucp_config_read(prefix, nullptr, &read), "ucp_config_read");
   const Config config(read);
@@ -113,6 +125,7 @@ Context::Context(const ContextSettings& settings) {
     set(config, "TLS", transports);
   else if (wanted != nullptr)
     transports = wanted;
+  if (!settings.devices.empty()) set(config, "NET_DEVICES", settings.devices);
   const auto usable = usable_transports(transports);
   notice_failures(config, usable);
   survive_closed_sockets(config, usable);

@@ -12,6 +12,7 @@ namespace cohom::ucx {
 
 struct ContextSettings {
   std::string transports = {};  ///< as in UCX_TLS; empty: what the environment says
+  std::string devices = {};     ///< as in UCX_NET_DEVICES; empty: likewise
   std::uint64_t features = UCP_FEATURE_TAG | UCP_FEATURE_AM;
 };
 
@@ -33,6 +34,8 @@ class Context {
   [[nodiscard]] bool eager_over_tcp() const { return eager_over_tcp_; }
 
  private:
+  void start(const ContextSettings& settings);
+
   bool eager_over_tcp_ = false;
   ucp_context_h context_ = nullptr;
 };

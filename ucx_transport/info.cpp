@@ -1,6 +1,7 @@
 #include <cohom/ucx.hpp>
 
 #include "check.hpp"
+#include "library_version.hpp"
 
 #include <ucp/api/ucp.h>
 #include <uct/api/uct.h>
@@ -44,11 +45,7 @@ void list_component(uct_component_h component, std::vector<Resource>& resources)
 
 }  // namespace
 
-std::string version() {
-  unsigned major = 0, minor = 0, release = 0;
-  ucp_get_version(&major, &minor, &release);
-  return std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(release);
-}
+std::string version() { return offload::to_string(library_version()); }
 
 std::vector<Resource> resources() {
   uct_component_h* components = nullptr;

@@ -63,14 +63,19 @@ MessageLink::~MessageLink() {
   }
 }
 
-void MessageLink::send(const MessageHeader& header, std::span<const std::byte> data,
+void MessageLink::send(const cohom_header& header, std::span<const std::byte> data,
                        std::shared_ptr<const void> keep, std::size_t* open,
                        const Widening* widening) {
+  // close() is UCX's callback, so it must not fail: capacity for all of them is there before.
+  const std::size_t all = open_.size() + idle_.size() + 1;
+  if (open_.capacity() < all) open_.reserve(2 * all);
+  if (idle_.capacity() < all) idle_.reserve(2 * all);
   if (idle_.empty()) idle_.push_back(std::make_unique<Operation>());
   open_.push_back(std::move(idle_.back()));
   idle_.pop_back();
   Operation& operation = *open_.back();
-  operation = {this, {.message = header}, std::move(keep), open, open_.size() - 1};
+  operation = {this, {.message = header}, std::move(keep), open, open_.size() - 1, data.size()};
+  queued_bytes_ += data.size();
   if (widening != nullptr)
     operation.header = {header, widening->narrow_width, widening->wide_width, widening->has_levels,
                         0,      widening->block,        widening->levels};
@@ -108,6 +113,7 @@ void MessageLink::on_sent(void* request, ucs_status_t status, void* operation) {
 void MessageLink::close(Operation& operation, ucs_status_t status) {
   if (failure_ == UCS_OK) failure_ = status;
   if (operation.open != nullptr) --*operation.open;
+  queued_bytes_ -= operation.bytes;
   operation.keep.reset();
   const std::size_t place = operation.place;
   idle_.push_back(std::move(open_[place]));
@@ -116,30 +122,6 @@ void MessageLink::close(Operation& operation, ucs_status_t status) {
     open_[place]->place = place;
   }
   open_.pop_back();
-}
-
-std::string to_hex(std::span<const std::byte> bytes) {
-  constexpr std::string_view digits = "0123456789abcdef";
-  std::string text;
-  for (const std::byte byte : bytes) {
-    text += digits[std::to_integer<unsigned>(byte) >> 4];
-    text += digits[std::to_integer<unsigned>(byte) & 15];
-  }
-  return text;
-}
-
-std::vector<std::byte> from_hex(std::string_view text) {
-  const auto digit = [](char c) -> unsigned {
-    if (c >= '0' && c <= '9') return static_cast<unsigned>(c - '0');
-    if (c >= 'a' && c <= 'f') return static_cast<unsigned>(c - 'a' + 10);
-    throw Error(ErrorKind::transport, "an address of UCX that is none");
-  };
-  if (text.empty() || text.size() % 2 != 0)
-    throw Error(ErrorKind::transport, "an address of UCX that is none");
-  std::vector<std::byte> bytes;
-  for (std::size_t i = 0; i < text.size(); i += 2)
-    bytes.push_back(static_cast<std::byte>(digit(text[i]) << 4 | digit(text[i + 1])));
-  return bytes;
 }
 
 }  // namespace cohom::ucx

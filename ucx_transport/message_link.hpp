@@ -15,22 +15,14 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace cohom::ucx {
 
-/// A message begins like a packet. `key` is drawn by the worker that says hello and stands in everything
-/// between the two from then on, so that nobody else's messages are taken for theirs.
-struct MessageHeader {
-  cohom_header packet{};
-  std::uint64_t key = 0;
-};
-static_assert(sizeof(MessageHeader) == 64, "eight words without gaps");
-
-/// Behind the header of a narrow contribution, whose words say how many there will be in the sum.
+/// A message begins as a packet does. That of a narrow contribution, whose words say how many there will be
+/// in the sum, goes on:
 struct NarrowHeader {
-  MessageHeader message;
+  cohom_header message{};
   std::uint8_t narrow_width = 0;  ///< and so on: see Widening
   std::uint8_t wide_width = 0;
   std::uint8_t has_levels = 0;
@@ -45,9 +37,9 @@ class MessageReceiver {
  public:
   virtual ~MessageReceiver() = default;
   /// `data` need not be aligned, and is gone afterwards.
-  virtual void take(const MessageHeader& header, std::span<const std::byte> data) noexcept = 0;
+  virtual void take(const cohom_header& header, std::span<const std::byte> data) noexcept = 0;
   /// The same for a narrow contribution.
-  virtual void take_narrow(const MessageHeader& /*header*/, const Widening& /*widening*/,
+  virtual void take_narrow(const cohom_header& /*header*/, const Widening& /*widening*/,
                            std::span<const std::byte> /*data*/) noexcept {
     take_garbage();
   }
@@ -69,12 +61,15 @@ class MessageLink {
 
   /// Starts sending, without waiting for the receiver and from where the words are. `keep` is held until
   /// they have left. `open` is one more until then; it may be null.
-  void send(const MessageHeader& header, std::span<const std::byte> data,
+  void send(const cohom_header& header, std::span<const std::byte> data,
             std::shared_ptr<const void> keep = {}, std::size_t* open = nullptr,
             const Widening* widening = nullptr);
 
   /// UCS_OK as long as the other process can be reached.
   [[nodiscard]] ucs_status_t failure() const;
+  /// What has not left yet: messages, and the bytes of their words.
+  [[nodiscard]] std::size_t queued_messages() const { return open_.size(); }
+  [[nodiscard]] std::size_t queued_bytes() const { return queued_bytes_; }
   [[nodiscard]] const std::string& path_text() const { return endpoint_->path_text(); }
 
  private:
@@ -84,6 +79,7 @@ class MessageLink {
     std::shared_ptr<const void> keep;
     std::size_t* open = nullptr;
     std::size_t place = 0;  ///< in open_
+    std::size_t bytes = 0;
   };
   static void on_sent(void* request, ucs_status_t status, void* operation);
   void close(Operation& operation, ucs_status_t status);
@@ -91,12 +87,8 @@ class MessageLink {
   Worker& worker_;
   std::unique_ptr<Endpoint> endpoint_;
   std::vector<std::unique_ptr<Operation>> open_, idle_;
+  std::size_t queued_bytes_ = 0;
   ucs_status_t failure_ = UCS_OK;  ///< of a message
 };
-
-/// An address as text.
-std::string to_hex(std::span<const std::byte> bytes);
-/// @throws Error(transport) for a text that is none.
-std::vector<std::byte> from_hex(std::string_view text);
 
 }  // namespace cohom::ucx

@@ -1,6 +1,8 @@
 #include "message_path.hpp"
 
+#include "address_probe.hpp"
 #include "check.hpp"
+#include "library_version.hpp"
 #include "log.hpp"
 #include "message_link.hpp"
 #include "offload/hello.hpp"
@@ -11,7 +13,9 @@
 
 #include <algorithm>
 #include <chrono>
-#include <random>
+#include <mutex>
+#include <stop_token>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -39,6 +43,9 @@ class MessagePath final : public offload::DataPath, private MessageReceiver {
   MessagePath(const MessagePath&) = delete;
   MessagePath& operator=(const MessagePath&) = delete;
 
+  [[nodiscard]] std::optional<offload::UcxAddress> own_address() const override {
+    return worker_.sealed_address();
+  }
   bool meet() override;
   void enter(ReductionStream& stream) override { line_of(stream.round).enter(stream); }
   void leave(const ReductionStream& stream) override;
@@ -48,7 +55,8 @@ class MessagePath final : public offload::DataPath, private MessageReceiver {
  private:
   using Time = SlotLine::Time;
 
-  void take(const MessageHeader& header, std::span<const std::byte> data) noexcept override;
+  void take(const cohom_header& packet, std::span<const std::byte> data) noexcept override;
+  bool connect();
   void say_hello();
   SlotLine& line_of(std::uint32_t round) { return lines_[round % lines_.size()]; }
   void cut(Time now);
@@ -59,11 +67,14 @@ class MessagePath final : public offload::DataPath, private MessageReceiver {
   [[nodiscard]] bool waiting() const;
 
   offload::ClientOptions options_;
-  MessageHeader blank_;  ///< what all messages have in common
+  cohom_header blank_;  ///< what all messages have in common
   std::uint32_t number_;
   std::vector<SlotLine> lines_;
+  ContextSettings context_settings_;
   Worker worker_;
-  std::unique_ptr<MessageLink> link_;  ///< null: broken off
+  offload::UcxAddress server_;
+  std::stop_token stop_;
+  std::unique_ptr<MessageLink> link_;  ///< null: not connected yet, or broken off
   bool said_hello_ = false, answered_ = false;
   bool over_ = false;  ///< nothing that arrives counts any more
   PatientClock clock_;
@@ -72,25 +83,49 @@ class MessagePath final : public offload::DataPath, private MessageReceiver {
   PathCounters counters_;
 };
 
-std::uint64_t random_key() {
-  std::random_device random;
-  return std::uint64_t{random()} << 32 | random();
+/// Tries an aggregator's address in another process, where there is a program for that. Sessions of this
+/// process mostly have the same one, so that what was right is not tried again. False: it is to stop.
+bool try_address(const offload::UcxAddress& address, const ContextSettings& settings,
+                 const std::stop_token& stop) {
+  static std::mutex mutex;
+  static std::string right;
+  std::unique_lock lock(mutex, std::defer_lock);
+  while (!lock.try_lock()) {
+    if (stop.stop_requested()) return false;
+    std::this_thread::sleep_for(between_checks);
+  }
+  if (right == address.bytes) return true;
+  auto program = probe_program();
+  if (!program) {
+    warn_once(
+        "no safe cohom-ucx-probe is there: the UCX address of an aggregator is taken untried");
+    return true;
+  }
+  const auto bytes = std::as_bytes(std::span(address.bytes));
+  const std::string why_not = AddressProbe(std::move(*program), settings).why_not(bytes, stop);
+  if (stop.stop_requested()) return false;
+  if (!why_not.empty())
+    throw Error(ErrorKind::transport, "the aggregator's UCX address is none: " + why_not);
+  right = address.bytes;
+  return true;
 }
 
 MessagePath::MessagePath(const PathSetup& setup, const std::string& transports)
     : options_(setup.options),
-      blank_{offload::blank_header(setup), random_key()},
+      blank_(offload::blank_header(setup)),
       number_(setup.admitted.number),
       lines_(offload::lines_of(setup.admitted)),
-      worker_({.transports = transports, .features = UCP_FEATURE_AM}) {
+      context_settings_{.transports = transports, .features = UCP_FEATURE_AM},
+      worker_(context_settings_),
+      server_(setup.admitted.ucx_address),
+      stop_(setup.stop) {
   receive_messages(worker_, *this);
-  link_ = std::make_unique<MessageLink>(worker_, from_hex(setup.admitted.data_address));
-  log_once("aggregator of kind daemon: reached by " + link_->path_text());
 }
 
 MessagePath::~MessagePath() { break_off(); }
 
 bool MessagePath::meet() {
+  if (!said_hello_ && !connect()) return false;
   if (!said_hello_) say_hello();
   const auto end = std::chrono::steady_clock::now() + meeting_time;
   while (!answered_ && std::chrono::steady_clock::now() < end) {
@@ -100,13 +135,22 @@ bool MessagePath::meet() {
   return answered_;
 }
 
+/// False: it is to stop.
+bool MessagePath::connect() {
+  const auto address = checked_bytes(server_, library_version(), "the aggregator");
+  if (!try_address(server_, context_settings_, stop_)) return false;
+  link_ = std::make_unique<MessageLink>(worker_, address);
+  log_once("aggregator of kind daemon: reached by " + link_->path_text());
+  return true;
+}
+
+/// The address has gone by the control channel.
 void MessagePath::say_hello() {
   said_hello_ = true;
-  MessageHeader hello = blank_;
-  hello.packet.kind = cohom_hello;
-  hello.packet.call = number_;
-  const auto address = std::make_shared<const std::vector<std::byte>>(worker_.address());
-  link_->send(hello, *address, address);
+  cohom_header hello = blank_;
+  hello.kind = cohom_hello;
+  hello.call = number_;
+  link_->send(hello, {});
 }
 
 /// In a session that is not over the stream has all its sums, so that the aggregator has all its words,
@@ -167,20 +211,21 @@ std::span<const std::uint64_t> words_of(const SlotLine::Flight& flight) {
 }
 
 void MessagePath::put(SlotLine& line, SlotLine::Flight& flight) {
-  MessageHeader header = blank_;
-  line.describe(flight, header.packet);
+  cohom_header header = blank_;
+  line.describe(flight, header);
   link_->send(header, std::as_bytes(words_of(flight)), {}, &flight.stream->leaving,
               flight.sum->widening);
   ++counters_.sent;
 }
 
-void MessagePath::take(const MessageHeader& header, std::span<const std::byte> data) noexcept {
-  const cohom_header& packet = header.packet;
-  const cohom_header& own = blank_.packet;
-  if (over_ || packet.magic != own.magic || packet.version != own.version ||
-      packet.job != own.job || packet.group != own.group || packet.epoch != own.epoch ||
-      packet.worker != own.worker || header.key != blank_.key)
+void MessagePath::take(const cohom_header& packet, std::span<const std::byte> data) noexcept {
+  if (over_) return;
+  if (packet.magic != blank_.magic || packet.version != blank_.version ||
+      packet.job != blank_.job || packet.epoch != blank_.epoch || packet.key != blank_.key ||
+      packet.group != blank_.group || packet.worker != blank_.worker) {
+    ++counters_.foreign;
     return;
+  }
   heard_ = asked_ = clock_.look();
   switch (packet.kind) {
     case cohom_hello_answer: answered_ = true; return;
@@ -208,8 +253,8 @@ void MessagePath::look_for_late_ones(Time now) {
   if (now - heard_ > options_.silence) throw offload::too_silent(options_.silence);
   if (now - asked_ <= options_.silence / 4) return;
   asked_ = now;
-  MessageHeader question = blank_;
-  question.packet.kind = cohom_waiting;
+  cohom_header question = blank_;
+  question.kind = cohom_waiting;
   link_->send(question, {});
 }
 

@@ -30,9 +30,9 @@ UcxTransport::UcxTransport(const std::function<std::shared_ptr<Worker>()>& worke
   device_message_bytes_ = message_bytes_ != 0 ? message_bytes_ : device_message_bytes;
   if (message_bytes_ == 0)
     message_bytes_ = path == Path::tcp ? tcp_message_bytes : memory_message_bytes;
-  log_once("transport ucx: UCX " + version() + ", " + std::to_string(ranks) + " ranks, " +
-           std::string(name_of(path)) + ", messages of " + std::to_string(message_bytes_) +
-           " bytes");
+  log_once_for_all(rank_, "transport ucx: UCX " + version() + ", " + std::to_string(ranks) +
+                              " ranks, " + std::string(name_of(path)) + ", messages of " +
+                              std::to_string(message_bytes_) + " bytes");
 }
 
 UcxTransport::~UcxTransport() {

@@ -1,7 +1,9 @@
 #include "worker.hpp"
 
 #include "check.hpp"
+#include "library_version.hpp"
 
+#include <algorithm>
 #include <random>
 #include <string>
 
@@ -20,6 +22,15 @@ ucs_status_t ignore(void* /*worker*/, const void* /*header*/, std::size_t /*head
 }
 
 }  // namespace
+
+bool is_of_same_worker(std::span<const std::byte> address, std::span<const std::byte> other) {
+  // An address begins with a byte or two, then its worker's number of 64 random bits.
+  constexpr std::size_t number_at = 1, number_bytes = 8, searched = 16;
+  if (other.size() < number_at + number_bytes) return false;
+  const auto number = other.subspan(number_at, number_bytes);
+  const auto begin = address.first(std::min(address.size(), searched));
+  return !std::ranges::search(begin, number).empty();
+}
 
 Worker::Worker(const ContextSettings& settings) : context_(settings), id_(random_number()) {
   ucp_worker_params_t params = {};
@@ -70,11 +81,33 @@ std::vector<std::byte> Worker::address() const {
   return address;
 }
 
+offload::UcxAddress Worker::sealed_address() const {
+  return offload::make_ucx_address(library_version(), address());
+}
+
 std::shared_ptr<Endpoint> Worker::connect(std::uint64_t id, std::span<const std::byte> address) {
   auto& endpoint = endpoints_[id];
-  if (!endpoint || endpoint->failure() != UCS_OK)
+  if (!endpoint || endpoint->failure() != UCS_OK) {
+    learn_of_deaths();
     endpoint = std::make_shared<Endpoint>(worker_, address, id == id_, failures_);
+  }
   return endpoint;
+}
+
+std::unique_ptr<Endpoint> Worker::make_endpoint(std::span<const std::byte> address) {
+  learn_of_deaths();
+  return std::make_unique<Endpoint>(worker_, address, false, failures_);
+}
+
+/// Where a peer has connected to this worker over TCP, UCX 1.13 connects back through the same socket.
+/// When the peer has died since, and UCX does not know it yet, the first word fails. UCX then asserts
+/// that such a connection sends nothing, and ends the process (uct_tcp_ep_connect(), tcp_ep.c). UCX
+/// learns of earlier deaths when it looks at all its sockets, so that it connects anew and is refused.
+/// This makes the abort rare, not impossible: a peer may die between this look and the connection.
+void Worker::learn_of_deaths() {
+  constexpr int max_looks = 10000;  // others may send on and on
+  for (int i = 0; i < max_looks && progress(); ++i) {
+  }
 }
 
 std::uint32_t Worker::take_group() {

@@ -5,6 +5,8 @@
 #include "endpoint.hpp"
 #include "operation.hpp"
 
+#include "offload/ucx_address.hpp"
+
 #include <ucp/api/ucp.h>
 
 #include <cstddef>
@@ -17,6 +19,9 @@
 #include <vector>
 
 namespace cohom::ucx {
+
+/// Whether two addresses are of one worker, which UCX connects in another way than others.
+bool is_of_same_worker(std::span<const std::byte> address, std::span<const std::byte> other);
 
 /// Threads of different transports meet here, so all but the first four functions want the lock.
 class Worker {
@@ -39,6 +44,8 @@ class Worker {
 
   /// What others need to connect to it.
   [[nodiscard]] std::vector<std::byte> address() const;
+  /// The same for processes that do not trust each other, with what they check.
+  [[nodiscard]] offload::UcxAddress sealed_address() const;
   /// The connection to worker number `id`, made when there is none or when it broke.
   std::shared_ptr<Endpoint> connect(std::uint64_t id, std::span<const std::byte> address);
 
@@ -55,10 +62,9 @@ class Worker {
   [[nodiscard]] int descriptor() const;
   [[nodiscard]] bool may_sleep() { return ucp_worker_arm(worker_) == UCS_OK; }
   void signal() { ucp_worker_signal(worker_); }
-  /// Counts up failures() when it breaks.
-  std::unique_ptr<Endpoint> make_endpoint(std::span<const std::byte> address) {
-    return std::make_unique<Endpoint>(worker_, address, false, failures_);
-  }
+  /// Counts up failures() when it breaks. Makes progress, as connect() does: not to be called by what UCX
+  /// calls.
+  std::unique_ptr<Endpoint> make_endpoint(std::span<const std::byte> address);
   /// Who takes the active messages of a number. The handler never throws.
   void set_handler(unsigned id, ucp_am_recv_callback_t handler, void* argument);
   [[nodiscard]] OperationPool& operations() { return operations_; }
@@ -70,6 +76,8 @@ class Worker {
   static constexpr std::uint32_t groups = 1u << 20;
 
  private:
+  void learn_of_deaths();
+
   Context context_;
   ucp_worker_h worker_ = nullptr;
   std::uint64_t id_;

@@ -108,6 +108,8 @@ static __always_inline long write_frame(struct __sk_buff* skb, struct frame* fra
 
 static __always_inline void send(struct __sk_buff* skb, struct frame* frame,
                                  const struct cohom_place* place) {
+  frame->packet.group = place->group;
+  frame->packet.key = place->key;
   if (!write_frame(skb, frame, place)) bpf_clone_redirect(skb, place->device, 0);
 }
 
@@ -130,7 +132,6 @@ __attribute__((noinline)) int send_sum(struct __sk_buff* skb, __u32 number, __u6
   for (__u32 worker = 0; worker < cohom_most_workers; ++worker) {
     if (!(workers >> worker & 1)) continue;
     frame.packet.worker = worker;
-    frame.packet.group = group->workers[worker].group;
     send(skb, &frame, &group->workers[worker]);
   }
   return 0;
@@ -143,7 +144,6 @@ __attribute__((noinline)) int send_up(struct __sk_buff* skb, __u32 number) {
   if (!group || bpf_skb_load_bytes(skb, 0, &frame.ethernet, frame_bytes)) return -1;
   if (write_words(skb, frame.packet.words)) return -1;
   frame.packet.worker = group->parent_worker;
-  frame.packet.group = group->parent_group;
   send(skb, &frame, &group->parent);
   return 0;
 }
@@ -158,7 +158,6 @@ __attribute__((noinline)) int send_back(struct __sk_buff* skb, __u32 number, __u
   const struct cohom_place* place = &group->workers[worker & (cohom_most_workers - 1)];
   frame.packet.kind = kind;
   frame.packet.worker = worker;
-  frame.packet.group = place->group;
   send(skb, &frame, place);
   return 0;
 }
@@ -172,16 +171,18 @@ static __always_inline void learn(struct cohom_place* place, const struct frame*
   place->port = frame->udp.source;
   place->own_port = frame->udp.dest;
   place->device = device;
-  place->group = (__u32)frame->packet.call;
 }
 
-/// The first hello of a worker says where it is; later ones must come from there.
+/// The first hello of a worker, which alone knows its key, says where it is; later ones must come from
+/// there.
 static __always_inline int greet(struct __sk_buff* skb, const struct frame* frame,
                                  struct cohom_group* group, const struct cohom_source* source) {
-  if (!cohom_is_member(&frame->packet, group)) return cohom_drop_worker;
+  const int verdict = cohom_check_member(&frame->packet, group);
+  if (verdict != cohom_fine) return verdict;
   const __u32 worker = frame->packet.worker & (cohom_most_workers - 1);
   if (!(group->known >> worker & 1)) {
     learn(&group->workers[worker], frame, source->device);
+    group->workers[worker].group = (__u16)frame->packet.call;
     __sync_fetch_and_or(&group->known, 1ull << worker);
   }
   if (!cohom_is_from(&group->workers[worker], source)) return cohom_drop_source;
@@ -189,11 +190,15 @@ static __always_inline int greet(struct __sk_buff* skb, const struct frame* fram
                                                                          : cohom_greeted;
 }
 
+/// The first right answer says by which device and to which MAC address packets go up.
 static __always_inline int learn_parent(const struct frame* frame, struct cohom_group* group,
-                                        __u32 device) {
-  if (!group->has_parent || group->parent_known) return cohom_drop_source;
-  learn(&group->parent, frame, device);
-  group->parent_known = 1;
+                                        const struct cohom_source* source) {
+  const int verdict = cohom_check_answer(&frame->packet, group, source);
+  if (verdict != cohom_fine) return verdict;
+  if (!group->parent_known) {
+    learn(&group->parent, frame, source->device);
+    group->parent_known = 1;
+  }
   return cohom_parent_learnt;
 }
 
@@ -250,7 +255,8 @@ static __always_inline int handle(struct __sk_buff* skb, struct frame* frame) {
     return cohom_drop_malformed;
   int verdict = cohom_check_form(packet);
   if (verdict != cohom_fine) return verdict;
-  struct cohom_group* group = bpf_map_lookup_elem(&groups, &packet->group);
+  const __u32 number = packet->group;
+  struct cohom_group* group = bpf_map_lookup_elem(&groups, &number);
   if (!group) return cohom_drop_group;
   verdict = cohom_check_group(packet, group);
   if (verdict != cohom_fine) return verdict;
@@ -259,7 +265,7 @@ static __always_inline int handle(struct __sk_buff* skb, struct frame* frame) {
       .address = frame->ip.saddr, .port = frame->udp.source, .device = skb->ifindex};
   const __u32 bytes = length - sizeof(struct udphdr);
   if (packet->kind == cohom_hello) return greet(skb, frame, group, &source);
-  if (packet->kind == cohom_hello_answer) return learn_parent(frame, group, source.device);
+  if (packet->kind == cohom_hello_answer) return learn_parent(frame, group, &source);
   verdict = cohom_check_packet(packet, group, &source, bytes);
   if (verdict != cohom_fine) return verdict;
   verdict = take(skb, packet, group);

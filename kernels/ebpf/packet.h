@@ -12,7 +12,7 @@
 
 enum {
   cohom_magic = 0x61686f63,  // the bytes "coha"
-  cohom_packet_version = 1,
+  cohom_packet_version = 2,
   cohom_most_words = 1024,  // of a payload: 8 KiB, what fits into frames of 9000 bytes
   cohom_most_workers = 64,  // of a group: they are the bits of a word
 };
@@ -34,12 +34,12 @@ struct cohom_header {
   __u8 merge;
   __u8 flags;  // zero
   __u64 job;
-  __u32 group;  // the aggregator's number for the group
-  __u32 epoch;  // of the group: drawn anew whenever it forms
+  __u64 epoch;  // of the group: random, drawn anew whenever it forms
+  __u64 key;    // random: only the member and its aggregator know it
+  __u16 group;  // the receiver's number for the group
   __u16 worker;
   __u16 slot;    // of the group
   __u16 words;   // behind this header
-  __u16 parity;  // use mod 2: which of the slot's two pools
   __u32 use;     // how often the slot was used before in this epoch
   __u32 offset;  // of the payload's first word in its reduction
   __u32 reduction;
@@ -47,4 +47,4 @@ struct cohom_header {
   __u64 call;  // in a hello: the sender's own number for the group
 };
 
-COHOM_STATIC_ASSERT(sizeof(struct cohom_header) == 56, "seven words without gaps");
+COHOM_STATIC_ASSERT(sizeof(struct cohom_header) == 64, "eight words without gaps");

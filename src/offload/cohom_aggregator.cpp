@@ -6,8 +6,13 @@
 #include "offload/control_server.hpp"
 #include "offload/daemon_plane.hpp"
 #include "offload/ebpf_plane.hpp"
+#include "offload/memory_limit.hpp"
+#include "offload/network_device.hpp"
 #include "offload/serve_job.hpp"
+#include "offload/status_text.hpp"
 #include "offload/stop_on_signal.hpp"
+#include "offload/supervisor.hpp"
+#include "offload/token_source.hpp"
 
 #include <cohom/error.hpp>
 #include <cohom/version.hpp>
@@ -15,11 +20,16 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
 #include <arpa/inet.h>
+#include <sys/resource.h>
 
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
 #include <cstdio>
+#include <cstdlib>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,6 +38,14 @@
 namespace cohom::offload {
 namespace {
 
+/// Of a predecessor that was killed, whose child ends a moment later.
+constexpr std::chrono::milliseconds patience_with_port{2000};
+
+// The memory of a daemon (docs/aggregator.md). Sums that are made and sent take two payloads a slot; of
+// floats that wait for their turn there is one more for each other rank.
+constexpr std::uint64_t memory_besides_payloads = 128 << 20;  ///< connections, and what UCX buffers
+constexpr std::uint64_t payloads_a_slot = 10;
+
 struct CommandLine {
   bool ebpf = false;
   std::vector<std::string> ports;
@@ -35,52 +53,59 @@ struct CommandLine {
   std::string parent;
   std::uint32_t slots = 1024;
   std::optional<std::uint32_t> payload_bytes, group_slots;  ///< none: what suits the data plane
+  std::optional<std::uint32_t> memory_mebibytes;            ///< of a daemon; none: memory_bytes()
   ServerLimits limits;
+  std::string token_file, operator_token_file;
   // status
   std::string address;
   bool json = false;
 };
 
-std::string token() {
-  std::string token = option_or_environment({}, "COHOM_AGGREGATOR_TOKEN", "");
+std::string token(const CommandLine& line) {
+  std::string token = find_token(line.token_file, "--token-file", site_token);
   if (token.empty())
     throw Error(ErrorKind::invalid_argument,
-                "COHOM_AGGREGATOR_TOKEN is not set; it should be a secret that the aggregator and "
-                "its jobs share");
+                "COHOM_AGGREGATOR_TOKEN is not set, and no --token-file given; it should be a "
+                "secret that the aggregator and its jobs share");
   return token;
+}
+
+std::string token_of_operator(const CommandLine& line) {
+  return find_token(line.operator_token_file, "--operator-token-file", operator_token);
 }
 
 void print_status(const CommandLine& line) {
   const Endpoint endpoint = parse_endpoint(
       option_or_environment(line.address, "COHOM_AGGREGATOR", ""), "the aggregator's address");
-  const auto status = nlohmann::ordered_json::parse(query_status(resolve(endpoint), token()));
-  if (line.json) {
-    fmt::print("{}\n", status.dump(1));
-    return;
+  StatusQuery query{.token = token_of_operator(line), .credential = Credential::operator_token};
+  if (query.token.empty()) query = {.token = token(line)};
+  const std::string answer = query_status(resolve(endpoint), query);
+  try {
+    fmt::print("{}", status_text(answer, line.json));
+  } catch (const Error& error) {
+    throw Error(error.kind(), "aggregator " + endpoint.text() + ": " + error.what());
   }
-  for (const auto& [name, value] : status.items())
-    if (!value.is_structured()) fmt::print("{}: {}\n", name, value.dump());
-  for (const auto& group : status["groups"])
-    fmt::print(
-        "job {:x} group {}: {}, {} of {} workers, {} slots of {} bytes, {} contributions, {} "
-        "sums\n",
-        group["job"].get<std::uint64_t>(), group["group"].get<std::uint32_t>(),
-        group["state"].get<std::string>(), group["joined"].get<std::uint32_t>(),
-        group["workers"].get<std::uint32_t>(), group["slots"].get<std::uint32_t>(),
-        group["payload_bytes"].get<std::uint32_t>(), group["contributions"].get<std::uint64_t>(),
-        group["sums"].get<std::uint64_t>());
-  for (const auto& [name, count] : status["packets"].items())
-    if (count != 0) fmt::print("packets {}: {}\n", name, count.dump());
+}
+
+std::unique_ptr<DataPlane> make_daemon(const CommandLine& line, const ServerSetup& setup) {
+  if (!line.ports.empty())
+    throw Error(ErrorKind::invalid_argument, "--ports are for --ebpf; a daemon has none");
+  DaemonSetup daemon{.slots = line.slots,
+                     .groups = line.limits.groups,
+                     .payload_bytes = setup.limits.payload_bytes};
+  // Whoever reaches a port of UCX can end the process. The user's own word is about cohom alone: that for
+  // all of UCX is mostly about the ranks.
+  if (!line.listen.empty() && std::getenv("COHOM_UCX_NET_DEVICES") == nullptr) {
+    daemon.devices = device_of(setup.listen);
+    if (!daemon.devices.empty())
+      log().info("UCX listens on device {} alone; COHOM_UCX_NET_DEVICES names others",
+                 daemon.devices);
+  }
+  return make_daemon_plane(daemon);
 }
 
 std::unique_ptr<DataPlane> make_plane(const CommandLine& line, const ServerSetup& setup) {
-  if (!line.ebpf) {
-    if (!line.ports.empty())
-      throw Error(ErrorKind::invalid_argument, "--ports are for --ebpf; a daemon has none");
-    return make_daemon_plane({.slots = line.slots,
-                              .groups = line.limits.groups,
-                              .payload_bytes = setup.limits.payload_bytes});
-  }
+  if (!line.ebpf) return make_daemon(line, setup);
   if (line.ports.empty())
     throw Error(ErrorKind::invalid_argument,
                 "--ports is missing: the network devices on which packets enter the switch");
@@ -97,6 +122,13 @@ std::unique_ptr<DataPlane> make_plane(const CommandLine& line, const ServerSetup
                           .groups = line.limits.groups});
 }
 
+/// What a daemon may take once it serves.
+std::uint64_t memory_bytes(const CommandLine& line, const ServerSetup& setup) {
+  if (line.memory_mebibytes) return std::uint64_t{*line.memory_mebibytes} << 20;
+  return memory_besides_payloads +
+         payloads_a_slot * std::uint64_t{line.slots} * setup.limits.payload_bytes;
+}
+
 ServerSetup setup_of(const CommandLine& line) {
   ServerSetup setup;
   setup.limits = line.limits;
@@ -104,6 +136,40 @@ ServerSetup setup_of(const CommandLine& line) {
   setup.limits.group_slots = line.group_slots.value_or(line.ebpf ? 256 : 64);
   if (!line.parent.empty()) setup.parent = resolve(parse_endpoint(line.parent, "--parent"));
   return setup;
+}
+
+/// They would have the tokens in them, and anybody who reaches a port of UCX can have one made.
+void forbid_core_files() {
+  const std::string cores = option_or_environment({}, "COHOM_AGGREGATOR_CORES", "0");
+  if (cores == "1") return;
+  if (cores != "0")
+    throw Error(ErrorKind::invalid_argument,
+                "COHOM_AGGREGATOR_CORES is '" + cores + "'; it should be 1 (core files) or 0");
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_CORE, &limit) != 0) throw_system_error("getrlimit");
+  // One byte is no core file either, and where a program takes cores Linux heeds this value alone.
+  limit.rlim_cur = limit.rlim_max = std::min<rlim_t>(limit.rlim_max, 1);
+  if (::setrlimit(RLIMIT_CORE, &limit) != 0) throw_system_error("setrlimit");
+}
+
+/// `supervisor` is that of a daemon.
+int serve_here(const CommandLine& line, const ServerSetup& setup, const Supervisor* supervisor) {
+  StopOnSignal::mask(SIG_BLOCK);
+  const auto plane = make_plane(line, setup);
+  ControlServer server(setup, *plane);
+  std::optional<MemoryWatch> watch;
+  if (supervisor != nullptr) {
+    const std::uint64_t more = memory_bytes(line, setup);
+    watch.emplace(limit_memory(more), more);
+  }
+  const StopOnSignal stop(server);
+  if (setup.restarts == 0)
+    fmt::print("cohom-aggregator: {} on {}{}\n", plane->kind(), text_of(server.address()),
+               setup.parent ? ", parent " + text_of(*setup.parent) : "");
+  std::fflush(stdout);
+  if (supervisor != nullptr) supervisor->serving();
+  server.run();
+  return 0;
 }
 
 int serve(const CommandLine& line) {
@@ -114,16 +180,28 @@ int serve(const CommandLine& line) {
     return serve_job(setup, [&](const ServerSetup& whole) { return make_plane(line, whole); });
   }
   setup.listen = resolve(parse_endpoint(line.listen, "--listen"));
-  setup.token = token();
-  StopOnSignal::mask(SIG_BLOCK);
-  const auto plane = make_plane(line, setup);
-  ControlServer server(setup, *plane);
-  const StopOnSignal stop(server);
-  fmt::print("cohom-aggregator: {} on {}{}\n", plane->kind(), text_of(server.address()),
-             setup.parent ? ", parent " + text_of(*setup.parent) : "");
-  std::fflush(stdout);
-  server.run();
-  return 0;
+  forbid_core_files();
+  setup.token = token(line);
+  setup.operator_token = token_of_operator(line);
+  if (line.ebpf) return serve_here(line, setup, nullptr);
+  // The parent keeps the port, so that nobody else gets it meanwhile.
+  const FileDescriptor listener = listen_on(setup.listen, patience_with_port);
+  Supervisor supervisor;
+  if (const auto status = supervisor.run()) return *status;
+  setup.listener = listener.get();
+  setup.restarts = supervisor.restarts();
+  return serve_here(line, setup, &supervisor);
+}
+
+/// CLI11 itself drops the empty items of a list.
+void add_ports(CommandLine& line, const std::vector<std::string>& lists) {
+  for (const std::string& list : lists)
+    for (std::size_t begin = 0, end = 0; end != std::string::npos; begin = end + 1) {
+      end = list.find(',', begin);
+      line.ports.push_back(list.substr(begin, end - begin));
+      if (line.ports.back().empty())
+        throw CLI::ValidationError("--ports", "'" + list + "' has an empty item; write a,b,c");
+    }
 }
 
 void add_options(CLI::App& app, CommandLine& line) {
@@ -131,9 +209,9 @@ void add_options(CLI::App& app, CommandLine& line) {
       "--ebpf", line.ebpf,
       "the kernel sums, in a program on the ports (root); else this process does, and words "
       "come over UCX");
-  app.add_option("--ports", line.ports,
-                 "with --ebpf: network devices on which packets enter the switch")
-      ->delimiter(',');
+  app.add_option_function<std::vector<std::string>>(
+      "--ports", [&line](const std::vector<std::string>& lists) { add_ports(line, lists); },
+      "with --ebpf: comma list of network devices on which packets enter the switch");
   app.add_option(
       "--listen", line.listen,
       "HOST:PORT of the control channel; with --ebpf packets come to the same port of UDP. "
@@ -148,6 +226,9 @@ void add_options(CLI::App& app, CommandLine& line) {
   app.add_option("--payload", line.payload_bytes,
                  "most bytes of words in a message or packet (default: 57344; with --ebpf 8192)")
       ->check(CLI::Range(8, 256 << 10));
+  app.add_option("--memory", line.memory_mebibytes,
+                 "MiB that a daemon may take once it serves (default: 128 and ten payloads a slot)")
+      ->check(CLI::Range(16, 1 << 20));
   app.add_option("--groups", line.limits.groups, "most groups at once")
       ->capture_default_str()
       ->check(CLI::Range(1, 4096));
@@ -161,7 +242,16 @@ void add_options(CLI::App& app, CommandLine& line) {
          },
          "seconds that a group may take to form (default: 30)")
       ->check(CLI::Range(0.1, 3600.0));
-  app.footer("The token that jobs must show is in COHOM_AGGREGATOR_TOKEN.");
+  app.add_option("--connections", line.limits.connections,
+                 "most connections at once; one address gets a quarter of them")
+      ->capture_default_str()
+      ->check(CLI::Range(8, 1 << 16));
+  app.add_option("--token-file", line.token_file,
+                 "a file, of mode 600, with the token that jobs must know (default: "
+                 "COHOM_AGGREGATOR_TOKEN_FILE, or the token in COHOM_AGGREGATOR_TOKEN)");
+  app.add_option("--operator-token-file", line.operator_token_file,
+                 "the same for the token of those whom `status` tells of all jobs (default: "
+                 "COHOM_AGGREGATOR_OPERATOR_TOKEN_FILE or COHOM_AGGREGATOR_OPERATOR_TOKEN)");
   app.set_version_flag("--version", std::string("cohom-aggregator ") + version_string);
 }
 
@@ -175,6 +265,7 @@ int main(int argc, char** argv) {
                "cohom-aggregator");
   add_options(app, line);
   CLI::App* const status = app.add_subcommand("status", "show jobs, groups and counters");
+  status->fallthrough();
   status->add_flag("--json", line.json, "as JSON");
   status->add_option("address", line.address, "HOST:PORT (default: COHOM_AGGREGATOR)");
   try {
@@ -186,6 +277,9 @@ int main(int argc, char** argv) {
   } catch (const cohom::Error& error) {
     fmt::print(stderr, "cohom-aggregator: {}\n", error.what());
     return error.kind() == cohom::ErrorKind::invalid_argument ? 2 : 1;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "cohom-aggregator: {}\n", error.what());
+    return 1;
   }
   return 0;
 }

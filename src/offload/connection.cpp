@@ -1,5 +1,6 @@
 #include "offload/connection.hpp"
 
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <array>
@@ -29,7 +30,7 @@ void Connection::write() {
 bool Connection::read() {
   std::array<char, 4096> bytes{};
   // Not for ever, whatever the other end sends.
-  for (int i = 0; i < 16 && open(); ++i) {
+  for (std::size_t i = 0; i < max_read_bytes / bytes.size() && open(); ++i) {
     const ssize_t received = ::recv(socket_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
     if (received > 0) {
       reader_.append({bytes.data(), static_cast<std::size_t>(received)});
@@ -40,6 +41,11 @@ bool Connection::read() {
     return received < 0 && errno == EAGAIN;
   }
   return open();
+}
+
+bool Connection::hung_up() const {
+  pollfd other_end{socket_.get(), POLLRDHUP, 0};
+  return ::poll(&other_end, 1, 0) > 0;
 }
 
 }  // namespace cohom::offload

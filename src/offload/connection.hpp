@@ -23,10 +23,13 @@ class Connection {
   /// Queues a message and sends what the socket takes.
   void send(const Message& message);
   void write();
-  /// Takes what has arrived; false: the other end has closed, or the connection is broken.
+  /// Takes what has arrived, max_read_bytes at most; false: the other end has closed, or the
+  /// connection is broken.
   bool read();
   /// @throws Error(transport) for bytes that are no message.
   std::optional<Message> next() { return reader_.next(); }
+  /// Whether the other end has closed, without taking what it sent before.
+  [[nodiscard]] bool hung_up() const;
   void close() { socket_.reset(); }
 
  private:

@@ -5,11 +5,10 @@
 
 #include <cohom/offload.hpp>
 
-#include <cstdint>
-
 namespace cohom::offload {
 
 /// As cohom::aggregator_connector(). An empty token is the environment's.
-ConnectAggregator connector(std::uint64_t job, int rank, int ranks, const ClientOptions& options);
+ConnectAggregator connector(const JobSecret& job, int rank, int ranks,
+                            const ClientOptions& options);
 
 }  // namespace cohom::offload

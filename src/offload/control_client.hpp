@@ -2,6 +2,7 @@
 // What a rank needs to have its words summed by a cohom-aggregator.
 
 #include "offload/endpoint.hpp"
+#include "offload/job_key.hpp"
 
 #include <cohom/offload.hpp>
 
@@ -13,10 +14,10 @@
 
 namespace cohom::offload {
 
-/// Who this rank is in its group. `job` is drawn by rank 0 and `group` counted by it; both are alike
-/// on all ranks.
+/// Who this rank is in its group. Rank 0 draws the job's secret and counts `group`; both are alike on
+/// all ranks.
 struct GroupMembership {
-  std::uint64_t job = 0;
+  JobKey job;
   std::uint32_t group = 0;
   int rank = 0;
   int ranks = 1;

@@ -2,9 +2,11 @@
 
 #include <cohom/error.hpp>
 
+#include <array>
 #include <bit>
 #include <concepts>
 #include <cstring>
+#include <type_traits>
 #include <utility>
 
 namespace cohom::offload {
@@ -19,10 +21,21 @@ class Writer {
   void operator()(T value) {
     bytes_.append(reinterpret_cast<const char*>(&value), sizeof value);
   }
-  void operator()(Refusal reason) { (*this)(static_cast<std::uint32_t>(reason)); }
+  template <class T>
+  requires std::is_enum_v<T>
+  void operator()(T value) { (*this)(static_cast<std::uint32_t>(value)); }
+  template <std::size_t N>
+  void operator()(const std::array<std::uint8_t, N>& bytes) {
+    bytes_ += as_text(bytes);
+  }
+  void rest() {}
   void operator()(const std::string& text) {
     (*this)(static_cast<std::uint32_t>(text.size()));
     bytes_ += text;
+  }
+  void operator()(const UcxAddress& address) {
+    for (const std::uint32_t part : address.version) (*this)(part);
+    (*this)(address.checksum), (*this)(address.bytes);
   }
   [[nodiscard]] const std::string& bytes() const { return bytes_; }
 
@@ -37,15 +50,32 @@ class Reader {
   void operator()(T& value) {
     std::memcpy(&value, take(sizeof value).data(), sizeof value);
   }
-  void operator()(Refusal& reason) {
+  template <class T>
+  requires std::is_enum_v<T>
+  void operator()(T& value) {
     std::uint32_t number = 0;
     (*this)(number);
-    reason = static_cast<Refusal>(number);
+    value = static_cast<T>(number);
   }
+  template <std::size_t N>
+  void operator()(std::array<std::uint8_t, N>& bytes) {
+    std::memcpy(bytes.data(), take(N).data(), N);
+  }
+  void rest() { bytes_ = {}; }
   void operator()(std::string& text) {
     std::uint32_t size = 0;
     (*this)(size);
     text = take(size);
+    // People read them, in logs and on terminals.
+    for (char& c : text)
+      if (c < ' ' || c > '~') c = '?';
+  }
+  void operator()(UcxAddress& address) {
+    for (std::uint32_t& part : address.version) (*this)(part);
+    (*this)(address.checksum);
+    std::uint32_t size = 0;
+    (*this)(size);
+    address.bytes = take(size);
   }
   void expect_end() const {
     if (!bytes_.empty()) throw Error(ErrorKind::transport, "a control message is too long");
@@ -63,42 +93,49 @@ class Reader {
 
 // The fields of each message, once for both directions: M is const when written.
 
-template <class M>
-concept JoinMessage = std::same_as<std::remove_const_t<M>, Join>;
+/// Whether M is one of these.
+template <class M, class... T>
+concept MessageOf = (std::same_as<std::remove_const_t<M>, T> || ...);
 
-void fields(auto&& io, JoinMessage auto& m) {
-  io(m.version), io(m.token), io(m.job), io(m.group), io(m.worker), io(m.workers);
+void fields(auto&& io, MessageOf<Begin, Challenge> auto& m) {
+  io(m.version);
+  // Of other versions no more is known.
+  if (m.version == control_version)
+    io(m.nonce);
+  else
+    io.rest();
+}
+
+void fields(auto&& io, MessageOf<Proof> auto& m) { io(m.credential), io(m.mac); }
+
+void fields(auto&& io, MessageOf<Welcome> auto& m) { io(m.mac); }
+
+void fields(auto&& io, MessageOf<Join> auto& m) {
+  io(m.job), io(m.group), io(m.worker), io(m.workers);
   io(m.payload_bytes), io(m.message_bytes), io(m.slots);
 }
 
-template <class M>
-concept AdmittedMessage = std::same_as<std::remove_const_t<M>, Admitted>;
+void fields(auto&& io, MessageOf<JoinChallenge> auto& m) { io(m.worker), io(m.nonce); }
 
-void fields(auto&& io, AdmittedMessage auto& m) {
-  io(m.kind), io(m.number), io(m.epoch), io(m.payload_bytes), io(m.slots), io(m.merges);
-  io(m.takes_narrow), io(m.data_address);
+void fields(auto&& io, MessageOf<JoinProof> auto& m) { io(m.worker), io(m.signature); }
+
+void fields(auto&& io, MessageOf<Admitted> auto& m) {
+  io(m.kind), io(m.number), io(m.epoch), io(m.key), io(m.payload_bytes), io(m.slots), io(m.merges);
+  io(m.takes_narrow), io(m.data_address), io(m.ucx_address);
 }
 
-template <class M>
-concept EmptyMessage =
-    std::same_as<std::remove_const_t<M>, Ready> || std::same_as<std::remove_const_t<M>, Go>;
+void fields(auto&&, MessageOf<Ready, Go> auto&) {}
 
-void fields(auto&&, EmptyMessage auto&) {}
+void fields(auto&& io, MessageOf<StatusRequest> auto& m) { io(m.job), io(m.signature); }
 
-template <class M>
-concept RefusedMessage = std::same_as<std::remove_const_t<M>, Refused>;
+void fields(auto&& io, MessageOf<Refused> auto& m) { io(m.reason), io(m.text); }
 
-void fields(auto&& io, RefusedMessage auto& m) { io(m.reason), io(m.text); }
+void fields(auto&& io, MessageOf<Status> auto& m) { io(m.json); }
 
 template <class M>
-concept StatusRequestMessage = std::same_as<std::remove_const_t<M>, StatusRequest>;
+concept WorkerAddressMessage = std::same_as<std::remove_const_t<M>, WorkerAddress>;
 
-void fields(auto&& io, StatusRequestMessage auto& m) { io(m.token); }
-
-template <class M>
-concept StatusMessage = std::same_as<std::remove_const_t<M>, Status>;
-
-void fields(auto&& io, StatusMessage auto& m) { io(m.json); }
+void fields(auto&& io, WorkerAddressMessage auto& m) { io(m.address); }
 
 template <std::size_t Kind = 0>
 Message decode(std::uint32_t kind, Reader& reader) {
@@ -123,6 +160,7 @@ std::string_view name_of(Refusal refusal) {
     case Refusal::not_supported: return "not supported";
     case Refusal::wrong_token: return "wrong token";
     case Refusal::gone: return "gone";
+    case Refusal::wrong_key: return "wrong key";
   }
   return "refused for an unknown reason";
 }
@@ -134,6 +172,14 @@ std::string encode(const Message& message) {
   whole(static_cast<std::uint32_t>(prefix_bytes + body.bytes().size()));
   whole(static_cast<std::uint32_t>(message.index() + 1));
   return whole.bytes() + body.bytes();
+}
+
+void MessageReader::append(std::span<const char> bytes) {
+  const std::size_t capacity = most_bytes_ + max_read_bytes;
+  if (bytes.size() > capacity - buffer_.size())
+    throw Error(ErrorKind::transport,
+                "more than " + std::to_string(capacity) + " bytes that nobody has taken");
+  buffer_.append(bytes.data(), bytes.size());
 }
 
 std::optional<Message> MessageReader::next() {
@@ -152,16 +198,6 @@ std::optional<Message> MessageReader::next() {
   reader.expect_end();
   buffer_.erase(0, bytes);
   return message;
-}
-
-bool same_token(std::string_view given, std::string_view right) {
-  // Every byte of what was given is looked at, whatever the right one is.
-  unsigned difference = given.size() == right.size() ? 0 : 1;
-  for (std::size_t i = 0; i < given.size(); ++i) {
-    const char other = right.empty() ? '\0' : right[i % right.size()];
-    difference |= static_cast<unsigned char>(given[i]) ^ static_cast<unsigned char>(other);
-  }
-  return difference == 0 && !right.empty();
 }
 
 }  // namespace cohom::offload

@@ -1,14 +1,25 @@
 #pragma once
 // What one asks an aggregator without being a worker.
 
+#include "offload/control_message.hpp"
+#include "offload/job_key.hpp"
+
 #include <netinet/in.h>
 
+#include <optional>
 #include <string>
 
 namespace cohom::offload {
 
+/// Who asks. The site's token gives totals, an operator's all jobs, and a job's key that job.
+struct StatusQuery {
+  std::string token;
+  Credential credential = Credential::token;
+  std::optional<JobKey> job = {};
+};
+
 /// The aggregator's status as JSON. Blocks for at most some seconds.
 /// @throws Error(transport) when it does not answer, or refuses.
-std::string query_status(const sockaddr_in& address, const std::string& token);
+std::string query_status(const sockaddr_in& address, const StatusQuery& query);
 
 }  // namespace cohom::offload

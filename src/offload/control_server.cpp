@@ -1,27 +1,33 @@
 #include "offload/control_server.hpp"
 
 #include "log.hpp"
+#include "offload/job_key.hpp"
 
 #include <cohom/error.hpp>
 
 #include <spdlog/spdlog.h>
 #include <nlohmann/json.hpp>
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <set>
 
 namespace cohom::offload {
 
 namespace {
 
-constexpr int idle_milliseconds = 500;
-constexpr int busy_milliseconds = 10;  ///< while a parent is being met
+constexpr std::chrono::milliseconds idle_time{500};
+constexpr std::chrono::milliseconds busy_time{10};  ///< while a parent is being met
+
+FileDescriptor duplicate(int socket) {
+  FileDescriptor copy(::fcntl(socket, F_DUPFD_CLOEXEC, 0));
+  if (!copy.open()) throw_system_error("fcntl");
+  return copy;
+}
 
 FileDescriptor make_event() {
   FileDescriptor event(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
@@ -34,9 +40,9 @@ FileDescriptor make_event() {
 ControlServer::ControlServer(const ServerSetup& setup, DataPlane& plane)
     : setup_(setup),
       plane_(plane),
-      listener_(listen_on(setup.listen)),
+      listener_(setup.listener < 0 ? listen_on(setup.listen) : duplicate(setup.listener)),
       stop_event_(make_event()),
-      next_epoch_(random_()) {}
+      sources_(setup.limits.sources) {}
 
 ControlServer::~ControlServer() = default;
 
@@ -66,6 +72,7 @@ void ControlServer::run() {
       if (const auto found = groups_.find(key); found != groups_.end()) serve_parent(found->second);
       if (const auto found = groups_.find(key); found != groups_.end()) advance(found->second);
     }
+    dissolve_failed_groups();
     dissolve_late_groups();
     remove_late_clients();
     remove_gone_clients();
@@ -79,76 +86,48 @@ void ControlServer::run() {
 /// Sleeps until something happens or it is time to look.
 void ControlServer::wait() {
   std::vector<pollfd> waiting{{stop_event_.get(), POLLIN, 0}};
-  if (clients_.size() < setup_.limits.connections && !no_descriptors_)
-    waiting.push_back({listener_.get(), POLLIN, 0});
-  const auto add = [&](const Connection& connection, bool connecting) {
-    const bool writes = connecting || connection.wants_to_write();
-    waiting.push_back({connection.descriptor(), short(writes ? POLLIN | POLLOUT : POLLIN), 0});
-  };
+  if (may_accept() && !no_descriptors_) waiting.push_back({listener_.get(), POLLIN, 0});
+  if (plane_.failures_descriptor() >= 0)
+    waiting.push_back({plane_.failures_descriptor(), POLLIN, 0});
   bool busy = false;
   for (const auto& [id, client] : clients_) {
-    add(client.connection, false);
+    // What is not read is not waited for either; else the loop would not sleep.
+    const int event = client.connection.wants_to_write() ? POLLOUT
+                      : client.held                      ? POLLRDHUP
+                                                         : POLLIN;
+    waiting.push_back({client.connection.descriptor(), short(event), 0});
     busy |= client.gone;
   }
   for (const auto& [key, group] : groups_) {
     if (!group.uplink) continue;
-    add(group.uplink->connection, group.uplink->connecting);
+    const Connection& uplink = group.uplink->connection;
+    const bool writes = group.uplink->connecting || uplink.wants_to_write();
+    waiting.push_back({uplink.descriptor(), short(writes ? POLLIN | POLLOUT : POLLIN), 0});
     busy |= group.state == GroupState::greeting && !group.uplink->said_ready;
   }
-  ::poll(waiting.data(), waiting.size(), busy ? busy_milliseconds : idle_milliseconds);
+  const auto time = busy ? busy_time : time_to_look();
+  ::poll(waiting.data(), waiting.size(), static_cast<int>(time.count()));
 }
 
-void ControlServer::accept_clients() {
-  no_descriptors_ = false;
-  while (clients_.size() < setup_.limits.connections) {
-    sockaddr_in peer{};
-    socklen_t size = sizeof peer;
-    FileDescriptor socket(::accept4(listener_.get(), reinterpret_cast<sockaddr*>(&peer), &size,
-                                    SOCK_NONBLOCK | SOCK_CLOEXEC));
-    if (!socket.open()) {
-      no_descriptors_ = errno == EMFILE || errno == ENFILE;
-      if (no_descriptors_)
-        warn_once(std::string("no more connections can be taken: ") + std::strerror(errno) +
-                  " (ulimit -n)");
-      return;
-    }
-    keep_alive(socket);
-    Client& client = clients_[next_client_++];
-    client.connection = {std::move(socket), most_request_bytes};
-    client.peer = text_of(peer);
-    client.since = Clock::now();
+/// Until a connection must go, or is to be answered.
+std::chrono::milliseconds ControlServer::time_to_look() const {
+  const auto now = Clock::now();
+  auto next = now + idle_time;
+  for (const auto& [id, client] : clients_) {
+    const auto due =
+        client.held ? sources_.answer_at(client.source, now) : deadline_of(client).value_or(next);
+    next = std::min(next, due);
   }
-}
-
-void ControlServer::serve(ClientId id, Client& client) {
-  client.connection.write();
-  if (client.leaving && !client.connection.wants_to_write()) client.gone = true;
-  if (client.gone) return;
-  const bool alive = client.connection.read();
-  try {
-    while (!client.leaving) {
-      const auto message = client.connection.next();
-      if (!message) break;
-      handle(id, client, *message);
-    }
-  } catch (const Error& error) {
-    ++counts_.bad_messages;
-    log().warn("{}: {}", client.peer, error.what());
-    client.gone = true;
-  }
-  client.gone |= !alive;
+  return std::max(std::chrono::ceil<std::chrono::milliseconds>(next - Clock::now()),
+                  std::chrono::milliseconds(1));
 }
 
 void ControlServer::handle(ClientId id, Client& client, const Message& message) {
-  client.asked = true;
-  if (const auto* request = std::get_if<Join>(&message)) return join(id, client, *request);
-  if (const auto* request = std::get_if<StatusRequest>(&message)) {
-    if (!same_token(request->token, setup_.token))
-      return refuse(client, {Refusal::wrong_token, "the status is told to those with the token"});
-    client.connection.send(Status{status().dump()});
-    client.leaving = true;
-    return;
-  }
+  if (!client.proven) return shake_hands(client, message);
+  if (const auto* request = std::get_if<Join>(&message)) return challenge(client, *request);
+  if (const auto* proof = std::get_if<JoinProof>(&message)) return take_proof(id, client, *proof);
+  if (const auto* request = std::get_if<StatusRequest>(&message))
+    return tell_status(client, *request);
   if (std::holds_alternative<Ready>(message) && client.group) {
     ServerGroup& group = groups_.at(*client.group);
     if (group.state == GroupState::greeting) {
@@ -156,29 +135,54 @@ void ControlServer::handle(ClientId id, Client& client, const Message& message) 
       return;
     }
   }
+  if (const auto* own = std::get_if<WorkerAddress>(&message);
+      own != nullptr && take_address(id, client, own->address))
+    return;
   throw Error(ErrorKind::transport, "a control message that has no meaning here");
-}
-
-void ControlServer::refuse(Client& client, const Refused& refused) {
-  ++(refused.reason == Refusal::wrong_token ? counts_.wrong_tokens : counts_.refused);
-  log().info("{} refused: {}: {}", client.peer, name_of(refused.reason), refused.text);
-  client.connection.send(refused);
-  client.leaving = true;
 }
 
 std::uint32_t ControlServer::asked_payload(const Join& request) const {
   return plane_.takes_messages() ? request.message_bytes : request.payload_bytes;
 }
 
+/// A seat is for who has the job's private key. The nonce is fresh, so no proof serves twice, nor at
+/// another aggregator.
+void ControlServer::challenge(Client& client, const Join& request) {
+  if (const auto refused = why_not(request)) return refuse(client, *refused);
+  PendingJoin& pending = client.joining[request.worker];
+  pending = {request, random_nonce()};
+  client.connection.send(JoinChallenge{request.worker, pending.nonce});
+}
+
+void ControlServer::take_proof(ClientId id, Client& client, const JoinProof& proof) {
+  if (const auto pending = client.joining.extract(proof.worker)) {
+    const auto& [request, nonce] = pending.mapped();
+    if (!is_signed(request.job, proof.signature, join_statement(request, nonce)))
+      return refuse(client, {Refusal::wrong_key, "worker " + std::to_string(request.worker) +
+                                                     " does not have the job's key"});
+    return join(id, client, request);
+  }
+  // A parent asked for it.
+  if (client.group) {
+    const ServerGroup& group = groups_.at(*client.group);
+    const auto member = group.joined.find(proof.worker);
+    if (group.uplink && member != group.joined.end() && member->second == id &&
+        group.uplink->asked.erase(proof.worker) != 0)
+      return group.uplink->connection.send(proof);
+  }
+  throw Error(ErrorKind::transport, "a control message that has no meaning here");
+}
+
 void ControlServer::join(ClientId id, Client& client, const Join& request) {
   if (const auto refused = why_not(request)) return refuse(client, *refused);
-  const GroupKey key{request.job, request.group};
+  const GroupKey key{job_of(request.job), request.group};
   if (client.group && *client.group != key)
     return refuse(client, {Refusal::not_supported, "a connection serves one group"});
   const auto [found, is_new] = groups_.try_emplace(key);
   ServerGroup& group = found->second;
   if (is_new) {
     group.key = key;
+    group.job = request.job;
     group.workers = request.workers;
     group.payload_bytes = std::min(setup_.limits.payload_bytes, plane_.most_payload_bytes());
     group.slots = setup_.limits.group_slots;
@@ -197,12 +201,6 @@ void ControlServer::join(ClientId id, Client& client, const Join& request) {
 
 /// Refusals that do not depend on who is in the group already.
 std::optional<Refused> ControlServer::why_not(const Join& request) const {
-  if (!same_token(request.token, setup_.token))
-    return Refused{Refusal::wrong_token, "the token is not this aggregator's"};
-  if (request.version != control_version)
-    return Refused{Refusal::not_supported, "control channel of version " +
-                                               std::to_string(request.version) + ", here is " +
-                                               std::to_string(control_version)};
   if (request.workers == 0 || request.workers > 64 || request.worker >= request.workers)
     return Refused{Refusal::not_supported, "worker " + std::to_string(request.worker) + " of " +
                                                std::to_string(request.workers) +
@@ -212,14 +210,22 @@ std::optional<Refused> ControlServer::why_not(const Join& request) const {
                    "this worker sends no active messages: it was built without UCX"};
   if (asked_payload(request) < 8 || request.slots == 0)
     return Refused{Refusal::not_supported, "payloads without words, or no slots"};
-  const GroupKey key{request.job, request.group};
-  if (groups_.contains(key)) return std::nullopt;
+  return why_no_new_group(request);
+}
+
+std::optional<Refused> ControlServer::why_no_new_group(const Join& request) const {
+  const GroupKey key{job_of(request.job), request.group};
   std::set<std::uint64_t> jobs;
-  for (const auto& [other, group] : groups_) jobs.insert(other.job);
+  for (const auto& [other, group] : groups_) {
+    jobs.insert(other.job);
+    if (other.job == key.job && group.job != request.job)
+      return Refused{Refusal::wrong_key, "a job with another key has this number"};
+  }
+  if (groups_.contains(key)) return std::nullopt;
   if (groups_.size() >= setup_.limits.groups)
     return Refused{Refusal::no_resources,
                    "all " + std::to_string(setup_.limits.groups) + " groups are taken"};
-  if (!jobs.contains(request.job) && jobs.size() >= setup_.limits.jobs)
+  if (!jobs.contains(key.job) && jobs.size() >= setup_.limits.jobs)
     return Refused{Refusal::no_resources,
                    "all " + std::to_string(setup_.limits.jobs) + " jobs are taken"};
   if (plane_.free_slots() == 0)
@@ -237,26 +243,6 @@ std::optional<Refused> ControlServer::why_not_in(const ServerGroup& group, const
     return Refused{Refusal::lock_failed, "worker " + std::to_string(request.worker) +
                                              " is in the group still, from before"};
   return std::nullopt;
-}
-
-void ControlServer::remove_late_clients() {
-  const auto now = Clock::now();
-  for (auto& [id, client] : clients_)
-    if ((!client.asked || client.leaving) && now - client.since > setup_.limits.patience)
-      client.gone = true;
-}
-
-void ControlServer::remove_gone_clients() {
-  for (auto& [id, client] : clients_) {
-    if (!client.gone || !client.group) continue;
-    const ServerGroup& group = groups_.at(*client.group);
-    const auto worker = std::ranges::find_if(
-        group.joined, [id = id](const auto& member) { return member.second == id; });
-    ++counts_.gone;
-    dissolve(*client.group,
-             {Refusal::gone, "worker " + std::to_string(worker->first) + " has left"});
-  }
-  std::erase_if(clients_, [](const auto& entry) { return entry.second.gone; });
 }
 
 }  // namespace cohom::offload

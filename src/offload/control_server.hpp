@@ -5,17 +5,19 @@
 #include "offload/connection.hpp"
 #include "offload/data_plane.hpp"
 #include "offload/endpoint.hpp"
+#include "offload/handshake.hpp"
 #include "offload/server_group.hpp"
+#include "offload/source_records.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
-#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,13 +30,26 @@ struct ServerLimits {
   std::uint32_t group_slots = 256;
   std::uint32_t payload_bytes = 8192;
   std::uint32_t connections = 1024;
-  /// How long a group may take to form, and a new connection to say what it wants.
+  /// How long a group may take to form, and a connection that has proven itself to say what it wants.
   std::chrono::milliseconds patience{30000};
+  /// How long a connection may take to prove itself.
+  std::chrono::milliseconds handshake{2000};
+  SourceLimits sources = {};
+
+  // Shares of the connections.
+
+  [[nodiscard]] std::uint32_t share_of_source() const { return std::max(connections / 4, 1u); }
+  /// Without a proof: all of them, and those of one source.
+  [[nodiscard]] std::uint32_t unproven() const { return std::max(connections / 4, 1u); }
+  [[nodiscard]] std::uint32_t unproven_of_source() const { return std::max(connections / 8, 1u); }
 };
 
 struct ServerSetup {
   sockaddr_in listen{};
+  int listener = -1;           ///< a socket that listens there already; -1: there is none
+  std::uint64_t restarts = 0;  ///< of the process that serves
   std::string token;
+  std::string operator_token = {};  ///< empty: nobody is told of single jobs but who has their key
   std::optional<sockaddr_in> parent;  ///< of a leaf: its parent's control channel
   ServerLimits limits;
 };
@@ -50,35 +65,65 @@ class ControlServer {
   void run();
   /// From any thread or signal handler.
   void stop();
-  /// What `status` tells.
-  [[nodiscard]] nlohmann::ordered_json status() const;
   /// Where it listens: the port that was found for port 0.
   [[nodiscard]] sockaddr_in address() const;
 
  private:
   using Clock = std::chrono::steady_clock;
+  static constexpr std::uint32_t max_notes = 600;  ///< a minute
+  struct PendingJoin {
+    Join join;
+    Nonce nonce{};
+  };
   struct Client {
     Connection connection;
+    std::uint32_t source = 0;  ///< its address
     std::string peer;
     Clock::time_point since;
+    ServerHandshake handshake = {};
+    std::optional<Begin> held;  ///< is answered when its source may be
+    bool proven = false;        ///< knows the token
+    bool is_operator = false;
+    std::map<std::uint32_t, PendingJoin> joining;  ///< by worker: joins that lack their proof
     std::optional<GroupKey> group;
-    bool asked = false;    ///< has sent something sensible
     bool leaving = false;  ///< goes once everything is written
     bool gone = false;
   };
 
   void wait();
-  void accept_clients();
-  void serve(ClientId id, Client& client);
+  [[nodiscard]] std::chrono::milliseconds time_to_look() const;
   void handle(ClientId id, Client& client, const Message& message);
+  void challenge(Client& client, const Join& request);
+  void take_proof(ClientId id, Client& client, const JoinProof& proof);
   void join(ClientId id, Client& client, const Join& request);
   [[nodiscard]] std::uint32_t asked_payload(const Join& request) const;
   [[nodiscard]] std::optional<Refused> why_not(const Join& request) const;
+  [[nodiscard]] std::optional<Refused> why_no_new_group(const Join& request) const;
   [[nodiscard]] static std::optional<Refused> why_not_in(const ServerGroup& group,
                                                          const Join& request);
+  void tell_status(Client& client, const StatusRequest& request);
+  /// All groups, or those of the job.
+  [[nodiscard]] nlohmann::ordered_json status(bool of_all, std::optional<std::uint64_t> job) const;
+  [[nodiscard]] nlohmann::ordered_json status_of(const ServerGroup& group) const;
+
+  // server_clients.cpp: who may come, who must go, and who has proven what.
+  void accept_clients();
+  [[nodiscard]] bool may_accept() const;
+  bool make_way(Client& newcomer);
+  void throw_out_oldest(std::uint32_t source);
+  [[nodiscard]] static bool listens_to(const Client& client);
+  void serve(ClientId id, Client& client);
+  void shake_hands(Client& client, const Message& message);
+  /// Answers a handshake that is held, if its source has its turn.
+  void begin_in_turn(Client& client);
   void refuse(Client& client, const Refused& refused);
+  [[nodiscard]] std::optional<Clock::time_point> deadline_of(const Client& client) const;
   void remove_gone_clients();
   void remove_late_clients();
+  /// Warns of what a client did, one line a source and minute.
+  void report(const Client& client, const std::string& text);
+  /// Logs what goes on, so many lines a minute.
+  void note(const std::string& text);
 
   // server_groups.cpp: the life of a group.
   void ask_parent(ServerGroup& group, const Join& request);
@@ -86,10 +131,14 @@ class ControlServer {
   void handle_from_parent(ServerGroup& group, const Message& message);
   void admit(ServerGroup& group);
   void open_and_tell(ServerGroup& group, const GroupPlan& plan);
+  [[nodiscard]] bool all_ready(const ServerGroup& group) const;
   void advance(ServerGroup& group);
   /// The group is no more; its clients learn why. Leaves no reference to it valid.
   void dissolve(GroupKey key, const Refused& why);
   void dissolve_late_groups();
+  void dissolve_failed_groups();
+  /// Whether it has its time; an address that is none ends the group.
+  bool take_address(ClientId id, const Client& client, const UcxAddress& address);
 
   ServerSetup setup_;
   DataPlane& plane_;
@@ -98,14 +147,15 @@ class ControlServer {
   std::atomic<bool> stopping_ = false;
   bool no_descriptors_ = false;  ///< for who knocks: it is looked again a little later
   Clock::time_point start_ = Clock::now();
-  std::random_device random_;
-  std::uint32_t next_epoch_;
   ClientId next_client_ = 1;
   std::map<ClientId, Client> clients_;
   std::map<GroupKey, ServerGroup> groups_;
   struct Counts {
-    std::uint64_t admitted = 0, refused = 0, gone = 0, wrong_tokens = 0, bad_messages = 0;
+    std::uint64_t thrown_out = 0, admitted = 0, refused = 0, gone = 0, wrong_tokens = 0,
+                  wrong_keys = 0, bad_messages = 0;
   } counts_;
+  SourceRecords sources_;
+  LogBudget notes_{max_notes, std::chrono::minutes(1)};
 };
 
 }  // namespace cohom::offload

@@ -10,7 +10,6 @@
 #include <spdlog/spdlog.h>
 
 #include <cstring>
-#include <random>
 #include <utility>
 
 namespace cohom::offload {
@@ -35,10 +34,11 @@ void widen(const Widening& widening, std::size_t values, const std::uint64_t* wo
   kernels.thc.widen(format, {ElementType::f32, 0, values}, &words, 1, wide);
 }
 
-std::uint64_t random_key() {
-  std::random_device random;
-  return std::uint64_t{random()} << 32 | random();
-}
+/// Messages that may wait for a member besides the sums of its slots.
+constexpr std::uint32_t max_answers = 64;
+
+/// Contributions of a member that come before their time, until it is dropped for them.
+constexpr std::uint32_t max_out_of_turn = 1024;
 
 }  // namespace
 
@@ -48,68 +48,95 @@ DaemonGroup::DaemonGroup(ucx::Worker& worker, const GroupPlan& plan, std::uint32
       number_(number),
       slots_(plan.slots, plan.members, plan.parent.has_value(), kernels::kernel_table()) {
   if (!plan.parent) return;
-  parent_.key = random_key();
+  parent_.key = plan.parent->key;
   parent_.group = plan.parent->number;
-  parent_.link =
-      std::make_unique<ucx::MessageLink>(worker, ucx::from_hex(plan.parent->data_address));
+}
+
+void DaemonGroup::take_parent_address(std::span<const std::byte> address) {
+  parent_.address.assign(address.begin(), address.end());
 }
 
 bool DaemonGroup::meet_parent() {
-  if (said_hello_) return parent_met_;
-  said_hello_ = true;
-  const ucx::MessageHeader hello{
-      make_hello(plan_.job, parent_.group, plan_.epoch, plan_.parent->worker, number_),
-      parent_.key};
-  const auto address = std::make_shared<const std::vector<std::byte>>(worker_.address());
-  parent_.link->send(hello, *address, address);
+  if (failed() || parent_.said_hello || parent_.address.empty()) return parent_met_;
+  parent_.said_hello = true;
+  try {
+    parent_.link = std::make_unique<ucx::MessageLink>(worker_, parent_.address);
+    parent_.link->send(make_hello({.job = plan_.job,
+                                   .epoch = plan_.epoch,
+                                   .key = parent_.key,
+                                   .group = parent_.group,
+                                   .worker = plan_.parent->worker,
+                                   .own_group = number_}),
+                       {});
+  } catch (const Error& error) {
+    fail(std::string("the parent cannot be reached: ") + error.what());
+  }
   return parent_met_;
 }
 
-cohom_verdict DaemonGroup::take(const ucx::MessageHeader& header, std::span<const std::byte> data) {
-  switch (header.packet.kind) {
+cohom_verdict DaemonGroup::take(const cohom_header& header, std::span<const std::byte> data) {
+  switch (header.kind) {
     case cohom_hello: return take_hello(header, data);
     case cohom_contribution: return take_contribution(header, data);
     case cohom_waiting: {
-      const Member* const member = member_of(header);
-      if (member == nullptr) return cohom_drop_source;
-      send(header.packet.worker, *member, header.packet, cohom_waiting);
+      if (const auto verdict = check_member(header); verdict != cohom_fine) return verdict;
+      send(header.worker, members_.at(header.worker), header, cohom_waiting);
       return cohom_told_waiting;
     }
     default: return take_from_parent(header, data);
   }
 }
 
-/// The member that a message says it is from; null when it is not.
-DaemonGroup::Member* DaemonGroup::member_of(const ucx::MessageHeader& header) {
-  const auto found = members_.find(header.packet.worker);
-  const bool right =
-      found != members_.end() && found->second.link && found->second.key == header.key;
-  return right ? &found->second : nullptr;
+/// Whether a message is from the member that it names, who alone knows its key.
+cohom_verdict DaemonGroup::check_key(const cohom_header& header) const {
+  if (header.worker >= cohom_most_workers || (plan_.members >> header.worker & 1) == 0)
+    return cohom_drop_worker;
+  return header.key == plan_.keys[header.worker] ? cohom_fine : cohom_drop_key;
 }
 
-bool DaemonGroup::is_from_parent(const ucx::MessageHeader& header) const {
-  return plan_.parent && header.key == parent_.key && header.packet.worker == plan_.parent->worker;
+/// Whether that member is connected, too.
+cohom_verdict DaemonGroup::check_member(const cohom_header& header) const {
+  if (const auto verdict = check_key(header); verdict != cohom_fine) return verdict;
+  const auto found = members_.find(header.worker);
+  return found != members_.end() && found->second.link ? cohom_fine : cohom_drop_source;
+}
+
+cohom_verdict DaemonGroup::check_parent(const cohom_header& header) const {
+  if (!plan_.parent) return cohom_drop_source;
+  if (header.worker != plan_.parent->worker) return cohom_drop_worker;
+  return header.key == parent_.key ? cohom_fine : cohom_drop_key;
+}
+
+bool DaemonGroup::expects(std::uint32_t worker) const {
+  return worker < cohom_most_workers && (plan_.members >> worker & 1) != 0;
+}
+
+bool DaemonGroup::expect_address(std::uint32_t worker) {
+  return !open_ && expects(worker) && !std::exchange(members_[worker].said_address, true);
+}
+
+void DaemonGroup::take_address(std::uint32_t worker, std::span<const std::byte> address) {
+  members_[worker].address.assign(address.begin(), address.end());
 }
 
 /// The first hello of a worker counts.
-cohom_verdict DaemonGroup::take_hello(const ucx::MessageHeader& header,
-                                      std::span<const std::byte> data) {
-  const std::uint32_t worker = header.packet.worker;
-  if (worker >= cohom_most_workers || (plan_.members >> worker & 1) == 0) return cohom_drop_worker;
-  if (open_ || members_.contains(worker)) return cohom_drop_source;
-  members_[worker] = {.key = header.key,
-                      .group = static_cast<std::uint32_t>(header.packet.call),
-                      .address = {data.begin(), data.end()},
-                      .link = {}};
+cohom_verdict DaemonGroup::take_hello(const cohom_header& header, std::span<const std::byte> data) {
+  const std::uint32_t worker = header.worker;
+  if (const auto verdict = check_key(header); verdict != cohom_fine) return verdict;
+  if (open_ || members_[worker].said_hello) return cohom_drop_source;
+  if (!data.empty()) return cohom_drop_size;
+  Member& member = members_[worker];
+  member.said_hello = true;
+  member.key = header.key;
+  member.group = static_cast<std::uint32_t>(header.call);
   return cohom_greeted;
 }
 
 void DaemonGroup::greet() {
   for (auto& [worker, member] : members_) {
-    if (member.address.empty()) continue;
+    if (member.address.empty() || !member.said_hello || member.link) continue;
     try {
-      const auto address = std::exchange(member.address, {});
-      member.link = std::make_unique<ucx::MessageLink>(worker_, address);
+      member.link = std::make_unique<ucx::MessageLink>(worker_, member.address);
       log().info("job {:x}: worker {} is reached by {}", plan_.job, worker,
                  member.link->path_text());
       cohom_header answer{};
@@ -119,14 +146,20 @@ void DaemonGroup::greet() {
       answer.epoch = plan_.epoch;
       send(worker, member, answer, cohom_hello_answer);
     } catch (const Error& error) {
-      // Its group does not form, and says so.
-      log().warn("worker {} cannot be reached: {}", worker, error.what());
+      fail("worker " + std::to_string(worker) + " cannot be reached: " + error.what());
     }
   }
 }
 
+std::uint64_t DaemonGroup::met() const {
+  std::uint64_t bits = 0;
+  for (const auto& [worker, member] : members_)
+    if (member.link) bits |= std::uint64_t{1} << worker;
+  return bits;
+}
+
 cohom_verdict DaemonGroup::check_words(const cohom_header& packet, std::size_t bytes) const {
-  if (packet.slot >= plan_.slots || packet.parity != (packet.use & 1)) return cohom_drop_slot;
+  if (packet.slot >= plan_.slots) return cohom_drop_slot;
   if (packet.words == 0 || 8u * packet.words > plan_.payload_bytes || bytes != 8u * packet.words)
     return cohom_drop_size;
   const bool known = merge_of_code(packet.merge).has_value();
@@ -134,70 +167,100 @@ cohom_verdict DaemonGroup::check_words(const cohom_header& packet, std::size_t b
   return known && here ? cohom_fine : cohom_drop_merge;
 }
 
-cohom_verdict DaemonGroup::take_contribution(const ucx::MessageHeader& header,
+cohom_verdict DaemonGroup::take_contribution(const cohom_header& header,
                                              std::span<const std::byte> data) {
-  if (!open_ || member_of(header) == nullptr) return cohom_drop_source;
-  if (const auto verdict = check_words(header.packet, data.size()); verdict != cohom_fine)
-    return verdict;
-  return merge(header.packet, data);
+  if (const auto verdict = check_member(header); verdict != cohom_fine) return verdict;
+  if (!open_) return cohom_drop_source;
+  if (const auto verdict = check_words(header, data.size()); verdict != cohom_fine) return verdict;
+  return merge(header, data);
 }
 
-cohom_verdict DaemonGroup::take_narrow(const ucx::MessageHeader& header, const Widening& widening,
+cohom_verdict DaemonGroup::take_narrow(const cohom_header& header, const Widening& widening,
                                        std::span<const std::byte> data) {
-  const cohom_header& packet = header.packet;
-  if (packet.kind != cohom_contribution || packet.merge != cohom_merge_add || !is_right(widening))
+  if (header.kind != cohom_contribution || header.merge != cohom_merge_add || !is_right(widening))
     return cohom_drop_malformed;
-  if (!open_ || member_of(header) == nullptr) return cohom_drop_source;
-  if (const auto verdict = check_words(packet, 8u * packet.words); verdict != cohom_fine)
+  if (const auto verdict = check_member(header); verdict != cohom_fine) return verdict;
+  if (!open_) return cohom_drop_source;
+  if (const auto verdict = check_words(header, 8u * header.words); verdict != cohom_fine)
     return verdict;
-  const auto values = values_of(widening, packet.words, data.size() / 8);
+  const auto values = values_of(widening, header.words, data.size() / 8);
   if (!values || data.size() % 8 != 0) return cohom_drop_size;
-  widened_.resize(packet.words);
+  widened_.resize(header.words);
   // Kernels read aligned words, and a message may begin anywhere.
   narrow_.resize(data.size() / 8);
   std::memcpy(narrow_.data(), data.data(), data.size());
   widen(widening, *values, narrow_.data(), widened_.data());
-  return merge(packet, std::as_bytes(std::span(widened_)));
+  return merge(header, std::as_bytes(std::span(widened_)));
 }
 
 cohom_verdict DaemonGroup::merge(const cohom_header& packet, std::span<const std::byte> data) {
   const auto outcome = slots_.contribute(packet, data);
   counters_.contributions += outcome.verdict <= cohom_pass_up;
+  if (outcome.verdict == cohom_drop_order) count_out_of_turn(packet.worker);
   if (outcome.verdict == cohom_spread) spread(packet, outcome.words);
   if (outcome.verdict == cohom_pass_up) pass_up(packet, outcome.words);
   return outcome.verdict;
 }
 
-cohom_verdict DaemonGroup::take_from_parent(const ucx::MessageHeader& header,
+/// Nobody has the sum before, so nobody can be that far: such a worker does not take its sums.
+void DaemonGroup::count_out_of_turn(std::uint32_t worker) {
+  if (++members_.at(worker).out_of_turn > max_out_of_turn)
+    fail("worker " + std::to_string(worker) +
+         " contributes on and on without taking its sums, and was dropped");
+}
+
+cohom_verdict DaemonGroup::take_from_parent(const cohom_header& header,
                                             std::span<const std::byte> data) {
-  if (!is_from_parent(header)) return cohom_drop_source;
-  if (header.packet.kind == cohom_hello_answer) {
+  if (const auto verdict = check_parent(header); verdict != cohom_fine) return verdict;
+  if (header.kind == cohom_hello_answer) {
     parent_met_ = true;
     return cohom_parent_learnt;
   }
-  if (const auto verdict = check_words(header.packet, data.size()); verdict != cohom_fine)
-    return verdict;
-  const auto outcome = slots_.take_sum(header.packet, data);
-  if (outcome.verdict == cohom_spread) spread(header.packet, outcome.words);
+  if (const auto verdict = check_words(header, data.size()); verdict != cohom_fine) return verdict;
+  const auto outcome = slots_.take_sum(header, data);
+  if (outcome.verdict == cohom_spread) spread(header, outcome.words);
   return outcome.verdict;
 }
 
 void DaemonGroup::spread(const cohom_header& packet, const SharedWords& words) {
   ++counters_.sums;
-  for (const auto& [worker, member] : members_) send(worker, member, packet, cohom_sum, words);
+  for (const auto& [worker, member] : members_)
+    send(worker, member, packet, cohom_sum, words, slots_.leaving(packet.slot));
+}
+
+bool DaemonGroup::spread_late_sums() {
+  while (const auto late = slots_.next_late_sum()) spread(late->header, late->words);
+  return slots_.has_late_sums();
 }
 
 void DaemonGroup::pass_up(const cohom_header& packet, const SharedWords& words) {
   send(plan_.parent->worker, parent_, packet, cohom_contribution, words);
 }
 
+/// Sums are bounded by their slots; what else is sent answers the member's questions.
 void DaemonGroup::send(std::uint32_t worker, const Member& member, cohom_header packet,
-                       std::uint8_t kind, const SharedWords& words) const {
+                       std::uint8_t kind, const SharedWords& words, std::size_t* leaving) {
+  if (!member.link)
+    return fail("worker " + std::to_string(worker) + " is to get a message, and is not connected");
+  if (member.link->queued_messages() >= plan_.slots + max_answers)
+    return fail("worker " + std::to_string(worker) + " does not take what is sent to it: " +
+                std::to_string(member.link->queued_messages()) + " messages and " +
+                std::to_string(member.link->queued_bytes()) + " bytes wait; it was dropped");
   packet.kind = kind;
   packet.worker = static_cast<__u16>(worker);
-  packet.group = member.group;
+  packet.group = static_cast<__u16>(member.group);
+  packet.key = member.key;
   const auto data = words ? std::as_bytes(std::span(*words)) : std::span<const std::byte>{};
-  member.link->send({packet, member.key}, data, words);
+  member.link->send(packet, data, words, leaving);
+}
+
+void DaemonGroup::fail(const std::string& reason) {
+  open_ = false;
+  if (failure_.empty()) failure_ = reason;
+}
+
+std::string DaemonGroup::failure() const {
+  return no_memory_ ? "the aggregator has no memory for the group" : failure_;
 }
 
 }  // namespace cohom::offload

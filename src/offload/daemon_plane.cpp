@@ -1,17 +1,27 @@
 #include "offload/daemon_plane.hpp"
 
+#include "float_mode.hpp"
 #include "kernels/ebpf/check.h"
+#include "offload/address_trials.hpp"
 #include "offload/daemon_group.hpp"
+#include "offload/file_descriptor.hpp"
 #include "offload/verdict_names.hpp"
 
 #include <cohom/merge.hpp>
 
 #include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <concepts>
+#include <exception>
+#include <map>
 #include <mutex>
 #include <stop_token>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -25,13 +35,31 @@ constexpr int looks_a_lock = 32;
 constexpr int idle_looks = 20;
 constexpr int most_sleep_milliseconds = 500;  ///< UCX wants to find out who has died
 
+ucx::ContextSettings settings_of(const DaemonSetup& setup) {
+  return {.transports = setup.transports,
+          .devices = setup.devices,
+          .features = UCP_FEATURE_AM | UCP_FEATURE_WAKEUP};
+}
+
+FileDescriptor make_event() {
+  FileDescriptor event(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
+  if (!event.open()) throw_system_error("eventfd");
+  return event;
+}
+
 class DaemonPlane final : public DataPlane, private ucx::MessageReceiver {
  public:
   explicit DaemonPlane(const DaemonSetup& setup)
       : setup_(setup),
-        worker_({.transports = setup.transports, .features = UCP_FEATURE_AM | UCP_FEATURE_WAKEUP}),
-        address_(ucx::to_hex(worker_.address())),
-        groups_(setup.groups) {
+        worker_(settings_of(setup)),
+        address_(worker_.sealed_address()),
+        groups_(setup.groups),
+        failures_event_(make_event()),
+        trials_(settings_of(setup), [this](const AddressTrial& trial, const std::string& why_not) {
+          end_trial(trial, why_not);
+        }) {
+    groups_with_late_sums_.reserve(setup.groups);
+    greetings_.reserve(setup.groups);
     receive_messages(worker_, *this);
     thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
   }
@@ -56,18 +84,27 @@ class DaemonPlane final : public DataPlane, private ucx::MessageReceiver {
     return slots_left();
   }
   [[nodiscard]] std::uint32_t most_payload_bytes() const override { return setup_.payload_bytes; }
-  [[nodiscard]] std::string data_address() const override { return address_; }
+  [[nodiscard]] std::string data_address() const override { return {}; }
+  [[nodiscard]] UcxAddress ucx_address() const override { return address_; }
 
   std::optional<std::uint32_t> open(const GroupPlan& plan) override;
+  bool take_address(std::uint32_t number, std::uint32_t worker, const UcxAddress& address) override;
+  [[nodiscard]] std::map<std::uint32_t, std::string> failures() override;
+  [[nodiscard]] int failures_descriptor() const override { return failures_event_.get(); }
   bool meet_parent(std::uint32_t number) override {
     const auto guard = lock();
-    return groups_[number]->meet_parent();
+    return with_memory(*groups_[number], [](DaemonGroup& group) { return group.meet_parent(); });
+  }
+  [[nodiscard]] std::uint64_t met(std::uint32_t number) const override {
+    const auto guard = lock();
+    return groups_[number]->met();
   }
   void start(std::uint32_t number) override {
     const auto guard = lock();
     groups_[number]->start();
   }
   void close(std::uint32_t number) override {
+    trials_.forget(number);
     const auto guard = lock();
     // While it goes, messages for it may come: they find no group.
     const auto gone = std::exchange(groups_[number], nullptr);
@@ -87,29 +124,40 @@ class DaemonPlane final : public DataPlane, private ucx::MessageReceiver {
     return guard;
   }
   [[nodiscard]] std::uint32_t slots_left() const;
+  [[nodiscard]] std::optional<std::uint32_t> place_for(const GroupPlan& plan) const;
   void run(const std::stop_token& stop);
   bool look();
+  template <std::predicate<DaemonGroup&> Action>
+  bool with_memory(DaemonGroup& group, const Action& action) noexcept;
   void sleep();
-  void take(const ucx::MessageHeader& header, std::span<const std::byte> data) noexcept override {
-    ++counts_[static_cast<std::size_t>(judge(header, nullptr, data))];
+  void take(const cohom_header& header, std::span<const std::byte> data) noexcept override {
+    count(header, nullptr, data);
   }
-  void take_narrow(const ucx::MessageHeader& header, const Widening& widening,
+  void take_narrow(const cohom_header& header, const Widening& widening,
                    std::span<const std::byte> data) noexcept override {
-    ++counts_[static_cast<std::size_t>(judge(header, &widening, data))];
+    count(header, &widening, data);
   }
   void take_garbage() noexcept override { ++counts_[cohom_drop_malformed]; }
-  cohom_verdict judge(const ucx::MessageHeader& header, const Widening* widening,
+  void count(const cohom_header& header, const Widening* widening,
+             std::span<const std::byte> data) noexcept;
+  void end_trial(const AddressTrial& trial, const std::string& why_not) noexcept;
+  void tell_failure() noexcept;
+  void greet(std::uint32_t number);
+  cohom_verdict judge(const cohom_header& header, const Widening* widening,
                       std::span<const std::byte> data);
 
   DaemonSetup setup_;
   mutable std::mutex mutex_;
   mutable std::atomic<int> waiting_ = 0;
   ucx::Worker worker_;
-  std::string address_;
+  UcxAddress address_;
   std::vector<std::unique_ptr<DaemonGroup>> groups_;  ///< by number; null: free
-  std::vector<std::uint32_t> greetings_;              ///< groups to which somebody said hello
+  // Numbers of groups, each once: what is to be done there when UCX has made progress.
+  std::vector<std::uint32_t> greetings_, groups_with_late_sums_;
   std::array<std::uint64_t, cohom_verdicts> counts_{};
+  FileDescriptor failures_event_;
   std::jthread thread_;
+  AddressTrials trials_;  ///< last: its thread uses all of the above
 };
 
 std::uint32_t DaemonPlane::slots_left() const {
@@ -120,14 +168,80 @@ std::uint32_t DaemonPlane::slots_left() const {
 }
 
 std::optional<std::uint32_t> DaemonPlane::open(const GroupPlan& plan) {
-  const auto guard = lock();
-  if (plan.slots == 0 || plan.slots > slots_left()) return std::nullopt;
-  for (std::uint32_t number = 0; number < groups_.size(); ++number) {
-    if (groups_[number]) continue;
-    groups_[number] = std::make_unique<DaemonGroup>(worker_, plan, number);
-    return number;
+  std::span<const std::byte> parent;
+  if (plan.parent) parent = checked_bytes(plan.parent->ucx_address, address_.version, "the parent");
+  std::optional<std::uint32_t> number;
+  {
+    const auto guard = lock();
+    number = place_for(plan);
+    if (!number) return number;
+    groups_[*number] = std::make_unique<DaemonGroup>(worker_, plan, *number);
   }
-  return std::nullopt;
+  if (plan.parent) trials_.put({*number, plan.epoch, plan.job, {}, {parent.begin(), parent.end()}});
+  return number;
+}
+
+std::optional<std::uint32_t> DaemonPlane::place_for(const GroupPlan& plan) const {
+  const auto free = std::ranges::find_if(groups_, [](const auto& group) { return !group; });
+  if (plan.slots == 0 || plan.slots > slots_left() || free == groups_.end()) return std::nullopt;
+  return static_cast<std::uint32_t>(free - groups_.begin());
+}
+
+bool DaemonPlane::take_address(std::uint32_t number, std::uint32_t worker,
+                               const UcxAddress& address) {
+  const auto bytes = checked_bytes(address, address_.version, "worker " + std::to_string(worker));
+  if (ucx::is_of_same_worker(bytes, std::as_bytes(std::span(address_.bytes))))
+    throw Error(ErrorKind::transport,
+                "worker " + std::to_string(worker) + " gave the aggregator's own UCX address");
+  const GroupPlan& plan = groups_[number]->plan();  // this thread alone opens and closes groups
+  {
+    const auto guard = lock();
+    if (!groups_[number]->expect_address(worker)) return false;
+  }
+  trials_.put({number, plan.epoch, plan.job, worker, {bytes.begin(), bytes.end()}});
+  return true;
+}
+
+/// In the thread of trials.
+void DaemonPlane::end_trial(const AddressTrial& trial, const std::string& why_not) noexcept {
+  const auto guard = lock();
+  DaemonGroup* const group = groups_[trial.group].get();
+  if (group == nullptr || group->plan().epoch != trial.epoch) return;
+  with_memory(*group, [&](DaemonGroup& here) {
+    if (!why_not.empty()) {
+      const auto who = trial.worker ? "worker " + std::to_string(*trial.worker) : "the parent";
+      here.fail("the UCX address of " + who + " is none: " + why_not);
+    } else if (trial.worker) {
+      here.take_address(*trial.worker, trial.address);
+      greet(trial.group);
+      worker_.signal();
+    } else {
+      here.take_parent_address(trial.address);
+    }
+    return false;
+  });
+}
+
+void DaemonPlane::greet(std::uint32_t number) {
+  if (std::ranges::find(greetings_, number) == greetings_.end()) greetings_.push_back(number);
+}
+
+/// The control channel's thread ends what has failed.
+void DaemonPlane::tell_failure() noexcept {
+  const std::uint64_t one = 1;
+  // It can fail only when the event is set already.
+  [[maybe_unused]] const ssize_t written = ::write(failures_event_.get(), &one, sizeof one);
+}
+
+std::map<std::uint32_t, std::string> DaemonPlane::failures() {
+  std::map<std::uint32_t, std::string> failed;
+  std::uint64_t count = 0;
+  if (::read(failures_event_.get(), &count, sizeof count) != sizeof count) return failed;
+  const auto guard = lock();
+  for (std::uint32_t number = 0; number < groups_.size(); ++number)
+    if (groups_[number] && groups_[number]->failed())
+      failed.emplace(number, groups_[number]->failure());
+  return failed;
 }
 
 std::vector<std::pair<std::string, std::uint64_t>> DaemonPlane::packets() const {
@@ -139,6 +253,7 @@ std::vector<std::pair<std::string, std::uint64_t>> DaemonPlane::packets() const 
 }
 
 void DaemonPlane::run(const std::stop_token& stop) {
+  const DefaultFloatMode mode;
   for (int idle = 0; !stop.stop_requested();) {
     while (waiting_ != 0) std::this_thread::yield();
     if (look())
@@ -155,8 +270,21 @@ bool DaemonPlane::look() {
   const std::lock_guard guard(mutex_);
   bool moved = false;
   for (int i = 0; i < looks_a_lock && worker_.progress(); ++i) moved = true;
-  for (const std::uint32_t number : std::exchange(greetings_, {}))
-    if (groups_[number]) groups_[number]->greet();
+  const auto try_each = [&](std::vector<std::uint32_t>& numbers, auto&& action) {
+    // Connecting makes progress, and others come meanwhile.
+    for (std::size_t left = numbers.size(); left > 0; --left) {
+      const std::uint32_t number = numbers.front();
+      numbers.erase(numbers.begin());
+      DaemonGroup* const group = groups_[number].get();
+      if (group != nullptr && !group->failed() && with_memory(*group, action))
+        numbers.push_back(number);
+    }
+  };
+  try_each(greetings_, [](DaemonGroup& group) {
+    group.greet();
+    return false;
+  });
+  try_each(groups_with_late_sums_, [](DaemonGroup& group) { return group.spread_late_sums(); });
   return moved;
 }
 
@@ -169,19 +297,47 @@ void DaemonPlane::sleep() {
   ::poll(&waiting, 1, most_sleep_milliseconds);
 }
 
+/// Where there is no memory it is the group that ends. Whether the action has more to do.
+template <std::predicate<DaemonGroup&> Action>
+bool DaemonPlane::with_memory(DaemonGroup& group, const Action& action) noexcept {
+  bool more = false;
+  try {
+    more = action(group);
+  } catch (const std::exception&) {
+    group.fail_for_memory();
+  }
+  if (group.failed()) tell_failure();
+  return more;
+}
+
+void DaemonPlane::count(const cohom_header& header, const Widening* widening,
+                        std::span<const std::byte> data) noexcept {
+  cohom_verdict verdict = cohom_drop_no_memory;
+  try {
+    verdict = judge(header, widening, data);
+  } catch (const std::exception&) {
+    groups_[header.group]->fail_for_memory();
+    tell_failure();
+  }
+  ++counts_[static_cast<std::size_t>(verdict)];
+}
+
 /// In the order in which the packets of the kernel's program are looked at.
-cohom_verdict DaemonPlane::judge(const ucx::MessageHeader& header, const Widening* widening,
+cohom_verdict DaemonPlane::judge(const cohom_header& header, const Widening* widening,
                                  std::span<const std::byte> data) {
-  const cohom_header& packet = header.packet;
-  if (const int verdict = cohom_check_form(&packet); verdict != cohom_fine)
+  if (const int verdict = cohom_check_form(&header); verdict != cohom_fine)
     return static_cast<cohom_verdict>(verdict);
-  if (packet.group >= groups_.size() || !groups_[packet.group]) return cohom_drop_group;
-  DaemonGroup& group = *groups_[packet.group];
-  if (packet.job != group.plan().job) return cohom_drop_group;
-  if (packet.epoch != group.plan().epoch) return cohom_drop_epoch;
+  if (header.group >= groups_.size() || !groups_[header.group]) return cohom_drop_group;
+  DaemonGroup& group = *groups_[header.group];
+  if (header.job != group.plan().job) return cohom_drop_group;
+  if (header.epoch != group.plan().epoch) return cohom_drop_epoch;
+  if (group.failed()) return cohom_drop_group;
+  const bool had_late_sums = group.has_late_sums();
   const cohom_verdict verdict =
       widening != nullptr ? group.take_narrow(header, *widening, data) : group.take(header, data);
-  if (verdict == cohom_greeted) greetings_.push_back(packet.group);
+  if (verdict == cohom_greeted) greet(header.group);
+  if (group.has_late_sums() && !had_late_sums) groups_with_late_sums_.push_back(header.group);
+  if (group.failed()) tell_failure();
   return verdict;
 }
 

@@ -14,6 +14,7 @@ struct DaemonSetup {
   std::uint32_t groups = 64;
   std::uint32_t payload_bytes = 56 << 10;  ///< of words in a message
   std::string transports = {};             ///< as UCX_TLS; empty: what the environment says
+  std::string devices = {};                ///< as UCX_NET_DEVICES; likewise
 };
 
 /// Serves in a thread of its own, which sleeps while nothing comes.

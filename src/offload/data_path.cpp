@@ -17,9 +17,10 @@ cohom_header blank_header(const PathSetup& setup) {
   cohom_header header{};
   header.magic = cohom_magic;
   header.version = cohom_packet_version;
-  header.job = setup.membership.job;
-  header.group = setup.admitted.number;
+  header.job = setup.membership.job.id();
   header.epoch = setup.admitted.epoch;
+  header.key = setup.admitted.key;
+  header.group = static_cast<__u16>(setup.admitted.number);
   header.worker = static_cast<__u16>(setup.membership.rank);
   return header;
 }

@@ -11,6 +11,8 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
+#include <stop_token>
 
 namespace cohom::offload {
 
@@ -21,6 +23,7 @@ struct PathCounters {
   std::uint64_t sums = 0;
   std::uint64_t waiting = 0;  ///< answers that others are missing
   std::uint64_t stale = 0;    ///< answers that nobody waits for
+  std::uint64_t foreign = 0;  ///< from others than the aggregator, or of another session
 };
 
 struct PathSetup {
@@ -28,6 +31,7 @@ struct PathSetup {
   sockaddr_in control{};  ///< the aggregator's control channel, as this rank reaches it
   GroupMembership membership;
   ClientOptions options;
+  std::stop_token stop = {};  ///< of whoever calls meet()
 };
 
 /// Made by the thread that keeps the control channel, which meets the aggregator; from then on used by
@@ -36,8 +40,11 @@ class DataPath {
  public:
   virtual ~DataPath() = default;
 
+  /// Where the aggregator's messages reach this rank, for the control channel; none: nowhere.
+  [[nodiscard]] virtual std::optional<UcxAddress> own_address() const { return std::nullopt; }
   /// Shows the aggregator where this worker is; whether it has answered. Blocks for some milliseconds at
-  /// most; to be called until it is true. @throws Error(transport)
+  /// most, the first time for some seconds where PathSetup::stop does not end that; to be called until it
+  /// is true. @throws Error(transport)
   virtual bool meet() = 0;
 
   /// Streams enter in the same order on all ranks, and leave before they go. Once one has left, its memory

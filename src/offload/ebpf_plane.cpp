@@ -2,7 +2,6 @@
 
 #include "aggregate.skel.h"
 #include "log.hpp"
-#include "offload/hello.hpp"
 #include "offload/tc_ports.hpp"
 #include "offload/verdict_names.hpp"
 
@@ -115,14 +114,16 @@ class EbpfPlane final : public DataPlane {
   }
 
   std::optional<std::uint32_t> open(const GroupPlan& plan) override {
-    const auto number = table_.open(plan);
-    if (number && plan.parent) {
-      const ParentPlan& parent = *plan.parent;
-      parents_[*number] = {plan, resolve_data_address(parent.data_address, parent.control), {}};
-    }
+    sockaddr_in parent{};
+    if (plan.parent) parent = resolve_data_address(plan.parent->data_address, plan.parent->control);
+    const auto number = table_.open(plan, parent);
+    if (number && plan.parent) parents_[*number] = {parent, {}};
     return number;
   }
   bool meet_parent(std::uint32_t number) override;
+  [[nodiscard]] std::uint64_t met(std::uint32_t number) const override {
+    return table_.met(number);
+  }
   void start(std::uint32_t number) override { table_.start(number); }
   void close(std::uint32_t number) override {
     table_.close(number);
@@ -135,7 +136,6 @@ class EbpfPlane final : public DataPlane {
 
  private:
   struct Meeting {
-    GroupPlan plan;
     sockaddr_in address;
     std::chrono::steady_clock::time_point last_hello;
   };
@@ -155,9 +155,7 @@ bool EbpfPlane::meet_parent(std::uint32_t number) {
   const auto now = std::chrono::steady_clock::now();
   if (now - meeting.last_hello < between_hellos) return false;
   meeting.last_hello = now;
-  const ParentPlan& parent = *meeting.plan.parent;
-  const cohom_header hello =
-      make_hello(meeting.plan.job, parent.number, meeting.plan.epoch, parent.worker, number);
+  const cohom_header hello = table_.hello_to_parent(number);
   // What is lost is sent again.
   ::sendto(socket_.get(), &hello, sizeof hello, 0,
            reinterpret_cast<const sockaddr*>(&meeting.address), sizeof meeting.address);

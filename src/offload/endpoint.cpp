@@ -12,6 +12,7 @@
 #include <charconv>
 #include <cstring>
 #include <memory>
+#include <thread>
 
 namespace cohom::offload {
 
@@ -20,7 +21,7 @@ namespace {
 constexpr int seconds_idle = 10;
 constexpr int seconds_between_probes = 5;
 constexpr int probes = 4;
-constexpr int backlog = 128;
+constexpr int backlog = SOMAXCONN;
 
 void set_option(const FileDescriptor& socket, int level, int option, int value) {
   if (::setsockopt(socket.get(), level, option, &value, sizeof value) != 0)
@@ -57,6 +58,14 @@ Endpoint parse_endpoint(std::string_view text, std::string_view what) {
                   "'; it should be HOST:PORT with a port from 1 to 65535");
 }
 
+std::optional<sockaddr_in> numeric(const Endpoint& endpoint) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(endpoint.port);
+  if (::inet_pton(AF_INET, endpoint.host.c_str(), &address.sin_addr) != 1) return std::nullopt;
+  return address;
+}
+
 sockaddr_in resolve(const Endpoint& endpoint) {
   addrinfo hints{};
   hints.ai_family = AF_INET;
@@ -75,7 +84,13 @@ sockaddr_in resolve(const Endpoint& endpoint) {
 
 sockaddr_in resolve_data_address(std::string_view text, const sockaddr_in& control) {
   constexpr std::string_view what = "the data path's address";
-  if (!text.starts_with(':')) return resolve(parse_endpoint(text, what));
+  if (!text.starts_with(':')) {
+    const auto found = numeric(parse_endpoint(text, what));
+    if (!found)
+      throw Error(ErrorKind::transport, std::string(what) + " is '" + std::string(text) +
+                                            "'; it should have an address in numbers");
+    return *found;
+  }
   sockaddr_in address = control;
   address.sin_port = htons(parse_endpoint("-" + std::string(text), what).port);
   return address;
@@ -102,13 +117,19 @@ std::string connect_failure(int socket) {
   return error == 0 ? std::string() : std::string(std::strerror(error));
 }
 
-FileDescriptor listen_on(const sockaddr_in& address) {
-  FileDescriptor socket = stream_socket();
-  set_option(socket, SOL_SOCKET, SO_REUSEADDR, 1);
-  if (::bind(socket.get(), generic(address), sizeof address) != 0 ||
-      ::listen(socket.get(), backlog) != 0)
-    throw_system_error("cannot listen on " + text_of(address));
-  return socket;
+FileDescriptor listen_on(const sockaddr_in& address, std::chrono::milliseconds patience) {
+  constexpr std::chrono::milliseconds between_attempts{20};
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  while (true) {
+    FileDescriptor socket = stream_socket();
+    set_option(socket, SOL_SOCKET, SO_REUSEADDR, 1);
+    if (::bind(socket.get(), generic(address), sizeof address) == 0 &&
+        ::listen(socket.get(), backlog) == 0)
+      return socket;
+    if (errno != EADDRINUSE || std::chrono::steady_clock::now() >= deadline)
+      throw_system_error("cannot listen on " + text_of(address));
+    std::this_thread::sleep_for(between_attempts);
+  }
 }
 
 void keep_alive(const FileDescriptor& socket) {

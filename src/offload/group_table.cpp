@@ -1,5 +1,8 @@
 #include "offload/group_table.hpp"
 
+#include "offload/hello.hpp"
+#include "offload/random_word.hpp"
+
 #include <atomic>
 
 namespace cohom::offload {
@@ -20,12 +23,23 @@ T look_at(const T& field) {
   return std::atomic_ref(const_cast<T&>(field)).load(std::memory_order_acquire);
 }
 
+/// All that an answer of the parent must be right in.
+void enter_parent(cohom_group& group, const ParentPlan& plan, const sockaddr_in& address) {
+  group.has_parent = 1;
+  group.parent_nonce = random_word();
+  group.parent_worker = static_cast<__u16>(plan.worker);
+  group.parent.key = plan.key;
+  group.parent.group = plan.number;
+  group.parent.address = address.sin_addr.s_addr;
+  group.parent.port = address.sin_port;
+}
+
 }  // namespace
 
 GroupTable::GroupTable(std::span<cohom_group> groups, std::uint32_t slots)
     : groups_(groups), closed_(groups.size()), slots_(slots), ranges_(slots, rest) {}
 
-std::optional<std::uint32_t> GroupTable::open(const GroupPlan& plan) {
+std::optional<std::uint32_t> GroupTable::open(const GroupPlan& plan, const sockaddr_in& parent) {
   const auto now = Clock::now();
   for (std::uint32_t number = 0; number < groups_.size(); ++number) {
     cohom_group& group = groups_[number];
@@ -38,10 +52,10 @@ std::optional<std::uint32_t> GroupTable::open(const GroupPlan& plan) {
     group.first_slot = *first;
     group.slots = plan.slots;
     group.payload_words = plan.payload_bytes / 8;
-    group.has_parent = plan.parent ? 1 : 0;
-    group.parent_group = plan.parent ? plan.parent->number : 0;
-    group.parent_worker = static_cast<__u16>(plan.parent ? plan.parent->worker : 0);
-    publish(group.epoch, plan.epoch);
+    for (std::size_t worker = 0; worker < plan.keys.size(); ++worker)
+      group.workers[worker].key = plan.keys[worker];
+    if (plan.parent) enter_parent(group, *plan.parent, parent);
+    publish(group.epoch, __u64{plan.epoch});
     return number;
   }
   return std::nullopt;
@@ -50,7 +64,7 @@ std::optional<std::uint32_t> GroupTable::open(const GroupPlan& plan) {
 void GroupTable::start(std::uint32_t number) { publish(groups_[number].open, 1u); }
 
 void GroupTable::close(std::uint32_t number) {
-  publish(groups_[number].epoch, 0u);
+  publish(groups_[number].epoch, __u64{0});
   publish(groups_[number].open, 0u);
   ranges_.give_back(groups_[number].first_slot, Clock::now());
   closed_[number] = Clock::now();
@@ -59,6 +73,19 @@ void GroupTable::close(std::uint32_t number) {
 bool GroupTable::parent_known(std::uint32_t number) const {
   return look_at(groups_[number].parent_known) != 0;
 }
+
+cohom_header GroupTable::hello_to_parent(std::uint32_t number) const {
+  const cohom_group& group = groups_[number];
+  return make_hello({.job = group.job,
+                     .epoch = group.epoch,
+                     .key = group.parent.key,
+                     .group = group.parent.group,
+                     .worker = group.parent_worker,
+                     .own_group = number,
+                     .nonce = group.parent_nonce});
+}
+
+std::uint64_t GroupTable::met(std::uint32_t number) const { return look_at(groups_[number].known); }
 
 GroupCounters GroupTable::counters(std::uint32_t number) const {
   return {look_at(groups_[number].contributions), look_at(groups_[number].sums)};

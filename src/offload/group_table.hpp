@@ -20,15 +20,16 @@ class GroupTable {
 
   [[nodiscard]] std::uint32_t slots() const { return slots_; }
   [[nodiscard]] std::uint32_t free_slots() const { return ranges_.free(); }
-  [[nodiscard]] const cohom_group& operator[](std::uint32_t number) const {
-    return groups_[number];
-  }
 
-  std::optional<std::uint32_t> open(const GroupPlan& plan);
+  /// `parent` is where the plan's parent takes packets; without one nothing is read of it.
+  std::optional<std::uint32_t> open(const GroupPlan& plan, const sockaddr_in& parent);
   void start(std::uint32_t number);
   void close(std::uint32_t number);
   /// Whether the parent has answered.
   [[nodiscard]] bool parent_known(std::uint32_t number) const;
+  /// What is said to the parent until it is: its answer carries the same nonce.
+  [[nodiscard]] cohom_header hello_to_parent(std::uint32_t number) const;
+  [[nodiscard]] std::uint64_t met(std::uint32_t number) const;
   [[nodiscard]] GroupCounters counters(std::uint32_t number) const;
 
  private:

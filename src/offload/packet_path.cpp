@@ -3,6 +3,7 @@
 #include "offload/endpoint.hpp"
 #include "offload/hello.hpp"
 #include "offload/packet_socket.hpp"
+#include "offload/random_word.hpp"
 #include "offload/slot_engine.hpp"
 
 #include <poll.h>
@@ -16,9 +17,13 @@ constexpr int milliseconds_between_hellos = 20;
 class PacketPath final : public DataPath {
  public:
   explicit PacketPath(const PathSetup& setup)
-      : hello_(make_hello(setup.membership.job, setup.admitted.number, setup.admitted.epoch,
-                          static_cast<std::uint32_t>(setup.membership.rank),
-                          setup.admitted.number)),
+      : hello_(make_hello({.job = setup.membership.job.id(),
+                           .epoch = setup.admitted.epoch,
+                           .key = setup.admitted.key,
+                           .group = setup.admitted.number,
+                           .worker = static_cast<std::uint32_t>(setup.membership.rank),
+                           .own_group = setup.admitted.number,
+                           .nonce = random_word()})),
         socket_(resolve_data_address(setup.admitted.data_address, setup.control), setup.options),
         engine_(socket_, setup) {}
 

@@ -126,7 +126,9 @@ bool PacketSocket::has_answer(const cohom_header& hello) {
     const cohom_header& answer = packet.header;
     return answer.magic == cohom_magic && answer.version == cohom_packet_version &&
            answer.kind == cohom_hello_answer && answer.job == hello.job &&
-           answer.epoch == hello.epoch && answer.worker == hello.worker;
+           answer.epoch == hello.epoch && answer.key == hello.key &&
+           answer.worker == hello.worker && answer.use == hello.use &&
+           answer.offset == hello.offset;
   });
 }
 

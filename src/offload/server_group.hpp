@@ -2,6 +2,7 @@
 // ServerGroup: what the control server knows of a group of workers.
 
 #include "offload/connection.hpp"
+#include "offload/handshake.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -11,6 +12,7 @@
 #include <set>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace cohom::offload {
 
@@ -44,6 +46,9 @@ constexpr std::string_view name_of(GroupState state) {
 /// A leaf's connection to its parent on behalf of one group.
 struct Uplink {
   Connection connection;
+  ClientHandshake handshake;
+  std::vector<Join> waiting = {};      ///< for the end of the handshake
+  std::set<std::uint32_t> asked = {};  ///< workers whose proof the parent waits for
   bool connecting = true;
   bool said_ready = false;
 };
@@ -52,13 +57,14 @@ struct ServerGroup {
   using Clock = std::chrono::steady_clock;
 
   GroupKey key;
+  PublicKey job{};                           ///< what the key's job is the number of
   std::uint32_t workers = 0;                 ///< of the whole group
   std::map<std::uint32_t, ClientId> joined;  ///< by worker
   std::set<ClientId> ready;
   GroupState state = GroupState::gathering;
   std::uint32_t payload_bytes = 0;  ///< the least that anybody can
   std::uint32_t slots = 0;
-  std::uint32_t epoch = 0;
+  std::uint64_t epoch = 0;
   std::uint32_t parent_merges = 0;      ///< of a leaf
   std::optional<std::uint32_t> number;  ///< the data plane's
   std::unique_ptr<Uplink> uplink;       ///< of a leaf
@@ -69,11 +75,6 @@ struct ServerGroup {
     std::map<ClientId, std::uint32_t> lowest;
     for (const auto& [worker, client] : joined) lowest.try_emplace(client, worker);
     return lowest;
-  }
-  [[nodiscard]] std::uint64_t member_bits() const {
-    std::uint64_t bits = 0;
-    for (const auto& [client, worker] : branches()) bits |= std::uint64_t{1} << worker;
-    return bits;
   }
 };
 

@@ -1,6 +1,10 @@
 #include "offload/session_keeper.hpp"
 
+#include "float_mode.hpp"
 #include "log.hpp"
+#include "offload/admission.hpp"
+#include "offload/handshake.hpp"
+#include "offload/host_lookup.hpp"
 #include "offload/packet_path.hpp"
 #include "offload/packet_socket.hpp"
 
@@ -30,6 +34,7 @@ constexpr milliseconds connect_patience{3000};
 constexpr milliseconds group_patience{40000};  ///< the server has less
 constexpr milliseconds watch_interval{1000};
 constexpr int most_backoff = 16;
+constexpr int max_join_challenges = 16;  ///< one of each aggregator up to the root
 
 /// The caller wants the thread to stop: no error, and nobody hears of it.
 struct Stopped {};
@@ -43,7 +48,8 @@ void block_signals() {
 
 /// Trying again would not help.
 bool is_final(Refusal reason) {
-  return reason == Refusal::wrong_token || reason == Refusal::not_supported;
+  return reason == Refusal::wrong_token || reason == Refusal::wrong_key ||
+         reason == Refusal::not_supported;
 }
 
 /// It is other ranks that have not come or have left.
@@ -118,6 +124,7 @@ void SessionKeeper::publish_joined() {
 }
 
 void SessionKeeper::run(const std::stop_token& stop) {
+  const DefaultFloatMode mode;
   block_signals();
   int backoff = 1;
   while (!stop.stop_requested() && !refused_for_ever_) {
@@ -173,8 +180,17 @@ void SessionKeeper::keep_one_session(const std::stop_token& stop) {
   log().info("aggregator {}: {}", address_.text(), session->reason());
 }
 
+/// The system may take half a minute for a name, and the caller must not wait for that.
+sockaddr_in SessionKeeper::look_up(const std::stop_token& stop) {
+  if (const auto address = numeric(address_)) return *address;
+  const HostLookup lookup(address_);
+  while (!sleep(lookup.descriptor(), POLLIN, watch_interval, stop)) {
+  }
+  return lookup.address();
+}
+
 Connection SessionKeeper::join(const std::stop_token& stop) {
-  const sockaddr_in address = resolve(address_);
+  const sockaddr_in address = look_up(stop);
   FileDescriptor socket = start_connecting(address);
   if (!sleep(socket.get(), POLLOUT, connect_patience, stop))
     throw Error(ErrorKind::transport, "no connection to " + text_of(address) + " within 3 s");
@@ -182,22 +198,39 @@ Connection SessionKeeper::join(const std::stop_token& stop) {
     throw Error(ErrorKind::transport, "no connection to " + text_of(address) + ": " + failure);
   keep_alive(socket);
   Connection connection(std::move(socket), most_message_bytes);
+  shake_hands(connection, stop);
   const std::size_t path = payload_bytes_of_path(address);
-  connection.send(Join{
-      .token = options_.token,
-      .job = membership_.job,
+  join_ = {
+      .job = membership_.job.public_key(),
       .group = membership_.group,
       .worker = static_cast<std::uint32_t>(membership_.rank),
       .workers = static_cast<std::uint32_t>(membership_.ranks),
       .payload_bytes = static_cast<std::uint32_t>(std::min(options_.payload_bytes, path)),
       .message_bytes = options_.messages ? static_cast<std::uint32_t>(options_.message_bytes) : 0,
-      .slots = options_.slots});
+      .slots = options_.slots};
+  connection.send(join_);
   publish_joined();
   return connection;
 }
 
+/// Both sides prove that they know the token.
+void SessionKeeper::shake_hands(Connection& connection, const std::stop_token& stop) {
+  ClientHandshake handshake(options_.token);
+  connection.send(handshake.begin());
+  while (!handshake.done())
+    if (const auto proof = handshake.answer(wait_for_message(connection, stop)))
+      connection.send(*proof);
+}
+
 Admitted SessionKeeper::wait_for_admission(Connection& connection, const std::stop_token& stop) {
-  const Message message = wait_for_message(connection, stop);
+  Message message = wait_for_message(connection, stop);
+  for (int asked = 0; asked < max_join_challenges; ++asked) {
+    const auto* const challenge = std::get_if<JoinChallenge>(&message);
+    if (challenge == nullptr || challenge->worker != join_.worker) break;
+    const Signature signature = membership_.job.sign(join_statement(join_, challenge->nonce));
+    connection.send(JoinProof{join_.worker, signature});
+    message = wait_for_message(connection, stop);
+  }
   const auto* const admitted = std::get_if<Admitted>(&message);
   if (admitted == nullptr)
     throw Error(ErrorKind::transport, "a control message that has no meaning here");
@@ -205,22 +238,24 @@ Admitted SessionKeeper::wait_for_admission(Connection& connection, const std::st
   if (admitted->kind != "ebpf" && !daemon)
     throw RefusedByServer{{Refusal::not_supported, "an aggregator of kind '" + admitted->kind +
                                                        "' cannot be reached from here"}};
-  if (admitted->slots < 1 || admitted->payload_bytes < 8 ||
-      admitted->payload_bytes > (daemon ? options_.message_bytes : options_.payload_bytes))
-    throw Error(ErrorKind::transport, "an admission that makes no sense");
+  check_admitted(*admitted,
+                 {.payload_bytes = daemon ? options_.message_bytes : options_.payload_bytes,
+                  .slots = options_.slots});
   return *admitted;
 }
 
 /// Shows the data path where this worker is, and that words get through.
 std::shared_ptr<Session> SessionKeeper::meet(Connection& connection, const Admitted& admitted,
                                              const std::stop_token& stop) {
-  PathSetup setup{admitted, {}, membership_, options_};
+  PathSetup setup{admitted, {}, membership_, options_, stop};
   socklen_t size = sizeof setup.control;
   if (::getpeername(connection.descriptor(), reinterpret_cast<sockaddr*>(&setup.control), &size) !=
       0)
     throw_system_error("getpeername");
   auto session = std::make_shared<Session>(
       admitted, admitted.kind == "daemon" ? options_.messages(setup) : make_packet_path(setup));
+  if (auto address = session->path->own_address())
+    connection.send(WorkerAddress{std::move(*address)});
   while (!session->path->meet()) {
     sleep(-1, 0, milliseconds{0}, stop);
     if (!connection.read())

@@ -35,7 +35,9 @@ class SessionKeeper {
 
   void run(const std::stop_token& stop);
   void keep_one_session(const std::stop_token& stop);
+  sockaddr_in look_up(const std::stop_token& stop);
   Connection join(const std::stop_token& stop);
+  void shake_hands(Connection& connection, const std::stop_token& stop);
   Admitted wait_for_admission(Connection& connection, const std::stop_token& stop);
   std::shared_ptr<Session> meet(Connection& connection, const Admitted& admitted,
                                 const std::stop_token& stop);
@@ -51,6 +53,7 @@ class SessionKeeper {
   Endpoint address_;
   GroupMembership membership_;
   ClientOptions options_;
+  Join join_;  ///< of the present attempt
   FileDescriptor wake_event_;
   mutable std::mutex mutex_;
   std::shared_ptr<Session> session_;

@@ -53,9 +53,11 @@ bool SlotEngine::receive(Time now) {
 void SlotEngine::take(const PacketSocket::Arrived& packet, Time now) {
   const cohom_header& header = packet.header;
   if (header.magic != cohom_magic || header.version != cohom_packet_version ||
-      header.job != blank_.job || header.group != blank_.group || header.epoch != blank_.epoch ||
-      header.worker != blank_.worker)
+      header.job != blank_.job || header.epoch != blank_.epoch || header.key != blank_.key ||
+      header.group != blank_.group || header.worker != blank_.worker) {
+    ++counters_.foreign;
     return;
+  }
   heard_ = now;
   const std::size_t index = index_of(header.round);
   SlotLine& line = lines_[index];

@@ -75,7 +75,6 @@ void SlotLine::describe(const Flight& flight, cohom_header& packet) const {
   packet.merge = flight.sum->merge;
   packet.slot = static_cast<__u16>(first_slot_ + flight.number % flights_.size());
   packet.words = flight.words;
-  packet.parity = use & 1;
   packet.use = static_cast<__u32>(use);
   packet.offset = static_cast<__u32>(flight.offset);
   packet.reduction = flight.sum->number;

@@ -34,6 +34,7 @@ SumSlots::Outcome SumSlots::contribute(const cohom_header& header,
                                        std::span<const std::byte> data) {
   Slot& slot = slots_[header.slot];
   if (header.use != slot.use) return {header.use < slot.use ? cohom_drop_old : cohom_drop_order};
+  if (slot.whole) return {cohom_drop_old};
   const std::uint64_t bit = std::uint64_t{1} << header.worker;
   if ((slot.seen & bit) != 0) return {cohom_drop_old};
   if (slot.seen == 0)
@@ -51,19 +52,41 @@ SumSlots::Outcome SumSlots::contribute(const cohom_header& header,
     slot.passed_up = true;
     return {cohom_pass_up, std::exchange(slot.sum, nullptr)};
   }
-  ++slot.use;
-  slot.seen = 0;
-  return {cohom_spread, std::exchange(slot.sum, nullptr)};
+  return finish(slot);
 }
 
 SumSlots::Outcome SumSlots::take_sum(const cohom_header& header, std::span<const std::byte> data) {
   Slot& slot = slots_[header.slot];
   if (header.use != slot.use || !slot.passed_up) return {cohom_drop_repeated_sum};
   if (!same(slot.identity, header)) return {cohom_drop_mismatch};
+  slot.sum = copy(data);
   slot.passed_up = false;
-  slot.seen = 0;
+  return finish(slot);
+}
+
+/// The sum is there; it goes once nothing of the one before is under way.
+SumSlots::Outcome SumSlots::finish(Slot& slot) {
+  if (slot.leaving == 0) return {cohom_spread, take_whole(slot)};
+  slot.whole = true;
+  ++late_sums_;
+  return {cohom_kept};
+}
+
+SharedWords SumSlots::take_whole(Slot& slot) {
   ++slot.use;
-  return {cohom_spread, copy(data)};
+  slot.seen = 0;
+  slot.whole = false;
+  return std::exchange(slot.sum, nullptr);
+}
+
+std::optional<SumSlots::LateSum> SumSlots::next_late_sum() {
+  if (late_sums_ == 0) return std::nullopt;
+  for (Slot& slot : slots_) {
+    if (!slot.whole || slot.leaving != 0) continue;
+    --late_sums_;
+    return LateSum{slot.identity, take_whole(slot)};
+  }
+  return std::nullopt;
 }
 
 /// `words` are as many as the sum's, and may lie anywhere.

@@ -9,15 +9,11 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <net/if.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstddef>
 #include <cstring>
 #include <string_view>
-#include <utility>
 
 namespace cohom::offload {
 
@@ -57,40 +53,48 @@ std::uint32_t id_of(int program) {
   return bpf_obj_get_info_by_fd(program, &info, &size) == 0 ? info.id : 0;
 }
 
-/// Abstract names are one namespace's own, and free again when their process has ended.
-FileDescriptor claim(const std::string& port) {
-  FileDescriptor socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  sockaddr_un name{};
-  name.sun_family = AF_UNIX;
-  const std::string text = "cohom-aggregator/" + port;
-  text.copy(name.sun_path + 1, sizeof name.sun_path - 1);
-  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + text.size());
-  if (!socket.open() || ::bind(socket.get(), reinterpret_cast<sockaddr*>(&name), size) != 0)
-    throw Error(ErrorKind::transport, "port " + port + " has a cohom-aggregator already");
-  return socket;
-}
-
 [[noreturn]] void fail(const std::string& port, const std::string& what, int error) {
   throw Error(ErrorKind::transport, "port " + port + ": " + what + ": " + std::strerror(-error));
 }
 
 }  // namespace
 
-TcPorts::TcPorts(const std::vector<std::string>& ports, int program) : program_id_(id_of(program)) {
+TcPorts::TcPorts(const std::vector<std::string>& ports, int program)
+    : program_id_(id_of(program)), owner_(program) {
   try {
     for (const std::string& port : ports) {
       const unsigned device = if_nametoindex(port.c_str());
       if (device == 0)
         throw Error(ErrorKind::invalid_argument,
                     "--ports: there is no network device '" + port + "' in this namespace");
-      FileDescriptor claimed = claim(port);
       attach(port, static_cast<int>(device), program);
-      ports_.push_back({static_cast<int>(device), std::move(claimed)});
+      devices_.push_back(static_cast<int>(device));
     }
   } catch (...) {
     detach_all();
     throw;
   }
+}
+
+/// @throws Error(transport) for a program that is not what an ended process of ours has left.
+void TcPorts::expect_left_behind(const std::string& port, std::uint32_t program_id) {
+  const std::string remove =
+      "tc filter del dev " + port + " ingress pref " + std::to_string(priority);
+  if (!is_ours(program_id))
+    throw Error(ErrorKind::transport, "port " + port + ": another program has priority " +
+                                          std::to_string(priority) +
+                                          "; remove it first: " + remove);
+  switch (ProgramOwner::state_of(program_id)) {
+    case ProgramOwner::State::lives:
+      throw Error(ErrorKind::transport, "port " + port + " has a cohom-aggregator already");
+    case ProgramOwner::State::unknown:
+      throw Error(ErrorKind::transport, "port " + port +
+                                            ": a cohom-aggregator of another version has put its "
+                                            "program there; when it has ended: " +
+                                            remove);
+    case ProgramOwner::State::ended: break;
+  }
+  log().info("port {}: replacing the program that an earlier process has left", port);
 }
 
 TcPorts::~TcPorts() { detach_all(); }
@@ -100,27 +104,24 @@ void TcPorts::attach(const std::string& port, int device, int program) {
   if (const int error = bpf_tc_hook_create(&hook); error != 0 && error != -EEXIST)
     fail(port, "clsact", error);
   bpf_tc_opts place = our_place();
-  if (bpf_tc_query(&hook, &place) == 0) {
-    if (!is_ours(place.prog_id))
-      throw Error(ErrorKind::transport, "port " + port + ": another program has priority " +
-                                            std::to_string(priority) + "; remove it first");
-    log().info("port {}: replacing the program that an earlier process has left", port);
-  }
+  const bool taken = bpf_tc_query(&hook, &place) == 0;
+  if (taken) expect_left_behind(port, place.prog_id);
   place = our_place();
   place.prog_fd = program;
-  place.flags = BPF_TC_F_REPLACE;
+  // Else a program that has come meanwhile stays.
+  place.flags = taken ? BPF_TC_F_REPLACE : 0;
   if (const int error = bpf_tc_attach(&hook, &place); error != 0) fail(port, "attach", error);
 }
 
 void TcPorts::detach_all() noexcept {
-  for (const Port& port : ports_) {
-    const bpf_tc_hook hook = ingress_of(port.device);
+  for (const int device : devices_) {
+    const bpf_tc_hook hook = ingress_of(device);
     bpf_tc_opts place = our_place();
     if (bpf_tc_query(&hook, &place) != 0 || place.prog_id != program_id_) continue;
     place = our_place();
     bpf_tc_detach(&hook, &place);
   }
-  ports_.clear();
+  devices_.clear();
 }
 
 }  // namespace cohom::offload

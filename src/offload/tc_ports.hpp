@@ -1,7 +1,7 @@
 #pragma once
 // TcPorts: a program on the ingress of network devices.
 
-#include "offload/file_descriptor.hpp"
+#include "offload/program_owner.hpp"
 
 #include <cstdint>
 #include <string>
@@ -27,14 +27,12 @@ class TcPorts {
 
  private:
   static void attach(const std::string& port, int device, int program);
+  static void expect_left_behind(const std::string& port, std::uint32_t program_id);
   void detach_all() noexcept;
 
-  struct Port {
-    int device = 0;
-    FileDescriptor claim;  ///< of this namespace: it ends with the process, whatever ends that
-  };
   std::uint32_t program_id_ = 0;
-  std::vector<Port> ports_;
+  ProgramOwner owner_;
+  std::vector<int> devices_;
 };
 
 }  // namespace cohom::offload

@@ -23,6 +23,7 @@ constexpr std::string_view name_of(cohom_verdict verdict) {
     case cohom_drop_group: return "drop_group";
     case cohom_drop_epoch: return "drop_epoch";
     case cohom_drop_worker: return "drop_worker";
+    case cohom_drop_key: return "drop_key";
     case cohom_drop_source: return "drop_source";
     case cohom_drop_slot: return "drop_slot";
     case cohom_drop_size: return "drop_size";

@@ -44,7 +44,7 @@ class CallsTest(OffloadCase):
 
     def rows_of(self, process):
         """Return the rows of cohom-bench, which should end well."""
-        output, _ = process.communicate(timeout=200)
+        output, _ = process.communicate(timeout=300)
         self.assertEqual(process.returncode, 0, output)
         return read_json(self.rows_file)["results"]
 

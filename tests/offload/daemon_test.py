@@ -30,6 +30,15 @@ for place in sys.argv[1:]:
 """
 
 
+# UCX's magic number, and a message whose length UCX asserts to be another.
+LETHAL = """
+import socket, struct, sys
+host, port = sys.argv[1].split(":")
+s = socket.create_connection((host, int(port)), timeout=5)
+s.sendall(struct.pack("<QBI", 0xCAFEBABE12345678, 0, 2 ** 32 - 1))
+"""
+
+
 class DaemonTest(fault_cases.FaultCases):
     daemons = True
     group_slots = 64
@@ -76,12 +85,24 @@ class DaemonTest(fault_cases.FaultCases):
         self.assert_right(workers)
         self.assertGreater(aggregator.status()["packets"]["told_waiting"], 0)
 
+    @staticmethod
+    def server_of(aggregator):
+        """Return the process that serves, a child of the one that was started."""
+        for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
+            try:
+                fields = path.read_text().rsplit(")", 1)[1].split()
+            except OSError:  # ended meanwhile
+                continue
+            if int(fields[1]) == aggregator.process.pid:
+                return int(path.parent.name)
+        return None
+
     def test_a_daemon_stops_without_a_word(self):
         self.up(2)
         aggregator, = self.aggregators()
         workers = self.workers(2, 1, "--calls", LONG, "--silence", "1000")
         self.wait_for_sums(aggregator)
-        aggregator.process.send_signal(signal.SIGSTOP)
+        os.kill(self.server_of(aggregator), signal.SIGSTOP)
         self.assert_failed(workers, "silent for 1.0 s")
 
     def test_workers_die_over_and_over(self):
@@ -111,16 +132,16 @@ class DaemonTest(fault_cases.FaultCases):
         time.sleep(2)
         self.assertLess(self.processor_seconds(aggregator) - before, 0.1)
 
-    @staticmethod
-    def processor_seconds(aggregator):
+    def processor_seconds(self, aggregator):
         """Return how long the daemon ran on a processor."""
-        fields = pathlib.Path(f"/proc/{aggregator.process.pid}/stat").read_text().rsplit(")", 1)[1]
+        process = self.server_of(aggregator)
+        fields = pathlib.Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1]
         ticks = [int(field) for field in fields.split()[11:13]]
         return sum(ticks) / os.sysconf("SC_CLK_TCK")
 
     def places_of(self, aggregator):
         """Return where the daemon listens, HOST:PORT: its control channel, and UCX on each device."""
-        process = aggregator.process.pid
+        process = self.server_of(aggregator)
         sockets = set()
         for path in pathlib.Path(f"/proc/{process}/fd").iterdir():
             try:
@@ -136,6 +157,25 @@ class DaemonTest(fault_cases.FaultCases):
                 places.add(f"{ipaddress.ip_address(host.to_bytes(4, 'little'))}:{port}")
         return places
 
+    def test_bytes_that_end_the_process_end_nothing_else(self):
+        """Thirteen bytes from anybody at a port of UCX: jobs go on without it until it is back."""
+        self.up(2)
+        aggregator, = self.aggregators()
+        workers = self.workers(2, 1, "--calls", LONG, "--phases", "2", "--later-calls", "40")
+        self.wait_for_sums(aggregator)
+        server = self.server_of(aggregator)
+        for place in self.places_of(aggregator):
+            if not place.endswith(f":{PORT}"):
+                subprocess.run([*self.on("h1"), sys.executable, "-c", LETHAL, place], check=True,
+                               timeout=60)
+        self.assert_failed(workers, "the aggregator")
+        self.assertTrue(sleep_until(lambda: self.server_of(aggregator) not in (None, server), 3))
+        self.assert_right(workers)
+        state = aggregator.status()
+        self.assertEqual(state["restarts"], 1)
+        aggregator.process.send_signal(signal.SIGTERM)
+        self.assertEqual(aggregator.process.wait(timeout=10), 0)
+
     def test_garbage_on_all_its_ports(self):
         self.up(2)
         aggregator, = self.aggregators()
@@ -144,6 +184,8 @@ class DaemonTest(fault_cases.FaultCases):
         places = self.places_of(aggregator)
         self.assertGreaterEqual(len(places), 2)
         self.assertIn(f"10.77.0.251:{PORT}", places)
+        # UCX listens on the device of --listen, whatever others there are.
+        self.assertEqual({place.split(":")[0] for place in places}, {"10.77.0.251"})
         subprocess.run([*self.on("switch"), sys.executable, "-c", NOISE, *places], check=True,
                        timeout=60)
         self.assertGreater(aggregator.status()["bad_messages"], 20)

@@ -3,7 +3,7 @@
 import signal
 import time
 
-from offload_case import OffloadCase, sleep_until
+from offload_case import OffloadCase, job_id, sleep_until
 
 LONG = "100000000"  # calls: more than there is time for
 
@@ -49,9 +49,9 @@ class FaultCases(OffloadCase):
         self.assertEqual(status["free_slots"], status["slots"] - self.group_slots)
         # Survivors wait for a new worker 1, without slots.
         states = {group["job"]: group for group in status["groups"]}
-        self.assertEqual(states[2]["state"], "open")
-        self.assertEqual(states.get(1, {"slots": 0})["slots"], 0)
-        before = states[2]["sums"]
+        self.assertEqual(states[job_id(2)]["state"], "open")
+        self.assertEqual(states.get(job_id(1), {"slots": 0})["slots"], 0)
+        before = states[job_id(2)]["sums"]
         self.assertTrue(sleep_until(
             lambda: max(group["sums"] for group in aggregator.status()["groups"]) > before + 50))
         self.assertTrue(all(worker.process.poll() is None for worker in others))

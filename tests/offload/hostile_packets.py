@@ -3,6 +3,7 @@
 Where a function has a `host`, it is what runs a command there (OffloadCase.on).
 """
 
+import socket
 import struct
 import subprocess
 import sys
@@ -39,15 +40,53 @@ s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
 s.bind(("eth0", 0))
 for line in sys.stdin: s.send(bytes.fromhex(line))
 """
-HEADER = struct.Struct("<IBBBBQIIHHHHIIIIQ")
+# The same, with the host's own MAC address as their sender's.
+FORGER = """
+import socket, sys
+s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+s.bind(("eth0", 0))
+mac = s.getsockname()[4]
+for line in sys.stdin:
+    frame = bytes.fromhex(line)
+    s.send(frame[:6] + mac + frame[12:])
+"""
+HEADER = struct.Struct("<IBBBBQQQHHHHIIIIQ")
+FIELDS = ("magic", "version", "kind", "merge", "flags", "job", "epoch", "key", "group", "worker",
+          "slot", "words", "use", "offset", "reduction", "round", "call")
 
 
-def packet(state, **changes):
-    """Return a packet like those of the group's worker 0, but for some fields."""
-    fields = {"magic": 0x61686f63, "version": 1, "kind": 1, "merge": 0, "flags": 0, "job": state["job"],
-              "group": 0, "epoch": state["epoch"], "worker": 0, "slot": 0, "words": 4, "parity": 0,
+def header_of(frame):
+    """Return the header of a frame, field by field."""
+    return dict(zip(FIELDS, HEADER.unpack_from(frame, 42), strict=True))
+
+
+def packet(known, **changes):
+    """Return a packet of the group's worker 0 with what is known of job, epoch and key, and some fields changed."""
+    fields = {"magic": 0x61686f63, "version": 2, "kind": 1, "merge": 0, "flags": 0, "job": known["job"],
+              "epoch": known["epoch"], "key": known["key"], "group": 0, "worker": 0, "slot": 0, "words": 4,
               "use": 0, "offset": 0, "reduction": 0, "round": 0, "call": 0} | changes
     return HEADER.pack(*fields.values()) + bytes(32)
+
+
+def forged(frame, source="own", back=False, words=0, **changes):
+    """Return a frame like this one of a worker's, with another packet in it.
+
+    It comes from that worker, as the frame does, from another (address, port), or from an address that nobody has
+    (None). Or it goes back to the worker, as if the receiver answered.
+    """
+    mac, place, target = frame[0:6], frame[26:30] + frame[34:36], frame[30:34] + frame[36:38]
+    if back:
+        mac, place, target = frame[6:12], target, place
+    if source is None:
+        source = ("10.77.0.99", PORT)
+    if source != "own":
+        place = socket.inet_aton(source[0]) + struct.pack(">H", source[1])
+    packet_bytes = HEADER.pack(*(header_of(frame) | changes | {"words": words}).values()) + b"\x41" * (8 * words)
+    udp = place[4:] + target[4:] + struct.pack(">HH", 8 + len(packet_bytes), 0) + packet_bytes
+    ip = struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(udp), 0, 0x4000, 64, 17, 0) + place[:4] + target[:4]
+    check = sum(struct.unpack(">10H", ip))
+    check = ~(check % 0xffff) & 0xffff
+    return mac + bytes(6) + b"\x08\x00" + ip[:10] + struct.pack(">H", check) + ip[12:] + udp
 
 
 def run_on(host, program, lines):

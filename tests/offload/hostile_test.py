@@ -4,8 +4,8 @@ import subprocess
 import time
 
 import hostile_packets
-from hostile_packets import REPLAYER, SENDER, packet
-from offload_case import AGGREGATOR, PORT, OffloadCase, main
+from hostile_packets import HEADER, REPLAYER, SENDER, header_of, packet
+from offload_case import AGGREGATOR, PORT, OffloadCase, main, sleep_until
 
 
 class HostileTest(OffloadCase):
@@ -18,14 +18,18 @@ class HostileTest(OffloadCase):
                 if count != before.get(name, 0)}
 
     def running(self):
-        """Start an aggregator and workers that go on summing; returns the aggregator and the group."""
+        """Start an aggregator and workers that go on summing; returns the aggregator and a header of worker 0."""
         self.up(2)
         aggregator, = self.aggregators()
-        self.busy = self.workers(2, 1, "--calls", "3000", "--words", "300")
-        self.assertTrue(self.busy)
-        while not (groups := aggregator.status()["groups"]) or groups[0]["state"] != "open":
-            pass
-        return aggregator, groups[0]
+
+        def start():
+            self.busy = self.workers(2, 1, "--calls", "3000", "--words", "300")
+            self.assertTrue(sleep_until(lambda: [
+                group for group in aggregator.status()["groups"] if group["state"] == "open"]))
+
+        # Only whoever sees the packets knows as much.
+        frames = hostile_packets.frames_of(self.on("h1"), start)
+        return aggregator, header_of(frames[0])
 
     def test_garbage_of_every_length(self):
         aggregator, group = self.running()
@@ -35,7 +39,7 @@ class HostileTest(OffloadCase):
         self.assertEqual(self.drops_of(aggregator, "h1", garbage),
                          {"drop_malformed": len(lengths)})
         # A right header, and any number of bytes behind it but the right one.
-        header = packet(group)[:56]
+        header = packet(group)[:HEADER.size]
         tails = [header + seed[:length] for length in range(0, 8900, 7) if length != 32]
         self.assertEqual(self.drops_of(aggregator, "h1", tails), {"drop_source": len(tails)})
         self.assert_right(self.busy)
@@ -43,16 +47,18 @@ class HostileTest(OffloadCase):
     def test_every_field(self):
         aggregator, group = self.running()
         for name, changed in [
-                ("drop_malformed", {"magic": 0}), ("drop_version", {"version": 2}),
+                ("drop_malformed", {"magic": 0}), ("drop_version", {"version": 1}),
                 ("drop_malformed", {"kind": 0}), ("drop_source", {"kind": 3}),
                 ("drop_malformed", {"kind": 6}), ("drop_malformed", {"flags": 1}),
                 ("drop_group", {"job": group["job"] + 1}), ("drop_group", {"group": 1}),
-                ("drop_group", {"group": 0xffffffff}), ("drop_epoch", {"epoch": group["epoch"] - 1}),
-                ("drop_epoch", {"epoch": group["epoch"] ^ 0x80000000}),
+                ("drop_group", {"group": 0xffff}), ("drop_epoch", {"epoch": group["epoch"] ^ 1}),
+                ("drop_epoch", {"epoch": group["epoch"] ^ 1 << 63}),
                 ("drop_worker", {"worker": 2}), ("drop_worker", {"worker": 64}),
                 ("drop_worker", {"worker": 65535}), ("drop_source", {}),
-                ("drop_source", {"worker": 1}), ("drop_source", {"kind": 2}),
-                ("drop_source", {"kind": 4}), ("drop_source", {"kind": 5})]:
+                ("drop_key", {"worker": 1}), ("drop_source", {"kind": 2}),
+                ("drop_source", {"kind": 4}), ("drop_source", {"kind": 5}),
+                ("drop_key", {"key": group["key"] ^ 1}), ("drop_key", {"key": 0}),
+                ("drop_key", {"key": group["key"] ^ 1 << 63, "kind": 4})]:
             with self.subTest(changed=changed):
                 self.assertEqual(self.drops_of(aggregator, "h1", [packet(group, **changed)]), {name: 1})
         self.assert_right(self.busy)
@@ -106,9 +112,10 @@ assert s.recv(1) == b""
     def test_status_needs_the_token(self):
         self.up(2)
         self.aggregators()
+        environment = self.environment("another")
+        del environment["COHOM_AGGREGATOR_OPERATOR_TOKEN"]
         done = subprocess.run([*self.on("h1"), AGGREGATOR, "status", f"switch:{PORT}"], timeout=20,
-                              capture_output=True, text=True, check=False,
-                              env=self.environment("another"))
+                              capture_output=True, text=True, check=False, env=environment)
         self.assertEqual(done.returncode, 1)
         self.assertIn("wrong token", done.stderr)
 

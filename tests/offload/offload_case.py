@@ -16,6 +16,14 @@ AGGREGATOR = os.environ.get("COHOM_AGGREGATOR_PROGRAM", "build/bin/cohom-aggrega
 WORKER = os.environ.get("COHOM_OFFLOAD_WORKER", "build/tests/offload/offload_worker")
 PORT = 47000
 TOKEN = "a secret of this test"
+OPERATOR_TOKEN = "a secret of its operator"
+
+
+def job_id(number):
+    """Return the number by which aggregators know the job that workers call `number`."""
+    done = subprocess.run([WORKER, "--job", str(number), "--print-job"], capture_output=True, text=True,
+                          check=True, timeout=20)
+    return int(done.stdout)
 
 
 class Aggregator:
@@ -57,10 +65,11 @@ class Worker:
     def __init__(self, case, host, arguments, token):
         """Start it."""
         self.case = case
+        # Its results are all it says: no cohom-ucx-probe lies beside it, which is warned of.
+        environment = {**case.environment(token), "COHOM_LOG": "off"}
         self.process = subprocess.Popen([*case.on(host), WORKER, "--connect", f"switch:{PORT}", *arguments],
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=subprocess.STDOUT, text=True,
-                                        env=case.environment(token))
+                                        stderr=subprocess.STDOUT, text=True, env=environment)
         case.addCleanup(self.end)
 
     def result(self):
@@ -93,7 +102,8 @@ class OffloadCase(LabCase):
 
     def environment(self, token=TOKEN):
         """Return the environment of aggregators and workers."""
-        return {**os.environ, "COHOM_AGGREGATOR_TOKEN": token, "UCX_TLS": "tcp,self"}
+        return {**os.environ, "COHOM_AGGREGATOR_TOKEN": token,
+                "COHOM_AGGREGATOR_OPERATOR_TOKEN": OPERATOR_TOKEN, "UCX_TLS": "tcp,self"}
 
     def on(self, node):
         """Return what runs a command on a node, without netlab's process around it."""
@@ -176,5 +186,5 @@ def sleep_until(condition, seconds=20):
     return True
 
 
-__all__ = ["AGGREGATOR", "NETLAB", "PORT", "TOKEN", "OffloadCase", "main", "main_of_daemons",
+__all__ = ["AGGREGATOR", "NETLAB", "PORT", "TOKEN", "OffloadCase", "job_id", "main", "main_of_daemons",
            "read_json", "sleep_until"]

@@ -13,7 +13,7 @@ import hostile_packets
 import lab_case
 import loss
 import shaping
-from offload_case import sleep_until
+from offload_case import job_id, sleep_until
 
 JOB = 2  # of the workers that are killed
 LOSSES = [0.001, 0.005, 0.01, 0.02]
@@ -130,7 +130,7 @@ class Faults:
 
     def workers_sum(self):
         """Return whether the other job is under way."""
-        return any(group["job"] == JOB and group["sums"] > 0
+        return any(group["job"] == job_id(JOB) and group["sums"] > 0
                    for group in self.aggregator.status()["groups"])
 
     def kill_worker(self):
@@ -147,6 +147,8 @@ class Faults:
         groups = self.aggregator.status()["groups"]
         packets = [self.random.randbytes(self.random.randrange(8973)) for _ in range(50)]
         for group in groups:
+            # The status tells neither.
+            group |= {"epoch": self.random.getrandbits(64), "key": self.random.getrandbits(64)}
             packets += [hostile_packets.packet(group, **{field: self.random.getrandbits(16)})
                         for field in ("group", "worker", "slot", "use", "offset", "call", "words")]
             packets.append(hostile_packets.packet(group, worker=self.random.randrange(group["workers"])))

@@ -2,6 +2,7 @@
 // word. What happened is one line of JSON a phase. It stays in its group until standard input ends,
 // because an aggregator that loses a worker lets go of the others.
 
+#include "job_keys.hpp"
 #include "offload/network_aggregator.hpp"
 #include "offload_load.hpp"
 #if COHOM_HAVE_UCX
@@ -27,7 +28,10 @@ using Clock = std::chrono::steady_clock;
 
 struct CommandLine {
   std::string address;
-  GroupMembership membership;
+  std::uint64_t job = 0;  ///< stands for a secret
+  bool print_job =
+      false;  ///< the number by which aggregators and packets know it, and nothing else
+  GroupMembership membership{.job = test::job(0)};
   ClientOptions options;
   test::Load load;
   int phases = 1;
@@ -73,15 +77,22 @@ nlohmann::ordered_json run_phase(NetworkAggregator& aggregator, const CommandLin
   result["repeated"] = counters.repeated;
   result["waiting"] = counters.waiting;
   result["stale"] = counters.stale;
+  result["foreign"] = counters.foreign;
   return result;
 }
 
 void run(const CommandLine& line) {
+  if (line.print_job) {
+    std::cout << test::job(line.job).id() << std::endl;
+    return;
+  }
   ClientOptions options = line.options;
+  GroupMembership membership = line.membership;
+  membership.job = test::job(line.job);
 #if COHOM_HAVE_UCX
   options.messages = [](const PathSetup& setup) { return ucx::make_message_path(setup); };
 #endif
-  NetworkAggregator aggregator(parse_endpoint(line.address, "--connect"), line.membership, options);
+  NetworkAggregator aggregator(parse_endpoint(line.address, "--connect"), membership, options);
   for (int phase = 0; phase < line.phases; ++phase) {
     auto result = run_phase(aggregator, line, phase);
     // Another worker may learn late of the failure that ended the phase before, and end this one, too.
@@ -94,8 +105,9 @@ void run(const CommandLine& line) {
 }
 
 void add_options(CLI::App& app, CommandLine& line) {
-  app.add_option("--connect", line.address)->required();
-  app.add_option("--job", line.membership.job);
+  app.add_option("--connect", line.address);
+  app.add_flag("--print-job", line.print_job);
+  app.add_option("--job", line.job);
   app.add_option("--group", line.membership.group);
   app.add_option("--rank", line.membership.rank);
   app.add_option("--ranks", line.membership.ranks);

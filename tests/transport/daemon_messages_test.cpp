@@ -3,11 +3,15 @@
 #include "offload/daemon_plane.hpp"
 #include "offload/hello.hpp"
 #include "offload/merge_code.hpp"
+#include "ucx_transport/library_version.hpp"
 #include "ucx_transport/message_link.hpp"
+
+#include <cohom/error.hpp>
 
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <map>
@@ -20,57 +24,75 @@ namespace cohom::offload {
 namespace {
 
 using namespace std::chrono_literals;
-using ucx::MessageHeader;
 
 constexpr const char* transports = "tcp,self";
 constexpr std::uint64_t job = 77;
-constexpr std::uint32_t epoch = 5;
+constexpr std::uint64_t epoch = 0x5000000000000005;
 
 /// One end of the data path: a process that talks to the daemon.
 class Peer : public ucx::MessageReceiver {
  public:
-  Peer(const DataPlane& plane, std::uint64_t key)
-      : key_(key), worker_({.transports = transports, .features = UCP_FEATURE_AM}) {
+  Peer(DataPlane& plane, std::uint64_t key)
+      : key_(key), plane_(plane), worker_({.transports = transports, .features = UCP_FEATURE_AM}) {
     receive_messages(worker_, *this);
-    link_ = std::make_unique<ucx::MessageLink>(worker_, ucx::from_hex(plane.data_address()));
+    link_ = std::make_unique<ucx::MessageLink>(
+        worker_, checked_bytes(plane.ucx_address(), ucx::library_version(), "the plane"));
   }
   ~Peer() override { link_.reset(); }
   Peer(const Peer&) = delete;
   Peer& operator=(const Peer&) = delete;
 
+  [[nodiscard]] UcxAddress address() const { return worker_.sealed_address(); }
   void hello(std::uint32_t number, std::uint32_t worker) {
-    const auto address = std::make_shared<const std::vector<std::byte>>(worker_.address());
-    link_->send({make_hello(job, number, epoch, worker, number), key_}, *address, address);
+    EXPECT_TRUE(plane_.take_address(number, worker, worker_.sealed_address()));
+    say_hello(number, worker);
   }
-  void send(const MessageHeader& header, const std::vector<std::uint64_t>& words,
+  void say_hello(std::uint32_t number, std::uint32_t worker) {
+    link_->send(make_hello({.job = job,
+                            .epoch = epoch,
+                            .key = key_,
+                            .group = number,
+                            .worker = worker,
+                            .own_group = number}),
+                {});
+  }
+  void send(const cohom_header& header, const std::vector<std::uint64_t>& words,
             const Widening* widening = nullptr) {
     const auto copy = std::make_shared<const std::vector<std::uint64_t>>(words);
     link_->send(header, std::as_bytes(std::span(*copy)), copy, nullptr, widening);
   }
   void progress() { worker_.progress(); }
-  void take(const MessageHeader& header, std::span<const std::byte> data) noexcept override {
+  void take(const cohom_header& header, std::span<const std::byte> data) noexcept override {
     taken_.push_back(header);
     last_.resize(data.size() / 8);
     if (!data.empty()) std::memcpy(last_.data(), data.data(), data.size());
   }
 
   [[nodiscard]] std::uint64_t key() const { return key_; }
-  [[nodiscard]] const std::vector<MessageHeader>& taken() const { return taken_; }
+  [[nodiscard]] const std::vector<cohom_header>& taken() const { return taken_; }
   [[nodiscard]] const std::vector<std::uint64_t>& last() const { return last_; }
 
  private:
   std::uint64_t key_;
+  DataPlane& plane_;
   ucx::Worker worker_;
   std::unique_ptr<ucx::MessageLink> link_;
-  std::vector<MessageHeader> taken_;
+  std::vector<cohom_header> taken_;
   std::vector<std::uint64_t> last_;
 };
 
 class DaemonMessages : public testing::Test {
  protected:
-  DaemonMessages() {
-    number_ = *plane_->open(
-        {.job = job, .epoch = epoch, .members = 3, .slots = 4, .payload_bytes = 80, .parent = {}});
+  DaemonMessages() { open(); }
+
+  void open() {
+    number_ = *plane_->open({.job = job,
+                             .epoch = epoch,
+                             .members = 3,
+                             .keys = {first_.key(), second_.key()},
+                             .slots = 4,
+                             .payload_bytes = 80,
+                             .parent = {}});
   }
 
   using Counts = std::map<std::string, std::uint64_t>;
@@ -95,19 +117,20 @@ class DaemonMessages : public testing::Test {
     first_.hello(number_, 0);
     second_.hello(number_, 1);
     progress_until([&] { return !first_.taken().empty() && !second_.taken().empty(); });
-    EXPECT_EQ(first_.taken()[0].packet.kind, cohom_hello_answer);
+    EXPECT_EQ(first_.taken()[0].kind, cohom_hello_answer);
     plane_->start(number_);
   }
 
-  [[nodiscard]] MessageHeader contribution(const Peer& peer, std::uint32_t worker) const {
-    MessageHeader header{make_hello(job, number_, epoch, worker, 0), peer.key()};
-    header.packet.kind = cohom_contribution;
-    header.packet.words = 2;
+  [[nodiscard]] cohom_header contribution(const Peer& peer, std::uint32_t worker) const {
+    cohom_header header = make_hello(
+        {.job = job, .epoch = epoch, .key = peer.key(), .group = number_, .worker = worker});
+    header.kind = cohom_contribution;
+    header.words = 2;
     return header;
   }
 
   /// What becomes of one message.
-  std::string verdict_of(Peer& peer, const MessageHeader& header,
+  std::string verdict_of(Peer& peer, const cohom_header& header,
                          const std::vector<std::uint64_t>& words,
                          const Widening* widening = nullptr) {
     const Counts before = counts();
@@ -129,35 +152,34 @@ class DaemonMessages : public testing::Test {
 
 TEST_F(DaemonMessages, EveryFieldCounts) {
   form();
-  const auto verdict = [&](const std::function<void(MessageHeader&)>& change,
+  const auto verdict = [&](const std::function<void(cohom_header&)>& change,
                            const std::vector<std::uint64_t>& words = {1, 2}) {
-    MessageHeader header = contribution(first_, 0);
+    cohom_header header = contribution(first_, 0);
     change(header);
     return verdict_of(first_, header, words);
   };
-  using H = MessageHeader;
-  EXPECT_EQ(verdict([](H& h) { h.packet.magic = 0; }), "drop_malformed");
-  EXPECT_EQ(verdict([](H& h) { h.packet.version = 2; }), "drop_version");
-  EXPECT_EQ(verdict([](H& h) { h.packet.flags = 1; }), "drop_malformed");
-  EXPECT_EQ(verdict([](H& h) { h.packet.kind = 9; }), "drop_malformed");
-  EXPECT_EQ(verdict([](H& h) { h.packet.group = 1; }), "drop_group");
-  EXPECT_EQ(verdict([](H& h) { h.packet.group = 0xffffffff; }), "drop_group");
-  EXPECT_EQ(verdict([](H& h) { ++h.packet.job; }), "drop_group");
-  EXPECT_EQ(verdict([](H& h) { --h.packet.epoch; }), "drop_epoch");
-  EXPECT_EQ(verdict([](H& h) { h.packet.worker = 2; }), "drop_source");
-  EXPECT_EQ(verdict([](H& h) { h.packet.worker = 1; }), "drop_source") << "another one's key";
-  EXPECT_EQ(verdict([](H& h) { h.key = 0; }), "drop_source");
-  EXPECT_EQ(verdict([](H& h) { h.packet.kind = cohom_sum; }), "drop_source") << "no parent";
-  EXPECT_EQ(verdict([](H& h) { h.packet.kind = cohom_hello; }), "drop_source") << "known already";
-  EXPECT_EQ(verdict([](H& h) { h.packet.slot = 4; }), "drop_slot");
-  EXPECT_EQ(verdict([](H& h) { h.packet.parity = 1; }), "drop_slot");
-  EXPECT_EQ(verdict([](H& h) { h.packet.words = 3; }), "drop_size");
-  EXPECT_EQ(verdict([](H& h) { h.packet.words = 0; }, {}), "drop_size");
-  EXPECT_EQ(verdict([](H& h) { h.packet.words = 11; }, std::vector<std::uint64_t>(11)),
-            "drop_size");
-  EXPECT_EQ(verdict([](H& h) { h.packet.merge = 3; }), "drop_merge");
-  EXPECT_EQ(verdict([](H& h) { h.packet.use = 2; }), "drop_order");
-  EXPECT_EQ(verdict([](H& h) { h.packet.kind = cohom_waiting; }), "told_waiting");
+  using H = cohom_header;
+  EXPECT_EQ(verdict([](H& h) { h.magic = 0; }), "drop_malformed");
+  EXPECT_EQ(verdict([](H& h) { h.version = 1; }), "drop_version");
+  EXPECT_EQ(verdict([](H& h) { h.flags = 1; }), "drop_malformed");
+  EXPECT_EQ(verdict([](H& h) { h.kind = 9; }), "drop_malformed");
+  EXPECT_EQ(verdict([](H& h) { h.group = 1; }), "drop_group");
+  EXPECT_EQ(verdict([](H& h) { h.group = 0xffff; }), "drop_group");
+  EXPECT_EQ(verdict([](H& h) { ++h.job; }), "drop_group");
+  EXPECT_EQ(verdict([](H& h) { --h.epoch; }), "drop_epoch");
+  EXPECT_EQ(verdict([](H& h) { h.worker = 2; }), "drop_worker");
+  EXPECT_EQ(verdict([](H& h) { h.worker = 1; }), "drop_key") << "another one's key";
+  EXPECT_EQ(verdict([](H& h) { h.key = 0; }), "drop_key");
+  EXPECT_EQ(verdict([](H& h) { h.kind = cohom_hello, h.key ^= 1; }), "drop_key");
+  EXPECT_EQ(verdict([](H& h) { h.kind = cohom_sum; }), "drop_source") << "no parent";
+  EXPECT_EQ(verdict([](H& h) { h.kind = cohom_hello; }), "drop_source") << "known already";
+  EXPECT_EQ(verdict([](H& h) { h.slot = 4; }), "drop_slot");
+  EXPECT_EQ(verdict([](H& h) { h.words = 3; }), "drop_size");
+  EXPECT_EQ(verdict([](H& h) { h.words = 0; }, {}), "drop_size");
+  EXPECT_EQ(verdict([](H& h) { h.words = 11; }, std::vector<std::uint64_t>(11)), "drop_size");
+  EXPECT_EQ(verdict([](H& h) { h.merge = 3; }), "drop_merge");
+  EXPECT_EQ(verdict([](H& h) { h.use = 2; }), "drop_order");
+  EXPECT_EQ(verdict([](H& h) { h.kind = cohom_waiting; }), "told_waiting");
 
   EXPECT_EQ(verdict([](H&) {}, {10, 20}), "kept");
   EXPECT_EQ(verdict([](H&) {}, {10, 20}), "drop_old");
@@ -168,10 +190,39 @@ TEST_F(DaemonMessages, EveryFieldCounts) {
   EXPECT_EQ(plane_->counters(number_).contributions, 2u);
 }
 
+/// A wrong byte in an address ends the process that gives it to UCX.
+TEST_F(DaemonMessages, AddressesAreChecked) {
+  const UcxAddress right = first_.address();
+  const auto kind_of = [&](const UcxAddress& address) {
+    try {
+      plane_->take_address(number_, 0, address);
+    } catch (const Error& error) {
+      return error.kind();
+    }
+    return ErrorKind::state;
+  };
+  for (std::size_t i = 0; i < right.bytes.size(); ++i) {
+    UcxAddress wrong = right;
+    wrong.bytes[i] = static_cast<char>(wrong.bytes[i] ^ 1 << i % 8);
+    EXPECT_EQ(kind_of(wrong), ErrorKind::transport) << i;
+  }
+  UcxAddress other = right;
+  ++other.version[1];
+  EXPECT_EQ(kind_of(other), ErrorKind::unsupported);
+  EXPECT_EQ(kind_of(plane_->ucx_address()), ErrorKind::transport) << "the daemon's own";
+  EXPECT_FALSE(plane_->take_address(number_, 2, right)) << "no member";
+  first_.hello(number_, 0);
+  EXPECT_FALSE(plane_->take_address(number_, 0, right)) << "once";
+  progress_until([&] { return counts().at("greeted") == 1; });
+  cohom_header hello = contribution(second_, 1);
+  hello.kind = cohom_hello;
+  EXPECT_EQ(verdict_of(second_, hello, {1}), "drop_size") << "hellos have no words";
+}
+
 TEST_F(DaemonMessages, NarrowContributionsAreChecked) {
   form();
   const Widening right{.narrow_width = 4, .wide_width = 8, .block = 16};
-  MessageHeader header = contribution(first_, 0);
+  cohom_header header = contribution(first_, 0);
   const auto verdict = [&](const std::function<void(Widening&)>& change,
                            const std::vector<std::uint64_t>& words = {0x21}) {
     Widening widening = right;
@@ -186,17 +237,88 @@ TEST_F(DaemonMessages, NarrowContributionsAreChecked) {
   EXPECT_EQ(verdict([](W&) {}, {1, 2}), "drop_size");
   EXPECT_EQ(verdict([](W&) {}, {}), "drop_size");
   EXPECT_EQ(verdict([](W& w) { w.wide_width = 32; }), "drop_size") << "half a block";
-  header.packet.merge = cohom_merge_max;
+  header.merge = cohom_merge_max;
   EXPECT_EQ(verdict([](W&) {}), "drop_malformed") << "widened words are added";
-  header.packet.merge = cohom_merge_add;
+  header.merge = cohom_merge_add;
   header.key = 0;
-  EXPECT_EQ(verdict([](W&) {}), "drop_source");
+  EXPECT_EQ(verdict([](W&) {}), "drop_key");
   header.key = first_.key();
   // Values 0 and 1 of 16: lane 0 of words 0 and 1 of the sum.
   EXPECT_EQ(verdict([](W& w) { w.has_levels = true, w.levels = {0, 7, 9}; }), "kept");
   EXPECT_EQ(verdict_of(second_, contribution(second_, 1), {100, 100}), "spread");
   progress_until([&] { return second_.last().size() == 2; });
   EXPECT_EQ(second_.last(), (std::vector<std::uint64_t>{107, 109}));
+}
+
+/// A member makes checksums itself, so they keep nothing out: what UCX would end at is found elsewhere.
+TEST_F(DaemonMessages, AddressesThatEndProcessesEndTheirGroupAlone) {
+  const UcxAddress right = first_.address();
+  std::uint64_t state = 1;
+  const auto random = [&state] { return (state = state * 6364136223846793005u + 1) >> 33; };
+  int refused = 0;
+  for (int i = 0; i < 12; ++i) {
+    std::string bytes = right.bytes;
+    for (int k = 0; k < 8; ++k) bytes[random() % bytes.size()] = static_cast<char>(random());
+    bytes.resize(bytes.size() / (i % 3 + 1));
+    plane_->close(number_);
+    open();
+    EXPECT_TRUE(plane_->take_address(
+        number_, 0, make_ucx_address(right.version, std::as_bytes(std::span(bytes)))));
+    first_.say_hello(number_, 0);
+    const std::size_t answers = first_.taken().size();
+    const auto end = std::chrono::steady_clock::now() + 400ms;
+    bool failed = false;
+    while (!failed && first_.taken().size() == answers && std::chrono::steady_clock::now() < end) {
+      first_.progress();
+      failed = plane_->failures().contains(number_);
+    }
+    refused += failed;
+  }
+  EXPECT_GE(refused, 4) << "of 12; the others lead nowhere, or are right still";
+  plane_->close(number_);
+  open();
+  form();
+}
+
+/// UCX says so only when it is to connect: no transport leads there.
+TEST(DaemonParent, OneThatCannotBeReachedEndsTheGroupAlone) {
+  const char* const probe = std::getenv("COHOM_UCX_PROBE");
+  const std::string before = probe != nullptr ? probe : "";
+  ::setenv("COHOM_UCX_PROBE", "", 1);  // which would find it first
+  const auto plane = make_daemon_plane({.transports = transports});
+  if (probe != nullptr) ::setenv("COHOM_UCX_PROBE", before.c_str(), 1);
+  const ucx::Worker elsewhere({.transports = "sysv", .features = UCP_FEATURE_AM});
+  GroupPlan plan{.job = job,
+                 .epoch = epoch,
+                 .members = 1,
+                 .keys = {1},
+                 .slots = 4,
+                 .payload_bytes = 80,
+                 .parent = ParentPlan{}};
+  plan.parent->ucx_address = elsewhere.sealed_address();
+  const std::uint32_t number = *plane->open(plan);
+  EXPECT_FALSE(plane->meet_parent(number));
+  const auto failures = plane->failures();
+  ASSERT_TRUE(failures.contains(number));
+  EXPECT_TRUE(failures.at(number).starts_with("the parent cannot be reached: "))
+      << failures.at(number);
+  EXPECT_FALSE(plane->meet_parent(number));
+  plane->close(number);
+}
+
+/// Sends what it may not, and takes nothing.
+TEST_F(DaemonMessages, AMemberThatTakesNoSumsIsDropped) {
+  form();
+  cohom_header header = contribution(first_, 0);
+  header.use = 1;
+  for (int i = 0; i < 1100; ++i) first_.send(header, {1, 2});
+  std::string why;
+  progress_until([&] {
+    if (const auto failures = plane_->failures(); !failures.empty()) why = failures.at(number_);
+    return !why.empty();
+  });
+  EXPECT_EQ(why, "worker 0 contributes on and on without taking its sums, and was dropped");
+  EXPECT_EQ(verdict_of(second_, contribution(second_, 1), {1, 2}), "drop_group");
 }
 
 TEST_F(DaemonMessages, NobodyContributesBeforeTheGroupIsOpen) {

@@ -1,6 +1,7 @@
 // What an aggregator does at the end of its means: slots, descriptors.
 
 #include "host_plane.hpp"
+#include "job_keys.hpp"
 #include "offload/endpoint.hpp"
 #include "offload/network_aggregator.hpp"
 #include "offload_load.hpp"
@@ -39,7 +40,8 @@ TEST(OffloadLimits, ALeafWithFewerSlotsThanItsParentAsksForAsMany) {
   for (int rank = 0; rank < 3; ++rank)
     ranks.emplace_back([&, rank] {
       NetworkAggregator aggregator(rank == 0 ? root.endpoint() : leaf.endpoint(),
-                                   {.job = 1, .rank = rank, .ranks = 3}, packet_options());
+                                   {.job = test::job(1), .rank = rank, .ranks = 3},
+                                   packet_options());
       const bool ready = wait_for([&] { return aggregator.ready(); });
       EXPECT_TRUE(ready) << aggregator.why_not_ready();
       if (ready) EXPECT_EQ(test::run_load(aggregator, {.calls = 5}, rank, 3).wrong_words, 0u);
@@ -49,9 +51,9 @@ TEST(OffloadLimits, ALeafWithFewerSlotsThanItsParentAsksForAsMany) {
 
 TEST(OffloadLimits, NoSlotsAreNoGroup) {
   Switch small(plane_of(16));
-  NetworkAggregator first(small.endpoint(), {.job = 1}, packet_options());
+  NetworkAggregator first(small.endpoint(), {.job = test::job(1)}, packet_options());
   ASSERT_TRUE(wait_for([&] { return first.ready(); })) << first.why_not_ready();
-  NetworkAggregator second(small.endpoint(), {.job = 2}, packet_options());
+  NetworkAggregator second(small.endpoint(), {.job = test::job(2)}, packet_options());
   EXPECT_TRUE(wait_for([&] {
     return second.why_not_ready() == "no resources: all 16 slots are taken";
   })) << second.why_not_ready();

@@ -3,6 +3,7 @@
 
 #include "aggregator_kind.hpp"
 #include "host_plane.hpp"
+#include "job_keys.hpp"
 #include "offload/network_aggregator.hpp"
 #include "offload_load.hpp"
 #include "offload_switch.hpp"
@@ -54,8 +55,8 @@ void run_ranks(int ranks, const std::function<Endpoint(int rank)>& where,
     threads.emplace_back([&, rank] {
       ClientOptions mine = common;
       mine.fault_seed += std::uint64_t(rank);
-      NetworkAggregator aggregator(where(rank),
-                                   {.job = 1, .group = 2, .rank = rank, .ranks = ranks}, mine);
+      NetworkAggregator aggregator(
+          where(rank), {.job = test::job(1), .group = 2, .rank = rank, .ranks = ranks}, mine);
       work(aggregator, rank);
       through.arrive_and_wait();
     });
@@ -135,7 +136,7 @@ TEST_P(Offload, WrongToken) {
   Switch one(plane());
   ClientOptions wrong = options();
   wrong.token = "Secret";
-  NetworkAggregator aggregator(one.endpoint(), {}, wrong);
+  NetworkAggregator aggregator(one.endpoint(), {.job = test::job(1)}, wrong);
   EXPECT_TRUE(wait_for([&] { return aggregator.why_not_ready().starts_with("wrong token"); }));
   EXPECT_FALSE(aggregator.ready());
   // A reduction without a group fails; it does not wait.
@@ -152,7 +153,7 @@ TEST_P(Offload, NobodyIsThere) {
     Switch gone(plane());
     port = gone.port();
   }
-  NetworkAggregator aggregator({"127.0.0.1", port}, {}, options());
+  NetworkAggregator aggregator({"127.0.0.1", port}, {.job = test::job(1)}, options());
   EXPECT_TRUE(wait_for(
       [&] { return aggregator.why_not_ready().find("Connection refused") != std::string::npos; }));
   Switch late(plane(), {}, 0, port);
@@ -173,16 +174,16 @@ std::string failure_of(NetworkAggregator& aggregator, int rank, int ranks) {
 TEST_P(Offload, SurvivorsLearnThatARankHasLeft) {
   Switch one(plane());
   std::jthread quitter([&] {
-    NetworkAggregator aggregator(one.endpoint(), {.job = 1, .group = 2, .rank = 2, .ranks = 3},
-                                 options());
+    NetworkAggregator aggregator(
+        one.endpoint(), {.job = test::job(1), .group = 2, .rank = 2, .ranks = 3}, options());
     if (wait_for([&] { return aggregator.ready(); }))
       test::run_load(aggregator, {.calls = 3}, 2, 3);
   });
   std::vector<std::jthread> survivors;
   for (int rank : {0, 1})
     survivors.emplace_back([&, rank] {
-      NetworkAggregator aggregator(one.endpoint(), {.job = 1, .group = 2, .rank = rank, .ranks = 3},
-                                   options());
+      NetworkAggregator aggregator(
+          one.endpoint(), {.job = test::job(1), .group = 2, .rank = rank, .ranks = 3}, options());
       EXPECT_NE(failure_of(aggregator, rank, 3).find("has left"), std::string::npos);
     });
   quitter.join();
@@ -265,7 +266,7 @@ TEST_P(Offload, ARankThatWorksIsNoLoss) {
 
 TEST_P(Offload, Limits) {
   Switch small(plane(), {.jobs = 1, .groups = 2});
-  NetworkAggregator first(small.endpoint(), {.job = 1}, options());
+  NetworkAggregator first(small.endpoint(), {.job = test::job(1)}, options());
   ASSERT_TRUE(wait_for([&] { return first.ready(); }));
   const auto refused = [&](const GroupMembership& membership, const std::string& why) {
     NetworkAggregator aggregator(small.endpoint(), membership, options());
@@ -273,12 +274,14 @@ TEST_P(Offload, Limits) {
                ? ""
                : aggregator.why_not_ready();
   };
-  EXPECT_EQ(refused({.job = 2}, "no resources: all 1 jobs"), "");
-  EXPECT_EQ(refused({.job = 1}, "lock failed (retry): worker 0 is in the group still"), "");
-  EXPECT_EQ(refused({.job = 1, .group = 1, .rank = 0, .ranks = 65}, "not supported"), "");
-  NetworkAggregator second(small.endpoint(), {.job = 1, .group = 1}, options());
+  EXPECT_EQ(refused({.job = test::job(2)}, "no resources: all 1 jobs"), "");
+  EXPECT_EQ(refused({.job = test::job(1)}, "lock failed (retry): worker 0 is in the group still"),
+            "");
+  EXPECT_EQ(refused({.job = test::job(1), .group = 1, .rank = 0, .ranks = 65}, "not supported"),
+            "");
+  NetworkAggregator second(small.endpoint(), {.job = test::job(1), .group = 1}, options());
   ASSERT_TRUE(wait_for([&] { return second.ready(); }));
-  EXPECT_EQ(refused({.job = 1, .group = 3}, "no resources: all 2 groups"), "");
+  EXPECT_EQ(refused({.job = test::job(1), .group = 3}, "no resources: all 2 groups"), "");
   EXPECT_EQ(small.status()["free_slots"], 256 - 2 * 16);
 }
 

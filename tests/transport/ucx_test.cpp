@@ -2,6 +2,7 @@
 
 #include "tests/transport/transport_contract.hpp"
 #include "tests/transport/ucx_cluster.hpp"
+#include "ucx_transport/loaded_library.hpp"
 #include "ucx_transport/path.hpp"
 
 #include <functional>
@@ -42,6 +43,19 @@ TEST(UcxPath, IsKnownByTheTransportsOfAnEndpoint) {
   EXPECT_EQ(device_path_by("posix cma cuda_copy cuda_ipc"), "cuda_ipc");
   EXPECT_EQ(device_path_by("rc_mlx5 cuda_copy"), "gpudirect");
   EXPECT_EQ(device_path_by("tcp cuda_copy"), "cuda_copy");
+}
+
+/// An MPI library may bring a UCX of its own, which the process then has.
+TEST(UcxVersion, AnotherOneIsSaid) {
+  using ucx::version_note;
+  EXPECT_EQ(version_note({1, 13, 0}, {1, 13, 1}, {"/lib/libucp.so.0"}), "");
+  EXPECT_EQ(version_note({1, 13, 0}, {1, 18, 1}, {"/opt/mpi/lib/libucp.so.0"}),
+            "cohom was built with UCX 1.13, and this process has UCX 1.18.1 of "
+            "/opt/mpi/lib/libucp.so.0; an MPI library with a UCX of its own loads that one: build "
+            "cohom with it, too (PKG_CONFIG_PATH)");
+  EXPECT_NE(version_note({1, 13, 0}, {1, 13, 1}, {"/a/libucp.so.0", "/b/libucp.so.0"}), "");
+  EXPECT_EQ(ucx::version_note(), "");
+  ASSERT_EQ(ucx::loaded_libraries().size(), 1u);
 }
 
 }  // namespace

@@ -1,0 +1,272 @@
+"""A daemon as a process on this host: what ends it, what fills it, and that it is back at once."""
+
+import json
+import os
+import pathlib
+import re
+import resource
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+AGGREGATOR = os.environ.get("COHOM_AGGREGATOR_PROGRAM", "build/bin/cohom-aggregator")
+MEMBER = os.environ.get("COHOM_HOSTILE_MEMBER", "build/tests/offload/hostile_member")
+WORKER = os.environ.get("COHOM_OFFLOAD_WORKER", "build/tests/offload/offload_worker")
+LISTENING = "0A"  # in /proc/net/tcp
+SKIPPED = 77
+
+# UCX's magic number, and a message whose length UCX asserts to be another.
+LETHAL = struct.pack("<QBI", 0xCAFEBABE12345678, 0, 2 ** 32 - 1)
+
+
+def sleep_until(condition, seconds=20):
+    """Return whether the condition comes true in time."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def free_port():
+    """Return a port that nobody listens on."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return server.getsockname()[1]
+
+
+class DaemonProcessTest(unittest.TestCase):
+    """One daemon on the loopback device."""
+
+    def setUp(self):
+        """Find it a port."""
+        self.place = f"127.0.0.1:{free_port()}"
+        self.environment = {**os.environ, "COHOM_AGGREGATOR_TOKEN": "a secret of this test",
+                            "UCX_TLS": "tcp,self"}
+        self.environment.pop("COHOM_UCX_NET_DEVICES", None)
+
+    def start(self, *arguments, memory=None, program=AGGREGATOR, before=None, **settings):
+        """Start it and wait until it serves."""
+        def prepare():
+            if memory is not None:
+                resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+            if before is not None:
+                before()
+        settings = {"stderr": subprocess.DEVNULL, **settings}
+        self.process = subprocess.Popen([program, "--listen", self.place, *arguments],
+                                        stdout=subprocess.PIPE, text=True, env=self.environment,
+                                        preexec_fn=prepare, **settings)
+        self.addCleanup(self.end)
+        self.assertIn("cohom-aggregator: daemon", self.process.stdout.readline())
+
+    def end(self):
+        """End it if it runs."""
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+        self.place = f"127.0.0.1:{free_port()}"
+
+    def status(self):
+        """Return what `cohom-aggregator status --json` says."""
+        done = subprocess.run([AGGREGATOR, "status", "--json", self.place], capture_output=True,
+                              text=True, check=True, env=self.environment, timeout=20)
+        return json.loads(done.stdout)
+
+    def server(self):
+        """Return the process that serves: the child."""
+        for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
+            try:
+                fields = path.read_text().rsplit(")", 1)[1].split()
+            except OSError:  # ended meanwhile
+                continue
+            if int(fields[1]) == self.process.pid and fields[0] != "Z":
+                return int(path.parent.name)
+        return None
+
+    def listening(self):
+        """Return where the daemon listens, as (address, port)."""
+        process = self.server()
+        sockets = set()
+        for path in pathlib.Path(f"/proc/{process}/fd").iterdir():
+            try:
+                if found := re.fullmatch(r"socket:\[(\d+)\]", os.readlink(path)):
+                    sockets.add(found[1])
+            except OSError:  # closed meanwhile
+                pass
+        places = set()
+        for name in ("tcp", "tcp6"):
+            for line in pathlib.Path(f"/proc/{process}/net/{name}").read_text().splitlines()[1:]:
+                fields = line.split()
+                if fields[3] == LISTENING and fields[9] in sockets:
+                    host, port = fields[1].split(":")
+                    address = (socket.inet_ntoa(bytes.fromhex(host)[::-1]) if name == "tcp" else host)
+                    places.add((address, int(port, 16)))
+        return places
+
+    def peak_of(self, process):
+        """Return the most memory that a process has had, in MiB."""
+        text = pathlib.Path(f"/proc/{process}/status").read_text()
+        return int(re.search(r"VmHWM:\s+(\d+)", text)[1]) / 1024
+
+    def member(self, *arguments, timeout=120):
+        """Return what became of a member that does what no rank does."""
+        done = subprocess.run([MEMBER, self.place, *arguments], capture_output=True, text=True,
+                              env=self.environment, timeout=timeout, check=False)
+        return done.stdout
+
+    def assert_it_sums(self):
+        """Fail unless two ranks get right sums."""
+        workers = [subprocess.Popen([WORKER, "--connect", self.place, "--job", "1", "--rank", str(rank),
+                                     "--ranks", "2", "--calls", "20"], stdin=subprocess.PIPE,
+                                    stdout=subprocess.PIPE, text=True, env=self.environment)
+                   for rank in range(2)]
+        results = [json.loads(worker.stdout.readline()) for worker in workers]
+        for worker in workers:
+            worker.stdin.close()
+            worker.wait()
+            worker.stdout.close()
+        for result in results:
+            self.assertEqual(result.get("wrong"), 0, result)
+
+    def test_ucx_listens_on_one_device(self):
+        self.start()
+        places = self.listening()
+        self.assertGreaterEqual(len(places), 2)
+        self.assertEqual({address for address, _ in places}, {"127.0.0.1"})
+
+    def test_it_is_back_at_once(self):
+        self.start()
+        for restart in range(1, 4):
+            server = self.server()
+            control = int(self.place.split(":")[1])
+            for address, port in self.listening():
+                if port != control:
+                    with socket.create_connection((address, port), timeout=5) as lethal:
+                        lethal.sendall(LETHAL)
+            self.assertTrue(sleep_until(lambda s=server: self.server() not in (None, s), 5))
+            self.assertEqual(self.status()["restarts"], restart)
+        self.assert_it_sums()
+        self.process.send_signal(signal.SIGTERM)
+        self.assertEqual(self.process.wait(timeout=10), 0)
+
+    def test_both_end_together(self):
+        self.start()
+        server = self.server()
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+        self.assertTrue(sleep_until(lambda: not pathlib.Path(f"/proc/{server}").exists(), 5))
+        # And the port is free for the next.
+        self.start()
+        self.assertEqual(self.status()["restarts"], 0)
+
+    def test_it_is_back_whatever_its_parent_lacks_or_ignores(self):
+        self.start(before=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+        server = self.server()
+        files = resource.prlimit(self.process.pid, resource.RLIMIT_NOFILE)
+        # No more descriptors, so no pipe to a child.
+        resource.prlimit(self.process.pid, resource.RLIMIT_NOFILE, (3, files[1]))
+        os.kill(server, signal.SIGKILL)
+        self.assertTrue(sleep_until(lambda: self.server() is None, 5))
+        time.sleep(0.5)
+        self.assertIsNone(self.server())
+        self.assertIsNone(self.process.poll())
+        resource.prlimit(self.process.pid, resource.RLIMIT_NOFILE, files)
+        self.assertTrue(sleep_until(lambda: self.server() is not None, 5))
+        self.assert_it_sums()
+
+    def test_a_crash_leaves_no_tokens(self):
+        def cores():
+            limits = pathlib.Path(f"/proc/{self.server()}/limits").read_text()
+            return re.search(r"core file size +(\S+)", limits)[1]
+        most = resource.getrlimit(resource.RLIMIT_CORE)[1]
+
+        def allow():
+            resource.setrlimit(resource.RLIMIT_CORE, (most, most))
+        self.start(before=allow)
+        self.assertIn(cores(), ("0", "1"))  # bytes
+        self.end()
+        self.environment["COHOM_AGGREGATOR_CORES"] = "1"
+        self.start(before=allow)
+        self.assertEqual(cores(), "unlimited" if most == resource.RLIM_INFINITY else str(most))
+
+    def test_what_is_wrong_from_the_start_is_not_repeated(self):
+        self.environment["UCX_TLS"] = "nosuch"
+        done = subprocess.run([AGGREGATOR, "--listen", self.place], capture_output=True, text=True,
+                              env=self.environment, timeout=20, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.stderr.count("cohom-aggregator: UCX"), 1, done.stderr)
+
+    def test_addresses_that_end_processes(self):
+        self.start()
+        count = os.environ.get("COHOM_HOSTILE_ADDRESSES", "12")
+        self.assertRegex(self.member("addresses", count, "7", timeout=600), r"[1-9]\d* refused")
+        self.assertEqual(self.status()["restarts"], 0)
+        self.assert_it_sums()
+
+    def test_a_program_found_in_path_has_its_own_probe(self):
+        """Whatever lies in the folder that it is started in."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder)
+            planted, ran = path / "cohom-ucx-probe", path / "ran"
+            planted.write_text(f"#!/bin/sh\ntouch {ran}\n", encoding="utf-8")
+            planted.chmod(0o755)
+            self.environment.pop("COHOM_UCX_PROBE", None)
+            self.environment["PATH"] = f"{pathlib.Path(AGGREGATOR).parent.absolute()}:/usr/bin:/bin"
+            with open(path / "log", "w", encoding="utf-8") as log:
+                self.start(program=pathlib.Path(AGGREGATOR).name, cwd=folder, stderr=log)
+            self.assertRegex(self.member("addresses", "6", "7"), r"[1-9]\d* refused")
+            self.assertFalse(ran.exists())
+            self.assertNotIn("untried", (path / "log").read_text(encoding="utf-8"))
+            self.assertEqual(self.status()["restarts"], 0)
+            self.process.kill()
+            self.process.wait()
+
+    def test_a_member_that_takes_no_sums(self):
+        self.start()
+        server = self.server()
+        before = self.peak_of(server)
+        said = self.member("flood", "400000")
+        self.assertIn("without taking its sums", said)
+        self.assertLess(self.peak_of(server) - before, 64)  # MiB: of 22 GB that were asked for
+        self.assertEqual(self.server(), server)
+        self.assert_it_sums()
+
+    def test_a_hello_of_a_gigabyte(self):
+        """UCX keeps it for whoever sends it, up to the limit; then it is the connection that goes.
+
+        Also where the address space has no place for it.
+        """
+        for memory in (None, 1 << 30):
+            self.start("--memory", "100", memory=memory)
+            server = self.server()
+            before = peak = self.peak_of(server)
+            with subprocess.Popen([MEMBER, self.place, "hello", "1100"], stdout=subprocess.PIPE,
+                                  text=True, env=self.environment) as member:
+                self.addCleanup(member.kill)
+                while self.server() == server and member.poll() is None:
+                    try:
+                        peak = self.peak_of(server)
+                    except (OSError, TypeError):
+                        break
+                    time.sleep(0.01)
+                said = member.communicate(timeout=60)[0]
+            self.assertIn("a hello of 1100 MiB", said)
+            self.assertLess(peak - before, 100)
+            self.assertTrue(sleep_until(lambda: self.server() is not None, 5))
+            self.assert_it_sums()
+            self.assertLessEqual(self.status()["restarts"], 1)
+            self.end()
+
+
+if __name__ == "__main__":
+    if os.environ.get("COHOM_WHY_NO_UCX"):
+        print(f"skipped: {os.environ['COHOM_WHY_NO_UCX']}")
+        sys.exit(SKIPPED)
+    unittest.main()

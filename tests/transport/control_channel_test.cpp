@@ -1,0 +1,549 @@
+// The control channel against those who do not belong there: proofs, seats, shares of connections.
+
+#include "host_plane.hpp"
+#include "job_keys.hpp"
+#include "offload/connection.hpp"
+#include "offload/handshake.hpp"
+#include "offload/log_budget.hpp"
+#include "offload/network_aggregator.hpp"
+#include "offload_load.hpp"
+#include "offload_switch.hpp"
+
+#include <cohom/error.hpp>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <arpa/inet.h>
+#include <dlfcn.h>
+#include <netdb.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+namespace cohom::offload {
+namespace {
+
+using test::packet_options;
+using test::Switch;
+using test::wait_for;
+using namespace std::chrono_literals;
+
+std::unique_ptr<DataPlane> plane() { return test::make_host_plane({}); }
+
+/// A client that says what the test wants.
+class Caller {
+ public:
+  /// `buffer` bytes or so are what its socket takes for each direction; 0: what the system gives.
+  explicit Caller(std::uint16_t port, const char* source = "127.0.0.1", int buffer = 0)
+      : connection_(connected(port, source, buffer), most_message_bytes) {}
+
+  void send(const Message& message) { connection_.send(message); }
+  /// Sends the same message again and again, and reads nothing, until the server takes no more for so
+  /// long, or has taken `most` bytes; how many it has taken.
+  std::size_t flood(const Message& message, std::size_t most, std::chrono::milliseconds patience) {
+    std::string bytes;
+    for (const std::string one = encode(message); bytes.size() < 1 << 16;) bytes += one;
+    std::size_t taken = 0;
+    pollfd waiting{connection_.descriptor(), POLLOUT, 0};
+    while (taken<most&& ::poll(&waiting, 1, static_cast<int>(patience.count()))> 0) {
+      const std::size_t from = taken % bytes.size();
+      const ssize_t sent = ::send(connection_.descriptor(), bytes.data() + from,
+                                  bytes.size() - from, MSG_NOSIGNAL | MSG_DONTWAIT);
+      if (sent < 0) break;
+      taken += static_cast<std::size_t>(sent);
+    }
+    return taken;
+  }
+  /// None: the server has closed, or says nothing for so long.
+  std::optional<Message> next(std::chrono::milliseconds patience = 5s) {
+    const auto end = std::chrono::steady_clock::now() + patience;
+    bool alive = true;
+    while (true) {
+      if (auto message = connection_.next()) return message;
+      if (!alive || std::chrono::steady_clock::now() > end) return std::nullopt;
+      pollfd waiting{connection_.descriptor(), POLLIN, 0};
+      if (::poll(&waiting, 1, 10) > 0) alive = connection_.read();
+    }
+  }
+  template <class T>
+  std::optional<T> expect(std::chrono::milliseconds patience = 5s) {
+    const auto message = next(patience);
+    if (!message || !std::holds_alternative<T>(*message)) return std::nullopt;
+    return std::get<T>(*message);
+  }
+  bool prove(const std::string& token = test::token, Credential credential = Credential::token) {
+    ClientHandshake handshake(token, credential);
+    send(handshake.begin());
+    while (!handshake.done()) {
+      const auto message = next();
+      if (!message || std::holds_alternative<Refused>(*message)) return false;
+      if (const auto proof = handshake.answer(*message)) send(*proof);
+    }
+    return true;
+  }
+
+ private:
+  static FileDescriptor connected(std::uint16_t port, const char* source, int buffer) {
+    FileDescriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    for (const int direction : {SO_SNDBUF, SO_RCVBUF})
+      if (buffer != 0) ::setsockopt(socket.get(), SOL_SOCKET, direction, &buffer, sizeof buffer);
+    sockaddr_in from = test::local(0);
+    ::inet_pton(AF_INET, source, &from.sin_addr);
+    const sockaddr_in to = test::local(port);
+    if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&from), sizeof from) != 0 ||
+        ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to) != 0)
+      throw_system_error("a caller's socket");
+    return socket;
+  }
+
+  Connection connection_;
+};
+
+double seconds_of(const std::function<void()>& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+Join join_of(const JobKey& job, std::uint32_t worker, std::uint32_t workers) {
+  return {.job = job.public_key(),
+          .worker = worker,
+          .workers = workers,
+          .payload_bytes = 1000,
+          .slots = 4};
+}
+
+TEST(ControlChannel, NothingIsSaidBeforeTheProof) {
+  Switch one(plane());
+  for (const Message& message : {Message(StatusRequest{}), Message(join_of(test::job(1), 0, 1)),
+                                 Message(Proof{}), Message(Ready{})}) {
+    Caller caller(one.port());
+    caller.send(message);
+    EXPECT_FALSE(caller.next()) << message.index();
+  }
+}
+
+TEST(ControlChannel, AProofServesOnce) {
+  Switch one(plane());
+  ClientHandshake handshake(test::token);
+  Caller first(one.port());
+  first.send(handshake.begin());
+  const auto proof = handshake.answer(*first.next());
+  first.send(*proof);
+  ASSERT_TRUE(first.expect<Welcome>());
+  // Who has seen all of that says it again.
+  Caller second(one.port());
+  second.send(handshake.begin());
+  ASSERT_TRUE(second.expect<Challenge>());
+  second.send(*proof);
+  const auto refused = second.expect<Refused>();
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->reason, Refusal::wrong_token);
+}
+
+TEST(ControlChannel, AServerCannotSendTheClientsProofBack) {
+  ClientHandshake handshake(test::token);
+  const auto proof = handshake.answer(Challenge{.nonce = handshake.begin().nonce});
+  EXPECT_THROW(handshake.answer(Welcome{proof->mac}), Error);
+}
+
+TEST(ControlChannel, AServerWithoutTheTokenIsNone) {
+  ClientHandshake handshake(test::token);
+  ServerHandshake impostor;
+  const auto proof = handshake.answer(impostor.challenge(handshake.begin()));
+  EXPECT_FALSE(impostor.judge(*proof, "another token"));
+  EXPECT_THROW(handshake.answer(Welcome{}), Error);
+  EXPECT_FALSE(handshake.done());
+}
+
+TEST(ControlChannel, OtherVersionsHearWhy) {
+  Switch one(plane());
+  Caller caller(one.port());
+  caller.send(Begin{.version = 2});
+  const auto refused = caller.expect<Refused>();
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->text, "control channel of version 2, here is 3");
+  ClientHandshake handshake(test::token);
+  EXPECT_THROW(handshake.answer(Challenge{.version = 4}), Error);
+}
+
+/// Who has the site's token, and even knows the job's public key, does not get its seat.
+TEST(ControlChannel, ASeatNeedsTheJobsKey) {
+  Switch one(plane());
+  NetworkAggregator first(one.endpoint(), {.job = test::job(1), .rank = 0, .ranks = 2},
+                          packet_options());
+  ASSERT_TRUE(wait_for([&] { return one.status()["groups"].size() == 1; }));
+  const Join victims = join_of(test::job(1), 1, 2);
+  const auto refusal_of = [&](const auto& sign) {
+    Caller thief(one.port());
+    EXPECT_TRUE(thief.prove());
+    thief.send(victims);
+    const auto challenge = thief.expect<JoinChallenge>();
+    EXPECT_TRUE(challenge);
+    thief.send(JoinProof{1, sign(challenge->nonce)});
+    const auto refused = thief.expect<Refused>();
+    return refused ? refused->reason : Refusal{};
+  };
+  EXPECT_EQ(refusal_of([](const Nonce&) { return Signature{}; }), Refusal::wrong_key);
+  EXPECT_EQ(refusal_of([&](const Nonce& nonce) {
+              return test::job(2).sign(join_statement(victims, nonce));
+            }),
+            Refusal::wrong_key);
+  // A signature of the job itself, but for another seat, or another nonce.
+  EXPECT_EQ(refusal_of([&](const Nonce& nonce) {
+              return test::job(1).sign(join_statement(join_of(test::job(1), 0, 2), nonce));
+            }),
+            Refusal::wrong_key);
+  EXPECT_EQ(refusal_of([&](const Nonce&) {
+              return test::job(1).sign(join_statement(victims, random_nonce()));
+            }),
+            Refusal::wrong_key);
+  EXPECT_EQ(one.status()["wrong_keys"], 4);
+  EXPECT_EQ(one.status()["groups"][0]["joined"], 1);
+  NetworkAggregator second(one.endpoint(), {.job = test::job(1), .rank = 1, .ranks = 2},
+                           packet_options());
+  EXPECT_TRUE(wait_for([&] { return first.ready() && second.ready(); }));
+}
+
+/// A leaf is trusted with what passes through it, but not with seats of its own choice.
+TEST(ControlChannel, ALeafCannotTakeASeatByItself) {
+  Switch root(plane());
+  Caller leaf(root.port());
+  ASSERT_TRUE(leaf.prove());
+  for (std::uint32_t worker : {0u, 1u}) leaf.send(join_of(test::job(1), worker, 2));
+  std::vector<Nonce> nonces;
+  for (int i = 0; i < 2; ++i) {
+    const auto challenge = leaf.expect<JoinChallenge>();
+    ASSERT_TRUE(challenge);
+    nonces.push_back(challenge->nonce);
+  }
+  EXPECT_NE(nonces[0], nonces[1]);
+  // The proof of one of its workers is none for the other.
+  leaf.send(
+      JoinProof{1, test::job(1).sign(join_statement(join_of(test::job(1), 1, 2), nonces[0]))});
+  const auto refused = leaf.expect<Refused>();
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->reason, Refusal::wrong_key);
+}
+
+// Who takes connections and keeps others out.
+
+TEST(ControlChannel, IdleConnectionsMakeWay) {
+  Switch one(plane(), {.connections = 64, .handshake = 30s});
+  std::vector<std::unique_ptr<Caller>> idle;
+  for (int i = 0; i < 200; ++i) idle.push_back(std::make_unique<Caller>(one.port()));
+  EXPECT_LT(seconds_of([&] { static_cast<void>(one.status()); }), 2.0);
+  const auto status = one.status();
+  // An eighth of 64 for one address, and the one that asks.
+  EXPECT_LE(status["connections"], 9);
+  EXPECT_GE(status["thrown_out"], 190);
+}
+
+TEST(ControlChannel, AHandshakeHasItsTime) {
+  Switch one(plane(), {.handshake = 200ms});
+  Caller idle(one.port()), half(one.port());
+  half.send(Begin{.nonce = random_nonce()});
+  ASSERT_TRUE(half.expect<Challenge>());
+  EXPECT_LT(seconds_of([&] { EXPECT_FALSE(idle.next()); }), 2.0);
+  EXPECT_LT(seconds_of([&] { EXPECT_FALSE(half.next()); }), 2.0);
+}
+
+TEST(ControlChannel, AnAddressHasAShare) {
+  Switch one(plane(), {.connections = 8});
+  Caller first(one.port());
+  ASSERT_TRUE(first.prove());
+  Caller second(one.port());
+  ASSERT_TRUE(second.prove());
+  Caller third(one.port());
+  const auto refused = third.expect<Refused>();
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->text, "this address has all of its 2 connections");
+  Caller elsewhere(one.port(), "127.0.0.2");
+  EXPECT_TRUE(elsewhere.prove());
+}
+
+TEST(ControlChannel, WrongTokensCostTime) {
+  Switch one(plane(), {.sources = {.first_delay = 300ms, .max_delay = 600ms}});
+  const auto guess = [&] {
+    Caller caller(one.port());
+    EXPECT_FALSE(caller.prove("a guess"));
+  };
+  guess();
+  EXPECT_GE(seconds_of(guess), 0.29);
+  EXPECT_GE(seconds_of(guess), 0.59);
+  // Others do not wait, also while this address does.
+  Caller waiting(one.port());
+  waiting.send(Begin{.nonce = random_nonce()});
+  EXPECT_FALSE(waiting.next(100ms));
+  Caller other(one.port(), "127.0.0.2");
+  EXPECT_LT(seconds_of([&] { EXPECT_TRUE(other.prove()); }), 0.4);
+  EXPECT_TRUE(waiting.expect<Challenge>());
+  EXPECT_EQ(one.status()["wrong_tokens"], 3);
+}
+
+/// Else who holds many handshakes has as many guesses a delay.
+TEST(ControlChannel, HandshakesBehindAWrongTokenAreAnsweredOneByOne) {
+  Switch one(plane(), {.sources = {.first_delay = 400ms, .max_delay = 400ms}});
+  EXPECT_FALSE(Caller(one.port()).prove("a guess"));
+  std::vector<std::unique_ptr<Caller>> callers;
+  for (int i = 0; i < 3; ++i) {
+    callers.push_back(std::make_unique<Caller>(one.port()));
+    callers.back()->send(Begin{.nonce = random_nonce()});
+  }
+  EXPECT_GE(seconds_of([&] {
+              for (const auto& caller : callers) EXPECT_TRUE(caller->expect<Challenge>());
+            }),
+            1.1);
+  // Those with the right token do not wait for each other.
+  EXPECT_LT(seconds_of([&] {
+              for (int i = 0; i < 8; ++i) EXPECT_TRUE(Caller(one.port()).prove());
+            }),
+            2.0);
+}
+
+// Who sends more than it may. Sockets take some MiB by themselves.
+
+constexpr int short_buffer = 1 << 16;
+constexpr std::size_t sockets_take = 24 << 20, without_end = 48 << 20;
+
+TEST(ControlChannel, AHandshakeThatWaitsIsNotReadOn) {
+  Switch one(plane(), {.sources = {.first_delay = 20s, .max_delay = 20s}});
+  EXPECT_FALSE(Caller(one.port()).prove("a guess"));
+  Caller waiting(one.port(), "127.0.0.1", short_buffer);
+  waiting.send(Begin{.nonce = random_nonce()});
+  // The server looks at all of its connections when one of them says something.
+  Caller other(one.port(), "127.0.0.2");
+  ASSERT_TRUE(other.prove());
+  std::size_t taken = 0;
+  for (int i = 0; i < 600; ++i) {
+    taken += waiting.flood(Begin{}, 1 << 17, 0ms);
+    other.send(join_of(test::job(1), 0, 2));
+    ASSERT_TRUE(other.expect<JoinChallenge>());
+  }
+  EXPECT_LT(taken, sockets_take);
+}
+
+TEST(ControlChannel, AHandshakeThatWaitsMayBeGivenUp) {
+  Switch one(plane(), {.sources = {.first_delay = 20s, .max_delay = 20s}});
+  EXPECT_FALSE(Caller(one.port()).prove("a guess"));
+  {
+    Caller waiting(one.port());
+    waiting.send(Begin{.nonce = random_nonce()});
+    waiting.send(Begin{.nonce = random_nonce()});
+    EXPECT_FALSE(waiting.next(100ms));
+  }
+  // Long before its turn.
+  EXPECT_TRUE(wait_for(
+      [&] {
+        Caller other(one.port(), "127.0.0.2");
+        if (!other.prove()) return false;
+        other.send(StatusRequest{});
+        const auto status = other.expect<Status>();
+        return status && nlohmann::json::parse(status->json)["connections"] == 1;
+      },
+      5s));
+}
+
+/// Each join is answered with a challenge, which the server would have to keep.
+TEST(ControlChannel, WhoDoesNotReadIsNotReadOn) {
+  Switch one(plane());
+  Caller caller(one.port(), "127.0.0.1", short_buffer);
+  ASSERT_TRUE(caller.prove());
+  EXPECT_LT(caller.flood(join_of(test::job(1), 0, 1), without_end, 300ms), sockets_take);
+  EXPECT_EQ(one.status()["bad_messages"], 0);
+  // It may go on once it reads.
+  for (int i = 0; i < 10000; ++i) ASSERT_TRUE(caller.expect<JoinChallenge>());
+}
+
+TEST(ControlChannel, ALeafPassesOnTheProofsThatItsParentAskedFor) {
+  Switch root(plane());
+  Switch leaf(plane(), {}, root.port());
+  Caller caller(leaf.port());
+  ASSERT_TRUE(caller.prove());
+  const Join join = join_of(test::job(1), 0, 2);
+  caller.send(join);
+  JoinProof proof;
+  for (int level = 0; level < 2; ++level) {
+    const auto challenge = caller.expect<JoinChallenge>();
+    ASSERT_TRUE(challenge);
+    proof = {0, test::job(1).sign(join_statement(join, challenge->nonce))};
+    caller.send(proof);
+  }
+  ASSERT_TRUE(wait_for([&] { return root.status()["group_count"] == 1; }));
+  caller.send(proof);
+  EXPECT_TRUE(caller.expect<Refused>());
+  EXPECT_EQ(leaf.status()["bad_messages"], 1);
+  EXPECT_EQ(root.status()["bad_messages"], 0);
+}
+
+TEST(ControlChannel, AReaderKeepsAMessageAndARead) {
+  MessageReader reader(most_request_bytes);
+  const std::string bytes(most_request_bytes + max_read_bytes, '\xff');
+  reader.append(bytes);
+  EXPECT_THROW(reader.append(std::string_view("x")), Error);
+}
+
+TEST(ControlChannel, RecordsOfAddressesAreBounded) {
+  SourceRecords records({.sources = 10});
+  const auto now = SourceRecords::Clock::now();
+  for (std::uint32_t source = 0; source < 1000; ++source)
+    records.wrong_token(source, now + std::chrono::milliseconds(source));
+  EXPECT_EQ(records.size(), 10u);
+  EXPECT_EQ(records.answer_at(999, now), now + 999ms + 100ms);
+  EXPECT_EQ(records.answer_at(0, now), now);
+  for (int i = 0; i < 100; ++i) records.wrong_token(999, now + 1s);
+  EXPECT_EQ(records.answer_at(999, now), now + 1s + 4s);
+}
+
+TEST(ControlChannel, OneLineAnAddressAndMinute) {
+  SourceRecords records({});
+  const auto now = SourceRecords::Clock::now();
+  EXPECT_EQ(records.log_line(1, now), "");
+  for (int i = 0; i < 50; ++i) EXPECT_FALSE(records.log_line(1, now + 30s));
+  EXPECT_EQ(records.log_line(2, now + 30s), "");
+  EXPECT_EQ(records.log_line(1, now + 61s), " (50 lines before this one were not logged)");
+}
+
+// Who is told what.
+
+TEST(ControlChannel, TheStatusShowsAJobToItsOwner) {
+  Switch one(plane());
+  std::vector<std::unique_ptr<NetworkAggregator>> jobs;
+  for (std::uint64_t number : {1, 2})
+    jobs.push_back(std::make_unique<NetworkAggregator>(
+        one.endpoint(), GroupMembership{.job = test::job(number)}, packet_options()));
+  ASSERT_TRUE(wait_for([&] { return jobs[0]->ready() && jobs[1]->ready(); }));
+  const auto told = [&](const StatusQuery& query) {
+    return nlohmann::json::parse(query_status(test::local(one.port()), query));
+  };
+  const auto everybody = told({.token = test::token});
+  EXPECT_EQ(everybody["group_count"], 2);
+  EXPECT_EQ(everybody["jobs"], 2);
+  EXPECT_FALSE(everybody.contains("groups"));
+  EXPECT_EQ(everybody.dump().find(std::to_string(test::job(1).id())), std::string::npos);
+  EXPECT_EQ(one.status()["groups"].size(), 2u);
+  const auto own = told({.token = test::token, .job = test::job(2)});
+  ASSERT_EQ(own["groups"].size(), 1u);
+  EXPECT_EQ(own["groups"][0]["job"], test::job(2).id());
+  EXPECT_FALSE(own["groups"][0].contains("epoch"));
+  EXPECT_THROW(told({.token = test::token, .credential = Credential::operator_token}), Error);
+  Caller thief(one.port());
+  ASSERT_TRUE(thief.prove());
+  thief.send(StatusRequest{test::job(1).public_key(), test::job(2).sign("cohom status 3 ")});
+  const auto refused = thief.expect<Refused>();
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->reason, Refusal::wrong_key);
+}
+
+// The life of a group.
+
+TEST(ControlChannel, AMemberIsReadyWhenTheDataPlaneHasMetIt) {
+  Switch one(plane());
+  Caller liar(one.port());
+  ASSERT_TRUE(liar.prove());
+  const Join join = join_of(test::job(1), 0, 1);
+  liar.send(join);
+  const auto challenge = liar.expect<JoinChallenge>();
+  ASSERT_TRUE(challenge);
+  liar.send(JoinProof{0, test::job(1).sign(join_statement(join, challenge->nonce))});
+  ASSERT_TRUE(liar.expect<Admitted>());
+  liar.send(Ready{});
+  EXPECT_FALSE(liar.next(700ms));
+  EXPECT_EQ(one.status()["groups"][0]["state"], "greeting");
+}
+
+/// A parent that admits one worker and names a data path of its own choice.
+class FalseParent {
+ public:
+  explicit FalseParent(std::string data_address)
+      : data_address_(std::move(data_address)), listener_(listen_on(test::local(0))) {
+    socklen_t size = sizeof address_;
+    ::getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&address_), &size);
+    thread_ = std::jthread([this] { serve(); });
+  }
+  [[nodiscard]] std::uint16_t port() const { return ntohs(address_.sin_port); }
+
+ private:
+  void serve() {
+    pollfd waiting{listener_.get(), POLLIN, 0};
+    ::poll(&waiting, 1, 10000);
+    Connection leaf(FileDescriptor(::accept(listener_.get(), nullptr, nullptr)),
+                    most_message_bytes);
+    ServerHandshake handshake;
+    for (bool alive = true; alive;) {
+      pollfd ready{leaf.descriptor(), POLLIN, 0};
+      if (::poll(&ready, 1, 10000) <= 0) return;
+      alive = leaf.read();
+      while (const auto message = leaf.next()) answer(leaf, handshake, *message);
+    }
+  }
+  void answer(Connection& leaf, ServerHandshake& handshake, const Message& message) {
+    if (const auto* begin = std::get_if<Begin>(&message)) leaf.send(handshake.challenge(*begin));
+    if (const auto* proof = std::get_if<Proof>(&message))
+      leaf.send(*handshake.judge(*proof, test::token));
+    if (const auto* join = std::get_if<Join>(&message))
+      leaf.send(Admitted{.kind = "ebpf",
+                         .epoch = 1,
+                         .key = 1,
+                         .payload_bytes = join->payload_bytes,
+                         .slots = join->slots,
+                         .merges = 7,
+                         .data_address = data_address_,
+                         .ucx_address = {}});
+  }
+
+  std::string data_address_;
+  FileDescriptor listener_;
+  sockaddr_in address_{};
+  std::jthread thread_;
+};
+
+TEST(ControlChannel, WhatAParentSaysTakesNoSlotsForEver) {
+  // A name is not looked up either: that may take half a minute, in which nobody else is served.
+  for (const char* address : {"nonsense", "a.name.invalid:1", ":99999"}) {
+    FalseParent parent(address);
+    Switch leaf(plane(), {}, parent.port());
+    auto options = packet_options();
+    options.retry = 60s;  // the parent is there once
+    NetworkAggregator worker(leaf.endpoint(), {.job = test::job(1)}, options);
+    EXPECT_TRUE(wait_for([&] {
+      return worker.why_not_ready().find("the data path's address is '") != std::string::npos;
+    })) << worker.why_not_ready();
+    EXPECT_TRUE(wait_for([&] { return leaf.status()["group_count"] == 0; }));
+    EXPECT_EQ(leaf.status()["free_slots"], leaf.status()["slots"]);
+  }
+}
+
+TEST(ControlChannel, AClientGoesWhileItsNameIsLookedUp) {
+  // Of this test: see getaddrinfo() below.
+  EXPECT_LT(seconds_of([] {
+              NetworkAggregator waiting({"slow.test.invalid", 1}, {.job = test::job(1)},
+                                        packet_options());
+              std::this_thread::sleep_for(50ms);
+            }),
+            1.5);
+}
+
+}  // namespace
+}  // namespace cohom::offload
+
+/// A name server that is slow.
+extern "C" int getaddrinfo(const char* node, const char* service, const addrinfo* hints,
+                           addrinfo** result) {
+  if (node != nullptr && std::string_view(node) == "slow.test.invalid") {
+    std::this_thread::sleep_for(std::chrono::seconds(3));
+    return EAI_AGAIN;
+  }
+  using Lookup = int (*)(const char*, const char*, const addrinfo*, addrinfo**);
+  static const auto real = reinterpret_cast<Lookup>(::dlsym(RTLD_NEXT, "getaddrinfo"));
+  return real(node, service, hints, result);
+}
