@@ -4,14 +4,14 @@
 
 namespace cohom::mpi {
 
-namespace {
+extern "C" {  // as MPI calls it; static, as no namespace keeps a C function apart from a user's
 
-extern "C" int run_action(MPI_Comm /*self*/, int /*keyval*/, void* action, void* /*extra*/) {
+static int run_action(MPI_Comm /*self*/, int /*keyval*/, void* action, void* /*extra*/) {
   reinterpret_cast<void (*)()>(action)();
   return MPI_SUCCESS;
 }
 
-}  // namespace
+}  // extern "C"
 
 // MPI_Finalize begins with freeing MPI_COMM_SELF, which calls the delete callbacks of the attributes
 // on it, last set first (MPI-3.1, section 8.7.1).

@@ -1,6 +1,7 @@
 #include "mpi_agreement.hpp"
 
 #include "mpi_check.hpp"
+#include "operations.hpp"
 
 #include <algorithm>
 #include <climits>
@@ -29,7 +30,9 @@ int ranks_of(MPI_Comm comm) {
 void throw_on_all_ranks(MPI_Comm comm, const std::optional<Error>& own) {
   const int ranks = ranks_of(comm);
   int failing = own ? rank_of(comm) : ranks;
-  check(MPI_Allreduce(MPI_IN_PLACE, &failing, 1, MPI_INT, MPI_MIN, comm), "MPI_Allreduce");
+  const Operation& smallest = Operations::of_process()[OperationId::min_int];
+  check(MPI_Allreduce(MPI_IN_PLACE, &failing, 1, smallest.type, smallest.op, comm),
+        "MPI_Allreduce");
   if (failing == ranks) return;
   std::uint32_t kind = own ? static_cast<std::uint32_t>(own->kind()) : 0;
   std::string text = "rank " + std::to_string(failing) + ": " + (own ? own->what() : "");
@@ -38,6 +41,13 @@ void throw_on_all_ranks(MPI_Comm comm, const std::optional<Error>& own) {
   check(MPI_Bcast(text.data(), static_cast<int>(text.size()), MPI_CHAR, failing, comm),
         "MPI_Bcast");
   throw Error(static_cast<ErrorKind>(kind), text.c_str());
+}
+
+std::pair<std::int64_t, std::int64_t> extremes(MPI_Comm comm, std::int64_t own) {
+  const Operation& largest = Operations::of_process()[OperationId::max_i64];
+  std::int64_t numbers[2] = {-own, own};
+  check(MPI_Allreduce(MPI_IN_PLACE, numbers, 2, largest.type, largest.op, comm), "MPI_Allreduce");
+  return {-numbers[0], numbers[1]};
 }
 
 std::vector<std::vector<std::byte>> gather_bytes(MPI_Comm comm, std::span<const std::byte> own) {

@@ -6,8 +6,10 @@
 #include <mpi.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace cohom::mpi {
@@ -15,6 +17,10 @@ namespace cohom::mpi {
 /// Throws on all ranks alike the error of the lowest rank that has one, and nothing when none has.
 /// Collective. @throws Error(transport) of MPI itself.
 void throw_on_all_ranks(MPI_Comm comm, const std::optional<Error>& own);
+
+/// The least and the greatest of the ranks' numbers, neither of which is INT64_MIN. Collective.
+/// @throws Error(transport)
+std::pair<std::int64_t, std::int64_t> extremes(MPI_Comm comm, std::int64_t own);
 
 /// The bytes of all ranks, by rank. Collective. @throws Error(transport)
 std::vector<std::vector<std::byte>> gather_bytes(MPI_Comm comm, std::span<const std::byte> own);

@@ -1,6 +1,7 @@
 #include "mpi_channel.hpp"
 
 #include "mpi_check.hpp"
+#include "thread_level.hpp"
 
 #include <climits>
 #include <string>
@@ -43,6 +44,7 @@ int MpiChannel::mpi_tag(std::uint32_t tag) const {
 void MpiChannel::send(std::span<const std::byte> data, int peer, std::uint32_t tag,
                       std::uint64_t cookie) {
   const int bytes = message_size(data.size());
+  const MpiUse use;
   requests_->make_room();
   MPI_Request request = MPI_REQUEST_NULL;
   check(
@@ -57,12 +59,18 @@ void MpiChannel::send(std::span<const std::byte> data, int peer, std::uint32_t t
 void MpiChannel::receive(std::span<std::byte> buffer, int peer, std::uint32_t tag,
                          std::uint64_t cookie) {
   const int bytes = message_size(buffer.size());
+  const MpiUse use;
   requests_->make_room();
   MPI_Request request = MPI_REQUEST_NULL;
   check(MPI_Irecv(buffer.data(), bytes, MPI_BYTE, peer, mpi_tag(tag), transport_.comm_.get(),
                   &request),
         "MPI_Irecv");
   requests_->add(request, {.cookie = cookie, .bytes = buffer.size()}, true);
+}
+
+std::size_t MpiChannel::poll(std::span<Completion> out) {
+  const MpiUse use;
+  return requests_->poll(out);
 }
 
 }  // namespace cohom::mpi

@@ -25,7 +25,7 @@ class MpiChannel final : public Channel {
             std::uint64_t cookie) override;
   void receive(std::span<std::byte> buffer, int peer, std::uint32_t tag,
                std::uint64_t cookie) override;
-  std::size_t poll(std::span<Completion> out) override { return requests_->poll(out); }
+  std::size_t poll(std::span<Completion> out) override;
 
  private:
   [[nodiscard]] int mpi_tag(std::uint32_t tag) const;

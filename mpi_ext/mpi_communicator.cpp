@@ -1,10 +1,14 @@
 #include "mpi_communicator.hpp"
 
+#include "communicator_impl.hpp"
 #include "finalize_hook.hpp"
+#include "float_mode.hpp"
 #include "job.hpp"
+#include "log.hpp"
 #include "mpi_check.hpp"
 #include "mpi_fabric.hpp"
 #include "offload/connector.hpp"
+#include "thread_level.hpp"
 #include "transport_choice.hpp"
 #if COHOM_HAVE_UCX
 #include "ucx_transport/message_path.hpp"
@@ -13,7 +17,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <mutex>
-#include <random>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -40,7 +44,9 @@ Registry& registry() {
 }
 
 /// The user frees the communicator, or MPI_Finalize has begun.
-extern "C" int forget(MPI_Comm /*comm*/, int /*keyval*/, void* attribute, void* /*extra*/) {
+/// Static, as no namespace keeps a C function apart from a user's.
+extern "C" {
+static int forget(MPI_Comm /*comm*/, int /*keyval*/, void* attribute, void* /*extra*/) {
   std::unique_ptr<Shared> entry;
   {
     const std::lock_guard lock(registry().mutex);
@@ -54,6 +60,7 @@ extern "C" int forget(MPI_Comm /*comm*/, int /*keyval*/, void* attribute, void* 
   (*entry)->user = MPI_COMM_NULL;
   return MPI_SUCCESS;
 }
+}  // extern "C"
 
 /// Newest first, on all ranks alike: freeing a communicator is collective.
 void forget_all() {
@@ -79,7 +86,42 @@ int keyval() {
   return registry().keyval;
 }
 
-ConnectAggregator connector(std::uint64_t job, const Transport& transport,
+/// Of all communicators over MPI, cached ones or not.
+struct Handles {
+  std::mutex mutex;
+  std::vector<std::shared_ptr<ProgressHandle>> all;
+  std::once_flag once;
+};
+
+/// Never destroyed, as the registry.
+Handles& handles() {
+  static Handles& the_handles = *std::make_unique<Handles>().release();
+  return the_handles;
+}
+
+/// A rank that goes into MPI_Finalize would leave the others waiting.
+void finish_all_calls() {
+  std::vector<std::shared_ptr<ProgressHandle>> all;
+  {
+    const std::lock_guard lock(handles().mutex);
+    all.swap(handles().all);
+  }
+  std::size_t calls = 0;
+  for (const auto& handle : all) calls += handle->calls_in_flight();
+  if (calls == 0) return;
+  warn_once("MPI_Finalize with " + (calls == 1 ? "a call" : std::to_string(calls) + " calls") +
+            " in flight, which are finished first; wait for every request before");
+  for (const auto& handle : all) handle->finish_calls();
+}
+
+void finish_at_finalize(const Communicator& communicator) {
+  std::call_once(handles().once, [] { at_finalize(finish_all_calls); });
+  const std::lock_guard lock(handles().mutex);
+  std::erase_if(handles().all, [](const auto& handle) { return handle->closed(); });
+  handles().all.push_back(communicator.impl().progress_handle());
+}
+
+ConnectAggregator connector(const JobSecret& job, const Transport& transport,
                             const std::string& token) {
   offload::ClientOptions options;
 #if COHOM_HAVE_UCX
@@ -89,11 +131,21 @@ ConnectAggregator connector(std::uint64_t job, const Transport& transport,
   return offload::connector(job, transport.rank(), transport.ranks(), options);
 }
 
-/// A number that aggregators know the communicator by. Collective.
-std::uint64_t agreed_job(MPI_Comm comm) {
-  std::random_device random;
-  std::uint64_t job = std::uint64_t{random()} << 32 | random();
-  check(MPI_Bcast(&job, 1, MPI_UINT64_T, 0, comm), "MPI_Bcast");
+/// What aggregators know the communicator by, and what opens its seats there. Collective.
+JobSecret agreed_job(MPI_Comm comm) {
+  int rank = 0;
+  check(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
+  JobSecret job{};  // zeros: rank 0 could not draw one, which all ranks learn
+  std::string why_none = "rank 0 has no random numbers for the secret of the job";
+  if (rank == 0) {
+    try {
+      job = random_job_secret();
+    } catch (const Error& error) {
+      why_none = error.what();
+    }
+  }
+  check(MPI_Bcast(job.data(), static_cast<int>(job.size()), MPI_BYTE, 0, comm), "MPI_Bcast");
+  if (job == JobSecret{}) throw Error(ErrorKind::transport, why_none);
   return job;
 }
 
@@ -105,6 +157,7 @@ void check_callable() {
   if (finalized())
     throw Error(ErrorKind::invalid_argument,
                 "MPI is finalized; cohom must be called before MPI_Finalize");
+  check_calling_thread();
 }
 
 void check_usable(MPI_Comm comm) {
@@ -118,14 +171,20 @@ void check_usable(MPI_Comm comm) {
 }
 
 Communicator communicator(MPI_Comm comm, const Options& options) {
+  const DefaultFloatMode mode;
   check_usable(comm);
+  int rank_of_job = 0;
+  check(MPI_Comm_rank(MPI_COMM_WORLD, &rank_of_job), "MPI_Comm_rank");
+  set_log_rank(rank_of_job);
   auto transport = make_transport(options.transport, comm);
-  const std::uint64_t job = agreed_job(comm);
+  const JobSecret job = agreed_job(comm);
   Aggregators aggregators{.fabric = std::make_shared<MpiFabric>(comm),
                           .connect = connector(job, *transport, {})};
   if (const AggregatorOffer* const offer = offer_to(comm); offer != nullptr)
     aggregators.attached = connector(job, *transport, offer->token)(offer->address);
-  return Communicator(std::move(transport), std::move(aggregators));
+  Communicator made(std::move(transport), std::move(aggregators));
+  finish_at_finalize(made);
+  return made;
 }
 
 Shared find_communicator(MPI_Comm comm) {

@@ -2,6 +2,7 @@
 // MpiFabric: MPI_Iallreduce as an aggregator, so that a fabric that reduces in hardware (SHARP,
 // through HCOLL or UCC) sums our words without knowing what they mean.
 
+#include "operations.hpp"
 #include "owned_comm.hpp"
 
 #include <cohom/offload.hpp>
@@ -23,9 +24,10 @@ class MpiReduction;
 /// each has a communicator; the calls of a round line up: one starts all its reductions, then the
 /// next.
 struct RoundLine {
-  explicit RoundLine(MPI_Comm user) : comm(user) {}
+  RoundLine(MPI_Comm user, const Operations& mpis) : comm(user), operations(&mpis) {}
 
   OwnedComm comm;
+  const Operations* operations;
   std::deque<MpiReduction*> starting;  ///< in the order they were opened; only the first may start
 };
 
@@ -37,8 +39,9 @@ class MpiFabric final : public Aggregator {
   /// Rounds with this index or a higher one share a line with lower ones.
   static constexpr int rounds_of_their_own = 3;
 
-  /// Duplicates `comm` once for each round. Collective. @throws Error(transport)
-  explicit MpiFabric(MPI_Comm comm);
+  /// Duplicates `comm` once for each round. Collective. `operations` are the same on all ranks, and
+  /// outlive it. @throws Error(transport)
+  explicit MpiFabric(MPI_Comm comm, const Operations& operations = Operations::of_process());
   ~MpiFabric() override;
 
   [[nodiscard]] std::string_view name() const override { return "MPI_Iallreduce"; }

@@ -1,5 +1,7 @@
 #include "mpi_options.hpp"
 
+#include "known_names.hpp"
+#include "log.hpp"
 #include "mpi_check.hpp"
 
 #include <string>
@@ -25,11 +27,16 @@ Options options_of(MPI_Info info) {
   Options options;
   if (info == MPI_INFO_NULL) return options;
   int count = 0;
+  int rank = 0;
+  check(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "MPI_Comm_rank");
   check(MPI_Info_get_nkeys(info, &count), "MPI_Info_get_nkeys");
   for (int i = 0; i < count; ++i) {
     char name[MPI_MAX_INFO_KEY + 1] = "";
     check(MPI_Info_get_nthkey(info, i, name), "MPI_Info_get_nthkey");
-    if (!std::string_view(name).starts_with("cohom_")) continue;
+    if (!std::string_view(name).starts_with("cohom_")) {
+      if (const std::string text = ignored_key(name); !text.empty()) warn_once_for_all(rank, text);
+      continue;
+    }
     set_option(options, name, value_of(info, name));
   }
   return options;

@@ -11,21 +11,20 @@ namespace cohom::mpi {
 
 namespace {
 
-/// How MPI sees words of one merge: `per_word` items of `type`, merged by `op`.
-struct Operation {
-  MPI_Datatype type = MPI_DATATYPE_NULL;
-  MPI_Op op = MPI_OP_NULL;
+/// How MPI sees words of one merge: `per_word` items of the operation's type.
+struct WordMerge {
+  OperationId operation;
   std::size_t per_word = 1;
 };
 
-Operation operation_of(Merge merge) {
+WordMerge word_merge_of(Merge merge) {
   switch (merge.kind) {
-    case MergeKind::add: return {MPI_UINT64_T, MPI_SUM, 1};
-    case MergeKind::bit_or: return {MPI_UINT64_T, MPI_BOR, 1};
-    case MergeKind::max: return {MPI_UINT32_T, MPI_MAX, 2};
+    case MergeKind::add: return {OperationId::add_u64, 1};
+    case MergeKind::bit_or: return {OperationId::or_u64, 1};
+    case MergeKind::max: return {OperationId::max_u32, 2};
     case MergeKind::add_float:
-      if (merge.type == ElementType::f32) return {MPI_FLOAT, MPI_SUM, 2};
-      if (merge.type == ElementType::f64) return {MPI_DOUBLE, MPI_SUM, 1};
+      if (merge.type == ElementType::f32) return {OperationId::add_f32, 2};
+      if (merge.type == ElementType::f64) return {OperationId::add_f64, 1};
       break;
     case MergeKind::add_packed: break;
   }
@@ -76,8 +75,9 @@ void MpiReduction::start_waiting() {
 }
 
 void MpiReduction::start_now(const Waiting& reduction) {
-  const Operation operation = operation_of(reduction.merge);
-  const std::size_t count = reduction.sum.size() * operation.per_word;
+  const WordMerge merge = word_merge_of(reduction.merge);
+  const Operation& operation = (*line_.operations)[merge.operation];
+  const std::size_t count = reduction.sum.size() * merge.per_word;
   if (count > static_cast<std::size_t>(INT_MAX))
     throw Error(ErrorKind::transport, "a reduction of " + std::to_string(count) +
                                           " items; MPI takes at most " + std::to_string(INT_MAX));

@@ -5,6 +5,7 @@
 #include "mpi_channel.hpp"
 #include "mpi_check.hpp"
 #include "open_requests.hpp"
+#include "thread_level.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -52,9 +53,9 @@ std::size_t agreed_message_bytes(MPI_Comm comm) {
     error = wrong;
   }
   throw_on_all_ranks(comm, error);
-  std::uint64_t most[2] = {mine, ~std::uint64_t{mine}};
-  check(MPI_Allreduce(MPI_IN_PLACE, most, 2, MPI_UINT64_T, MPI_MAX, comm), "MPI_Allreduce");
-  if (most[0] != ~most[1]) throw message_bytes_differ(~most[1], most[0]);
+  const auto [least, most] = extremes(comm, static_cast<std::int64_t>(mine));
+  if (least != most)
+    throw message_bytes_differ(static_cast<std::size_t>(least), static_cast<std::size_t>(most));
   return mine;
 }
 
@@ -72,6 +73,7 @@ MpiTransport::MpiTransport(OwnedComm comm)
 MpiTransport::~MpiTransport() = default;
 
 std::unique_ptr<Channel> MpiTransport::open(std::uint32_t number) {
+  check_calling_thread();
   return std::make_unique<MpiChannel>(*this, number * tag_limit);
 }
 

@@ -44,7 +44,7 @@ class Served {
  public:
   Served(const ServerSetup& setup,
          const std::function<std::unique_ptr<DataPlane>(const ServerSetup&)>& make_plane)
-      : plane_(make_plane(setup)), server_(setup, *plane_), thread_([this] { server_.run(); }) {}
+      : plane_(make_plane(setup)), server_(setup, *plane_), thread_([this] { run(); }) {}
   ~Served() {
     server_.stop();
     thread_.join();
@@ -54,6 +54,15 @@ class Served {
   [[nodiscard]] ControlServer& server() { return server_; }
 
  private:
+  /// An exception that left the thread would end the whole job.
+  void run() {
+    try {
+      server_.run();
+    } catch (const std::exception& error) {
+      fmt::print(stderr, "cohom-aggregator: it serves no longer: {}\n", error.what());
+    }
+  }
+
   std::unique_ptr<DataPlane> plane_;
   ControlServer server_;
   std::thread thread_;

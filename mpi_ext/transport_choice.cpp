@@ -50,12 +50,11 @@ int agreed_number(std::string_view given, const OwnedComm& comm) {
     error = wrong;
   }
   throw_on_all_ranks(comm.get(), error);
-  int extremes[2] = {mine, -mine};
-  check(MPI_Allreduce(MPI_IN_PLACE, extremes, 2, MPI_INT, MPI_MAX, comm.get()), "MPI_Allreduce");
-  if (extremes[0] != -extremes[1])
+  const auto [least, most] = extremes(comm.get(), mine);
+  if (least != most)
     throw Error(ErrorKind::mismatch,
-                "transport differs between ranks: " + std::string(names[-extremes[1]]) + " and " +
-                    std::string(names[extremes[0]]));
+                "transport differs between ranks: " + std::string(names[least]) + " and " +
+                    std::string(names[most]));
   return mine;
 }
 

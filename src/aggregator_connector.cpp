@@ -1,21 +1,24 @@
 // Connecting to aggregators by their address.
 
-#include "environment.hpp"
 #include "offload/connector.hpp"
+#include "offload/token_source.hpp"
 
 #include <cohom/error.hpp>
 #include <cohom/offload.hpp>
 
 #include <xxhash.h>
 
+#include <unistd.h>
+
+#include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <thread>
 
 namespace cohom {
 
 namespace {
 
-constexpr const char* token_variable = "COHOM_AGGREGATOR_TOKEN";
 constexpr std::chrono::seconds patience{1};
 constexpr std::chrono::milliseconds between_looks{1};
 
@@ -31,18 +34,21 @@ void wait_until_ready(Aggregator& aggregator) {
 
 namespace offload {
 
-ConnectAggregator connector(std::uint64_t job, int rank, int ranks, const ClientOptions& options) {
+ConnectAggregator connector(const JobSecret& job, int rank, int ranks,
+                            const ClientOptions& options) {
   return [=](const std::string& address) {
     const auto endpoint = parse_endpoint(address, "the aggregator's address");
+    need_cryptography();  // else connecting would fail again and again
     ClientOptions mine = options;
-    mine.token = option_or_environment(options.token, token_variable, "");
+    if (mine.token.empty()) mine.token = offload::find_token({}, {}, offload::site_token);
     if (mine.token.empty())
       throw Error(ErrorKind::invalid_argument, "aggregator " + address + " wants a secret, and " +
-                                                   token_variable + " is not set");
+                                                   offload::site_token.token + " is not set");
     // Of one job at one aggregator there is one group; should two addresses be the same aggregator's,
     // they need two.
     const auto group = static_cast<std::uint32_t>(XXH3_64bits(address.data(), address.size()));
-    const GroupMembership membership{.job = job, .group = group, .rank = rank, .ranks = ranks};
+    const GroupMembership membership{
+        .job = JobKey(job), .group = group, .rank = rank, .ranks = ranks};
     auto aggregator = connect_aggregator(endpoint, membership, mine);
     wait_until_ready(*aggregator);
     return aggregator;
@@ -51,7 +57,14 @@ ConnectAggregator connector(std::uint64_t job, int rank, int ranks, const Client
 
 }  // namespace offload
 
-ConnectAggregator aggregator_connector(std::uint64_t job, int rank, int ranks) {
+JobSecret random_job_secret() {
+  JobSecret secret;
+  if (::getentropy(secret.data(), secret.size()) != 0)
+    throw Error(ErrorKind::transport, std::string("getentropy: ") + std::strerror(errno));
+  return secret;
+}
+
+ConnectAggregator aggregator_connector(const JobSecret& job, int rank, int ranks) {
   return offload::connector(job, rank, ranks, {});
 }
 

@@ -3,6 +3,7 @@
 #include "call.hpp"
 #include "call_arguments.hpp"
 #include "communicator_impl.hpp"
+#include "float_mode.hpp"
 
 #include <exception>
 #include <optional>
@@ -17,10 +18,11 @@ constexpr const char* call_kind = "allreduce";
 /// The named buffer's state. It belongs to one codec, count and type until it is reset.
 StateBuffer* state_of(CommunicatorImpl& communicator, const PlanCore& core,
                       const Options& options) {
-  if (core.state_bytes() == 0) return nullptr;
+  // Not state_bytes(): a vector that goes raw has none, and yet its call is as right or wrong as others.
+  if (!core.wants_state()) return nullptr;
   if (options.buffer.empty())
     throw Error(ErrorKind::invalid_argument,
-                "codec " + core.description().codec +
+                "codec " + core.asked_codec() +
                     " keeps state between calls and the buffer has no name; give Options::buffer "
                     "(Info key cohom_buffer), or use a plan");
   StateBuffer& state = communicator.states()[options.buffer];
@@ -84,12 +86,14 @@ namespace {
 Request start(const void* input, void* output, std::size_t count, ElementType type,
               Communicator& communicator, const Options& options,
               std::optional<kernels::DeviceStream> stream) {
+  const DefaultFloatMode mode;
   CommunicatorImpl& impl = communicator.impl();
   const auto guard = impl.lock();
   CallRequest request;
   request.stream = stream;
   request.signature.text("call", call_kind);
   try {
+    request.timeout = timeout_of(options);
     prepare(request, input, output, count, type, impl, options);
   } catch (...) {
     request.error = impl.take_failure("a plan of " + std::to_string(count) + " elements");
@@ -114,6 +118,11 @@ Request allreduce_fail(const Error& error, Communicator& communicator) {
   CallRequest request;
   request.signature.text("call", call_kind);
   request.error = error;
+  try {
+    request.timeout = timeout_of({});
+  } catch (const Error&) {
+    // Ranks hear of one error, and this is not the first.
+  }
   return Request(communicator.impl().start(std::move(request)));
 }
 

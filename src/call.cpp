@@ -6,7 +6,10 @@
 #include "thread_progress.hpp"
 
 #include <array>
+#include <charconv>
 #include <chrono>
+#include <new>
+#include <string>
 #include <thread>
 #include <utility>
 
@@ -30,18 +33,41 @@ class Backoff {
   int idle_ = 0;
 };
 
+/// As a user writes them: 0.5, not 0.500000.
+std::string seconds_text(double seconds) {
+  std::array<char, 32> text;
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), seconds).ptr;
+  return {text.data(), end};
+}
+
 }  // namespace
 
 CallImpl::CallImpl(CommunicatorImpl& communicator, std::uint64_t number, CallRequest request)
-    : communicator_(communicator), number_(number), request_(std::move(request)) {
+    : communicator_(communicator),
+      number_(number),
+      request_(std::move(request)),
+      stall_(request_.timeout) {
   try {
     Transport& transport = communicator_.transport();
-    channel_ = transport.open(static_cast<std::uint32_t>(number % transport.channels()));
+    open_channel(transport);
     prepare();
     agreement_.emplace(*channel_, transport.rank(), transport.ranks(),
                        std::move(request_.signature), std::move(request_.error), own_word());
   } catch (...) {
     finish(communicator_.take_failure("a call on this rank"));
+  }
+}
+
+void CallImpl::open_channel(Transport& transport) {
+  const auto number = static_cast<std::uint32_t>(number_ % transport.channels());
+  try {
+    channel_ = transport.open(number);
+    if (request_.core) channel_ = request_.core->wrap(std::move(channel_));
+  } catch (const std::bad_alloc&) {
+    // To tell the others it takes little.
+    if (!request_.error) request_.error = Error(ErrorKind::memory, "out of memory for a channel");
+    channel_ = nullptr;
+    channel_ = transport.open(number);
   }
 }
 
@@ -62,6 +88,7 @@ void CallImpl::prepare() {
     if (request_.error) return;
     if (request_.state != nullptr) {
       request_.state->bring_to(core.device_work(), core.state_bytes());
+      request_.state->key.reserve(core.state_key().size());  // it is written when all agree
     } else if (communicator_.transport().ranks() > 1) {
       // What a codec remembers must not change before all ranks agree; without state, encoding can
       // hide the time the agreement takes.
@@ -75,7 +102,6 @@ void CallImpl::prepare() {
 void CallImpl::begin_on_device() {
   PlanCore& core = *request_.core;
   const DeviceWork::Use use(core.device()->work().get());
-  channel_ = core.device()->wrap(std::move(channel_));
   if (!request_.error) request_.error = communicator_.device_failure();
   if (request_.error) return;
   device_.emplace(*core.device(), request_.input, request_.output,
@@ -96,11 +122,31 @@ CallImpl::~CallImpl() {
 bool CallImpl::advance() noexcept {
   if (done()) return false;
   try {
-    return step();
+    const bool moved = step();
+    if (moved)
+      stall_.moved();
+    else if (stall_.idle())
+      throw Error(ErrorKind::transport, "no progress for " + seconds_text(request_.timeout) +
+                                            " s, the timeout: waits for " + waits_for());
+    return moved;
   } catch (...) {
     finish(communicator_.take_failure("a call on this rank"));
   }
   return true;
+}
+
+/// For the error of a call that makes no progress.
+std::string CallImpl::waits_for() const {
+  switch (state_) {
+    case State::leaving: return "messages that it sent to leave";
+    case State::agreeing:
+      if (!agreement_->finished()) return agreement_->waits_for();
+      return "an earlier call, which comes before it at the aggregator";
+    case State::agreeing_late:
+      if (!agreement_->finished()) return agreement_->waits_for() + "'s late rounds";
+      [[fallthrough]];
+    default: return executor_->waits_for();
+  }
 }
 
 bool CallImpl::step() {
@@ -185,17 +231,21 @@ void CallImpl::take_agreed_way() {
                               core.description().other_algorithm);
 }
 
-/// The memory of a late round depends on the data, so it is the one thing that a rank may lack after
-/// the call's agreement. Only calls that have such a round pay for a second one.
+/// Late rounds follow from words that ranks received. No rank may decide about them by its own words alone:
+/// where these differ, one would wait for ever for a round that the others do without. Their memory is,
+/// besides, the one thing that a rank may lack after the call's agreement.
 void CallImpl::decide_late_rounds() {
   std::optional<Error> failure;
+  CallSignature signature;
+  signature.text("call", "late rounds");
+  signature.differs_by(ErrorKind::transport,
+                       "elements of late rounds differ when words were changed on their way");
   try {
-    if (!executor_->prepare_late_rounds()) return;
+    executor_->prepare_late_rounds(signature);
   } catch (...) {
     failure = current_failure("the late rounds of codec " + request_.core->description().codec);
   }
-  CallSignature signature;
-  signature.text("call", "late rounds");
+  if (!executor_->has_late_rounds()) return;
   agreement_.emplace(*channel_, communicator_.transport().rank(), communicator_.transport().ranks(),
                      std::move(signature), std::move(failure));
   state_ = State::agreeing_late;

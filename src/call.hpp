@@ -4,6 +4,7 @@
 #include "call_agreement.hpp"
 #include "device_plan.hpp"
 #include "plan_core.hpp"
+#include "stall_clock.hpp"
 #include "state_buffer.hpp"
 
 #include <cohom/error.hpp>
@@ -12,6 +13,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 
 namespace cohom {
 
@@ -27,6 +29,7 @@ struct CallRequest {
   StateBuffer* state = nullptr;  ///< outlives the call; null: the codec keeps none
   std::uint64_t step = 0;
   std::optional<kernels::DeviceStream> stream = std::nullopt;  ///< the user's; none: any
+  double timeout = 0;  ///< seconds without progress; 0: no limit
 };
 
 class CallImpl {
@@ -57,6 +60,7 @@ class CallImpl {
  private:
   enum class State { agreeing, running, agreeing_late, leaving, done };
 
+  void open_channel(Transport& transport);
   void prepare();
   bool step();
   bool poll();
@@ -69,6 +73,7 @@ class CallImpl {
   [[nodiscard]] Offloads own_word() const;
   void begin_on_device();
   [[nodiscard]] DeviceWork* device_work() const;
+  [[nodiscard]] std::string waits_for() const;
   void finish(std::optional<Error> error);
   void give_back_plan();
 
@@ -84,6 +89,7 @@ class CallImpl {
   /// done is the last thing written: another thread may have advanced the call.
   std::atomic<State> state_ = State::agreeing;
   bool begun_ = false;
+  StallClock stall_;
 };
 
 }  // namespace cohom

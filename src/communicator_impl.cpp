@@ -1,20 +1,48 @@
 #include "communicator_impl.hpp"
 
 #include "failure.hpp"
+#include "float_mode.hpp"
+#include "known_names.hpp"
 #include "thread_progress.hpp"
 
+#include <algorithm>
+#include <new>
 #include <utility>
 
 namespace cohom {
 
 CommunicatorImpl::CommunicatorImpl(std::shared_ptr<Transport> transport, Aggregators aggregators)
-    : transport_(std::move(transport)), aggregators_(std::move(aggregators)) {}
+    : transport_(std::move(transport)),
+      aggregators_(std::move(aggregators)),
+      progress_handle_(std::make_shared<ProgressHandle>(*this)) {
+  if (transport_->rank() == 0) warn_of_unknown_variables();  // all would say the same
+}
 
 CommunicatorImpl::~CommunicatorImpl() {
+  progress_handle_->close();
+  finish_calls();
+}
+
+namespace {
+
+/// Nobody may ever hear of an error that only waits to be told.
+bool can_be_forgotten(const std::shared_ptr<CallImpl>& call, long owners) {
+  return call->only_tells() && call.use_count() == owners;
+}
+
+}  // namespace
+
+std::size_t CommunicatorImpl::calls_in_flight() {
+  const auto guard = lock();
+  return std::size_t(std::ranges::count_if(
+      in_flight_, [](const auto& call) { return !can_be_forgotten(call, 1); }));
+}
+
+void CommunicatorImpl::finish_calls() {
+  const auto guard = lock();
   while (!in_flight_.empty()) {
     const auto call = in_flight_.front();
-    // Nobody may ever hear of an error that only waits to be told.
-    if (call->only_tells() && call.use_count() == 2)  // ours and in_flight_
+    if (can_be_forgotten(call, 2))  // ours and in_flight_
       in_flight_.erase(in_flight_.begin());
     else
       call->finish_quietly();
@@ -86,17 +114,33 @@ bool CommunicatorImpl::turn_of(const CallImpl& call) const {
 }
 
 std::shared_ptr<CallImpl> CommunicatorImpl::start(CallRequest request) {
+  const DefaultFloatMode mode;
   const auto guard = lock();
   // Channels are numbered modulo a limit: the call that had this number before must be over.
   while (!in_flight_.empty() && in_flight_.front()->number() + transport_->channels() <= next_call_)
     std::shared_ptr(in_flight_.front())->finish_quietly();
   if (profile != nullptr && in_flight_.empty()) profile->start();
-  auto call = std::make_shared<CallImpl>(*this, next_call_++, std::move(request));
+  const std::shared_ptr<CallImpl> call = make_call(std::move(request));
   // One that could not even begin is over, and nobody would take it out again.
-  if (call->done()) return call;
-  in_flight_.push_back(call);
-  advance_in_this_thread(shared_from_this());
+  if (!call->done()) in_flight_.push_back(call);  // there is room
   return call;
+}
+
+/// Whatever memory is missing, the others wait for a call with this number.
+std::shared_ptr<CallImpl> CommunicatorImpl::make_call(CallRequest request) {
+  const std::uint64_t number = next_call_++;
+  try {
+    // Before there is a call, which would go on in the user's buffers behind an error.
+    in_flight_.reserve(in_flight_.size() + 1);
+    advance_in_this_thread(progress_handle_);
+    return std::make_shared<CallImpl>(*this, number, std::move(request));
+  } catch (const std::bad_alloc&) {
+    CallRequest only_tells;
+    only_tells.error = Error(ErrorKind::memory, "out of memory for a call");
+    only_tells.timeout = request.timeout;
+    in_flight_.reserve(in_flight_.size() + 1);
+    return std::make_shared<CallImpl>(*this, number, std::move(only_tells));
+  }
 }
 
 void CommunicatorImpl::finish_calls_with(const StateBuffer& state) {
@@ -106,6 +150,7 @@ void CommunicatorImpl::finish_calls_with(const StateBuffer& state) {
 }
 
 bool CommunicatorImpl::progress() {
+  const DefaultFloatMode mode;
   const auto guard = lock();
   bool moved = false;
   for (const auto& call : in_flight_) moved |= call->advance();

@@ -6,6 +6,7 @@
 #include "plan_cache.hpp"
 #include "plan_core.hpp"
 #include "state_buffer.hpp"
+#include "thread_progress.hpp"
 
 #include <cohom/communicator.hpp>
 
@@ -22,11 +23,12 @@ namespace cohom {
 
 /// One thread at a time may use a communicator, but any thread that started calls on it may advance
 /// them (thread_progress.hpp): hence the lock. Functions take it themselves where they say so.
-class CommunicatorImpl : public std::enable_shared_from_this<CommunicatorImpl> {
+class CommunicatorImpl {
  public:
   CommunicatorImpl(std::shared_ptr<Transport> transport, Aggregators aggregators);
 
-  /// Finishes the calls in flight: what remains of their requests then needs no communicator.
+  /// Finishes the calls in flight: what remains of their requests then needs no communicator. In the
+  /// thread that destroys it, after any other that is advancing its calls has let go of it.
   ~CommunicatorImpl();
   CommunicatorImpl(const CommunicatorImpl&) = delete;
   CommunicatorImpl& operator=(const CommunicatorImpl&) = delete;
@@ -41,6 +43,11 @@ class CommunicatorImpl : public std::enable_shared_from_this<CommunicatorImpl> {
   [[nodiscard]] States& states() { return states_; }
   /// While it lives no other thread advances the calls.
   [[nodiscard]] std::unique_lock<std::recursive_mutex> lock() { return std::unique_lock(mutex_); }
+
+  /// Calls in flight, but for those that only wait to tell an error that nobody may ever hear of.
+  [[nodiscard]] std::size_t calls_in_flight();
+  /// Blocks until there are none, and forgets the others.
+  void finish_calls();
 
   /// Blocks until no call in flight uses the state. What the next one does with it depends on what
   /// they leave there; and which of them are over already differs from rank to rank.
@@ -69,6 +76,10 @@ class CommunicatorImpl : public std::enable_shared_from_this<CommunicatorImpl> {
   bool progress();
   /// The same, but does nothing when another thread has the lock.
   bool progress_if_free();
+  /// For threads that started calls.
+  [[nodiscard]] const std::shared_ptr<ProgressHandle>& progress_handle() const {
+    return progress_handle_;
+  }
   /// Whether no call is in flight; false, too, when another thread has the lock.
   [[nodiscard]] bool idle();
 
@@ -76,6 +87,8 @@ class CommunicatorImpl : public std::enable_shared_from_this<CommunicatorImpl> {
   Profile* profile = nullptr;  ///< null: nobody wants to know
 
  private:
+  std::shared_ptr<CallImpl> make_call(CallRequest request);
+
   std::shared_ptr<Transport> transport_;
   Aggregators aggregators_;
   std::map<std::string, Offloading> offloading_;  ///< by address
@@ -87,6 +100,7 @@ class CommunicatorImpl : public std::enable_shared_from_this<CommunicatorImpl> {
   States states_;
   std::vector<std::shared_ptr<CallImpl>> in_flight_;
   std::recursive_mutex mutex_;
+  std::shared_ptr<ProgressHandle> progress_handle_;
 };
 
 }  // namespace cohom

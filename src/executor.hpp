@@ -2,6 +2,7 @@
 // Executor: the only loop over time. A resumable state machine that runs the rounds of one call.
 
 #include "algorithms/algorithm.hpp"
+#include "call_signature.hpp"
 #include "chunking.hpp"
 #include "codec_interface.hpp"
 #include "kernels/kernel_table.hpp"
@@ -15,6 +16,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace cohom {
@@ -65,11 +67,16 @@ class Executor final : private Agreed {
   /// Whether it is time to decide about the late rounds, once in a call: alike on all ranks in the
   /// order of their rounds, though not in time.
   [[nodiscard]] bool late_rounds_due() const;
-  /// Finds the late rounds this call needs, the same ones on all ranks, and takes memory for them;
-  /// whether there are any. An error of it means that there are. Then start or skip them.
-  bool prepare_late_rounds();
+  /// Whether the codec has late rounds: then all ranks agree on how many elements each has.
+  [[nodiscard]] bool has_late_rounds() const;
+  /// Finds how many elements the late rounds of this call have, adds the numbers to `signature`, and takes
+  /// memory for those that have some. Once all ranks agree, start or skip them.
+  void prepare_late_rounds(CallSignature& signature);
   void start_late_rounds();
   void skip_late_rounds();
+
+  /// Which rank and round it waits for; for messages.
+  [[nodiscard]] std::string waits_for() const;
 
  private:
   [[nodiscard]] ConstWords words(int round, const Piece& piece) const override;
@@ -84,7 +91,7 @@ class Executor final : private Agreed {
   void begin_round(std::size_t index);
   [[nodiscard]] bool offloads(const RoundInfo& info, bool payload) const;
   void take_workspaces();
-  bool prepare_late_round(int round);
+  void prepare_late_round(int round, CallSignature& signature);
   [[nodiscard]] bool lies_apart(int round) const {
     return round == payload_ && !setup_.memory->is_host();
   }

@@ -4,6 +4,9 @@
 
 #include "log.hpp"
 
+#include <cohom/error.hpp>
+
+#include <algorithm>
 #include <string>
 
 namespace cohom {
@@ -17,28 +20,37 @@ bool Executor::late_rounds_due() const {
   return true;
 }
 
-bool Executor::prepare_late_rounds() {
-  late_decided_ = true;
-  bool any = false;
-  for (int round = payload_ + 1; round < static_cast<int>(rounds_.size()); ++round)
-    any |= prepare_late_round(round);
-  return any;
+bool Executor::has_late_rounds() const {
+  return std::ranges::any_of(setup_.codec->rounds(),
+                             [](const RoundInfo& info) { return info.scope == RoundScope::late; });
 }
 
-bool Executor::prepare_late_round(int round) {
+void Executor::prepare_late_rounds(CallSignature& signature) {
+  late_decided_ = true;
+  for (int round = payload_ + 1; round < static_cast<int>(rounds_.size()); ++round)
+    if (setup_.codec->rounds()[std::size_t(round)].scope == RoundScope::late)
+      prepare_late_round(round, signature);
+}
+
+void Executor::prepare_late_round(int round, CallSignature& signature) {
   const auto index = std::size_t(round);
-  if (setup_.codec->rounds()[index].scope != RoundScope::late) return false;
   const std::size_t elements = setup_.codec->late_elements(round, *this);
-  if (elements == 0) return false;
-  log_once("round " + std::string(setup_.codec->rounds()[index].name) +
-           " runs: elements that the payload cannot hold, or lost, travel apart");
+  signature.number(setup_.codec->rounds()[index].name, elements);
+  if (elements > setup_.elements)
+    throw Error(ErrorKind::transport, "round " + std::string(setup_.codec->rounds()[index].name) +
+                                          " would have " + std::to_string(elements) +
+                                          " elements of " + std::to_string(setup_.elements) +
+                                          ": words were changed on their way");
+  if (elements == 0) return;
+  log_once_for_all(setup_.rank,
+                   "round " + std::string(setup_.codec->rounds()[index].name) +
+                       " runs: elements that the payload cannot hold, or lost, travel apart");
   const AlgorithmRow& algorithm = algorithm_of(round);
   Late& late = late_[index];
   late.chunking = std::make_unique<Chunking>(make_chunking(round, algorithm, elements));
   late.round = make_round(round, algorithm, *late.chunking);
   late.workspace = {host_memory(), late.round->workspace_words()};
   late.round->set_workspace(late.workspace.data());
-  return true;
 }
 
 void Executor::start_late_rounds() {

@@ -1,27 +1,46 @@
 #include "log.hpp"
 
 #include "environment.hpp"
+#include "text.hpp"
 
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <atomic>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <unordered_set>
 
 namespace cohom {
 
 namespace {
 
+/// Before anybody says it, the launcher's variables do; none: one process, or an unknown launcher.
+std::atomic<int> rank_of_process = -1;
+
+int rank_of_launcher() {
+  for (const char* variable : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"})
+    if (const auto rank = parse_number<int>(option_or_environment({}, variable, {}))) return *rank;
+  return -1;
+}
+
+std::string pattern() {
+  const int known = rank_of_process.load();
+  const int rank = known >= 0 ? known : rank_of_launcher();
+  return rank < 0 ? "[cohom %l] %v" : "[cohom %l, rank " + std::to_string(rank) + "] %v";
+}
+
 std::shared_ptr<spdlog::logger> make_logger() {
   auto logger =
       std::make_shared<spdlog::logger>("cohom", std::make_shared<spdlog::sinks::stderr_sink_mt>());
-  logger->set_pattern("[cohom %l] %v");
+  logger->set_pattern(pattern());
   const std::string text = option_or_environment({}, "COHOM_LOG", "warn");
   logger->set_level(spdlog::level::from_str(text));
   if (logger->level() == spdlog::level::off && text != "off") {  // what spdlog makes of nonsense
     logger->set_level(spdlog::level::warn);
-    logger->warn("COHOM_LOG={} is no level; there are off, warn and info. Taking warn", text);
+    if (rank_of_launcher() <= 0)
+      logger->warn("COHOM_LOG={} is no level; there are off, warn and info. Taking warn", text);
   }
   return logger;
 }
@@ -41,8 +60,20 @@ spdlog::logger& log() {
   return *logger;
 }
 
+void set_log_rank(int rank) {
+  if (rank_of_process.exchange(rank) != rank) log().set_pattern(pattern());
+}
+
 void log_once(const std::string& message) { once(spdlog::level::info, message); }
 
 void warn_once(const std::string& message) { once(spdlog::level::warn, message); }
+
+void log_once_for_all(int rank, const std::string& message) {
+  if (rank == 0) log_once(message);
+}
+
+void warn_once_for_all(int rank, const std::string& message) {
+  if (rank == 0) warn_once(message);
+}
 
 }  // namespace cohom

@@ -11,9 +11,16 @@ namespace cohom {
 
 spdlog::logger& log();
 
+/// Lines of this process carry its rank in the job from now on.
+void set_log_rank(int rank);
+
 /// Logs at info level, but each message only once a process: for decisions made again every call.
 void log_once(const std::string& message);
 /// The same at warn level: for what the user would want to change.
 void warn_once(const std::string& message);
+
+/// The same of what all ranks of a communicator would say alike: its rank 0 alone does.
+void log_once_for_all(int rank, const std::string& message);
+void warn_once_for_all(int rank, const std::string& message);
 
 }  // namespace cohom

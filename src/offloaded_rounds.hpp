@@ -52,6 +52,8 @@ class OffloadedRounds {
   void complete(const Completion& completion);
   /// Whether the ranks have agreed on how it ended, and need each other's contributions no more.
   [[nodiscard]] bool settled() const;
+  /// Which rank it waits for besides the aggregator; empty when for none. For messages.
+  [[nodiscard]] std::string waits_for() const;
   /// Gives up the place at the aggregator.
   void end();
 

@@ -1,5 +1,7 @@
 #include <cohom/options.hpp>
 
+#include "option_keys.hpp"
+#include "seconds.hpp"
 #include "text.hpp"
 
 #include <cohom/error.hpp>
@@ -31,6 +33,12 @@ void set_segment(Options& options, std::string_view value) {
   options.segment = *elements;
 }
 
+void set_timeout(Options& options, std::string_view value) {
+  const auto seconds = parse_seconds(value);
+  if (!seconds) throw not_seconds("cohom_timeout", value);
+  options.timeout = *seconds;
+}
+
 struct Key {
   std::string_view name;
   void (*set)(Options&, std::string_view value);
@@ -47,15 +55,22 @@ constexpr Key keys[] = {
      [](Options& options, std::string_view value) { options.aggregator = value; }},
     {"cohom_transport",
      [](Options& options, std::string_view value) { options.transport = value; }},
+    {"cohom_timeout", set_timeout},
+    {"cohom_checksum", [](Options& options, std::string_view value) { options.checksum = value; }},
 };
 
 }  // namespace
 
+std::vector<std::string_view> option_keys() {
+  std::vector<std::string_view> names;
+  for (const Key& key : keys) names.push_back(key.name);
+  return names;
+}
+
 void set_option(Options& options, std::string_view key, std::string_view value) {
   const Key* const found = std::ranges::find(keys, key, &Key::name);
   if (found != std::end(keys)) return found->set(options, value);
-  std::vector<std::string_view> names;
-  for (const Key& known : keys) names.push_back(known.name);
+  const auto names = option_keys();
   throw Error(ErrorKind::invalid_argument, "unknown key " + std::string(key) +
                                                suggestion(key, names) + "; keys: " + listed(names));
 }

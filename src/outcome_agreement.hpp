@@ -5,6 +5,8 @@
 // A dissemination as CallAgreement's, of one bit. A failure does not wait for its turn: who knows of
 // one tells it in all its messages at once, so that ranks whose sums cannot come any more give up.
 // Early messages carry the largest value there is, so the outcome is still the same everywhere.
+// The two values are far apart, so that words that were changed on their way are an error and not the
+// other outcome.
 
 #include <cohom/transport.hpp>
 
@@ -12,6 +14,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 namespace cohom {
 
@@ -22,7 +25,8 @@ class OutcomeAgreement {
 
   /// How it ended here. Once; or never, when a failure was known first.
   void tell(bool failed);
-  /// Takes one completion whose cookie is one of ours.
+  /// Takes one completion whose cookie is one of ours. @throws Error(transport) for a word that no rank
+  /// sends
   void complete(const Completion& completion);
   [[nodiscard]] static bool owns(std::uint64_t cookie) { return (cookie >> 56) == cookie_round; }
 
@@ -31,13 +35,18 @@ class OutcomeAgreement {
   [[nodiscard]] bool failed() const { return failed_; }
   /// Nothing is under way any more.
   [[nodiscard]] bool finished() const { return sent_ == hops_ && pending_ == 0; }
+  /// Whom it waits for until it is finished; for messages.
+  [[nodiscard]] std::string waits_for() const;
 
  private:
   static constexpr std::uint64_t cookie_round = 0xfe;
+  /// What travels (docs/wire-format.md).
+  static constexpr std::uint64_t all_well = 0x9d3a5c7b16e4f208, some_failed = 0x62c5a384e91b0df7;
   static constexpr std::uint32_t first_tag = Transport::tag_limit - 128;  // one tag a hop
   static constexpr std::size_t most_hops = 16;                            // 32768 ranks
 
   void send_what_may_go();
+  [[nodiscard]] int peer_of(std::size_t hop) const;
 
   Channel& channel_;
   int rank_, ranks_;

@@ -4,6 +4,7 @@
 #include "call_arguments.hpp"
 #include "communicator_impl.hpp"
 #include "failure.hpp"
+#include "float_mode.hpp"
 #include "thread_progress.hpp"
 
 #include <cohom/error.hpp>
@@ -21,9 +22,11 @@ class PlanImpl {
   PlanImpl(CommunicatorImpl& communicator, std::size_t count, ElementType type,
            const Options& options)
       : communicator_(communicator), id_(communicator.next_call()) {
+    const DefaultFloatMode mode;
     CallRequest request;
     request.signature.text("call", "plan creation");
     try {
+      request.timeout = timeout_ = timeout_of(options);
       options_ = resolve(options);
       core_ = std::make_shared<PlanCore>(communicator.environment(), count, type, options_);
       cores_.emplace(Placement{}.text(), core_);
@@ -49,6 +52,7 @@ class PlanImpl {
 
   void start(const void* input, void* output, std::optional<Error> error,
              std::optional<kernels::DeviceStream> stream = std::nullopt) {
+    const DefaultFloatMode mode;
     CallRequest request;
     // The plan's number says everything else: all ranks agreed on it when the plan was made.
     request.signature.text("call", "plan start");
@@ -59,12 +63,14 @@ class PlanImpl {
     } catch (const Error& busy) {
       // The others hear of it when they start theirs, if they ever do.
       request.error = busy;
+      request.timeout = timeout_;
       communicator_.start(std::move(request));
       throw;
     }
     request.input = input;
     request.output = output;
     request.stream = stream;
+    request.timeout = timeout_;
     request.step = state_.step;
     try {
       if (!error) {
@@ -147,6 +153,7 @@ class PlanImpl {
   CommunicatorImpl& communicator_;
   std::uint64_t id_;
   ResolvedOptions options_;
+  double timeout_ = 0;
   std::map<std::string, std::shared_ptr<PlanCore>> cores_;  ///< by where buffers lie
   std::shared_ptr<PlanCore> core_;                          ///< of the last call; first the host's
   StateBuffer state_;

@@ -1,10 +1,12 @@
 #include "plan_core.hpp"
 
+#include "checksum_channel.hpp"
 #include "codec_table.hpp"
 #include "environment.hpp"
 #include "log.hpp"
 #include "memory/memory.hpp"
 #include "offloading.hpp"
+#include "seconds.hpp"
 #include "spec.hpp"
 #include "text.hpp"
 
@@ -92,7 +94,7 @@ std::string ResolvedOptions::key(std::size_t count, ElementType type,
                                  const Placement& placement) const {
   return codec + '|' + algorithm + '|' + std::string(name_of(op)) + '|' + std::to_string(segment) +
          '|' + std::to_string(count) + '|' + std::string(name_of(type)) + '|' + aggregator + '|' +
-         transport + '|' + placement.text();
+         transport + '|' + (checksum ? "checksum|" : "") + placement.text();
 }
 
 ResolvedOptions resolve(const Options& options) {
@@ -112,7 +114,24 @@ ResolvedOptions resolve(const Options& options) {
                   "COHOM_SEGMENT=" + text + " is not a number of elements (0: the default)");
     resolved.segment = *segment;
   }
+  const std::string checksum = option_or_environment(options.checksum, "COHOM_CHECKSUM", "off");
+  resolved.checksum = checksum == "on";
+  if (!resolved.checksum && checksum != "off")
+    throw Error(ErrorKind::invalid_argument,
+                "checksum=" + checksum +
+                    " is neither on nor off (Options::checksum, Info key "
+                    "cohom_checksum, COHOM_CHECKSUM)");
   return resolved;
+}
+
+double timeout_of(const Options& options) {
+  if (!are_seconds(options.timeout))
+    throw not_seconds("Options::timeout", std::to_string(options.timeout));
+  if (options.timeout != 0) return options.timeout;
+  const std::string text = option_or_environment({}, "COHOM_TIMEOUT", "0");
+  const auto seconds = parse_seconds(text);
+  if (!seconds) throw not_seconds("COHOM_TIMEOUT", text);
+  return *seconds;
 }
 
 PlanCore::PlanCore(const PlanEnvironment& environment, std::size_t count, ElementType type,
@@ -121,7 +140,9 @@ PlanCore::PlanCore(const PlanEnvironment& environment, std::size_t count, Elemen
       type_(type),
       op_(options.op),
       message_bytes_(environment.transport->preferred_message_bytes()),
-      segment_given_(options.segment != 0) {
+      segment_given_(options.segment != 0),
+      checksum_(options.checksum),
+      ranks_(environment.transport->ranks()) {
   const Transport& transport = *environment.transport;
   if (transport.ranks() > most_ranks)
     throw Error(ErrorKind::unsupported, std::to_string(transport.ranks()) + " ranks; at most " +
@@ -137,22 +158,33 @@ PlanCore::PlanCore(const PlanEnvironment& environment, std::size_t count, Elemen
                        .kernels = *environment.kernels,
                        .parameters = spec.parameters};
   route_.codec = row.make(context);  // also when it will be bypassed: a wrong parameter is an error
-  description_.codec = canonical_spec(row, spec.parameters);
+  description_.codec = asked_codec_ = canonical_spec(row, spec.parameters);
+  wants_state_ = route_.codec->state_bytes(std::max<std::size_t>(count, 1)) != 0;
   const Selection selection =
       select(environment, options, spec.name, payload_of(*route_.codec).merge);
-  if (selection.bypass) bypass(context, bytes, selection.reason);
+  if (checksum_ && selection.algorithm->needs_aggregator)
+    throw Error(ErrorKind::unsupported,
+                "checksum=on is for messages between ranks, and algorithm " +
+                    std::string(selection.algorithm->name) +
+                    " has others sum; take ring, direct, tree or recursive_doubling");
+  const bool bounded =
+      row.bounds_errors != nullptr && row.bounds_errors(spec.parameters) && transport.ranks() > 1;
+  if (selection.bypass && !bounded) bypass(context, bytes, selection.reason);
   if (placement.on_device()) move_to_device(context, environment, placement, *selection.algorithm);
   const DeviceWork::Use use(device_work().get());
   description_.algorithm = selection.algorithm->name;
   description_.reason = selection.reason;
   make_route(route_, environment, *selection.algorithm, options.segment);
-  log_once("codec " + description_.codec + " by " + description_.algorithm + ": " +
-           selection.reason);
+  log_once_for_all(transport.rank(), "codec " + description_.codec + " by " +
+                                         description_.algorithm + ": " + selection.reason);
   description_.segment = route_.segment;
   description_.workspace_bytes =
       route_.executor->workspace().size() + route_.executor->apart_workspace().size();
   describe_path(environment);
   description_.state_bytes = route_.codec->state_bytes(count);
+  state_key_ = description_.codec + ", " + std::to_string(count_) + " elements of " +
+               std::string(name_of(type_)) + " on " + std::to_string(ranks_) +
+               (ranks_ == 1 ? " rank" : " ranks");
   if (offloading_ == nullptr) return;
   other_route_.codec = row.make(context);
   make_route(other_route_, environment, *other_algorithm_, options.segment);
@@ -174,7 +206,9 @@ Selection PlanCore::select(const PlanEnvironment& environment, const ResolvedOpt
     if (network != nullptr && !certain &&
         select_algorithm(options.algorithm, codec, bytes, ranks, true).algorithm->in_network) {
       description_.not_offloaded = why_not_for_certain(payload);
-      log_once("codec " + std::string(codec) + " is not offloaded: " + description_.not_offloaded);
+      log_once_for_all(
+          environment.transport->rank(),
+          "codec " + std::string(codec) + " is not offloaded: " + description_.not_offloaded);
     }
     return selection;
   }
@@ -195,8 +229,8 @@ Selection PlanCore::select(const PlanEnvironment& environment, const ResolvedOpt
 
 /// Takes raw instead of the codec that was asked for.
 void PlanCore::bypass(CodecContext& context, std::size_t bytes, const std::string& reason) {
-  log_once("codec " + description_.codec + " bypassed for " + std::to_string(bytes) +
-           " bytes: " + reason);
+  log_once_for_all(context.rank, "codec " + description_.codec + " bypassed for " +
+                                     std::to_string(bytes) + " bytes: " + reason);
   context.parameters.clear();
   route_.codec = find_codec("raw").make(context);
   description_.codec = "raw";
@@ -211,7 +245,8 @@ void PlanCore::make_route(Route& route, const PlanEnvironment& environment,
     throw Error(ErrorKind::unsupported, "algorithm " + std::string(algorithm.name) +
                                             " needs an aggregator, and this communicator has none");
   if (aggregator != nullptr && algorithm.needs_aggregator)
-    log_once("algorithm " + std::string(algorithm.name) + ": " + aggregator->describe());
+    log_once_for_all(environment.transport->rank(),
+                     "algorithm " + std::string(algorithm.name) + ": " + aggregator->describe());
   const int ranks = environment.transport->ranks();
   const Codec& codec = *route.codec;
   const std::size_t chunk = count_ / algorithm.chunks(ranks, payload_of(codec).disjoint);
@@ -252,12 +287,14 @@ void PlanCore::sign(CallSignature& signature) const {
   signature.text("algorithm", description_.algorithm + (address_.empty() ? "" : " by " + address_));
   signature.number("segment", description_.segment);
   signature.number("message bytes", message_bytes_);
+  signature.text("checksum", checksum_ ? "on" : "off");
   sign_memory(signature);
 }
 
-std::string PlanCore::state_key() const {
-  return description_.codec + ", " + std::to_string(count_) + " elements of " +
-         std::string(name_of(type_));
+std::unique_ptr<Channel> PlanCore::wrap(std::unique_ptr<Channel> channel) const {
+  if (checksum_)
+    channel = std::make_unique<ChecksumChannel>(std::move(channel), route_.codec->rounds());
+  return device_ ? device_->wrap(std::move(channel)) : std::move(channel);
 }
 
 }  // namespace cohom

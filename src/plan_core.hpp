@@ -38,14 +38,20 @@ struct ResolvedOptions {
   std::size_t segment = 0;  ///< 0: by transport
   std::string aggregator = {};
   std::string transport;  ///< empty: the communicator's, whatever it is
+  bool checksum = false;
 
   /// Equal keys make equal plans.
   [[nodiscard]] std::string key(std::size_t count, ElementType type,
                                 const Placement& placement) const;
 };
 
-/// @throws Error(invalid_argument) for a COHOM_SEGMENT that is no number.
+/// @throws Error(invalid_argument) for a COHOM_SEGMENT that is no number, or a checksum that is neither on
+/// nor off.
 ResolvedOptions resolve(const Options& options);
+
+/// Seconds, with the environment filled in; 0: no limit. Apart from the others: a rank whose options are
+/// wrong waits for others, too. @throws Error(invalid_argument)
+double timeout_of(const Options& options);
 
 class PlanCore {
  public:
@@ -69,13 +75,18 @@ class PlanCore {
   /// Runs the others.
   [[nodiscard]] Executor& other_executor() { return *other_route_.executor; }
   [[nodiscard]] std::size_t state_bytes() const { return description_.state_bytes; }
+  /// Whether the codec that was asked for keeps state, though this vector may go without it.
+  [[nodiscard]] bool wants_state() const { return wants_state_; }
+  [[nodiscard]] const std::string& asked_codec() const { return asked_codec_; }
+  /// What messages of a call go through.
+  [[nodiscard]] std::unique_ptr<Channel> wrap(std::unique_ptr<Channel> channel) const;
   [[nodiscard]] const PlanDescription& description() const { return description_; }
   /// What must be equal on all ranks; callers add what belongs to the call.
   void sign(CallSignature& signature) const;
   /// Of that, what depends on the buffers of a call.
   void sign_memory(CallSignature& signature) const;
   /// Names what a state belongs to: the same text, the same state layout.
-  [[nodiscard]] std::string state_key() const;
+  [[nodiscard]] const std::string& state_key() const { return state_key_; }
 
   bool in_flight = false;
 
@@ -103,6 +114,10 @@ class PlanCore {
   ReduceOp op_;
   std::size_t message_bytes_;
   bool segment_given_;
+  bool checksum_;
+  bool wants_state_ = false;
+  std::string asked_codec_, state_key_;
+  int ranks_;
   bool reaches_device_ = false;
   std::unique_ptr<DevicePlan> device_;  ///< outlives codecs and executors
   PlanDescription description_;

@@ -52,7 +52,7 @@ void PlanCore::move_to_device(CodecContext& context, const PlanEnvironment& envi
   device_ = std::make_unique<DevicePlan>(*loaded_device_library(), placement, there);
   if (!there) return;
   const Transport& transport = *environment.transport;
-  reaches_device_ = !staging_wanted() && transport.reaches(MemorySpace::cuda);
+  reaches_device_ = !staging_wanted() && !checksum_ && transport.reaches(MemorySpace::cuda);
   if (reaches_device_) message_bytes_ = transport.preferred_device_message_bytes();
   const DeviceWork::Use use(device_work().get());
   const Spec spec = parse_spec(description_.codec);

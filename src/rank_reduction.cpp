@@ -1,5 +1,7 @@
 #include "rank_reduction.hpp"
 
+#include <cohom/error.hpp>
+
 #include <algorithm>
 #include <utility>
 
@@ -51,6 +53,7 @@ void RankReduction::enter(std::size_t index, Stage stage) {
   const std::size_t count = place.reduction.contribution.size();
   place.stage = stage;
   place.messages_left = messages(count * 8);
+  place.bytes_left = arrives(stage) ? count * 8 : 0;
   const std::span<const std::uint64_t> words = std::span(place.words).first(count);
   switch (stage) {
     case Stage::partial_arrives: return receive(index, rank_ - 1, false);
@@ -63,7 +66,14 @@ void RankReduction::enter(std::size_t index, Stage stage) {
 
 void RankReduction::complete(const Completion& completion) {
   const std::size_t index = completion.cookie & 0xff;
-  if (--places_[index].messages_left == 0) advance(index);
+  Place& place = places_[index];
+  if (arrives(place.stage)) place.bytes_left -= std::min(place.bytes_left, completion.bytes);
+  if (--place.messages_left != 0) return;
+  if (place.bytes_left != 0)
+    throw Error(ErrorKind::transport, std::to_string(place.bytes_left) +
+                                          " bytes of a sum are missing that " + waits_for() +
+                                          " sends");
+  advance(index);
 }
 
 /// What comes after a stage that is over.

@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <string>
 #include <vector>
 
 namespace cohom {
@@ -36,7 +37,10 @@ class RankReduction final : public Reduction {
              std::uint64_t cookie) override;
   std::size_t poll(std::span<Completion> out) override;
   /// Takes one completion of the channel whose cookie is of this round.
+  /// @throws Error(transport) for words that are not as many as were to come
   void complete(const Completion& completion);
+  /// Which rank it waits for; empty when for none. For messages.
+  [[nodiscard]] std::string waits_for() const;
 
  private:
   enum class Stage { idle, partial_arrives, partial_leaves, sum_arrives, sum_leaves };
@@ -49,10 +53,14 @@ class RankReduction final : public Reduction {
   struct Place {
     Stage stage = Stage::idle;
     std::size_t messages_left = 0;
+    std::size_t bytes_left = 0;  ///< to come
     Started reduction;
     std::vector<std::uint64_t> words;  ///< the partial sum, then the sum
   };
 
+  [[nodiscard]] static bool arrives(Stage stage) {
+    return stage == Stage::partial_arrives || stage == Stage::sum_arrives;
+  }
   [[nodiscard]] bool first() const { return rank_ == 0; }
   [[nodiscard]] bool last() const { return rank_ == ranks_ - 1; }
   void fill_places();

@@ -20,6 +20,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace cohom {
@@ -106,6 +107,8 @@ class RoundRun {
 
   [[nodiscard]] std::size_t open_sends() const { return open_sends_; }
   [[nodiscard]] bool finished() const { return pending_ == 0; }
+  /// Which rank it waits for, or what else; empty when it waits for nobody. For messages.
+  [[nodiscard]] std::string waits_for() const;
 
   /// Whether this round's agreement covers the piece.
   [[nodiscard]] bool agreed(std::size_t piece) const { return agreed_[piece]; }

@@ -1,6 +1,8 @@
 #pragma once
 // allreduce: one call, no plan to keep. Plans are looked up in a cache of the communicator.
 
+#include <cohom/cxx20.hpp>
+
 #include <cohom/communicator.hpp>
 #include <cohom/device_stream.hpp>
 #include <cohom/element_type.hpp>

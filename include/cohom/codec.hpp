@@ -1,6 +1,8 @@
 #pragma once
 // The codecs of this build, for programs that list or describe them.
 
+#include <cohom/cxx20.hpp>
+
 #include <span>
 #include <string>
 #include <string_view>

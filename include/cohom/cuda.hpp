@@ -1,6 +1,8 @@
 #pragma once
 // cohom with CUDA's own types, for programs that have its headers. Nothing of CUDA is needed to link.
 
+#include <cohom/cxx20.hpp>
+
 #include <cohom/allreduce.hpp>
 
 #include <cuda_runtime_api.h>

@@ -1,6 +1,8 @@
 #pragma once
 // Where a buffer lives.
 
+#include <cohom/cxx20.hpp>
+
 #include <cstdint>
 #include <optional>
 #include <string_view>

@@ -1,6 +1,8 @@
 #pragma once
 // cohom over MPI, for C++ programs.
 
+#include <cohom/cxx20.hpp>
+
 #include <cohom/communicator.hpp>
 #include <cohom/options.hpp>
 

@@ -1,6 +1,8 @@
 #pragma once
 // What a caller may choose about an allreduce.
 
+#include <cohom/cxx20.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -36,13 +38,22 @@ struct Options {
   /// How messages travel, "mpi" or "ucx". COHOM_TRANSPORT, "mpi". A communicator has one, chosen when
   /// it is made (by the C API: in its first call). Calls need not name it; another one is an error.
   std::string transport = {};
+  /// Seconds after which a call that makes no progress is an Error(transport) that names the rank and the
+  /// round it waits for; 0: COHOM_TIMEOUT, or never. Time counts while the rank is in functions of this
+  /// library. Local: ranks may have different ones. The communicator is then of no more use.
+  double timeout = 0;
+  /// "on": behind each message of a call follows an XXH3-64 of its bytes; one that does not fit is an
+  /// Error(transport) that names sender, round and offset. "off": messages are as long as ever. A device's
+  /// words then travel through the host's memory. Not for algorithms that others sum for (fabric,
+  /// offload). COHOM_CHECKSUM, "off".
+  std::string checksum = {};
 };
 
 /// Sets one option by its key, as in an MPI_Info: cohom_codec, cohom_algorithm, cohom_op ("sum" or
-/// "mean"), cohom_segment, cohom_buffer, cohom_aggregator, cohom_transport. What is named is
-/// checked where it is used.
-/// @throws Error(invalid_argument) for another key (naming the nearest one), or a cohom_op or
-/// cohom_segment that is not one.
+/// "mean"), cohom_segment, cohom_buffer, cohom_aggregator, cohom_transport, cohom_timeout,
+/// cohom_checksum. What is named is checked where it is used.
+/// @throws Error(invalid_argument) for another key (naming the nearest one), or a cohom_op,
+/// cohom_segment or cohom_timeout that is not one.
 void set_option(Options& options, std::string_view key, std::string_view value);
 
 }  // namespace cohom

@@ -1,6 +1,8 @@
 #pragma once
 // AllreducePlan: everything decided and allocated for one repeated allreduce.
 
+#include <cohom/cxx20.hpp>
+
 #include <cohom/communicator.hpp>
 #include <cohom/device_stream.hpp>
 #include <cohom/element_type.hpp>

@@ -1,6 +1,8 @@
 #pragma once
 // Profile: where the time of calls goes on one rank.
 
+#include <cohom/cxx20.hpp>
+
 #include <array>
 #include <chrono>
 #include <cstddef>

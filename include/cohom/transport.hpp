@@ -1,6 +1,8 @@
 #pragma once
 // Transport: moves bytes between ranks, nothing more.
 
+#include <cohom/cxx20.hpp>
+
 #include <cohom/error.hpp>
 #include <cohom/memory_space.hpp>
 

@@ -1,6 +1,8 @@
 #pragma once
 // cohom over UCX (https://openucx.org): shared memory, TCP, and what fast networks offer.
 
+#include <cohom/cxx20.hpp>
+
 #include <cohom/offload.hpp>
 #include <cohom/transport.hpp>
 
@@ -32,7 +34,7 @@ std::shared_ptr<Transport> transport(int rank, int ranks, const Exchange& exchan
 
 /// cohom::aggregator_connector() that also reaches aggregators of kind `daemon`, whose words travel in
 /// active messages. Each connection has a UCX worker of its own.
-ConnectAggregator aggregator_connector(std::uint64_t job, int rank, int ranks);
+ConnectAggregator aggregator_connector(const JobSecret& job, int rank, int ranks);
 
 /// Of the library in use, e.g. "1.13.1".
 std::string version();

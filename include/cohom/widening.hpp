@@ -1,6 +1,8 @@
 #pragma once
 // Widening: how a narrow contribution becomes a part of a sum, for aggregators that know no codec.
 
+#include <cohom/cxx20.hpp>
+
 #include <array>
 #include <cstdint>
 

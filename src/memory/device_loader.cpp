@@ -2,6 +2,7 @@
 
 #include "environment.hpp"
 #include "log.hpp"
+#include "own_file.hpp"
 
 #include <dlfcn.h>
 
@@ -23,20 +24,19 @@ bool looked = false;
 std::string why_none;
 std::atomic<const kernels::DeviceLibrary*> in_use = nullptr;
 
-/// Where this library, or the program that it is a part of, lies.
-std::filesystem::path own_folder() {
-  Dl_info info;
-  if (dladdr(reinterpret_cast<const void*>(&looked), &info) == 0 || info.dli_fname == nullptr)
-    return {};
-  return std::filesystem::path(info.dli_fname).parent_path();
-}
+/// Where libraries are installed beside the folder of programs: on any system, and of this build. An
+/// absolute folder stands for itself.
+constexpr const char* library_folders[] = {
+    "", "../lib", "../lib64", "../lib/" COHOM_ARCHITECTURE, "../" COHOM_LIBDIR, COHOM_LIBDIR};
 
 /// The first of these files that there is; a name without a folder is left to the system.
 std::string file_beside_us() {
   std::error_code ignored;
-  for (const char* const folder : {"", "../lib"}) {
-    const auto file = (own_folder() / folder / kernels::device_library_file).lexically_normal();
-    if (std::filesystem::exists(file, ignored)) return file.string();
+  const auto own_folder = own_file().parent_path();
+  for (const char* const folder : library_folders) {
+    const auto file = (own_folder / folder / kernels::device_library_file).lexically_normal();
+    // Never one below the current folder, which may be anybody's.
+    if (file.is_absolute() && std::filesystem::exists(file, ignored)) return file.string();
   }
   return kernels::device_library_file;
 }
@@ -49,9 +49,9 @@ Found load() {
   if (handle == nullptr && !named.empty())
     return {.why = std::string("COHOM_CUDA_LIBRARY: ") + dlerror()};
   if (handle == nullptr)
-    return {.why = std::string(dlerror()) + " (looked in " + own_folder().string() +
-                   ", in ../lib beside it and where the system looks; COHOM_CUDA_LIBRARY names "
-                   "another file)"};
+    return {.why = std::string(dlerror()) + " (looked in " + own_file().parent_path().string() +
+                   ", in lib, lib64 and lib/" COHOM_ARCHITECTURE
+                   " beside it and where the system looks; COHOM_CUDA_LIBRARY names another file)"};
   const auto door =
       reinterpret_cast<kernels::DeviceLibraryDoor>(dlsym(handle, kernels::device_library_door));
   if (door == nullptr) return {.why = file + " is not a library of cohom's kernels"};

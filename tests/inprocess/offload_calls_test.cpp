@@ -185,13 +185,14 @@ TEST(OffloadedCalls, RefuseWhatCannotBeOffloaded) {
                             .codec = "thc", .algorithm = "offload", .aggregator = "nowhere:1"};
                       }),
               "aggregator nowhere:1 is unknown; the only one is loopback");
-  expect_text(refusal({},
-                      [](int rank) {
-                        return Options{.codec = "thc",
-                                       .algorithm = "offload",
-                                       .aggregator = rank == 1 ? "loopback" : ""};
-                      }),
-              "ranks disagree on algorithm (rank 0: \"offload\")");
+  expect_text(
+      refusal({},
+              [](int rank) {
+                return Options{.codec = "thc",
+                               .algorithm = "offload",
+                               .aggregator = rank == 1 ? "loopback" : ""};
+              }),
+      "ranks disagree on algorithm (rank 1: \"offload by loopback\"; the other 2: \"offload\")");
   EXPECT_EQ(refusal({}, [](int) { return Options{.codec = "packed"}; }), "") << "auto knows";
   EXPECT_EQ(refusal({}, [](int) { return Options{.codec = "thc", .aggregator = "loopback"}; }), "");
 }

@@ -3,6 +3,7 @@
 
 #include "aggregator_kind.hpp"
 #include "host_plane.hpp"
+#include "job_keys.hpp"
 #include "local_switch.hpp"
 #include "loopback_ranks.hpp"
 #include "offload/connector.hpp"
@@ -52,7 +53,7 @@ class OffloadedCalls : public testing::TestWithParam<AggregatorKind> {
     on_ranks(ranks, [&](int rank, Communicator&) {
       Communicator communicator(
           hub.transport(rank),
-          {.connect = offload::connector(job, rank, ranks,
+          {.connect = offload::connector(test::job_secret(job), rank, ranks,
                                          {.token = {}, .messages = GetParam().messages})});
       body(rank, communicator);
     });
@@ -116,8 +117,9 @@ TEST_P(OffloadedCalls, TheRankThatIsRefusedSaysWhy) {
   on_ranks(3, [&](int rank, Communicator&) {
     const std::string token = rank == 1 ? "another" : LocalSwitch::token;
     Communicator communicator(
-        hub.transport(rank), {.connect = offload::connector(
-                                  99, rank, 3, {.token = token, .messages = GetParam().messages})});
+        hub.transport(rank),
+        {.connect = offload::connector(test::job_secret(99), rank, 3,
+                                       {.token = token, .messages = GetParam().messages})});
     three_calls(communicator, inputs, {.algorithm = "offload", .aggregator = one.address()});
     EXPECT_EQ(communicator.offload_counters().declined, 3u);
   });

@@ -214,12 +214,79 @@ TEST(SavedState, OfAnotherStepOnOneRankIsAMismatch) {
       ADD_FAILURE() << "no error";
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::mismatch);
-      EXPECT_NE(std::string(error.what()).find("step (from 1 to 2)"), std::string::npos)
+      EXPECT_NE(std::string(error.what())
+                    .find("step (rank 1: 1; the other 2: 2): restore or reset the state"),
+                std::string::npos)
           << error.what();
     }
     EXPECT_TRUE(same_bytes(communicator.save_state("gradient"), rank == 1 ? early : late));
     communicator.restore_state("gradient", early);
     EXPECT_TRUE(same_bytes(reduce(communicator, inputs, named("gradient")), expected));
+  });
+}
+
+/// `auto` sends short vectors raw, so whether a call was right depended on its length.
+TEST(ErrorFeedback, WantsANameAtEveryLength) {
+  for (const int ranks : {1, 3})
+    for (const std::size_t count :
+         {std::size_t{0}, std::size_t{1}, std::size_t{100}, std::size_t{100000}})
+      on_ranks(ranks, [&](int, Communicator& communicator) {
+        std::vector<float> data(count);
+        try {
+          allreduce(std::span(data), communicator, {.codec = feedback});
+          ADD_FAILURE() << "no error with " << count << " elements";
+        } catch (const Error& error) {
+          EXPECT_EQ(error.kind(), ErrorKind::invalid_argument);
+          EXPECT_NE(std::string(error.what()).find("codec thc:error_feedback=on keeps state"),
+                    std::string::npos)
+              << error.what();
+        }
+        allreduce(std::span(data), communicator, {.codec = feedback, .buffer = "named"});
+      });
+}
+
+TEST(SavedState, OfBuffersThatGoRaw) {
+  const RankInputs inputs(2, ElementType::f32, 100);
+  const Options options{.codec = feedback, .buffer = "short"};
+  on_ranks(2, [&](int, Communicator& communicator) {
+    reduce(communicator, inputs, options);
+    reduce(communicator, inputs, options);
+    const auto saved = communicator.save_state("short");
+    communicator.reset_state("short");
+    EXPECT_THROW((void)communicator.save_state("short"), Error);
+    communicator.restore_state("short", saved);
+    EXPECT_TRUE(same_bytes(communicator.save_state("short"), saved));
+    reduce(communicator, inputs, options);
+  });
+}
+
+/// What a rank lacks of the sum so far is its own: other ranks cannot make up for it.
+TEST(SavedState, OfAnotherNumberOfRanksIsRefused) {
+  const RankInputs inputs(4, ElementType::f32, 1000);
+  std::vector<std::vector<std::byte>> named_states(3), plan_states(3);
+  on_ranks(3, [&](int rank, Communicator& communicator) {
+    const RankInputs three(3, ElementType::f32, 1000);
+    reduce(communicator, three, named("gradient"));
+    named_states[std::size_t(rank)] = communicator.save_state("gradient");
+    AllreducePlan plan(communicator, 1000, ElementType::f32, planned);
+    execute(plan, three, rank);
+    plan_states[std::size_t(rank)] = plan.save_state();
+  });
+  const auto expect_refusal = [](auto&& function) {
+    try {
+      function();
+      ADD_FAILURE() << "no error";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::invalid_argument);
+      EXPECT_NE(std::string(error.what()).find("on 3 ranks"), std::string::npos) << error.what();
+      EXPECT_NE(std::string(error.what()).find("on 4 ranks"), std::string::npos) << error.what();
+    }
+  };
+  on_ranks(4, [&](int rank, Communicator& communicator) {
+    communicator.restore_state("gradient", named_states[std::size_t(rank % 3)]);
+    expect_refusal([&] { reduce(communicator, inputs, named("gradient")); });
+    AllreducePlan plan(communicator, 1000, ElementType::f32, planned);
+    expect_refusal([&] { plan.restore_state(plan_states[std::size_t(rank % 3)]); });
   });
 }
 

@@ -36,6 +36,8 @@ expect_refusal 'bitz' --codec thc:bitz=4
 expect_refusal 'bits=99' --codec raw --codec thc:bits=99
 expect_refusal 'lane' --codec thc:lane=4
 expect_refusal 'did you mean ring' --algorithm direct,rng
+expect_refusal "--algorithm 'ring,,direct' has an empty item" --algorithm ring,,direct
+expect_refusal "--size '64K,' has an empty item" --size 64K,
 expect_refusal 'fabric cannot merge' --codec raw --dtype f16 --algorithm fabric
 expect_refusal 'unknown input' --input gauss2
 expect_refusal 'density' --input sparse:2
@@ -44,6 +46,13 @@ expect_refusal 'text.npy: is no .npy file' --input text.npy
 expect_refusal 'truncated.npy: truncated' --input gauss --input truncated.npy
 expect_refusal 'truncated.npz: truncated or damaged' --input truncated.npz
 expect_refusal 'nowhere/out.json: cannot be written' --json nowhere/out.json
+
+COHOM_CODEK=raw
+export COHOM_CODEK
+expect 0 --codec raw --algorithm ring --size 8K --check-only
+[ "$(grep -c 'COHOM_CODEK; did you mean COHOM_CODEC$' err)" -eq 1 ] ||
+  fail "not one warning of a misspelt variable"
+unset COHOM_CODEK
 
 export COHOM_BENCH_COUNTERS=false
 expect_refusal 'COHOM_BENCH_COUNTERS: "false" failed' --size 8K

@@ -14,6 +14,7 @@
 #include <memory>
 #include <set>
 #include <stdexcept>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -21,11 +22,14 @@ namespace cohom::testing {
 namespace {
 
 using mpi::MpiFabric;
+using mpi::OperationId;
+using mpi::Operations;
 using Words = std::vector<std::uint64_t>;
 
 constexpr Merge add{.kind = MergeKind::add};
 
-class MpiFabricTest : public ::testing::Test {
+/// By MPI's operations, and by our own, which replace those that an MPI library gets wrong.
+class MpiFabricTest : public ::testing::TestWithParam<const char*> {
  protected:
   MpiFabricTest() {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
@@ -37,10 +41,15 @@ class MpiFabricTest : public ::testing::Test {
   /// 0 + 1 + ... of the ranks.
   [[nodiscard]] std::uint64_t sum_of_ranks() const { return ranks() * (ranks() - 1) / 2; }
 
-  MpiFabric fabric_{MPI_COMM_WORLD};
+  const Operations& operations_ =
+      std::string_view(GetParam()) == "Own" ? Operations::own() : Operations::of_process();
+  MpiFabric fabric_{MPI_COMM_WORLD, operations_};
   int rank_ = 0;
   int ranks_ = 1;
 };
+
+INSTANTIATE_TEST_SUITE_P(Operations, MpiFabricTest, ::testing::Values("Mpis", "Own"),
+                         [](const auto& which) { return std::string(which.param); });
 
 /// Polls until `count` reductions are complete, all cookies different; others may need polls, too.
 std::set<std::uint64_t> finish(Reduction& reduction, std::size_t count) {
@@ -65,7 +74,7 @@ Words words_of(Float first, Float second) {
     return {std::bit_cast<std::uint64_t>(values)};
 }
 
-TEST_F(MpiFabricTest, SupportsWhatMpiHasAnOperationFor) {
+TEST_P(MpiFabricTest, SupportsWhatMpiHasAnOperationFor) {
   for (const MergeKind kind : {MergeKind::add, MergeKind::bit_or, MergeKind::max})
     EXPECT_TRUE(fabric_.supports({.kind = kind}));
   EXPECT_FALSE(fabric_.supports({.kind = MergeKind::add_packed}));
@@ -78,7 +87,7 @@ TEST_F(MpiFabricTest, SupportsWhatMpiHasAnOperationFor) {
   EXPECT_FALSE(fabric_.supports(add_float(ElementType::bf16)));
 }
 
-TEST_F(MpiFabricTest, MergesWordsInPlace) {
+TEST_P(MpiFabricTest, MergesWordsInPlace) {
   const std::uint64_t high = std::uint64_t(1) << 32;
   Words sum{rank(), 1, (rank() << 40) + 7};
   Words either{std::uint64_t(1) << (rank() % 64), 0};
@@ -99,7 +108,66 @@ TEST_F(MpiFabricTest, MergesWordsInPlace) {
   EXPECT_EQ(doubles, words_of(0.25 * ranks_, -static_cast<double>(sum_of_ranks())));
 }
 
-TEST_F(MpiFabricTest, LeavesAContributionInMemoryOfItsOwnAlone) {
+// Where MPI takes unsigned numbers for signed ones, the largest is the one with the highest bit unset.
+TEST_P(MpiFabricTest, ComparesAndAddsOnBothSidesOfASignBit) {
+  const std::uint64_t below = 0x7fffffff, above = 0x80000000 + rank();
+  const bool last = rank() + 1 == ranks();
+  const auto both = [](std::uint64_t high, std::uint64_t low) { return high << 32 | low; };
+  // Either rank 0 or the last one has the largest code, and all others have small ones.
+  Words largest{both(last ? 0x80000000 : below, rank() == 0 ? 0xffffffff : 5 + rank()),
+                both(above, last ? below : 0), both(rank(), below - rank())};
+  Words sum{below - rank(), rank() == 0 ? std::uint64_t(1) << 63 : 1, ~std::uint64_t{0}};
+  Words either{rank() == 0 ? std::uint64_t(1) << 63 : std::uint64_t(1) << 31, above};
+  const auto reduction = fabric_.open(0, 0, 3);
+  reduction->start(largest, largest, {.kind = MergeKind::max}, 0);
+  reduction->start(sum, sum, add, 1);
+  reduction->start(either, either, {.kind = MergeKind::bit_or}, 2);
+  finish(*reduction, 3);
+  EXPECT_EQ(largest, (Words{both(0x80000000, 0xffffffff), both(0x80000000 + ranks() - 1, below),
+                            both(ranks() - 1, below)}));
+  EXPECT_EQ(sum, (Words{below * ranks() - sum_of_ranks(), (std::uint64_t(1) << 63) + ranks() - 1,
+                        ~std::uint64_t{0} * ranks()}));
+  std::uint64_t all_ranks = 0;
+  for (std::uint64_t r = 0; r < ranks(); ++r) all_ranks |= r;
+  const std::uint64_t others = ranks() > 1 ? std::uint64_t(1) << 31 : 0;
+  EXPECT_EQ(either, (Words{(std::uint64_t(1) << 63) | others, 0x80000000 | all_ranks}));
+}
+
+TEST_P(MpiFabricTest, UsesOnlyOperationsThatAreRight) {
+  for (std::size_t i = 0; i < mpi::operation_count; ++i) {
+    const auto id = static_cast<OperationId>(i);
+    EXPECT_TRUE(mpi::computes(operations_[id].op, id)) << operations_[id].name;
+  }
+}
+
+/// What an operation does that takes T for Wrong.
+template <class T, class Wrong>
+void largest_as(void* in, void* in_out, int* count, MPI_Datatype* /*type*/) {
+  auto* const from = static_cast<T*>(in);
+  auto* const to = static_cast<T*>(in_out);
+  for (int i = 0; i < *count; ++i)
+    if (static_cast<Wrong>(from[i]) > static_cast<Wrong>(to[i])) to[i] = from[i];
+}
+
+/// As pmodels/mpich#6083 and open-mpi/ompi#10276 do.
+TEST(Operations, AreFoundOutWhenTheyAreWrong) {
+  const auto expect_wrong = [](MPI_User_function* function, OperationId id) {
+    MPI_Op op = MPI_OP_NULL;
+    MPI_Op_create(function, 1, &op);
+    EXPECT_FALSE(mpi::computes(op, id)) << Operations::of_process()[id].name;
+    MPI_Op_free(&op);
+  };
+  expect_wrong(largest_as<std::uint32_t, std::int32_t>, OperationId::max_u32);
+  expect_wrong(largest_as<std::uint32_t, std::uint16_t>, OperationId::max_u32);
+  expect_wrong(largest_as<std::int64_t, std::uint64_t>, OperationId::max_i64);
+  EXPECT_FALSE(mpi::computes(MPI_MAX, OperationId::or_u64));
+  EXPECT_FALSE(mpi::computes(MPI_BOR, OperationId::add_u64));
+  EXPECT_FALSE(mpi::computes(MPI_PROD, OperationId::add_f32));
+  EXPECT_FALSE(mpi::computes(MPI_MAX, OperationId::add_f64));
+  EXPECT_FALSE(mpi::computes(MPI_MAX, OperationId::min_int));
+}
+
+TEST_P(MpiFabricTest, LeavesAContributionInMemoryOfItsOwnAlone) {
   const Words mine{rank(), 7};
   Words sum(2);
   const auto reduction = fabric_.open(0, 0, 1);
@@ -109,7 +177,7 @@ TEST_F(MpiFabricTest, LeavesAContributionInMemoryOfItsOwnAlone) {
   EXPECT_EQ(mine, (Words{rank(), 7}));
 }
 
-TEST_F(MpiFabricTest, MergesLongVectorsAndEmptyOnes) {
+TEST_P(MpiFabricTest, MergesLongVectorsAndEmptyOnes) {
   Words words(300000, rank() + 1), none;
   const auto reduction = fabric_.open(0, 1, 2);
   reduction->start(words, words, add, 0);
@@ -119,7 +187,7 @@ TEST_F(MpiFabricTest, MergesLongVectorsAndEmptyOnes) {
 }
 
 // The order in which MPI sees them must not depend on the rank.
-TEST_F(MpiFabricTest, CallsOfARoundTakeTurns) {
+TEST_P(MpiFabricTest, CallsOfARoundTakeTurns) {
   Words a{rank()}, b{2 * rank()}, c{3 * rank()}, d(1000, 4 * rank());
   const auto first = fabric_.open(7, 0, 2);
   const auto second = fabric_.open(8, 0, 1);
@@ -144,7 +212,7 @@ TEST_F(MpiFabricTest, CallsOfARoundTakeTurns) {
   EXPECT_EQ(d, Words(1000, 4 * sum_of_ranks()));
 }
 
-TEST_F(MpiFabricTest, RoundsDoNotWaitForEachOther) {
+TEST_P(MpiFabricTest, RoundsDoNotWaitForEachOther) {
   Words a{rank()}, b{2 * rank()}, c{3 * rank()};
   const auto early = fabric_.open(1, 0, 1);
   const auto later = fabric_.open(1, 1, 2);
@@ -164,7 +232,7 @@ TEST_F(MpiFabricTest, RoundsDoNotWaitForEachOther) {
   EXPECT_EQ(c, Words{3 * sum_of_ranks()});
 }
 
-TEST_F(MpiFabricTest, ACallThatEndedEarlyLetsOthersGoOn) {
+TEST_P(MpiFabricTest, ACallThatEndedEarlyLetsOthersGoOn) {
   Words a{rank()}, b{2 * rank()};
   auto failed = fabric_.open(1, 0, 3);
   auto behind = fabric_.open(2, 0, 2);
@@ -178,7 +246,7 @@ TEST_F(MpiFabricTest, ACallThatEndedEarlyLetsOthersGoOn) {
   EXPECT_EQ(b, Words{2 * sum_of_ranks()});
 }
 
-TEST_F(MpiFabricTest, ACallWithoutReductionsIsNotInTheWay) {
+TEST_P(MpiFabricTest, ACallWithoutReductionsIsNotInTheWay) {
   Words a{rank()};
   const auto nothing = fabric_.open(1, 0, 0);
   const auto something = fabric_.open(2, 0, 1);
@@ -187,7 +255,7 @@ TEST_F(MpiFabricTest, ACallWithoutReductionsIsNotInTheWay) {
   EXPECT_EQ(a, Words{sum_of_ranks()});
 }
 
-TEST_F(MpiFabricTest, RefusesMoreThanWasAnnounced) {
+TEST_P(MpiFabricTest, RefusesMoreThanWasAnnounced) {
   Words a{rank()}, b{rank()};
   const auto reduction = fabric_.open(1, 0, 1);
   reduction->start(a, a, add, 0);
@@ -195,7 +263,7 @@ TEST_F(MpiFabricTest, RefusesMoreThanWasAnnounced) {
   finish(*reduction, 1);
 }
 
-TEST_F(MpiFabricTest, RefusesMergesThatMpiLacksAndGoesOn) {
+TEST_P(MpiFabricTest, RefusesMergesThatMpiLacksAndGoesOn) {
   Words a{rank()};
   const auto wrong = fabric_.open(1, 0, 1);
   const auto right = fabric_.open(2, 0, 1);

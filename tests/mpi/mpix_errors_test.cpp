@@ -3,6 +3,7 @@
 
 #include "mpix_fixture.hpp"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -162,15 +163,28 @@ TEST_F(MpixErrors, HaveOneClassAndACodeForEachKind) {
   EXPECT_EQ(class_of_one, class_of_other);
 }
 
-TEST_F(MpixErrors, FitIntoMpisTexts) {
-  const std::string name(250, 'x');
+/// The text of the error about a codec that is called so.
+std::string text_about_codec(const std::string& name, MPI_Comm comm) {
   const Info info{{"cohom_codec", name}};
   float one = 1;
-  const int code =
-      MPIX_Allreduce_compressed(MPI_IN_PLACE, &one, 1, MPI_FLOAT, MPI_SUM, comm_, info);
-  expect_error_on_all_ranks(code, comm_, {"xxxx"});
-  EXPECT_EQ(text_of(code).size(), std::size_t(MPI_MAX_ERROR_STRING - 1));
-  EXPECT_EQ(text_of(code).substr(MPI_MAX_ERROR_STRING - 4), "...");
+  return text_of(MPIX_Allreduce_compressed(MPI_IN_PLACE, &one, 1, MPI_FLOAT, MPI_SUM, comm, info));
+}
+
+// MPI_MAX_ERROR_STRING is 256 in Open MPI, and 512 in MPICH.
+TEST_F(MpixErrors, FitIntoMpisTexts) {
+  constexpr std::size_t longest_value = std::min<std::size_t>(MPI_MAX_INFO_VAL - 1, 500);
+  constexpr std::size_t longest_text = MPI_MAX_ERROR_STRING - 1;
+  const std::size_t around = text_about_codec("xxxx", comm_).size() - 4;
+  for (const std::size_t length :
+       {longest_value, longest_text - around, longest_text - around + 1}) {
+    if (length > longest_value) continue;
+    const std::string text = text_about_codec(std::string(length, 'x'), comm_);
+    EXPECT_EQ(text.size(), std::min(around + length, longest_text)) << text;
+    EXPECT_EQ(text.ends_with("..."), around + length > longest_text) << text;
+    EXPECT_NE(text.find("xxxx"), std::string::npos) << text;
+    expect_same_on_all_ranks(text.data(), text.size(), comm_);
+  }
+  expect_good_call(comm_);
 }
 
 // Errors and right calls in flight together.

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <numeric>
+#include <string>
 #include <vector>
 
 namespace cohom::testing {
@@ -55,6 +56,22 @@ TEST_F(MpixAllreduce, SumsHalves) {
                                       comm_, info),
             MPI_SUCCESS);
   EXPECT_EQ(data, std::vector<std::uint16_t>(321, bf16_sums[ranks_ - 1]));
+}
+
+TEST_F(MpixAllreduce, WarnsOnceOfAKeyInOtherLetters) {
+  const Info info{{"cohom_codec", "raw"}, {"Cohom_Algorithm", "ring"}, {"others", "1"}};
+  std::vector<float> data(10, 1.0f);
+  ::testing::internal::CaptureStderr();
+  for (int i = 0; i < 2; ++i)
+    EXPECT_EQ(
+        MPIX_Allreduce_compressed(MPI_IN_PLACE, data.data(), 10, MPI_FLOAT, MPI_SUM, comm_, info),
+        MPI_SUCCESS);
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  if (rank_ != 0) return;  // all would say the same
+  const std::string words = "the Info key Cohom_Algorithm is ignored";
+  EXPECT_NE(said.find(words), std::string::npos) << said;
+  EXPECT_EQ(said.find(words), said.rfind(words)) << said;
+  EXPECT_NE(said.find("did you mean cohom_algorithm"), std::string::npos) << said;
 }
 
 TEST_F(MpixAllreduce, HasDatatypesForHalves) {

@@ -1,5 +1,6 @@
 // The packets and messages of docs/offload-protocol.md, byte by byte.
 
+#include "offload/admission.hpp"
 #include "offload/control_message.hpp"
 #include "offload/hello.hpp"
 #include "offload/slot_line.hpp"
@@ -9,6 +10,8 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -37,14 +40,20 @@ TEST(OffloadPacket, Contribution) {
   SlotLine::Flight* flight = nullptr;
   for (int i = 0; i < 3; ++i) flight = line.cut();
   ASSERT_NE(flight, nullptr);
-  cohom_header packet = make_hello(0x1112131415161718, 3, 0xaabbccdd, 5, 9);
+  cohom_header packet = make_hello({.job = 0x1112131415161718,
+                                    .epoch = 0x2122232425262728,
+                                    .key = 0x3132333435363738,
+                                    .group = 3,
+                                    .worker = 5,
+                                    .own_group = 9,
+                                    .nonce = 0x4142434445464748});
   EXPECT_EQ(hex(&packet, sizeof packet),
-            "636f686101040000 1817161514131211 03000000ddccbbaa 0500000000000000 "
-            "0000000000000000 0000000000000000 0900000000000000");
+            "636f686102040000 1817161514131211 2827262524232221 3837363534333231 "
+            "0300050000000000 4847464544434241 0000000000000000 0900000000000000");
   line.describe(*flight, packet);
   EXPECT_EQ(hex(&packet, sizeof packet),
-            "636f686101010200 1817161514131211 03000000ddccbbaa 05004200e8000000 "
-            "0000000000030000 0100000002000000 0807060504030201");
+            "636f686102010200 1817161514131211 2827262524232221 3837363534333231 "
+            "030005004200e800 0000000000030000 0100000002000000 0807060504030201");
 }
 
 TEST(OffloadPacket, UsesOfSlotsFollowFromWhatIsSummed) {
@@ -109,27 +118,35 @@ TEST(OffloadPacket, ASlotIsUsedAgainOnlyWhenItsSumIsThere) {
 }
 
 TEST(ControlMessage, ComesBackAsItWas) {
-  const std::vector<Message> messages{Join{.token = "secret",
-                                           .job = ~0ull,
+  const std::vector<Message> messages{Begin{.nonce = {1, 2}},
+                                      Challenge{.nonce = {3}},
+                                      Proof{Credential::token, {4}},
+                                      Welcome{{5}},
+                                      Join{.job = {1, 255},
                                            .group = 2,
                                            .worker = 3,
                                            .workers = 4,
                                            .payload_bytes = 5,
                                            .message_bytes = 7,
                                            .slots = 6},
+                                      JoinChallenge{3, {6}},
+                                      JoinProof{3, {7, 8}},
                                       Admitted{.kind = "ebpf",
                                                .number = 1,
-                                               .epoch = 2,
+                                               .epoch = ~2ull,
+                                               .key = ~3ull,
                                                .payload_bytes = 3,
                                                .slots = 4,
                                                .merges = 5,
                                                .takes_narrow = 1,
-                                               .data_address = ":47000"},
+                                               .data_address = ":47000",
+                                               .ucx_address = {{1, 13, 1}, ~1ull, "where"}},
                                       Ready{},
                                       Go{},
                                       Refused{Refusal::lock_failed, "later"},
-                                      StatusRequest{"secret"},
-                                      Status{"{}"}};
+                                      StatusRequest{{9}, {10}},
+                                      Status{"{}"},
+                                      WorkerAddress{{{1, 2, 3}, 4, std::string("\0x", 2)}}};
   std::string all;
   for (const Message& message : messages) all += encode(message);
   for (std::size_t step : {1, 7, 1000}) {
@@ -146,9 +163,26 @@ TEST(ControlMessage, ComesBackAsItWas) {
 
 TEST(ControlMessage, Bytes) {
   const std::string ready = encode(Ready{});
-  EXPECT_EQ(hex(ready.data(), ready.size()), "0800000003000000");
+  EXPECT_EQ(hex(ready.data(), ready.size()), "080000000a000000");
   const std::string refused = encode(Refused{Refusal::wrong_token, "no"});
   EXPECT_EQ(hex(refused.data(), refused.size()), "1200000005000000 0400000002000000 6e6f");
+}
+
+TEST(ControlMessage, OtherVersionsAreKnownByTheirNumber) {
+  const std::string bytes = encode(Begin{.nonce = {1}});
+  EXPECT_EQ(hex(bytes.data(), 16), "2c00000001000000 0300000001000000");
+  // What version 2 began with: a join, of other fields.
+  MessageReader reader(most_request_bytes);
+  reader.append(std::string("\x12\0\0\0\1\0\0\0\2\0\0\0secret", 18));
+  const auto message = reader.next();
+  ASSERT_TRUE(message && std::holds_alternative<Begin>(*message));
+  EXPECT_EQ(std::get<Begin>(*message).version, 2u);
+}
+
+TEST(ControlMessage, TextsAreFreeOfControlCharacters) {
+  MessageReader reader(most_request_bytes);
+  reader.append(encode(Refused{Refusal::gone, "a\x1b]0;owned\x07\n\x9b~ \x7f"}));
+  EXPECT_EQ(std::get<Refused>(*reader.next()).text, "a?]0;owned???~ ?");
 }
 
 TEST(ControlMessage, GarbageIsAnError) {
@@ -163,16 +197,85 @@ TEST(ControlMessage, GarbageIsAnError) {
   EXPECT_FALSE(read(word(8)));
   for (const auto& bad :
        {word(0) + word(1), word(7) + word(3), word(101) + word(3), word(~0u) + word(3),
-        word(8) + word(0), word(8) + word(8), word(8) + word(1), word(9) + word(3) + "x",
-        word(16) + word(6) + word(~0u) + "abcd", word(16) + word(6) + word(3) + "abcd"})
+        word(8) + word(0), word(8) + word(14), word(8) + word(1), word(9) + word(10) + "x",
+        word(12) + word(1) + word(3), word(43) + word(3) + word(0) + std::string(31, 'm'),
+        word(16) + word(13) + word(~0u) + "abcd", word(16) + word(13) + word(3) + "abcd"})
     EXPECT_THROW(read(bad), Error) << hex(bad.data(), bad.size());
 }
 
-TEST(ControlMessage, Tokens) {
-  EXPECT_TRUE(same_token("secret", "secret"));
-  for (const char* wrong : {"", "secre", "secrets", "Secret", "secreT", "secretsecret"})
-    EXPECT_FALSE(same_token(wrong, "secret")) << wrong;
-  EXPECT_FALSE(same_token("", ""));
+TEST(Admission, EveryFieldIsChecked) {
+  const Admitted right{.kind = "ebpf",
+                       .number = 0xffff,
+                       .epoch = ~0ull,
+                       .key = 1,
+                       .payload_bytes = 1000,
+                       .slots = 64,
+                       .merges = 7,
+                       .takes_narrow = 1,
+                       .data_address = ":1",
+                       .ucx_address = {}};
+  const AskedFor asked{.payload_bytes = 1000, .slots = 64};
+  EXPECT_NO_THROW(check_admitted(right, asked));
+  const auto why = [&](auto change) -> std::string {
+    Admitted wrong = right;
+    change(wrong);
+    try {
+      check_admitted(wrong, asked);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  using A = Admitted;
+  EXPECT_EQ(why([](A& a) { a.number = 0x10000; }),
+            "an admission whose group number is 65536; it should be 0 to 65535");
+  EXPECT_EQ(why([](A& a) { a.epoch = 0; }),
+            "an admission whose epoch is 0; it should be another number");
+  EXPECT_EQ(why([](A& a) { a.key = 0; }),
+            "an admission whose key is 0; it should be another number");
+  EXPECT_EQ(why([](A& a) { a.payload_bytes = 1008; }),
+            "an admission whose payload is 1008; it should be 8 to 1000");
+  EXPECT_NE(why([](A& a) { a.payload_bytes = 0; }), "");
+  EXPECT_EQ(why([](A& a) { a.payload_bytes = 12; }),
+            "an admission whose payload is 12; it should be whole words");
+  EXPECT_EQ(why([](A& a) { a.slots = 0xffffffff; }),
+            "an admission whose number of slots is 4294967295; it should be 1 to 64");
+  EXPECT_NE(why([](A& a) { a.slots = 0; }), "");
+  EXPECT_NE(why([](A& a) { a.takes_narrow = 2; }), "");
+}
+
+TEST(ControlMessage, AddressesOfUcxAreChecked) {
+  const UcxVersion own{1, 13, 1};
+  const std::string text = "somewhere";
+  const UcxAddress right = make_ucx_address({1, 13, 0}, std::as_bytes(std::span(text)));
+  EXPECT_EQ(checked_bytes(right, own, "worker 3").size(), text.size());
+  const auto error_of = [&](const std::function<void(UcxAddress&)>& change) -> std::string {
+    UcxAddress wrong = right;
+    change(wrong);
+    try {
+      checked_bytes(wrong, own, "worker 3");
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "taken";
+  };
+  EXPECT_EQ(error_of([](UcxAddress& a) {
+              a.version = {1, 14, 1};
+            }),
+            "worker 3 runs UCX 1.14.1 and this process UCX 1.13.1; both must have the same major "
+            "and minor version");
+  EXPECT_EQ(error_of([](UcxAddress& a) {
+              a.version = {2, 13, 1};
+            }).substr(0, 23),
+            "worker 3 runs UCX 2.13.");
+  const std::string wrong_sum = "worker 3 gave a UCX address whose checksum is wrong";
+  EXPECT_EQ(error_of([](UcxAddress& a) { ++a.bytes[2]; }), wrong_sum);
+  EXPECT_EQ(error_of([](UcxAddress& a) { a.bytes.pop_back(); }), wrong_sum);
+  EXPECT_EQ(error_of([](UcxAddress& a) { a.checksum ^= 1ull << 63; }), wrong_sum);
+  EXPECT_EQ(error_of([](UcxAddress& a) { a.bytes.clear(); }),
+            "worker 3 gave a UCX address of 0 bytes; it must have 1 to 8192");
+  EXPECT_EQ(error_of([](UcxAddress& a) { a.bytes.resize(8193); }),
+            "worker 3 gave a UCX address of 8193 bytes; it must have 1 to 8192");
 }
 
 }  // namespace

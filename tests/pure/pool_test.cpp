@@ -24,7 +24,6 @@ class Pool : public testing::Test {
     cohom_header header{};
     header.epoch = 77;
     header.use = use;
-    header.parity = use & 1;
     header.worker = static_cast<__u16>(worker);
     header.words = static_cast<__u16>(words);
     header.merge = static_cast<__u8>(merge);

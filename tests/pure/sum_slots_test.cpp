@@ -20,7 +20,6 @@ cohom_header header_of(std::uint32_t worker, std::uint32_t use = 0, Merge merge 
   header.slot = 1;
   header.words = 2;
   header.use = use;
-  header.parity = use & 1;
   header.merge = *merge_code(merge);
   return header;
 }
@@ -78,6 +77,30 @@ TEST_F(SumSlotsTest, ASumThatIsBeingSentIsNotChanged) {
         sums.push_back(outcome.words);
   ASSERT_EQ(sums.size(), 5u);
   for (std::uint32_t use = 0; use < 5; ++use) EXPECT_EQ(*sums[use], (Words{3 * use, 7}));
+}
+
+/// Whoever contributes on and on without taking sums fills no more than two sums a slot.
+TEST_F(SumSlotsTest, AFreeSlotHasSentItsSum) {
+  const auto all = [&](std::uint32_t use) {
+    cohom_verdict last = cohom_fine;
+    for (std::uint32_t worker : {1, 2, 4})
+      last = contribute(root_, header_of(worker, use), {1, use});
+    return last;
+  };
+  EXPECT_EQ(all(0), cohom_spread);
+  ++*root_.leaving(1);
+  EXPECT_EQ(all(1), cohom_kept) << "the sum waits for the one before it to leave";
+  EXPECT_EQ(all(1), cohom_drop_old);
+  EXPECT_EQ(all(2), cohom_drop_order);
+  EXPECT_TRUE(root_.has_late_sums());
+  EXPECT_FALSE(root_.next_late_sum());
+  --*root_.leaving(1);
+  const auto late = root_.next_late_sum();
+  ASSERT_TRUE(late);
+  EXPECT_EQ(late->header.use, 1u);
+  EXPECT_EQ(*late->words, (Words{3, 3}));
+  EXPECT_FALSE(root_.has_late_sums());
+  EXPECT_EQ(all(2), cohom_spread);
 }
 
 TEST_F(SumSlotsTest, ALeafWaitsForItsParent) {

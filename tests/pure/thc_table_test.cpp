@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cfenv>
 #include <cmath>
 #include <numbers>
 #include <numeric>
@@ -14,6 +15,15 @@ using Levels = std::vector<std::uint16_t>;
 
 Levels levels_for(unsigned bits, std::uint32_t granularity, double tail) {
   return optimal_levels(bits, granularity, normal_tail_threshold(tail));
+}
+
+TEST(ThcTable, ThresholdIsFoundWhateverTheRounding) {
+  for (const int rounding : {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO}) {
+    std::fesetround(rounding);
+    const double threshold = normal_tail_threshold(1.0 / 32);
+    std::fesetround(FE_TONEAREST);
+    EXPECT_NEAR(threshold, 2.1538746940614555, 1e-9);
+  }
 }
 
 TEST(ThcTable, ThresholdIsTheNormalQuantile) {

@@ -24,10 +24,9 @@ void reduce(Communicator& communicator, const Options& options, std::size_t elem
 }
 
 /// The last rank gives `odd`, the others `usual`.
-BadCall differing(std::string name, std::string field, const Options& usual, const Options& odd) {
-  return {std::move(name),
-          ErrorKind::mismatch,
-          {std::move(field)},
+BadCall differing(std::string name, std::vector<std::string> words, const Options& usual,
+                  const Options& odd) {
+  return {std::move(name), ErrorKind::mismatch, std::move(words),
           [=](int rank, Communicator& communicator) {
             reduce(communicator, is_last(rank, communicator) ? odd : usual);
           }};
@@ -61,44 +60,46 @@ constexpr const char* feedback = "thc:error_feedback=on";
 
 std::vector<BadCall> disagreements() {
   return {
-      differing("codec", "codec (rank 0: \"", {.codec = "raw", .algorithm = "ring"},
+      differing("codec", {"codec (rank ", ": \"thc"}, {.codec = "raw", .algorithm = "ring"},
                 {.codec = "thc", .algorithm = "ring"}),
-      differing("parameter",
-                "codec (rank 0: \"thc:bits=", {.codec = "thc:bits=3", .algorithm = "ring"},
+      differing("parameter", {"codec (rank ", ": \"thc:bits=5", ": \"thc:bits=3"},
+                {.codec = "thc:bits=3", .algorithm = "ring"},
                 {.codec = "thc:bits=5", .algorithm = "ring"}),
-      differing("seed", "codec (rank 0: \"thc", {.codec = "thc", .algorithm = "direct"},
+      differing("seed", {"codec (rank ", ": \"thc:seed=1\""},
+                {.codec = "thc", .algorithm = "direct"},
                 {.codec = "thc:seed=1", .algorithm = "direct"}),
-      differing("op", "op (rank 0: \"", {.op = ReduceOp::sum}, {.op = ReduceOp::mean}),
-      differing("algorithm", "algorithm (rank 0: \"", {.codec = "raw", .algorithm = "ring"},
-                {.codec = "raw", .algorithm = "tree"}),
-      differing("segment", "segment (from 512 to 1024)",
+      differing("op", {"op (rank ", ": \"mean\"; ", ": \"sum\")"}, {.op = ReduceOp::sum},
+                {.op = ReduceOp::mean}),
+      differing("algorithm", {"algorithm (rank ", ": \"tree\"; ", ": \"ring\")"},
+                {.codec = "raw", .algorithm = "ring"}, {.codec = "raw", .algorithm = "tree"}),
+      differing("segment", {"segment (rank ", ": 1024; ", ": 512)"},
                 {.codec = "thc", .algorithm = "ring", .segment = 512},
                 {.codec = "thc", .algorithm = "ring", .segment = 1024}),
-      differing("buffer_name", "buffer (rank 0: \"",
+      differing("buffer_name", {"buffer (rank ", ": \"biases\"; ", ": \"weights\")"},
                 {.codec = feedback, .algorithm = "ring", .buffer = "weights"},
                 {.codec = feedback, .algorithm = "ring", .buffer = "biases"}),
       {"count",
        ErrorKind::mismatch,
-       {"count (from 999 to 1000)"},
+       {"count (rank ", ": 999; ", ": 1000)"},
        [](int rank, Communicator& communicator) {
          reduce(communicator, {}, is_last(rank, communicator) ? count - 1 : count);
        }},
       {"nothing_and_something",
        ErrorKind::mismatch,
-       {"count (from 0 to 1000)"},
+       {"count (rank ", ": 0; ", ": 1000)"},
        [](int rank, Communicator& communicator) {
          reduce(communicator, {.codec = "raw"}, is_last(rank, communicator) ? 0 : count);
        }},
       {"type",
        ErrorKind::mismatch,
-       {"element type (rank 0: \""},
+       {"element type (rank ", ": \"bf16\"; ", ": \"f16\")"},
        [](int rank, Communicator& communicator) {
          reduce(communicator, {}, count,
                 is_last(rank, communicator) ? ElementType::bf16 : ElementType::f16);
        }},
       {"allreduce_and_plan",
        ErrorKind::mismatch,
-       {"call (rank 0: \""},
+       {"call (rank ", ": \"plan creation\"; ", ": \"allreduce\")"},
        [](int rank, Communicator& communicator) {
          if (is_last(rank, communicator))
            AllreducePlan(communicator, count, ElementType::f32);
@@ -107,7 +108,7 @@ std::vector<BadCall> disagreements() {
        }},
       {"plans_started_in_different_order",
        ErrorKind::mismatch,
-       {"plan"},
+       {"plan (rank "},
        [](int rank, Communicator& communicator) {
          AllreducePlan first(communicator, count, ElementType::f32, {.codec = "raw"});
          AllreducePlan second(communicator, count, ElementType::f32, {.codec = "raw"});
@@ -206,8 +207,8 @@ std::vector<BadCall> wrong_plans() {
                    {.algorithm = "circle"}, count),
       plan_of_last("overflow", ErrorKind::invalid_argument, {"overflows"}, {.codec = "thc"},
                    std::numeric_limits<std::size_t>::max() / 2),
-      plan_of_last("count", ErrorKind::mismatch, {"count (from 1000 to 2000)"}, {.codec = "thc"},
-                   2 * count),
+      plan_of_last("count", ErrorKind::mismatch, {"count (rank ", ": 2000; ", ": 1000)"},
+                   {.codec = "thc"}, 2 * count),
       plan_of_last("parameter", ErrorKind::mismatch, {"segment"}, {.codec = "thc", .segment = 256},
                    count),
       started("null_at_start", {"input is null"}, "raw", true),

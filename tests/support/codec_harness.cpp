@@ -76,7 +76,9 @@ Bytes CodecHarness::allreduce(std::span<const Bytes> inputs, std::uint64_t step)
 void CodecHarness::run_round(int round, std::span<const Piece> pieces, RoundsAgreed& agreed,
                              bool decoded) {
   const RoundInfo& info = codecs_[0]->rounds()[std::size_t(round)];
-  const Form form = info.narrow ? setup_.form : Form::wide;
+  // A late round has but one algorithm, whose contributions are narrow where they can be.
+  const bool narrow = setup_.form == Form::narrow || info.scope == RoundScope::late;
+  const Form form = info.narrow && narrow ? Form::narrow : Form::wide;
   const bool one = info.scope == RoundScope::vector;
   Record& record = records_[std::size_t(round)];
   std::size_t elements = 0;
@@ -128,7 +130,7 @@ WordVector CodecHarness::merge(int round, const Piece& piece, const Agreed& agre
   const RoundInfo& info = codecs_[0]->rounds()[std::size_t(round)];
   const std::vector<ConstWords> words(contributions.begin(), contributions.end());
   const std::size_t capacity = codecs_[0]->capacity(round, Form::wide, piece.count);
-  if (info.narrow && setup_.form == Form::narrow) {
+  if (info.narrow && (setup_.form == Form::narrow || info.scope == RoundScope::late)) {
     WordVector sum(capacity, 0x5a5a5a5a5a5a5a5au);
     const std::size_t written = codecs_[0]->widen(round, piece, agreed, words, sum);
     EXPECT_EQ(written, info.varies ? written : sum.size());

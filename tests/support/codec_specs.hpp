@@ -25,7 +25,6 @@ struct CodecSpec {
       0;  ///< elements that escape together; 0: one block, or all without block_scale
   bool shares_step = false;  ///< what escapes changes the step of all others
   bool absolute = false;     ///< the error does not scale with the vectors
-  bool bounded = false;      ///< the error is bounded: what escapes is added in f64
   bool signs = false;        ///< one bit a value: nothing of its magnitude travels
 
   [[nodiscard]] double error(int ranks) const {
@@ -53,17 +52,12 @@ inline constexpr CodecSpec codec_specs[] = {
      .block_scale = false,
      .escapes = 32,
      .shares_step = true},
-    {.spec = "packed:abs_error=0.001",
-     .clamped = 1e-5,
-     .escapes = 32,
-     .absolute = true,
-     .bounded = true},
+    {.spec = "packed:abs_error=0.001", .clamped = 1e-5, .escapes = 32, .absolute = true},
     {.spec = "packed:rel_error=0.0001,predict=delta",
      .clamped = 1e-6,
      .block_scale = false,
      .escapes = 1024,
-     .shares_step = true,
-     .bounded = true},
+     .shares_step = true},
     {.spec = "sketch", .clamped = 1e-14, .block_scale = false, .escapes = 256, .shares_step = true},
     {.spec = "sketch:gamma=1.1,index=flat,seed=5",
      .clamped = 1e-14,

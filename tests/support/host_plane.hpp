@@ -1,5 +1,5 @@
 #pragma once
-// HostPlane: a data plane in this process that runs the kernel program's own lines on packets of a UDP
+// HostPlane: a data plane in this process that runs the kernel's program on packets of a UDP
 // socket: for tests without root, with sanitizers, and with losses on the way back.
 
 #include "offload/data_plane.hpp"

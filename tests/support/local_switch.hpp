@@ -26,7 +26,8 @@ class LocalSwitch {
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     address.sin_port = htons(port);
     server_ = std::make_unique<offload::ControlServer>(
-        offload::ServerSetup{.listen = address, .token = token, .parent = {}, .limits = {}},
+        offload::ServerSetup{
+            .listen = address, .token = token, .operator_token = {}, .parent = {}, .limits = {}},
         *plane_);
     thread_ = std::thread([this] { server_->run(); });
   }

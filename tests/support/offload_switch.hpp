@@ -20,6 +20,7 @@
 namespace cohom::test {
 
 inline constexpr const char* token = "secret";
+inline constexpr const char* operator_token = "an operator's secret";
 
 inline sockaddr_in local(std::uint16_t port) {
   sockaddr_in address{};
@@ -36,8 +37,11 @@ class Switch {
                   const offload::ServerLimits& limits = {}, std::uint16_t parent_port = 0,
                   std::uint16_t port = 0)
       : plane_(std::move(plane)) {
-    offload::ServerSetup setup{
-        .listen = local(port), .token = token, .parent = {}, .limits = limits};
+    offload::ServerSetup setup{.listen = local(port),
+                               .token = token,
+                               .operator_token = operator_token,
+                               .parent = {},
+                               .limits = limits};
     if (parent_port != 0) setup.parent = local(parent_port);
     server_ = std::make_unique<offload::ControlServer>(setup, *plane_);
     thread_ = std::thread([this] { server_->run(); });
@@ -52,7 +56,9 @@ class Switch {
   [[nodiscard]] std::uint16_t port() const { return ntohs(server_->address().sin_port); }
   [[nodiscard]] offload::Endpoint endpoint() const { return {"127.0.0.1", port()}; }
   [[nodiscard]] nlohmann::json status() const {
-    return nlohmann::json::parse(offload::query_status(local(port()), token));
+    return nlohmann::json::parse(offload::query_status(
+        local(port()),
+        {.token = operator_token, .credential = offload::Credential::operator_token}));
   }
 
  private:

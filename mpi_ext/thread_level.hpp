@@ -1,0 +1,29 @@
+#pragma once
+// What MPI allows threads to do, and what happens to those that do more.
+
+#include <atomic>
+
+namespace cohom::mpi {
+
+/// @throws Error(unsupported) in a thread that may not call MPI: with less than MPI_THREAD_SERIALIZED any
+/// but the one that initialized it. Between MPI_Init and MPI_Finalize.
+void check_calling_thread();
+
+/// For a scope that calls MPI. With less than MPI_THREAD_MULTIPLE two at once are an error, instead of what
+/// MPI does then.
+class MpiUse {
+ public:
+  /// @throws Error(unsupported)
+  MpiUse();
+  ~MpiUse() {
+    if (counted_) in_use.store(false, std::memory_order_release);
+  }
+  MpiUse(const MpiUse&) = delete;
+  MpiUse& operator=(const MpiUse&) = delete;
+
+ private:
+  static inline std::atomic<bool> in_use = false;
+  bool counted_;
+};
+
+}  // namespace cohom::mpi

@@ -1,0 +1,217 @@
+// Memory that is missing, at every allocation of a call once: an error on all ranks, and the next call works.
+//
+// Rank 1 fails. Whatever the library takes before ranks agree on a call, all ranks hear of. What a transport
+// takes for its messages, thc when it widens contributions that end in a ragged block, and sketch for
+// elements that did not peel, is like any failure of a transport: the others may wait, here with a timeout.
+
+#include "forwarding_transport.hpp"
+#include "loopback_transport.hpp"
+#include "watchdog.hpp"
+
+#include <cohom/allreduce.hpp>
+
+#include <gtest/gtest.h>
+#include <malloc.h>
+
+#include <algorithm>
+#include <atomic>
+#include <barrier>
+#include <cctype>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+/// Allocations of this thread until one fails; negative: none does.
+thread_local long allocations_left = -1;
+
+bool fails_now() { return allocations_left >= 0 && allocations_left-- == 0; }
+
+}  // namespace
+
+#if defined(__GNUC__) && !defined(__clang__)  // it sees operator new through its inlined callers
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
+#endif
+
+[[gnu::noinline]] void* operator new(std::size_t bytes) {
+  void* const memory = fails_now() ? nullptr : std::malloc(bytes);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+[[gnu::noinline]] void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  void* const memory = fails_now() ? nullptr : memalign(std::size_t(alignment), bytes);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+// Sanitizers have an operator of their own for these, too, whose memory they let nobody else free.
+[[gnu::noinline]] void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  return fails_now() ? nullptr : std::malloc(bytes);
+}
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::align_val_t) noexcept {
+  std::free(memory);
+}
+[[gnu::noinline]] void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
+  std::free(memory);
+}
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+/// Of workspaces and states.
+extern "C" void* aligned_alloc(std::size_t alignment, std::size_t bytes) {
+  return fails_now() ? nullptr : memalign(alignment, bytes);
+}
+#endif
+
+namespace cohom::test {
+namespace {
+
+/// In its functions nothing fails.
+class Spared {
+ public:
+  Spared() : kept_(allocations_left) { allocations_left = -1; }
+  ~Spared() { allocations_left = kept_; }
+  Spared(const Spared&) = delete;
+  Spared& operator=(const Spared&) = delete;
+
+ private:
+  long kept_;
+};
+
+class SparedChannel final : public ForwardingChannel {
+ public:
+  using ForwardingChannel::ForwardingChannel;
+  void send(std::span<const std::byte> data, int peer, std::uint32_t tag,
+            std::uint64_t cookie) override {
+    const Spared spared;
+    ForwardingChannel::send(data, peer, tag, cookie);
+  }
+  void receive(std::span<std::byte> buffer, int peer, std::uint32_t tag,
+               std::uint64_t cookie) override {
+    const Spared spared;
+    ForwardingChannel::receive(buffer, peer, tag, cookie);
+  }
+  std::size_t poll(std::span<Completion> out) override {
+    const Spared spared;
+    return ForwardingChannel::poll(out);
+  }
+  bool settled() override {
+    const Spared spared;
+    return ForwardingChannel::settled();
+  }
+};
+
+class SparedTransport final : public ForwardingTransport {
+ public:
+  using ForwardingTransport::ForwardingTransport;
+  std::unique_ptr<Channel> open(std::uint32_t number) override {
+    auto channel = [&] {
+      const Spared spared;
+      return ForwardingTransport::open(number);
+    }();
+    return std::make_unique<SparedChannel>(std::move(channel));
+  }
+};
+
+struct Case {
+  const char* codec;
+  const char* algorithm;
+  bool all_hear;  ///< the transport is spared, and all that fails does so before ranks agree
+  bool warm;      ///< the plan is there
+};
+
+std::string error_of(Communicator& communicator, std::vector<float>& data, const Options& options) {
+  try {
+    allreduce(std::span(data), communicator, options);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return {};
+}
+
+class AllocationFailure : public testing::TestWithParam<Case> {};
+
+TEST_P(AllocationFailure, IsAnErrorAndTheNextCallWorks) {
+  constexpr int ranks = 2;
+  const auto [codec, algorithm, spare, warm] = GetParam();
+  const Options options{.codec = codec,
+                        .algorithm = algorithm,
+                        .segment = 512,
+                        .buffer = "kept",
+                        .timeout = spare ? 20 : 0.02};
+  Options patient = options;
+  patient.timeout = 0;
+  std::atomic<bool> failed = true;
+  long allocation = 0;
+  for (; failed && !HasFailure(); ++allocation) {
+    const Watchdog watchdog("allocation " + std::to_string(allocation));
+    LoopbackHub hub(ranks);
+    std::barrier all(ranks);
+    std::string errors[ranks];
+    std::vector<std::jthread> threads;
+    for (int rank = 0; rank < ranks; ++rank)
+      threads.emplace_back([&, rank] {
+        std::shared_ptr<Transport> transport = hub.transport(rank);
+        if (spare) transport = std::make_shared<SparedTransport>(transport);
+        Communicator communicator(transport);
+        std::vector<float> data(3000, 1.0f), later(3000, 1.0f);
+        // A thread's first call takes scratch that kernels keep for it; a plan of another length does.
+        std::vector<float> first(warm ? 3000 : 5000, 1.0f);
+        EXPECT_EQ(error_of(communicator, first, patient), "");
+        communicator.reset_state("kept");
+        all.arrive_and_wait();
+        if (rank == 1) allocations_left = allocation;
+        errors[rank] = error_of(communicator, data, options);
+        if (errors[rank].empty()) EXPECT_NEAR(data[1000], 2, 1);
+        if (rank == 1) {
+          failed = allocations_left < 0;
+          allocations_left = -1;
+        }
+        all.arrive_and_wait();
+        communicator.reset_state("kept");
+        std::fill(later.begin(), later.end(), 1.0f);
+        EXPECT_EQ(error_of(communicator, later, patient), "") << "behind allocation " << allocation;
+        for (std::size_t i = 0; i < later.size(); i += 100) EXPECT_NEAR(later[i], 2, 1);
+      });
+    threads.clear();
+    if (!failed) break;
+    if (!spare) continue;
+    EXPECT_EQ(errors[0], errors[1]) << "allocation " << allocation;
+    // What is only tried for speed may fail without a word.
+    if (errors[0].empty()) continue;
+    EXPECT_NE(errors[0].find("out of memory"), std::string::npos)
+        << "allocation " << allocation << ": " << errors[0];
+  }
+  EXPECT_GT(allocation, 0) << "a call takes some memory";
+  std::printf("%s by %s: %ld allocations\n", codec, algorithm, allocation);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Calls, AllocationFailure,
+    testing::Values(Case{"raw", "ring", true, false}, Case{"thc", "direct", false, false},
+                    Case{"thc:error_feedback=on", "recursive_doubling", true, true},
+                    Case{"packed", "ring", true, false}, Case{"packed", "tree", true, true},
+                    Case{"sparse", "direct", true, true}, Case{"sketch", "ring", false, true},
+                    Case{"signcount:error_feedback=on", "ring", true, false},
+                    Case{"thc", "ring", true, false}),
+    [](const auto& test) {
+      std::string name = std::string(test.param.codec) + "_" + test.param.algorithm +
+                         (test.param.warm ? "_warm" : "_cold") +
+                         (test.param.all_hear ? "" : "_some");
+      for (char& c : name)
+        if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
+      return name;
+    });
+
+}  // namespace
+}  // namespace cohom::test
