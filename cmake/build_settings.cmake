@@ -17,8 +17,19 @@ option(COHOM_FUZZ "Build the fuzz targets (clang)" OFF)
 option(COHOM_WERROR "Treat warnings as errors" OFF)
 set(COHOM_SANITIZE "" CACHE STRING "Sanitizers to build with: address,undefined or thread")
 
-# Every instruction set must give the same bits, so no compiler may fuse a multiply and an add.
-add_compile_options(-ffp-contract=off)
+# Every instruction set must give the same bits, so no compiler may fuse a multiply and an add, nor
+# reorder sums as -ffast-math does. These come after CMAKE_CXX_FLAGS, so they win over a user's own.
+add_compile_options(-fno-fast-math -ffp-contract=off)
+# Nor may a program of ours start, or a library of ours be loaded, with denormals flushed to zero:
+# what GCC links in for these flags does that to the whole process (to libraries too before GCC 13).
+add_link_options(-fno-fast-math -fno-unsafe-math-optimizations)
+string(TOUPPER "${CMAKE_BUILD_TYPE}" build_type)
+if("${CMAKE_C_FLAGS} ${CMAKE_C_FLAGS_${build_type}}
+    ${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${build_type}}
+    ${CMAKE_EXE_LINKER_FLAGS} ${CMAKE_SHARED_LINKER_FLAGS} ${CMAKE_MODULE_LINKER_FLAGS}"
+    MATCHES "-Ofast")
+  add_link_options(-O3)  # the last -O counts, and for -Ofast GCC links it in, whatever else is said
+endif()
 
 if(COHOM_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link)
@@ -41,6 +52,27 @@ function(cohom_set_warnings target)
   set_target_properties(${target} PROPERTIES COMPILE_WARNING_AS_ERROR ${COHOM_WERROR})
 endfunction()
 
+# A shared library of ours exports its own names alone. At link time, not by -fvisibility: exceptions
+# and types of the API cross libraries, and their type information must stay visible.
+function(cohom_export_own_symbols target)
+  set(map ${PROJECT_SOURCE_DIR}/cmake/exported_symbols.map)
+  get_target_property(type ${target} TYPE)
+  if(type STREQUAL "SHARED_LIBRARY")
+    target_link_options(${target} PRIVATE "LINKER:--version-script=${map}")
+    set_target_properties(${target} PROPERTIES LINK_DEPENDS ${map})
+  endif()
+endfunction()
+
+# What is installed finds our libraries, which lie in `folder` unless their place is absolute, and those
+# that it was linked with outside the system's folders, such as an MPI in a prefix of its own.
+function(cohom_find_libraries target folder)
+  if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}")
+    set(folder "${CMAKE_INSTALL_LIBDIR}")
+  endif()
+  set_target_properties(${target} PROPERTIES
+    INSTALL_RPATH "${folder}" INSTALL_RPATH_USE_LINK_PATH ON)
+endfunction()
+
 # A tool of ours: build/bin/<name>, installed to bin.
 function(cohom_add_tool target)
   cmake_parse_arguments(tool "" "NAME" "SOURCES;LIBRARIES" ${ARGN})
@@ -49,7 +81,7 @@ function(cohom_add_tool target)
   cohom_set_warnings(${target})
   set_target_properties(${target} PROPERTIES
     OUTPUT_NAME ${tool_NAME}
-    RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin
-    INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
+    RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+  cohom_find_libraries(${target} "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
   install(TARGETS ${target})
 endfunction()

@@ -1,5 +1,10 @@
 # What is taken from the system. Nothing is downloaded.
 
+if(COHOM_EBPF STREQUAL "ON" AND NOT COHOM_AGGREGATOR)
+  message(FATAL_ERROR
+    "COHOM_EBPF=ON, but COHOM_AGGREGATOR=OFF: the switch's program is loaded by cohom-aggregator")
+endif()
+
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
@@ -50,6 +55,22 @@ if(COHOM_HWLOC)
   elseif(COHOM_HWLOC STREQUAL "ON")
     message(FATAL_ERROR "COHOM_HWLOC=ON, but pkg-config finds no hwloc >= 2.0")
   endif()
+endif()
+
+# Proofs of who may use an aggregator. The program has no use without it.
+cohom_optional_dependency(SODIUM "Aggregators in the network, whose control channel needs libsodium")
+set(COHOM_HAVE_SODIUM FALSE)
+if(COHOM_SODIUM)
+  pkg_check_modules(sodium QUIET IMPORTED_TARGET libsodium>=1.0.12)
+  if(sodium_FOUND)
+    set(COHOM_HAVE_SODIUM TRUE)
+  elseif(COHOM_SODIUM STREQUAL "ON")
+    message(FATAL_ERROR "COHOM_SODIUM=ON, but pkg-config finds no libsodium >= 1.0.12")
+  endif()
+endif()
+if(COHOM_AGGREGATOR AND NOT COHOM_HAVE_SODIUM)
+  message(FATAL_ERROR "COHOM_AGGREGATOR=ON needs libsodium >= 1.0.12, which pkg-config does not find "
+                      "or COHOM_SODIUM=OFF rules out; without it set COHOM_AGGREGATOR=OFF")
 endif()
 
 # The switch's program: compiled with clang, wrapped by bpftool, loaded by libbpf.

@@ -1,10 +1,13 @@
 #!/usr/bin/env bash
-# check_install.sh BUILD TREE: installs BUILD below TREE, then builds and runs programs that know
-# only what was installed: with CMake, with CMake and no MPI, and with pkg-config.
+# check_install.sh BUILD TREE [LINKED]: installs BUILD below TREE, then builds and runs programs that
+# know only what was installed: with CMake, with CMake and no MPI, and with pkg-config.
+# With LINKED, a folder of shared libraries of the objects of BUILD, it installs what BUILD with
+# BUILD_SHARED_LIBS=ON would, without compiling that: it configures and takes these libraries.
 set -euo pipefail
 
 build=$1
 tree=$2
+linked=${3:-}
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
 : "${CXX:=c++}" "${CMAKE:=cmake}" "${MPICC:=mpicc}" "${MPICXX:=mpicxx}" "${MPIEXEC:=mpirun}"
@@ -41,6 +44,7 @@ with_cmake() {
   build_with_cmake outside -D examples="$root/examples"
   check_cpp_output "$("$MPIEXEC" -n 2 "$tree/outside/allreduce_cpp")"
   check_c_output "$("$MPIEXEC" -n 2 "$tree/outside/allreduce_c")"
+  "$MPIEXEC" -n 2 "$tree/outside/own_names" || fail "a user's function of an internal name is called"
 }
 
 with_cmake_without_mpi() {
@@ -62,8 +66,45 @@ with_pkg_config() {
   check_c_output "$("$MPIEXEC" -n 2 "$tree/allreduce_c")"
 }
 
+# configure_shared: puts the linked libraries where those of a build of their own would be.
+configure_shared() {
+  local option options=()
+  for option in MPI UCX HWLOC; do
+    options+=("-D" "$(grep -E "^COHOM_$option:" "$build/CMakeCache.txt")")
+  done
+  for option in CMAKE_GENERATOR CMAKE_BUILD_TYPE CMAKE_CXX_FLAGS CMAKE_C_FLAGS; do
+    options+=("-D" "$(grep -E "^$option:" "$build/CMakeCache.txt")")
+  done
+  for option in TESTS BENCHMARKS AGGREGATOR CUDA EBPF; do options+=("-D" "COHOM_$option=OFF"); done
+  "$CMAKE" -S "$root" -B "$tree/build" -D BUILD_SHARED_LIBS=ON -D CMAKE_BUILD_WITH_INSTALL_RPATH=ON \
+    "${options[@]}"
+  cp -a "$linked"/libcohom.so* "$tree/build/src/"
+  cp -a "$linked"/libcohom_mpi.so* "$tree/build/mpi_ext/"
+  if [[ -e $linked/libcohom_ucx.so ]]; then
+    cp -a "$linked"/libcohom_ucx.so* "$tree/build/ucx_transport/"
+    mkdir -p "$tree/build/bin"
+    cp -a "$build/bin/cohom-ucx-probe" "$tree/build/bin/"
+  fi
+  build=$tree/build
+}
+
+# with_absolute_libdir: the libraries apart from the rest. Nothing can be moved then.
+with_absolute_libdir() {
+  "$CMAKE" -S "$root" -B "$build" -D CMAKE_INSTALL_PREFIX="$tree/apart" \
+    -D CMAKE_INSTALL_LIBDIR="$tree/libraries/lib64" >/dev/null
+  "$CMAKE" --install "$build" >/dev/null
+  [[ -e $tree/libraries/lib64/libcohom_mpi.so && ! -e $tree/apart/lib ]] || fail "libraries are not in LIBDIR"
+  rm -rf "$tree/outside_core"
+  prefix="$tree/apart;$tree/libraries/lib64/cmake/cohom"
+  build_with_cmake outside_core
+  "$tree/outside_core/list_codecs" | grep -qx thc || fail "list_codecs names no thc"
+  prefix=$tree/libraries
+  with_pkg_config
+}
+
 # What is installed must not depend on where: it is moved before it is used.
 rm -rf "$tree"
+if [[ $linked ]]; then configure_shared; fi
 "$CMAKE" --install "$build" --prefix "$tree/installed" >/dev/null
 mv "$tree/installed" "$tree/moved"
 prefix=$tree/moved
@@ -71,7 +112,8 @@ prefix=$tree/moved
 with_cmake
 with_cmake_without_mpi
 with_pkg_config
-"$prefix/bin/cohom-info" >/dev/null || fail "the installed cohom-info does not run"
+if [[ $linked ]]; then with_absolute_libdir; fi
+if [[ ! $linked ]]; then "$prefix/bin/cohom-info" >/dev/null || fail "the installed cohom-info does not run"; fi
 if grep -rIq --include='*.cmake' --include='*.pc' --include='*.hpp' -F "$build" "$prefix"; then
   fail "the installed files name the build tree"
 fi

@@ -1,0 +1,1 @@
+int odd_number() { return 7; }
