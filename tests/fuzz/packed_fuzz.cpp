@@ -2,13 +2,14 @@
 // outside of the buffers (the address sanitizer watches), and every instruction set gives the
 // reference's verdict and words. See scripts/fuzz.
 
+#include "fuzz_input.hpp"
+
 #include "kernels/body/packed_payload.hpp"
 #include "kernels/kernel_table.hpp"
 
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
 #include <memory>
 #include <span>
 #include <vector>
@@ -17,28 +18,8 @@ namespace {
 
 using namespace cohom;
 using namespace cohom::kernels;
+using Reader = fuzz::FuzzInput;
 using Payload = std::vector<std::uint64_t>;
-
-/// Bytes of the input, one after the other; zeros when there are no more.
-class Reader {
- public:
-  Reader(const std::uint8_t* data, std::size_t size) : rest_(data, size) {}
-
-  std::uint8_t byte() {
-    if (rest_.empty()) return 0;
-    const std::uint8_t first = rest_[0];
-    rest_ = rest_.subspan(1);
-    return first;
-  }
-  void fill(std::span<std::uint32_t> words) {
-    const std::size_t bytes = std::min(words.size_bytes(), rest_.size());
-    if (bytes != 0) std::memcpy(words.data(), rest_.data(), bytes);
-    rest_ = rest_.subspan(bytes);
-  }
-
- private:
-  std::span<const std::uint8_t> rest_;
-};
 
 /// A payload whose headers come from the input. Its lengths fit them, unless `flaw` says otherwise.
 Payload payload_of(Reader& reader, std::size_t groups, bool based, std::uint8_t flaw) {

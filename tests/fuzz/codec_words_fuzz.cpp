@@ -1,0 +1,194 @@
+// libFuzzer target: one rank of a codec, without ranks, transport or schedule. What the others sent is made
+// up: this rank's own words, changed as the input says. So agreed words reach every check and decoder,
+// and contributions and sums every widen(), merge, finish() and decode(). Buffers are as long as what is
+// in them, so that the address sanitizer sees a step outside.
+
+#include "chunking.hpp"
+#include "codec_specs.hpp"
+#include "elements.hpp"
+#include "fuzz_input.hpp"
+#include "nasty_values.hpp"
+#include "spec.hpp"
+
+#include <cohom/error.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <exception>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using namespace cohom;
+using namespace cohom::test;
+using fuzz::FuzzInput;
+using WordVector = std::vector<std::uint64_t>;
+
+/// Words changed as the input says. `may_shorten`: where ranks learn of a length by the message.
+void change(FuzzInput& input, WordVector& words, bool may_shorten) {
+  constexpr std::uint64_t known[] = {0,          ~std::uint64_t{0},  std::uint64_t{1} << 63,
+                                     0x7fffffff, 0x7fc000007fc00000, 0xffffffff,
+                                     0x80000000, 0xfff0000000000000, 1};
+  for (std::size_t changes = input.byte() % 8; changes != 0; --changes) {
+    if (words.empty()) return;
+    const std::uint8_t kind = input.byte();
+    std::uint64_t& word = words[input.choice(words.size())];
+    switch (kind % 6) {
+      case 0: word ^= std::uint64_t{1} << input.byte() % 64; break;
+      case 1: word = input.number(8); break;
+      case 2: word = input.one_of(known); break;
+      case 3: word += input.byte() - std::uint64_t{128}; break;
+      case 4: word = input.number(2); break;
+      case 5:
+        if (may_shorten) words.resize(1 + input.choice(words.size()));
+        break;
+    }
+  }
+  words.shrink_to_fit();
+}
+
+class AgreedWords final : public Agreed {
+ public:
+  AgreedWords(std::span<const RoundInfo> rounds, std::span<const Piece> pieces)
+      : rounds_(rounds), pieces_(pieces), words_(rounds.size()) {}
+
+  [[nodiscard]] ConstWords words(int round, const Piece& piece) const override {
+    const bool one = rounds_[std::size_t(round)].scope == RoundScope::vector;
+    return words_[std::size_t(round)].at(one ? 0 : piece.index);
+  }
+  [[nodiscard]] std::span<const Piece> pieces() const override { return pieces_; }
+  void add(int round, WordVector words) { words_[std::size_t(round)].push_back(std::move(words)); }
+
+ private:
+  std::span<const RoundInfo> rounds_;
+  std::span<const Piece> pieces_;
+  std::vector<std::vector<WordVector>> words_;
+};
+
+/// A call of one rank among `ranks` whose words the input makes up.
+class OneRank {
+ public:
+  OneRank(FuzzInput& input, Codec& codec, int ranks, std::size_t elements)
+      : input_(input),
+        codec_(codec),
+        ranks_(ranks),
+        elements_(elements),
+        chunking_(elements, codec.block(), 1 + input.choice(3), segment(codec, input)),
+        agreed_(codec.rounds(), chunking_.pieces()) {}
+
+  [[nodiscard]] std::size_t longest_piece() const { return chunking_.longest_piece(); }
+
+  void run() {
+    const auto rounds = codec_.rounds();
+    for (int round = 0; round < static_cast<int>(rounds.size()); ++round) {
+      if (rounds[std::size_t(round)].scope != RoundScope::late) {
+        if (!codec_.skips(round)) run_round(round, chunking_.pieces(), elements_);
+        continue;
+      }
+      const std::size_t late = codec_.late_elements(round, agreed_);
+      if (late == 0) continue;
+      const Chunking own(late, codec_.block(), 1, segment(codec_, input_));
+      run_round(round, own.pieces(), late);
+    }
+  }
+
+ private:
+  static std::size_t segment(const Codec& codec, FuzzInput& input) {
+    return codec.block() * (1 + input.choice(4));
+  }
+
+  void run_round(int round, std::span<const Piece> pieces, std::size_t elements) {
+    const RoundInfo& info = codec_.rounds()[std::size_t(round)];
+    const bool whole = info.scope == RoundScope::vector;
+    const Form form = info.narrow && input_.byte() % 2 != 0 ? Form::narrow : Form::wide;
+    std::vector<WordVector> sums;
+    WordVector own;
+    for (const Piece& piece : pieces) {
+      const std::size_t capacity = codec_.capacity(round, form, whole ? elements : piece.count);
+      if (!whole || piece.index == 0) own.assign(capacity, 0);
+      const std::size_t words = codec_.encode(round, form, piece, agreed_, own);
+      own.resize(words);
+      if (whole && piece.index + 1 < pieces.size()) continue;
+      sums.push_back(sum_of(round, form, piece, own));
+      if (round < codec_.payload_round()) agreed_.add(round, sums.back());
+    }
+    if (round < codec_.payload_round()) return;
+    for (const Piece& piece : pieces)
+      codec_.decode(round, piece, agreed_, sums[piece.index], std::size_t(ranks_));
+  }
+
+  WordVector sum_of(int round, Form form, const Piece& piece, const WordVector& own) {
+    const RoundInfo& info = codec_.rounds()[std::size_t(round)];
+    const std::size_t capacity = codec_.capacity(round, Form::wide, piece.count);
+    WordVector sum = own;
+    if (info.merge.kind == MergeKind::add_packed || form == Form::narrow) {
+      std::vector<WordVector> others(std::size_t(ranks_), own);
+      for (WordVector& other : others) change(input_, other, info.varies);
+      const std::vector<ConstWords> words(others.begin(), others.end());
+      sum.assign(capacity, 0);
+      const std::size_t written =
+          form == Form::narrow
+              ? codec_.widen(round, piece, agreed_, words, sum)
+              : kernels::kernel_table().packed.merge(kernels::packed_groups(piece.count),
+                                                     words.data(), words.size(), sum.data());
+      sum.resize(written);
+    }
+    // What is agreed on is as long as what this rank sent.
+    change(input_, sum, info.varies && round >= codec_.payload_round());
+    if (info.finishes && ranks_ > 1) {
+      const std::size_t words = sum.size();
+      sum.resize(std::max(capacity, words));
+      sum.resize(codec_.finish(round, piece, sum, words));
+    }
+    sum.shrink_to_fit();
+    return sum;
+  }
+
+  FuzzInput& input_;
+  Codec& codec_;
+  int ranks_;
+  std::size_t elements_;
+  Chunking chunking_;
+  AgreedWords agreed_;
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerInitialize(int*, char***) {
+  setenv("COHOM_LOG", "off", 1);
+  return 0;
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  FuzzInput input(data, size);
+  const int ranks = 1 + static_cast<int>(input.choice(5));
+  const std::string_view spec = input.one_of(specs_for(ranks)).spec;
+  const ElementType type = input.one_of(all_element_types);
+  constexpr std::size_t lengths[] = {1, 31, 256, 1000, 1025, 4096, 9000, 20000};
+  const std::size_t elements = input.one_of(lengths);
+  const std::uint8_t flags = input.byte();
+  const int rank = flags / 4 % ranks;
+  const Spec parsed = parse_spec(spec);
+  const auto codec = find_codec(parsed.name)
+                         .make({.rank = rank,
+                                .ranks = ranks,
+                                .type = type,
+                                .divisor = (flags & 1) != 0 ? std::uint64_t(ranks) : 1,
+                                .kernels = kernels::kernel_table(),
+                                .parameters = parsed.parameters});
+  OneRank one(input, *codec, ranks, elements);
+  codec->reserve(elements, one.longest_piece());
+  const auto values = (flags & 2) != 0 ? nasty_values(elements, flags) : normal_values(elements, 1);
+  const Bytes in = to_bytes(type, values);
+  Bytes out(in.size()), state(codec->state_bytes(elements));
+  codec->begin({type, in.data(), out.data(), input.byte() % 8u, state});
+  try {
+    one.run();
+  } catch (const Error&) {
+    // What is wrong with words of others is an error, and nothing else.
+  }
+  return 0;
+}
