@@ -18,8 +18,7 @@ constexpr std::size_t named_ranks = 4;
 /// "rank 3", "ranks 0, 3 and 2 more"
 std::string named(std::vector<int> ranks) {
   std::ranges::sort(ranks);
-  const auto repeated = std::ranges::unique(ranks);
-  ranks.erase(repeated.begin(), repeated.end());
+  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
   std::string text = ranks.size() == 1 ? "rank " : "ranks ";
   for (std::size_t i = 0; i < std::min(ranks.size(), named_ranks); ++i)
     text += (i == 0 ? "" : ", ") + std::to_string(ranks[i]);
