@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <cstddef>
 #include <cstdint>
 
 namespace cohom::offload {
@@ -13,7 +14,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int max_depth = 8;  ///< printing recurses
+constexpr int max_depth = 8;             ///< printing recurses
+constexpr std::size_t max_quoted = 200;  ///< of an answer, in an error
 
 /// Control characters as JSON writes them.
 std::string dumped(const Json& json, int indent = -1) {
@@ -39,14 +41,23 @@ Json parsed(const std::string& answer) {
   return status;
 }
 
+/// Other numbers are not converted: what a float that is too large becomes is undefined.
+std::uint64_t whole_number(const Json& group, const char* name) {
+  const Json& value = group.at(name);
+  if (!value.is_number_unsigned())
+    throw Error(ErrorKind::transport, std::string("its '") + name + "' is " +
+                                          dumped(value).substr(0, max_quoted) +
+                                          ", which should be a whole number");
+  return value.get<std::uint64_t>();
+}
+
 std::string line_of(const Json& group) {
+  const auto number = [&](const char* name) { return whole_number(group, name); };
   return fmt::format(
       "job {:x} group {}: {}, {} of {} workers, {} slots of {} bytes, {} contributions, {} sums\n",
-      group.at("job").get<std::uint64_t>(), group.at("group").get<std::uint32_t>(),
-      printable(group.at("state")), group.at("joined").get<std::uint32_t>(),
-      group.at("workers").get<std::uint32_t>(), group.at("slots").get<std::uint32_t>(),
-      group.at("payload_bytes").get<std::uint32_t>(),
-      group.at("contributions").get<std::uint64_t>(), group.at("sums").get<std::uint64_t>());
+      number("job"), number("group"), printable(group.at("state")), number("joined"),
+      number("workers"), number("slots"), number("payload_bytes"), number("contributions"),
+      number("sums"));
 }
 
 std::string lines_of(const Json& status) {
@@ -69,7 +80,7 @@ std::string status_text(const std::string& answer, bool as_json) {
     const Json status = parsed(answer);
     return as_json ? dumped(status, 1) + "\n" : lines_of(status);
   } catch (const Json::exception& error) {  // its text may quote the answer
-    why = printable(Json(std::string(error.what()).substr(0, 200)));
+    why = printable(Json(std::string(error.what()).substr(0, max_quoted)));
   } catch (const Error& error) {
     why = error.what();
   }

@@ -7,15 +7,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 
 using namespace cohom;
 using namespace cohom::test;
-
-extern "C" int LLVMFuzzerInitialize(int*, char***) {
-  setenv("COHOM_LOG", "off", 1);
-  return 0;
-}
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   fuzz::FuzzInput input(data, size);

@@ -1,23 +1,21 @@
 // libFuzzer target: files that cohom-bench is to read. Whatever they say, what is wrong is an
 // InputError, and an array that was read has the bytes that its shape says. See scripts/fuzz.
 
+#include "require.hpp"
+
 #include "benchmarks/npy.hpp"
 
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 
 namespace {
 
 using namespace cohom;
 using namespace cohom::bench;
-
-void require(bool condition) {
-  if (!condition) std::abort();
-}
+using fuzz::require;
 
 template <class Read>
 void read(Read&& reads) {

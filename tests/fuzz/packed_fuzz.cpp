@@ -3,13 +3,13 @@
 // reference's verdict and words. See scripts/fuzz.
 
 #include "fuzz_input.hpp"
+#include "require.hpp"
 
 #include "kernels/body/packed_payload.hpp"
 #include "kernels/kernel_table.hpp"
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
 #include <span>
 #include <vector>
@@ -19,6 +19,7 @@ namespace {
 using namespace cohom;
 using namespace cohom::kernels;
 using Reader = fuzz::FuzzInput;
+using fuzz::require;
 using Payload = std::vector<std::uint64_t>;
 
 /// A payload whose headers come from the input. Its lengths fit them, unless `flaw` says otherwise.
@@ -45,10 +46,6 @@ Payload payload_of(Reader& reader, std::size_t groups, bool based, std::uint8_t 
   }
   words.shrink_to_fit();  // so that a read behind the end is one
   return words;
-}
-
-void require(bool condition) {
-  if (!condition) std::abort();
 }
 
 void same(const std::vector<std::uint64_t>& a, const std::vector<std::uint64_t>& b,

@@ -2,6 +2,7 @@
 // are an Error; a saved state of which a byte was changed is one. See scripts/fuzz.
 
 #include "fuzz_input.hpp"
+#include "require.hpp"
 
 #include "state_buffer.hpp"
 
@@ -9,7 +10,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,10 +17,7 @@
 namespace {
 
 using namespace cohom;
-
-void require(bool condition) {
-  if (!condition) std::abort();
-}
+using fuzz::require;
 
 /// Returns whether they were taken.
 bool restores(std::span<const std::byte> bytes) {

@@ -4,6 +4,7 @@
 // the sums that leave are those of the contributions that were taken. See scripts/fuzz.
 
 #include "fuzz_input.hpp"
+#include "require.hpp"
 #include "switch_frames.hpp"
 #include "switch_program.h"
 
@@ -12,7 +13,6 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -25,6 +25,7 @@ namespace {
 
 using namespace cohom;
 using namespace cohom::test;
+using fuzz::require;
 
 constexpr std::uint32_t groups = 3, slots = 6, group_slots = 2;
 constexpr std::uint32_t root = 0, leaf = 1;  // the third group is nobody's
@@ -34,10 +35,6 @@ constexpr std::uint16_t payload_words = 40;
 constexpr std::uint64_t nonce = 0x1122334455667788;
 constexpr Place parent_place{0x0100000a, 0x3412};
 constexpr std::uint32_t parent_device = 9;
-
-void require(bool condition) {
-  if (!condition) std::abort();
-}
 
 struct FreeProgram {
   void operator()(cohom_switch_program* program) const { cohom_switch_free(program); }

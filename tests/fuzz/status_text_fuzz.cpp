@@ -1,0 +1,66 @@
+// libFuzzer target: what an aggregator, or who plays one, answers when it is asked for its status.
+// What `cohom-aggregator status` prints of it is printable and not much longer than the answer;
+// what is wrong with it is an Error whose text is short. See scripts/fuzz.
+
+#include "require.hpp"
+
+#include "offload/control_message.hpp"
+#include "offload/status_text.hpp"
+
+#include <cohom/error.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace {
+
+using namespace cohom;
+using namespace cohom::offload;
+using fuzz::require;
+
+/// A short number, or an element of a list, is a line of its own in indented JSON.
+constexpr std::size_t most_bytes_a_byte = 40;
+constexpr std::size_t most_error_bytes = 400;
+
+bool is_printable(std::string_view text, bool with_lines) {
+  return std::ranges::all_of(
+      text, [&](char c) { return (' ' <= c && c <= '~') || (with_lines && c == '\n'); });
+}
+
+void print(const std::string& answer) {
+  for (const bool as_json : {false, true}) {
+    try {
+      const std::string text = status_text(answer, as_json);
+      require(is_printable(text, true) && text.size() <= most_bytes_a_byte * answer.size());
+    } catch (const Error& error) {
+      const std::string_view text = error.what();
+      require(error.kind() == ErrorKind::transport && is_printable(text, false) &&
+              text.size() <= most_error_bytes);
+    }
+  }
+}
+
+/// As it comes: in a message of the control channel, whose texts are printable.
+std::string through_a_message(const std::string& answer) {
+  MessageReader reader(most_message_bytes);
+  const std::string bytes = encode(Status{answer});
+  reader.append(bytes);
+  const auto message = reader.next();
+  require(message && std::holds_alternative<Status>(*message));
+  return std::get<Status>(*message).json;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string answer(reinterpret_cast<const char*>(data), size);
+  print(answer);
+  const std::string taken = through_a_message(answer);
+  require(taken.size() == answer.size() && is_printable(taken, false));
+  if (taken != answer) print(taken);
+  return 0;
+}
