@@ -35,6 +35,7 @@ constexpr std::string_view variables[] = {
     "COHOM_ROOT",
     "COHOM_SEGMENT",
     "COHOM_MESSAGE_BYTES",
+    "COHOM_PROBE_PROGRAM",
     "COHOM_TIMEOUT",
     "COHOM_TRANSPORT",
 };

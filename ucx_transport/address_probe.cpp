@@ -76,10 +76,10 @@ bool is_program(const std::filesystem::path& path) {
 }  // namespace
 
 std::optional<std::string> probe_program() {
-  if (const char* const given = std::getenv("COHOM_UCX_PROBE"); given != nullptr) {
+  if (const char* const given = std::getenv("COHOM_PROBE_PROGRAM"); given != nullptr) {
     if (*given == '\0') return std::nullopt;
     if (is_program(given)) return given;
-    throw Error(ErrorKind::invalid_argument, "COHOM_UCX_PROBE is '" + std::string(given) +
+    throw Error(ErrorKind::invalid_argument, "COHOM_PROBE_PROGRAM is '" + std::string(given) +
                                                  "'; it should be the path of the program "
                                                  "cohom-ucx-probe, which nobody may write to but "
                                                  "its owner, this user or root; or empty");

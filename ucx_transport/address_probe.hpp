@@ -14,8 +14,9 @@
 
 namespace cohom::ucx {
 
-/// Its program, cohom-ucx-probe: COHOM_UCX_PROBE (a path; empty: none), else beside own_file(), or in the
-/// programs' folder of its installation, where is_as_safe_as_own_file() holds. None: it is nowhere.
+/// Its program, cohom-ucx-probe: COHOM_PROBE_PROGRAM (a path; empty: none), else beside own_file(), or
+/// in the programs' folder of its installation, where is_as_safe_as_own_file() holds. None: it is
+/// nowhere.
 std::optional<std::string> probe_program();
 
 /// For one thread at a time.

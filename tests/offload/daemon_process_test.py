@@ -217,7 +217,7 @@ class DaemonProcessTest(unittest.TestCase):
             planted, ran = path / "cohom-ucx-probe", path / "ran"
             planted.write_text(f"#!/bin/sh\ntouch {ran}\n", encoding="utf-8")
             planted.chmod(0o755)
-            self.environment.pop("COHOM_UCX_PROBE", None)
+            self.environment.pop("COHOM_PROBE_PROGRAM", None)
             self.environment["PATH"] = f"{pathlib.Path(AGGREGATOR).parent.absolute()}:/usr/bin:/bin"
             with open(path / "log", "w", encoding="utf-8") as log:
                 self.start(program=pathlib.Path(AGGREGATOR).name, cwd=folder, stderr=log)
@@ -227,6 +227,14 @@ class DaemonProcessTest(unittest.TestCase):
             self.assertEqual(self.status()["restarts"], 0)
             self.process.kill()
             self.process.wait()
+
+    def test_ucx_takes_no_variable_of_ours_for_its_own(self):
+        self.environment["COHOM_PROBE_PROGRAM"] = str(pathlib.Path(AGGREGATOR).with_name("cohom-ucx-probe"))
+        with tempfile.TemporaryFile("w+", encoding="utf-8") as log:
+            self.start(stderr=log)
+            self.assert_it_sums()
+            log.seek(0)
+            self.assertNotIn("environment variable", log.read())
 
     def test_a_member_that_takes_no_sums(self):
         self.start()

@@ -282,11 +282,11 @@ TEST_F(DaemonMessages, AddressesThatEndProcessesEndTheirGroupAlone) {
 
 /// UCX says so only when it is to connect: no transport leads there.
 TEST(DaemonParent, OneThatCannotBeReachedEndsTheGroupAlone) {
-  const char* const probe = std::getenv("COHOM_UCX_PROBE");
+  const char* const probe = std::getenv("COHOM_PROBE_PROGRAM");
   const std::string before = probe != nullptr ? probe : "";
-  ::setenv("COHOM_UCX_PROBE", "", 1);  // which would find it first
+  ::setenv("COHOM_PROBE_PROGRAM", "", 1);  // which would find it first
   const auto plane = make_daemon_plane({.transports = transports});
-  if (probe != nullptr) ::setenv("COHOM_UCX_PROBE", before.c_str(), 1);
+  if (probe != nullptr) ::setenv("COHOM_PROBE_PROGRAM", before.c_str(), 1);
   const ucx::Worker elsewhere({.transports = "sysv", .features = UCP_FEATURE_AM});
   GroupPlan plan{.job = job,
                  .epoch = epoch,
