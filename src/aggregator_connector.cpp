@@ -1,6 +1,7 @@
 // Connecting to aggregators by their address.
 
 #include "offload/connector.hpp"
+#include "offload/job_key_file.hpp"
 #include "offload/token_source.hpp"
 
 #include <cohom/error.hpp>
@@ -40,6 +41,8 @@ ConnectAggregator connector(const JobSecret& job, int rank, int ranks,
     const auto endpoint = parse_endpoint(address, "the aggregator's address");
     need_cryptography();  // else connecting would fail again and again
     ClientOptions mine = options;
+    // An aggregator that is given a token here is a part of the job, and tells nobody else how it is.
+    if (mine.token.empty() && rank == 0) keep_job_secret(job);
     if (mine.token.empty()) mine.token = offload::find_token({}, {}, offload::site_token);
     if (mine.token.empty())
       throw Error(ErrorKind::invalid_argument, "aggregator " + address + " wants a secret, and " +

@@ -17,6 +17,7 @@ constexpr std::string_view key_prefix = "cohom_";
 
 constexpr std::string_view variables[] = {
     "COHOM_AGGREGATOR_CORES",
+    "COHOM_AGGREGATOR_JOB_KEY_FILE",
     "COHOM_AGGREGATOR_OPERATOR_TOKEN",
     "COHOM_AGGREGATOR_OPERATOR_TOKEN_FILE",
     "COHOM_AGGREGATOR_TOKEN_FILE",

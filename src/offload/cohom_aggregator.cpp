@@ -6,6 +6,7 @@
 #include "offload/control_server.hpp"
 #include "offload/daemon_plane.hpp"
 #include "offload/ebpf_plane.hpp"
+#include "offload/job_key_file.hpp"
 #include "offload/memory_limit.hpp"
 #include "offload/network_device.hpp"
 #include "offload/serve_job.hpp"
@@ -57,7 +58,7 @@ struct CommandLine {
   ServerLimits limits;
   std::string token_file, operator_token_file;
   // status
-  std::string address;
+  std::string address, job_key_file;
   bool json = false;
 };
 
@@ -74,14 +75,33 @@ std::string token_of_operator(const CommandLine& line) {
   return find_token(line.operator_token_file, "--operator-token-file", operator_token);
 }
 
+/// One for each key of a job; they are asked one after another.
+std::vector<StatusQuery> status_queries(const CommandLine& line) {
+  if (!line.job_key_file.empty()) {
+    if (!line.operator_token_file.empty())
+      throw Error(ErrorKind::invalid_argument,
+                  "--job-key-file is '" + line.job_key_file +
+                      "', and --operator-token-file shows the groups of all jobs; one of them "
+                      "should be given");
+    std::vector<StatusQuery> queries;
+    for (const JobSecret& secret : read_job_secrets(line.job_key_file, "--job-key-file"))
+      queries.push_back({.token = token(line), .job = JobKey(secret)});
+    return queries;
+  }
+  StatusQuery query{.token = token_of_operator(line), .credential = Credential::operator_token};
+  if (query.token.empty()) query = {.token = token(line)};
+  return {query};
+}
+
 void print_status(const CommandLine& line) {
   const Endpoint endpoint = parse_endpoint(
       option_or_environment(line.address, "COHOM_AGGREGATOR", ""), "the aggregator's address");
-  StatusQuery query{.token = token_of_operator(line), .credential = Credential::operator_token};
-  if (query.token.empty()) query = {.token = token(line)};
-  const std::string answer = query_status(resolve(endpoint), query);
+  const std::vector<StatusQuery> queries = status_queries(line);
+  const sockaddr_in address = resolve(endpoint);
+  std::vector<std::string> answers;
+  for (const StatusQuery& query : queries) answers.push_back(query_status(address, query));
   try {
-    fmt::print("{}", status_text(answer, line.json));
+    fmt::print("{}", status_text(answers, line.json));
   } catch (const Error& error) {
     throw Error(error.kind(), "aggregator " + endpoint.text() + ": " + error.what());
   }
@@ -267,6 +287,10 @@ int main(int argc, char** argv) {
   CLI::App* const status = app.add_subcommand("status", "show jobs, groups and counters");
   status->fallthrough();
   status->add_flag("--json", line.json, "as JSON");
+  status->add_option(
+      "--job-key-file", line.job_key_file,
+      "the file that COHOM_AGGREGATOR_JOB_KEY_FILE was for a job: show the groups of "
+      "that job");
   status->add_option("address", line.address, "HOST:PORT (default: COHOM_AGGREGATOR)");
   try {
     app.parse(argc, argv);

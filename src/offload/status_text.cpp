@@ -64,7 +64,7 @@ std::string lines_of(const Json& status) {
   std::string text;
   for (const auto& [name, value] : status.items())
     if (!value.is_structured()) text += printable(Json(name)) + ": " + dumped(value) + "\n";
-  // Told to operators alone.
+  // Told to operators, and to who has the key of the job.
   if (const auto groups = status.find("groups"); groups != status.end())
     for (const auto& group : *groups) text += line_of(group);
   for (const auto& [name, count] : status.at("packets").items())
@@ -74,10 +74,14 @@ std::string lines_of(const Json& status) {
 
 }  // namespace
 
-std::string status_text(const std::string& answer, bool as_json) {
+std::string status_text(std::span<const std::string> answers, bool as_json) {
   std::string why;
   try {
-    const Json status = parsed(answer);
+    Json status = parsed(answers.front());
+    for (const std::string& answer : answers.subspan(1)) {
+      const Json more = parsed(answer);
+      for (const Json& group : more.at("groups")) status.at("groups").push_back(group);
+    }
     return as_json ? dumped(status, 1) + "\n" : lines_of(status);
   } catch (const Json::exception& error) {  // its text may quote the answer
     why = printable(Json(std::string(error.what()).substr(0, max_quoted)));

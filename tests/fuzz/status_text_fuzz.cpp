@@ -15,6 +15,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace {
 
@@ -31,17 +32,25 @@ bool is_printable(std::string_view text, bool with_lines) {
       text, [&](char c) { return (' ' <= c && c <= '~') || (with_lines && c == '\n'); });
 }
 
-void print(const std::string& answer) {
+void print(std::span<const std::string> answers) {
   for (const bool as_json : {false, true}) {
     try {
-      const std::string text = status_text(answer, as_json);
-      require(is_printable(text, true) && text.size() <= most_bytes_a_byte * answer.size());
+      const std::string text = status_text(answers, as_json);
+      require(is_printable(text, true) &&
+              text.size() <= most_bytes_a_byte * answers.size() * answers.front().size());
     } catch (const Error& error) {
       const std::string_view text = error.what();
       require(error.kind() == ErrorKind::transport && is_printable(text, false) &&
               text.size() <= most_error_bytes);
     }
   }
+}
+
+/// By itself, and as what was said to the keys of two jobs.
+void print(const std::string& answer) {
+  const std::vector<std::string> answers(2, answer);
+  print(std::span(answers).first(1));
+  print(answers);
 }
 
 /// As it comes: in a message of the control channel, whose texts are printable.

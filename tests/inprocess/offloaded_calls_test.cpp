@@ -7,6 +7,7 @@
 #include "local_switch.hpp"
 #include "loopback_ranks.hpp"
 #include "offload/connector.hpp"
+#include "offload/job_key_file.hpp"
 #include "rank_inputs.hpp"
 #include "same_bytes.hpp"
 #include "watchdog.hpp"
@@ -14,6 +15,8 @@
 #include <cohom/plan.hpp>
 
 #include <gtest/gtest.h>
+
+#include <unistd.h>
 
 #include <cstdint>
 #include <cstdlib>
@@ -128,6 +131,19 @@ TEST_P(OffloadedCalls, TheRankThatIsRefusedSaysWhy) {
             std::string::npos)
       << said;
   EXPECT_EQ(said.find("no answer yet"), std::string::npos) << said;
+}
+
+TEST_P(OffloadedCalls, LeaveTheJobsKeyToItsOwner) {
+  const std::string path = testing::TempDir() + "job_key_" + std::to_string(::getpid());
+  ::setenv(offload::job_key_file_variable, path.c_str(), 1);
+  const LocalSwitch one(roomy());
+  const RankInputs inputs(2, ElementType::f32, 20011, 84);
+  on_connected_ranks(2, 31, [&](int, Communicator& communicator) {
+    three_calls(communicator, inputs, {.algorithm = "offload", .aggregator = one.address()});
+  });
+  ::unsetenv(offload::job_key_file_variable);
+  EXPECT_EQ(offload::read_job_secrets(path, "the file"), std::vector{test::job_secret(31)});
+  ::unlink(path.c_str());
 }
 
 TEST_P(OffloadedCalls, AddFloatsInTheOrderOfRanks) {

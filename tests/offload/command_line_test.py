@@ -145,6 +145,23 @@ class CommandLineTest(unittest.TestCase):
                 pass
             self.assertIn("it is empty", run("--listen", "127.0.0.1:47000", "--token-file", path)[1])
 
+    def test_job_key_files(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = f"{folder}/keys"
+            for text, mode, why in (("a token\n", 0o600, "line 1 is no key of a job"),
+                                    ("", 0o600, "it is empty"),
+                                    ("0" * 64 + "\n", 0o640, "others may use it")):
+                with open(path, "w", encoding="ascii") as file:
+                    file.write(text)
+                os.chmod(path, mode)
+                status, said = run("status", "--job-key-file", path, "127.0.0.1:9")
+                self.assertEqual(status, 2, said)
+                self.assertIn(f"--job-key-file is '{path}': {why}", said)
+            status, said = run("status", "--job-key-file", path, "--operator-token-file", path,
+                               "127.0.0.1:9")
+            self.assertEqual(status, 2, said)
+            self.assertIn("one of them should be given", said)
+
 
 if __name__ == "__main__":
     unittest.main()

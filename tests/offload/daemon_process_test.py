@@ -72,10 +72,11 @@ class DaemonProcessTest(unittest.TestCase):
         self.process.stdout.close()
         self.place = f"127.0.0.1:{free_port()}"
 
-    def status(self):
+    def status(self, *arguments):
         """Return what `cohom-aggregator status --json` says."""
-        done = subprocess.run([AGGREGATOR, "status", "--json", self.place], capture_output=True,
-                              text=True, check=True, env=self.environment, timeout=20)
+        done = subprocess.run([AGGREGATOR, "status", "--json", self.place, *arguments],
+                              capture_output=True, text=True, check=True, env=self.environment,
+                              timeout=20)
         return json.loads(done.stdout)
 
     def server(self):
@@ -202,6 +203,31 @@ class DaemonProcessTest(unittest.TestCase):
                               env=self.environment, timeout=20, check=False)
         self.assertEqual(done.returncode, 1)
         self.assertEqual(done.stderr.count("cohom-aggregator: UCX"), 1, done.stderr)
+
+    def test_the_owner_of_a_job_sees_its_groups_alone(self):
+        self.start()
+        numbers = {}
+        for job in ("1", "2"):
+            worker = subprocess.Popen([WORKER, "--connect", self.place, "--job", job, "--calls", "1"],
+                                      stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                      env=self.environment)
+            self.addCleanup(worker.communicate)
+            self.assertEqual(json.loads(worker.stdout.readline()).get("wrong"), 0)
+            numbers[job] = int(subprocess.run([WORKER, "--job", job, "--print-job"], text=True,
+                                              capture_output=True, check=True).stdout)
+        with tempfile.TemporaryDirectory() as folder:
+            path = f"{folder}/keys"
+
+            def groups_of(*jobs):
+                with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w",
+                          encoding="ascii") as file:
+                    file.writelines(job.rjust(2, "0").ljust(64, "0") + "\n" for job in jobs)
+                return [group["job"] for group in self.status("--job-key-file", path)["groups"]]
+            self.assertEqual(groups_of("1"), [numbers["1"]])
+            self.assertEqual(groups_of("2"), [numbers["2"]])
+            self.assertEqual(groups_of("3"), [])
+            self.assertEqual(groups_of("3", "2", "1"), [numbers["2"], numbers["1"]])
+        self.assertNotIn("groups", self.status())
 
     def test_addresses_that_end_processes(self):
         self.start()
