@@ -10,7 +10,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -29,19 +28,12 @@ FileDescriptor duplicate(int socket) {
   return copy;
 }
 
-FileDescriptor make_event() {
-  FileDescriptor event(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
-  if (!event.open()) throw_system_error("eventfd");
-  return event;
-}
-
 }  // namespace
 
 ControlServer::ControlServer(const ServerSetup& setup, DataPlane& plane)
     : setup_(setup),
       plane_(plane),
       listener_(setup.listener < 0 ? listen_on(setup.listen) : duplicate(setup.listener)),
-      stop_event_(make_event()),
       sources_(setup.limits.sources) {}
 
 ControlServer::~ControlServer() = default;
@@ -56,9 +48,7 @@ sockaddr_in ControlServer::address() const {
 
 void ControlServer::stop() {
   stopping_ = true;
-  const std::uint64_t one = 1;
-  // It can fail only when the event is set already.
-  [[maybe_unused]] const ssize_t written = ::write(stop_event_.get(), &one, sizeof one);
+  stop_event_.set();
 }
 
 void ControlServer::run() {
@@ -85,7 +75,7 @@ void ControlServer::run() {
 
 /// Sleeps until something happens or it is time to look.
 void ControlServer::wait() {
-  std::vector<pollfd> waiting{{stop_event_.get(), POLLIN, 0}};
+  std::vector<pollfd> waiting{{stop_event_.descriptor(), POLLIN, 0}};
   if (may_accept() && !no_descriptors_) waiting.push_back({listener_.get(), POLLIN, 0});
   if (plane_.failures_descriptor() >= 0)
     waiting.push_back({plane_.failures_descriptor(), POLLIN, 0});

@@ -5,6 +5,7 @@
 #include "offload/connection.hpp"
 #include "offload/data_plane.hpp"
 #include "offload/endpoint.hpp"
+#include "offload/event.hpp"
 #include "offload/handshake.hpp"
 #include "offload/server_group.hpp"
 #include "offload/source_records.hpp"
@@ -143,7 +144,7 @@ class ControlServer {
   ServerSetup setup_;
   DataPlane& plane_;
   FileDescriptor listener_;
-  FileDescriptor stop_event_;
+  Event stop_event_;
   std::atomic<bool> stopping_ = false;
   bool no_descriptors_ = false;  ///< for who knocks: it is looked again a little later
   Clock::time_point start_ = Clock::now();

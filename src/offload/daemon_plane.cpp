@@ -4,14 +4,12 @@
 #include "kernels/ebpf/check.h"
 #include "offload/address_trials.hpp"
 #include "offload/daemon_group.hpp"
-#include "offload/file_descriptor.hpp"
+#include "offload/event.hpp"
 #include "offload/verdict_names.hpp"
 
 #include <cohom/merge.hpp>
 
 #include <poll.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -41,12 +39,6 @@ ucx::ContextSettings settings_of(const DaemonSetup& setup) {
           .features = UCP_FEATURE_AM | UCP_FEATURE_WAKEUP};
 }
 
-FileDescriptor make_event() {
-  FileDescriptor event(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
-  if (!event.open()) throw_system_error("eventfd");
-  return event;
-}
-
 class DaemonPlane final : public DataPlane, private ucx::MessageReceiver {
  public:
   explicit DaemonPlane(const DaemonSetup& setup)
@@ -54,7 +46,6 @@ class DaemonPlane final : public DataPlane, private ucx::MessageReceiver {
         worker_(settings_of(setup)),
         address_(worker_.sealed_address()),
         groups_(setup.groups),
-        failures_event_(make_event()),
         trials_(settings_of(setup), [this](const AddressTrial& trial, const std::string& why_not) {
           end_trial(trial, why_not);
         }) {
@@ -90,7 +81,7 @@ class DaemonPlane final : public DataPlane, private ucx::MessageReceiver {
   std::optional<std::uint32_t> open(const GroupPlan& plan) override;
   bool take_address(std::uint32_t number, std::uint32_t worker, const UcxAddress& address) override;
   [[nodiscard]] std::map<std::uint32_t, std::string> failures() override;
-  [[nodiscard]] int failures_descriptor() const override { return failures_event_.get(); }
+  [[nodiscard]] int failures_descriptor() const override { return failures_event_.descriptor(); }
   bool meet_parent(std::uint32_t number) override {
     const auto guard = lock();
     return with_memory(*groups_[number], [](DaemonGroup& group) { return group.meet_parent(); });
@@ -155,7 +146,7 @@ class DaemonPlane final : public DataPlane, private ucx::MessageReceiver {
   // Numbers of groups, each once: what is to be done there when UCX has made progress.
   std::vector<std::uint32_t> greetings_, groups_with_late_sums_;
   std::array<std::uint64_t, cohom_verdicts> counts_{};
-  FileDescriptor failures_event_;
+  Event failures_event_;
   std::jthread thread_;
   AddressTrials trials_;  ///< last: its thread uses all of the above
 };
@@ -227,16 +218,11 @@ void DaemonPlane::greet(std::uint32_t number) {
 }
 
 /// The control channel's thread ends what has failed.
-void DaemonPlane::tell_failure() noexcept {
-  const std::uint64_t one = 1;
-  // It can fail only when the event is set already.
-  [[maybe_unused]] const ssize_t written = ::write(failures_event_.get(), &one, sizeof one);
-}
+void DaemonPlane::tell_failure() noexcept { failures_event_.set(); }
 
 std::map<std::uint32_t, std::string> DaemonPlane::failures() {
   std::map<std::uint32_t, std::string> failed;
-  std::uint64_t count = 0;
-  if (::read(failures_event_.get(), &count, sizeof count) != sizeof count) return failed;
+  if (!failures_event_.take()) return failed;
   const auto guard = lock();
   for (std::uint32_t number = 0; number < groups_.size(); ++number)
     if (groups_[number] && groups_[number]->failed())

@@ -1,11 +1,9 @@
 #include "offload/host_lookup.hpp"
 
+#include "offload/event.hpp"
+
 #include <cohom/error.hpp>
 
-#include <sys/eventfd.h>
-#include <unistd.h>
-
-#include <cstdint>
 #include <exception>
 #include <mutex>
 #include <optional>
@@ -16,7 +14,7 @@
 namespace cohom::offload {
 
 struct HostLookup::Answer {
-  FileDescriptor event{::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)};
+  Event event;
   std::mutex mutex;
   std::optional<sockaddr_in> address;
   std::exception_ptr failure;
@@ -32,14 +30,11 @@ struct HostLookup::Answer {
     const std::lock_guard lock(mutex);
     address = found;
     failure = why;
-    const std::uint64_t one = 1;
-    // It can fail only when the event is set already.
-    [[maybe_unused]] const ssize_t written = ::write(event.get(), &one, sizeof one);
+    event.set();
   }
 };
 
 HostLookup::HostLookup(const Endpoint& endpoint) : answer_(std::make_shared<Answer>()) {
-  if (!answer_->event.open()) throw_system_error("eventfd");
   try {
     // It inherits what the caller's thread does with signals.
     std::thread([answer = answer_, endpoint] { answer->find(endpoint); }).detach();
@@ -48,7 +43,7 @@ HostLookup::HostLookup(const Endpoint& endpoint) : answer_(std::make_shared<Answ
   }
 }
 
-int HostLookup::descriptor() const { return answer_->event.get(); }
+int HostLookup::descriptor() const { return answer_->event.descriptor(); }
 
 sockaddr_in HostLookup::address() const {
   const std::lock_guard lock(answer_->mutex);

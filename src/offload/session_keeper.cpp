@@ -15,7 +15,6 @@
 #include <arpa/inet.h>
 #include <poll.h>
 #include <pthread.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -65,11 +64,7 @@ struct RefusedByServer {
 
 SessionKeeper::SessionKeeper(const Endpoint& address, const GroupMembership& membership,
                              const ClientOptions& options)
-    : address_(address),
-      membership_(membership),
-      options_(options),
-      wake_event_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
-  if (!wake_event_.open()) throw_system_error("eventfd");
+    : address_(address), membership_(membership), options_(options) {
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
 }
 
@@ -102,11 +97,7 @@ void SessionKeeper::abandon(const std::string& reason) {
   wake();
 }
 
-void SessionKeeper::wake() const {
-  const std::uint64_t one = 1;
-  // It can fail only when the event is set already.
-  [[maybe_unused]] const ssize_t written = ::write(wake_event_.get(), &one, sizeof one);
-}
+void SessionKeeper::wake() const { wake_event_.set(); }
 
 void SessionKeeper::publish(std::shared_ptr<Session> session, const std::string& why_none,
                             bool own_fault) {
@@ -297,12 +288,10 @@ Message SessionKeeper::wait_for_message(Connection& connection, const std::stop_
 /// Waits for the descriptor (none if negative); whether it is ready. @throws Stopped
 bool SessionKeeper::sleep(int descriptor, short events, milliseconds time,
                           const std::stop_token& stop) {
-  std::array<pollfd, 2> waiting{pollfd{wake_event_.get(), POLLIN, 0},
+  std::array<pollfd, 2> waiting{pollfd{wake_event_.descriptor(), POLLIN, 0},
                                 pollfd{descriptor, events, 0}};
   ::poll(waiting.data(), descriptor < 0 ? 1 : 2, static_cast<int>(time.count()));
-  std::uint64_t count = 0;
-  if (waiting[0].revents != 0) [[maybe_unused]]
-    const ssize_t bytes = ::read(wake_event_.get(), &count, sizeof count);
+  if (waiting[0].revents != 0) wake_event_.take();
   if (stop.stop_requested()) throw Stopped{};
   if (abandoned_ != abandoned_before_)
     throw Error(ErrorKind::transport, "a call has failed; connecting anew");

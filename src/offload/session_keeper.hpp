@@ -3,6 +3,7 @@
 
 #include "offload/connection.hpp"
 #include "offload/control_client.hpp"
+#include "offload/event.hpp"
 #include "offload/session.hpp"
 
 #include <atomic>
@@ -54,7 +55,7 @@ class SessionKeeper {
   GroupMembership membership_;
   ClientOptions options_;
   Join join_;  ///< of the present attempt
-  FileDescriptor wake_event_;
+  Event wake_event_;
   mutable std::mutex mutex_;
   std::shared_ptr<Session> session_;
   std::string why_none_ = "not connected yet";
