@@ -14,24 +14,15 @@ import tempfile
 import time
 import unittest
 
+from serving import child_of, listening, sleep_until
+
 AGGREGATOR = os.environ.get("COHOM_AGGREGATOR_PROGRAM", "build/bin/cohom-aggregator")
 MEMBER = os.environ.get("COHOM_HOSTILE_MEMBER", "build/tests/offload/hostile_member")
 WORKER = os.environ.get("COHOM_OFFLOAD_WORKER", "build/tests/offload/offload_worker")
-LISTENING = "0A"  # in /proc/net/tcp
 SKIPPED = 77
 
 # UCX's magic number, and a message whose length UCX asserts to be another.
 LETHAL = struct.pack("<QBI", 0xCAFEBABE12345678, 0, 2 ** 32 - 1)
-
-
-def sleep_until(condition, seconds=20):
-    """Return whether the condition comes true in time."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.02)
-    return True
 
 
 def free_port():
@@ -81,34 +72,7 @@ class DaemonProcessTest(unittest.TestCase):
 
     def server(self):
         """Return the process that serves: the child."""
-        for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
-            try:
-                fields = path.read_text().rsplit(")", 1)[1].split()
-            except OSError:  # ended meanwhile
-                continue
-            if int(fields[1]) == self.process.pid and fields[0] != "Z":
-                return int(path.parent.name)
-        return None
-
-    def listening(self):
-        """Return where the daemon listens, as (address, port)."""
-        process = self.server()
-        sockets = set()
-        for path in pathlib.Path(f"/proc/{process}/fd").iterdir():
-            try:
-                if found := re.fullmatch(r"socket:\[(\d+)\]", os.readlink(path)):
-                    sockets.add(found[1])
-            except OSError:  # closed meanwhile
-                pass
-        places = set()
-        for name in ("tcp", "tcp6"):
-            for line in pathlib.Path(f"/proc/{process}/net/{name}").read_text().splitlines()[1:]:
-                fields = line.split()
-                if fields[3] == LISTENING and fields[9] in sockets:
-                    host, port = fields[1].split(":")
-                    address = (socket.inet_ntoa(bytes.fromhex(host)[::-1]) if name == "tcp" else host)
-                    places.add((address, int(port, 16)))
-        return places
+        return child_of(self.process.pid)
 
     def peak_of(self, process):
         """Return the most memory that a process has had, in MiB."""
@@ -137,7 +101,7 @@ class DaemonProcessTest(unittest.TestCase):
 
     def test_ucx_listens_on_one_device(self):
         self.start()
-        places = self.listening()
+        places = listening(self.server())
         self.assertGreaterEqual(len(places), 2)
         self.assertEqual({address for address, _ in places}, {"127.0.0.1"})
 
@@ -146,7 +110,7 @@ class DaemonProcessTest(unittest.TestCase):
         for restart in range(1, 4):
             server = self.server()
             control = int(self.place.split(":")[1])
-            for address, port in self.listening():
+            for address, port in listening(self.server()):
                 if port != control:
                     with socket.create_connection((address, port), timeout=5) as lethal:
                         lethal.sendall(LETHAL)

@@ -1,9 +1,7 @@
 """Daemons on the switches of a lab: right sums, those who die and come back, those who do not belong."""
 
-import ipaddress
 import os
 import pathlib
-import re
 import signal
 import subprocess
 import sys
@@ -11,9 +9,8 @@ import time
 
 import fault_cases
 from fault_cases import LONG
-from offload_case import PORT, main_of_daemons, sleep_until
-
-LISTENING = "0A"  # in /proc/net/tcp
+from offload_case import PORT, main_of_daemons
+from serving import child_of, listening, sleep_until
 
 # Sends garbage of many lengths to each of the ports.
 NOISE = """
@@ -87,15 +84,8 @@ class DaemonTest(fault_cases.FaultCases):
 
     @staticmethod
     def server_of(aggregator):
-        """Return the process that serves, a child of the one that was started."""
-        for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
-            try:
-                fields = path.read_text().rsplit(")", 1)[1].split()
-            except OSError:  # ended meanwhile
-                continue
-            if int(fields[1]) == aggregator.process.pid:
-                return int(path.parent.name)
-        return None
+        """Return the process that serves."""
+        return child_of(aggregator.process.pid)
 
     def test_a_daemon_stops_without_a_word(self):
         self.up(2)
@@ -141,21 +131,7 @@ class DaemonTest(fault_cases.FaultCases):
 
     def places_of(self, aggregator):
         """Return where the daemon listens, HOST:PORT: its control channel, and UCX on each device."""
-        process = self.server_of(aggregator)
-        sockets = set()
-        for path in pathlib.Path(f"/proc/{process}/fd").iterdir():
-            try:
-                if found := re.fullmatch(r"socket:\[(\d+)\]", os.readlink(path)):
-                    sockets.add(found[1])
-            except OSError:  # closed meanwhile
-                pass
-        places = set()
-        for line in pathlib.Path(f"/proc/{process}/net/tcp").read_text().splitlines()[1:]:
-            fields = line.split()
-            if fields[3] == LISTENING and fields[9] in sockets:
-                host, port = (int(part, 16) for part in fields[1].split(":"))
-                places.add(f"{ipaddress.ip_address(host.to_bytes(4, 'little'))}:{port}")
-        return places
+        return {f"{address}:{port}" for address, port in listening(self.server_of(aggregator))}
 
     def test_bytes_that_end_the_process_end_nothing_else(self):
         """Thirteen bytes from anybody at a port of UCX: jobs go on without it until it is back."""

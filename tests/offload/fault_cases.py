@@ -3,7 +3,8 @@
 import signal
 import time
 
-from offload_case import OffloadCase, job_id, sleep_until
+from offload_case import OffloadCase, job_id
+from serving import sleep_until
 
 LONG = "100000000"  # calls: more than there is time for
 

@@ -6,7 +6,8 @@ import subprocess
 
 import hostile_packets
 from hostile_packets import FORGER, forged, header_of
-from offload_case import PORT, OffloadCase, main, sleep_until
+from offload_case import PORT, OffloadCase, main
+from serving import sleep_until
 
 CONTRIBUTION, SUM, WAITING, HELLO, ANSWER = range(1, 6)
 PARENT = "10.77.0.251"

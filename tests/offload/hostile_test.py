@@ -5,7 +5,8 @@ import time
 
 import hostile_packets
 from hostile_packets import HEADER, REPLAYER, SENDER, header_of, packet
-from offload_case import AGGREGATOR, PORT, OffloadCase, main, sleep_until
+from offload_case import AGGREGATOR, PORT, OffloadCase, main
+from serving import sleep_until
 
 
 class HostileTest(OffloadCase):

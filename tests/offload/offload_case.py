@@ -5,7 +5,6 @@ import os
 import pathlib
 import subprocess
 import sys
-import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "netlab"))
 
@@ -176,15 +175,5 @@ def main_of_daemons():
     lab_case.main()
 
 
-def sleep_until(condition, seconds=20):
-    """Return whether the condition comes true in time."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.02)
-    return True
-
-
 __all__ = ["AGGREGATOR", "NETLAB", "PORT", "TOKEN", "OffloadCase", "job_id", "main", "main_of_daemons",
-           "read_json", "sleep_until"]
+           "read_json"]

@@ -13,7 +13,8 @@ import hostile_packets
 import lab_case
 import loss
 import shaping
-from offload_case import job_id, sleep_until
+from offload_case import job_id
+from serving import sleep_until
 
 JOB = 2  # of the workers that are killed
 LOSSES = [0.001, 0.005, 0.01, 0.02]
