@@ -81,6 +81,11 @@ void add_flags(CLI::App& app, BenchOptions& options, Texts& texts) {
   app.add_option("--segment", options.segment,
                  "elements of a segment (default: the library's choice)")
       ->check(whole_number());
+  app.add_option("--timeout", options.timeout,
+                 "seconds without progress after which a call is an error (default: "
+                 "COHOM_TIMEOUT, or never)");
+  app.add_option("--checksum", options.checksum,
+                 "on or off: a checksum behind each message (default: COHOM_CHECKSUM, or off)");
   app.add_option("--json", options.json_path, "write the results to this file");
   app.add_flag("--quiet", options.quiet, "no progress line");
   app.add_flag("--check-only", options.check_only, "only the correctness columns, no timing");
@@ -96,6 +101,9 @@ void check_numbers(const BenchOptions& options, const CLI::App& app) {
     throw UsageError(fmt::format("--warmup {} should be at least 0", options.warmup));
   if (options.steps < 1)
     throw UsageError(fmt::format("--steps {} should be at least 1", options.steps));
+  if (!(options.timeout >= 0))
+    throw UsageError(
+        fmt::format("--timeout {} should be a number of seconds, 0 or more", options.timeout));
   for (const char* timing : {"--iterations", "--warmup", "--profile"})
     if (options.check_only && app.count(timing) > 0)
       throw UsageError(fmt::format("--check-only does no timing, so {} has no meaning", timing));
@@ -109,6 +117,8 @@ void finish(BenchOptions& options, const Texts& texts) {
   if (texts.op != "sum" && texts.op != "mean")
     throw UsageError(fmt::format("--op '{}' should be sum or mean", texts.op));
   options.op = texts.op == "mean" ? ReduceOp::mean : ReduceOp::sum;
+  if (!options.checksum.empty() && options.checksum != "on" && options.checksum != "off")
+    throw UsageError(fmt::format("--checksum '{}' should be on or off", options.checksum));
   const auto memory = memory_space_named(texts.memory);
   if (!memory)
     throw UsageError(fmt::format("--memory '{}' should be host, pinned or cuda", texts.memory));

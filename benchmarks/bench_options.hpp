@@ -31,7 +31,9 @@ struct BenchOptions {
   int steps = 1;
   bool in_place = false;
   bool nonblocking = false;
-  std::size_t segment = 0;  ///< elements; 0: the library's choice
+  std::size_t segment = 0;    ///< elements; 0: the library's choice
+  double timeout = 0;         ///< seconds without progress; 0: as COHOM_TIMEOUT says
+  std::string checksum = {};  ///< "on" or "off"; empty: as COHOM_CHECKSUM says
   std::string json_path = {};
   bool quiet = false;
   bool check_only = false;

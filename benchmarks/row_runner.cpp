@@ -50,7 +50,12 @@ RowRunner::RowRunner(const BenchOptions& options, Communicator& communicator, MP
 }
 
 Options RowRunner::plan_options(const std::string& codec, const std::string& algorithm) const {
-  return {.codec = codec, .algorithm = algorithm, .op = options_.op, .segment = options_.segment};
+  return {.codec = codec,
+          .algorithm = algorithm,
+          .op = options_.op,
+          .segment = options_.segment,
+          .timeout = options_.timeout,
+          .checksum = options_.checksum};
 }
 
 void RowRunner::check_combination(const std::string& codec, const std::string& algorithm) {

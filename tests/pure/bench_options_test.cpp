@@ -93,6 +93,8 @@ TEST(Options, TakeEveryFlag) {
                                            "--steps",      "10",
                                            "--in-place",   "--nonblocking",
                                            "--segment",    "4096",
+                                           "--timeout",    "2.5",
+                                           "--checksum",   "on",
                                            "--json",       "out.json",
                                            "--quiet"});
   EXPECT_EQ(options.codecs, (std::vector<std::string>{"thc:bits=4,dither=nearest", "raw"}));
@@ -106,6 +108,8 @@ TEST(Options, TakeEveryFlag) {
   EXPECT_EQ(options.steps, 10);
   EXPECT_TRUE(options.in_place && options.nonblocking && options.quiet && !options.check_only);
   EXPECT_EQ(options.segment, 4096u);
+  EXPECT_EQ(options.timeout, 2.5);
+  EXPECT_EQ(options.checksum, "on");
   EXPECT_EQ(options.json_path, "out.json");
   EXPECT_TRUE(
       options.command.starts_with("cohom-bench --codec thc:bits=4,dither=nearest --codec raw"));
@@ -128,11 +132,13 @@ TEST(Options, RefuseWhatTheyDoNotKnow) {
   expect_refusal([] { options_of({"--op", "max"}); }, "--op 'max' should be sum or mean");
   expect_refusal([] { options_of({"--seed", "-1"}); }, "--seed");
   expect_refusal([] { options_of({"--segment", "many"}); }, "--segment");
+  expect_refusal([] { options_of({"--checksum", "yes"}); }, "--checksum 'yes' should be on or off");
 }
 
 TEST(Options, RefuseImpossibleNumbersAndCombinations) {
   expect_refusal([] { options_of({"--iterations", "0"}); }, "--iterations 0");
   expect_refusal([] { options_of({"--warmup", "-1"}); }, "--warmup -1");
+  expect_refusal([] { options_of({"--timeout", "-1"}); }, "--timeout -1");
   expect_refusal([] { options_of({"--steps", "0"}); }, "--steps 0");
   expect_refusal(
       [] {
