@@ -12,12 +12,14 @@
 #include "same_bytes.hpp"
 #include "watchdog.hpp"
 
+#include <cohom/allreduce.hpp>
 #include <cohom/plan.hpp>
 
 #include <gtest/gtest.h>
 
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdint>
 #include <cstdlib>
 #include <functional>
@@ -184,6 +186,28 @@ INSTANTIATE_TEST_SUITE_P(Packets, OffloadedCallsByPackets,
 TEST_P(OffloadedCallsByPackets, GiveTheBitsOfARingWhenSumsAreLost) {
   const LocalSwitch one(make_host_plane({.slots = 4096, .groups = 32, .lose_sums = 0.02}));
   expect_bits_of("ring", codecs_of_integers, 4, one.address(), 1);
+}
+
+/// It admits workers, and no sum of it ever arrives. The first rank whose time is over leaves the
+/// group, so that the others wait for that rank.
+TEST_P(OffloadedCallsByPackets, NameTheAggregatorWhoseSumIsMissingAtTheTimeout) {
+  const Watchdog watchdog("sums that never leave");
+  const LocalSwitch silent(make_host_plane({.slots = 256, .groups = 8, .lose_sums = 1}));
+  std::atomic<int> named_it = 0;
+  on_connected_ranks(3, 31, [&](int, Communicator& communicator) {
+    std::vector<float> data(1000, 1.0F);
+    const Options options{
+        .codec = "thc", .algorithm = "offload", .aggregator = silent.address(), .timeout = 0.2};
+    try {
+      allreduce(std::span(data), communicator, options);
+      ADD_FAILURE() << "no error";
+    } catch (const Error& error) {
+      const std::string text = error.what();
+      EXPECT_NE(text.find("no progress for 0.2 s, the timeout"), std::string::npos) << text;
+      if (text.find("waits for the aggregator in round ") != std::string::npos) ++named_it;
+    }
+  });
+  EXPECT_GE(named_it, 1);
 }
 
 TEST_P(OffloadedCalls, SurviveAnAggregatorThatGoesAndComesBack) {

@@ -1,5 +1,7 @@
-// What the library says to threads that MPI does not allow. Arguments: the level to ask MPI for, "funneled"
-// or "serialized". Exits with 0 when the errors are the right ones.
+// What the library says to threads that MPI does not allow. Argument: the level to ask MPI for,
+// "funneled" or "serialized". Exits with 0 when the errors are the right ones.
+
+#include "mpi_ext/thread_level.hpp"
 
 #include <cohom/allreduce.hpp>
 #include <cohom/mpi.hpp>
@@ -58,6 +60,19 @@ bool serialized() {
   return error.empty() && error_of_call(second).empty();
 }
 
+/// One thread is in MPI on every rank while another one calls.
+bool at_once() {
+  auto communicator = cohom::mpi::communicator(MPI_COMM_WORLD);
+  std::string error;
+  {
+    const cohom::mpi::MpiUse in_mpi;
+    std::thread([&] { error = error_of_call(communicator); }).join();
+  }
+  auto another = cohom::mpi::communicator(MPI_COMM_WORLD);
+  return has(error, "two threads call at once, and MPI gives MPI_THREAD_SERIALIZED") &&
+         error_of_call(another).empty();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -69,7 +84,7 @@ int main(int argc, char** argv) {
   if (provided != wanted)
     std::printf("MPI gives another level (%d); nothing to see\n", provided);
   else
-    right = funnel ? funneled() : serialized();
+    right = funnel ? funneled() : serialized() && at_once();
   MPI_Finalize();
   return right ? 0 : 1;
 }
