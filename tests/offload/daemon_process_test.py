@@ -7,22 +7,18 @@ import re
 import resource
 import signal
 import socket
-import struct
 import subprocess
 import sys
 import tempfile
 import time
 import unittest
 
-from serving import child_of, listening, sleep_until
+from serving import LETHAL, child_of, listening, sleep_until
 
 AGGREGATOR = os.environ.get("COHOM_AGGREGATOR_PROGRAM", "build/bin/cohom-aggregator")
 MEMBER = os.environ.get("COHOM_HOSTILE_MEMBER", "build/tests/offload/hostile_member")
 WORKER = os.environ.get("COHOM_OFFLOAD_WORKER", "build/tests/offload/offload_worker")
 SKIPPED = 77
-
-# UCX's magic number, and a message whose length UCX asserts to be another.
-LETHAL = struct.pack("<QBI", 0xCAFEBABE12345678, 0, 2 ** 32 - 1)
 
 
 def free_port():

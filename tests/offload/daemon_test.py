@@ -3,37 +3,13 @@
 import os
 import pathlib
 import signal
-import subprocess
-import sys
 import time
 
 import fault_cases
+import hostile_packets
 from fault_cases import LONG
 from offload_case import PORT, main_of_daemons
-from serving import child_of, listening, sleep_until
-
-# Sends garbage of many lengths to each of the ports.
-NOISE = """
-import os, socket, sys
-for place in sys.argv[1:]:
-    host, port = place.split(":")
-    for size in [*range(0, 64), *range(64, 9000, 97)]:
-        s = socket.create_connection((host, int(port)), timeout=5)
-        try:
-            s.sendall(os.urandom(size) if size % 2 else bytes(size))
-        except OSError:
-            pass  # thrown out before the end
-        s.close()
-"""
-
-
-# UCX's magic number, and a message whose length UCX asserts to be another.
-LETHAL = """
-import socket, struct, sys
-host, port = sys.argv[1].split(":")
-s = socket.create_connection((host, int(port)), timeout=5)
-s.sendall(struct.pack("<QBI", 0xCAFEBABE12345678, 0, 2 ** 32 - 1))
-"""
+from serving import LETHAL, child_of, listening, sleep_until
 
 
 class DaemonTest(fault_cases.FaultCases):
@@ -129,10 +105,6 @@ class DaemonTest(fault_cases.FaultCases):
         ticks = [int(field) for field in fields.split()[11:13]]
         return sum(ticks) / os.sysconf("SC_CLK_TCK")
 
-    def places_of(self, aggregator):
-        """Return where the daemon listens, HOST:PORT: its control channel, and UCX on each device."""
-        return {f"{address}:{port}" for address, port in listening(self.server_of(aggregator))}
-
     def test_bytes_that_end_the_process_end_nothing_else(self):
         """Thirteen bytes from anybody at a port of UCX: jobs go on without it until it is back."""
         self.up(2)
@@ -140,10 +112,8 @@ class DaemonTest(fault_cases.FaultCases):
         workers = self.workers(2, 1, "--calls", LONG, "--phases", "2", "--later-calls", "40")
         self.wait_for_sums(aggregator)
         server = self.server_of(aggregator)
-        for place in self.places_of(aggregator):
-            if not place.endswith(f":{PORT}"):
-                subprocess.run([*self.on("h1"), sys.executable, "-c", LETHAL, place], check=True,
-                               timeout=60)
+        hostile_packets.call_on(self.on("h1"), [(*place, LETHAL) for place in listening(server)
+                                                if place[1] != PORT])
         self.assert_failed(workers, "the aggregator")
         self.assertTrue(sleep_until(lambda: self.server_of(aggregator) not in (None, server), 3))
         self.assert_right(workers)
@@ -157,13 +127,15 @@ class DaemonTest(fault_cases.FaultCases):
         aggregator, = self.aggregators()
         busy = self.workers(2, 1, "--calls", "2000", "--words", "300")
         self.wait_for_sums(aggregator)
-        places = self.places_of(aggregator)
+        places = listening(self.server_of(aggregator))
         self.assertGreaterEqual(len(places), 2)
-        self.assertIn(f"10.77.0.251:{PORT}", places)
+        self.assertIn(("10.77.0.251", PORT), places)
         # UCX listens on the device of --listen, whatever others there are.
-        self.assertEqual({place.split(":")[0] for place in places}, {"10.77.0.251"})
-        subprocess.run([*self.on("switch"), sys.executable, "-c", NOISE, *places], check=True,
-                       timeout=60)
+        self.assertEqual({address for address, _ in places}, {"10.77.0.251"})
+        sizes = [*range(64), *range(64, 9000, 97)]
+        hostile_packets.call_on(self.on("switch"), [
+            (*place, os.urandom(size) if size % 2 else bytes(size))
+            for place in places for size in sizes])
         self.assertGreater(aggregator.status()["bad_messages"], 20)
         self.assert_right(busy)
         self.assert_right(self.workers(2, 2, "--calls", "20"))

@@ -18,6 +18,17 @@ s.setsockopt(socket.SOL_SOCKET, 11, 1)
 for line in sys.stdin:
     s.sendto(bytes.fromhex(line), ("switch", {PORT}))
 """
+# Sends what it reads, a line "HOST PORT BYTES" each, over TCP connections.
+CALLER = """
+import socket, sys
+for line in sys.stdin:
+    host, port, data = line.split(" ")
+    try:
+        with socket.create_connection((host, int(port)), timeout=5) as s:
+            s.sendall(bytes.fromhex(data))
+    except OSError:
+        pass  # thrown out before the end, or nobody is there any more
+"""
 # Keeps the frames that the host sends to the aggregator, until standard input ends; then prints them.
 LISTENER = f"""
 import select, socket, sys
@@ -87,6 +98,11 @@ def forged(frame, source="own", back=False, words=0, **changes):
     check = sum(struct.unpack(">10H", ip))
     check = ~(check % 0xffff) & 0xffff
     return mac + bytes(6) + b"\x08\x00" + ip[:10] + struct.pack(">H", check) + ip[12:] + udp
+
+
+def call_on(host, calls):
+    """Let a host send bytes over TCP: (address, port, bytes), a connection each."""
+    run_on(host, CALLER, [f"{address} {port} {data.hex()}" for address, port, data in calls])
 
 
 def run_on(host, program, lines):

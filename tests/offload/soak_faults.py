@@ -13,8 +13,8 @@ import hostile_packets
 import lab_case
 import loss
 import shaping
-from offload_case import job_id
-from serving import sleep_until
+from offload_case import PORT, job_id
+from serving import LETHAL, child_of, listening, sleep_until
 
 JOB = 2  # of the workers that are killed
 LOSSES = [0.001, 0.005, 0.01, 0.02]
@@ -53,8 +53,8 @@ class Faults:
     @staticmethod
     def kinds():
         """Return the names of all kinds of faults: of the methods that do them."""
-        return ["change_loss", "kill_aggregator", "stop_aggregator", "kill_worker", "send_garbage",
-                "replay_packets", "change_rate"]
+        return ["change_loss", "kill_aggregator", "stop_aggregator", "kill_worker", "kill_workers",
+                "send_garbage", "call_with_garbage", "replay_packets", "change_rate"]
 
     def go_on_while(self, condition):
         """Do one fault of each kind in random order, again and again, with pauses between them.
@@ -142,6 +142,32 @@ class Faults:
         time.sleep(self.random.uniform(0, 0.5))
         self.start_workers()
         return "of another job"
+
+    def kill_workers(self):
+        """Kill several workers of the other job within a few milliseconds; then it begins anew."""
+        self.case.assertTrue(sleep_until(self.workers_sum, 60), "the other job does not sum")
+        victims = self.random.sample(self.workers, self.random.choice([2, 3]))
+        for victim in victims:
+            victim.process.kill()
+            time.sleep(self.random.uniform(0, 0.01))
+        self.start_workers()
+        return f"{len(victims)} of another job"
+
+    def call_with_garbage(self):
+        """Send bytes to each TCP port of the aggregator: any, or to UCX those that end who reads them."""
+        started = self.aggregator.process.pid
+        server = child_of(started)
+        places = sorted(listening(server or started))
+        lethal = self.random.random() < 0.5 and len(places) > 1
+        calls = [(*place, LETHAL if lethal and place[1] != PORT
+                  else self.random.randbytes(self.random.randrange(9000)))
+                 for place in places for _ in range(1 if lethal else 20)]
+        hostile_packets.call_on(self.case.on(self.random.choice(self.hosts)), calls)
+        if lethal:
+            self.case.assertTrue(sleep_until(lambda: child_of(started) not in (None, server), 10),
+                                 "the daemon is not back")
+            self.start_workers()
+        return f"{len(places)} ports" + (", lethal" if lethal else "")
 
     def send_garbage(self):
         """Send packets of any content, and such that are right but for one thing."""
