@@ -73,6 +73,22 @@ if(COHOM_AGGREGATOR AND NOT COHOM_HAVE_SODIUM)
                       "or COHOM_SODIUM=OFF rules out; without it set COHOM_AGGREGATOR=OFF")
 endif()
 
+# Users of a site instead of a token for its aggregators.
+cohom_optional_dependency(MUNGE "Aggregators that know users by munge")
+set(COHOM_HAVE_MUNGE FALSE)
+set(COHOM_WHY_NO_MUNGE "COHOM_MUNGE=OFF")
+if(COHOM_MUNGE)
+  pkg_check_modules(munge QUIET IMPORTED_TARGET munge>=0.5.13)
+  if(munge_FOUND)
+    set(COHOM_HAVE_MUNGE TRUE)
+  else()
+    set(COHOM_WHY_NO_MUNGE "pkg-config finds no munge >= 0.5.13, install with: scripts/setup build")
+    if(COHOM_MUNGE STREQUAL "ON")
+      message(FATAL_ERROR "COHOM_MUNGE=ON, but ${COHOM_WHY_NO_MUNGE}")
+    endif()
+  endif()
+endif()
+
 # The switch's program: compiled with clang, wrapped by bpftool, loaded by libbpf.
 cohom_optional_dependency(EBPF "Sums in the kernel of a Linux switch, in cohom-aggregator")
 set(COHOM_HAVE_EBPF FALSE)

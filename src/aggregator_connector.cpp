@@ -2,6 +2,7 @@
 
 #include "offload/connector.hpp"
 #include "offload/job_key_file.hpp"
+#include "offload/site_auth.hpp"
 #include "offload/token_source.hpp"
 
 #include <cohom/error.hpp>
@@ -15,6 +16,7 @@
 #include <chrono>
 #include <cstring>
 #include <thread>
+#include <utility>
 
 namespace cohom {
 
@@ -42,9 +44,13 @@ ConnectAggregator connector(const JobSecret& job, int rank, int ranks,
     need_cryptography();  // else connecting would fail again and again
     ClientOptions mine = options;
     // An aggregator that is given a token here is a part of the job, and tells nobody else how it is.
-    if (mine.token.empty() && rank == 0) keep_job_secret(job);
-    if (mine.token.empty()) mine.token = offload::find_token({}, {}, offload::site_token);
-    if (mine.token.empty())
+    if (mine.token.empty()) {
+      if (rank == 0) keep_job_secret(job);
+      SiteAuth auth = find_site_auth({});
+      mine.token = std::move(auth.token);
+      mine.munge = std::move(auth.munge);
+    }
+    if (mine.token.empty() && !mine.munge)
       throw Error(ErrorKind::invalid_argument, "aggregator " + address + " wants a secret, and " +
                                                    offload::site_token.token + " is not set");
     // Of one job at one aggregator there is one group; should two addresses be the same aggregator's,

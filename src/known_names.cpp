@@ -16,8 +16,10 @@ constexpr std::string_view variable_prefix = "COHOM_";
 constexpr std::string_view key_prefix = "cohom_";
 
 constexpr std::string_view variables[] = {
+    "COHOM_AGGREGATOR_AUTH",
     "COHOM_AGGREGATOR_CORES",
     "COHOM_AGGREGATOR_JOB_KEY_FILE",
+    "COHOM_AGGREGATOR_MUNGE_USERS",
     "COHOM_AGGREGATOR_OPERATOR_TOKEN",
     "COHOM_AGGREGATOR_OPERATOR_TOKEN_FILE",
     "COHOM_AGGREGATOR_TOKEN_FILE",
@@ -36,6 +38,7 @@ constexpr std::string_view variables[] = {
     "COHOM_ROOT",
     "COHOM_SEGMENT",
     "COHOM_MESSAGE_BYTES",
+    "COHOM_MUNGE_SOCKET",
     "COHOM_PROBE_PROGRAM",
     "COHOM_TIMEOUT",
     "COHOM_TRANSPORT",

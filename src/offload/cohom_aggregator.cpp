@@ -10,6 +10,7 @@
 #include "offload/memory_limit.hpp"
 #include "offload/network_device.hpp"
 #include "offload/serve_job.hpp"
+#include "offload/site_auth.hpp"
 #include "offload/status_text.hpp"
 #include "offload/stop_on_signal.hpp"
 #include "offload/supervisor.hpp"
@@ -56,19 +57,20 @@ struct CommandLine {
   std::optional<std::uint32_t> payload_bytes, group_slots;  ///< none: what suits the data plane
   std::optional<std::uint32_t> memory_mebibytes;            ///< of a daemon; none: memory_bytes()
   ServerLimits limits;
-  std::string token_file, operator_token_file;
+  AuthOptions auth;
+  std::string operator_token_file;
   // status
   std::string address, job_key_file;
   bool json = false;
 };
 
-std::string token(const CommandLine& line) {
-  std::string token = find_token(line.token_file, "--token-file", site_token);
-  if (token.empty())
+SiteAuth site_auth(const CommandLine& line) {
+  SiteAuth auth = find_site_auth(line.auth);
+  if (auth.token.empty() && !auth.munge)
     throw Error(ErrorKind::invalid_argument,
                 "COHOM_AGGREGATOR_TOKEN is not set, and no --token-file given; it should be a "
                 "secret that the aggregator and its jobs share");
-  return token;
+  return auth;
 }
 
 std::string token_of_operator(const CommandLine& line) {
@@ -83,14 +85,16 @@ std::vector<StatusQuery> status_queries(const CommandLine& line) {
                   "--job-key-file is '" + line.job_key_file +
                       "', and --operator-token-file shows the groups of all jobs; one of them "
                       "should be given");
+    const SiteAuth auth = site_auth(line);
     std::vector<StatusQuery> queries;
     for (const JobSecret& secret : read_job_secrets(line.job_key_file, "--job-key-file"))
-      queries.push_back({.token = token(line), .job = JobKey(secret)});
+      queries.push_back({.token = auth.token, .job = JobKey(secret), .munge = auth.munge});
     return queries;
   }
   StatusQuery query{.token = token_of_operator(line), .credential = Credential::operator_token};
-  if (query.token.empty()) query = {.token = token(line)};
-  return {query};
+  if (!query.token.empty()) return {query};
+  const SiteAuth auth = site_auth(line);
+  return {{.token = auth.token, .munge = auth.munge}};
 }
 
 void print_status(const CommandLine& line) {
@@ -183,6 +187,10 @@ int serve_here(const CommandLine& line, const ServerSetup& setup, const Supervis
     watch.emplace(limit_memory(more), more);
   }
   const StopOnSignal stop(server);
+  if (setup.munge)
+    log().info("members prove themselves by munge, as {}", setup.munge->text());
+  else
+    log().info("members prove themselves by the site's token");
   if (setup.restarts == 0)
     fmt::print("cohom-aggregator: {} on {}{}\n", plane->kind(), text_of(server.address()),
                setup.parent ? ", parent " + text_of(*setup.parent) : "");
@@ -201,7 +209,9 @@ int serve(const CommandLine& line) {
   }
   setup.listen = resolve(parse_endpoint(line.listen, "--listen"));
   forbid_core_files();
-  setup.token = token(line);
+  const SiteAuth auth = site_auth(line);
+  setup.token = auth.token;
+  setup.munge = auth.munge;
   setup.operator_token = token_of_operator(line);
   if (line.ebpf) return serve_here(line, setup, nullptr);
   // The parent keeps the port, so that nobody else gets it meanwhile.
@@ -266,7 +276,13 @@ void add_options(CLI::App& app, CommandLine& line) {
                  "most connections at once; one address gets a quarter of them")
       ->capture_default_str()
       ->check(CLI::Range(8, 1 << 16));
-  app.add_option("--token-file", line.token_file,
+  app.add_option("--auth", line.auth.auth,
+                 "how members and this program prove themselves: token or munge (default: "
+                 "COHOM_AGGREGATOR_AUTH, else token)");
+  app.add_option("--munge-users", line.auth.munge_users,
+                 "with --auth munge: NAME,... of the users who may come, or any (default: "
+                 "COHOM_AGGREGATOR_MUNGE_USERS, else this user and root)");
+  app.add_option("--token-file", line.auth.token_file,
                  "a file, of mode 600, with the token that jobs must know (default: "
                  "COHOM_AGGREGATOR_TOKEN_FILE, or the token in COHOM_AGGREGATOR_TOKEN)");
   app.add_option("--operator-token-file", line.operator_token_file,

@@ -1,6 +1,7 @@
 #pragma once
 // What a rank needs to have its words summed by a cohom-aggregator.
 
+#include "offload/allowed_users.hpp"
 #include "offload/endpoint.hpp"
 #include "offload/job_key.hpp"
 
@@ -10,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace cohom::offload {
@@ -30,6 +32,7 @@ using MakeDataPath = std::function<std::unique_ptr<DataPath>(const PathSetup&)>;
 
 struct ClientOptions {
   std::string token;
+  std::optional<AllowedUsers> munge = {};  ///< in its place: the users who may be the aggregator
   /// How aggregators of kind `daemon` are reached. Empty: they are not.
   MakeDataPath messages = {};
   std::size_t payload_bytes = 8192;       ///< of a packet; less where the path carries less

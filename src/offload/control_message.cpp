@@ -132,6 +132,8 @@ void fields(auto&& io, MessageOf<Refused> auto& m) { io(m.reason), io(m.text); }
 
 void fields(auto&& io, MessageOf<Status> auto& m) { io(m.json); }
 
+void fields(auto&& io, MessageOf<MungeCredential> auto& m) { io(m.credential); }
+
 template <class M>
 concept WorkerAddressMessage = std::same_as<std::remove_const_t<M>, WorkerAddress>;
 
@@ -161,6 +163,7 @@ std::string_view name_of(Refusal refusal) {
     case Refusal::wrong_token: return "wrong token";
     case Refusal::gone: return "gone";
     case Refusal::wrong_key: return "wrong key";
+    case Refusal::wrong_user: return "wrong user";
   }
   return "refused for an unknown reason";
 }

@@ -20,7 +20,7 @@ inline constexpr std::size_t most_message_bytes = 1 << 20;  ///< a status of man
 inline constexpr std::size_t most_request_bytes =
     4096 + max_ucx_address_bytes;  ///< what a server takes
 
-// A connection begins with these four. The server takes nothing else before the client's proof is
+// A connection begins with these. The server takes nothing else before the client's proof is
 // right, and the client says nothing else before the server's is.
 
 /// Client to server. All versions have this kind, and begin with their number.
@@ -51,6 +51,12 @@ struct Proof {
 struct Welcome {
   Mac mac{};
   friend bool operator==(const Welcome&, const Welcome&) = default;
+};
+
+/// In place of Proof and Welcome, where munge is the way: who this side is, says its munged.
+struct MungeCredential {
+  std::string credential;
+  friend bool operator==(const MungeCredential&, const MungeCredential&) = default;
 };
 
 /// Worker to aggregator: I want to be in this group. A leaf sends one for each of its workers.
@@ -112,6 +118,7 @@ enum class Refusal : std::uint32_t {
   wrong_token = 4,
   gone = 5,  ///< the group was there and has lost a worker or its parent
   wrong_key = 6,
+  wrong_user = 7,  ///< munge knows who it is, and that is nobody who may
 };
 std::string_view name_of(Refusal refusal);
 
@@ -141,8 +148,9 @@ struct WorkerAddress {
 };
 
 /// The kind of a message is its place here, from 1.
-using Message = std::variant<Begin, Challenge, Proof, Welcome, Refused, Join, JoinChallenge,
-                             JoinProof, Admitted, Ready, Go, StatusRequest, Status, WorkerAddress>;
+using Message =
+    std::variant<Begin, Challenge, Proof, Welcome, Refused, Join, JoinChallenge, JoinProof,
+                 Admitted, Ready, Go, StatusRequest, Status, WorkerAddress, MungeCredential>;
 
 std::string encode(const Message& message);
 

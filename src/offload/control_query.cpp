@@ -28,7 +28,7 @@ class Query {
   }
 
   std::string status(const StatusQuery& query) {
-    ClientHandshake handshake(query.token, query.credential);
+    ClientHandshake handshake(query.token, query.credential, query.munge);
     connection_.send(handshake.begin());
     while (!handshake.done())
       if (const auto proof = handshake.answer(next_message())) connection_.send(*proof);

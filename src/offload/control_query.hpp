@@ -1,6 +1,7 @@
 #pragma once
 // What one asks an aggregator without being a worker.
 
+#include "offload/allowed_users.hpp"
 #include "offload/control_message.hpp"
 #include "offload/job_key.hpp"
 
@@ -11,11 +12,13 @@
 
 namespace cohom::offload {
 
-/// Who asks. The site's token gives totals, an operator's all jobs, and a job's key that job.
+/// Who asks. The site's token gives totals, an operator's all jobs, and a job's key that job. By munge the
+/// aggregator's own user and root are told of all jobs.
 struct StatusQuery {
   std::string token;
   Credential credential = Credential::token;
   std::optional<JobKey> job = {};
+  std::optional<AllowedUsers> munge = {};  ///< in place of a token
 };
 
 /// The aggregator's status as JSON. Blocks for at most some seconds.

@@ -34,7 +34,9 @@ ControlServer::ControlServer(const ServerSetup& setup, DataPlane& plane)
     : setup_(setup),
       plane_(plane),
       listener_(setup.listener < 0 ? listen_on(setup.listen) : duplicate(setup.listener)),
-      sources_(setup.limits.sources) {}
+      sources_(setup.limits.sources) {
+  if (setup.munge) judge_.emplace();
+}
 
 ControlServer::~ControlServer() = default;
 
@@ -54,6 +56,7 @@ void ControlServer::stop() {
 void ControlServer::run() {
   while (!stopping_) {
     wait();
+    take_verdicts();
     accept_clients();
     for (auto& [id, client] : clients_) serve(id, client);
     std::vector<GroupKey> keys;
@@ -77,13 +80,14 @@ void ControlServer::run() {
 void ControlServer::wait() {
   std::vector<pollfd> waiting{{stop_event_.descriptor(), POLLIN, 0}};
   if (may_accept() && !no_descriptors_) waiting.push_back({listener_.get(), POLLIN, 0});
+  if (judge_) waiting.push_back({judge_->descriptor(), POLLIN, 0});
   if (plane_.failures_descriptor() >= 0)
     waiting.push_back({plane_.failures_descriptor(), POLLIN, 0});
   bool busy = false;
   for (const auto& [id, client] : clients_) {
     // What is not read is not waited for either; else the loop would not sleep.
     const int event = client.connection.wants_to_write() ? POLLOUT
-                      : client.held                      ? POLLRDHUP
+                      : waits(client)                    ? POLLRDHUP
                                                          : POLLIN;
     waiting.push_back({client.connection.descriptor(), short(event), 0});
     busy |= client.gone;
@@ -113,7 +117,7 @@ std::chrono::milliseconds ControlServer::time_to_look() const {
 }
 
 void ControlServer::handle(ClientId id, Client& client, const Message& message) {
-  if (!client.proven) return shake_hands(client, message);
+  if (!client.proven) return shake_hands(id, client, message);
   if (const auto* request = std::get_if<Join>(&message)) return challenge(client, *request);
   if (const auto* proof = std::get_if<JoinProof>(&message)) return take_proof(id, client, *proof);
   if (const auto* request = std::get_if<StatusRequest>(&message))

@@ -3,6 +3,7 @@
 // things stand. One thread, poll().
 
 #include "offload/connection.hpp"
+#include "offload/credential_judge.hpp"
 #include "offload/data_plane.hpp"
 #include "offload/endpoint.hpp"
 #include "offload/event.hpp"
@@ -49,7 +50,8 @@ struct ServerSetup {
   sockaddr_in listen{};
   int listener = -1;           ///< a socket that listens there already; -1: there is none
   std::uint64_t restarts = 0;  ///< of the process that serves
-  std::string token;
+  std::string token;           ///< empty: none serves
+  std::optional<AllowedUsers> munge = {};  ///< in its place: the users who may come
   std::string operator_token = {};  ///< empty: nobody is told of single jobs but who has their key
   std::optional<sockaddr_in> parent;  ///< of a leaf: its parent's control channel
   ServerLimits limits;
@@ -83,7 +85,8 @@ class ControlServer {
     Clock::time_point since;
     ServerHandshake handshake = {};
     std::optional<Begin> held;  ///< is answered when its source may be
-    bool proven = false;        ///< knows the token
+    bool is_judged = false;     ///< munged is asked who it is
+    bool proven = false;        ///< knows the token, or is of a user who may
     bool is_operator = false;
     std::map<std::uint32_t, PendingJoin> joining;  ///< by worker: joins that lack their proof
     std::optional<GroupKey> group;
@@ -112,9 +115,15 @@ class ControlServer {
   [[nodiscard]] bool may_accept() const;
   bool make_way(Client& newcomer);
   void throw_out_oldest(std::uint32_t source);
+  [[nodiscard]] static bool waits(const Client& client);
   [[nodiscard]] static bool listens_to(const Client& client);
   void serve(ClientId id, Client& client);
-  void shake_hands(Client& client, const Message& message);
+  void shake_hands(ClientId id, Client& client, const Message& message);
+  void take_token(Client& client, const Proof& proof);
+  void ask_munged(ClientId id, Client& client, const MungeCredential& message);
+  void take_verdicts();
+  void take_verdict(Client& client, const CredentialJudge::Verdict& verdict);
+  void welcome(Client& client, const Message& message, bool is_operator);
   /// Answers a handshake that is held, if its source has its turn.
   void begin_in_turn(Client& client);
   void refuse(Client& client, const Refused& refused);
@@ -146,7 +155,8 @@ class ControlServer {
   FileDescriptor listener_;
   Event stop_event_;
   std::atomic<bool> stopping_ = false;
-  bool no_descriptors_ = false;  ///< for who knocks: it is looked again a little later
+  std::optional<CredentialJudge> judge_;  ///< where munge is the way
+  bool no_descriptors_ = false;           ///< for who knocks: it is looked again a little later
   Clock::time_point start_ = Clock::now();
   ClientId next_client_ = 1;
   std::map<ClientId, Client> clients_;

@@ -1,5 +1,7 @@
 #include "offload/handshake.hpp"
 
+#include "offload/munge.hpp"
+
 #include <cohom/error.hpp>
 
 #include <utility>
@@ -19,6 +21,14 @@ Mac proof_of(std::string_view who, Credential credential, std::string_view token
   return mac_of(token, text);
 }
 
+std::string munge_text_of(std::string_view who, const Nonce& client, const Nonce& server) {
+  std::string text = "cohom control 3 munge ";
+  text += who;
+  text += as_text(client);
+  text += as_text(server);
+  return text;
+}
+
 std::string status_text_of(const Nonce& client, const Nonce& server) {
   std::string text = "cohom status 3 ";
   text += as_text(client);
@@ -34,7 +44,7 @@ void append(std::string& text, std::uint32_t value) {
 
 }  // namespace
 
-std::optional<Proof> ClientHandshake::answer(const Message& message) {
+std::optional<Message> ClientHandshake::answer(const Message& message) {
   if (const auto* challenge = std::get_if<Challenge>(&message); challenge && !challenged_) {
     if (challenge->version != control_version)
       throw Error(ErrorKind::transport, "its control channel has version " +
@@ -42,15 +52,40 @@ std::optional<Proof> ClientHandshake::answer(const Message& message) {
                                             std::to_string(control_version));
     challenged_ = true;
     server_nonce_ = challenge->nonce;
+    if (munge_)
+      return MungeCredential{make_credential(munge_text_of(of_client, nonce_, server_nonce_))};
     return Proof{credential_, proof_of(of_client, credential_, token_, nonce_, server_nonce_)};
   }
-  const auto* welcome = std::get_if<Welcome>(&message);
-  if (welcome == nullptr || !challenged_ || done_)
+  if (!challenged_ || done_)
     throw Error(ErrorKind::transport, "a control message that has no meaning here");
-  if (!same(welcome->mac, proof_of(of_server, credential_, token_, nonce_, server_nonce_)))
-    throw Error(ErrorKind::transport, "it does not know the token: it is not the aggregator");
+  check(message);
   done_ = true;
   return std::nullopt;
+}
+
+/// Whose credential it is. @throws Error(transport)
+uid_t ClientHandshake::server_of(const MungeCredential& proof) const {
+  try {
+    return user_of_credential(proof.credential, munge_text_of(of_server, nonce_, server_nonce_));
+  } catch (const Error& error) {
+    throw Error(ErrorKind::transport, error.what());
+  }
+}
+
+/// Whether the server has proven itself.
+void ClientHandshake::check(const Message& message) const {
+  const auto refuse = [](const std::string& text) { throw Error(ErrorKind::transport, text); };
+  if (const auto* welcome = std::get_if<Welcome>(&message); welcome && !munge_) {
+    if (!same(welcome->mac, proof_of(of_server, credential_, token_, nonce_, server_nonce_)))
+      refuse("it does not know the token: it is not the aggregator");
+  } else if (const auto* proof = std::get_if<MungeCredential>(&message); proof && munge_) {
+    const uid_t user = server_of(*proof);
+    if (!munge_->contains(user))
+      refuse("it runs as user " + std::to_string(user) + ", and is to run as " + munge_->text() +
+             " (COHOM_AGGREGATOR_MUNGE_USERS): it is not the aggregator");
+  } else {
+    refuse("a control message that has no meaning here");
+  }
 }
 
 std::string ClientHandshake::status_statement() const {
@@ -69,6 +104,12 @@ std::optional<Welcome> ServerHandshake::judge(const Proof& proof, std::string_vi
   if (!same(proof.mac, proof_of(of_client, proof.credential, token, client_nonce_, nonce_)))
     return std::nullopt;
   return Welcome{proof_of(of_server, proof.credential, token, client_nonce_, nonce_)};
+}
+
+std::optional<ServerHandshake::MungeTexts> ServerHandshake::munge_texts() {
+  if (!begun_ || std::exchange(judged_, true)) return std::nullopt;
+  return MungeTexts{munge_text_of(of_client, client_nonce_, nonce_),
+                    munge_text_of(of_server, client_nonce_, nonce_)};
 }
 
 std::string ServerHandshake::status_statement() const {

@@ -9,6 +9,7 @@
 #include <spdlog/spdlog.h>
 
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -98,10 +99,13 @@ void ControlServer::throw_out_oldest(std::uint32_t source) {
   clients_.erase(victim);
 }
 
+/// For its turn, or for munged.
+bool ControlServer::waits(const Client& client) { return client.held || client.is_judged; }
+
 /// Nothing is read for later: neither while a handshake waits, nor before the client has taken our
 /// answer. So the client's own socket is what fills up, and no client makes us keep more than one answer.
 bool ControlServer::listens_to(const Client& client) {
-  return !client.leaving && !client.held && !client.connection.wants_to_write();
+  return !client.leaving && !waits(client) && !client.connection.wants_to_write();
 }
 
 void ControlServer::serve(ClientId id, Client& client) {
@@ -109,10 +113,10 @@ void ControlServer::serve(ClientId id, Client& client) {
   if (client.leaving && !client.connection.wants_to_write()) client.gone = true;
   if (client.gone) return;
   try {
-    if (client.held) {
+    if (waits(client)) {
       client.gone = client.connection.hung_up();
       if (client.gone) return;  // it takes no turn
-      begin_in_turn(client);
+      if (client.held) begin_in_turn(client);
     }
     // One read, and only when no whole message is left of those before.
     for (bool has_read = false; listens_to(client);) {
@@ -130,8 +134,8 @@ void ControlServer::serve(ClientId id, Client& client) {
   }
 }
 
-/// Until the client has proven that it knows the token nothing else is taken from it.
-void ControlServer::shake_hands(Client& client, const Message& message) {
+/// Until the client has proven itself nothing else is taken from it.
+void ControlServer::shake_hands(ClientId id, Client& client, const Message& message) {
   if (const auto* begun = std::get_if<Begin>(&message); begun && !client.handshake.begun()) {
     if (begun->version != control_version)
       return refuse(client, {Refusal::not_supported,
@@ -141,23 +145,71 @@ void ControlServer::shake_hands(Client& client, const Message& message) {
     client.held = *begun;
     return begin_in_turn(client);
   }
-  const auto* proof = std::get_if<Proof>(&message);
-  if (proof == nullptr || !client.handshake.begun())
-    throw Error(ErrorKind::transport, "a control message that has no meaning here");
-  const bool as_operator = proof->credential == Credential::operator_token;
-  const auto welcome =
-      client.handshake.judge(*proof, as_operator ? setup_.operator_token : setup_.token);
-  if (!welcome) {
-    sources_.wrong_token(client.source, Clock::now());
+  if (const auto* proof = std::get_if<Proof>(&message); proof && client.handshake.begun())
+    return take_token(client, *proof);
+  if (const auto* proof = std::get_if<MungeCredential>(&message); proof && client.handshake.begun())
+    return ask_munged(id, client, *proof);
+  throw Error(ErrorKind::transport, "a control message that has no meaning here");
+}
+
+void ControlServer::take_token(Client& client, const Proof& proof) {
+  const bool as_operator = proof.credential == Credential::operator_token;
+  if (!as_operator && setup_.munge)
+    return refuse(client, {Refusal::wrong_token,
+                           "this aggregator takes credentials of munge, and no token "
+                           "(COHOM_AGGREGATOR_AUTH=munge)"});
+  const auto answer =
+      client.handshake.judge(proof, as_operator ? setup_.operator_token : setup_.token);
+  if (!answer)
     return refuse(
         client, {Refusal::wrong_token, as_operator ? "the operator's token is not this aggregator's"
                                                    : "the token is not this aggregator's"});
+  welcome(client, *answer, as_operator);
+}
+
+void ControlServer::ask_munged(ClientId id, Client& client, const MungeCredential& message) {
+  if (!judge_)
+    return refuse(client, {Refusal::wrong_token,
+                           "this aggregator takes a token, and no credentials of munge "
+                           "(COHOM_AGGREGATOR_AUTH=token)"});
+  // Also of those who have gone: a question stays.
+  if (judge_->waiting() >= setup_.limits.unproven())
+    return refuse(client, {Refusal::no_resources, "munged is slow, and others wait for it"});
+  const auto texts = client.handshake.munge_texts();
+  if (!texts) throw Error(ErrorKind::transport, "a second proof");
+  client.is_judged = true;
+  judge_->ask({id, message.credential, texts->client, texts->server});
+}
+
+void ControlServer::take_verdicts() {
+  if (!judge_) return;
+  for (const CredentialJudge::Verdict& verdict : judge_->take())
+    // It may have gone meanwhile.
+    if (const auto found = clients_.find(verdict.client); found != clients_.end())
+      take_verdict(found->second, verdict);
+}
+
+void ControlServer::take_verdict(Client& client, const CredentialJudge::Verdict& verdict) {
+  client.is_judged = false;
+  if (!verdict.user) {
+    if (!verdict.is_wrong) report(client, verdict.why_not);
+    return refuse(
+        client, {verdict.is_wrong ? Refusal::wrong_token : Refusal::no_resources, verdict.why_not});
   }
+  if (!setup_.munge->contains(*verdict.user))
+    return refuse(client,
+                  {Refusal::wrong_user, "user " + std::to_string(*verdict.user) +
+                                            " may not use this aggregator (--munge-users)"});
+  welcome(client, MungeCredential{verdict.credential},
+          *verdict.user == 0 || *verdict.user == ::geteuid());
+}
+
+void ControlServer::welcome(Client& client, const Message& message, bool is_operator) {
   sources_.right_token(client.source);
   client.proven = true;
-  client.is_operator = as_operator;
+  client.is_operator = is_operator;
   client.since = Clock::now();
-  client.connection.send(*welcome);
+  client.connection.send(message);
 }
 
 void ControlServer::begin_in_turn(Client& client) {
@@ -169,12 +221,15 @@ void ControlServer::begin_in_turn(Client& client) {
 }
 
 void ControlServer::refuse(Client& client, const Refused& refused) {
-  ++(refused.reason == Refusal::wrong_token ? counts_.wrong_tokens
+  const bool is_stranger =
+      refused.reason == Refusal::wrong_token || refused.reason == Refusal::wrong_user;
+  ++(is_stranger                            ? counts_.wrong_tokens
      : refused.reason == Refusal::wrong_key ? counts_.wrong_keys
                                             : counts_.refused);
+  if (is_stranger) sources_.wrong_token(client.source, Clock::now());
   const std::string text = std::string(name_of(refused.reason)) + ": " + refused.text;
   // The rest is the refused one's own business, which it is told.
-  if (refused.reason == Refusal::wrong_token || refused.reason == Refusal::wrong_key)
+  if (is_stranger || refused.reason == Refusal::wrong_key)
     report(client, text);
   else
     note(client.peer + " refused: " + text);

@@ -30,7 +30,7 @@ void ControlServer::ask_parent(ServerGroup& group, const Join& request) {
     if (!group.uplink) {
       group.uplink =
           std::make_unique<Uplink>(Connection(start_connecting(*setup_.parent), most_message_bytes),
-                                   ClientHandshake(setup_.token));
+                                   ClientHandshake(setup_.token, Credential::token, setup_.munge));
       group.uplink->connection.send(group.uplink->handshake.begin());
     }
   } catch (const Error& error) {

@@ -48,7 +48,7 @@ void block_signals() {
 /// Trying again would not help.
 bool is_final(Refusal reason) {
   return reason == Refusal::wrong_token || reason == Refusal::wrong_key ||
-         reason == Refusal::not_supported;
+         reason == Refusal::wrong_user || reason == Refusal::not_supported;
 }
 
 /// It is other ranks that have not come or have left.
@@ -204,9 +204,9 @@ Connection SessionKeeper::join(const std::stop_token& stop) {
   return connection;
 }
 
-/// Both sides prove that they know the token.
+/// Both sides prove that they know the token, or who they are.
 void SessionKeeper::shake_hands(Connection& connection, const std::stop_token& stop) {
-  ClientHandshake handshake(options_.token);
+  ClientHandshake handshake(options_.token, Credential::token, options_.munge);
   connection.send(handshake.begin());
   while (!handshake.done())
     if (const auto proof = handshake.answer(wait_for_message(connection, stop)))

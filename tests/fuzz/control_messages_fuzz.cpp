@@ -130,7 +130,7 @@ class Handshakes {
     const bool done = client_.done();
     try {
       const auto proof = client_.answer(message);
-      if (honest && proof) proof_ = proof;
+      if (honest && proof) proof_ = std::get<Proof>(*proof);
     } catch (const Error& error) {
       require(error.kind() == ErrorKind::transport);
     }

@@ -27,7 +27,7 @@ def free_port():
         return server.getsockname()[1]
 
 
-class DaemonProcessTest(unittest.TestCase):
+class DaemonProcess(unittest.TestCase):
     """One daemon on the loopback device."""
 
     def setUp(self):
@@ -94,6 +94,10 @@ class DaemonProcessTest(unittest.TestCase):
             worker.stdout.close()
         for result in results:
             self.assertEqual(result.get("wrong"), 0, result)
+
+
+class DaemonProcessTest(DaemonProcess):
+    """What ends a daemon, and what fills it."""
 
     def test_ucx_listens_on_one_device(self):
         self.start()

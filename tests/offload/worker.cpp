@@ -4,6 +4,7 @@
 
 #include "job_keys.hpp"
 #include "offload/network_aggregator.hpp"
+#include "offload/site_auth.hpp"
 #include "offload_load.hpp"
 #if COHOM_HAVE_UCX
 #include "ucx_transport/message_path.hpp"
@@ -144,7 +145,9 @@ int main(int argc, char** argv) {
   cohom::offload::add_options(app, line);
   try {
     app.parse(argc, argv);
-    if (const char* token = std::getenv("COHOM_AGGREGATOR_TOKEN")) line.options.token = token;
+    auto auth = cohom::offload::find_site_auth({});
+    line.options.token = auth.token;
+    line.options.munge = auth.munge;
     cohom::offload::run(line);
   } catch (const CLI::ParseError& error) {
     return app.exit(error);

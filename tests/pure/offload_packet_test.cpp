@@ -146,7 +146,8 @@ TEST(ControlMessage, ComesBackAsItWas) {
                                       Refused{Refusal::lock_failed, "later"},
                                       StatusRequest{{9}, {10}},
                                       Status{"{}"},
-                                      WorkerAddress{{{1, 2, 3}, 4, std::string("\0x", 2)}}};
+                                      WorkerAddress{{{1, 2, 3}, 4, std::string("\0x", 2)}},
+                                      MungeCredential{"MUNGE:11:"}};
   std::string all;
   for (const Message& message : messages) all += encode(message);
   for (std::size_t step : {1, 7, 1000}) {

@@ -44,6 +44,14 @@ class AggregatorTest(JobCase):
         self.wait_for(self.submit(SUBMIT, "aggregator", **settings), "COMPLETED")
         self.assertIn("0 rows run, 0 of them failed, 4 were there already", self.output())
 
+        # Slurm's munged in place of a token.
+        self.wait_for(self.submit(SUBMIT, "aggregator", **{
+            **settings, "SWEEP_CODECS": "raw", "SWEEP_ALGORITHMS": "offload",
+            "AGGREGATOR_AUTH": "munge", "COHOM_LOG": "info"}), "COMPLETED")
+        self.assertIn("1 rows run, 0 of them failed", self.output())
+        self.assertIn("members prove themselves by munge",
+                      (self.folder / "aggregator" / "aggregator.log").read_text())
+
         # The node of the aggregator is not forgotten, and mpirun would not know what is whose.
         self.wait_for(self.submit("sbatch", "--nodes=1", ":", "--nodes=2", JOB, **SMALL,
                                   SITE_LAUNCHERS="mpirun"), "FAILED")

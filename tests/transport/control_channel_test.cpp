@@ -153,14 +153,14 @@ TEST(ControlChannel, AProofServesOnce) {
 TEST(ControlChannel, AServerCannotSendTheClientsProofBack) {
   ClientHandshake handshake(test::token);
   const auto proof = handshake.answer(Challenge{.nonce = handshake.begin().nonce});
-  EXPECT_THROW(handshake.answer(Welcome{proof->mac}), Error);
+  EXPECT_THROW(handshake.answer(Welcome{std::get<Proof>(*proof).mac}), Error);
 }
 
 TEST(ControlChannel, AServerWithoutTheTokenIsNone) {
   ClientHandshake handshake(test::token);
   ServerHandshake impostor;
   const auto proof = handshake.answer(impostor.challenge(handshake.begin()));
-  EXPECT_FALSE(impostor.judge(*proof, "another token"));
+  EXPECT_FALSE(impostor.judge(std::get<Proof>(*proof), "another token"));
   EXPECT_THROW(handshake.answer(Welcome{}), Error);
   EXPECT_FALSE(handshake.done());
 }
