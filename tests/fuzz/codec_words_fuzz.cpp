@@ -12,9 +12,11 @@
 
 #include <cohom/error.hpp>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <iterator>
 #include <span>
 #include <utility>
 #include <vector>
@@ -154,6 +156,29 @@ class OneRank {
   AgreedWords agreed_;
 };
 
+constexpr std::size_t longest = 20000;
+
+/// Mostly few: more of them take long, and seldom another way.
+std::size_t length_of(FuzzInput& input) {
+  constexpr std::size_t few[] = {1, 31, 256, 257, 600, 1000, 1025, 2100};
+  constexpr std::size_t many[] = {4096, 9000, longest};
+  const std::uint8_t choice = input.byte();
+  return choice < 240 ? few[choice % std::size(few)] : many[choice % std::size(many)];
+}
+
+// Drawn once: that took most of an input's time.
+
+std::span<const double> normal(std::size_t count) {
+  static const std::vector<double> values = normal_values(longest, 1);
+  return std::span(values).first(count);
+}
+
+std::span<const double> nasty(std::size_t count, std::size_t which) {
+  static std::array<std::vector<double>, 16> values;
+  if (values[which].empty()) values[which] = nasty_values(longest, which);
+  return std::span<const double>(values[which]).first(count);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -161,8 +186,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const int ranks = 1 + static_cast<int>(input.choice(5));
   const std::string_view spec = input.one_of(specs_for(ranks)).spec;
   const ElementType type = input.one_of(all_element_types);
-  constexpr std::size_t lengths[] = {1, 31, 256, 1000, 1025, 4096, 9000, 20000};
-  const std::size_t elements = input.one_of(lengths);
+  const std::size_t elements = length_of(input);
   const std::uint8_t flags = input.byte();
   const int rank = flags / 4 % ranks;
   const Spec parsed = parse_spec(spec);
@@ -175,7 +199,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                                 .parameters = parsed.parameters});
   OneRank one(input, *codec, ranks, elements);
   codec->reserve(elements, one.longest_piece());
-  const auto values = (flags & 2) != 0 ? nasty_values(elements, flags) : normal_values(elements, 1);
+  const auto values = (flags & 2) != 0 ? nasty(elements, flags >> 4) : normal(elements);
   const Bytes in = to_bytes(type, values);
   Bytes out(in.size()), state(codec->state_bytes(elements));
   codec->begin({type, in.data(), out.data(), input.byte() % 8u, state});
