@@ -71,6 +71,30 @@ TEST_F(MpixAggregator, ASecretIsNeeded) {
   expect_good_call(comm_);
 }
 
+/// Such as munge where no munged is.
+TEST_F(MpixAggregator, AWayToProveOneselfThatIsNotThereIsAnErrorOnAllRanks) {
+  const Info info{{"cohom_algorithm", "offload"}, {"cohom_aggregator", nobody}};
+  ::setenv("COHOM_MUNGE_SOCKET", "/nowhere", 1);
+  for (const char* auth : {"munge", "kerberos"}) {
+    if (last_rank()) ::setenv("COHOM_AGGREGATOR_AUTH", auth, 1);
+    expect_error_on_all_ranks(reduce(info, data_), comm_,
+                              {std::string("COHOM_AGGREGATOR_AUTH is '") + auth + "'"});
+    ::unsetenv("COHOM_AGGREGATOR_AUTH");
+    expect_good_call(comm_);
+  }
+  ::unsetenv("COHOM_MUNGE_SOCKET");
+}
+
+/// Rank 0 alone has it.
+TEST_F(MpixAggregator, AFileForKeysThatCannotBeIsAnErrorOnAllRanks) {
+  const Info info{{"cohom_algorithm", "offload"}, {"cohom_aggregator", nobody}};
+  ::setenv("COHOM_AGGREGATOR_JOB_KEY_FILE", "/nowhere/keys", 1);
+  expect_error_on_all_ranks(reduce(info, data_), comm_,
+                            {"COHOM_AGGREGATOR_JOB_KEY_FILE is '/nowhere/keys'"});
+  ::unsetenv("COHOM_AGGREGATOR_JOB_KEY_FILE");
+  expect_good_call(comm_);
+}
+
 TEST_F(MpixAggregator, NoneIsAnErrorOnlyWhereItIsAskedFor) {
   const Info offload{{"cohom_algorithm", "offload"}};
   expect_error_on_all_ranks(reduce(offload, data_), comm_, {"offload needs an aggregator"});

@@ -13,7 +13,7 @@ import time
 import unittest
 
 from command_line_test import message, receive
-from daemon_process_test import AGGREGATOR, WORKER, DaemonProcess
+from daemon_process_test import AGGREGATOR, WORKER, DaemonProcess, free_port
 from serving import sleep_until
 
 SKIPPED = 77
@@ -196,6 +196,20 @@ class MungeTest(DaemonProcess):
         self.start_munged()
         self.assert_it_sums()
         self.assertEqual(self.status()["restarts"], 0)
+
+    def test_a_leaf_and_its_parent(self):
+        self.start("--munge-users", str(os.geteuid()))
+        parent = self.place
+        place = f"127.0.0.1:{free_port()}"
+        leaf = subprocess.Popen([AGGREGATOR, "--listen", place, "--parent", parent], text=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=self.environment)
+        self.addCleanup(leaf.communicate)
+        self.addCleanup(leaf.kill)
+        self.assertIn(f"parent {parent}", leaf.stdout.readline())
+        self.place = place
+        self.assert_it_sums()
+        self.place = parent
+        self.assertEqual(self.status()["groups_admitted"], 1)
 
     def test_a_stuck_munged_keeps_nobody_else_waiting(self):
         self.start()
