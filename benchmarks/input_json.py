@@ -4,11 +4,12 @@ import json
 import pathlib
 
 
-def read(path, kind, keys):
+def read(path, kind, keys, row_keys=()):
     """Return the document of a file, a dictionary or a list as `kind` is.
 
-    Each dictionary, of a list each one in it, has the keys. Raises ValueError with one line that names
-    the file and what is wrong.
+    Each dictionary, of a list each one in it, has the keys. With `row_keys` its "results" are a
+    list of dictionaries that have those. Raises ValueError with one line that names the file and
+    what is wrong.
     """
     try:
         document = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
@@ -20,7 +21,17 @@ def read(path, kind, keys):
     if not isinstance(document, kind) or not all(isinstance(each, dict) for each in found):
         raise ValueError(f"{path}: is not such a report, but other JSON")
     for each in found:
-        for key in keys:
-            if key not in each:
-                raise ValueError(f"{path}: is not such a report: it has no '{key}'")
+        expect_keys(each, keys, f"{path}: is not such a report: it")
+        rows = each["results"] if row_keys else []
+        if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+            raise ValueError(f"{path}: is not such a report: its results are no list of rows")
+        for number, row in enumerate(rows, 1):
+            expect_keys(row, row_keys, f"{path}: is not such a report: row {number}")
     return document
+
+
+def expect_keys(found, keys, name):
+    """Raise ValueError for a dictionary, called so, that lacks a key."""
+    for key in keys:
+        if key not in found:
+            raise ValueError(f"{name} has no '{key}'")

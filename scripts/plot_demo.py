@@ -17,6 +17,7 @@ import input_json  # noqa: E402
 
 COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"]
 NATIVE_COLOUR = "#555555"
+COLUMNS = ["codec", "input", "bytes", "speedup", "time_s", "vnmse", "wire_bytes_per_rank"]
 MARKERS = "osD^vP*X"
 SMALLEST_ERROR = 1e-17  # errors of zero are drawn here, at the edge
 
@@ -145,7 +146,7 @@ def main():
     parser.add_argument("picture", type=pathlib.Path, help="PNG, PDF or SVG to write")
     options = parser.parse_args()
     try:
-        report = input_json.read(options.report, dict, ["schema", "ranks", "results"])
+        report = input_json.read(options.report, dict, ["schema", "ranks", "results"], COLUMNS)
     except ValueError as error:
         sys.exit(f"plot_demo: {error}")
     if report.get("schema") != "cohom-bench/1" or not report["results"]:

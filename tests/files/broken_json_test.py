@@ -9,6 +9,9 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BROKEN = {"truncated": b'{"schema": "cohom-bench/1", "results": [{', "binary": b"\xff\xfe\0{}",
           "deep": b"[" * 100000, "list": b"[1, 2]", "other": b'{"a": 1}'}
+BROKEN_ROWS = {name: b'{"schema": "cohom-bench/1", "ranks": 2, "results": ' + results + b"}"
+               for name, results in (("number", b"7"), ("numbers", b"[1]"),
+                                     ("columns", b'[{"codec": "raw"}]'))}
 
 
 class BrokenJsonTest(unittest.TestCase):
@@ -20,9 +23,9 @@ class BrokenJsonTest(unittest.TestCase):
         self.addCleanup(temporary.cleanup)
         self.folder = pathlib.Path(temporary.name)
 
-    def each(self, *command):
+    def each(self, *command, contents):
         """Yield the kind, the file, and the program that was run with it."""
-        for kind, content in {**BROKEN, "missing": None}.items():
+        for kind, content in {**contents, "missing": None}.items():
             path = self.folder / f"{kind}.json"
             if content is not None:
                 path.write_bytes(content)
@@ -30,9 +33,9 @@ class BrokenJsonTest(unittest.TestCase):
             yield kind, path, subprocess.run(["/usr/bin/python3", *words], check=False, text=True,
                                              capture_output=True, timeout=60)
 
-    def refuse(self, *command):
+    def refuse(self, *command, contents=None):
         """Check that a program ends with one line that names the file."""
-        for kind, path, done in self.each(*command):
+        for kind, path, done in self.each(*command, contents=contents or BROKEN):
             with self.subTest(kind):
                 self.assertNotEqual(done.returncode, 0, done.stdout)
                 self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
@@ -40,7 +43,8 @@ class BrokenJsonTest(unittest.TestCase):
 
     def test_plot_demo(self):
         """The picture of scripts/demo."""
-        self.refuse(ROOT / "scripts/plot_demo.py", None, self.folder / "demo.png")
+        self.refuse(ROOT / "scripts/plot_demo.py", None, self.folder / "demo.png",
+                    contents={**BROKEN, **BROKEN_ROWS})
 
     def test_convergence(self):
         """Curves of an earlier run."""
@@ -50,10 +54,16 @@ class BrokenJsonTest(unittest.TestCase):
         """Results of an earlier run."""
         self.refuse(ROOT / "benchmarks/quality/quality.py", "--from", None)
 
+    def test_field_table(self):
+        """Reports of cohom-bench for a table of docs/quality.md."""
+        self.refuse(ROOT / "benchmarks/quality/field_table.py", None,
+                    contents={**BROKEN, **BROKEN_ROWS})
+
     def test_report(self):
         """The page names them among what failed; a path that is not there is an error."""
         page = self.folder / "page.html"
-        for kind, path, done in self.each(ROOT / "benchmarks/report/cohom-report", None, "-o", page):
+        for kind, path, done in self.each(ROOT / "benchmarks/report/cohom-report", None, "-o", page,
+                                          contents=BROKEN):
             with self.subTest(kind):
                 self.assertNotIn("Traceback", done.stderr)
                 if kind != "missing":
