@@ -14,6 +14,12 @@ namespace cohom::offload {
 
 namespace {
 
+[[noreturn]] void refuse(std::string_view what, const std::string& list, const std::string& name) {
+  throw Error(ErrorKind::invalid_argument,
+              std::string(what) + " is '" + list + "', and '" + name +
+                  "' is no user here; it should be NAME,... of users, their numbers, or any");
+}
+
 std::optional<uid_t> number_of(const std::string& name) {
   if (const passwd* const entry = ::getpwnam(name.c_str()); entry != nullptr) return entry->pw_uid;
   uid_t number = 0;
@@ -39,11 +45,7 @@ AllowedUsers AllowedUsers::parse(const std::string& list, std::string_view what)
     end = list.find(',', begin);
     const std::string name = list.substr(begin, end - begin);
     const auto number = number_of(name);
-    if (!number)
-      throw Error(ErrorKind::invalid_argument, std::string(what) + " is '" + list + "', and '" +
-                                                   name +
-                                                   "' is no user here; it should be NAME,... of "
-                                                   "users, their numbers, or any");
+    if (!number) refuse(what, list, name);
     allowed.users_.push_back(*number);
   }
   return allowed;

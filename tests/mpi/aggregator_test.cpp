@@ -38,9 +38,9 @@ TEST_F(MpixAggregator, ThatIsNotThereLeavesSumsAsTheyAre) {
     const Info info{
         {"cohom_codec", "raw"}, {"cohom_algorithm", algorithm}, {"cohom_aggregator", nobody}};
     ASSERT_EQ(reduce(info, data_), MPI_SUCCESS);
+    const int sum_of_ranks = ranks_ * (ranks_ - 1) / 2;
     for (int i = 0; i < count; ++i)
-      ASSERT_EQ(data_[std::size_t(i)],
-                float(ranks_ * (i % 100)) + float(ranks_ * (ranks_ - 1) / 2));
+      ASSERT_EQ(data_[std::size_t(i)], float(ranks_ * (i % 100) + sum_of_ranks));
   }
   const auto counters = mpi::cached_communicator(comm_).offload_counters();
   EXPECT_EQ(counters.offloaded, 0u);
