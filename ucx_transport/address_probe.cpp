@@ -51,6 +51,7 @@ ContextSettings settings_of(std::string_view text) {
   settings.transports = text.substr(0, first);
   settings.devices = text.substr(first + 1, second - first - 1);
   settings.features = std::strtoull(std::string(text.substr(second + 1)).c_str(), nullptr, 10);
+  settings.addresses_may_be_wrong = true;
   return settings;
 }
 

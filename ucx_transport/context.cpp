@@ -75,16 +75,32 @@ void notice_failures(const Config& config, const std::vector<std::string>& trans
   set_default(config, "KEEPALIVE_INTERVAL", "1s");
 }
 
-/// UCX looks at the events of several sockets and then handles them in turn. Handling one may send to
-/// a peer that has just died, which closes its socket; UCX then meets that socket's own event among
-/// the rest, asserts that it is open, and ends the process. One event a look has no rest, so what the
-/// user says does not count. UCX 1.13 takes parameters without their transport's name, and then for
-/// all transports that have one so called (those of CUDA).
-void survive_closed_sockets(const Config& config, const std::vector<std::string>& transports) {
-  if (!contains(transports, "tcp")) return;
+/// Sets a parameter of TCP. UCX 1.13 takes it without the transport's name, and then for all
+/// transports that have one so called.
+void set_of_tcp(const Config& config, const std::string& name, const char* value) {
   unsigned major = 0, minor = 0, release = 0;
   ucp_get_version(&major, &minor, &release);
-  set_of_transports(config, major == 1 && minor <= 13 ? "MAX_POLL" : "TCP_MAX_POLL", "1");
+  const bool by_short_name = major == 1 && minor <= 13;
+  set_of_transports(config, (by_short_name ? name : "TCP_" + name).c_str(), value);
+}
+
+/// UCX looks at the events of several sockets and then handles them in turn. Handling one may send
+/// to a peer that has just died, which closes its socket; UCX then meets that socket's own event
+/// among the rest, asserts that it is open, and ends the process. One event a look has no rest (for
+/// CUDA's transports, too), so what the user says does not count.
+void survive_closed_sockets(const Config& config, const std::vector<std::string>& transports) {
+  if (contains(transports, "tcp")) set_of_tcp(config, "MAX_POLL", "1");
+}
+
+/// To a peer that has connected to this process, UCX connects back through the same socket. When
+/// the peer has died, UCX opens a new socket instead. Where connecting waits for its outcome, it
+/// fails then and there, before UCX has noted that the endpoint may send; UCX plans to destroy it
+/// as one that may not, notes it all the same, asserts that it has not, and ends the process. Where
+/// connecting does not wait, it fails later, as any other connection does. What the user says does
+/// not count.
+void survive_connecting_to_the_dead(const Config& config,
+                                    const std::vector<std::string>& transports) {
+  if (contains(transports, "tcp")) set_of_tcp(config, "CONN_NB", "y");
 }
 
 /// Over TCP no message waits for its receiver. UCX has one threshold for all its transports, but
@@ -129,6 +145,7 @@ void Context::start(const ContextSettings& settings) {
   const auto usable = usable_transports(transports);
   notice_failures(config, usable);
   survive_closed_sockets(config, usable);
+  if (!settings.addresses_may_be_wrong) survive_connecting_to_the_dead(config, usable);
   eager_over_tcp_ = send_eagerly_over_tcp(config, usable);
 
   ucp_params_t params = {};

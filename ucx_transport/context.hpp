@@ -14,6 +14,10 @@ struct ContextSettings {
   std::string transports = {};  ///< as in UCX_TLS; empty: what the environment says
   std::string devices = {};     ///< as in UCX_NET_DEVICES; empty: likewise
   std::uint64_t features = UCP_FEATURE_TAG | UCP_FEATURE_AM;
+  /// Whether addresses may be wrong: then a connection waits for its outcome, so that who makes it
+  /// is told that nobody is there. UCX 1.13 may end the process when it is told later, and the
+  /// address names a worker that connects to this one.
+  bool addresses_may_be_wrong = false;
 };
 
 /// Local.

@@ -115,7 +115,8 @@ MessagePath::MessagePath(const PathSetup& setup, const std::string& transports)
       blank_(offload::blank_header(setup)),
       number_(setup.admitted.number),
       lines_(offload::lines_of(setup.admitted)),
-      context_settings_{.transports = transports, .features = UCP_FEATURE_AM},
+      context_settings_{
+          .transports = transports, .features = UCP_FEATURE_AM, .addresses_may_be_wrong = true},
       worker_(context_settings_),
       server_(setup.admitted.ucx_address),
       stop_(setup.stop) {

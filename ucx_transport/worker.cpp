@@ -87,10 +87,8 @@ offload::UcxAddress Worker::sealed_address() const {
 
 std::shared_ptr<Endpoint> Worker::connect(std::uint64_t id, std::span<const std::byte> address) {
   auto& endpoint = endpoints_[id];
-  if (!endpoint || endpoint->failure() != UCS_OK) {
-    learn_of_deaths();
+  if (!endpoint || endpoint->failure() != UCS_OK)
     endpoint = std::make_shared<Endpoint>(worker_, address, id == id_, failures_);
-  }
   return endpoint;
 }
 
@@ -99,15 +97,16 @@ std::unique_ptr<Endpoint> Worker::make_endpoint(std::span<const std::byte> addre
   return std::make_unique<Endpoint>(worker_, address, false, failures_);
 }
 
-/// Where a peer has connected to this worker over TCP, UCX 1.13 connects back through the same socket.
-/// When the peer has died since, and UCX does not know it yet, the first word fails. UCX then asserts
-/// that such a connection sends nothing, and ends the process (uct_tcp_ep_connect(), tcp_ep.c). UCX
-/// learns of earlier deaths when it looks at all its sockets, so that it connects anew and is refused.
-/// This makes the abort rare, not impossible: a peer may die between this look and the connection.
+/// Where connections wait for their outcome (ContextSettings::addresses_may_be_wrong), one to a
+/// peer that has connected to this worker and died since ends the process, unless UCX knows of the
+/// death. It learns of deaths when it looks at its sockets, one at a time; and says of such a look
+/// that nothing moved. This makes the end rare, not impossible: a peer may die between this look
+/// and the connection.
 void Worker::learn_of_deaths() {
   constexpr int max_looks = 10000;  // others may send on and on
-  for (int i = 0; i < max_looks && progress(); ++i) {
-  }
+  constexpr int max_deaths = 64;    // in a row, and at once
+  for (int looks = 0, still = 0; looks < max_looks && still <= max_deaths; ++looks)
+    still = progress() ? 0 : still + 1;
 }
 
 std::uint32_t Worker::take_group() {

@@ -62,8 +62,7 @@ class Worker {
   [[nodiscard]] int descriptor() const;
   [[nodiscard]] bool may_sleep() { return ucp_worker_arm(worker_) == UCS_OK; }
   void signal() { ucp_worker_signal(worker_); }
-  /// Counts up failures() when it breaks. Makes progress, as connect() does: not to be called by what UCX
-  /// calls.
+  /// Counts up failures() when it breaks. Makes progress: not to be called by what UCX calls.
   std::unique_ptr<Endpoint> make_endpoint(std::span<const std::byte> address);
   /// Who takes the active messages of a number. The handler never throws.
   void set_handler(unsigned id, ucp_am_recv_callback_t handler, void* argument);

@@ -36,7 +36,8 @@ constexpr int most_sleep_milliseconds = 500;  ///< UCX wants to find out who has
 ucx::ContextSettings settings_of(const DaemonSetup& setup) {
   return {.transports = setup.transports,
           .devices = setup.devices,
-          .features = UCP_FEATURE_AM | UCP_FEATURE_WAKEUP};
+          .features = UCP_FEATURE_AM | UCP_FEATURE_WAKEUP,
+          .addresses_may_be_wrong = true};
 }
 
 class DaemonPlane final : public DataPlane, private ucx::MessageReceiver {

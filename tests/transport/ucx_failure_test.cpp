@@ -1,64 +1,27 @@
-// A rank that dies ends the others' calls with an error, whatever carries the messages. The ranks are
-// processes forked from this one, which itself never starts UCX.
+// A rank that dies ends the others' calls with an error, whatever carries the messages.
 
+#include "forked_ranks.hpp"
 #include "ucx_transport/transport.hpp"
 
 #include <cohom/allreduce.hpp>
 
 #include <gtest/gtest.h>
 
-#include <sys/mman.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstddef>
 #include <cstdio>
 #include <memory>
-#include <new>
 #include <string>
-#include <thread>
 #include <vector>
 
 namespace cohom::testing {
 namespace {
 
 using namespace std::chrono_literals;
-
-/// What an exchange is between processes of one parent.
-struct Board {
-  static constexpr std::size_t most_ranks = 4;
-  static constexpr std::size_t room = 1 << 16;
-
-  struct Note {
-    std::size_t bytes = 0;
-    std::byte text[room];
-  };
-  Note notes[most_ranks];
-  std::atomic<int> arrivals = 0;
-
-  void wait_for_all(int ranks) {
-    const int round = arrivals.fetch_add(1) / ranks;
-    while (arrivals.load() < (round + 1) * ranks) std::this_thread::sleep_for(100us);
-  }
-
-  ucx::Exchange exchange(int rank, int ranks) {
-    return [this, rank, ranks](std::span<const std::byte> bytes) {
-      Note& own = notes[rank];
-      own.bytes = std::min(bytes.size(), room);
-      std::copy_n(bytes.begin(), own.bytes, own.text);
-      wait_for_all(ranks);
-      std::vector<std::vector<std::byte>> all;
-      for (int r = 0; r < ranks; ++r)
-        all.emplace_back(notes[r].text, notes[r].text + notes[r].bytes);
-      wait_for_all(ranks);
-      return all;
-    };
-  }
-};
 
 struct Case {
   const char* paths;
@@ -81,7 +44,7 @@ bool fails_again(Communicator& communicator) {
 }
 
 /// One good call, then one in which the last rank dies, and one more.
-int live(const Case& test, Board& board, int rank) {
+int live(const Case& test, ProcessBoard& board, int rank) {
   const auto worker = [&] {
     return std::make_shared<ucx::Worker>(ucx::ContextSettings{.transports = test.paths});
   };
@@ -108,8 +71,7 @@ int live(const Case& test, Board& board, int rank) {
   return finished;
 }
 
-int outcome_of(const Case& test, Board& board, int rank) {
-  alarm(60);  // a hang ends the process
+int outcome_of(const Case& test, ProcessBoard& board, int rank) {
   try {
     return live(test, board, rank);
   } catch (const Error& error) {
@@ -121,17 +83,11 @@ int outcome_of(const Case& test, Board& board, int rank) {
 class UcxFailure : public ::testing::TestWithParam<Case> {};
 
 TEST_P(UcxFailure, EndsTheOthersCalls) {
-  void* const memory =
-      mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  ASSERT_NE(memory, MAP_FAILED);
-  auto* const board = new (memory) Board;
+  const auto board = make_process_board();
   const auto begin = std::chrono::steady_clock::now();
   std::vector<pid_t> processes;
-  for (int rank = 0; rank < GetParam().ranks; ++rank) {
-    processes.push_back(fork());
-    ASSERT_GE(processes.back(), 0);
-    if (processes.back() == 0) _exit(outcome_of(GetParam(), *board, rank));
-  }
+  for (int rank = 0; rank < GetParam().ranks; ++rank)
+    processes.push_back(fork_rank([&] { return outcome_of(GetParam(), *board, rank); }));
   // In the order in which they end: a dead process that nobody waits for looks alive.
   for (int ended = 0; ended < GetParam().ranks; ++ended) {
     int status = 0;
@@ -145,7 +101,6 @@ TEST_P(UcxFailure, EndsTheOthersCalls) {
     }
   }
   EXPECT_LT(std::chrono::steady_clock::now() - begin, 20s);
-  munmap(memory, sizeof(Board));
 }
 
 INSTANTIATE_TEST_SUITE_P(Paths, UcxFailure,
