@@ -1,6 +1,8 @@
 #pragma once
 // The element types of a user's vector, and storage types for the two 16-bit floats C++20 lacks.
 
+#include <cohom/cxx20.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <optional>

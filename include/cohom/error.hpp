@@ -1,6 +1,8 @@
 #pragma once
 // The few kinds of error the library reports.
 
+#include <cohom/cxx20.hpp>
+
 #include <cstdint>
 #include <stdexcept>
 #include <string>

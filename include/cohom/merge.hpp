@@ -1,6 +1,8 @@
 #pragma once
 // The five ways in which two payloads are merged: all that a ring, a switch or a fabric must know.
 
+#include <cohom/cxx20.hpp>
+
 #include <cohom/element_type.hpp>
 
 #include <cstdint>
