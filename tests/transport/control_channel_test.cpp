@@ -1,6 +1,6 @@
-// The control channel against those who do not belong there: proofs, seats, shares of connections.
+// The control channel against those who do not belong there: proofs, seats, who is told what.
 
-#include "host_plane.hpp"
+#include "control_caller.hpp"
 #include "job_keys.hpp"
 #include "offload/connection.hpp"
 #include "offload/handshake.hpp"
@@ -36,91 +36,6 @@ using test::packet_options;
 using test::Switch;
 using test::wait_for;
 using namespace std::chrono_literals;
-
-std::unique_ptr<DataPlane> plane() { return test::make_host_plane({}); }
-
-/// A client that says what the test wants.
-class Caller {
- public:
-  /// `buffer` bytes or so are what its socket takes for each direction; 0: what the system gives.
-  explicit Caller(std::uint16_t port, const char* source = "127.0.0.1", int buffer = 0)
-      : connection_(connected(port, source, buffer), most_message_bytes) {}
-
-  void send(const Message& message) { connection_.send(message); }
-  /// Sends the same message again and again, and reads nothing, until the server takes no more for so
-  /// long, or has taken `most` bytes; how many it has taken.
-  std::size_t flood(const Message& message, std::size_t most, std::chrono::milliseconds patience) {
-    std::string bytes;
-    for (const std::string one = encode(message); bytes.size() < 1 << 16;) bytes += one;
-    std::size_t taken = 0;
-    pollfd waiting{connection_.descriptor(), POLLOUT, 0};
-    while (taken<most&& ::poll(&waiting, 1, static_cast<int>(patience.count()))> 0) {
-      const std::size_t from = taken % bytes.size();
-      const ssize_t sent = ::send(connection_.descriptor(), bytes.data() + from,
-                                  bytes.size() - from, MSG_NOSIGNAL | MSG_DONTWAIT);
-      if (sent < 0) break;
-      taken += static_cast<std::size_t>(sent);
-    }
-    return taken;
-  }
-  /// None: the server has closed, or says nothing for so long.
-  std::optional<Message> next(std::chrono::milliseconds patience = 5s) {
-    const auto end = std::chrono::steady_clock::now() + patience;
-    bool alive = true;
-    while (true) {
-      if (auto message = connection_.next()) return message;
-      if (!alive || std::chrono::steady_clock::now() > end) return std::nullopt;
-      pollfd waiting{connection_.descriptor(), POLLIN, 0};
-      if (::poll(&waiting, 1, 10) > 0) alive = connection_.read();
-    }
-  }
-  template <class T>
-  std::optional<T> expect(std::chrono::milliseconds patience = 5s) {
-    const auto message = next(patience);
-    if (!message || !std::holds_alternative<T>(*message)) return std::nullopt;
-    return std::get<T>(*message);
-  }
-  bool prove(const std::string& token = test::token, Credential credential = Credential::token) {
-    ClientHandshake handshake(token, credential);
-    send(handshake.begin());
-    while (!handshake.done()) {
-      const auto message = next();
-      if (!message || std::holds_alternative<Refused>(*message)) return false;
-      if (const auto proof = handshake.answer(*message)) send(*proof);
-    }
-    return true;
-  }
-
- private:
-  static FileDescriptor connected(std::uint16_t port, const char* source, int buffer) {
-    FileDescriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    for (const int direction : {SO_SNDBUF, SO_RCVBUF})
-      if (buffer != 0) ::setsockopt(socket.get(), SOL_SOCKET, direction, &buffer, sizeof buffer);
-    sockaddr_in from = test::local(0);
-    ::inet_pton(AF_INET, source, &from.sin_addr);
-    const sockaddr_in to = test::local(port);
-    if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&from), sizeof from) != 0 ||
-        ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to) != 0)
-      throw_system_error("a caller's socket");
-    return socket;
-  }
-
-  Connection connection_;
-};
-
-double seconds_of(const std::function<void()>& work) {
-  const auto start = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-Join join_of(const JobKey& job, std::uint32_t worker, std::uint32_t workers) {
-  return {.job = job.public_key(),
-          .worker = worker,
-          .workers = workers,
-          .payload_bytes = 1000,
-          .slots = 4};
-}
 
 TEST(ControlChannel, NothingIsSaidBeforeTheProof) {
   Switch one(plane());
@@ -235,135 +150,6 @@ TEST(ControlChannel, ALeafCannotTakeASeatByItself) {
   EXPECT_EQ(refused->reason, Refusal::wrong_key);
 }
 
-// Who takes connections and keeps others out.
-
-TEST(ControlChannel, IdleConnectionsMakeWay) {
-  Switch one(plane(), {.connections = 64, .handshake = 30s});
-  std::vector<std::unique_ptr<Caller>> idle;
-  for (int i = 0; i < 200; ++i) idle.push_back(std::make_unique<Caller>(one.port()));
-  EXPECT_LT(seconds_of([&] { static_cast<void>(one.status()); }), 2.0);
-  const auto status = one.status();
-  // An eighth of 64 for one address, and the one that asks.
-  EXPECT_LE(status["connections"], 9);
-  EXPECT_GE(status["thrown_out"], 190);
-}
-
-TEST(ControlChannel, AHandshakeHasItsTime) {
-  Switch one(plane(), {.handshake = 200ms});
-  Caller idle(one.port()), half(one.port());
-  half.send(Begin{.nonce = random_nonce()});
-  ASSERT_TRUE(half.expect<Challenge>());
-  EXPECT_LT(seconds_of([&] { EXPECT_FALSE(idle.next()); }), 2.0);
-  EXPECT_LT(seconds_of([&] { EXPECT_FALSE(half.next()); }), 2.0);
-}
-
-TEST(ControlChannel, AnAddressHasAShare) {
-  Switch one(plane(), {.connections = 8});
-  Caller first(one.port());
-  ASSERT_TRUE(first.prove());
-  Caller second(one.port());
-  ASSERT_TRUE(second.prove());
-  Caller third(one.port());
-  const auto refused = third.expect<Refused>();
-  ASSERT_TRUE(refused);
-  EXPECT_EQ(refused->text, "this address has all of its 2 connections");
-  Caller elsewhere(one.port(), "127.0.0.2");
-  EXPECT_TRUE(elsewhere.prove());
-}
-
-TEST(ControlChannel, WrongTokensCostTime) {
-  Switch one(plane(), {.sources = {.first_delay = 300ms, .max_delay = 600ms}});
-  const auto guess = [&] {
-    Caller caller(one.port());
-    EXPECT_FALSE(caller.prove("a guess"));
-  };
-  guess();
-  EXPECT_GE(seconds_of(guess), 0.29);
-  EXPECT_GE(seconds_of(guess), 0.59);
-  // Others do not wait, also while this address does.
-  Caller waiting(one.port());
-  waiting.send(Begin{.nonce = random_nonce()});
-  EXPECT_FALSE(waiting.next(100ms));
-  Caller other(one.port(), "127.0.0.2");
-  EXPECT_LT(seconds_of([&] { EXPECT_TRUE(other.prove()); }), 0.4);
-  EXPECT_TRUE(waiting.expect<Challenge>());
-  EXPECT_EQ(one.status()["wrong_tokens"], 3);
-}
-
-/// Else who holds many handshakes has as many guesses a delay.
-TEST(ControlChannel, HandshakesBehindAWrongTokenAreAnsweredOneByOne) {
-  Switch one(plane(), {.sources = {.first_delay = 400ms, .max_delay = 400ms}});
-  EXPECT_FALSE(Caller(one.port()).prove("a guess"));
-  std::vector<std::unique_ptr<Caller>> callers;
-  for (int i = 0; i < 3; ++i) {
-    callers.push_back(std::make_unique<Caller>(one.port()));
-    callers.back()->send(Begin{.nonce = random_nonce()});
-  }
-  EXPECT_GE(seconds_of([&] {
-              for (const auto& caller : callers) EXPECT_TRUE(caller->expect<Challenge>());
-            }),
-            1.1);
-  // Those with the right token do not wait for each other.
-  EXPECT_LT(seconds_of([&] {
-              for (int i = 0; i < 8; ++i) EXPECT_TRUE(Caller(one.port()).prove());
-            }),
-            2.0);
-}
-
-// Who sends more than it may. Sockets take some MiB by themselves.
-
-constexpr int short_buffer = 1 << 16;
-constexpr std::size_t sockets_take = 24 << 20, without_end = 48 << 20;
-
-TEST(ControlChannel, AHandshakeThatWaitsIsNotReadOn) {
-  Switch one(plane(), {.sources = {.first_delay = 20s, .max_delay = 20s}});
-  EXPECT_FALSE(Caller(one.port()).prove("a guess"));
-  Caller waiting(one.port(), "127.0.0.1", short_buffer);
-  waiting.send(Begin{.nonce = random_nonce()});
-  // The server looks at all of its connections when one of them says something.
-  Caller other(one.port(), "127.0.0.2");
-  ASSERT_TRUE(other.prove());
-  std::size_t taken = 0;
-  for (int i = 0; i < 600; ++i) {
-    taken += waiting.flood(Begin{}, 1 << 17, 0ms);
-    other.send(join_of(test::job(1), 0, 2));
-    ASSERT_TRUE(other.expect<JoinChallenge>());
-  }
-  EXPECT_LT(taken, sockets_take);
-}
-
-TEST(ControlChannel, AHandshakeThatWaitsMayBeGivenUp) {
-  Switch one(plane(), {.sources = {.first_delay = 20s, .max_delay = 20s}});
-  EXPECT_FALSE(Caller(one.port()).prove("a guess"));
-  {
-    Caller waiting(one.port());
-    waiting.send(Begin{.nonce = random_nonce()});
-    waiting.send(Begin{.nonce = random_nonce()});
-    EXPECT_FALSE(waiting.next(100ms));
-  }
-  // Long before its turn.
-  EXPECT_TRUE(wait_for(
-      [&] {
-        Caller other(one.port(), "127.0.0.2");
-        if (!other.prove()) return false;
-        other.send(StatusRequest{});
-        const auto status = other.expect<Status>();
-        return status && nlohmann::json::parse(status->json)["connections"] == 1;
-      },
-      5s));
-}
-
-/// Each join is answered with a challenge, which the server would have to keep.
-TEST(ControlChannel, WhoDoesNotReadIsNotReadOn) {
-  Switch one(plane());
-  Caller caller(one.port(), "127.0.0.1", short_buffer);
-  ASSERT_TRUE(caller.prove());
-  EXPECT_LT(caller.flood(join_of(test::job(1), 0, 1), without_end, 300ms), sockets_take);
-  EXPECT_EQ(one.status()["bad_messages"], 0);
-  // It may go on once it reads.
-  for (int i = 0; i < 10000; ++i) ASSERT_TRUE(caller.expect<JoinChallenge>());
-}
-
 TEST(ControlChannel, ALeafPassesOnTheProofsThatItsParentAskedFor) {
   Switch root(plane());
   Switch leaf(plane(), {}, root.port());
@@ -383,34 +169,6 @@ TEST(ControlChannel, ALeafPassesOnTheProofsThatItsParentAskedFor) {
   EXPECT_TRUE(caller.expect<Refused>());
   EXPECT_EQ(leaf.status()["bad_messages"], 1);
   EXPECT_EQ(root.status()["bad_messages"], 0);
-}
-
-TEST(ControlChannel, AReaderKeepsAMessageAndARead) {
-  MessageReader reader(most_request_bytes);
-  const std::string bytes(most_request_bytes + max_read_bytes, '\xff');
-  reader.append(bytes);
-  EXPECT_THROW(reader.append(std::string_view("x")), Error);
-}
-
-TEST(ControlChannel, RecordsOfAddressesAreBounded) {
-  SourceRecords records({.sources = 10});
-  const auto now = SourceRecords::Clock::now();
-  for (std::uint32_t source = 0; source < 1000; ++source)
-    records.wrong_token(source, now + std::chrono::milliseconds(source));
-  EXPECT_EQ(records.size(), 10u);
-  EXPECT_EQ(records.answer_at(999, now), now + 999ms + 100ms);
-  EXPECT_EQ(records.answer_at(0, now), now);
-  for (int i = 0; i < 100; ++i) records.wrong_token(999, now + 1s);
-  EXPECT_EQ(records.answer_at(999, now), now + 1s + 4s);
-}
-
-TEST(ControlChannel, OneLineAnAddressAndMinute) {
-  SourceRecords records({});
-  const auto now = SourceRecords::Clock::now();
-  EXPECT_EQ(records.log_line(1, now), "");
-  for (int i = 0; i < 50; ++i) EXPECT_FALSE(records.log_line(1, now + 30s));
-  EXPECT_EQ(records.log_line(2, now + 30s), "");
-  EXPECT_EQ(records.log_line(1, now + 61s), " (50 lines before this one were not logged)");
 }
 
 // Who is told what.

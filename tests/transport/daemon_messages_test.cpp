@@ -250,7 +250,8 @@ TEST_F(DaemonMessages, NarrowContributionsAreChecked) {
   EXPECT_EQ(second_.last(), (std::vector<std::uint64_t>{107, 109}));
 }
 
-/// A member makes checksums itself, so they keep nothing out: what UCX would end at is found elsewhere.
+/// A member makes checksums itself, so they keep nothing out: what UCX would end at is found
+/// elsewhere.
 TEST_F(DaemonMessages, AddressesThatEndProcessesEndTheirGroupAlone) {
   const UcxAddress right = first_.address();
   std::uint64_t state = 1;
