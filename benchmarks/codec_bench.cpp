@@ -110,8 +110,8 @@ void register_all(const Workloads& workloads) {
     }
 }
 
-/// What every start and every look at the network pays so that the caller's floating-point mode does
-/// not matter.
+/// What every start and every look at the network pays so that the caller's floating-point mode
+/// does not matter.
 void float_mode(benchmark::State& state, int callers_rounding) {
   std::fesetround(callers_rounding);
   for (auto _ : state) {  // NOLINT(clang-analyzer-deadcode.DeadStores): how the library counts
@@ -140,8 +140,8 @@ Workloads memory_workloads() {
            }}};
 }
 
-/// What --benchmark_out names. Google Benchmark does not look whether its file could be written, so it
-/// writes to memory, and this to the file.
+/// What --benchmark_out names. Google Benchmark does not look whether its file could be written, so
+/// it writes to memory, and this to the file.
 class BenchmarkOut {
  public:
   /// Changes the flag among `arguments`, which get a new one at most.

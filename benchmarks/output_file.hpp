@@ -7,14 +7,14 @@
 
 namespace cohom::bench {
 
-/// A regular file, or none yet, is replaced as a whole: a reader never meets a part, and what failed
-/// leaves the old content. Links are followed. Anything else (a device, a pipe, a descriptor of the
-/// program such as /dev/stdout) cannot be replaced: it gets the last content, once.
+/// A regular file, or none yet, is replaced as a whole: a reader never meets a part, and what
+/// failed leaves the old content. Links are followed. Anything else (a device, a pipe, a descriptor
+/// of the program such as /dev/stdout) cannot be replaced: it gets the last content, once.
 class OutputFile {
  public:
-  /// `flag` is what named the path, and part of every message, e.g. "--json". Finds out now what can be
-  /// known before the work: the folder, the file's mode, the device. Waits for a reader if `path` is
-  /// a pipe without one.
+  /// `flag` is what named the path, and part of every message, e.g. "--json". Finds out now what
+  /// can be known before the work: the folder, the file's mode, the device. Waits for a reader if
+  /// `path` is a pipe without one.
   /// @throws std::runtime_error naming the path and why it cannot be written
   OutputFile(std::string_view flag, const std::string& path);
   /// Hands a pipe or a device what it has not got yet, and tells only standard error if it cannot.

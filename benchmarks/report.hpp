@@ -29,8 +29,8 @@ struct RunFacts {
 /// Local.
 RunFacts collect_facts(const Communicator& communicator);
 
-/// Kept by rank 0 and written anew after every row, so that an interrupted run leaves what it has in
-/// a file; a pipe or a device gets one document at the end.
+/// Kept by rank 0 and written anew after every row, so that an interrupted run leaves what it has
+/// in a file; a pipe or a device gets one document at the end.
 class Report {
  public:
   /// `options` must outlive the report.

@@ -52,8 +52,8 @@ function(cohom_set_warnings target)
   set_target_properties(${target} PROPERTIES COMPILE_WARNING_AS_ERROR ${COHOM_WERROR})
 endfunction()
 
-# A shared library of ours exports its own names alone. At link time, not by -fvisibility: exceptions
-# and types of the API cross libraries, and their type information must stay visible.
+# A shared library of ours exports its own names alone. At link time, not by -fvisibility:
+# exceptions and types of the API cross libraries, and their type information must stay visible.
 function(cohom_export_own_symbols target)
   set(map ${PROJECT_SOURCE_DIR}/cmake/exported_symbols.map)
   get_target_property(type ${target} TYPE)
@@ -63,8 +63,8 @@ function(cohom_export_own_symbols target)
   endif()
 endfunction()
 
-# What is installed finds our libraries, which lie in `folder` unless their place is absolute, and those
-# that it was linked with outside the system's folders, such as an MPI in a prefix of its own.
+# What is installed finds our libraries, which lie in `folder` unless their place is absolute, and
+# those that it was linked with outside the system's folders, such as an MPI in a prefix of its own.
 function(cohom_find_libraries target folder)
   if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}")
     set(folder "${CMAKE_INSTALL_LIBDIR}")

@@ -11,8 +11,8 @@
 #define COHOM_UNROLL
 #endif
 
-// Here because the sources of all kernels and codecs include this. Bits of results depend on rounding,
-// on NaN and on the order of sums; cmake/build_settings.cmake has the flags.
+// Here because the sources of all kernels and codecs include this. Bits of results depend on
+// rounding, on NaN and on the order of sums; cmake/build_settings.cmake has the flags.
 #if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__ != 0)
 #error \
     "cohom must be compiled without -ffast-math and -ffinite-math-only: they change bits of results"

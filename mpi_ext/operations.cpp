@@ -40,7 +40,8 @@ void reduce(void* in, void* in_out, int* count, MPI_Datatype* /*type*/) {
   for (int i = 0; i < *count; ++i) to[i] = Merge{}(from[i], to[i]);
 }
 
-/// Zero, small ones, and where a sign bit begins: around 2^7, 2^15, 2^31 and 2^63, as far as T goes.
+/// Zero, small ones, and where a sign bit begins: around 2^7, 2^15, 2^31 and 2^63, as far as T
+/// goes.
 template <std::integral T>
 std::vector<T> telling_numbers() {
   std::vector<T> numbers{0, 1, static_cast<T>(~T{0})};

@@ -5,12 +5,12 @@
 
 namespace cohom::mpi {
 
-/// @throws Error(unsupported) in a thread that may not call MPI: with less than MPI_THREAD_SERIALIZED any
-/// but the one that initialized it. Between MPI_Init and MPI_Finalize.
+/// @throws Error(unsupported) in a thread that may not call MPI: with less than
+/// MPI_THREAD_SERIALIZED any but the one that initialized it. Between MPI_Init and MPI_Finalize.
 void check_calling_thread();
 
-/// For a scope that calls MPI. With less than MPI_THREAD_MULTIPLE two at once are an error, instead of what
-/// MPI does then.
+/// For a scope that calls MPI. With less than MPI_THREAD_MULTIPLE two at once are an error, instead
+/// of what MPI does then.
 class MpiUse {
  public:
   /// @throws Error(unsupported)

@@ -2,7 +2,8 @@
 # Settings for Open MPI 4 and 5 on one machine, with root and with more ranks than cores. Source it:
 #     . scripts/env.sh
 # Whatever you have set yourself, in the environment, in ~/.openmpi/mca-params.conf or in
-# ~/.prte/mca-params.conf, stays. Open MPI 5 starts its ranks by PRRTE, which has variables of its own.
+# ~/.prte/mca-params.conf, stays. Open MPI 5 starts its ranks by PRRTE, which has variables of its
+# own.
 
 # _cohom_set <OMPI|PRTE> <parameter> <value> <file of the user's parameters>
 _cohom_set() {
@@ -37,7 +38,8 @@ _cohom_prte hwloc_default_binding_policy none
 
 # Ranks read large messages from each other's memory (CMA). Containers often forbid that: a system
 # call filter is active and tracing is not allowed. Then every read would fail with a message, so
-# large messages are copied through shared memory. Open MPI 4 calls that btl vader, 5 has it in smsc.
+# large messages are copied through shared memory. Open MPI 4 calls that btl vader, 5 has it in
+# smsc.
 _cohom_filter=$(sed -n 's/^Seccomp:[[:space:]]*//p' /proc/self/status 2>/dev/null)
 _cohom_capabilities=$(sed -n 's/^CapEff:[[:space:]]*//p' /proc/self/status 2>/dev/null)
 if [ "${_cohom_filter:-0}" -eq 2 ] && [ $((0x${_cohom_capabilities:-0} >> 19 & 1)) -eq 0 ]; then

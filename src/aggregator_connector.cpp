@@ -43,7 +43,8 @@ ConnectAggregator connector(const JobSecret& job, int rank, int ranks,
     const auto endpoint = parse_endpoint(address, "the aggregator's address");
     need_cryptography();  // else connecting would fail again and again
     ClientOptions mine = options;
-    // An aggregator that is given a token here is a part of the job, and tells nobody else how it is.
+    // An aggregator that is given a token here is a part of the job, and tells nobody else how it
+    // is.
     if (mine.token.empty()) {
       if (rank == 0) keep_job_secret(job);
       SiteAuth auth = find_site_auth({});

@@ -18,7 +18,8 @@ constexpr const char* call_kind = "allreduce";
 /// The named buffer's state. It belongs to one codec, count and type until it is reset.
 StateBuffer* state_of(CommunicatorImpl& communicator, const PlanCore& core,
                       const Options& options) {
-  // Not state_bytes(): a vector that goes raw has none, and yet its call is as right or wrong as others.
+  // Not state_bytes(): a vector that goes raw has none, and yet its call is as right or wrong as
+  // others.
   if (!core.wants_state()) return nullptr;
   if (options.buffer.empty())
     throw Error(ErrorKind::invalid_argument,

@@ -231,9 +231,9 @@ void CallImpl::take_agreed_way() {
                               core.description().other_algorithm);
 }
 
-/// Late rounds follow from words that ranks received. No rank may decide about them by its own words alone:
-/// where these differ, one would wait for ever for a round that the others do without. Their memory is,
-/// besides, the one thing that a rank may lack after the call's agreement.
+/// Late rounds follow from words that ranks received. No rank may decide about them by its own
+/// words alone: where these differ, one would wait for ever for a round that the others do without.
+/// Their memory is, besides, the one thing that a rank may lack after the call's agreement.
 void CallImpl::decide_late_rounds() {
   std::optional<Error> failure;
   CallSignature signature;

@@ -132,8 +132,8 @@ void CallAgreement::receive(Message& message, int peer, std::uint32_t with_tag) 
   channel_.receive(message, peer, with_tag, cookie_of(cookie_round));
 }
 
-/// Everybody knows that the calls differ; rank 0 finds out in what, from one record after the other, and
-/// tells.
+/// Everybody knows that the calls differ; rank 0 finds out in what, from one record after the
+/// other, and tells.
 void CallAgreement::tell_records() {
   state_ = State::records;
   if (rank_ == 0) {

@@ -2,13 +2,13 @@
 // CallAgreement: before anything else is sent, all ranks find out whether they make the same call
 // and whether each of them can.
 //
-// A fixed-size maximum over {error, offloading, hash, ~hash} of the calls' signatures by dissemination:
-// ceil(log2 n) messages of 40 bytes, whatever went wrong on whichever rank. Because the maximum of ~hash
-// is the complement of the minimum, the calls differ exactly when the two disagree. Only then ranks tell
-// what they wanted, so that the error can name who differs.
+// A fixed-size maximum over {error, offloading, hash, ~hash} of the calls' signatures by
+// dissemination: ceil(log2 n) messages of 40 bytes, whatever went wrong on whichever rank. Because
+// the maximum of ~hash is the complement of the minimum, the calls differ exactly when the two
+// disagree. Only then ranks tell what they wanted, so that the error can name who differs.
 //
-// Ranks decide by these words what they do next, so each message carries a checksum: words that were
-// changed on their way are an error, not another decision.
+// Ranks decide by these words what they do next, so each message carries a checksum: words that
+// were changed on their way are an error, not another decision.
 
 #include "call_differences.hpp"
 #include "call_signature.hpp"

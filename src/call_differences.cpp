@@ -71,7 +71,8 @@ void CallDifferences::add(std::size_t field, int rank, std::uint64_t value, std:
   if (group->first.size() < named_ranks) group->first.push_back(rank);
 }
 
-/// The value that most ranks have is the right one, as far as anybody can know; of two, the lower rank's.
+/// The value that most ranks have is the right one, as far as anybody can know; of two, the lower
+/// rank's.
 std::string CallDifferences::describe(std::size_t field) const {
   const auto& [groups, others] = fields_[field];
   const auto usual = std::ranges::max_element(groups, {}, &Group::count);

@@ -1,6 +1,6 @@
 #pragma once
-// CallDifferences: which ranks are about to make another call than the rest, and in what. Rank 0 finds it
-// out from the records of all ranks once they know that their signatures differ.
+// CallDifferences: which ranks are about to make another call than the rest, and in what. Rank 0
+// finds it out from the records of all ranks once they know that their signatures differ.
 
 #include "call_signature.hpp"
 
@@ -15,8 +15,8 @@
 
 namespace cohom {
 
-/// The fields of a signature as bytes: how many they are (64 bits), their values, and the texts of all
-/// fields, each ending with a zero byte; cut where they do not fit (docs/wire-format.md).
+/// The fields of a signature as bytes: how many they are (64 bits), their values, and the texts of
+/// all fields, each ending with a zero byte; cut where they do not fit (docs/wire-format.md).
 void write_record(const CallSignature& signature, std::span<std::byte> record);
 
 class CallDifferences {

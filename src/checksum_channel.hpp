@@ -1,8 +1,8 @@
 #pragma once
 // ChecksumChannel: messages that are checked where they arrive (Options::checksum).
 //
-// Behind each message a second one follows with the XXH3-64 of its bytes, so that neither end copies them.
-// The agreements of calls have checksums of their own and pass.
+// Behind each message a second one follows with the XXH3-64 of its bytes, so that neither end
+// copies them. The agreements of calls have checksums of their own and pass.
 
 #include "codec_interface.hpp"
 

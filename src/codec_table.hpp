@@ -24,8 +24,8 @@ struct CodecRow {
   CodecInfo info;
   std::unique_ptr<Codec> (*make)(const CodecContext&) = nullptr;
   DeviceForm device = {};
-  /// Whether errors are bounded with these parameters, which raw's are not where values cancel: such a
-  /// codec is not bypassed. Null: never.
+  /// Whether errors are bounded with these parameters, which raw's are not where values cancel:
+  /// such a codec is not bypassed. Null: never.
   bool (*bounds_errors)(const Parameters&) = nullptr;
 };
 

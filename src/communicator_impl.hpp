@@ -27,8 +27,8 @@ class CommunicatorImpl {
  public:
   CommunicatorImpl(std::shared_ptr<Transport> transport, Aggregators aggregators);
 
-  /// Finishes the calls in flight: what remains of their requests then needs no communicator. In the
-  /// thread that destroys it, after any other that is advancing its calls has let go of it.
+  /// Finishes the calls in flight: what remains of their requests then needs no communicator. In
+  /// the thread that destroys it, after any other that is advancing its calls has let go of it.
   ~CommunicatorImpl();
   CommunicatorImpl(const CommunicatorImpl&) = delete;
   CommunicatorImpl& operator=(const CommunicatorImpl&) = delete;

@@ -69,8 +69,8 @@ class Executor final : private Agreed {
   [[nodiscard]] bool late_rounds_due() const;
   /// Whether the codec has late rounds: then all ranks agree on how many elements each has.
   [[nodiscard]] bool has_late_rounds() const;
-  /// Finds how many elements the late rounds of this call have, adds the numbers to `signature`, and takes
-  /// memory for those that have some. Once all ranks agree, start or skip them.
+  /// Finds how many elements the late rounds of this call have, adds the numbers to `signature`,
+  /// and takes memory for those that have some. Once all ranks agree, start or skip them.
   void prepare_late_rounds(CallSignature& signature);
   void start_late_rounds();
   void skip_late_rounds();

@@ -5,8 +5,8 @@
 // A dissemination as CallAgreement's, of one bit. A failure does not wait for its turn: who knows of
 // one tells it in all its messages at once, so that ranks whose sums cannot come any more give up.
 // Early messages carry the largest value there is, so the outcome is still the same everywhere.
-// The two values are far apart, so that words that were changed on their way are an error and not the
-// other outcome.
+// The two values are far apart, so that words that were changed on their way are an error and not
+// the other outcome.
 
 #include <cohom/transport.hpp>
 
@@ -25,8 +25,8 @@ class OutcomeAgreement {
 
   /// How it ended here. Once; or never, when a failure was known first.
   void tell(bool failed);
-  /// Takes one completion whose cookie is one of ours. @throws Error(transport) for a word that no rank
-  /// sends
+  /// Takes one completion whose cookie is one of ours. @throws Error(transport) for a word that no
+  /// rank sends
   void complete(const Completion& completion);
   [[nodiscard]] static bool owns(std::uint64_t cookie) { return (cookie >> 56) == cookie_round; }
 

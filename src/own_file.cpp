@@ -11,8 +11,8 @@ namespace {
 
 constexpr const char* own_program = "/proc/self/exe";
 
-/// As the system opens it. Of a program dladdr() says what it was started as, which is a name to look up in
-/// PATH or anything else; the loader's own name of a program is empty.
+/// As the system opens it. Of a program dladdr() says what it was started as, which is a name to
+/// look up in PATH or anything else; the loader's own name of a program is empty.
 std::filesystem::path loaded_file() {
   Dl_info info{};
   link_map* map = nullptr;

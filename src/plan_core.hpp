@@ -45,12 +45,12 @@ struct ResolvedOptions {
                                 const Placement& placement) const;
 };
 
-/// @throws Error(invalid_argument) for a COHOM_SEGMENT that is no number, or a checksum that is neither on
-/// nor off.
+/// @throws Error(invalid_argument) for a COHOM_SEGMENT that is no number, or a checksum that is
+/// neither on nor off.
 ResolvedOptions resolve(const Options& options);
 
-/// Seconds, with the environment filled in; 0: no limit. Apart from the others: a rank whose options are
-/// wrong waits for others, too. @throws Error(invalid_argument)
+/// Seconds, with the environment filled in; 0: no limit. Apart from the others: a rank whose
+/// options are wrong waits for others, too. @throws Error(invalid_argument)
 double timeout_of(const Options& options);
 
 class PlanCore {

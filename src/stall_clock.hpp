@@ -6,8 +6,8 @@
 
 namespace cohom {
 
-/// Counts the time in which somebody asks in vain: a rank that computes between two tests of its request
-/// is not stalled. A monotonic clock, read once in many polls.
+/// Counts the time in which somebody asks in vain: a rank that computes between two tests of its
+/// request is not stalled. A monotonic clock, read once in many polls.
 class StallClock {
  public:
   using Clock = std::chrono::steady_clock;

@@ -10,9 +10,9 @@ namespace cohom {
 
 class CommunicatorImpl;
 
-/// How threads reach a communicator that its owner may destroy at any time. None of them owns it, not even
-/// for a moment: else the last to let go would destroy it, which waits for calls and calls MPI, in a thread
-/// that has nothing to do with it.
+/// How threads reach a communicator that its owner may destroy at any time. None of them owns it,
+/// not even for a moment: else the last to let go would destroy it, which waits for calls and calls
+/// MPI, in a thread that has nothing to do with it.
 class ProgressHandle {
  public:
   explicit ProgressHandle(CommunicatorImpl& communicator) : communicator_(&communicator) {}

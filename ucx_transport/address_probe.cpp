@@ -55,8 +55,8 @@ ContextSettings settings_of(std::string_view text) {
   return settings;
 }
 
-/// The caller's environment, in which a UCX that gives up just ends: it prints nothing and waits for no
-/// debugger.
+/// The caller's environment, in which a UCX that gives up just ends: it prints nothing and waits
+/// for no debugger.
 std::vector<std::string> environment_of_probe() {
   std::vector<std::string> variables;
   for (char** variable = environ; *variable != nullptr; ++variable)

@@ -11,8 +11,8 @@ namespace cohom::ucx {
 /// Files named libucp.so that are part of this process.
 std::vector<std::string> loaded_libraries();
 
-/// What may be wrong when UCX does not start: empty unless the library in use is of another major or minor
-/// version than the header files that this library was built with, or there are several.
+/// What may be wrong when UCX does not start: empty unless the library in use is of another major
+/// or minor version than the header files that this library was built with, or there are several.
 std::string version_note(const offload::UcxVersion& built_with, const offload::UcxVersion& in_use,
                          const std::vector<std::string>& files);
 

@@ -19,8 +19,8 @@
 
 namespace cohom::ucx {
 
-/// A message begins as a packet does. That of a narrow contribution, whose words say how many there will be
-/// in the sum, goes on:
+/// A message begins as a packet does. That of a narrow contribution, whose words say how many there
+/// will be in the sum, goes on:
 struct NarrowHeader {
   cohom_header message{};
   std::uint8_t narrow_width = 0;  ///< and so on: see Widening

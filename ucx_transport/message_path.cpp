@@ -83,8 +83,9 @@ class MessagePath final : public offload::DataPath, private MessageReceiver {
   PathCounters counters_;
 };
 
-/// Tries an aggregator's address in another process, where there is a program for that. Sessions of this
-/// process mostly have the same one, so that what was right is not tried again. False: it is to stop.
+/// Tries an aggregator's address in another process, where there is a program for that. Sessions of
+/// this process mostly have the same one, so that what was right is not tried again. False: it is
+/// to stop.
 bool try_address(const offload::UcxAddress& address, const ContextSettings& settings,
                  const std::stop_token& stop) {
   static std::mutex mutex;

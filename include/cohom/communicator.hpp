@@ -18,12 +18,12 @@ namespace cohom {
 class CommunicatorImpl;
 
 /// Calls on one communicator are collective: all ranks make the same ones in the same order. One
-/// thread at a time may use a communicator; different communicators are independent. Over MPI only as far
-/// as MPI allows (MPI_Query_thread): with less than MPI_THREAD_MULTIPLE two threads at once are an
-/// Error(unsupported), with less than MPI_THREAD_SERIALIZED any thread but the one that initialized MPI.
-/// Calls advance only inside this library: in its functions that start, test, wait or progress (which
-/// advance the calls that the thread started on all communicators). A rank that goes into a blocking
-/// function of MPI meanwhile keeps the other ranks' calls waiting.
+/// thread at a time may use a communicator; different communicators are independent. Over MPI only
+/// as far as MPI allows (MPI_Query_thread): with less than MPI_THREAD_MULTIPLE two threads at once
+/// are an Error(unsupported), with less than MPI_THREAD_SERIALIZED any thread but the one that
+/// initialized MPI. Calls advance only inside this library: in its functions that start, test, wait
+/// or progress (which advance the calls that the thread started on all communicators). A rank that
+/// goes into a blocking function of MPI meanwhile keeps the other ranks' calls waiting.
 /// Plans must be destroyed before their communicator; requests may outlive it.
 /// For MPI use cohom::mpi::communicator() of <cohom/mpi.hpp>.
 class Communicator {

@@ -98,20 +98,21 @@ struct OffloadCounters {
 /// first one that names the address. @throws Error(invalid_argument) for what is no address.
 using ConnectAggregator = std::function<std::shared_ptr<Aggregator>(const std::string& address)>;
 
-/// 32 random bytes that the ranks of one communicator share and nobody else has. Who has them may take
-/// the communicator's seats at an aggregator.
+/// 32 random bytes that the ranks of one communicator share and nobody else has. Who has them may
+/// take the communicator's seats at an aggregator.
 using JobSecret = std::array<std::byte, 32>;
 
-/// A new one, from the system's random numbers. Local: one rank draws it and gives it to the others.
+/// A new one, from the system's random numbers. Local: one rank draws it and gives it to the
+/// others.
 /// @throws Error(transport) when the system has none.
 JobSecret random_job_secret();
 
 /// Connects to programs cohom-aggregator --ebpf, by their HOST:PORT (to daemons as well:
-/// cohom::ucx::aggregator_connector() of <cohom/ucx.hpp>). `job` is alike on all ranks. The secret that
-/// aggregators want of everybody is in COHOM_AGGREGATOR_TOKEN; without it connecting is an
-/// Error(invalid_argument), and in builds without libsodium an Error(unsupported). Each connection has a
-/// thread, which sleeps while all is well and connects again when the aggregator was away. The first
-/// connection to an address is waited for, but not longer than a second.
+/// cohom::ucx::aggregator_connector() of <cohom/ucx.hpp>). `job` is alike on all ranks. The secret
+/// that aggregators want of everybody is in COHOM_AGGREGATOR_TOKEN; without it connecting is an
+/// Error(invalid_argument), and in builds without libsodium an Error(unsupported). Each connection
+/// has a thread, which sleeps while all is well and connects again when the aggregator was away.
+/// The first connection to an address is waited for, but not longer than a second.
 ConnectAggregator aggregator_connector(const JobSecret& job, int rank, int ranks);
 
 /// Who sums for the ranks of a communicator, besides themselves.

@@ -38,14 +38,15 @@ struct Options {
   /// How messages travel, "mpi" or "ucx". COHOM_TRANSPORT, "mpi". A communicator has one, chosen when
   /// it is made (by the C API: in its first call). Calls need not name it; another one is an error.
   std::string transport = {};
-  /// Seconds after which a call that makes no progress is an Error(transport) that names the rank and the
-  /// round it waits for; 0: COHOM_TIMEOUT, or never. Time counts while the rank is in functions of this
-  /// library. Local: ranks may have different ones. The communicator is then of no more use.
+  /// Seconds after which a call that makes no progress is an Error(transport) that names the rank
+  /// and the round it waits for; 0: COHOM_TIMEOUT, or never. Time counts while the rank is in
+  /// functions of this library. Local: ranks may have different ones. The communicator is then of
+  /// no more use.
   double timeout = 0;
-  /// "on": behind each message of a call follows an XXH3-64 of its bytes; one that does not fit is an
-  /// Error(transport) that names sender, round and offset. "off": messages are as long as ever. A device's
-  /// words then travel through the host's memory. Not for algorithms that others sum for (fabric,
-  /// offload). COHOM_CHECKSUM, "off".
+  /// "on": behind each message of a call follows an XXH3-64 of its bytes; one that does not fit is
+  /// an Error(transport) that names sender, round and offset. "off": messages are as long as ever.
+  /// A device's words then travel through the host's memory. Not for algorithms that others sum for
+  /// (fabric, offload). COHOM_CHECKSUM, "off".
   std::string checksum = {};
 };
 

@@ -173,8 +173,8 @@ static __always_inline void learn(struct cohom_place* place, const struct frame*
   place->device = device;
 }
 
-/// The first hello of a worker, which alone knows its key, says where it is; later ones must come from
-/// there.
+/// The first hello of a worker, which alone knows its key, says where it is; later ones must come
+/// from there.
 static __always_inline int greet(struct __sk_buff* skb, const struct frame* frame,
                                  struct cohom_group* group, const struct cohom_source* source) {
   const int verdict = cohom_check_member(&frame->packet, group);

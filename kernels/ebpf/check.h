@@ -80,8 +80,8 @@ static __always_inline int cohom_check_parent(const struct cohom_header* packet,
   return packet->key == group->parent.key ? cohom_fine : cohom_drop_key;
 }
 
-/// An answer to the hello that this switch has sent to its parent: it has the hello's nonce, and comes from
-/// where the hello went.
+/// An answer to the hello that this switch has sent to its parent: it has the hello's nonce, and
+/// comes from where the hello went.
 static __always_inline int cohom_check_answer(const struct cohom_header* packet,
                                               const struct cohom_group* group,
                                               const struct cohom_source* source) {

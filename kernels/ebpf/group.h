@@ -5,8 +5,8 @@
 
 #include <linux/bpf.h>
 
-/// A member, or the parent: its key and, as its own packets have shown it, where it is reached. Addresses
-/// and ports are in network byte order.
+/// A member, or the parent: its key and, as its own packets have shown it, where it is reached.
+/// Addresses and ports are in network byte order.
 struct cohom_place {
   __u64 key;
   __u8 mac[6];
@@ -20,8 +20,9 @@ struct cohom_place {
   __u32 unused;
 };
 
-/// Everything is written while `epoch` is zero or, for places, by hellos before `open`. The parent's
-/// address and port stand here from the first: only what comes from there can be its answer.
+/// Everything is written while `epoch` is zero or, for places, by hellos before `open`. The
+/// parent's address and port stand here from the first: only what comes from there can be its
+/// answer.
 struct cohom_group {
   __u64 job;
   __u64 epoch;         // zero: nobody's

@@ -1,9 +1,9 @@
 #pragma once
-// EscapeRound: the late round of a codec in which the elements of escaped blocks travel as they are. The
-// owner has all ranks' elements, adds them exactly, divides a mean, and rounds once: so the result does not
-// depend on the order, and nothing cancels or overflows on the way. Blocks escape because some rank holds
-// a value in them that the codec cannot express, e.g. a NaN. That is rare, so the processor does it,
-// wherever the elements lie.
+// EscapeRound: the late round of a codec in which the elements of escaped blocks travel as they
+// are. The owner has all ranks' elements, adds them exactly, divides a mean, and rounds once: so
+// the result does not depend on the order, and nothing cancels or overflows on the way. Blocks
+// escape because some rank holds a value in them that the codec cannot express, e.g. a NaN. That is
+// rare, so the processor does it, wherever the elements lie.
 
 #include "codec_interface.hpp"
 #include "codecs/codec_context.hpp"

@@ -88,7 +88,8 @@ double ExactSum::rounded(ElementType type, std::uint64_t divisor) const {
 
 double ExactSum::rounded_digits(ElementType type, std::uint64_t divisor) const {
   if (first_ >= end_) return 0;
-  // Carries, so that all digits but the highest are in 0 ... 2^32 - 1; two more than were written hold them.
+  // Carries, so that all digits but the highest are in 0 ... 2^32 - 1; two more than were written
+  // hold them.
   std::array<std::int64_t, digits + 2> carried{};
   const std::size_t end = end_ + 2;
   std::int64_t carry = 0;
@@ -106,8 +107,8 @@ double ExactSum::rounded_digits(ElementType type, std::uint64_t divisor) const {
       carried[i] = digit & 0xffff'ffff;
     }
   }
-  // Long division, the highest digit first, into the upper digits of the quotient. What is left behind them
-  // only counts as more than nothing.
+  // Long division, the highest digit first, into the upper digits of the quotient. What is left
+  // behind them only counts as more than nothing.
   std::uint64_t window[4] = {};  // digits of the quotient from its first one that is not zero on
   std::size_t filled = 0;
   std::ptrdiff_t highest = 0;  ///< place of the first

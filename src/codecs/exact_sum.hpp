@@ -1,9 +1,10 @@
 #pragma once
-// ExactSum: floating-point numbers added without any rounding, divided by a whole number, and rounded once.
+// ExactSum: floating-point numbers added without any rounding, divided by a whole number, and
+// rounded once.
 //
-// A long accumulator (Kulisch): the sum is a whole number of the least denormal of f64, in digits of 32
-// bits, each in 64, so that carries wait for the end. It is integer arithmetic: the order of additions
-// and the processor's rounding mode do not matter.
+// A long accumulator (Kulisch): the sum is a whole number of the least denormal of f64, in digits
+// of 32 bits, each in 64, so that carries wait for the end. It is integer arithmetic: the order of
+// additions and the processor's rounding mode do not matter.
 
 #include <cohom/element_type.hpp>
 
@@ -19,9 +20,9 @@ class ExactSum {
   /// At most 2^30 numbers.
   void add(double value);
 
-  /// The sum divided by `divisor` (> 0, below 2^32), to nearest, ties to even, as the nearest value of an element type,
-  /// infinite where that is too large. IEEE's rules for infinities, NaNs (the canonical one) and zeros: -0
-  /// if all numbers were.
+  /// The sum divided by `divisor` (> 0, below 2^32), to nearest, ties to even, as the nearest value
+  /// of an element type, infinite where that is too large. IEEE's rules for infinities, NaNs (the
+  /// canonical one) and zeros: -0 if all numbers were.
   [[nodiscard]] double rounded(ElementType type, std::uint64_t divisor) const;
 
  private:

@@ -30,8 +30,8 @@ constexpr double largest_agreement = 0.15;
 
 /// Makes codes of steps positive, so that their maximum can be taken as unsigned numbers.
 constexpr std::int32_t step_offset = 1 << 20;
-/// Codes of steps that any rank can want: from 2^29 steps in the least denormal of f64 to twice its largest
-/// number.
+/// Codes of steps that any rank can want: from 2^29 steps in the least denormal of f64 to twice its
+/// largest number.
 constexpr std::int32_t least_step_code = PackedStep::codes_per_octave * (-1074 - 32),
                        largest_step_code = PackedStep::codes_per_octave * (1024 + 2);
 

@@ -73,7 +73,8 @@ class PackedSample {
   /// @throws Error(transport) when the words are no sum of what ranks can have sent.
   void check(ConstWords sum) const;
 
-  /// What the sum of all ranks' words (words() > 0, check()ed) tells, when owners round off `down_shift` bits.
+  /// What the sum of all ranks' words (words() > 0, check()ed) tells, when owners round off
+  /// `down_shift` bits.
   [[nodiscard]] PackedFindings findings(ConstWords sum, std::int32_t top_code,
                                         unsigned down_shift) const;
 

@@ -60,8 +60,8 @@ class SignScale {
   /// The largest code of this rank's blocks that do not escape.
   [[nodiscard]] std::uint32_t own_exponent() const;
   [[nodiscard]] std::uint64_t encode_mean(std::uint32_t largest) const;
-  /// The agreed code of a block's or the vector's largest magnitude, known to be one that a rank can have
-  /// sent. @throws Error(transport)
+  /// The agreed code of a block's or the vector's largest magnitude, known to be one that a rank
+  /// can have sent. @throws Error(transport)
   [[nodiscard]] std::uint32_t checked(std::string_view round, std::uint64_t code) const;
   /// The same in a rank that sent `own`.
   [[nodiscard]] std::uint32_t checked(std::string_view round, std::uint64_t code,

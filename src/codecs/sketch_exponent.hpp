@@ -1,8 +1,8 @@
 #pragma once
-// SketchExponent: the exponent that a rank wants integers of its sketches to be made with. Integers hold
-// numbers of a range of exponents only; with one value far larger than all others the range that ends
-// with it holds nothing else, and every block escapes. So the range is where it holds most blocks, and
-// those above it escape, too.
+// SketchExponent: the exponent that a rank wants integers of its sketches to be made with. Integers
+// hold numbers of a range of exponents only; with one value far larger than all others the range
+// that ends with it holds nothing else, and every block escapes. So the range is where it holds
+// most blocks, and those above it escape, too.
 
 #include "kernels/kernel_table.hpp"
 
@@ -24,7 +24,8 @@ class SketchExponent {
 
   /// Takes note of the blocks of a run that starts with a block, at `elements`.
   void measure(const std::byte* elements, std::size_t first, std::size_t count);
-  /// When all is measured, of the vector that begins at `elements`: the exponent, or `none` of zeros.
+  /// When all is measured, of the vector that begins at `elements`: the exponent, or `none` of
+  /// zeros.
   [[nodiscard]] int best(const std::byte* elements, std::size_t count) const;
   /// Whether a block has larger numbers than integers of this exponent can have.
   [[nodiscard]] bool exceeds(std::size_t block, int exponent) const {

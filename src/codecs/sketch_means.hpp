@@ -1,6 +1,6 @@
 #pragma once
-// SketchMeans: cells of integers as means. The sum is divided before the only rounding, so a mean of f16
-// does not overflow with its sum.
+// SketchMeans: cells of integers as means. The sum is divided before the only rounding, so a mean
+// of f16 does not overflow with its sum.
 
 #include "codecs/exact_sum.hpp"
 #include "kernels/body/bits.hpp"
@@ -38,8 +38,9 @@ class SketchMeans {
   }
 
  private:
-  /// A rounded number, made odd in its last bit where something was lost: rounding it to fewer bits, by two at
-  /// least, is then the only rounding (Boldo and Melquiond, 2008). `lost` has the sign of what was lost.
+  /// A rounded number, made odd in its last bit where something was lost: rounding it to fewer
+  /// bits, by two at least, is then the only rounding (Boldo and Melquiond, 2008). `lost` has the
+  /// sign of what was lost.
   template <class Real>
   static Real to_odd(Real rounded, double lost) {
     using namespace kernels::body;

@@ -40,8 +40,8 @@ std::array<RoundInfo, 3> make_rounds(const ThcOptions& options, const kernels::T
           EscapeRound::info(type)};
 }
 
-/// Codes of norms that ranks can have: of a block of a least denormal, to one of 2^16 largest numbers. The
-/// mean of a vector can be 2^16 times smaller than any value.
+/// Codes of norms that ranks can have: of a block of a least denormal, to one of 2^16 largest
+/// numbers. The mean of a vector can be 2^16 times smaller than any value.
 template <class Real>
 CodeRange code_range() {
   using kernels::body::FloatFormat;

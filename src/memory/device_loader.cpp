@@ -24,8 +24,8 @@ bool looked = false;
 std::string why_none;
 std::atomic<const kernels::DeviceLibrary*> in_use = nullptr;
 
-/// Where libraries are installed beside the folder of programs: on any system, and of this build. An
-/// absolute folder stands for itself.
+/// Where libraries are installed beside the folder of programs: on any system, and of this build.
+/// An absolute folder stands for itself.
 constexpr const char* library_folders[] = {
     "", "../lib", "../lib64", "../lib/" COHOM_ARCHITECTURE, "../" COHOM_LIBDIR, COHOM_LIBDIR};
 

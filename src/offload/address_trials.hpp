@@ -1,6 +1,6 @@
 #pragma once
-// AddressTrials: a daemon's thread that tries the UCX addresses of members, one after the other, where
-// one that is none hurts nobody.
+// AddressTrials: a daemon's thread that tries the UCX addresses of members, one after the other,
+// where one that is none hurts nobody.
 
 #include "ucx_transport/address_probe.hpp"
 
@@ -30,15 +30,16 @@ struct AddressTrial {
 
 class AddressTrials {
  public:
-  /// Why the address is none; empty: it is one. Called by the thread, or by put() where nothing can be
-  /// tried. Does not throw.
+  /// Why the address is none; empty: it is one. Called by the thread, or by put() where nothing can
+  /// be tried. Does not throw.
   using Done = std::function<void(const AddressTrial&, const std::string& why_not)>;
 
   /// Without cohom-ucx-probe addresses are taken untried, which is logged.
   AddressTrials(const ucx::ContextSettings& settings, Done done);
   /// Those of a job that gave a bad address lately wait until no others do.
   void put(AddressTrial trial);
-  /// The group goes: its addresses are tried no more, so that who comes and goes keeps nobody waiting.
+  /// The group goes: its addresses are tried no more, so that who comes and goes keeps nobody
+  /// waiting.
   void forget(std::uint32_t group);
 
  private:

@@ -1,5 +1,6 @@
 #pragma once
-// What an aggregator's admission may say: it comes from the network, and sizes and numbers follow from it.
+// What an aggregator's admission may say: it comes from the network, and sizes and numbers follow
+// from it.
 
 #include "offload/control_message.hpp"
 
@@ -14,7 +15,8 @@ struct AskedFor {
   std::uint32_t slots = 0;
 };
 
-/// @throws Error(transport) that names the first field that cannot be, its value and what would be right.
+/// @throws Error(transport) that names the first field that cannot be, its value and what would be
+/// right.
 void check_admitted(const Admitted& admitted, const AskedFor& asked);
 
 }  // namespace cohom::offload

@@ -43,8 +43,8 @@ namespace {
 /// Of a predecessor that was killed, whose child ends a moment later.
 constexpr std::chrono::milliseconds patience_with_port{2000};
 
-// The memory of a daemon (docs/aggregator.md). Sums that are made and sent take two payloads a slot; of
-// floats that wait for their turn there is one more for each other rank.
+// The memory of a daemon (docs/aggregator.md). Sums that are made and sent take two payloads a
+// slot; of floats that wait for their turn there is one more for each other rank.
 constexpr std::uint64_t memory_besides_payloads = 128 << 20;  ///< connections, and what UCX buffers
 constexpr std::uint64_t payloads_a_slot = 10;
 
@@ -117,8 +117,8 @@ std::unique_ptr<DataPlane> make_daemon(const CommandLine& line, const ServerSetu
   DaemonSetup daemon{.slots = line.slots,
                      .groups = line.limits.groups,
                      .payload_bytes = setup.limits.payload_bytes};
-  // Whoever reaches a port of UCX can end the process. The user's own word is about cohom alone: that for
-  // all of UCX is mostly about the ranks.
+  // Whoever reaches a port of UCX can end the process. The user's own word is about cohom alone:
+  // that for all of UCX is mostly about the ranks.
   if (!line.listen.empty() && std::getenv("COHOM_UCX_NET_DEVICES") == nullptr) {
     daemon.devices = device_of(setup.listen);
     if (!daemon.devices.empty())

@@ -16,8 +16,8 @@
 
 namespace cohom::offload {
 
-/// Who this rank is in its group. Rank 0 draws the job's secret and counts `group`; both are alike on
-/// all ranks.
+/// Who this rank is in its group. Rank 0 draws the job's secret and counts `group`; both are alike
+/// on all ranks.
 struct GroupMembership {
   JobKey job;
   std::uint32_t group = 0;

@@ -12,8 +12,8 @@
 
 namespace cohom::offload {
 
-/// Who asks. The site's token gives totals, an operator's all jobs, and a job's key that job. By munge the
-/// aggregator's own user and root are told of all jobs.
+/// Who asks. The site's token gives totals, an operator's all jobs, and a job's key that job. By
+/// munge the aggregator's own user and root are told of all jobs.
 struct StatusQuery {
   std::string token;
   Credential credential = Credential::token;

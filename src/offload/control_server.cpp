@@ -139,8 +139,8 @@ std::uint32_t ControlServer::asked_payload(const Join& request) const {
   return plane_.takes_messages() ? request.message_bytes : request.payload_bytes;
 }
 
-/// A seat is for who has the job's private key. The nonce is fresh, so no proof serves twice, nor at
-/// another aggregator.
+/// A seat is for who has the job's private key. The nonce is fresh, so no proof serves twice, nor
+/// at another aggregator.
 void ControlServer::challenge(Client& client, const Join& request) {
   if (const auto refused = why_not(request)) return refuse(client, *refused);
   PendingJoin& pending = client.joining[request.worker];

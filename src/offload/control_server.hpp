@@ -32,7 +32,8 @@ struct ServerLimits {
   std::uint32_t group_slots = 256;
   std::uint32_t payload_bytes = 8192;
   std::uint32_t connections = 1024;
-  /// How long a group may take to form, and a connection that has proven itself to say what it wants.
+  /// How long a group may take to form, and a connection that has proven itself to say what it
+  /// wants.
   std::chrono::milliseconds patience{30000};
   /// How long a connection may take to prove itself.
   std::chrono::milliseconds handshake{2000};

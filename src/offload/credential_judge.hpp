@@ -1,5 +1,6 @@
 #pragma once
-// CredentialJudge: asks munged about the credentials of clients, so that who serves them does not wait.
+// CredentialJudge: asks munged about the credentials of clients, so that who serves them does not
+// wait.
 
 #include "offload/event.hpp"
 
@@ -18,8 +19,8 @@
 
 namespace cohom::offload {
 
-/// munged is another process, and one that is stuck keeps whoever asks it for 10 s. So a thread of its own
-/// asks, one question at a time.
+/// munged is another process, and one that is stuck keeps whoever asks it for 10 s. So a thread of
+/// its own asks, one question at a time.
 class CredentialJudge {
  public:
   struct Question {

@@ -1,6 +1,6 @@
 #pragma once
-// Cryptography: what of libsodium the control channel uses. In builds without it has_cryptography() is
-// false, and everything else here is an error.
+// Cryptography: what of libsodium the control channel uses. In builds without it has_cryptography()
+// is false, and everything else here is an error.
 
 #include <array>
 #include <cstddef>

@@ -24,8 +24,8 @@ class DaemonGroup {
   [[nodiscard]] const GroupPlan& plan() const { return plan_; }
   [[nodiscard]] const GroupCounters& counters() const { return counters_; }
 
-  /// Says hello to the parent, once it is known where that is; whether it has answered. The group fails
-  /// where UCX cannot reach it.
+  /// Says hello to the parent, once it is known where that is; whether it has answered. The group
+  /// fails where UCX cannot reach it.
   bool meet_parent();
   /// Once, and tried.
   void take_parent_address(std::span<const std::byte> address);

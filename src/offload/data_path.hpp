@@ -43,8 +43,8 @@ class DataPath {
   /// Where the aggregator's messages reach this rank, for the control channel; none: nowhere.
   [[nodiscard]] virtual std::optional<UcxAddress> own_address() const { return std::nullopt; }
   /// Shows the aggregator where this worker is; whether it has answered. Blocks for some milliseconds at
-  /// most, the first time for some seconds where PathSetup::stop does not end that; to be called until it
-  /// is true. @throws Error(transport)
+  /// most, the first time for some seconds where PathSetup::stop does not end that; to be called
+  /// until it is true. @throws Error(transport)
   virtual bool meet() = 0;
 
   /// Streams enter in the same order on all ranks, and leave before they go. Once one has left, its memory

@@ -70,8 +70,8 @@ class DataPlane {
   [[nodiscard]] virtual std::uint64_t met(std::uint32_t number) const = 0;
   /// All members are known, here and elsewhere: takes contributions from now on.
   virtual void start(std::uint32_t number) = 0;
-  /// Groups that cannot go on, by number, and why; the descriptor becomes readable when there are some
-  /// (negative: never). Close them.
+  /// Groups that cannot go on, by number, and why; the descriptor becomes readable when there are
+  /// some (negative: never). Close them.
   [[nodiscard]] virtual std::map<std::uint32_t, std::string> failures() { return {}; }
   [[nodiscard]] virtual int failures_descriptor() const { return -1; }
   /// Drops whatever comes for the group from now on.

@@ -31,8 +31,8 @@ std::optional<sockaddr_in> numeric(const Endpoint& endpoint);
 /// Asks the system for the address of a name; may block. @throws Error(transport)
 sockaddr_in resolve(const Endpoint& endpoint);
 
-/// The address of a data path that Admitted names as HOST:PORT; an empty HOST is that of `control`, and
-/// another one is written as numbers: names are not looked up.
+/// The address of a data path that Admitted names as HOST:PORT; an empty HOST is that of `control`,
+/// and another one is written as numbers: names are not looked up.
 /// @throws Error
 sockaddr_in resolve_data_address(std::string_view text, const sockaddr_in& control);
 
@@ -45,7 +45,8 @@ FileDescriptor start_connecting(const sockaddr_in& address);
 /// What became of start_connecting() once the socket is writable; empty: connected.
 std::string connect_failure(int socket);
 
-/// A TCP socket that listens and does not block. Waits as long as `patience` for who is there still.
+/// A TCP socket that listens and does not block. Waits as long as `patience` for who is there
+/// still.
 /// @throws Error(transport)
 FileDescriptor listen_on(const sockaddr_in& address, std::chrono::milliseconds patience = {});
 

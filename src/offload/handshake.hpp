@@ -1,6 +1,6 @@
 #pragma once
-// How both ends of a control channel prove that they know the token, which never travels, or who they
-// are, by munge; and how a worker proves that it is of its job (docs/offload-protocol.md).
+// How both ends of a control channel prove that they know the token, which never travels, or who
+// they are, by munge; and how a worker proves that it is of its job (docs/offload-protocol.md).
 
 #include "offload/allowed_users.hpp"
 #include "offload/control_message.hpp"
@@ -14,7 +14,8 @@ namespace cohom::offload {
 /// The client's end, message by message.
 class ClientHandshake {
  public:
-  /// With `munge` both sides prove who they are in place of a token, and these users may be the server.
+  /// With `munge` both sides prove who they are in place of a token, and these users may be the
+  /// server.
   explicit ClientHandshake(std::string token, Credential credential = Credential::token,
                            std::optional<AllowedUsers> munge = {})
       : token_(std::move(token)),
@@ -24,8 +25,8 @@ class ClientHandshake {
 
   [[nodiscard]] Begin begin() const { return {.version = control_version, .nonce = nonce_}; }
   /// The answer to a message of the server; none: both have proven themselves.
-  /// @throws Error(transport) for a server of another version, or one that does not know the token or is
-  /// not of such a user.
+  /// @throws Error(transport) for a server of another version, or one that does not know the token
+  /// or is not of such a user.
   std::optional<Message> answer(const Message& message);
   [[nodiscard]] bool done() const { return done_; }
   /// What a job's key signs to be told of its job. Once it is done.
@@ -63,8 +64,8 @@ class ServerHandshake {
   bool begun_ = false, judged_ = false;
 };
 
-/// What a job's key signs for one of its workers, at every aggregator up to the root, each of which draws
-/// a nonce of its own.
+/// What a job's key signs for one of its workers, at every aggregator up to the root, each of which
+/// draws a nonce of its own.
 std::string join_statement(const Join& join, const Nonce& nonce);
 
 }  // namespace cohom::offload

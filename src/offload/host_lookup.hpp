@@ -7,8 +7,8 @@
 
 namespace cohom::offload {
 
-/// The system cannot be told to stop asking, and may take half a minute. So a thread of its own asks,
-/// which keeps nothing of the caller's and ends by itself.
+/// The system cannot be told to stop asking, and may take half a minute. So a thread of its own
+/// asks, which keeps nothing of the caller's and ends by itself.
 class HostLookup {
  public:
   /// @throws Error(transport) without descriptors or threads.

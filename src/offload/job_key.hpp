@@ -1,6 +1,6 @@
 #pragma once
-// JobKey: what makes ranks one job, for aggregators. Its public half names the job there, its private
-// half, which only the job's ranks have, signs for the job's seats.
+// JobKey: what makes ranks one job, for aggregators. Its public half names the job there, its
+// private half, which only the job's ranks have, signs for the job's seats.
 
 #include "offload/cryptography.hpp"
 
@@ -10,8 +10,8 @@
 
 namespace cohom::offload {
 
-/// The number by which packets and logs know the job of a public key. To find another key of the same
-/// number takes 2^64 tries, and the aggregator compares the keys themselves.
+/// The number by which packets and logs know the job of a public key. To find another key of the
+/// same number takes 2^64 tries, and the aggregator compares the keys themselves.
 inline std::uint64_t job_of(const PublicKey& key) { return short_hash(as_text(key)); }
 
 class JobKey {

@@ -11,8 +11,8 @@ namespace cohom::offload {
 
 inline constexpr const char* job_key_file_variable = "COHOM_AGGREGATOR_JOB_KEY_FILE";
 
-/// Adds a secret to the file that the environment names, if it names one: a line of 64 hexadecimal digits.
-/// The file is made with mode 600, and keeps the newest 64 secrets.
+/// Adds a secret to the file that the environment names, if it names one: a line of 64 hexadecimal
+/// digits. The file is made with mode 600, and keeps the newest 64 secrets.
 /// @throws Error(invalid_argument) as SecretFile, and for a file with anything else in it.
 void keep_job_secret(const JobSecret& secret);
 

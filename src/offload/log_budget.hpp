@@ -1,6 +1,6 @@
 #pragma once
-// LogBudget: so many lines in an interval, and a count of the others. Who may send us bytes does not
-// fill our log.
+// LogBudget: so many lines in an interval, and a count of the others. Who may send us bytes does
+// not fill our log.
 
 #include <chrono>
 #include <cstdint>
@@ -17,8 +17,8 @@ class LogBudget {
   LogBudget(std::uint32_t lines, std::chrono::milliseconds interval)
       : lines_(lines), interval_(interval) {}
 
-  /// Takes a line: what to write behind it, to tell of those that were not logged before; none: this
-  /// one is not logged either.
+  /// Takes a line: what to write behind it, to tell of those that were not logged before; none:
+  /// this one is not logged either.
   std::optional<std::string> take(Clock::time_point now) {
     if (now - begin_ >= interval_) {
       begin_ = now;

@@ -23,11 +23,11 @@ constexpr std::chrono::milliseconds between_looks{500};
 constexpr int looks_when_full = 5;
 constexpr int status_without_memory = 3;
 
-/// What the system counts for RLIMIT_DATA: private memory that can be written to, here with the main
-/// thread's stack. Zero: it does not say.
+/// What the system counts for RLIMIT_DATA: private memory that can be written to, here with the
+/// main thread's stack. Zero: it does not say.
 std::uint64_t data_bytes() {
-  // Without a buffer that is allocated: there may be no memory. This file is a line of seven numbers,
-  // while /proc/self/status has any length (of a user with many groups).
+  // Without a buffer that is allocated: there may be no memory. This file is a line of seven
+  // numbers, while /proc/self/status has any length (of a user with many groups).
   const FileDescriptor statm(::open("/proc/self/statm", O_RDONLY | O_CLOEXEC));
   std::array<char, 256> text{};
   if (!statm.open() || ::read(statm.get(), text.data(), text.size() - 1) <= 0) return 0;

@@ -11,9 +11,9 @@ namespace cohom::offload {
 /// @return the limit, RLIMIT_DATA. @throws Error(transport) when the system refuses.
 std::uint64_t limit_memory(std::uint64_t more);
 
-/// Ends the process when less than a sixteenth of the `more` bytes that limit_memory() left it has been free
-/// for some seconds: the rest is taken by what UCX keeps for somebody, who is then gone. For processes that
-/// are started again.
+/// Ends the process when less than a sixteenth of the `more` bytes that limit_memory() left it has
+/// been free for some seconds: the rest is taken by what UCX keeps for somebody, who is then gone.
+/// For processes that are started again.
 class MemoryWatch {
  public:
   MemoryWatch(std::uint64_t limit, std::uint64_t more);

@@ -7,10 +7,10 @@
 
 namespace cohom::offload {
 
-/// A mark on a program that the kernel takes away when the process ends, whatever ends it: the program is
-/// put into a program array, which the kernel empties when no process has it open any more. Unlike a
-/// socket's name or a lock file it is out of reach of users who may not load programs, and it is where
-/// the program is, whatever namespaces a process sees.
+/// A mark on a program that the kernel takes away when the process ends, whatever ends it: the
+/// program is put into a program array, which the kernel empties when no process has it open any
+/// more. Unlike a socket's name or a lock file it is out of reach of users who may not load
+/// programs, and it is where the program is, whatever namespaces a process sees.
 class ProgramOwner {
  public:
   /// Marks a program as this process's. @throws Error(transport)

@@ -16,8 +16,8 @@ class SecretFile {
     change,  ///< made where there is none, and nobody else changes it meanwhile
   };
   /// `what` names the option in errors.
-  /// @throws Error(invalid_argument) for what is no regular file, belongs to another user than this one
-  /// and root, can be read or written by anybody else, or is longer than `max_bytes`.
+  /// @throws Error(invalid_argument) for what is no regular file, belongs to another user than this
+  /// one and root, can be read or written by anybody else, or is longer than `max_bytes`.
   SecretFile(std::string path, std::string_view what, Use use, std::size_t max_bytes);
 
   [[nodiscard]] std::string content() const;

@@ -54,8 +54,9 @@ bool ControlServer::may_accept() const {
          std::ranges::any_of(clients_, [](const auto& entry) { return !entry.second.proven; });
 }
 
-/// Throws out whom the newcomer takes the place of; false: it is the newcomer who goes. Those without a
-/// proof have a share of their own, so they leave the rest to those with one; and no source takes all.
+/// Throws out whom the newcomer takes the place of; false: it is the newcomer who goes. Those
+/// without a proof have a share of their own, so they leave the rest to those with one; and no
+/// source takes all.
 bool ControlServer::make_way(Client& newcomer) {
   const ServerLimits& limits = setup_.limits;
   std::size_t unproven = 0;
@@ -103,7 +104,8 @@ void ControlServer::throw_out_oldest(std::uint32_t source) {
 bool ControlServer::waits(const Client& client) { return client.held || client.is_judged; }
 
 /// Nothing is read for later: neither while a handshake waits, nor before the client has taken our
-/// answer. So the client's own socket is what fills up, and no client makes us keep more than one answer.
+/// answer. So the client's own socket is what fills up, and no client makes us keep more than one
+/// answer.
 bool ControlServer::listens_to(const Client& client) {
   return !client.leaving && !waits(client) && !client.connection.wants_to_write();
 }
@@ -141,7 +143,8 @@ void ControlServer::shake_hands(ClientId id, Client& client, const Message& mess
       return refuse(client, {Refusal::not_supported,
                              "control channel of version " + std::to_string(begun->version) +
                                  ", here is " + std::to_string(control_version)});
-    // Behind wrong tokens handshakes of a source wait, right ones as well: they cannot be told apart.
+    // Behind wrong tokens handshakes of a source wait, right ones as well: they cannot be told
+    // apart.
     client.held = *begun;
     return begin_in_turn(client);
   }

@@ -20,7 +20,8 @@ double seconds_since(std::chrono::steady_clock::time_point since) {
 
 }  // namespace
 
-/// Operators are told of all jobs, who has the key of a job of that one, and the others how many there are.
+/// Operators are told of all jobs, who has the key of a job of that one, and the others how many
+/// there are.
 void ControlServer::tell_status(Client& client, const StatusRequest& request) {
   std::optional<std::uint64_t> job;
   if (request.job != PublicKey{}) {

@@ -22,8 +22,8 @@ struct AuthOptions {
 };
 
 /// Without a token it is empty where tokens are the way.
-/// @throws Error(invalid_argument) for options that do not fit, and where munge is the way and there is no
-/// munged; Error(unsupported) in builds without libmunge.
+/// @throws Error(invalid_argument) for options that do not fit, and where munge is the way and
+/// there is no munged; Error(unsupported) in builds without libmunge.
 SiteAuth find_site_auth(const AuthOptions& given);
 
 }  // namespace cohom::offload

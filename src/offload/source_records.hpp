@@ -1,6 +1,6 @@
 #pragma once
-// SourceRecords: what the control server remembers of the addresses that connections come from: wrong
-// tokens, and lines in the log. Bounded, however many there are.
+// SourceRecords: what the control server remembers of the addresses that connections come from:
+// wrong tokens, and lines in the log. Bounded, however many there are.
 
 #include "offload/log_budget.hpp"
 

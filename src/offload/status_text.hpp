@@ -6,8 +6,8 @@
 
 namespace cohom::offload {
 
-/// The status in lines for people, or as indented JSON; of printable characters, whatever the answers were.
-/// Of several answers of one aggregator it is the first one, with the groups of all.
+/// The status in lines for people, or as indented JSON; of printable characters, whatever the
+/// answers were. Of several answers of one aggregator it is the first one, with the groups of all.
 /// @throws Error(transport) for an answer that is no status.
 std::string status_text(std::span<const std::string> answers, bool as_json);
 

@@ -1,8 +1,8 @@
 #pragma once
 // SumSlots: one group's slots at a daemon, in which contributions meet. Words come in order and once, so a
-// slot holds two sums at most: the one being made and the one being sent. A sum that is there before the
-// one before it has left waits for that, and until then the slot takes nothing: whoever contributes
-// without taking sums fills no memory.
+// slot holds two sums at most: the one being made and the one being sent. A sum that is there
+// before the one before it has left waits for that, and until then the slot takes nothing: whoever
+// contributes without taking sums fills no memory.
 
 #include "kernels/ebpf/group.h"
 #include "kernels/kernel_table.hpp"

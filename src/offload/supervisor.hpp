@@ -1,6 +1,7 @@
 #pragma once
-// Supervisor: what faces the network runs in a child of a small process, which starts it again when it
-// dies. UCX ends its process for bytes that anybody can send; so a daemon is away for a moment, not for good.
+// Supervisor: what faces the network runs in a child of a small process, which starts it again when
+// it dies. UCX ends its process for bytes that anybody can send; so a daemon is away for a moment,
+// not for good.
 
 #include "offload/file_descriptor.hpp"
 
@@ -12,15 +13,16 @@
 
 namespace cohom::offload {
 
-/// How long to wait before the next start, after that many deaths in a row each within some seconds of its
-/// start: a tenth of a second at first, then longer and longer.
+/// How long to wait before the next start, after that many deaths in a row each within some seconds
+/// of its start: a tenth of a second at first, then longer and longer.
 std::chrono::milliseconds pause_after(std::uint32_t quick_deaths);
 
-/// To be made before there are threads, UCX or MPI. Passes on SIGTERM, SIGINT and SIGHUP; when it dies
-/// itself, the child does, too.
+/// To be made before there are threads, UCX or MPI. Passes on SIGTERM, SIGINT and SIGHUP; when it
+/// dies itself, the child does, too.
 class Supervisor {
  public:
-  /// None: this is the child, which is to serve. Else: the exit status of the parent, which is over.
+  /// None: this is the child, which is to serve. Else: the exit status of the parent, which is
+  /// over.
   /// @throws Error(transport) when there can be no first child.
   std::optional<int> run();
 

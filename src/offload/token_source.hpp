@@ -16,8 +16,8 @@ inline constexpr TokenVariables operator_token{"COHOM_AGGREGATOR_OPERATOR_TOKEN"
                                                "COHOM_AGGREGATOR_OPERATOR_TOKEN_FILE"};
 
 /// The content of a file without the end of its line. `what` names the option in errors.
-/// @throws Error(invalid_argument) for what is no regular file, belongs to another user than this one and
-/// root, can be read or written by anybody else, is empty or longer than 1024 bytes.
+/// @throws Error(invalid_argument) for what is no regular file, belongs to another user than this
+/// one and root, can be read or written by anybody else, is empty or longer than 1024 bytes.
 std::string read_token_file(const std::string& path, std::string_view what);
 
 /// Of the file `given` if not empty, else of what the environment names. Empty: there is none.

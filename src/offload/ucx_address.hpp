@@ -29,8 +29,8 @@ struct UcxAddress {
 UcxAddress make_ucx_address(const UcxVersion& version, std::span<const std::byte> bytes);
 
 /// The bytes for UCX. `who` is whose address it is, for errors.
-/// @throws Error(unsupported) for a UCX of another major or minor version than `own`, whose addresses
-/// may look different, Error(transport) for a wrong length or checksum.
+/// @throws Error(unsupported) for a UCX of another major or minor version than `own`, whose
+/// addresses may look different, Error(transport) for a wrong length or checksum.
 std::span<const std::byte> checked_bytes(const UcxAddress& address, const UcxVersion& own,
                                          std::string_view who);
 

@@ -1,5 +1,6 @@
-// Cases of lying_peer.hpp by number, many at a time. Child processes run them, so that one that crashes or
-// takes too long ends its child alone: its number is printed, and the next child goes on behind it.
+// Cases of lying_peer.hpp by number, many at a time. Child processes run them, so that one that
+// crashes or takes too long ends its child alone: its number is printed, and the next child goes on
+// behind it.
 //
 //   lying_peer_cases FIRST COUNT     prints every finding, and a summary; status 1 with findings
 //   lying_peer_cases FIRST 1 say     one case in this process, and what its ranks say

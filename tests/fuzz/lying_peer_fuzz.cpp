@@ -1,5 +1,5 @@
-// libFuzzer target: whole calls of any codec and algorithm over loopback, in which one rank changes what
-// it sends as the input says. An input that crashes a rank, or after which all wait for ever
+// libFuzzer target: whole calls of any codec and algorithm over loopback, in which one rank changes
+// what it sends as the input says. An input that crashes a rank, or after which all wait for ever
 // and none has failed, is a finding.
 
 #include "fuzz_input.hpp"

@@ -1,5 +1,5 @@
-// libFuzzer target: bytes that are given to restore_state. Either they are what save() writes, or they
-// are an Error; a saved state of which a byte was changed is one. See scripts/fuzz.
+// libFuzzer target: bytes that are given to restore_state. Either they are what save() writes, or
+// they are an Error; a saved state of which a byte was changed is one. See scripts/fuzz.
 
 #include "fuzz_input.hpp"
 #include "require.hpp"

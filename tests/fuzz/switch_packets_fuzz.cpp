@@ -1,7 +1,8 @@
-// libFuzzer target: packets for the switch's program (kernels/ebpf/aggregate.bpf.c, built from the same
-// source), right and wrong ones, in groups that sum. Whatever comes, nothing is read or written outside
-// of the buffers (the sanitizers watch), who lacks a member's key changes nothing and is told nothing, and
-// the sums that leave are those of the contributions that were taken. See scripts/fuzz.
+// libFuzzer target: packets for the switch's program (kernels/ebpf/aggregate.bpf.c, built from the
+// same source), right and wrong ones, in groups that sum. Whatever comes, nothing is read or
+// written outside of the buffers (the sanitizers watch), who lacks a member's key changes nothing
+// and is told nothing, and the sums that leave are those of the contributions that were taken. See
+// scripts/fuzz.
 
 #include "fuzz_input.hpp"
 #include "require.hpp"

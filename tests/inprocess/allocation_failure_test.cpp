@@ -1,8 +1,10 @@
-// Memory that is missing, at every allocation of a call once: an error on all ranks, and the next call works.
+// Memory that is missing, at every allocation of a call once: an error on all ranks, and the next
+// call works.
 //
-// Rank 1 fails. Whatever the library takes before ranks agree on a call, all ranks hear of. What a transport
-// takes for its messages, thc when it widens contributions that end in a ragged block, and sketch for
-// elements that did not peel, is like any failure of a transport: the others may wait, here with a timeout.
+// Rank 1 fails. Whatever the library takes before ranks agree on a call, all ranks hear of. What a
+// transport takes for its messages, thc when it widens contributions that end in a ragged block,
+// and sketch for elements that did not peel, is like any failure of a transport: the others may
+// wait, here with a timeout.
 
 #include "forwarding_transport.hpp"
 #include "loopback_transport.hpp"
@@ -165,7 +167,8 @@ TEST_P(AllocationFailure, IsAnErrorAndTheNextCallWorks) {
         if (spare) transport = std::make_shared<SparedTransport>(transport);
         Communicator communicator(transport);
         std::vector<float> data(3000, 1.0f), later(3000, 1.0f);
-        // A thread's first call takes scratch that kernels keep for it; a plan of another length does.
+        // A thread's first call takes scratch that kernels keep for it; a plan of another length
+        // does.
         std::vector<float> first(warm ? 3000 : 5000, 1.0f);
         EXPECT_EQ(error_of(communicator, first, patient), "");
         communicator.reset_state("kept");

@@ -75,8 +75,8 @@ Bytes in_place(AllreducePlan& plan, const Bytes& input, std::size_t misalignment
 }
 
 /// The mean is the sum divided once. Compressed 16-bit results are rounded from a wider sum that
-/// nobody sees, and so are sketches of integers, so there the quotient of the rounded sum may be one
-/// rounding away.
+/// nobody sees, and so are sketches of integers, so there the quotient of the rounded sum may be
+/// one rounding away.
 void expect_mean(const Case& c, const Bytes& sum, const Bytes& mean, int ranks) {
   const ElementType type = c.type();
   auto quotients = to_values(type, sum);

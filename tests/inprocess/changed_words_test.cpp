@@ -1,5 +1,5 @@
-// Words that ranks decide by are changed on their way: an error, and never a rank that waits for a round
-// that the others do without.
+// Words that ranks decide by are changed on their way: an error, and never a rank that waits for a
+// round that the others do without.
 
 #include "altering_transport.hpp"
 #include "loopback_transport.hpp"
@@ -21,7 +21,8 @@
 namespace cohom::test {
 namespace {
 
-/// What a call says on each rank when rank 1 alters what it sends, and then a second one; empty: it works.
+/// What a call says on each rank when rank 1 alters what it sends, and then a second one; empty: it
+/// works.
 struct Outcome {
   std::vector<std::string> first, second;
 };
@@ -99,8 +100,8 @@ INSTANTIATE_TEST_SUITE_P(Codecs, LateRounds,
                            return std::string(test.param.codec) + "_" + test.param.algorithm;
                          });
 
-/// A hop of the agreement itself, whichever word: who hears it says so; others may wait, as for any rank
-/// that fails in the middle of a call.
+/// A hop of the agreement itself, whichever word: who hears it says so; others may wait, as for any
+/// rank that fails in the middle of a call.
 TEST(Agreements, WordsThatWereChangedAreAnError) {
   const Watchdog watchdog("agreements that were changed");
   for (std::size_t byte = 0; byte < 40; byte += 3) {

@@ -1,4 +1,5 @@
-// Options::checksum: the same sums, eight bytes a message more, and no changed message that goes unseen.
+// Options::checksum: the same sums, eight bytes a message more, and no changed message that goes
+// unseen.
 
 #include "altering_transport.hpp"
 #include "codec_specs.hpp"

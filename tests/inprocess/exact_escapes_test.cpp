@@ -1,5 +1,5 @@
-// Blocks that escape travel as they are: their sum is exact, a mean is divided before the only rounding, and
-// what cancels leaves what it should.
+// Blocks that escape travel as they are: their sum is exact, a mean is divided before the only
+// rounding, and what cancels leaves what it should.
 
 #include "codec_specs.hpp"
 #include "elements.hpp"
@@ -133,8 +133,8 @@ TEST(Sketches, EscapeBesideAnOutlierInOneBlock) {
   EXPECT_LT(bytes_sent(vectors), without + 8000);
 }
 
-/// A bound of the error holds for what cancels, too: 3e20 is far more than a step of any width. Nor do short
-/// vectors go raw instead.
+/// A bound of the error holds for what cancels, too: 3e20 is far more than a step of any width. Nor
+/// do short vectors go raw instead.
 TEST(PackedErrorBound, HoldsWhereSumsCancel) {
   for (const ElementType type : {ElementType::f64, ElementType::f32})
     for (const char* predict : {"none", "delta"}) {

@@ -1,5 +1,6 @@
-// One rank changes what it sends (lying_peer.hpp): the others may end with an error or with other sums, but
-// none crashes, and not all wait for ever. scripts/long-check lying_peer runs a million cases.
+// One rank changes what it sends (lying_peer.hpp): the others may end with an error or with other
+// sums, but none crashes, and not all wait for ever. scripts/long-check lying_peer runs a million
+// cases.
 
 #include "lying_peer.hpp"
 
@@ -15,7 +16,8 @@
 namespace cohom::test {
 namespace {
 
-/// A case that broke commit 19586e9. The spec is named here, because the list that a seed draws from grows.
+/// A case that broke commit 19586e9. The spec is named here, because the list that a seed draws
+/// from grows.
 struct BrokenOnce {
   std::uint64_t seed;
   const char* spec;
@@ -72,7 +74,8 @@ TEST(LyingPeers, CrashNobody) {
   }
 }
 
-/// Ranks saw different late rounds, and all waited: for those that ran them, or for those that did not.
+/// Ranks saw different late rounds, and all waited: for those that ran them, or for those that did
+/// not.
 TEST(LyingPeers, LeaveNobodyWaitingForALateRound) {
   for (const BrokenOnce& broken :
        {BrokenOnce{22, "marsit:compensation=on,seed=3"}, BrokenOnce{77, "thc:lane=16"}}) {

@@ -1,5 +1,5 @@
-// Options::timeout: a call that makes no progress is an error that says whom it waits for, wherever it
-// stands; and one that does make progress is not, however slowly.
+// Options::timeout: a call that makes no progress is an error that says whom it waits for, wherever
+// it stands; and one that does make progress is not, however slowly.
 
 #include "altering_transport.hpp"
 #include "loopback_ranks.hpp"

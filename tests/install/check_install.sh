@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# check_install.sh BUILD TREE [LINKED]: installs BUILD below TREE, then builds and runs programs that
-# know only what was installed: with CMake, with CMake and no MPI, and with pkg-config.
+# check_install.sh BUILD TREE [LINKED]: installs BUILD below TREE, then builds and runs programs
+# that know only what was installed: with CMake, with CMake and no MPI, and with pkg-config.
 # With LINKED, a folder of shared libraries of the objects of BUILD, it installs what BUILD with
 # BUILD_SHARED_LIBS=ON would, without compiling that: it configures and takes these libraries.
 set -euo pipefail

@@ -108,7 +108,8 @@ TEST_P(MpiFabricTest, MergesWordsInPlace) {
   EXPECT_EQ(doubles, words_of(0.25 * ranks_, -static_cast<double>(sum_of_ranks())));
 }
 
-// Where MPI takes unsigned numbers for signed ones, the largest is the one with the highest bit unset.
+// Where MPI takes unsigned numbers for signed ones, the largest is the one with the highest bit
+// unset.
 TEST_P(MpiFabricTest, ComparesAndAddsOnBothSidesOfASignBit) {
   const std::uint64_t below = 0x7fffffff, above = 0x80000000 + rank();
   const bool last = rank() + 1 == ranks();

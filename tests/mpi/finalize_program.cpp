@@ -1,5 +1,5 @@
-// Rank 0 goes into MPI_Finalize with requests in flight. It warns and finishes them, so nobody waits for
-// ever, and its sums are right. Exits with 0 when all that is true on this rank.
+// Rank 0 goes into MPI_Finalize with requests in flight. It warns and finishes them, so nobody
+// waits for ever, and its sums are right. Exits with 0 when all that is true on this rank.
 
 #include <cohom/mpix.h>
 #include <cohom/allreduce.hpp>

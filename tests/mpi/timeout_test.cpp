@@ -1,5 +1,6 @@
-// A rank that does not come to a call, over MPI and over UCX: the others give up after cohom_timeout and say
-// whom they wait for; the process can still make calls elsewhere, and ends as usual.
+// A rank that does not come to a call, over MPI and over UCX: the others give up after
+// cohom_timeout and say whom they wait for; the process can still make calls elsewhere, and ends as
+// usual.
 
 #include "mpix_fixture.hpp"
 

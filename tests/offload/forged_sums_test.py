@@ -56,7 +56,8 @@ class ForgedSumsTest(OffloadCase):
     def test_a_stranger_with_all_numbers_but_the_keys(self):
         hello = self.start()
         known = header_of(hello)
-        # While the leaf waits for its parent's answer, from the stranger's own address and from the parent's.
+        # While the leaf waits for its parent's answer, from the stranger's own address and from the
+        # parent's.
         answers = [forged(hello, source=source, kind=ANSWER, key=key, call=0,
                           use=secrets.randbits(32), offset=secrets.randbits(32))
                    for source in (None, (PARENT, PORT)) for key in self.keys(known)]

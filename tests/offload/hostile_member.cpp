@@ -1,4 +1,5 @@
-// A member of a group of one that does what no rank does: hostile_member HOST:PORT MODE COUNT [SEED]
+// A member of a group of one that does what no rank does: hostile_member HOST:PORT MODE COUNT
+// [SEED]
 //   addresses  joins COUNT times with a UCX address that is wrong, and whose checksum is right
 //   flood      contributes COUNT times, whatever it is told
 //   hello      says hello with COUNT MiB behind it

@@ -61,8 +61,8 @@ TEST(ExactSum, SpecialValues) {
   EXPECT_FALSE(std::signbit(sum_of({1, -1}, ElementType::f32)));
 }
 
-/// No value of the type is nearer, and of two that are as near the result is the even one. All in units of
-/// 2^-60, which 128 bits hold.
+/// No value of the type is nearer, and of two that are as near the result is the even one. All in
+/// units of 2^-60, which 128 bits hold.
 TEST(ExactSum, IsTheNearestValue) {
   using Wide = __int128;
   std::mt19937_64 random(1);

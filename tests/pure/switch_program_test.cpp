@@ -1,4 +1,5 @@
-// The switch's program, from the kernel's source, packet by packet: who is let in, and whom it believes.
+// The switch's program, from the kernel's source, packet by packet: who is let in, and whom it
+// believes.
 
 #include "switch_program.h"
 #include "offload/group_table.hpp"

@@ -1,6 +1,6 @@
 #pragma once
-// The program that sums in the switch's kernel (kernels/ebpf/aggregate.bpf.c), from the same source, built
-// for user space: for tests without root, with sanitizers, and for the fuzzer.
+// The program that sums in the switch's kernel (kernels/ebpf/aggregate.bpf.c), from the same
+// source, built for user space: for tests without root, with sanitizers, and for the fuzzer.
 
 #include "kernels/ebpf/group.h"
 
@@ -19,8 +19,8 @@ struct cohom_group* cohom_switch_groups(struct cohom_switch_program* program);
 struct cohom_slot* cohom_switch_slots(struct cohom_switch_program* program);
 const __u64* cohom_switch_counters(const struct cohom_switch_program* program);
 
-/// What the kernel does when a frame of IPv4 comes in by the device. Frames that leave, with Ethernet's, IP's
-/// and UDP's headers, are shown to `emit`. One thread at a time.
+/// What the kernel does when a frame of IPv4 comes in by the device. Frames that leave, with
+/// Ethernet's, IP's and UDP's headers, are shown to `emit`. One thread at a time.
 void cohom_switch_run(struct cohom_switch_program* program, const void* frame, __u32 bytes,
                       __u32 device,
                       void (*emit)(void* context, const void* frame, __u32 bytes, __u32 device),

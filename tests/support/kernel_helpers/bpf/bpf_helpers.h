@@ -1,6 +1,6 @@
 #pragma once
-// In place of libbpf's header of this name: what the switch's program asks of the kernel is answered by
-// switch_program.c.
+// In place of libbpf's header of this name: what the switch's program asks of the kernel is
+// answered by switch_program.c.
 
 #include <linux/bpf.h>
 
