@@ -251,9 +251,10 @@ TEST_F(DaemonMessages, NarrowContributionsAreChecked) {
 }
 
 /// A member makes checksums itself, so they keep nothing out: what UCX would end at is found
-/// elsewhere.
+/// elsewhere. UCX may break the link of a worker that such an address still leads to.
 TEST_F(DaemonMessages, AddressesThatEndProcessesEndTheirGroupAlone) {
-  const UcxAddress right = first_.address();
+  Peer member(*plane_, first_.key());
+  const UcxAddress right = member.address();
   std::uint64_t state = 1;
   const auto random = [&state] { return (state = state * 6364136223846793005u + 1) >> 33; };
   int refused = 0;
@@ -265,12 +266,12 @@ TEST_F(DaemonMessages, AddressesThatEndProcessesEndTheirGroupAlone) {
     open();
     EXPECT_TRUE(plane_->take_address(
         number_, 0, make_ucx_address(right.version, std::as_bytes(std::span(bytes)))));
-    first_.say_hello(number_, 0);
-    const std::size_t answers = first_.taken().size();
+    member.say_hello(number_, 0);
+    const std::size_t answers = member.taken().size();
     const auto end = std::chrono::steady_clock::now() + 400ms;
     bool failed = false;
-    while (!failed && first_.taken().size() == answers && std::chrono::steady_clock::now() < end) {
-      first_.progress();
+    while (!failed && member.taken().size() == answers && std::chrono::steady_clock::now() < end) {
+      member.progress();
       failed = plane_->failures().contains(number_);
     }
     refused += failed;
@@ -279,6 +280,7 @@ TEST_F(DaemonMessages, AddressesThatEndProcessesEndTheirGroupAlone) {
   plane_->close(number_);
   open();
   form();
+  plane_.reset();  // before the member: UCX may end where it is still to answer one that has left
 }
 
 /// UCX says so only when it is to connect: no transport leads there.
