@@ -57,6 +57,10 @@ def present(program, options, measure, schema, tables, draw):
             draw(results, options.figure)
     except (OSError, RuntimeError, ValueError) as error:
         sys.exit(f"{program}: {error}")
+    except (IndexError, KeyError, TypeError) as error:
+        if options.source is None:
+            raise
+        sys.exit(f"{program}: --from {options.source}: its results have another shape: {error!r}")
 
 
 def document_of(options, measure, schema):

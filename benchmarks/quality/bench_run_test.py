@@ -68,6 +68,10 @@ class PresentTest(unittest.TestCase):
         self.assertIn("mpirun -n 4", self.refusal(measure=failing))
         self.assertIn("is missing; run scripts/build", self.refusal("--bench", "nowhere"))
         self.assertIn("other.json: is no a-schema/1", self.refusal("--from", other))
+        for results in ([], 7, {}):
+            other.write_text(json.dumps({"schema": SCHEMA, "results": results}), encoding="utf-8")
+            self.assertIn("other.json: its results have another shape",
+                          self.refusal("--from", other))
         self.assertIn("nowhere/a.json", self.refusal("--json", "nowhere/a.json"))
         self.assertIn("nowhere.md", self.refusal("--markdown", "nowhere.md"))
         self.assertIn("bare.md has no lines '<!-- t: begin -->'",
