@@ -28,8 +28,9 @@ nlohmann::ordered_json mpi_info() {
   MPI_Get_library_version(library.data(), &length);
   MPI_Get_version(&version, &subversion);
   const auto layers = mpi::collective_layers();
+  const auto operations = mpi::Operations::agreed(MPI_COMM_SELF);
   nlohmann::ordered_json own = nlohmann::ordered_json::array();
-  for (const mpi::Operation& operation : mpi::Operations::of_process().all())
+  for (const mpi::Operation& operation : operations.all())
     if (operation.own) own.push_back(operation.name);
   MPI_Finalize();
   nlohmann::ordered_json below = nlohmann::ordered_json::array();

@@ -1,7 +1,6 @@
 #include "mpi_agreement.hpp"
 
 #include "mpi_check.hpp"
-#include "operations.hpp"
 
 #include <algorithm>
 #include <climits>
@@ -13,27 +12,27 @@ namespace cohom::mpi {
 
 namespace {
 
-int rank_of(MPI_Comm comm) {
-  int rank = 0;
-  check(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
-  return rank;
-}
-
 int ranks_of(MPI_Comm comm) {
   int ranks = 0;
   check(MPI_Comm_size(comm, &ranks), "MPI_Comm_size");
   return ranks;
 }
 
+/// No reduction: which operations MPI gets right is not known before the ranks have agreed.
+template <class T>
+std::vector<T> gather(MPI_Comm comm, T own, MPI_Datatype type) {
+  std::vector<T> all(static_cast<std::size_t>(ranks_of(comm)));
+  check(MPI_Allgather(&own, 1, type, all.data(), 1, type, comm), "MPI_Allgather");
+  return all;
+}
+
 }  // namespace
 
 void throw_on_all_ranks(MPI_Comm comm, const std::optional<Error>& own) {
-  const int ranks = ranks_of(comm);
-  int failing = own ? rank_of(comm) : ranks;
-  const Operation& smallest = Operations::of_process()[OperationId::min_int];
-  check(MPI_Allreduce(MPI_IN_PLACE, &failing, 1, smallest.type, smallest.op, comm),
-        "MPI_Allreduce");
-  if (failing == ranks) return;
+  const auto fails = gather<int>(comm, own ? 1 : 0, MPI_INT);
+  const auto first = std::ranges::find(fails, 1);
+  if (first == fails.end()) return;
+  const int failing = static_cast<int>(first - fails.begin());
   std::uint32_t kind = own ? static_cast<std::uint32_t>(own->kind()) : 0;
   std::string text = "rank " + std::to_string(failing) + ": " + (own ? own->what() : "");
   text.resize(512);
@@ -44,17 +43,16 @@ void throw_on_all_ranks(MPI_Comm comm, const std::optional<Error>& own) {
 }
 
 std::pair<std::int64_t, std::int64_t> extremes(MPI_Comm comm, std::int64_t own) {
-  const Operation& largest = Operations::of_process()[OperationId::max_i64];
-  std::int64_t numbers[2] = {-own, own};
-  check(MPI_Allreduce(MPI_IN_PLACE, numbers, 2, largest.type, largest.op, comm), "MPI_Allreduce");
-  return {-numbers[0], numbers[1]};
+  const auto numbers = gather<std::int64_t>(comm, own, MPI_INT64_T);
+  const auto [least, most] = std::ranges::minmax(numbers);
+  return {least, most};
 }
 
 std::vector<std::vector<std::byte>> gather_bytes(MPI_Comm comm, std::span<const std::byte> own) {
-  const auto ranks = static_cast<std::size_t>(ranks_of(comm));
   const int size = static_cast<int>(own.size());
-  std::vector<int> sizes(ranks), begins(ranks);
-  check(MPI_Allgather(&size, 1, MPI_INT, sizes.data(), 1, MPI_INT, comm), "MPI_Allgather");
+  const auto sizes = gather<int>(comm, size, MPI_INT);
+  const std::size_t ranks = sizes.size();
+  std::vector<int> begins(ranks);
   if (std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0}) > INT_MAX)
     throw Error(ErrorKind::transport,
                 "what the ranks have to tell each other is longer than 2 GiB");

@@ -18,7 +18,7 @@ namespace cohom::mpi {
 /// Collective. @throws Error(transport) of MPI itself.
 void throw_on_all_ranks(MPI_Comm comm, const std::optional<Error>& own);
 
-/// The least and the greatest of the ranks' numbers, neither of which is INT64_MIN. Collective.
+/// The least and the greatest of the ranks' numbers. Collective.
 /// @throws Error(transport)
 std::pair<std::int64_t, std::int64_t> extremes(MPI_Comm comm, std::int64_t own);
 

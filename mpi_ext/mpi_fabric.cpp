@@ -5,9 +5,9 @@
 
 namespace cohom::mpi {
 
-MpiFabric::MpiFabric(MPI_Comm comm, const Operations& operations) {
+MpiFabric::MpiFabric(MPI_Comm comm, const Operations& operations) : operations_(operations) {
   lines_.reserve(rounds_of_their_own);
-  for (int round = 0; round < rounds_of_their_own; ++round) lines_.emplace_back(comm, operations);
+  for (int round = 0; round < rounds_of_their_own; ++round) lines_.emplace_back(comm, operations_);
 }
 
 MpiFabric::~MpiFabric() = default;

@@ -39,9 +39,10 @@ class MpiFabric final : public Aggregator {
   /// Rounds with this index or a higher one share a line with lower ones.
   static constexpr int rounds_of_their_own = 3;
 
-  /// Duplicates `comm` once for each round. Collective. `operations` are the same on all ranks, and
-  /// outlive it. @throws Error(transport)
-  explicit MpiFabric(MPI_Comm comm, const Operations& operations = Operations::of_process());
+  /// Duplicates `comm` once for each round. Collective. @throws Error(transport)
+  explicit MpiFabric(MPI_Comm comm) : MpiFabric(comm, Operations::agreed(comm)) {}
+  /// `operations` are the same on all ranks.
+  MpiFabric(MPI_Comm comm, const Operations& operations);
   ~MpiFabric() override;
 
   [[nodiscard]] std::string_view name() const override { return "MPI_Iallreduce"; }
@@ -53,6 +54,7 @@ class MpiFabric final : public Aggregator {
   std::unique_ptr<Reduction> open(std::uint64_t call, int round, std::size_t reductions) override;
 
  private:
+  Operations operations_;         ///< first: the lines refer to it
   std::vector<RoundLine> lines_;  ///< by round index; reductions keep references into it
 };
 

@@ -24,13 +24,6 @@ struct Largest {
   }
 };
 
-struct Smallest {
-  template <class T>
-  T operator()(T a, T b) const {
-    return b < a ? b : a;
-  }
-};
-
 /// An MPI_User_function. MPI may call it from any of its functions, in the caller's mode.
 template <class T, class Merge>
 void reduce(void* in, void* in_out, int* count, MPI_Datatype* /*type*/) {
@@ -112,13 +105,9 @@ Definition definition_of(OperationId id) {
       return definition<std::uint32_t, Largest>("MPI_MAX of MPI_UINT32_T", MPI_UINT32_T, MPI_MAX);
     case OperationId::add_f32:
       return definition<float, std::plus<>>("MPI_SUM of MPI_FLOAT", MPI_FLOAT, MPI_SUM);
-    case OperationId::add_f64:
-      return definition<double, std::plus<>>("MPI_SUM of MPI_DOUBLE", MPI_DOUBLE, MPI_SUM);
-    case OperationId::min_int:
-      return definition<int, Smallest>("MPI_MIN of MPI_INT", MPI_INT, MPI_MIN);
-    case OperationId::max_i64: break;
+    case OperationId::add_f64: break;
   }
-  return definition<std::int64_t, Largest>("MPI_MAX of MPI_INT64_T", MPI_INT64_T, MPI_MAX);
+  return definition<double, std::plus<>>("MPI_SUM of MPI_DOUBLE", MPI_DOUBLE, MPI_SUM);
 }
 
 Operation own_operation(OperationId id) {
@@ -129,15 +118,23 @@ Operation own_operation(OperationId id) {
   return operation;
 }
 
-Operation right_operation(OperationId id) {
-  const Operation mpis = definition_of(id).mpis;
-  if (computes(mpis.op, id)) return mpis;
+/// By an operation that is no reduction.
+OperationSet wrong_on_any_rank(MPI_Comm comm, OperationSet wrong) {
+  int ranks = 0;
+  check(MPI_Comm_size(comm, &ranks), "MPI_Comm_size");
+  const auto own = static_cast<unsigned char>(wrong.to_ulong());
+  std::vector<unsigned char> all(static_cast<std::size_t>(ranks));
+  check(MPI_Allgather(&own, 1, MPI_BYTE, all.data(), 1, MPI_BYTE, comm), "MPI_Allgather");
+  for (const unsigned char of_rank : all) wrong |= OperationSet(of_rank);
+  return wrong;
+}
+
+void warn_of_wrong(std::string_view name) {
   int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  if (rank == 0)
-    warn_once(std::string(mpis.name) +
-              " of this MPI library gives wrong results; cohom uses an operation of its own");
-  return own_operation(id);
+  check(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "MPI_Comm_rank");
+  warn_once_for_all(rank, std::string(name) +
+                              " of this MPI library gives wrong results; cohom uses an operation "
+                              "of its own");
 }
 
 }  // namespace
@@ -147,14 +144,27 @@ bool computes(MPI_Op op, OperationId id) {
   return definition.agree(op, definition.mpis.type, definition.ours);
 }
 
-const Operations& Operations::of_process() {
-  static const Operations operations = [] {
-    Operations made;
-    for (std::size_t id = 0; id < operation_count; ++id)
-      made.all_[id] = right_operation(static_cast<OperationId>(id));
-    return made;
+OperationSet wrong_operations() {
+  static const OperationSet wrong = [] {
+    OperationSet found;
+    for (std::size_t i = 0; i < operation_count; ++i) {
+      const auto id = static_cast<OperationId>(i);
+      found[i] = !computes(definition_of(id).mpis.op, id);
+    }
+    return found;
   }();
-  return operations;
+  return wrong;
+}
+
+Operations Operations::agreed(MPI_Comm comm, OperationSet wrong) {
+  static_assert(operation_count <= 8, "a byte tells the others");
+  wrong = wrong_on_any_rank(comm, wrong);
+  Operations made;
+  for (std::size_t i = 0; i < operation_count; ++i) {
+    made.all_[i] = wrong[i] ? own().all_[i] : definition_of(static_cast<OperationId>(i)).mpis;
+    if (wrong[i]) warn_of_wrong(made.all_[i].name);
+  }
+  return made;
 }
 
 const Operations& Operations::own() {

@@ -1,18 +1,22 @@
 #pragma once
 // The reductions that this library asks of MPI, each tried once a process. Some MPI libraries
 // compare unsigned integers as signed ones: MPICH 4.0 in MPI_MAX (pmodels/mpich#6083), Open MPI 4.1
-// in MPI_MAX of MPI_UNSIGNED_LONG on some processors (open-mpi/ompi#10276).
+// in MPI_MAX of MPI_UNSIGNED_LONG on some processors (open-mpi/ompi#10276). All ranks must pass the
+// same operation to a reduction, so they agree on which they take.
 
 #include <mpi.h>
 
 #include <array>
+#include <bitset>
 #include <cstddef>
 #include <string_view>
 
 namespace cohom::mpi {
 
-enum class OperationId { add_u64, or_u64, max_u32, add_f32, add_f64, min_int, max_i64 };
-inline constexpr std::size_t operation_count = 7;
+enum class OperationId { add_u64, or_u64, max_u32, add_f32, add_f64 };
+inline constexpr std::size_t operation_count = 5;
+
+using OperationSet = std::bitset<operation_count>;  ///< by the number of the OperationId
 
 struct Operation {
   std::string_view name;  ///< e.g. "MPI_MAX of MPI_UINT32_T"
@@ -21,13 +25,16 @@ struct Operation {
   bool own = false;  ///< not MPI's: a function of ours
 };
 
+/// What MPI gets wrong in this process. Local; tried out at the first call, which must come after
+/// MPI_Init. @throws Error(transport)
+OperationSet wrong_operations();
+
 class Operations {
  public:
-  /// MPI's own, but ours for those that it gets wrong, which is logged once (on rank 0 of
-  /// MPI_COMM_WORLD). The same on all ranks that use one MPI library. Local; tries them out at the
-  /// first call, which must come after MPI_Init. @throws Error(transport)
-  static const Operations& of_process();
-  /// Only ours: what of_process() may fall back to, for tests. @throws Error(transport)
+  /// MPI's own, but ours for those that it gets wrong on any rank, which is logged once. `wrong` is
+  /// what this rank says of itself. Collective. @throws Error(transport)
+  static Operations agreed(MPI_Comm comm, OperationSet wrong = wrong_operations());
+  /// Only ours: what agreed() may fall back to. @throws Error(transport)
   static const Operations& own();
 
   [[nodiscard]] const Operation& operator[](OperationId id) const {

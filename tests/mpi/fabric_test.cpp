@@ -28,6 +28,21 @@ using Words = std::vector<std::uint64_t>;
 
 constexpr Merge add{.kind = MergeKind::add};
 
+/// Only the last rank says so of its MPI library.
+Operations when_one_rank_is_wrong(mpi::OperationSet wrong) {
+  int rank = 0, ranks = 1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  if (rank + 1 != ranks) wrong.reset();
+  return Operations::agreed(MPI_COMM_WORLD, wrong | mpi::wrong_operations());
+}
+
+Operations operations_of(std::string_view which) {
+  if (which == "Own") return Operations::own();
+  if (which == "OneRankWrong") return when_one_rank_is_wrong(mpi::OperationSet().set());
+  return Operations::agreed(MPI_COMM_WORLD);
+}
+
 /// By MPI's operations, and by our own, which replace those that an MPI library gets wrong.
 class MpiFabricTest : public ::testing::TestWithParam<const char*> {
  protected:
@@ -41,14 +56,14 @@ class MpiFabricTest : public ::testing::TestWithParam<const char*> {
   /// 0 + 1 + ... of the ranks.
   [[nodiscard]] std::uint64_t sum_of_ranks() const { return ranks() * (ranks() - 1) / 2; }
 
-  const Operations& operations_ =
-      std::string_view(GetParam()) == "Own" ? Operations::own() : Operations::of_process();
+  const Operations operations_ = operations_of(GetParam());
   MpiFabric fabric_{MPI_COMM_WORLD, operations_};
   int rank_ = 0;
   int ranks_ = 1;
 };
 
-INSTANTIATE_TEST_SUITE_P(Operations, MpiFabricTest, ::testing::Values("Mpis", "Own"),
+INSTANTIATE_TEST_SUITE_P(Operations, MpiFabricTest,
+                         ::testing::Values("Mpis", "Own", "OneRankWrong"),
                          [](const auto& which) { return std::string(which.param); });
 
 /// Polls until `count` reductions are complete, all cookies different; others may need polls, too.
@@ -155,17 +170,27 @@ TEST(Operations, AreFoundOutWhenTheyAreWrong) {
   const auto expect_wrong = [](MPI_User_function* function, OperationId id) {
     MPI_Op op = MPI_OP_NULL;
     MPI_Op_create(function, 1, &op);
-    EXPECT_FALSE(mpi::computes(op, id)) << Operations::of_process()[id].name;
+    EXPECT_FALSE(mpi::computes(op, id)) << Operations::own()[id].name;
     MPI_Op_free(&op);
   };
   expect_wrong(largest_as<std::uint32_t, std::int32_t>, OperationId::max_u32);
   expect_wrong(largest_as<std::uint32_t, std::uint16_t>, OperationId::max_u32);
-  expect_wrong(largest_as<std::int64_t, std::uint64_t>, OperationId::max_i64);
   EXPECT_FALSE(mpi::computes(MPI_MAX, OperationId::or_u64));
   EXPECT_FALSE(mpi::computes(MPI_BOR, OperationId::add_u64));
   EXPECT_FALSE(mpi::computes(MPI_PROD, OperationId::add_f32));
   EXPECT_FALSE(mpi::computes(MPI_MAX, OperationId::add_f64));
-  EXPECT_FALSE(mpi::computes(MPI_MAX, OperationId::min_int));
+}
+
+// Ranks that passed different operations to one reduction would hang or get wrong sums.
+TEST(Operations, ThatAreWrongOnOneRankAreReplacedOnAll) {
+  const mpi::OperationSet wrong{1u << static_cast<unsigned>(OperationId::max_u32)};
+  const Operations operations = when_one_rank_is_wrong(wrong);
+  for (std::size_t i = 0; i < mpi::operation_count; ++i) {
+    const auto id = static_cast<OperationId>(i);
+    const bool replaced = wrong[i] || mpi::wrong_operations()[i];
+    EXPECT_EQ(operations[id].own, replaced) << operations[id].name;
+    EXPECT_EQ(operations[id].op == Operations::own()[id].op, replaced) << operations[id].name;
+  }
 }
 
 TEST_P(MpiFabricTest, LeavesAContributionInMemoryOfItsOwnAlone) {
