@@ -173,6 +173,7 @@ void check_usable(MPI_Comm comm) {
 Communicator communicator(MPI_Comm comm, const Options& options) {
   const DefaultFloatMode mode;
   check_usable(comm);
+  const MpiUse use;
   int rank_of_job = 0;
   check(MPI_Comm_rank(MPI_COMM_WORLD, &rank_of_job), "MPI_Comm_rank");
   set_log_rank(rank_of_job);

@@ -1,6 +1,7 @@
 #include "mpi_reduction.hpp"
 
 #include "mpi_check.hpp"
+#include "thread_level.hpp"
 
 #include <algorithm>
 #include <climits>
@@ -57,6 +58,7 @@ void MpiReduction::start(std::span<const std::uint64_t> contribution, std::span<
 
 std::size_t MpiReduction::poll(std::span<Completion> out) {
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+  const MpiUse use;
   return requests_.poll(out);
 }
 
@@ -81,6 +83,7 @@ void MpiReduction::start_now(const Waiting& reduction) {
   if (count > static_cast<std::size_t>(INT_MAX))
     throw Error(ErrorKind::transport, "a reduction of " + std::to_string(count) +
                                           " items; MPI takes at most " + std::to_string(INT_MAX));
+  const MpiUse use;
   requests_.make_room();
   MPI_Request request = MPI_REQUEST_NULL;
   const void* const from = reduction.contribution.data() == reduction.sum.data()

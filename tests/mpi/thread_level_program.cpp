@@ -1,6 +1,8 @@
 // What the library says to threads that MPI does not allow. Argument: the level to ask MPI for,
-// "funneled" or "serialized". Exits with 0 when the errors are the right ones.
+// "funneled" or "serialized". Exits with 0 when the errors are the right ones, with 77 when MPI
+// gives another level.
 
+#include "mpi_ext/mpi_fabric.hpp"
 #include "mpi_ext/thread_level.hpp"
 
 #include <cohom/allreduce.hpp>
@@ -8,23 +10,40 @@
 
 #include <mpi.h>
 
-#include <atomic>
+#include <array>
+#include <cstdint>
 #include <cstdio>
 #include <string>
 #include <thread>
-#include <vector>
 
 namespace {
 
-std::string error_of_call(cohom::Communicator& communicator) {
+void call(cohom::Communicator& communicator) {
   float one = 1;
+  cohom::allreduce(&one, &one, 1, cohom::ElementType::f32, communicator,
+                   {.codec = "raw", .algorithm = "ring"});
+}
+
+template <class Action>
+std::string error_of(Action&& action) {
   try {
-    cohom::allreduce(&one, &one, 1, cohom::ElementType::f32, communicator,
-                     {.codec = "raw", .algorithm = "ring"});
+    action();
   } catch (const cohom::Error& error) {
     return error.what();
   }
   return {};
+}
+
+/// The same of another thread.
+template <class Action>
+std::string error_elsewhere(Action&& action) {
+  std::string text;
+  std::thread([&] { text = error_of(action); }).join();
+  return text;
+}
+
+std::string error_of_call(cohom::Communicator& communicator) {
+  return error_of([&] { call(communicator); });
 }
 
 bool has(const std::string& text, const char* words) {
@@ -36,15 +55,9 @@ bool has(const std::string& text, const char* words) {
 /// Another thread than the one that initialized MPI.
 bool funneled() {
   auto communicator = cohom::mpi::communicator(MPI_COMM_WORLD);
-  std::string of_call, of_communicator;
-  std::thread([&] {
-    of_call = error_of_call(communicator);
-    try {
-      cohom::mpi::communicator(MPI_COMM_WORLD);
-    } catch (const cohom::Error& error) {
-      of_communicator = error.what();
-    }
-  }).join();
+  const std::string of_call = error_elsewhere([&] { call(communicator); });
+  const std::string of_communicator =
+      error_elsewhere([] { cohom::mpi::communicator(MPI_COMM_WORLD); });
   const bool here = error_of_call(communicator).empty();
   return has(of_call, "only the thread that initialized it may call") &&
          has(of_communicator, "MPI_THREAD_FUNNELED") && here;
@@ -54,8 +67,7 @@ bool funneled() {
 bool serialized() {
   auto first = cohom::mpi::communicator(MPI_COMM_WORLD);
   auto second = cohom::mpi::communicator(MPI_COMM_SELF);
-  std::string error;
-  std::thread([&] { error = error_of_call(first); }).join();
+  const std::string error = error_elsewhere([&] { call(first); });
   if (!error.empty()) std::fprintf(stderr, "one at a time: %s\n", error.c_str());
   return error.empty() && error_of_call(second).empty();
 }
@@ -66,11 +78,40 @@ bool at_once() {
   std::string error;
   {
     const cohom::mpi::MpiUse in_mpi;
-    std::thread([&] { error = error_of_call(communicator); }).join();
+    error = error_elsewhere([&] { call(communicator); });
   }
   auto another = cohom::mpi::communicator(MPI_COMM_WORLD);
   return has(error, "two threads call at once, and MPI gives MPI_THREAD_SERIALIZED") &&
          error_of_call(another).empty();
+}
+
+/// A reduction of MPI's is one more way into MPI, and so is making a communicator.
+bool fabric_at_once() {
+  constexpr const char* what = "two threads call at once";
+  cohom::mpi::MpiFabric fabric(MPI_COMM_WORLD);
+  std::uint64_t refused = 1, word = 1;
+  const auto add = [&](cohom::Reduction& reduction, std::uint64_t& sum) {
+    reduction.start({&sum, 1}, {&sum, 1}, {.kind = cohom::MergeKind::add}, 0);
+  };
+  std::array<cohom::Completion, 1> out;
+  const auto early = fabric.open(0, 0, 1);
+  const auto started = fabric.open(1, 0, 1);
+  std::string of_start, of_poll, of_communicator;
+  {
+    const cohom::mpi::MpiUse in_mpi;
+    of_start = error_elsewhere([&] { add(*early, refused); });
+    of_communicator = error_elsewhere([] { cohom::mpi::communicator(MPI_COMM_WORLD); });
+  }
+  add(*started, word);
+  {
+    const cohom::mpi::MpiUse in_mpi;
+    of_poll = error_elsewhere([&] { started->poll(out); });
+  }
+  while (started->poll(out) == 0) std::this_thread::yield();
+  int ranks = 0;
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  return has(of_start, what) && has(of_communicator, what) && has(of_poll, what) && refused == 1 &&
+         word == static_cast<std::uint64_t>(ranks);
 }
 
 }  // namespace
@@ -80,11 +121,11 @@ int main(int argc, char** argv) {
   const int wanted = funnel ? MPI_THREAD_FUNNELED : MPI_THREAD_SERIALIZED;
   int provided = 0;
   MPI_Init_thread(&argc, &argv, wanted, &provided);
-  bool right = true;
+  int status = 77;
   if (provided != wanted)
     std::printf("MPI gives another level (%d); nothing to see\n", provided);
   else
-    right = funnel ? funneled() : serialized() && at_once();
+    status = (funnel ? funneled() : serialized() && at_once() && fabric_at_once()) ? 0 : 1;
   MPI_Finalize();
-  return right ? 0 : 1;
+  return status;
 }
