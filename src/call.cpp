@@ -143,7 +143,7 @@ std::string CallImpl::waits_for() const {
       if (!agreement_->finished()) return agreement_->waits_for();
       return "an earlier call, which comes before it at the aggregator";
     case State::agreeing_late:
-      if (!agreement_->finished()) return agreement_->waits_for() + "'s late rounds";
+      if (!agreement_->finished()) return agreement_->waits_for() + " (late rounds)";
       [[fallthrough]];
     default: return executor_->waits_for();
   }

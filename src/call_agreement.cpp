@@ -116,6 +116,10 @@ void CallAgreement::merge_arrived() {
 void CallAgreement::evaluate() {
   if (maximum_[0] != 0) {
     const int failing = ranks_ - static_cast<int>(maximum_[0]);
+    if (failing == rank_ && !own_error_)  // which this rank alone can say
+      throw Error(ErrorKind::transport,
+                  "the agreement of a call: words were changed on their way: they say that this "
+                  "rank has failed");
     return exchange_message(failing, ranks_ == 1 ? "" : "rank " + std::to_string(failing) + ": ");
   }
   if (maximum_[2] != ~maximum_[3]) return tell_records();

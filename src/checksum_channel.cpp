@@ -56,15 +56,13 @@ void ChecksumChannel::receive(std::span<std::byte> buffer, int peer, std::uint32
   if (tag >= first_agreement_tag) return channel_->receive(buffer, peer, tag, cookie);
   const std::size_t index = take_pair();
   Pair& pair = pairs_[index];
-  std::uint64_t& offset = offsets_[std::uint64_t(peer) << 32 | tag];
+  offsets_.try_emplace(offset_key(peer, tag));
   pair = {.buffer = buffer,
           .completion = {cookie, buffer.size()},
           .peer = peer,
           .tag = tag,
-          .offset = offset,
           .arrives = true,
           .parts_left = 2};
-  offset += buffer.size();
   channel_->receive(buffer, peer, tag, index << 1);
   channel_->receive(std::as_writable_bytes(std::span(&pair.checksum, 1)), peer, tag,
                     index << 1 | checksum_part);
@@ -97,15 +95,18 @@ bool ChecksumChannel::complete(const Completion& part) {
   return true;
 }
 
-void ChecksumChannel::check(const Pair& pair) const {
+void ChecksumChannel::check(const Pair& pair) {
   const std::size_t bytes = pair.completion.bytes;
+  std::uint64_t& offset = offsets_.at(offset_key(pair.peer, pair.tag));
   if (pair.checksum_bytes == sizeof pair.checksum &&
-      pair.checksum == checksum_of(pair.buffer.first(bytes)))
+      pair.checksum == checksum_of(pair.buffer.first(bytes))) {
+    offset += bytes;
     return;
+  }
   throw Error(ErrorKind::transport, "a message of rank " + std::to_string(pair.peer) +
                                         " in round " + round_name(pair.tag) +
                                         " was changed on its way: " + std::to_string(bytes) +
-                                        " bytes at offset " + std::to_string(pair.offset) +
+                                        " bytes at offset " + std::to_string(offset) +
                                         " of what it sends there do not fit their checksum");
 }
 

@@ -42,7 +42,6 @@ class ChecksumChannel final : public Channel {
     Completion completion;
     int peer = 0;
     std::uint32_t tag = 0;
-    std::uint64_t offset = 0;  ///< in what the peer sends with the tag
     std::size_t checksum_bytes = 0;
     bool arrives = false;
     int parts_left = 0;
@@ -50,14 +49,18 @@ class ChecksumChannel final : public Channel {
 
   std::size_t take_pair();
   bool complete(const Completion& part);
-  void check(const Pair& pair) const;
+  void check(const Pair& pair);
+  static std::uint64_t offset_key(int peer, std::uint32_t tag) {
+    return std::uint64_t(peer) << 32 | tag;
+  }
   [[nodiscard]] std::string round_name(std::uint32_t tag) const;
 
   std::span<const RoundInfo> rounds_;
   std::deque<Pair> pairs_;  ///< stay where they are: the checksums travel from and to them
   std::unique_ptr<Channel> channel_;
   std::vector<std::size_t> idle_;
-  std::unordered_map<std::uint64_t, std::uint64_t> offsets_;  ///< by peer and tag
+  /// Bytes that have come from a peer with a tag; payloads may be shorter than their buffers.
+  std::unordered_map<std::uint64_t, std::uint64_t> offsets_;
 };
 
 }  // namespace cohom

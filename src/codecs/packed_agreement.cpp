@@ -22,8 +22,9 @@ enum Round : int { maximum_round, histogram_round };
 /// Of two counters each; what a PackedSample adds comes behind them.
 constexpr std::size_t histogram_words = PackedHistogram::window / 2;
 
-/// Agreement of the ranks on a call, whatever its codec.
-constexpr std::size_t call_words = 25;
+/// What the budget pays for the agreement on a call. That has fewer words by now; the number stays,
+/// so that steps, and with them the bits of sums, stay.
+constexpr std::size_t call_words = 26;
 
 /// The most that the agreement may take of a budget; short vectors pay more for it than it allows.
 constexpr double largest_agreement = 0.15;
@@ -234,7 +235,7 @@ PackedStep PackedAgreement::step_for_mean(std::size_t top, ConstWords words) con
       forecast.trust(sampled.findings(words.subspan(histogram_words), octave_code(type_, top),
                                       options_.down_shift));
     }
-    bits -= std::min(agreement_bits(call_words + 1 + words.size(), ranks_, elements_),
+    bits -= std::min(agreement_bits(call_words + words.size(), ranks_, elements_),
                      largest_agreement * bits);
   }
   return forecast.step_for(bits, limit_);

@@ -118,6 +118,8 @@ class Handshakes {
     if (messages > 3 && welcome_) to_client(*welcome_, true);
   }
 
+  [[nodiscard]] bool done() const { return client_.done(); }
+
   void stranger(const Message& message) {
     to_client(message, false);
     if (const auto* const begin = std::get_if<Begin>(&message); begin && !server_.begun())
@@ -172,6 +174,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (received.messages.empty()) {
     Handshakes undisturbed(Credential::token);
     undisturbed.honest(4);
+    require(undisturbed.done());
   }
   return 0;
 }

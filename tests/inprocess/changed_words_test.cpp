@@ -9,10 +9,14 @@
 #include <cohom/allreduce.hpp>
 
 #include <gtest/gtest.h>
+#include <xxhash.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <functional>
 #include <string>
 #include <thread>
@@ -117,6 +121,25 @@ TEST(Agreements, WordsThatWereChangedAreAnError) {
     EXPECT_NE(outcome.first[1].find("waits for rank 0"), std::string::npos) << outcome.first[1];
     EXPECT_EQ(outcome.second, std::vector<std::string>(2));
   }
+}
+
+/// Words with the right checksum: rank 1 says that rank 0 has failed.
+TEST(Agreements, AnErrorThatThisRankDoesNotHave) {
+  const Watchdog watchdog("an error that nobody has");
+  const Outcome outcome = calls(2, {.codec = "raw", .algorithm = "ring", .timeout = 0.05},
+                                [](std::vector<std::byte>& bytes, int, std::uint32_t tag) {
+                                  if (!is_agreement(tag)) return true;
+                                  std::uint64_t words[5];
+                                  EXPECT_EQ(bytes.size(), sizeof words);
+                                  std::memcpy(words, bytes.data(), sizeof words);
+                                  words[0] = 2;
+                                  words[4] = XXH3_64bits(words, 4 * sizeof words[0]);
+                                  std::memcpy(bytes.data(), words, sizeof words);
+                                  return true;
+                                });
+  EXPECT_NE(outcome.first[0].find("they say that this rank has failed"), std::string::npos)
+      << outcome.first[0];
+  EXPECT_NE(outcome.first[1].find("waits for rank 0"), std::string::npos) << outcome.first[1];
 }
 
 TEST(Agreements, OfAnotherLengthAreOfAnotherVersion) {

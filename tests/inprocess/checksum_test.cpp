@@ -63,8 +63,10 @@ TEST(Checksum, ChangesNoSumAndAddsEightBytesAMessage) {
       }
 }
 
-/// One bit of the message number `target` that rank 1 sends in a round; what rank 0 says.
-std::string error_of_flip(std::uint32_t round, int target, const Options& options) {
+/// One bit of the message number `target` that rank 1 sends in a round; what rank 0 says. `before`
+/// gets the bytes of the messages before it, without their checksums.
+std::string error_of_flip(std::uint32_t round, int target, const Options& options,
+                          std::size_t* before = nullptr) {
   const Watchdog watchdog("a flipped bit");
   std::string error;
   LoopbackHub hub(2, {.preferred_message_bytes = 4096});
@@ -76,8 +78,9 @@ std::string error_of_flip(std::uint32_t round, int target, const Options& option
       if (rank == 1)
         transport = std::make_shared<AlteringTransport>(
             transport, [&](std::vector<std::byte>& bytes, int, std::uint32_t tag) {
-              if (!is_agreement(tag) && round_of_tag(tag) == round && sent++ == target)
-                bytes.back() ^= std::byte{1};
+              if (is_agreement(tag) || round_of_tag(tag) != round) return true;
+              if (before != nullptr && sent < target && sent % 2 == 0) *before += bytes.size();
+              if (sent++ == target) bytes.back() ^= std::byte{1};
               return true;
             });
       Communicator communicator(transport);
@@ -100,6 +103,8 @@ void expect_words(const std::string& error, const std::string& round, const std:
   EXPECT_NE(error.find(" at offset " + offset + " of what it sends"), std::string::npos) << error;
 }
 
+constexpr std::uint32_t packed_payload = 2;  ///< behind the rounds that agree on a step
+
 TEST(Checksum, AChangedMessageNamesSenderRoundAndOffset) {
   Options options{
       .codec = "raw", .algorithm = "recursive_doubling", .timeout = 0.2, .checksum = "on"};
@@ -109,6 +114,15 @@ TEST(Checksum, AChangedMessageNamesSenderRoundAndOffset) {
   options.codec = "thc";
   expect_words(error_of_flip(0, 0, options), "norms", "0");
   expect_words(error_of_flip(1, 2, options), "payload", "4096");
+  // Payloads that are shorter than what is there for them.
+  options.codec = "packed";
+  options.segment = 1024;
+  std::size_t before = 0;
+  const std::string of_packed = error_of_flip(packed_payload, 2, options, &before);
+  EXPECT_GT(before, 0u);
+  EXPECT_LT(before, 4096u);
+  expect_words(of_packed, "payload", std::to_string(before));
+  options.codec = "thc";
   options.checksum = "off";
   EXPECT_EQ(error_of_flip(1, 2, options), "") << "only a checksum can tell";
 }
