@@ -111,9 +111,13 @@ void print_status(const CommandLine& line) {
   }
 }
 
-std::unique_ptr<DataPlane> make_daemon(const CommandLine& line, const ServerSetup& setup) {
+void refuse_ports(const CommandLine& line) {
   if (!line.ports.empty())
     throw Error(ErrorKind::invalid_argument, "--ports are for --ebpf; a daemon has none");
+}
+
+std::unique_ptr<DataPlane> make_daemon(const CommandLine& line, const ServerSetup& setup) {
+  refuse_ports(line);
   DaemonSetup daemon{.slots = line.slots,
                      .groups = line.limits.groups,
                      .payload_bytes = setup.limits.payload_bytes};
@@ -214,6 +218,7 @@ int serve(const CommandLine& line) {
   setup.munge = auth.munge;
   setup.operator_token = token_of_operator(line);
   if (line.ebpf) return serve_here(line, setup, nullptr);
+  refuse_ports(line);
   // The parent keeps the port, so that nobody else gets it meanwhile.
   const FileDescriptor listener = listen_on(setup.listen, patience_with_port);
   Supervisor supervisor;
