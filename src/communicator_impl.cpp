@@ -3,6 +3,7 @@
 #include "failure.hpp"
 #include "float_mode.hpp"
 #include "known_names.hpp"
+#include "log.hpp"
 #include "thread_progress.hpp"
 
 #include <algorithm>
@@ -15,7 +16,7 @@ CommunicatorImpl::CommunicatorImpl(std::shared_ptr<Transport> transport, Aggrega
     : transport_(std::move(transport)),
       aggregators_(std::move(aggregators)),
       progress_handle_(std::make_shared<ProgressHandle>(*this)) {
-  if (transport_->rank() == 0) warn_of_unknown_variables();  // all would say the same
+  if (speaks_for_all(transport_->rank())) warn_of_unknown_variables();
 }
 
 CommunicatorImpl::~CommunicatorImpl() {

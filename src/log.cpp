@@ -25,9 +25,13 @@ int rank_of_launcher() {
   return -1;
 }
 
-std::string pattern() {
+int rank_in_job() {
   const int known = rank_of_process.load();
-  const int rank = known >= 0 ? known : rank_of_launcher();
+  return known >= 0 ? known : rank_of_launcher();
+}
+
+std::string pattern() {
+  const int rank = rank_in_job();
   return rank < 0 ? "[cohom %l] %v" : "[cohom %l, rank " + std::to_string(rank) + "] %v";
 }
 
@@ -39,7 +43,7 @@ std::shared_ptr<spdlog::logger> make_logger() {
   logger->set_level(spdlog::level::from_str(text));
   if (logger->level() == spdlog::level::off && text != "off") {  // what spdlog makes of nonsense
     logger->set_level(spdlog::level::warn);
-    if (rank_of_launcher() <= 0)
+    if (speaks_for_all(0))
       logger->warn("COHOM_LOG={} is no level; there are off, warn and info. Taking warn", text);
   }
   return logger;
@@ -72,8 +76,13 @@ void log_once_for_all(int rank, const std::string& message) {
   if (rank == 0) log_once(message);
 }
 
+bool speaks_for_all(int rank) {
+  const int in_job = rank_in_job();
+  return (in_job >= 0 ? in_job : rank) == 0;
+}
+
 void warn_once_for_all(int rank, const std::string& message) {
-  if (rank == 0) warn_once(message);
+  speaks_for_all(rank) ? warn_once(message) : log_once(message);
 }
 
 }  // namespace cohom

@@ -61,8 +61,8 @@ bool contains(const std::vector<std::string>& names, std::string_view name) {
 void set_of_transports(const Config& config, const char* name, const char* value) {
   const ucs_status_t status = ucp_config_modify(config.get(), name, value);
   if (status != UCS_OK)
-    warn_once("UCX does not take " + std::string(name) + "=" + value + ": " +
-              ucs_status_string(status));
+    warn_once_for_all(0, "UCX does not take " + std::string(name) + "=" + value + ": " +
+                             ucs_status_string(status));
 }
 
 /// A peer that dies is an error, in shared memory too, and not only after UCX's 20 s. What UCX calls
@@ -128,7 +128,7 @@ Context::Context(const ContextSettings& settings) {
     if (note.empty()) throw;
     throw Error(error.kind(), std::string(error.what()) + " (" + note + ")");
   }
-  if (const std::string note = version_note(); !note.empty()) warn_once(note);
+  if (const std::string note = version_note(); !note.empty()) warn_once_for_all(0, note);
 }
 
 void Context::start(const ContextSettings& settings) {

@@ -98,8 +98,8 @@ bool try_address(const offload::UcxAddress& address, const ContextSettings& sett
   if (right == address.bytes) return true;
   auto program = probe_program();
   if (!program) {
-    warn_once(
-        "no safe cohom-ucx-probe is there: the UCX address of an aggregator is taken untried");
+    warn_once_for_all(
+        0, "no safe cohom-ucx-probe is there: the UCX address of an aggregator is taken untried");
     return true;
   }
   const auto bytes = std::as_bytes(std::span(address.bytes));

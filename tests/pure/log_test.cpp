@@ -24,10 +24,24 @@ TEST(Log, LinesCarryTheRank) {
   EXPECT_EQ(printed([] { warn_once("behind it"); }), "[cohom warning, rank 3] behind it\n");
 }
 
-TEST(Log, OneRankPrintsWhatAllWould) {
-  EXPECT_EQ(printed([] { warn_once_for_all(1, "alike"); }), "");
-  EXPECT_NE(printed([] { warn_once_for_all(0, "alike"); }).find("alike"), std::string::npos);
-  EXPECT_EQ(printed([] { warn_once_for_all(0, "alike"); }), "") << "once";
+// Every rank is rank 0 of MPI_COMM_SELF, and rank 0 of the job may be another one elsewhere.
+TEST(Log, RankZeroOfTheJobWarnsOfWhatAllWould) {
+  set_log_rank(2);
+  EXPECT_FALSE(speaks_for_all(0));
+  EXPECT_EQ(printed([] { warn_once_for_all(0, "alike"); }), "");
+  set_log_rank(0);
+  EXPECT_TRUE(speaks_for_all(3));
+  EXPECT_EQ(printed([] { warn_once_for_all(3, "alike"); }), "[cohom warning, rank 0] alike\n");
+  EXPECT_EQ(printed([] { warn_once_for_all(3, "alike"); }), "") << "once";
+}
+
+TEST(Log, ARankOfACommunicatorCountsWhereNobodyKnowsTheJob) {
+  set_log_rank(-1);
+  for (const char* variable : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"}) unsetenv(variable);
+  EXPECT_TRUE(speaks_for_all(0));
+  EXPECT_FALSE(speaks_for_all(1));
+  setenv("OMPI_COMM_WORLD_RANK", "1", 1);
+  EXPECT_FALSE(speaks_for_all(0));
 }
 
 }  // namespace
