@@ -10,8 +10,8 @@ import signal
 import subprocess
 import tempfile
 
-from offload_case import (AGGREGATOR, NETLAB, PORT, OffloadCase, main_of_daemons, read_json,
-                          sleep_until)
+from offload_case import AGGREGATOR, NETLAB, PORT, OffloadCase, main_of_daemons, read_json
+from serving import sleep_until
 
 BENCH = os.environ.get("COHOM_BENCH", "build/bin/cohom-bench")
 WITH_ENV = pathlib.Path(__file__).resolve().parents[2] / "scripts" / "with-env"
