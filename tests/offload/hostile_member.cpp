@@ -19,6 +19,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -70,9 +71,8 @@ class Member : ucx::MessageReceiver {
   [[nodiscard]] UcxAddress address() const { return worker_.sealed_address(); }
   void tell(const UcxAddress& address) { control_.send(WorkerAddress{address}); }
   void say_hello(const std::shared_ptr<const std::vector<std::byte>>& data) {
-    std::size_t open = 0;
-    link_->send(header(), *data, data, &open);
-    while (open != 0 && link_->failure() == UCS_OK) worker_.progress();
+    link_->send(header(), *data, data, &open_messages_);
+    while (open_messages_ != 0 && link_->failure() == UCS_OK) worker_.progress();
   }
   /// Whether it has been answered in time.
   bool greeted(std::chrono::milliseconds time) {
@@ -93,7 +93,6 @@ class Member : ucx::MessageReceiver {
     constexpr std::size_t blocks = 14, wide_words = 512, narrow_words = 16;
     const auto words = std::make_shared<const std::vector<std::uint64_t>>(blocks * narrow_words);
     std::vector<std::uint32_t> use(admitted_.slots);
-    std::size_t open = 0;
     for (long i = 0; i < count && well(); ++i) {
       const auto slot = static_cast<std::size_t>(i) % use.size();
       cohom_header packet = header();
@@ -102,9 +101,9 @@ class Member : ucx::MessageReceiver {
       packet.slot = static_cast<__u16>(slot);
       packet.use = use[slot]++;
       packet.words = blocks * wide_words;
-      link_->send(packet, std::as_bytes(std::span(*words)), words, &open, &widening);
+      link_->send(packet, std::as_bytes(std::span(*words)), words, &open_messages_, &widening);
       // Sums are never taken: its own messages alone leave.
-      while (open > 64 && well()) worker_.progress();
+      while (open_messages_ > 64 && well()) worker_.progress();
     }
   }
   /// What the control channel says of the end; waits for it.
@@ -164,6 +163,7 @@ class Member : ucx::MessageReceiver {
   ucx::Worker worker_;
   JobKey job_;
   Admitted admitted_;
+  std::size_t open_messages_ = 0;  ///< before the link, which counts what leaves it to its end
   std::unique_ptr<ucx::MessageLink> link_;
   bool greeted_ = false;
   std::string ended_;
