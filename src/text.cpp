@@ -42,6 +42,12 @@ std::string suggestion(std::string_view name, std::span<const std::string_view> 
   return nearest.empty() ? std::string() : "; did you mean " + std::string(nearest);
 }
 
+std::string printable(std::string text) {
+  for (char& c : text)
+    if (c < ' ' || c > '~') c = '?';
+  return text;
+}
+
 std::string listed(std::span<const std::string_view> names) {
   std::string list;
   for (std::string_view name : names) list += (list.empty() ? "" : ", ") + std::string(name);

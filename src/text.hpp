@@ -24,6 +24,9 @@ std::optional<Number> parse_number(std::string_view text) {
 /// close.
 std::string suggestion(std::string_view name, std::span<const std::string_view> candidates);
 
+/// Text for a log or a terminal: what is no printable character of ASCII is a question mark there.
+std::string printable(std::string text);
+
 /// "a, b, c"
 std::string listed(std::span<const std::string_view> names);
 

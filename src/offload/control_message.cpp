@@ -1,5 +1,7 @@
 #include "offload/control_message.hpp"
 
+#include "text.hpp"
+
 #include <cohom/error.hpp>
 
 #include <array>
@@ -65,10 +67,7 @@ class Reader {
   void operator()(std::string& text) {
     std::uint32_t size = 0;
     (*this)(size);
-    text = take(size);
-    // People read them, in logs and on terminals.
-    for (char& c : text)
-      if (c < ' ' || c > '~') c = '?';
+    text = printable(std::string(take(size)));  // people read them
   }
   void operator()(UcxAddress& address) {
     for (std::uint32_t& part : address.version) (*this)(part);

@@ -1,5 +1,7 @@
 #include "offload/status_text.hpp"
 
+#include "text.hpp"
+
 #include <cohom/error.hpp>
 
 #include <fmt/format.h>
@@ -22,13 +24,9 @@ std::string dumped(const Json& json, int indent = -1) {
   return json.dump(indent, ' ', true, Json::error_handler_t::replace);
 }
 
-/// Text as it is, if it is printable.
-std::string printable(const Json& json) {
-  if (!json.is_string()) return dumped(json);
-  std::string text = json.get<std::string>();
-  for (char& c : text)
-    if (c < ' ' || c > '~') c = '?';
-  return text;
+/// Text without quotation marks.
+std::string printed(const Json& json) {
+  return json.is_string() ? printable(json.get<std::string>()) : dumped(json);
 }
 
 Json parsed(const std::string& answer) {
@@ -55,7 +53,7 @@ std::string line_of(const Json& group) {
   const auto number = [&](const char* name) { return whole_number(group, name); };
   return fmt::format(
       "job {:x} group {}: {}, {} of {} workers, {} slots of {} bytes, {} contributions, {} sums\n",
-      number("job"), number("group"), printable(group.at("state")), number("joined"),
+      number("job"), number("group"), printed(group.at("state")), number("joined"),
       number("workers"), number("slots"), number("payload_bytes"), number("contributions"),
       number("sums"));
 }
@@ -63,12 +61,12 @@ std::string line_of(const Json& group) {
 std::string lines_of(const Json& status) {
   std::string text;
   for (const auto& [name, value] : status.items())
-    if (!value.is_structured()) text += printable(Json(name)) + ": " + dumped(value) + "\n";
+    if (!value.is_structured()) text += printable(name) + ": " + dumped(value) + "\n";
   // Told to operators, and to who has the key of the job.
   if (const auto groups = status.find("groups"); groups != status.end())
     for (const auto& group : *groups) text += line_of(group);
   for (const auto& [name, count] : status.at("packets").items())
-    if (count != 0) text += "packets " + printable(Json(name)) + ": " + dumped(count) + "\n";
+    if (count != 0) text += "packets " + printable(name) + ": " + dumped(count) + "\n";
   return text;
 }
 
@@ -84,7 +82,7 @@ std::string status_text(std::span<const std::string> answers, bool as_json) {
     }
     return as_json ? dumped(status, 1) + "\n" : lines_of(status);
   } catch (const Json::exception& error) {  // its text may quote the answer
-    why = printable(Json(std::string(error.what()).substr(0, max_quoted)));
+    why = printable(std::string(error.what()).substr(0, max_quoted));
   } catch (const Error& error) {
     why = error.what();
   }
