@@ -160,8 +160,11 @@ std::uint32_t DaemonPlane::slots_left() const {
 }
 
 std::optional<std::uint32_t> DaemonPlane::open(const GroupPlan& plan) {
-  std::span<const std::byte> parent;
-  if (plan.parent) parent = checked_bytes(plan.parent->ucx_address, address_.version, "the parent");
+  AddressTrial of_parent{.epoch = plan.epoch, .job = plan.job, .worker = {}, .address = {}};
+  if (plan.parent) {
+    const auto bytes = checked_bytes(plan.parent->ucx_address, address_.version, "the parent");
+    of_parent.address.assign(bytes.begin(), bytes.end());
+  }
   std::optional<std::uint32_t> number;
   {
     const auto guard = lock();
@@ -169,7 +172,14 @@ std::optional<std::uint32_t> DaemonPlane::open(const GroupPlan& plan) {
     if (!number) return number;
     groups_[*number] = std::make_unique<DaemonGroup>(worker_, plan, *number);
   }
-  if (plan.parent) trials_.put({*number, plan.epoch, plan.job, {}, {parent.begin(), parent.end()}});
+  if (!plan.parent) return number;
+  of_parent.group = *number;
+  try {
+    trials_.put(std::move(of_parent));
+  } catch (const std::exception&) {  // no memory: whoever asked does not learn the number
+    close(*number);
+    throw;
+  }
   return number;
 }
 

@@ -20,8 +20,8 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
-#include <map>
 #include <numeric>
+#include <vector>
 
 namespace cohom::offload {
 
@@ -98,6 +98,7 @@ class EbpfPlane final : public DataPlane {
         skeleton_(load(setup)),
         memory_(bpf_map__fd(skeleton_->maps.groups), setup.groups),
         table_(memory_.groups(), setup.slots),
+        parents_(setup.groups),
         ports_(setup.ports, bpf_program__fd(skeleton_->progs.cohom_aggregate)) {}
 
   [[nodiscard]] std::string_view kind() const override { return "ebpf"; }
@@ -125,10 +126,7 @@ class EbpfPlane final : public DataPlane {
     return table_.met(number);
   }
   void start(std::uint32_t number) override { table_.start(number); }
-  void close(std::uint32_t number) override {
-    table_.close(number);
-    parents_.erase(number);
-  }
+  void close(std::uint32_t number) override { table_.close(number); }
   [[nodiscard]] GroupCounters counters(std::uint32_t number) const override {
     return table_.counters(number);
   }
@@ -136,7 +134,7 @@ class EbpfPlane final : public DataPlane {
 
  private:
   struct Meeting {
-    sockaddr_in address;
+    sockaddr_in address{};
     std::chrono::steady_clock::time_point last_hello;
   };
 
@@ -145,13 +143,13 @@ class EbpfPlane final : public DataPlane {
   Skeleton skeleton_;
   GroupMemory memory_;
   GroupTable table_;
+  std::vector<Meeting> parents_;  ///< by number: where groups of a leaf say hello
   TcPorts ports_;
-  std::map<std::uint32_t, Meeting> parents_;
 };
 
 bool EbpfPlane::meet_parent(std::uint32_t number) {
   if (table_.parent_known(number)) return true;
-  Meeting& meeting = parents_.at(number);
+  Meeting& meeting = parents_[number];
   const auto now = std::chrono::steady_clock::now();
   if (now - meeting.last_hello < between_hellos) return false;
   meeting.last_hello = now;
