@@ -59,14 +59,12 @@ void ControlServer::run() {
     take_verdicts();
     accept_clients();
     for (auto& [id, client] : clients_) serve(id, client);
-    std::vector<GroupKey> keys;
-    for (const auto& [key, group] : groups_) keys.push_back(key);
-    for (const GroupKey& key : keys) {
-      if (const auto found = groups_.find(key); found != groups_.end()) serve_parent(found->second);
-      if (const auto found = groups_.find(key); found != groups_.end()) advance(found->second);
+    for (auto next = groups_.begin(); next != groups_.end();) {
+      const GroupKey key = next->first;
+      look_after(key);
+      next = groups_.upper_bound(key);
     }
     dissolve_failed_groups();
-    dissolve_late_groups();
     remove_late_clients();
     remove_gone_clients();
   }
@@ -183,8 +181,8 @@ void ControlServer::join(ClientId id, Client& client, const Join& request) {
     group.since = Clock::now();
   }
   if (const auto refused = why_not_in(group, request)) return refuse(client, *refused);
-  client.group = key;
   group.joined.emplace(request.worker, id);
+  client.group = key;
   group.payload_bytes = std::min(group.payload_bytes, asked_payload(request));
   group.slots = std::min(group.slots, request.slots);
   if (setup_.parent)

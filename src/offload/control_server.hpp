@@ -16,11 +16,14 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <concepts>
 #include <cstdint>
+#include <exception>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -131,12 +134,31 @@ class ControlServer {
   [[nodiscard]] std::optional<Clock::time_point> deadline_of(const Client& client) const;
   void remove_gone_clients();
   void remove_late_clients();
+  /// What fails in an action, for want of memory, too, costs this client, not all of them.
+  void guarded(Client& client, const std::invocable auto& action) {
+    try {
+      action();
+    } catch (const std::exception& error) {
+      client.gone = true;
+      ++counts_.bad_messages;
+      report(client, error.what());
+    }
+  }
   /// Warns of what a client did, one line a source and minute.
-  void report(const Client& client, const std::string& text);
+  void report(const Client& client, std::string_view text) noexcept;
   /// Logs what goes on, so many lines a minute.
-  void note(const std::string& text);
+  void note(std::string_view text) noexcept;
 
   // server_groups.cpp: the life of a group.
+  /// The same as guarded() for a group: it ends.
+  void guarded(GroupKey key, const std::invocable auto& action) {
+    try {
+      action();
+    } catch (const std::exception& error) {
+      dissolve(key, {Refusal::no_resources, error.what()});
+    }
+  }
+  void look_after(GroupKey key);
   void ask_parent(ServerGroup& group, const Join& request);
   void serve_parent(ServerGroup& group);
   void handle_from_parent(ServerGroup& group, const Message& message);
@@ -144,9 +166,10 @@ class ControlServer {
   void open_and_tell(ServerGroup& group, const GroupPlan& plan);
   [[nodiscard]] bool all_ready(const ServerGroup& group) const;
   void advance(ServerGroup& group);
-  /// The group is no more; its clients learn why. Leaves no reference to it valid.
+  /// The group, if there is one, is no more; its clients learn why, or lose their connection where
+  /// there is no memory for that. Leaves no reference to it valid.
   void dissolve(GroupKey key, const Refused& why);
-  void dissolve_late_groups();
+  void dissolve_if_late(ServerGroup& group);
   void dissolve_failed_groups();
   /// Whether it has its time; an address that is none ends the group.
   bool take_address(ClientId id, const Client& client, const UcxAddress& address);

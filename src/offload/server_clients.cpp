@@ -38,13 +38,15 @@ void ControlServer::accept_clients() {
                   " (ulimit -n)");
       return;
     }
-    keep_alive(socket);
     Client client;
-    client.connection = {std::move(socket), most_request_bytes};
     client.source = peer.sin_addr.s_addr;
-    client.peer = text_of(peer);
     client.since = Clock::now();
-    if (make_way(client)) clients_.emplace(next_client_++, std::move(client));
+    guarded(client, [&] {
+      client.peer = text_of(peer);
+      keep_alive(socket);
+      client.connection = {std::move(socket), most_request_bytes};
+      if (make_way(client)) clients_.emplace(next_client_++, std::move(client));
+    });
   }
 }
 
@@ -114,7 +116,7 @@ void ControlServer::serve(ClientId id, Client& client) {
   client.connection.write();
   if (client.leaving && !client.connection.wants_to_write()) client.gone = true;
   if (client.gone) return;
-  try {
+  guarded(client, [&] {
     if (waits(client)) {
       client.gone = client.connection.hung_up();
       if (client.gone) return;  // it takes no turn
@@ -129,11 +131,7 @@ void ControlServer::serve(ClientId id, Client& client) {
         client.gone |= !client.connection.read();
       }
     }
-  } catch (const std::exception& error) {  // no memory, too: it costs this client, not all of them
-    client.gone = true;
-    ++counts_.bad_messages;
-    report(client, error.what());
-  }
+  });
 }
 
 /// Until the client has proven itself nothing else is taken from it.
@@ -189,7 +187,7 @@ void ControlServer::take_verdicts() {
   for (const CredentialJudge::Verdict& verdict : judge_->take())
     // It may have gone meanwhile.
     if (const auto found = clients_.find(verdict.client); found != clients_.end())
-      take_verdict(found->second, verdict);
+      guarded(found->second, [&] { take_verdict(found->second, verdict); });
 }
 
 void ControlServer::take_verdict(Client& client, const CredentialJudge::Verdict& verdict) {
@@ -241,15 +239,21 @@ void ControlServer::refuse(Client& client, const Refused& refused) {
   client.leaving = true;
 }
 
-void ControlServer::report(const Client& client, const std::string& text) {
+void ControlServer::report(const Client& client, std::string_view text) noexcept {
   if (!log().should_log(spdlog::level::warn)) return;
-  if (const auto more = sources_.log_line(client.source, Clock::now()))
-    log().warn("{}: {}{}", client.peer, text, *more);
+  try {
+    if (const auto more = sources_.log_line(client.source, Clock::now()))
+      log().warn("{}: {}{}", client.peer, text, *more);
+  } catch (const std::exception&) {  // without memory for the line it is left out
+  }
 }
 
-void ControlServer::note(const std::string& text) {
+void ControlServer::note(std::string_view text) noexcept {
   if (!log().should_log(spdlog::level::info)) return;
-  if (const auto more = notes_.take(Clock::now())) log().info("{}{}", text, *more);
+  try {
+    if (const auto more = notes_.take(Clock::now())) log().info("{}{}", text, *more);
+  } catch (const std::exception&) {  // likewise
+  }
 }
 
 /// When a connection that has not done what it is to do must go; none: it may stay.
@@ -277,8 +281,9 @@ void ControlServer::remove_gone_clients() {
     const auto worker = std::ranges::find_if(
         group.joined, [id = id](const auto& member) { return member.second == id; });
     ++counts_.gone;
-    dissolve(*client.group,
-             {Refusal::gone, "worker " + std::to_string(worker->first) + " has left"});
+    guarded(group.key, [&] {
+      dissolve(group.key, {Refusal::gone, "worker " + std::to_string(worker->first) + " has left"});
+    });
   }
   std::erase_if(clients_, [](const auto& entry) { return entry.second.gone; });
 }

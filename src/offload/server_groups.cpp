@@ -11,7 +11,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <vector>
 
 namespace cohom::offload {
 
@@ -211,16 +210,21 @@ void ControlServer::advance(ServerGroup& group) {
 
 void ControlServer::dissolve(GroupKey key, const Refused& why) {
   const auto found = groups_.find(key);
+  if (found == groups_.end()) return;
   if (found->second.number) plane_.close(*found->second.number);
-  note(fmt::format("job {:x} group {} ends: {}", key.job, key.group, why.text));
-  for (const auto& [id, worker] : found->second.branches()) {
-    Client& client = clients_.at(id);
+  groups_.erase(found);
+  try {
+    note(fmt::format("job {:x} group {} ends: {}", key.job, key.group, why.text));
+  } catch (const std::exception&) {  // without memory for the line it is left out
+  }
+  for (auto& entry : clients_) {
+    Client& client = entry.second;
+    if (client.group != key) continue;
     client.group.reset();
     client.since = Clock::now();
     client.leaving = true;
-    client.connection.send(why);
+    guarded(client, [&] { client.connection.send(why); });
   }
-  groups_.erase(found);
 }
 
 /// Those that the data plane has given up.
@@ -228,26 +232,31 @@ void ControlServer::dissolve_failed_groups() {
   for (const auto& [number, why] : plane_.failures()) {
     const auto found = std::ranges::find_if(
         groups_, [number = number](const auto& entry) { return entry.second.number == number; });
-    if (found != groups_.end()) dissolve(found->first, {Refusal::gone, why});
+    if (found != groups_.end())
+      guarded(found->first, [&, &text = why] { dissolve(found->first, {Refusal::gone, text}); });
   }
 }
 
-void ControlServer::dissolve_late_groups() {
-  const auto now = Clock::now();
-  std::vector<GroupKey> late;
-  for (const auto& [key, group] : groups_)
-    if (group.state != GroupState::open && now - group.since > setup_.limits.patience)
-      late.push_back(key);
-  for (const GroupKey& key : late) {
-    const ServerGroup& group = groups_.at(key);
-    dissolve(key,
-             {Refusal::lock_failed, group.state == GroupState::gathering
-                                        ? std::to_string(group.joined.size()) + " of " +
-                                              std::to_string(group.workers) + " workers have come"
-                                        : std::to_string(group.ready.size()) + " of " +
-                                              std::to_string(group.branches().size()) +
-                                              " members have shown where they are"});
-  }
+void ControlServer::dissolve_if_late(ServerGroup& group) {
+  if (group.state == GroupState::open || Clock::now() - group.since <= setup_.limits.patience)
+    return;
+  dissolve(group.key,
+           {Refusal::lock_failed, group.state == GroupState::gathering
+                                      ? std::to_string(group.joined.size()) + " of " +
+                                            std::to_string(group.workers) + " workers have come"
+                                      : std::to_string(group.ready.size()) + " of " +
+                                            std::to_string(group.branches().size()) +
+                                            " members have shown where they are"});
+}
+
+/// Any of this may end it.
+void ControlServer::look_after(GroupKey key) {
+  for (const auto step :
+       {&ControlServer::serve_parent, &ControlServer::advance, &ControlServer::dissolve_if_late})
+    guarded(key, [&] {
+      if (const auto found = groups_.find(key); found != groups_.end())
+        (this->*step)(found->second);
+    });
 }
 
 }  // namespace cohom::offload

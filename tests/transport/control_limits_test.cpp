@@ -2,12 +2,14 @@
 // lines.
 
 #include "control_caller.hpp"
+#include "lean_plane.hpp"
 #include "offload/source_records.hpp"
 
 #include <cohom/error.hpp>
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -178,6 +180,32 @@ TEST(ControlLimits, OneLineAnAddressAndMinute) {
   for (int i = 0; i < 50; ++i) EXPECT_FALSE(records.log_line(1, now + 30s));
   EXPECT_EQ(records.log_line(2, now + 30s), "");
   EXPECT_EQ(records.log_line(1, now + 61s), " (50 lines before this one were not logged)");
+}
+
+/// It ends, and the server goes on.
+TEST(ControlLimits, AGroupWithoutMemoryEndsAlone) {
+  std::atomic<bool> has_memory = true;
+  Switch one(std::make_unique<test::LeanPlane>(plane(), has_memory));
+  const auto admitted = [](Caller& member) {
+    const Join join = join_of(test::job(1), 0, 1);
+    if (!member.prove()) return false;
+    member.send(join);
+    const auto challenge = member.expect<JoinChallenge>();
+    if (!challenge) return false;
+    member.send(JoinProof{0, test::job(1).sign(join_statement(join, challenge->nonce))});
+    return member.expect<Admitted>().has_value();
+  };
+  Caller member(one.port());
+  ASSERT_TRUE(admitted(member));
+  has_memory = false;
+  member.send(Ready{});
+  const auto refused = member.expect<Refused>();
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->reason, Refusal::no_resources);
+  has_memory = true;
+  EXPECT_EQ(one.status()["groups"].size(), 0u);
+  Caller again(one.port());
+  EXPECT_TRUE(admitted(again));
 }
 
 }  // namespace
