@@ -8,6 +8,7 @@
 #include "offload/endpoint.hpp"
 #include "offload/event.hpp"
 #include "offload/handshake.hpp"
+#include "offload/log_budget.hpp"
 #include "offload/server_group.hpp"
 #include "offload/source_records.hpp"
 
@@ -77,7 +78,6 @@ class ControlServer {
 
  private:
   using Clock = std::chrono::steady_clock;
-  static constexpr std::uint32_t max_notes = 600;  ///< a minute
   struct PendingJoin {
     Join join;
     Nonce nonce{};

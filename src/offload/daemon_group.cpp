@@ -42,8 +42,10 @@ constexpr std::uint32_t max_out_of_turn = 1024;
 
 }  // namespace
 
-DaemonGroup::DaemonGroup(ucx::Worker& worker, const GroupPlan& plan, std::uint32_t number)
+DaemonGroup::DaemonGroup(ucx::Worker& worker, const GroupPlan& plan, std::uint32_t number,
+                         LogBudget& notes)
     : worker_(worker),
+      notes_(notes),
       plan_(plan),
       number_(number),
       slots_(plan.slots, plan.members, plan.parent.has_value(), kernels::kernel_table()) {
@@ -137,8 +139,7 @@ void DaemonGroup::greet() {
     if (member.address.empty() || !member.said_hello || member.link) continue;
     try {
       member.link = std::make_unique<ucx::MessageLink>(worker_, member.address);
-      log().info("job {:x}: worker {} is reached by {}", plan_.job, worker,
-                 member.link->path_text());
+      note_path(worker, member);
       cohom_header answer{};
       answer.magic = cohom_magic;
       answer.version = cohom_packet_version;
@@ -149,6 +150,13 @@ void DaemonGroup::greet() {
       fail("worker " + std::to_string(worker) + " cannot be reached: " + error.what());
     }
   }
+}
+
+void DaemonGroup::note_path(std::uint32_t worker, const Member& member) {
+  if (!log().should_log(spdlog::level::info)) return;
+  if (const auto more = notes_.take(LogBudget::Clock::now()))
+    log().info("job {:x}: worker {} is reached by {}{}", plan_.job, worker,
+               member.link->path_text(), *more);
 }
 
 std::uint64_t DaemonGroup::met() const {

@@ -2,6 +2,7 @@
 // DaemonGroup: a group at a daemon: who contributes, to whom sums go, and what is right to come.
 
 #include "offload/data_plane.hpp"
+#include "offload/log_budget.hpp"
 #include "offload/sum_slots.hpp"
 #include "ucx_transport/message_link.hpp"
 
@@ -18,8 +19,8 @@ namespace cohom::offload {
 /// worker's lock.
 class DaemonGroup {
  public:
-  /// `number` is the daemon's own for the group.
-  DaemonGroup(ucx::Worker& worker, const GroupPlan& plan, std::uint32_t number);
+  /// `number` is the daemon's own for the group. `notes` are of all of its groups.
+  DaemonGroup(ucx::Worker& worker, const GroupPlan& plan, std::uint32_t number, LogBudget& notes);
 
   [[nodiscard]] const GroupPlan& plan() const { return plan_; }
   [[nodiscard]] const GroupCounters& counters() const { return counters_; }
@@ -79,10 +80,12 @@ class DaemonGroup {
   void spread(const cohom_header& packet, const SharedWords& words);
   void pass_up(const cohom_header& packet, const SharedWords& words);
   void count_out_of_turn(std::uint32_t worker);
+  void note_path(std::uint32_t worker, const Member& member);
   void send(std::uint32_t worker, const Member& member, cohom_header packet, std::uint8_t kind,
             const SharedWords& words = {}, std::size_t* leaving = nullptr);
 
   ucx::Worker& worker_;
+  LogBudget& notes_;
   GroupPlan plan_;
   std::uint32_t number_;
   bool open_ = false;

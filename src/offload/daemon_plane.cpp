@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <concepts>
 #include <exception>
 #include <map>
@@ -143,7 +144,8 @@ class DaemonPlane final : public DataPlane, private ucx::MessageReceiver {
   mutable std::atomic<int> waiting_ = 0;
   ucx::Worker worker_;
   UcxAddress address_;
-  std::vector<std::unique_ptr<DaemonGroup>> groups_;  ///< by number; null: free
+  LogBudget notes_{max_notes, std::chrono::minutes(1)};  ///< of the groups
+  std::vector<std::unique_ptr<DaemonGroup>> groups_;     ///< by number; null: free
   // Numbers of groups, each once: what is to be done there when UCX has made progress.
   std::vector<std::uint32_t> greetings_, groups_with_late_sums_;
   std::array<std::uint64_t, cohom_verdicts> counts_{};
@@ -170,7 +172,7 @@ std::optional<std::uint32_t> DaemonPlane::open(const GroupPlan& plan) {
     const auto guard = lock();
     number = place_for(plan);
     if (!number) return number;
-    groups_[*number] = std::make_unique<DaemonGroup>(worker_, plan, *number);
+    groups_[*number] = std::make_unique<DaemonGroup>(worker_, plan, *number, notes_);
   }
   if (!plan.parent) return number;
   of_parent.group = *number;

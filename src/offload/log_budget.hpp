@@ -10,6 +10,8 @@
 
 namespace cohom::offload {
 
+inline constexpr std::uint32_t max_notes = 600;  ///< a minute, of what goes on
+
 class LogBudget {
  public:
   using Clock = std::chrono::steady_clock;

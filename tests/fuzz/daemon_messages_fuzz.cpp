@@ -11,12 +11,14 @@
 #include "kernels/ebpf/check.h"
 #include "offload/daemon_group.hpp"
 #include "offload/hello.hpp"
+#include "offload/log_budget.hpp"
 #include "offload/merge_code.hpp"
 #include "offload/narrow.hpp"
 
 #include <sanitizer/allocator_interface.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -62,7 +64,7 @@ GroupPlan plan_of(bool leaf) {
 /// A group with members that are made up, and what must be true of it.
 class Daemon {
  public:
-  explicit Daemon(bool leaf) : group_(fuzz::no_worker(), plan_of(leaf), number) {}
+  explicit Daemon(bool leaf) : group_(fuzz::no_worker(), plan_of(leaf), number, notes_) {}
 
   [[nodiscard]] const GroupPlan& plan() const { return group_.plan(); }
   [[nodiscard]] bool failed() const { return group_.failed(); }
@@ -185,6 +187,7 @@ class Daemon {
     checked_ = held.size();
   }
 
+  LogBudget notes_{0, std::chrono::minutes(1)};
   DaemonGroup group_;
   std::optional<fuzz::DaemonOracle> oracle_{std::in_place, group_.plan()};
   std::size_t checked_ = 0;  ///< of the held messages
