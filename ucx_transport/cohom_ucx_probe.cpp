@@ -3,7 +3,8 @@
 
 #include "address_probe.hpp"
 
-#include <sys/resource.h>
+#include "core_files.hpp"
+
 #include <sys/socket.h>
 
 #include <cstdio>
@@ -18,8 +19,7 @@ int main() {
     return 2;
   }
   // It is there to be ended by what it tries.
-  const rlimit no_core{0, 0};
-  ::setrlimit(RLIMIT_CORE, &no_core);
+  cohom::have_no_core_files();
   try {
     cohom::ucx::answer_probes(0);
   } catch (const std::exception&) {

@@ -1,5 +1,6 @@
 // cohom-aggregator: sums in the network what the ranks of jobs send to it (docs/offload.md).
 
+#include "core_files.hpp"
 #include "environment.hpp"
 #include "log.hpp"
 #include "offload/control_query.hpp"
@@ -24,9 +25,7 @@
 #include <CLI/CLI.hpp>
 
 #include <arpa/inet.h>
-#include <sys/resource.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -173,11 +172,7 @@ void forbid_core_files() {
   if (cores != "0")
     throw Error(ErrorKind::invalid_argument,
                 "COHOM_AGGREGATOR_CORES is '" + cores + "'; it should be 1 (core files) or 0");
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_CORE, &limit) != 0) throw_system_error("getrlimit");
-  // One byte is no core file either, and where a program takes cores Linux heeds this value alone.
-  limit.rlim_cur = limit.rlim_max = std::min<rlim_t>(limit.rlim_max, 1);
-  if (::setrlimit(RLIMIT_CORE, &limit) != 0) throw_system_error("setrlimit");
+  if (!have_no_core_files()) throw_system_error("the limit of core files");
 }
 
 /// `supervisor` is that of a daemon.

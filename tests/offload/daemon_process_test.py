@@ -161,6 +161,22 @@ class DaemonProcessTest(DaemonProcess):
         self.start(before=allow)
         self.assertEqual(cores(), "unlimited" if most == resource.RLIM_INFINITY else str(most))
 
+    def test_a_probe_has_no_tokens(self):
+        # What it would have, were it not for these: a core file, and the tokens in it.
+        most = resource.getrlimit(resource.RLIMIT_CORE)[1]
+        self.environment["COHOM_AGGREGATOR_CORES"] = "1"
+        self.environment["COHOM_AGGREGATOR_OPERATOR_TOKEN"] = "another secret of this test"
+        self.start(before=lambda: resource.setrlimit(resource.RLIMIT_CORE, (most, most)))
+        self.assert_it_sums()  # the probe rests a little later
+        probe = child_of(self.server())
+        self.assertIsNotNone(probe)
+        limits = pathlib.Path(f"/proc/{probe}/limits").read_text()
+        expected = "0" if most == 0 else "1"  # byte; programs that take cores take those of limit 0
+        self.assertRegex(limits, rf"core file size +{expected} +{expected} ")
+        variables = pathlib.Path(f"/proc/{probe}/environ").read_text()
+        self.assertNotIn("secret", variables)
+        self.assertIn("UCX_TLS=tcp,self", variables)
+
     def test_what_is_wrong_from_the_start_is_not_repeated(self):
         self.environment["UCX_TLS"] = "nosuch"
         done = subprocess.run([AGGREGATOR, "--listen", self.place], capture_output=True, text=True,
