@@ -127,6 +127,10 @@ std::unique_ptr<DataPlane> make_daemon(const CommandLine& line, const ServerSetu
     if (!daemon.devices.empty())
       log().info("UCX listens on device {} alone; COHOM_UCX_NET_DEVICES names others",
                  daemon.devices);
+    else if (std::getenv("UCX_NET_DEVICES") == nullptr)
+      warn_once(
+          "UCX listens on all devices, since none has the address of --listen; "
+          "COHOM_UCX_NET_DEVICES names one");
   }
   return make_daemon_plane(daemon);
 }

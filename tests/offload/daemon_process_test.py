@@ -35,7 +35,8 @@ class DaemonProcess(unittest.TestCase):
         self.place = f"127.0.0.1:{free_port()}"
         self.environment = {**os.environ, "COHOM_AGGREGATOR_TOKEN": "a secret of this test",
                             "UCX_TLS": "tcp,self"}
-        self.environment.pop("COHOM_UCX_NET_DEVICES", None)
+        for name in ("COHOM_UCX_NET_DEVICES", "UCX_NET_DEVICES"):
+            self.environment.pop(name, None)
 
     def start(self, *arguments, memory=None, program=AGGREGATOR, before=None, **settings):
         """Start it and wait until it serves."""
@@ -104,6 +105,15 @@ class DaemonProcessTest(DaemonProcess):
         places = listening(self.server())
         self.assertGreaterEqual(len(places), 2)
         self.assertEqual({address for address, _ in places}, {"127.0.0.1"})
+
+    def test_it_warns_where_ucx_listens_on_all_devices(self):
+        for address, warns in (("0.0.0.0", True), ("127.0.0.1", False)):
+            self.place = f"{address}:{free_port()}"
+            with tempfile.TemporaryFile("w+", encoding="utf-8") as log:
+                self.start(stderr=log)
+                log.seek(0)
+                self.assertEqual("UCX listens on all devices" in log.read(), warns)
+            self.end()
 
     def test_it_is_back_at_once(self):
         self.start()
