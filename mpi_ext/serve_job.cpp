@@ -13,7 +13,9 @@
 
 #include <array>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
+#include <exception>
 #include <optional>
 #include <random>
 #include <string>
@@ -32,19 +34,17 @@ std::string host_name() {
   return name.data();
 }
 
-std::string random_token() {
-  std::random_device random;
-  std::string token;
-  for (int i = 0; i < 4; ++i) token += fmt::format("{:08x}", random());
-  return token;
-}
+std::string random_token() { return fmt::format("{:02x}", fmt::join(random_nonce(), "")); }
 
 /// A server in a thread of its own.
 class Served {
  public:
   Served(const ServerSetup& setup,
          const std::function<std::unique_ptr<DataPlane>(const ServerSetup&)>& make_plane)
-      : plane_(make_plane(setup)), server_(setup, *plane_), thread_([this] { run(); }) {}
+      : plane_(make_plane(setup)),
+        server_(setup, *plane_),
+        port_(ntohs(server_.address().sin_port)),
+        thread_([this] { run(); }) {}
   ~Served() {
     server_.stop();
     thread_.join();
@@ -52,6 +52,7 @@ class Served {
   Served(const Served&) = delete;
   Served& operator=(const Served&) = delete;
   [[nodiscard]] ControlServer& server() { return server_; }
+  [[nodiscard]] std::uint16_t port() const { return port_; }
 
  private:
   /// An exception that left the thread would end the whole job.
@@ -65,6 +66,7 @@ class Served {
 
   std::unique_ptr<DataPlane> plane_;
   ControlServer server_;
+  std::uint16_t port_;  ///< the server may be gone when it is asked for
   std::thread thread_;
 };
 
@@ -79,8 +81,8 @@ int serve(ServerSetup& setup,
     setup.listen.sin_family = AF_INET;
     setup.listen.sin_addr.s_addr = htonl(INADDR_ANY);
     served.emplace(setup, make_plane);
-    offer = {host + ":" + std::to_string(ntohs(served->server().address().sin_port)), setup.token};
-  } catch (const Error& error) {
+    offer = {host + ":" + std::to_string(served->port()), setup.token};
+  } catch (const std::exception& error) {
     fmt::print(stderr, "cohom-aggregator: the job's calls do without it: {}\n", error.what());
   }
   mpi::Job job(offer);

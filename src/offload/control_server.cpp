@@ -54,6 +54,14 @@ void ControlServer::stop() {
 }
 
 void ControlServer::run() {
+  const struct HangUp {
+    ControlServer& server;
+    ~HangUp() {
+      server.groups_.clear();
+      server.clients_.clear();
+      server.listener_.reset();
+    }
+  } at_the_end{*this};
   while (!stopping_) {
     wait();
     take_verdicts();
@@ -70,8 +78,6 @@ void ControlServer::run() {
   }
   while (!groups_.empty())
     dissolve(groups_.begin()->first, {Refusal::gone, "the aggregator was stopped"});
-  clients_.clear();
-  listener_.reset();
 }
 
 /// Sleeps until something happens or it is time to look.

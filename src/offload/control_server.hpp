@@ -69,7 +69,8 @@ class ControlServer {
   ControlServer(const ServerSetup& setup, DataPlane& plane);
   ~ControlServer();
 
-  /// Serves until stop(). Then all groups are gone, and their workers know.
+  /// Serves until stop(). Then all groups are gone, and their workers know. An exception, too, ends
+  /// all connections, and nobody can make one: no client waits for a server that serves no longer.
   void run();
   /// From any thread or signal handler.
   void stop();

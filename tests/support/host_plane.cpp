@@ -15,6 +15,7 @@
 #include <array>
 #include <map>
 #include <mutex>
+#include <new>
 #include <thread>
 #include <vector>
 
@@ -34,6 +35,7 @@ class HostPlane final : public DataPlane {
       : program_(cohom_switch_make(setup.groups, setup.slots)),
         table_({cohom_switch_groups(program_.get()), setup.groups}, setup.slots),
         faults_(setup.lose_sums, 0, 0, 1),
+        broken_(setup.broken),
         socket_(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
@@ -88,6 +90,10 @@ class HostPlane final : public DataPlane {
   void close(std::uint32_t number) override {
     const std::lock_guard lock(mutex_);
     table_.close(number);
+  }
+  [[nodiscard]] int failures_descriptor() const override {
+    if (broken_ != nullptr && *broken_) throw std::bad_alloc();
+    return -1;
   }
   [[nodiscard]] GroupCounters counters(std::uint32_t number) const override {
     const std::lock_guard lock(mutex_);
@@ -145,6 +151,7 @@ class HostPlane final : public DataPlane {
   std::unique_ptr<cohom_switch_program, FreeProgram> program_;
   GroupTable table_;
   PacketFaults faults_;
+  const std::atomic<bool>* const broken_;
   FileDescriptor socket_;
   std::uint16_t port_ = 0;
   mutable std::mutex mutex_;

@@ -4,6 +4,7 @@
 
 #include "offload/data_plane.hpp"
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 
@@ -13,6 +14,8 @@ struct HostPlaneSetup {
   std::uint32_t slots = 256;
   std::uint32_t groups = 8;
   double lose_sums = 0;  ///< share of the packets to workers that never leave
+  /// Once it is true, the control server meets an exception that is no client's and no group's.
+  const std::atomic<bool>* broken = nullptr;
 };
 
 /// Listens on a port of 127.0.0.1 that data_address() tells, with a thread of its own.

@@ -20,9 +20,12 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -78,6 +81,22 @@ TEST(ControlChannel, AServerWithoutTheTokenIsNone) {
   EXPECT_FALSE(impostor.judge(std::get<Proof>(*proof), "another token"));
   EXPECT_THROW(handshake.answer(Welcome{}), Error);
   EXPECT_FALSE(handshake.done());
+}
+
+// Else ranks would wait for it until their patience ends, each time.
+TEST(ControlChannel, AServerThatFailsHangsUp) {
+  std::atomic<bool> broken = false;
+  const auto breaking = test::make_host_plane({.broken = &broken});
+  ControlServer server({.listen = test::local(0), .token = test::token, .parent = {}, .limits = {}},
+                       *breaking);
+  const std::uint16_t port = ntohs(server.address().sin_port);
+  std::thread thread([&] { EXPECT_THROW(server.run(), std::bad_alloc); });
+  Caller caller(port);
+  EXPECT_TRUE(caller.prove());
+  broken = true;
+  EXPECT_LT(seconds_of([&] { EXPECT_FALSE(caller.next()); }), 4);
+  thread.join();
+  EXPECT_THROW(Caller{port}, Error);
 }
 
 TEST(ControlChannel, OtherVersionsHearWhy) {
