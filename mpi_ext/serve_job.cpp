@@ -1,11 +1,13 @@
 #include "offload/serve_job.hpp"
 
 #include "job.hpp"
+#include "offload/cryptography.hpp"
 #include "offload/stop_on_signal.hpp"
 
 #include <cohom/error.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <mpi.h>
 
 #include <arpa/inet.h>
@@ -17,7 +19,6 @@
 #include <cstdio>
 #include <exception>
 #include <optional>
-#include <random>
 #include <string>
 #include <thread>
 
