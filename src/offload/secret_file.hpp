@@ -13,7 +13,7 @@ class SecretFile {
  public:
   enum class Use {
     read,
-    change,  ///< made where there is none, and nobody else changes it meanwhile
+    change,  ///< made where there is none, and no other SecretFile changes it meanwhile
   };
   /// `what` names the option in errors.
   /// @throws Error(invalid_argument) for what is no regular file, belongs to another user than this
@@ -21,12 +21,15 @@ class SecretFile {
   SecretFile(std::string path, std::string_view what, Use use, std::size_t max_bytes);
 
   [[nodiscard]] std::string content() const;
-  /// Of one that is opened to be changed.
+  /// Of one that is opened to be changed, once. Whoever reads the file finds all of the old content
+  /// or all of the new: another file takes its name. So its folder must be one to write to.
   void replace(std::string_view content) const;
   /// Error(invalid_argument) that names the option and the file.
   [[noreturn]] void fail(const std::string& why) const;
 
  private:
+  void open_to_change();
+
   std::string path_, what_;
   std::size_t max_bytes_;
   FileDescriptor file_;

@@ -7,13 +7,20 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <atomic>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <thread>
+#include <vector>
 
 namespace cohom::offload {
 namespace {
@@ -42,10 +49,13 @@ class JobKeyFile : public testing::Test {
   [[nodiscard]] std::vector<JobSecret> read() const {
     return read_job_secrets(path_.string(), "--job-key-file");
   }
+  [[nodiscard]] std::ptrdiff_t files() const {
+    return std::distance(std::filesystem::directory_iterator(folder_), {});
+  }
   /// What a job says of the file.
-  static std::string refusal() {
+  static std::string refusal(std::uint64_t job = 1) {
     try {
-      keep_job_secret(test::job_secret(1));
+      keep_job_secret(test::job_secret(job));
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::invalid_argument);
       return error.what();
@@ -98,6 +108,41 @@ TEST_F(JobKeyFile, IsNotMadeOfAFileOfSomethingElse) {
   std::filesystem::create_symlink("elsewhere", path_);
   expect_refusal("it is a symbolic link");
   EXPECT_FALSE(std::filesystem::exists(folder_ / "elsewhere"));
+}
+
+TEST_F(JobKeyFile, IsWholeWhoeverChangesIt) {
+  keep_job_secret(test::job_secret(1));
+  std::atomic<bool> done = false;
+  {
+    const std::jthread reader([&] {
+      while (!done) EXPECT_FALSE(read().empty());
+    });
+    std::vector<std::jthread> jobs;
+    for (std::uint64_t job = 0; job < 4; ++job)
+      jobs.emplace_back([job] {
+        for (std::uint64_t i = 0; i < 12; ++i) keep_job_secret(test::job_secret(10 + 12 * job + i));
+      });
+    jobs.clear();
+    done = true;
+  }
+  EXPECT_EQ(read().size(), 49u);
+  EXPECT_EQ(files(), 1);
+}
+
+TEST_F(JobKeyFile, StaysAsItIsWhereTheDiskIsFull) {
+  keep_job_secret(test::job_secret(1));
+  const std::string before = text();
+  rlimit limit{};
+  ::getrlimit(RLIMIT_FSIZE, &limit);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit less{before.size() + 10, limit.rlim_max};
+  ::setrlimit(RLIMIT_FSIZE, &less);
+  const std::string why = refusal(2);
+  ::setrlimit(RLIMIT_FSIZE, &limit);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_NE(why.find("it cannot be written: File too large"), std::string::npos) << why;
+  EXPECT_EQ(text(), before);
+  EXPECT_EQ(files(), 1);
 }
 
 TEST_F(JobKeyFile, WithoutAKeyIsAnError) {
