@@ -36,6 +36,7 @@ class HostPlane final : public DataPlane {
         table_({cohom_switch_groups(program_.get()), setup.groups}, setup.slots),
         faults_(setup.lose_sums, 0, 0, 1),
         broken_(setup.broken),
+        no_memory_(setup.no_memory),
         socket_(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
@@ -80,6 +81,7 @@ class HostPlane final : public DataPlane {
     return false;
   }
   [[nodiscard]] std::uint64_t met(std::uint32_t number) const override {
+    if (no_memory_ != nullptr && *no_memory_) throw std::bad_alloc();
     const std::lock_guard lock(mutex_);
     return table_.met(number);
   }
@@ -151,7 +153,7 @@ class HostPlane final : public DataPlane {
   std::unique_ptr<cohom_switch_program, FreeProgram> program_;
   GroupTable table_;
   PacketFaults faults_;
-  const std::atomic<bool>* const broken_;
+  const std::atomic<bool>*const broken_, *const no_memory_;
   FileDescriptor socket_;
   std::uint16_t port_ = 0;
   mutable std::mutex mutex_;

@@ -16,6 +16,8 @@ struct HostPlaneSetup {
   double lose_sums = 0;  ///< share of the packets to workers that never leave
   /// Once it is true, the control server meets an exception that is no client's and no group's.
   const std::atomic<bool>* broken = nullptr;
+  /// As long as it is true, there is no memory for a group that its members are to be met in.
+  const std::atomic<bool>* no_memory = nullptr;
 };
 
 /// Listens on a port of 127.0.0.1 that data_address() tells, with a thread of its own.

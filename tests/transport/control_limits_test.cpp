@@ -2,7 +2,6 @@
 // lines.
 
 #include "control_caller.hpp"
-#include "lean_plane.hpp"
 #include "offload/source_records.hpp"
 
 #include <cohom/error.hpp>
@@ -184,8 +183,8 @@ TEST(ControlLimits, OneLineAnAddressAndMinute) {
 
 /// It ends, and the server goes on.
 TEST(ControlLimits, AGroupWithoutMemoryEndsAlone) {
-  std::atomic<bool> has_memory = true;
-  Switch one(std::make_unique<test::LeanPlane>(plane(), has_memory));
+  std::atomic<bool> no_memory = false;
+  Switch one(test::make_host_plane({.no_memory = &no_memory}));
   const auto admitted = [](Caller& member) {
     const Join join = join_of(test::job(1), 0, 1);
     if (!member.prove()) return false;
@@ -197,12 +196,12 @@ TEST(ControlLimits, AGroupWithoutMemoryEndsAlone) {
   };
   Caller member(one.port());
   ASSERT_TRUE(admitted(member));
-  has_memory = false;
+  no_memory = true;
   member.send(Ready{});
   const auto refused = member.expect<Refused>();
   ASSERT_TRUE(refused);
   EXPECT_EQ(refused->reason, Refusal::no_resources);
-  has_memory = true;
+  no_memory = false;
   EXPECT_EQ(one.status()["groups"].size(), 0u);
   Caller again(one.port());
   EXPECT_TRUE(admitted(again));
