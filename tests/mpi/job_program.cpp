@@ -1,5 +1,6 @@
-// A program in a job that may have an aggregator: job_program RANKS [aggregator]. Checks that its ranks are
-// its own, and that calls on them and on a duplicate go to the aggregator without being told of one.
+// A program in a job that may have an aggregator: job_program RANKS [aggregator]. Checks that its
+// ranks are its own, and that calls on them and on a duplicate go to the aggregator without being
+// told of one.
 
 #include <cohom/mpix.h>
 #include <cohom/allreduce.hpp>
@@ -8,12 +9,15 @@
 
 #include <mpi.h>
 
+#include <chrono>
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <span>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 namespace {
@@ -38,12 +42,21 @@ void sum(cohom::Communicator& ranks, const char* codec, const char* algorithm) {
   for (const float x : data) expect(std::abs(x - float(ranks.ranks())) < 0.5f, "sums are right");
 }
 
+/// On a busy machine the aggregator may answer late; until then calls go from rank to rank. Counters
+/// are equal on all ranks, so that all make the same calls.
 void expect_offloaded(MPI_Comm comm) {
+  constexpr std::uint64_t max_declined = 400;
   cohom::Communicator ranks = cohom::mpi::communicator(comm);
-  sum(ranks, "raw", "offload");
+  while (true) {
+    sum(ranks, "raw", "offload");
+    const cohom::OffloadCounters first = ranks.offload_counters();
+    if (first.offloaded == 1) break;
+    expect(first.declined < max_declined, "the aggregator answers");
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
   sum(ranks, "thc:levels=full", "auto");
   const cohom::OffloadCounters counters = ranks.offload_counters();
-  expect(counters.offloaded == 2 && counters.repeated == 0 && counters.declined == 0,
+  expect(counters.offloaded == 2 && counters.repeated == 0,
          "two calls were offloaded, not " + std::to_string(counters.offloaded));
 }
 
