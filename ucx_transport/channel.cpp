@@ -12,7 +12,8 @@ namespace cohom::ucx {
 namespace {
 
 using namespace std::chrono_literals;
-constexpr auto patience_with_sends = 500ms;
+/// Longer than UCX takes to learn that a peer is gone.
+constexpr auto patience_with_sends = 2s;
 
 /// Bytes of a message that Context::eager_over_tcp() speaks of.
 constexpr std::size_t eager_by_itself = std::size_t{1} << 20;
@@ -81,12 +82,20 @@ void UcxChannel::send(std::span<const std::byte> data, int peer, std::uint32_t t
   Operation& operation = start(OperationKind::send, peer, {.cookie = cookie, .bytes = data.size()});
   ucp_request_param_t params = parameters(operation);
   params.cb.send = on_sent;
-  name_memory(params, transport_.memory_->find(data.data()));
+  MemoryHandle memory = transport_.memory_->find(data.data());
+  const std::byte* from = data.data();
+  if (memory.type == UCS_MEMORY_TYPE_HOST && !data.empty() &&
+      data.size() <= Operation::max_copied) {
+    std::ranges::copy(data, operation.copy.get());
+    from = operation.copy.get();
+    memory = {};
+  }
+  name_memory(params, memory);
   // UCX's word for: do not wait for the receiver.
   if (endpoint.path() == Path::tcp &&
       (!worker_.context().eager_over_tcp() || data.size() > eager_by_itself))
     params.op_attr_mask |= UCP_OP_ATTR_FLAG_FAST_CMPL;
-  void* const request = ucp_tag_send_nbx(endpoint.get(), data.data(), data.size(), whole, &params);
+  void* const request = ucp_tag_send_nbx(endpoint.get(), from, data.size(), whole, &params);
   started(operation, request);
   if (peer == transport_.rank_) return;  // never on a wire
   transport_.counters_.bytes_sent += data.size();

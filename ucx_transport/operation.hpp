@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory>
+#include <utility>
 #include <vector>
 
 namespace cohom::ucx {
@@ -28,6 +30,10 @@ struct Operation {
   std::size_t place = 0;         ///< in the channel's list
   Endpoint* endpoint = nullptr;  ///< of a full stop; it ends what is under way before it goes
   std::uint64_t covered = 0;     ///< uses that the full stop covers
+  /// Room for the bytes of a short message. A call that fails may end before its messages have left:
+  /// UCX waits for as long as the peer takes to connect.
+  std::unique_ptr<std::byte[]> copy = nullptr;
+  static constexpr std::size_t max_copied = 1024;
 };
 
 /// UCX may finish an operation after its channel is gone, so the memory belongs to the worker. It grows
@@ -36,13 +42,15 @@ class OperationPool {
  public:
   Operation* take() {
     if (idle_.empty()) {
+      auto copy = std::make_unique<std::byte[]>(Operation::max_copied);
       if (idle_.capacity() <= all_.size())
         idle_.reserve(2 * all_.size() + 64);  // so that give_back() cannot fail
       idle_.push_back(&all_.emplace_back());
+      all_.back().copy = std::move(copy);
     }
     Operation* const operation = idle_.back();
     idle_.pop_back();
-    *operation = {.pool = this};
+    *operation = {.pool = this, .copy = std::move(operation->copy)};
     return operation;
   }
   void give_back(Operation* operation) noexcept { idle_.push_back(operation); }
