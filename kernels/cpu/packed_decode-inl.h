@@ -108,7 +108,7 @@ HWY_INLINE void write_minis(const Writer& writer, std::size_t minis, std::uint32
 }
 
 /// The group's integers one after another, for sums along them.
-HWY_INLINE void spread_integers(const Planes& planes, std::int32_t* integers) {
+HWY_NOINLINE inline void spread_integers(const Planes& planes, std::int32_t* integers) {
   const hn::ScalableTag<std::int32_t> d;
   with_integers(planes, [&](const auto& group) HWY_ATTR {
     for (std::size_t i = 0; i < packed_group; i += lanes32)
@@ -144,21 +144,19 @@ template <class T, class Real, bool streamed>
 void decode_groups(const PackedRun& run, PackedReader& source, double step, std::uint64_t divisor,
                    std::uint32_t* escaped, void* output) {
   const PackedWriter<T, Real, streamed> writer(step, divisor);
-  const PackedWriter<T, Real, false> plain(step, divisor);
   const std::size_t groups = packed_groups(run.count);
   for (std::size_t g = 0; g < groups; ++g) {
     const std::size_t first = g * packed_group;
     const std::size_t count = std::min(packed_group, run.count - first);
     void* const out = element_at<T>(output, first);
     escaped[g] = body::escaped_minis(source.header(g));
-    if (count % packed_mini == 0) {
-      decode_group(writer, source, g, count / packed_mini, escaped[g], out);
-      continue;
-    }
     alignas(64) std::byte padded[packed_group * sizeof(T)];  // holds what escapes as it was
-    std::memcpy(padded, out, count * sizeof(T));
-    decode_group(plain, source, g, (count + packed_mini - 1) / packed_mini, escaped[g], padded);
-    std::memcpy(out, padded, count * sizeof(T));
+    const bool ragged = count % packed_mini != 0;
+    if (ragged) std::memcpy(padded, out, count * sizeof(T));
+    // One call, and one only: it is inlined, and compilers need half a minute for it.
+    decode_group(writer, source, g, (count + packed_mini - 1) / packed_mini, escaped[g],
+                 ragged ? padded : out);
+    if (ragged) std::memcpy(out, padded, count * sizeof(T));
   }
   // Streamed lines are not ordered with what follows, such as telling another thread.
   if (streamed) hwy::FlushStream();

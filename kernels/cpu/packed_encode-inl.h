@@ -142,19 +142,20 @@ std::size_t encode_run(const PackedQuantizer& quantizer, const PackedRun& run, c
   const std::size_t groups = packed_groups(run.count);
   GroupEncoder<T, Real> encoder(quantizer, groups, words);
   if (!encoder.usable()) return scalar_packed().encode(quantizer, run, input, feedback, words);
-  const std::size_t end = run.count / packed_group * packed_group;
-  for (std::size_t first = 0; first < end; first += packed_group) {
-    void* const state = feedback == nullptr ? nullptr : element_at<T>(feedback, first);
-    const void* const values = feedback == nullptr ? element_at<T>(input, first) : state;
-    encoder.take(run.first + first, values, packed_group, state);
-  }
-  if (end < run.count) {
-    const std::size_t rest = run.count - end;
-    alignas(64) std::byte padded[packed_group * sizeof(T)] = {};  // zeros give zeros
-    std::memcpy(padded, element_at<T>(feedback == nullptr ? input : feedback, end),
-                rest * sizeof(T));
-    encoder.take(run.first + end, padded, rest, feedback == nullptr ? nullptr : padded);
-    if (feedback != nullptr) std::memcpy(element_at<T>(feedback, end), padded, rest * sizeof(T));
+  alignas(64) std::byte padded[packed_group * sizeof(T)];
+  for (std::size_t first = 0; first < run.count; first += packed_group) {
+    const std::size_t count = std::min(packed_group, run.count - first);
+    void* state = feedback == nullptr ? nullptr : element_at<T>(feedback, first);
+    const void* values = feedback == nullptr ? element_at<T>(input, first) : state;
+    if (count < packed_group) {
+      std::memset(padded, 0, sizeof padded);  // zeros give zeros
+      std::memcpy(padded, values, count * sizeof(T));
+      values = padded;
+      if (feedback != nullptr) state = padded;
+    }
+    // One call, and one only: it is inlined, and compilers need half a minute for it.
+    encoder.take(run.first + first, values, count, state);
+    if (state == padded) std::memcpy(element_at<T>(feedback, first), padded, count * sizeof(T));
   }
   return body::close_packed(words, groups, quantizer.differences, encoder.finish());
 }
