@@ -3,6 +3,8 @@
 // every 16th element. All that lie side by side in memory are read and written side by side.
 
 #include "kernels/body/sign.hpp"
+#include "kernels/cuda/device_context.hpp"
+#include "kernels/cuda/elements.hpp"
 #include "kernels/hd.hpp"
 #include "kernels/sign.hpp"
 
@@ -14,6 +16,12 @@ namespace cohom::kernels::device {
 inline constexpr unsigned sign_columns = 16;
 inline constexpr unsigned sign_threads = 256;
 inline constexpr std::size_t sign_blocks_of_tile = sign_threads / sign_columns;
+
+/// The scales of a call's blocks, where kernels read them.
+inline const double* uploaded_scales(DeviceContext& context, const double* scales,
+                                     std::size_t blocks) {
+  return static_cast<const double*>(view(context.upload(scales, blocks * sizeof(double))));
+}
 
 /// One block of a run.
 struct SignBlockPlace {

@@ -96,11 +96,6 @@ struct ExpandCounts {
   }
 };
 
-const double* uploaded_scales(DeviceContext& context, const double* scales, std::size_t count) {
-  const std::size_t blocks = tiles_of(count, sign_block);
-  return static_cast<const double*>(view(context.upload(scales, blocks * sizeof(double))));
-}
-
 }  // namespace
 
 void expand_signs(const SignRun& run, const std::uint64_t* bits, const double* scales,
@@ -115,7 +110,7 @@ void expand_signs(const SignRun& run, const std::uint64_t* bits, const double* s
     launch(ExpandSigns<T>{.tiles = tiles_of(blocks, sign_blocks_of_tile),
                           .count = run.count,
                           .bits = view(bits),
-                          .scales = uploaded_scales(context, scales, run.count),
+                          .scales = uploaded_scales(context, scales, blocks),
                           .ranks = ranks,
                           .divisor = divisor,
                           .state = view(static_cast<Arithmetic<T>*>(state)),
@@ -129,14 +124,14 @@ void expand_sign_counts(const SignCounts& counts, const SignRun& run, const std:
   if (run.count == 0) return;
   expect_aligned(sum, 8, "signs: a sum");
   expect_aligned(output, size_of(run.type), "signs: the output");
-  const std::size_t words =
-      tiles_of(run.count, sign_block) * body::words_per_block(sign_block, counts.width);
+  const std::size_t blocks = tiles_of(run.count, sign_block);
+  const std::size_t words = blocks * body::words_per_block(sign_block, counts.width);
   body::with_element_type(run.type, [&]<class T>(T) {
     launch(ExpandCounts<T>{.tiles = tiles_of(words, ExpandCounts<T>::threads),
                            .count = run.count,
                            .counts = counts,
                            .sum = view(sum),
-                           .scales = uploaded_scales(context, scales, run.count),
+                           .scales = uploaded_scales(context, scales, blocks),
                            .divided = Divider<Arithmetic<T>>(divisor),
                            .output = view(static_cast<T*>(output))});
   });

@@ -76,10 +76,6 @@ struct PackSigns {
   }
 };
 
-const double* uploaded_scales(DeviceContext& context, const double* scales, std::size_t blocks) {
-  return static_cast<const double*>(view(context.upload(scales, blocks * sizeof(double))));
-}
-
 template <class T>
 void pack(DeviceContext& context, const SignRun& run, const T* values, T* rest,
           const double* scales, bool zeros_are_plus, std::uint64_t* bits) {

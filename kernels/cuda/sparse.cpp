@@ -15,7 +15,7 @@ using Word = std::uint64_t;
 
 constexpr unsigned tile_threads = 256;
 constexpr std::size_t tile_words = 256;
-constexpr std::size_t tile_elements = 64 * tile_words;
+constexpr std::size_t sparse_tile_elements = 64 * tile_words;
 
 /// A thread looks at 16 bytes at a time, and puts a bit for each element into a byte; then bytes become words.
 template <class T>
@@ -24,7 +24,7 @@ struct Scan {
   static constexpr Barrier barrier = Barrier::block;
   static constexpr int phases = 2;
   static constexpr unsigned pack = Pack<T>::size;
-  static constexpr std::size_t packs = tile_elements / pack;
+  static constexpr std::size_t packs = sparse_tile_elements / pack;
   struct Shared {
     alignas(16) std::uint8_t bits[packs];
   };
@@ -38,7 +38,7 @@ struct Scan {
 
   template <int phase>
   COHOM_HD void run(At at, Shared& shared, Local&) const {
-    const std::size_t first = at.tile * tile_elements;
+    const std::size_t first = at.tile * sparse_tile_elements;
     if constexpr (phase == 0) {
       COHOM_UNROLL
       for (std::size_t p = at.thread; p < packs; p += threads)
@@ -144,9 +144,9 @@ struct Select {
   }
 
   COHOM_HD void move(At at, const Shared& shared) const {
-    const std::size_t first = at.tile * tile_elements;
+    const std::size_t first = at.tile * sparse_tile_elements;
     const std::size_t begin = offsets[at.tile];
-    for (unsigned i = at.thread; i < tile_elements && first + i < count; i += threads) {
+    for (unsigned i = at.thread; i < sparse_tile_elements && first + i < count; i += threads) {
       const Word bits = shared.words[i / 64];
       const bool selected = (bits >> (i % 64) & 1) != 0;
       const std::size_t place =
@@ -165,7 +165,7 @@ void scan(const SparseRun& run, const void* elements, Word* bitmap) {
   expect_aligned(elements, run.element_bytes, "sparse: elements");
   expect_aligned(bitmap, 8, "sparse: a bitmap");
   with_bits_type(run.element_bytes, [&]<class T>(T) {
-    launch(Scan<T>{.tiles = tiles_of(run.count, tile_elements),
+    launch(Scan<T>{.tiles = tiles_of(run.count, sparse_tile_elements),
                    .elements = view(static_cast<const T*>(elements)),
                    .count = run.count,
                    .packed = aligned_to(elements, 16),
@@ -196,7 +196,7 @@ void select(const SparseRun& run, const void* from, const Word* bitmap, void* to
   const Word* const bits = view(bitmap);
   const Word* const offsets = count_tiles(context, bits, bitmap_words(run.count));
   with_bits_type(run.element_bytes, [&]<class T>(T) {
-    launch(Select<T, expands>{.tiles = tiles_of(run.count, tile_elements),
+    launch(Select<T, expands>{.tiles = tiles_of(run.count, sparse_tile_elements),
                               .count = run.count,
                               .bitmap = bits,
                               .offsets = offsets,
