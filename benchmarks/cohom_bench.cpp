@@ -12,6 +12,8 @@
 #include "row_runner.hpp"
 #include "table.hpp"
 
+#include "mpi_ext/mpi_variable.hpp"
+
 #include <cohom/communicator.hpp>
 
 #include <fmt/format.h>
@@ -56,6 +58,7 @@ struct Output {
 int run_rows(const BenchOptions& options, Communicator& communicator) {
   const MPI_Comm world = mpi::program_ranks();
   const int rank = communicator.rank();
+  const mpi::ToolInterface kept_open;  // each opening may load all components of Open MPI again
   RowRunner runner(options, communicator, world);
   run_on_all_ranks(world, [&] { runner.open_memory(); });
   for (const auto& codec : options.codecs)

@@ -36,6 +36,11 @@ _cohom_mca mpi_yield_when_idle 1
 _cohom_mca hwloc_base_binding_policy none
 _cohom_prte hwloc_default_binding_policy none
 
+# Adapters of clusters need no search on one machine. It loads libfabric, and with it a library that
+# sleeps for 0.2 s in each process (libinfinipath of Debian 12).
+_cohom_mca mtl ^ofi,psm,psm2
+_cohom_mca btl ^ofi
+
 # Ranks read large messages from each other's memory (CMA). Containers often forbid that: a system
 # call filter is active and tracing is not allowed. Then every read would fail with a message, so
 # large messages are copied through shared memory. Open MPI 4 calls that btl vader, 5 has it in

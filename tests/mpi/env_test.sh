@@ -30,6 +30,8 @@ expect() {
 }
 
 expect 1 OMPI_MCA_rmaps_base_oversubscribe
+expect ^ofi OMPI_MCA_btl
+expect self,tcp OMPI_MCA_btl OMPI_MCA_btl=self,tcp
 expect :oversubscribe PRTE_MCA_rmaps_default_mapping_policy
 expect none OMPI_MCA_hwloc_base_binding_policy
 expect none PRTE_MCA_hwloc_default_binding_policy
