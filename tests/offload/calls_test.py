@@ -63,7 +63,7 @@ class CallsTest(OffloadCase):
         """Run all codecs by both ways; returns the rows."""
         flags = [text for codec in CODECS for text in ("--codec", codec)]
         return self.rows_of(self.start_bench(ranks, *flags, "--algorithm", "ring,offload", "--size",
-                                             "300K", "--iterations", "2", "--steps", "2", **options))
+                                             "300K", "--steps", "4", "--check-only", **options))
 
     def test_bits_of_a_ring(self):
         self.up(4)
@@ -111,12 +111,12 @@ class CallsTest(OffloadCase):
         aggregator, = self.aggregators()
         arguments = ["--quiet", "--codec", "thc", "--algorithm", "offload,ring", "--size", "256K"]
         # The longer one: what else runs in the lab ends with it.
-        first = self.start_bench(4, *arguments, "--iterations", "900")
+        first = self.start_bench(4, *arguments, "--iterations", "450")
         self.assertTrue(sleep_until(lambda: self.sums(aggregator) > 20, 60))
         # netlab runs one job at a time; the other one's ranks are on one host.
         second = subprocess.run(
             [*self.on("h2"), str(WITH_ENV), "mpirun", "-n", "2", BENCH, *arguments,
-             "--iterations", "150", "--json", f"{self.rows_file}2"], check=False, timeout=150,
+             "--iterations", "75", "--json", f"{self.rows_file}2"], check=False, timeout=150,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
             env={**self.environment(), "COHOM_AGGREGATOR": f"switch:{PORT}"})
         self.assertEqual(second.returncode, 0, second.stdout)

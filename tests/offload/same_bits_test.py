@@ -29,7 +29,7 @@ class SameBitsTest(OffloadCase):
             done = subprocess.run(
                 [NETLAB, "run", "--name", self.name, "-n", str(RANKS), "--mca", "mca_base_env_list",
                  "COHOM_AGGREGATOR;COHOM_AGGREGATOR_TOKEN", "--", BENCH, "--quiet", *codecs, "--algorithm",
-                 algorithm, "--size", "1M", "--steps", "2", "--iterations", "2", "--json",
+                 algorithm, "--size", "1M", "--steps", "2", "--check-only", "--json",
                  f"{folder}/rows", *arguments],
                 capture_output=True, text=True, check=False, timeout=120,
                 env={**self.environment(), "COHOM_AGGREGATOR": f"switch:{PORT}"})
