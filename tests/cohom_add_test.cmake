@@ -57,6 +57,7 @@ function(cohom_add_test_executable target)
   add_executable(${target} ${test_SOURCES})
   target_link_libraries(${target} PRIVATE cohom_test_support ${test_LIBRARIES})
   cohom_set_warnings(${target})
+  cohom_precompile(${target} REUSE_FROM cohom_test_support)
   # GoogleTest's macros are if-else statements, so EXPECT_... below an if without braces warns.
   target_compile_options(${target} PRIVATE -Wno-dangling-else)
 endfunction()
@@ -72,7 +73,8 @@ function(cohom_test_defaults prefix)
   endwhile()
 endfunction()
 
-# Sanitized programs are slower; a timeout is for those that hang.
+# `processors` is 1 for a test that waits most of its time: another one may run beside it. Sanitized
+# programs are slower; a timeout is for those that hang.
 function(cohom_set_test_properties entry label timeout processors)
   if(COHOM_SANITIZE)
     math(EXPR timeout "${timeout} * 8")
