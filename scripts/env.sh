@@ -36,10 +36,12 @@ _cohom_mca mpi_yield_when_idle 1
 _cohom_mca hwloc_base_binding_policy none
 _cohom_prte hwloc_default_binding_policy none
 
-# Adapters of clusters need no search on one machine. It loads libfabric, and with it a library that
-# sleeps for 0.2 s in each process (libinfinipath of Debian 12).
-_cohom_mca mtl ^ofi,psm,psm2
-_cohom_mca btl ^ofi
+# Without an adapter of a cluster there is nothing to find behind libfabric. Open MPI would load it,
+# and with it a library that sleeps for 0.2 s in each process (libinfinipath of Debian 12).
+if [ ! -e /sys/class/infiniband ] && [ ! -e /sys/class/cxi ]; then
+  _cohom_mca mtl ^ofi,psm,psm2
+  _cohom_mca btl ^ofi
+fi
 
 # Ranks read large messages from each other's memory (CMA). Containers often forbid that: a system
 # call filter is active and tracing is not allowed. Then every read would fail with a message, so

@@ -30,7 +30,13 @@ expect() {
 }
 
 expect 1 OMPI_MCA_rmaps_base_oversubscribe
-expect ^ofi OMPI_MCA_btl
+if [ ! -e /sys/class/infiniband ] && [ ! -e /sys/class/cxi ]; then
+  expect ^ofi OMPI_MCA_btl
+  expect ^ofi,psm,psm2 OMPI_MCA_mtl
+else
+  expect '' OMPI_MCA_btl
+  expect '' OMPI_MCA_mtl
+fi
 expect self,tcp OMPI_MCA_btl OMPI_MCA_btl=self,tcp
 expect :oversubscribe PRTE_MCA_rmaps_default_mapping_policy
 expect none OMPI_MCA_hwloc_base_binding_policy
