@@ -1,6 +1,6 @@
-// An MPI program that makes random calls through an aggregator for some seconds, and compares the bits
-// of every result with the same call by ring over MPI, and over all ranks. soak_test.py does the
-// faults meanwhile. The last line of output is JSON: what came of the calls.
+// An MPI program that makes random calls through an aggregator until rank 0's standard input ends, and
+// compares the bits of every result with the same call by ring over MPI, and over all ranks.
+// soak_test.py does the faults meanwhile. The last line of output is JSON: what came of the calls.
 
 #include "hang_watch.hpp"
 #include "soak_calls.hpp"
@@ -10,6 +10,8 @@
 #include <cohom/plan.hpp>
 
 #include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
 #include <xxhash.h>
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -30,7 +32,6 @@ namespace {
 struct CommandLine {
   std::string aggregator;
   std::uint64_t seed = 1;
-  double seconds = 30;
   double hang_seconds = 60;
 };
 
@@ -100,9 +101,8 @@ class Soak {
         reference_("reference", watch_) {}
 
   void run() {
-    const double end = MPI_Wtime() + line_.seconds;
     double next_word = MPI_Wtime() + 10;
-    while (all_go_on(MPI_Wtime() < end)) {
+    while (all_go_on(rank_ != 0 || !input_has_ended())) {
       batch();
       if (rank_ != 0 || MPI_Wtime() < next_word) continue;
       next_word = MPI_Wtime() + 10;
@@ -118,6 +118,13 @@ class Soak {
     int rank = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     return rank;
+  }
+
+  static bool input_has_ended() {
+    pollfd input{STDIN_FILENO, POLLIN, 0};
+    if (poll(&input, 1, 0) <= 0) return false;
+    char byte = 0;
+    return read(STDIN_FILENO, &byte, 1) <= 0;
   }
 
   /// Rank 0's word.
@@ -190,7 +197,6 @@ CommandLine parse(int argc, char** argv) {
   CLI::App app("Random calls through an aggregator, compared with a ring.", "offload_soak");
   app.add_option("--aggregator", line.aggregator)->required();
   app.add_option("--seed", line.seed);
-  app.add_option("--seconds", line.seconds);
   app.add_option("--hang-seconds", line.hang_seconds);
   try {
     app.parse(argc, argv);

@@ -8,6 +8,7 @@ import os
 import random
 import subprocess
 import threading
+import time
 
 from offload_case import NETLAB, PORT, TOKEN, OffloadCase, main
 from soak_faults import Faults
@@ -21,13 +22,17 @@ HANG_STATUS = 3
 
 class SoakTest(OffloadCase):
     def start_job(self):
-        """Start the job whose sums must stay right; its lines of JSON come into self.results."""
+        """Start the job whose sums must stay right, until its standard input is closed.
+
+        Its lines of JSON come into self.results.
+        """
         self.results = []
         job = subprocess.Popen(
             [NETLAB, "run", "--name", self.name, "--mca", "mca_base_env_list", "COHOM_AGGREGATOR_TOKEN",
              "-n", "4", "--", os.path.abspath(PROGRAM), "--aggregator", f"switch:{PORT}",
-             "--seconds", str(SECONDS), "--seed", str(SEED), "--hang-seconds", str(HANG_SECONDS)],
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=self.environment(TOKEN))
+             "--seed", str(SEED), "--hang-seconds", str(HANG_SECONDS)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            env=self.environment(TOKEN))
         reader = threading.Thread(target=self.read, args=[job.stdout])
         reader.start()
         # The last cleanup comes first: the job ends, then its output, then who reads it.
@@ -35,6 +40,7 @@ class SoakTest(OffloadCase):
         self.addCleanup(reader.join)
         self.addCleanup(job.wait)
         self.addCleanup(job.terminate)
+        self.addCleanup(job.stdin.close)
         return job
 
     def read(self, output):
@@ -50,7 +56,12 @@ class SoakTest(OffloadCase):
         faults = Faults(self, SEED, most_pause=min(3, SECONDS / 20))  # each kind takes place in time
         self.addCleanup(faults.end)
         job = self.start_job()
-        faults.go_on_while(lambda: job.poll() is None)
+        end = time.monotonic() + SECONDS
+        # The job ends after the faults: with it netlab ends all that runs on the hosts, and so would
+        # what a fault runs there.
+        faults.go_on_while(lambda: job.poll() is None and time.monotonic() < end)
+        job.stdin.close()
+        job.wait(timeout=2 * HANG_SECONDS)
         hangs = int(job.returncode == HANG_STATUS)
         result = self.results[-1] if self.results else {}
         fallen_back = result.get("declined", 0) + result.get("repeated", 0)
