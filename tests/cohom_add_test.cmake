@@ -1,7 +1,8 @@
 # cohom_add_test(<name> RING pure|codec|transport|inprocess SOURCES <file>...
 #                [LIBRARIES <target>...] [TIMEOUT <seconds>] [SHARDS <n>] [PROCESSORS <n>])
 # One executable, run as the CTest entry <ring>.<name> with the ring as its label. SHARDS cuts its
-# cases into that many entries, so that several cores share them.
+# cases into that many entries, so that several cores share them. The target cohom_tests_<ring> builds
+# what the entries of one ring run.
 function(cohom_add_test name)
   cmake_parse_arguments(test "" "RING;TIMEOUT;SHARDS;PROCESSORS" "SOURCES;LIBRARIES" ${ARGN})
   if(NOT test_RING MATCHES "^(pure|codec|transport|inprocess)$")
@@ -11,6 +12,10 @@ function(cohom_add_test name)
   set(target ${test_RING}_${name})
   cohom_add_test_executable(${target} SOURCES ${test_SOURCES}
     LIBRARIES GTest::gtest_main ${test_LIBRARIES})
+  if(NOT TARGET cohom_tests_${test_RING})
+    add_custom_target(cohom_tests_${test_RING})
+  endif()
+  add_dependencies(cohom_tests_${test_RING} ${target})
 
   math(EXPR last_shard "${test_SHARDS} - 1")
   foreach(shard RANGE ${last_shard})
