@@ -13,13 +13,12 @@
 
 namespace cohom::test {
 
-/// Blocks of zeros, of -0.0, huge, tiny and denormal ones, ones with a spike, a NaN or an infinity,
-/// constant ones; each 256 elements long, so that larger blocks mix them.
-inline std::vector<double> nasty_values(std::size_t count, std::uint64_t seed) {
-  std::vector<double> values = normal_values(count, seed);
+/// Makes some blocks zeros, -0.0, huge, tiny, denormal or constant, or gives them a spike, a NaN or an
+/// infinity; each is 256 elements long, so that larger blocks mix them.
+inline void make_nasty(std::span<double> values, std::uint64_t seed) {
   std::mt19937_64 engine(seed);
-  for (std::size_t first = 0; first < count; first += 256) {
-    const auto part = std::span(values).subspan(first, std::min<std::size_t>(256, count - first));
+  for (std::size_t first = 0; first < values.size(); first += 256) {
+    const auto part = values.subspan(first, std::min<std::size_t>(256, values.size() - first));
     const auto scale = [&](double by) {
       for (double& value : part) value *= by;
     };
@@ -41,6 +40,12 @@ inline std::vector<double> nasty_values(std::size_t count, std::uint64_t seed) {
       default: break;
     }
   }
+}
+
+/// Normal values with blocks of all these kinds among them.
+inline std::vector<double> nasty_values(std::size_t count, std::uint64_t seed) {
+  std::vector<double> values = normal_values(count, seed);
+  make_nasty(values, seed);
   return values;
 }
 
