@@ -3,6 +3,7 @@
 // and decoder, and contributions and sums every widen(), merge, finish() and decode(). Buffers are
 // as long as what is in them, so that the address sanitizer sees a step outside.
 
+#include "agreed_words.hpp"
 #include "chunking.hpp"
 #include "codec_specs.hpp"
 #include "elements.hpp"
@@ -12,13 +13,13 @@
 
 #include <cohom/error.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <iterator>
 #include <span>
-#include <utility>
 #include <vector>
 
 namespace {
@@ -50,24 +51,6 @@ void change(FuzzInput& input, WordVector& words, bool may_shorten) {
   }
   words.shrink_to_fit();
 }
-
-class AgreedWords final : public Agreed {
- public:
-  AgreedWords(std::span<const RoundInfo> rounds, std::span<const Piece> pieces)
-      : rounds_(rounds), pieces_(pieces), words_(rounds.size()) {}
-
-  [[nodiscard]] ConstWords words(int round, const Piece& piece) const override {
-    const bool one = rounds_[std::size_t(round)].scope == RoundScope::vector;
-    return words_[std::size_t(round)].at(one ? 0 : piece.index);
-  }
-  [[nodiscard]] std::span<const Piece> pieces() const override { return pieces_; }
-  void add(int round, WordVector words) { words_[std::size_t(round)].push_back(std::move(words)); }
-
- private:
-  std::span<const RoundInfo> rounds_;
-  std::span<const Piece> pieces_;
-  std::vector<std::vector<WordVector>> words_;
-};
 
 /// A call of one rank among `ranks` whose words the input makes up.
 class OneRank {

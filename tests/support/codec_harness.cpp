@@ -10,26 +10,6 @@ namespace cohom::test {
 
 using WordVector = std::vector<std::uint64_t>;
 
-/// Agreed words kept by round and piece (one entry for a round of scope `vector`).
-class CodecHarness::RoundsAgreed : public Agreed {
- public:
-  RoundsAgreed(std::span<const RoundInfo> rounds, std::span<const Piece> pieces)
-      : rounds_(rounds), pieces_(pieces), words_(rounds.size()) {}
-
-  [[nodiscard]] ConstWords words(int round, const Piece& piece) const override {
-    const bool one = rounds_[std::size_t(round)].scope == RoundScope::vector;
-    return words_[std::size_t(round)].at(one ? 0 : piece.index);
-  }
-  [[nodiscard]] std::span<const Piece> pieces() const override { return pieces_; }
-
-  void add(int round, WordVector words) { words_[std::size_t(round)].push_back(std::move(words)); }
-
- private:
-  std::span<const RoundInfo> rounds_;
-  std::span<const Piece> pieces_;
-  std::vector<std::vector<WordVector>> words_;
-};
-
 CodecHarness::CodecHarness(HarnessSetup setup)
     : setup_(std::move(setup)),
       kernels_(setup_.kernels != nullptr ? *setup_.kernels : kernels::kernel_table()),
@@ -54,7 +34,7 @@ Bytes CodecHarness::allreduce(std::span<const Bytes> inputs, std::uint64_t step)
         {setup_.type, in[r].data(), (setup_.in_place ? in : out)[r].data(), step, states_[r]});
   }
   const auto rounds = codecs_[0]->rounds();
-  RoundsAgreed agreed(rounds, chunking.pieces());
+  AgreedWords agreed(rounds, chunking.pieces());
   records_.assign(rounds.size(), {std::vector<WordVector>(codecs_.size()), {}});
   for (int round = 0; round < int(rounds.size()); ++round) {
     if (rounds[std::size_t(round)].scope != RoundScope::late) {
@@ -73,7 +53,7 @@ Bytes CodecHarness::allreduce(std::span<const Bytes> inputs, std::uint64_t step)
   return results[0];
 }
 
-void CodecHarness::run_round(int round, std::span<const Piece> pieces, RoundsAgreed& agreed,
+void CodecHarness::run_round(int round, std::span<const Piece> pieces, AgreedWords& agreed,
                              bool decoded) {
   const RoundInfo& info = codecs_[0]->rounds()[std::size_t(round)];
   // A late round has but one algorithm, whose contributions are narrow where they can be.

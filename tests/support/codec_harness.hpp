@@ -2,6 +2,7 @@
 // CodecHarness: one allreduce through a codec alone, with n virtual ranks in one thread and no
 // schedule, transport or executor. What every rank would hold is there to be looked at.
 
+#include "agreed_words.hpp"
 #include "codec_interface.hpp"
 #include "codecs/codec_context.hpp"
 #include "elements.hpp"
@@ -54,9 +55,8 @@ class CodecHarness {
     std::vector<std::vector<std::uint64_t>> contributions;
     std::vector<std::uint64_t> sum;
   };
-  class RoundsAgreed;
 
-  void run_round(int round, std::span<const Piece> pieces, RoundsAgreed& agreed, bool decoded);
+  void run_round(int round, std::span<const Piece> pieces, AgreedWords& agreed, bool decoded);
   std::vector<std::uint64_t> reduce(int round, const Piece& piece, const Agreed& agreed,
                                     std::span<const std::vector<std::uint64_t>> contributions);
 
