@@ -176,6 +176,10 @@ std::string encode(const Message& message) {
   return whole.bytes() + body.bytes();
 }
 
+void throw_meaningless_message() {
+  throw Error(ErrorKind::transport, "a control message that has no meaning here");
+}
+
 void MessageReader::append(std::span<const char> bytes) {
   const std::size_t capacity = most_bytes_ + max_read_bytes;
   if (bytes.size() > capacity - buffer_.size())

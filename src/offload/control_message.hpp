@@ -154,6 +154,9 @@ using Message =
 
 std::string encode(const Message& message);
 
+/// For a message that nobody may send now. @throws Error(transport)
+[[noreturn]] void throw_meaningless_message();
+
 /// What one Connection::read() takes at most.
 inline constexpr std::size_t max_read_bytes = 1 << 16;
 

@@ -38,7 +38,7 @@ class Query {
     connection_.send(request);
     const Message answer = next_message();
     const auto* status = std::get_if<Status>(&answer);
-    if (status == nullptr) fail("a control message that has no meaning here");
+    if (status == nullptr) throw_meaningless_message();
     return status->json;
   }
 

@@ -3,8 +3,6 @@
 #include "log.hpp"
 #include "offload/job_key.hpp"
 
-#include <cohom/error.hpp>
-
 #include <spdlog/spdlog.h>
 #include <nlohmann/json.hpp>
 
@@ -136,7 +134,7 @@ void ControlServer::handle(ClientId id, Client& client, const Message& message) 
   if (const auto* own = std::get_if<WorkerAddress>(&message);
       own != nullptr && take_address(id, client, own->address))
     return;
-  throw Error(ErrorKind::transport, "a control message that has no meaning here");
+  throw_meaningless_message();
 }
 
 std::uint32_t ControlServer::asked_payload(const Join& request) const {
@@ -168,7 +166,7 @@ void ControlServer::take_proof(ClientId id, Client& client, const JoinProof& pro
         group.uplink->asked.erase(proof.worker) != 0)
       return group.uplink->connection.send(proof);
   }
-  throw Error(ErrorKind::transport, "a control message that has no meaning here");
+  throw_meaningless_message();
 }
 
 void ControlServer::join(ClientId id, Client& client, const Join& request) {

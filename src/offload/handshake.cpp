@@ -56,8 +56,7 @@ std::optional<Message> ClientHandshake::answer(const Message& message) {
       return MungeCredential{make_credential(munge_text_of(of_client, nonce_, server_nonce_))};
     return Proof{credential_, proof_of(of_client, credential_, token_, nonce_, server_nonce_)};
   }
-  if (!challenged_ || done_)
-    throw Error(ErrorKind::transport, "a control message that has no meaning here");
+  if (!challenged_ || done_) throw_meaningless_message();
   check(message);
   done_ = true;
   return std::nullopt;
@@ -84,7 +83,7 @@ void ClientHandshake::check(const Message& message) const {
       refuse("it runs as user " + std::to_string(user) + ", and is to run as " + munge_->text() +
              " (COHOM_AGGREGATOR_MUNGE_USERS): it is not the aggregator");
   } else {
-    refuse("a control message that has no meaning here");
+    throw_meaningless_message();
   }
 }
 

@@ -150,7 +150,7 @@ void ControlServer::shake_hands(ClientId id, Client& client, const Message& mess
     return take_token(client, *proof);
   if (const auto* proof = std::get_if<MungeCredential>(&message); proof && client.handshake.begun())
     return ask_munged(id, client, *proof);
-  throw Error(ErrorKind::transport, "a control message that has no meaning here");
+  throw_meaningless_message();
 }
 
 void ControlServer::take_token(Client& client, const Proof& proof) {

@@ -92,8 +92,7 @@ void ControlServer::handle_from_parent(ServerGroup& group, const Message& messag
     return;
   }
   const auto* admitted = std::get_if<Admitted>(&message);
-  if (admitted == nullptr || group.state != GroupState::gathering)
-    throw Error(ErrorKind::transport, "a control message that has no meaning here");
+  if (admitted == nullptr || group.state != GroupState::gathering) throw_meaningless_message();
   if (admitted->kind != plane_.kind())
     return dissolve(group.key, {Refusal::not_supported, "the parent is of kind '" + admitted->kind +
                                                             "', this aggregator of kind '" +

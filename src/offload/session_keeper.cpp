@@ -223,8 +223,7 @@ Admitted SessionKeeper::wait_for_admission(Connection& connection, const std::st
     message = wait_for_message(connection, stop);
   }
   const auto* const admitted = std::get_if<Admitted>(&message);
-  if (admitted == nullptr)
-    throw Error(ErrorKind::transport, "a control message that has no meaning here");
+  if (admitted == nullptr) throw_meaningless_message();
   const bool daemon = admitted->kind == "daemon" && options_.messages;
   if (admitted->kind != "ebpf" && !daemon)
     throw RefusedByServer{{Refusal::not_supported, "an aggregator of kind '" + admitted->kind +
@@ -255,8 +254,7 @@ std::shared_ptr<Session> SessionKeeper::meet(Connection& connection, const Admit
       if (const auto* refused = std::get_if<Refused>(&*message)) throw RefusedByServer{*refused};
   }
   connection.send(Ready{});
-  if (!std::holds_alternative<Go>(wait_for_message(connection, stop)))
-    throw Error(ErrorKind::transport, "a control message that has no meaning here");
+  if (!std::holds_alternative<Go>(wait_for_message(connection, stop))) throw_meaningless_message();
   return session;
 }
 
