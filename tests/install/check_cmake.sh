@@ -3,13 +3,9 @@
 # what it refuses; where installed programs find libraries. Installs BUILD below TREE, and needs
 # little but configuring. DEVICE is an emulated device library, for device_bench of BUILD.
 set -euo pipefail
-
-build=$1
-tree=$2
+# shellcheck source=tests/install/install_checks.sh
+. "$(dirname "${BASH_SOURCE[0]}")/install_checks.sh"
 device=${3:-}
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-root=$(cd "$here/../.." && pwd)
-: "${CXX:=c++}" "${CMAKE:=cmake}"
 failures=0
 
 fail() {
@@ -98,9 +94,8 @@ headers_refuse_old_standards() {
   done
 }
 
-rm -rf "$tree"
 unset COHOM_CUDA_LIBRARY
-"$CMAKE" --install "$build" --prefix "$tree/installed" >/dev/null
+install_build
 headers_refuse_old_standards
 says_why_it_is_not_found
 refuses_a_switch_without_its_loader

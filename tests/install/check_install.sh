@@ -4,13 +4,10 @@
 # With LINKED, a folder of shared libraries of the objects of BUILD, it installs what BUILD with
 # BUILD_SHARED_LIBS=ON would, without compiling that: it configures and takes these libraries.
 set -euo pipefail
-
-build=$1
-tree=$2
+# shellcheck source=tests/install/install_checks.sh
+. "$(dirname "${BASH_SOURCE[0]}")/install_checks.sh"
 linked=${3:-}
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-root=$(cd "$here/../.." && pwd)
-: "${CXX:=c++}" "${CMAKE:=cmake}" "${MPICC:=mpicc}" "${MPICXX:=mpicxx}" "${MPIEXEC:=mpirun}"
+: "${MPICC:=mpicc}" "${MPICXX:=mpicxx}" "${MPIEXEC:=mpirun}"
 # shellcheck source=scripts/env.sh
 . "$root/scripts/env.sh"
 
@@ -103,9 +100,8 @@ with_absolute_libdir() {
 }
 
 # What is installed must not depend on where: it is moved before it is used.
-rm -rf "$tree"
 if [[ $linked ]]; then configure_shared; fi
-"$CMAKE" --install "$build" --prefix "$tree/installed" >/dev/null
+install_build
 mv "$tree/installed" "$tree/moved"
 prefix=$tree/moved
 

@@ -1,0 +1,14 @@
+# shellcheck shell=bash
+# What checks of an installation share: sourced with their arguments, BUILD and TREE first. Makes
+# TREE anew.
+
+build=$1
+tree=$2
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck disable=SC2034 # who sources this uses it
+root=$(cd "$here/../.." && pwd)
+: "${CXX:=c++}" "${CMAKE:=cmake}"
+rm -rf "$tree"
+
+# Into $tree/installed.
+install_build() { "$CMAKE" --install "$build" --prefix "$tree/installed" >/dev/null; }
