@@ -23,6 +23,9 @@
 
 namespace cohom::offload {
 
+using test::Switch;
+using test::wait_for;
+
 inline std::unique_ptr<DataPlane> plane() { return test::make_host_plane({}); }
 
 /// A client that says what the test wants.

@@ -36,8 +36,6 @@ namespace cohom::offload {
 namespace {
 
 using test::packet_options;
-using test::Switch;
-using test::wait_for;
 using namespace std::chrono_literals;
 
 TEST(ControlChannel, NothingIsSaidBeforeTheProof) {
