@@ -19,6 +19,8 @@ import tempfile
 
 import matplotlib
 
+import curve_checks
+
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402  (after the choice of backend)
 
@@ -54,6 +56,16 @@ def measure(ranks, program):
                 command += ["--codec", codec]
             subprocess.run(command, check=True)
             reports.append({"title": title, **json.loads(path.read_text())})
+    return reports
+
+
+def read(path):
+    """Return the reports of an earlier run. Raises ValueError with one line that names the file."""
+    reports = input_json.read(path, list, ["title", "ranks", "parameters", "curves"])
+    try:
+        curve_checks.check(reports, len(CODECS))
+    except ValueError as error:
+        raise ValueError(f"{path}: is not such a report: {error}") from None
     return reports
 
 
@@ -118,7 +130,7 @@ def main():
     options = parser.parse_args()
     if options.read:
         try:
-            reports = input_json.read(options.read, list, ["title", "ranks", "parameters", "curves"])
+            reports = read(options.read)
         except ValueError as error:
             sys.exit(f"convergence.py: {error}")
     else:

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """What programs say of JSON files that are broken: one line that names the file."""
 
+import json
 import pathlib
 import subprocess
 import tempfile
@@ -12,6 +13,15 @@ BROKEN = {"truncated": b'{"schema": "cohom-bench/1", "results": [{', "binary": b
 BROKEN_ROWS = {name: b'{"schema": "cohom-bench/1", "ranks": 2, "results": ' + results + b"}"
                for name, results in (("number", b"7"), ("numbers", b"[1]"),
                                      ("columns", b'[{"codec": "raw"}]'))}
+CURVE = {"codec": "raw", "steps": [0, 10], "bytes": [0, 4000], "losses": [1, None], "last": 0.5}
+WRONG_CURVES = {
+    "it is no object": 1,
+    "it has no 'bytes'": {key: value for key, value in CURVE.items() if key != "bytes"},
+    "its losses are no list of numbers": {**CURVE, "losses": 1},
+    "its steps are no list of numbers": {**CURVE, "steps": [0, "x"]},
+    "it has 2 steps and 1 losses": {**CURVE, "losses": [1]},
+    "it has no last step": {**CURVE, "steps": [], "bytes": [], "losses": []},
+    "its last loss is no number above 0": {**CURVE, "last": None}}
 
 
 class BrokenJsonTest(unittest.TestCase):
@@ -49,6 +59,29 @@ class BrokenJsonTest(unittest.TestCase):
     def test_convergence(self):
         """Curves of an earlier run."""
         self.refuse(ROOT / "benchmarks/convergence/convergence.py", "--read", None)
+
+    def read_curves(self, curves):
+        """Return the file of a report with these curves, and what convergence.py does with it."""
+        path = self.folder / "curves.json"
+        report = {"title": "a", "ranks": 8, "parameters": 10, "curves": curves}
+        path.write_text(json.dumps([report]), encoding="utf-8")
+        program = ROOT / "benchmarks/convergence/convergence.py"
+        return path, subprocess.run(["/usr/bin/python3", program, "--read", path], check=False,
+                                    text=True, capture_output=True, timeout=60)
+
+    def test_curves_of_convergence(self):
+        """One line says which curve is wrong, and what of it."""
+        _, done = self.read_curves(7 * [CURVE])
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        path, done = self.read_curves([CURVE])
+        self.assertEqual(done.stderr, f"convergence.py: {path}: is not such a report: report 1: "
+                                      "its curves are no list of 7\n")
+        for said, curve in WRONG_CURVES.items():
+            with self.subTest(said):
+                path, done = self.read_curves([CURVE, curve, *5 * [CURVE]])
+                self.assertEqual(done.returncode, 1, done.stdout)
+                self.assertEqual(done.stderr, f"convergence.py: {path}: is not such a report: "
+                                              f"report 1, curve 2: {said}\n")
 
     def test_quality(self):
         """Results of an earlier run."""
