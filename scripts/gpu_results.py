@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Results of cohom-bench on a device: compares their bits with the host's, and makes tables of them.
+"""Results of cohom-bench on a device: compares their bits with the host's, and makes tables.
 
 usage: gpu_results.py compare HOST.json DEVICE.json   exit status 1 when a row has other bits
        gpu_results.py table DEVICE.json               a table in Markdown
@@ -42,9 +42,11 @@ def table(path):
     with open(path) as file:
         document = json.load(file)
     memory = rows[0]["memory"] if rows else "?"
-    print(f"## {document['ranks']} ranks, transport {rows[0]['transport'] if rows else '?'}, {memory}\n")
+    transport = rows[0]["transport"] if rows else "?"
+    print(f"## {document['ranks']} ranks, transport {transport}, {memory}\n")
     print("`" + document["command"] + "`\n")
-    print("| codec | algorithm | MiB | runs on | path | ms, median (least) | native ms | wire KiB a rank |")
+    print("| codec | algorithm | MiB | runs on | path | ms, median (least) | native ms "
+          "| wire KiB a rank |")
     print("|---|---|---|---|---|---|---|---|")
     for row in rows:
         time = row["time_s"]
@@ -52,13 +54,9 @@ def table(path):
         native = row["native_time_s"]
         native_ms = f"{native['median'] * 1e3:.3f}" if native else "-"
         wire = row["wire_bytes_per_rank"]
-        print(
-            f"| `{row['codec']}` | {row['algorithm']} | {row['bytes'] / 2**20:g} | {row['runs_on']} | {row['path']} "
-            f"| {ms} | {native_ms} | {wire / 1024:.0f} |"
-            if wire is not None
-            else f"| `{row['codec']}` | {row['algorithm']} | {row['bytes'] / 2**20:g} | {row['runs_on']} "
-            f"| {row['path']} | {ms} | {native_ms} | - |"
-        )
+        wire_kib = f"{wire / 1024:.0f}" if wire is not None else "-"
+        print(f"| `{row['codec']}` | {row['algorithm']} | {row['bytes'] / 2**20:g} "
+              f"| {row['runs_on']} | {row['path']} | {ms} | {native_ms} | {wire_kib} |")
     return 0
 
 
@@ -66,8 +64,10 @@ def kernels(path):
     with open(path) as file:
         document = json.load(file)
     print(f"## Kernels: {document['device']}, {document['mebibytes']} MiB of f32\n")
-    print(f"Copies on the device: {document['copy_bytes_per_second'] / 1e9:.0f} GB/s, bytes read and written.")
-    print("A floor is the time in which it copies as many bytes as the kernel must read and write.\n")
+    print(f"Copies on the device: {document['copy_bytes_per_second'] / 1e9:.0f} GB/s, bytes read "
+          "and written.")
+    print("A floor is the time in which it copies as many bytes as the kernel must read and "
+          "write.\n")
     print("| kernel | ms a GiB | floor | share of copy speed |")
     print("|---|---|---|---|")
     for row in document["rows"]:
@@ -80,7 +80,8 @@ def kernels(path):
 
 def main(arguments):
     commands = {"compare": (compare, 2), "table": (table, 1), "kernels": (kernels, 1)}
-    if not arguments or arguments[0] not in commands or len(arguments) - 1 != commands[arguments[0]][1]:
+    if (not arguments or arguments[0] not in commands
+            or len(arguments) - 1 != commands[arguments[0]][1]):
         print(__doc__, file=sys.stderr)
         return 2
     return commands[arguments[0]][0](*arguments[1:])

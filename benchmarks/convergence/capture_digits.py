@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 """Write the 8x8 digits of scikit-learn as bytes: 64 pixels (0 to 16) and the class, 1797 times.
 
-Needs Debian's python3-sklearn. Run: benchmarks/convergence/capture_digits.py benchmarks/data/digits_images.u8
+Needs Debian's python3-sklearn. Run:
+benchmarks/convergence/capture_digits.py benchmarks/data/digits_images.u8
 """
 
 import pathlib

@@ -22,8 +22,8 @@ def _add_shape(parser):
 
 def _add_up(commands):
     parser = commands.add_parser("up", help="make a lab; does nothing when it is up already",
-                                 description="Makes a lab. Does nothing when it is up with the same "
-                                 "arguments, and refuses when it is up with others.")
+                                 description="Makes a lab. Does nothing when it is up with the "
+                                 "same arguments, and refuses when it is up with others.")
     parser.add_argument("--hosts", type=count_from(1, topology.MOST_HOSTS), default=4)
     parser.add_argument("--rate", type=parse_rate, default="1gbit",
                         help="of every link, e.g. 200mbit; none: as fast as the machine "
@@ -33,7 +33,8 @@ def _add_up(commands):
                         help="two switches, each with half of the hosts")
     parser.add_argument("--loss", type=parse_probability, default=0.0, metavar="P",
                         help="probability that a switch loses what enters it, e.g. 0.1%%")
-    parser.add_argument("--mtu", type=count_from(576, 65535), default=9000, help="bytes of a frame (default: 9000)")
+    parser.add_argument("--mtu", type=count_from(576, 65535), default=9000,
+                        help="bytes of a frame (default: 9000)")
     return parser
 
 
@@ -46,7 +47,8 @@ def _add_run(commands):
         "dropped. Ctrl-C ends all of it.")
     parser.add_argument("--mpi", choices=["ob1", "ucx"], default="ob1",
                         help="how Open MPI sends (default: ob1)")
-    parser.add_argument("-n", dest="ranks", type=count_from(1, 10000), help="ranks (default: one a host)")
+    parser.add_argument("-n", dest="ranks", type=count_from(1, 10000),
+                        help="ranks (default: one a host)")
     parser.add_argument("--mca", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"),
                         help="a parameter of Open MPI; may be repeated")
     parser.add_argument("--json", metavar="FILE", help="write what the links did to this file")

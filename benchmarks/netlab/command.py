@@ -1,4 +1,4 @@
-"""How a command ends: with its exit status, one line of what is wrong, or cleaned up after Ctrl-C."""
+"""How a command ends: with its exit status, a line of what is wrong, or cleaned up after Ctrl-C."""
 
 import signal
 import sys

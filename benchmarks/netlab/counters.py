@@ -38,7 +38,7 @@ def _queues(namespace):
 
 
 def read(lab):
-    """Return the count of every link of the lab; refuse when one has lost its device or its rate."""
+    """Return the count of every link of a lab; refuse when one has lost its device or its rate."""
     counts = {}
     device = {}
     buckets = set()

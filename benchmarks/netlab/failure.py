@@ -9,5 +9,5 @@ class Broken(Failure):
     """Says what was taken away from a lab since it came up."""
 
     def __init__(self, name, what):
-        super().__init__(f"lab {name} is broken: {what}; make it anew with `netlab up`, or clear it "
-                         "away with `netlab down`")
+        super().__init__(f"lab {name} is broken: {what}; make it anew with `netlab up`, or clear "
+                         "it away with `netlab down`")

@@ -27,13 +27,14 @@ def shared_memory(version):
 
 
 def _layer(name, version):
-    """Return flags of mpirun: hosts reach each other by their one device, ranks of one by memory."""
+    """Return flags of mpirun: hosts reach each other by their device, ranks of one by memory."""
     if name == "ob1":
         return ["--mca", "pml", "ob1", "--mca", "btl", f"tcp,{shared_memory(version)},self",
                 "--mca", "btl_tcp_if_include", HOST_DEVICE]
     # By default Open MPI takes UCX for fast networks only.
     return ["--mca", "pml", "ucx", "--mca", "pml_ucx_tls", "any", "--mca", "pml_ucx_devices", "any",
-            "--mca", "osc", "^ucx", "-x", f"UCX_NET_DEVICES={HOST_DEVICE}", "-x", "UCX_TLS=tcp,self,sm"]
+            "--mca", "osc", "^ucx", "-x", f"UCX_NET_DEVICES={HOST_DEVICE}",
+            "-x", "UCX_TLS=tcp,self,sm"]
 
 
 def _write_agent(lab):
@@ -74,7 +75,8 @@ def mpirun(lab, layer, ranks, settings, command):
 def launch(lab, command, environment):
     """Run mpirun's command line on the first host; returns its exit status.
 
-    Nothing is left running afterwards: not after Ctrl-C either, nor when this process is terminated.
+    Nothing is left running afterwards: not after Ctrl-C either, nor when this process is
+    terminated.
     """
     # Killed outright, this process cannot clean up; then at least mpirun is told to.
     tied = ["setpriv", "--pdeathsig", "TERM", "--", str(WITH_ENV), *command]

@@ -24,7 +24,7 @@ def compile_program(probability, target):
 
 
 def attach(lab, program):
-    """Let every switch of the lab lose what enters it with the program's probability from now on."""
+    """Let every switch of a lab lose what enters it with the program's probability from now on."""
     for port in _ports(lab):
         tc(port[0], "qdisc", "add", *port[1:], "clsact", check=False)  # it may be there
         # First of all programs on the port: what is lost, none of them sees.
@@ -44,4 +44,5 @@ def _ports(lab):
     A port's device both sends to the other end and receives from it.
     """
     switches = set(lab.switch_nodes)
-    return [(link.sender.namespace, "dev", link.device) for link in lab.links if link.sender in switches]
+    return [(link.sender.namespace, "dev", link.device)
+            for link in lab.links if link.sender in switches]

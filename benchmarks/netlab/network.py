@@ -64,12 +64,13 @@ def _set_address(lab, host, own):
     network = f"{NETWORK}.0/{NETWORK_BITS}"
     ip(host.namespace, "addr", "add", f"{own}/{NETWORK_BITS}", "dev", HOST_DEVICE)
     # The machine's default may be a congestion control that wants a pacing queue and starves behind
-    # a token bucket. A namespace may not choose by sysctl what only root of the machine may; a route
-    # may.
+    # a token bucket. A namespace may not choose by sysctl what only root of the machine may; a
+    # route may.
     ip(host.namespace, "route", "change", network, "dev", HOST_DEVICE, "proto", "kernel",
        "scope", "link", "src", own, "congctl", "cubic")
     if lab.loss:
-        # Several frames travel as one packet until they leave the machine, and would be lost together.
+        # Several frames travel as one packet until they leave the machine, and would be lost
+        # together.
         ip(host.namespace, "link", "set", HOST_DEVICE, "gso_max_segs", "1")
 
 

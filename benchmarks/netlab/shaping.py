@@ -11,4 +11,5 @@ def shape(lab):
         if rate is None:
             continue
         tc(link.sender.namespace, "qdisc", "add", "dev", link.device, "root", "tbf",
-           "rate", f"{rate}bit", "burst", f"{lab.shape.burst}b", "latency", f"{lab.shape.latency}us")
+           "rate", f"{rate}bit", "burst", f"{lab.shape.burst}b", "latency",
+           f"{lab.shape.latency}us")

@@ -78,7 +78,7 @@ def locked(name, what, message):
 
 
 def _is_still(path, file):
-    """Return whether the open file is what lies at the path: remove_locks() may have come between."""
+    """Return whether an open file is what lies at the path: remove_locks() may come between."""
     try:
         return os.path.samestat(os.stat(path), os.fstat(file.fileno()))
     except FileNotFoundError:

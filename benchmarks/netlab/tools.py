@@ -1,4 +1,4 @@
-"""Runs the tools of the system, and says clearly which one is missing or what it complained about."""
+"""Runs the tools of the system, and says which one is missing or what it complained about."""
 
 import json
 import os

@@ -109,7 +109,7 @@ def measure(options):
 
 
 def table(results):
-    """Return what was counted, as Markdown: bytes over those of the vector, in brackets over theory."""
+    """Return as Markdown what was counted: bytes over the vector's, in brackets over theory."""
     lines = {}
     for row in results:
         line = lines.setdefault((row["ranks"], row["density"]),
@@ -117,7 +117,8 @@ def table(results):
         _, _, index, value_bits, *_ = next(curve for curve in CURVES if curve[1] == row["codec"])
         theory = formula(index, value_bits, row["density"], row["ranks"])
         line.append(f"{row['share']:.2g} ({row['share'] / theory:.2f})")
-    head = ["ranks", "density of a rank", "of the union"] + [f"`{codec}`" for _, codec, *_ in CURVES]
+    head = ["ranks", "density of a rank", "of the union"]
+    head += [f"`{codec}`" for _, codec, *_ in CURVES]
     return quality_report.markdown(head, lines.values())
 
 

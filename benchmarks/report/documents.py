@@ -209,14 +209,14 @@ def link_rows(found, link_rate):
 
 
 def labs_of(run, labs):
-    """Return the netlab runs of a run's command; of several, those beside its file if there are any."""
+    """Return the netlab runs of a run's command; of several, those beside its file if any are."""
     same = [lab for lab in labs if program_and_flags(lab) == run.facts["command"]]
     beside = [lab for lab in same if folder_of(lab) == folder_of(run)]
     return beside if len(same) > 1 and beside else same
 
 
 def program_and_flags(lab):
-    """Return the command of a netlab run as cohom-bench writes its own, without the program's folder."""
+    """Return a netlab run's command as cohom-bench writes its own, without the program's folder."""
     program, *words = map(str, lab.document["command"])
     return " ".join([pathlib.Path(program).name, *words])
 

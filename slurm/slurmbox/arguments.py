@@ -17,8 +17,8 @@ def parser_of_all():
                              description="Makes a box, and waits until its nodes take jobs. Does "
                              "nothing when it is up with the same arguments, and refuses when it "
                              "is up with others.")
-    up.add_argument("--nodes", type=count_from(1, MOST_NODES), help=f"how many (default: {DEFAULT_NODES}, or "
-                    "one a host of the lab)")
+    up.add_argument("--nodes", type=count_from(1, MOST_NODES),
+                    help=f"how many (default: {DEFAULT_NODES}, or one a host of the lab)")
     up.add_argument("--netlab", metavar="LAB", type=parse_name,
                     help="nodes are the hosts of this lab (default: all on loopback)")
     execute = commands.add_parser("exec", help="run sbatch, squeue or another command in a box",

@@ -88,7 +88,7 @@ def _write_key(path):
 
 
 def daemons(box, place):
-    """Return the names and the command lines of the box's daemons, none of which leaves its parent."""
+    """Return the names and command lines of the box's daemons, none of which leaves its parent."""
     folder = state.folder_of(box.name)
     configuration = str(folder / "slurm.conf")
     with_conf = ["env", f"SLURM_CONF={configuration}"]

@@ -31,9 +31,10 @@ except OSError as error:
 def programs(folder, bench):
     """Return commands, to which the path is to be added, by name."""
     return {
-        "cohom-bench": [f"{folder}/cohom-bench", *"--codec raw --algorithm ring --size 8K --check-only "
-                        "--quiet --json".split()],
-        "cohom-convergence": [f"{folder}/cohom-convergence", *"--codec raw --steps 4 --json".split()],
+        "cohom-bench": [f"{folder}/cohom-bench", *"--codec raw --algorithm ring --size 8K "
+                        "--check-only --quiet --json".split()],
+        "cohom-convergence": [f"{folder}/cohom-convergence",
+                              *"--codec raw --steps 4 --json".split()],
         "codec_bench": [f"{folder}/codec_bench", "--benchmark_filter=^memcpy/256K$",
                         "--benchmark_min_time=0.001", "--benchmark_out_format=json",
                         "--benchmark_out="],
@@ -60,8 +61,8 @@ def why_no_mounts():
     """Return why this user cannot mount, or nothing."""
     if os.geteuid() != 0:
         return "tiny and read-only file systems need root"
-    done = subprocess.run(["unshare", "--mount", "mount", "-t", "tmpfs", "none", "/mnt"], check=False,
-                          capture_output=True, text=True)
+    done = subprocess.run(["unshare", "--mount", "mount", "-t", "tmpfs", "none", "/mnt"],
+                          check=False, capture_output=True, text=True)
     return done.stderr.strip() or None if done.returncode else None
 
 
@@ -176,8 +177,8 @@ class OutputFilesTest(unittest.TestCase):
         if last:  # not at the beginning of a word
             script = f'exec 9> >(cat >"$OUT"; echo >>"$OUT.done"); "$@" {last}/dev/fd/9; exec 9>&-'
         script += '; status=$?; for i in {1..200}; do [[ -e $OUT.done ]] && break; sleep 0.05; done'
-        done = subprocess.run(["bash", "-c", script + "; exit $status", "bash", *plain], check=False,
-                              capture_output=True, text=True, timeout=60,
+        done = subprocess.run(["bash", "-c", script + "; exit $status", "bash", *plain],
+                              check=False, capture_output=True, text=True, timeout=60,
                               env={**os.environ, "OUT": str(out)})
         self.accept(done)
         self.assertTrue(is_ours(out.read_text()))
@@ -277,13 +278,14 @@ class SourcesTest(unittest.TestCase):
     WRITERS = {"benchmarks/output_file.cpp", "benchmarks/output_file.py"}
     # Keys of jobs: follows no link, and takes no file that has anything else in it.
     SECRETS = {"src/offload/secret_file.cpp"}
-    PATTERNS = {".py": r"\bopen\([^)]*[\"'][wax]b?\+?[\"']|\.write_(text|bytes)\(|\.savefig\(path|\.(rename|replace)\(partial",
+    PATTERNS = {".py": r"\bopen\([^)]*[\"'][wax]b?\+?[\"']|\.write_(text|bytes)\("
+                       r"|\.savefig\(path|\.(rename|replace)\(partial",
                 ".cpp": r"ofstream|\bfopen\(|\brename\(|O_CREAT"}
 
     def test_sources(self):
         """Look for calls that open files for writing."""
-        names = subprocess.run(["git", "-C", ROOT, "ls-files", "benchmarks", "scripts", "slurm", "src",
-                                "kernels", "mpi_ext", "ucx_transport", "examples"],
+        names = subprocess.run(["git", "-C", ROOT, "ls-files", "benchmarks", "scripts", "slurm",
+                                "src", "kernels", "mpi_ext", "ucx_transport", "examples"],
                                check=True, capture_output=True, text=True).stdout.split()
         self.assertGreater(len(names), 100)
         found = set()

@@ -3,14 +3,15 @@
 
 usage: symbols_test.py NM LIBRARY...
 
-Lists every global symbol that each library, static or shared, defines, and fails with those that are
-not allowed:
+Lists every global symbol that each library, static or shared, defines, and fails with those that
+are not allowed:
 * cohom_* and MPIX_*: the C API;
 * cohom::, mangled: functions and variables, the tables, type information, thunks and guards of its
   types, and static variables of its inline functions;
-* in static libraries alone, weak or unique copies of templates and inline functions of the libraries
-  whose headers are used (std, __gnu_cxx, fmt, spdlog): the linker merges them with a program's own,
-  which are the same, so they cannot clash. Shared libraries keep theirs to themselves;
+* in static libraries alone, weak or unique copies of templates and inline functions of the
+  libraries whose headers are used (std, __gnu_cxx, fmt, spdlog): the linker merges them with a
+  program's own, which are the same, so they cannot clash. Shared libraries keep theirs to
+  themselves;
 * in static libraries alone, weak DW.ref.*: references of exception tables, made by the compiler.
 """
 
@@ -22,7 +23,8 @@ import sys
 C_API = r"(cohom|MPIX)_\w+"
 SPECIAL = r"(GV|T[VTIS]|T[hv]n?\d+_(n?\d+_)?)?"  # guards, tables and type information, thunks
 OF_COHOM = rf"_Z{SPECIAL}Z*N[KRO]*5cohom.+"
-OTHERS = r"(St|S[absiod]|N9__gnu_cxx|N3fmt|N6spdlog|N[KRO]*S[abtsiod]|N[KRO]*(9__gnu_cxx|3fmt|6spdlog))"
+OTHERS = (r"(St|S[absiod]|N9__gnu_cxx|N3fmt|N6spdlog|N[KRO]*S[abtsiod]"
+          r"|N[KRO]*(9__gnu_cxx|3fmt|6spdlog))")
 TYPES = r"[PKRFv]*"  # type information of a pointer or a function
 COPY = rf"_Z{SPECIAL}Z*{TYPES}{OTHERS}.+"
 OWN = re.compile(rf"^({C_API}|{OF_COHOM})$")
@@ -32,8 +34,9 @@ MERGED = re.compile(rf"^({COPY}|DW\.ref\..+)$")
 def symbols(nm, library):
     """Return pairs of type and mangled name: dynamic ones of a shared library."""
     dynamic = [] if library.endswith(".a") else ["--dynamic"]
-    lines = subprocess.run([nm, "--extern-only", "--defined-only", "--portability", *dynamic, library],
-                           check=True, capture_output=True, text=True).stdout.splitlines()
+    flags = ["--extern-only", "--defined-only", "--portability", *dynamic]
+    lines = subprocess.run([nm, *flags, library], check=True, capture_output=True,
+                           text=True).stdout.splitlines()
     words = [line.split() for line in lines if line and not line.endswith(":")]
     return sorted({(kind, name.split("@")[0]) for name, kind, *_ in words})
 

@@ -33,7 +33,8 @@ class LifecycleTest(LabCase):
         self.assertIn("rate 1gbit, burst 256k", self.netlab("status"))
         self.netlab("rate", "100mbit", "--spine-rate", "none")
         self.assertIn("rate 100mbit, burst 64k, queue 20ms, spine none", self.netlab("status"))
-        text = subprocess.run(["tc", "-n", f"netlab-{self.name}-h1", "qdisc", "show", "dev", "eth0"],
+        text = subprocess.run(["tc", "-n", f"netlab-{self.name}-h1", "qdisc", "show", "dev",
+                               "eth0"],
                               capture_output=True, text=True, check=True).stdout
         self.assertIn("tbf", text)
         self.assertIn("rate 100Mbit burst 64Kb lat 20ms", text)
@@ -53,7 +54,8 @@ class LifecycleTest(LabCase):
         """Fail unless the lab is said to be broken, and `up` makes it anew."""
         for subcommand, arguments in (("status", []), ("run", [["true"]])):
             text = self.netlab(subcommand, *arguments, status=1)
-            self.assertRegex(text, f"netlab {subcommand}: lab {self.name} is broken: {what}; make it "
+            self.assertRegex(text,
+                             f"netlab {subcommand}: lab {self.name} is broken: {what}; make it "
                              "anew with `netlab up`, or clear it away with `netlab down`\n$")
             self.assertNotIn(f"{self.name} is up", text)
         self.assertNotIn("already", self.netlab("up", "--hosts", "2"))
@@ -144,7 +146,8 @@ class LifecycleTest(LabCase):
 
     def test_refuses_without_root(self):
         for subcommand in ("up", "counters"):
-            done = subprocess.run(["setpriv", "--reuid=65534", "--clear-groups", NETLAB, subcommand],
+            done = subprocess.run(["setpriv", "--reuid=65534", "--clear-groups", NETLAB,
+                                   subcommand],
                                   capture_output=True, text=True, check=False)
             if "Permission denied" in done.stderr and "root" not in done.stderr:
                 self.skipTest("nobody may not read the checkout")

@@ -46,7 +46,8 @@ class RunTest(LabCase):
         self.netlab("up", "--hosts", "2")
         hashes = set()
         with tempfile.TemporaryDirectory() as folder:
-            for layer, transport in (("ob1", "mpi"), ("ucx", "mpi"), ("ob1", "ucx"), ("ucx", "ucx")):
+            for layer, transport in (("ob1", "mpi"), ("ucx", "mpi"), ("ob1", "ucx"),
+                                     ("ucx", "ucx")):
                 bench = [BENCH, "--quiet", "--codec", "thc", "--algorithm", "ring", "--size", "1M",
                          "--transport", transport, "--iterations", "2", "--json", f"{folder}/rows"]
                 # Two ranks a host: some messages take memory, and some the links.

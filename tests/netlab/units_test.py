@@ -146,7 +146,8 @@ class CommandLineTest(unittest.TestCase):
             lab_of("--spine-rate", "1gbit")
         with self.assertRaisesRegex(Failure, "--hosts 1: .* at least 2 hosts"):
             lab_of("--hosts", "1", "--two-level")
-        with self.assertRaisesRegex(Failure, "no frame of 9000 bytes pass; it should be at least 9014"):
+        with self.assertRaisesRegex(Failure,
+                                    "no frame of 9000 bytes pass; it should be at least 9014"):
             lab_of("--burst", "9000")
 
     def test_what_a_token_bucket_cannot_hold(self):

@@ -1,5 +1,4 @@
-"""Whole calls over aggregators on the switches of a lab: the bits of a ring, whatever sums, and calls that
-go on when it dies.
+"""Whole calls over aggregators on a lab's switches: a ring's bits, whatever sums, or when it dies.
 
 The program is cohom-bench, given by the environment variable COHOM_BENCH.
 """
@@ -57,7 +56,8 @@ class CallsTest(OffloadCase):
         for row in rows:
             if row["algorithm"] == "offload":
                 self.assertGreaterEqual(row["offload"]["offloaded"], calls_at_least, row)
-                self.assertEqual((row["offload"]["repeated"], row["offload"]["declined"]), (0, 0), row)
+                self.assertEqual((row["offload"]["repeated"], row["offload"]["declined"]), (0, 0),
+                                 row)
 
     def bench_all_codecs(self, ranks, **options):
         """Run all codecs by both ways; returns the rows."""

@@ -44,7 +44,8 @@ def answer_status(connection, text, token=TOKEN):
 
 def run(*arguments, token=TOKEN, **environment):
     """Return the exit status and what it says."""
-    done = subprocess.run([AGGREGATOR, *arguments], capture_output=True, text=True, timeout=20, check=False,
+    done = subprocess.run([AGGREGATOR, *arguments], capture_output=True, text=True, timeout=20,
+                          check=False,
                           env={**os.environ, "COHOM_AGGREGATOR_TOKEN": token, **environment})
     return done.returncode, done.stdout + done.stderr
 
@@ -102,7 +103,8 @@ class CommandLineTest(unittest.TestCase):
                 self.assertIn("what came is no status of a cohom-aggregator", said)
 
     def test_no_control_characters(self):
-        text = (b'{"a\\u001b[31m":"\\u009b\\u0007x","groups":[{"job":1,"group":1,"state":"\\u001b]0;owned\\u0007RED",'
+        text = (b'{"a\\u001b[31m":"\\u009b\\u0007x",'
+                b'"groups":[{"job":1,"group":1,"state":"\\u001b]0;owned\\u0007RED",'
                 b'"joined":1,"workers":1,"slots":1,"payload_bytes":1,"contributions":1,"sums":1}],'
                 b'"packets":{"\\u001b":1}}')
         for arguments in ((), ("--json",)):
@@ -136,14 +138,15 @@ class CommandLineTest(unittest.TestCase):
             # It is taken: what is wrong is something else.
             for arguments, environment in ((["--token-file", path], {}),
                                            ([], {"COHOM_AGGREGATOR_TOKEN_FILE": path})):
-                status, said = run("--listen", "127.0.0.1:47000", "--ports", "lo", *arguments, token="",
-                                   **environment)
+                status, said = run("--listen", "127.0.0.1:47000", "--ports", "lo", *arguments,
+                                   token="", **environment)
                 self.assertIn("--ports are for --ebpf", said)
             status, said = run("--listen", "127.0.0.1:47000", COHOM_AGGREGATOR_TOKEN_FILE=path)
             self.assertIn("are both set", said)
             with open(path, "w", encoding="utf8"):
                 pass
-            self.assertIn("it is empty", run("--listen", "127.0.0.1:47000", "--token-file", path)[1])
+            self.assertIn("it is empty",
+                          run("--listen", "127.0.0.1:47000", "--token-file", path)[1])
 
     def test_job_key_files(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -84,8 +84,8 @@ class DaemonProcess(unittest.TestCase):
 
     def assert_it_sums(self):
         """Fail unless two ranks get right sums."""
-        workers = [subprocess.Popen([WORKER, "--connect", self.place, "--job", "1", "--rank", str(rank),
-                                     "--ranks", "2", "--calls", "20"], stdin=subprocess.PIPE,
+        workers = [subprocess.Popen([WORKER, "--connect", self.place, "--job", "1", "--ranks", "2",
+                                     "--rank", str(rank), "--calls", "20"], stdin=subprocess.PIPE,
                                     stdout=subprocess.PIPE, text=True, env=self.environment)
                    for rank in range(2)]
         results = [json.loads(worker.stdout.readline()) for worker in workers]
@@ -198,7 +198,8 @@ class DaemonProcessTest(DaemonProcess):
         self.start()
         numbers = {}
         for job in ("1", "2"):
-            worker = subprocess.Popen([WORKER, "--connect", self.place, "--job", job, "--calls", "1"],
+            worker = subprocess.Popen([WORKER, "--connect", self.place, "--job", job,
+                                       "--calls", "1"],
                                       stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                                       env=self.environment)
             self.addCleanup(worker.communicate)
@@ -245,7 +246,8 @@ class DaemonProcessTest(DaemonProcess):
             self.process.wait()
 
     def test_ucx_takes_no_variable_of_ours_for_its_own(self):
-        self.environment["COHOM_PROBE_PROGRAM"] = str(pathlib.Path(AGGREGATOR).with_name("cohom-ucx-probe"))
+        probe = pathlib.Path(AGGREGATOR).with_name("cohom-ucx-probe")
+        self.environment["COHOM_PROBE_PROGRAM"] = str(probe)
         with tempfile.TemporaryFile("w+", encoding="utf-8") as log:
             self.start(stderr=log)
             self.assert_it_sums()

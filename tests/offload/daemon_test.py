@@ -1,4 +1,4 @@
-"""Daemons on the switches of a lab: right sums, those who die and come back, those who do not belong."""
+"""Daemons on a lab's switches: right sums, those who die and come back, those who do not belong."""
 
 import os
 import pathlib
@@ -74,7 +74,8 @@ class DaemonTest(fault_cases.FaultCases):
     def test_workers_die_over_and_over(self):
         """A sum that is sent to a worker that has just died must not end the daemon.
 
-        Where UCX handles several events a look, one in 15 such deaths ends a daemon, which 30 of them show.
+        Where UCX handles several events a look, one in 15 such deaths ends a daemon, which 30 of
+        them show.
         """
         self.up(4, two_level=True)
         root, leaf = self.aggregators()

@@ -1,4 +1,4 @@
-"""What every aggregator's workers live through: those who die and come back, those who do not belong."""
+"""What all aggregators' workers live through: those who die and come back or do not belong."""
 
 import signal
 import time

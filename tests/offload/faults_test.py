@@ -56,9 +56,9 @@ sys.stdin.read()
 
     def start_beside(self):
         """Return why there is no second aggregator on port h1, at another address."""
-        done = subprocess.run([*self.on("switch"), AGGREGATOR, "--ebpf", "--ports", "h1", "--listen",
-                               "10.77.0.251:47001"], capture_output=True, text=True, timeout=20,
-                              check=False, env=self.environment())
+        done = subprocess.run([*self.on("switch"), AGGREGATOR, "--ebpf", "--ports", "h1",
+                               "--listen", "10.77.0.251:47001"], capture_output=True, text=True,
+                              timeout=20, check=False, env=self.environment())
         self.assertEqual(done.returncode, 1)
         return done.stderr
 

@@ -1,4 +1,4 @@
-"""A stranger on a rack's host, who knows all of a job but its keys, gets no sum in, nor any contribution out."""
+"""A stranger on a rack's host, who knows all of a job but its keys: no sum in, nothing out."""
 
 import os
 import secrets
@@ -15,7 +15,7 @@ GUESSES = 500
 
 
 class ForgedSumsTest(OffloadCase):
-    """Ranks on h1 and h2 below the root, and on h3 below the leaf. The stranger is on h4, below the leaf, too."""
+    """Ranks on h1 and h2 below the root, on h3 below the leaf; a stranger on h4 below the leaf."""
 
     def forge(self, frames):
         """Send these from h4."""
@@ -47,8 +47,8 @@ class ForgedSumsTest(OffloadCase):
         self.ranks = []
 
         def join():
-            self.ranks = self.workers(3, int.from_bytes(os.urandom(7)), "--calls", "1500", "--words", "300",
-                                      "--pause", "4")
+            self.ranks = self.workers(3, int.from_bytes(os.urandom(7)), "--calls", "1500",
+                                      "--words", "300", "--pause", "4")
             self.assertTrue(sleep_until(lambda: self.leaf.status()["packets"]["greeted"] > 0))
 
         return hostile_packets.frames_of(self.on("h3"), join)[0]
@@ -68,14 +68,16 @@ class ForgedSumsTest(OffloadCase):
         self.hide_parent(False)
         self.assertTrue(sleep_until(lambda: (
             lambda groups: groups and groups[0]["sums"] > 20)(self.leaf.status()["groups"])))
-        packets = [forged(hello, source=source, kind=kind, key=key, words=words, use=use, slot=use % 64)
+        packets = [forged(hello, source=source, kind=kind, key=key, words=words, use=use,
+                          slot=use % 64)
                    for use, key in enumerate(key for key in self.keys(known) if key != known["key"])
                    for kind, source, words in [(SUM, (PARENT, PORT), 4), (CONTRIBUTION, "own", 4),
                                                (HELLO, "own", 0), (WAITING, (PARENT, PORT), 0),
                                                (ANSWER, (PARENT, PORT), 0)]]
         self.assertEqual(self.drops_of(packets), {"drop_key": len(packets)})
         # Straight to the worker, as if the leaf had sent them.
-        sums = [forged(hello, back=True, kind=SUM, key=secrets.randbits(64), words=4, slot=slot % 64)
+        sums = [forged(hello, back=True, kind=SUM, key=secrets.randbits(64), words=4,
+                       slot=slot % 64)
                 for slot in range(GUESSES)]
         self.forge(sums)
         results = self.assert_right(self.ranks)

@@ -29,7 +29,8 @@ for line in sys.stdin:
     except OSError:
         pass  # thrown out before the end, or nobody is there any more
 """
-# Keeps the frames that the host sends to the aggregator, until standard input ends; then prints them.
+# Keeps the frames that the host sends to the aggregator, until standard input ends; then prints
+# them.
 LISTENER = f"""
 import select, socket, sys
 s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
@@ -72,18 +73,19 @@ def header_of(frame):
 
 
 def packet(known, **changes):
-    """Return a packet of the group's worker 0 with what is known of job, epoch and key, and some fields changed."""
-    fields = {"magic": 0x61686f63, "version": 2, "kind": 1, "merge": 0, "flags": 0, "job": known["job"],
-              "epoch": known["epoch"], "key": known["key"], "group": 0, "worker": 0, "slot": 0, "words": 4,
-              "use": 0, "offset": 0, "reduction": 0, "round": 0, "call": 0} | changes
+    """Return a packet of the group's worker 0 with what is known of it, and some fields changed."""
+    fields = {"magic": 0x61686f63, "version": 2, "kind": 1, "merge": 0, "flags": 0,
+              "job": known["job"], "epoch": known["epoch"], "key": known["key"], "group": 0,
+              "worker": 0, "slot": 0, "words": 4, "use": 0, "offset": 0,
+              "reduction": 0, "round": 0, "call": 0} | changes
     return HEADER.pack(*fields.values()) + bytes(32)
 
 
 def forged(frame, source="own", back=False, words=0, **changes):
     """Return a frame like this one of a worker's, with another packet in it.
 
-    It comes from that worker, as the frame does, from another (address, port), or from an address that nobody has
-    (None). Or it goes back to the worker, as if the receiver answered.
+    It comes from that worker, as the frame does, from another (address, port), or from an address
+    that nobody has (None). Or it goes back to the worker, as if the receiver answered.
     """
     mac, place, target = frame[0:6], frame[26:30] + frame[34:36], frame[30:34] + frame[36:38]
     if back:
@@ -92,9 +94,11 @@ def forged(frame, source="own", back=False, words=0, **changes):
         source = ("10.77.0.99", PORT)
     if source != "own":
         place = socket.inet_aton(source[0]) + struct.pack(">H", source[1])
-    packet_bytes = HEADER.pack(*(header_of(frame) | changes | {"words": words}).values()) + b"\x41" * (8 * words)
+    header = header_of(frame) | changes | {"words": words}
+    packet_bytes = HEADER.pack(*header.values()) + b"\x41" * (8 * words)
     udp = place[4:] + target[4:] + struct.pack(">HH", 8 + len(packet_bytes), 0) + packet_bytes
-    ip = struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(udp), 0, 0x4000, 64, 17, 0) + place[:4] + target[:4]
+    ip = struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(udp), 0, 0x4000, 64, 17, 0)
+    ip += place[:4] + target[:4]
     check = sum(struct.unpack(">10H", ip))
     check = ~(check % 0xffff) & 0xffff
     return mac + bytes(6) + b"\x08\x00" + ip[:10] + struct.pack(">H", check) + ip[12:] + udp

@@ -1,4 +1,4 @@
-"""Packets that nobody should take: garbage of every length, replays, and right numbers from the wrong place."""
+"""Packets that nobody should take: garbage, replays, and right numbers from the wrong place."""
 
 import subprocess
 import time
@@ -19,7 +19,7 @@ class HostileTest(OffloadCase):
                 if count != before.get(name, 0)}
 
     def running(self):
-        """Start an aggregator and workers that go on summing; returns the aggregator and a header of worker 0."""
+        """Start an aggregator and workers that go on summing; return it and worker 0's header."""
         self.up(2)
         aggregator, = self.aggregators()
 
@@ -61,7 +61,8 @@ class HostileTest(OffloadCase):
                 ("drop_key", {"key": group["key"] ^ 1}), ("drop_key", {"key": 0}),
                 ("drop_key", {"key": group["key"] ^ 1 << 63, "kind": 4})]:
             with self.subTest(changed=changed):
-                self.assertEqual(self.drops_of(aggregator, "h1", [packet(group, **changed)]), {name: 1})
+                self.assertEqual(self.drops_of(aggregator, "h1", [packet(group, **changed)]),
+                                 {name: 1})
         self.assert_right(self.busy)
 
     def test_replayed_packets(self):

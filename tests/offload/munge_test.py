@@ -42,7 +42,8 @@ class MungeTest(DaemonProcess):
         self.socket = self.folder / "socket"
         self.start_munged()
         self.environment.pop("COHOM_AGGREGATOR_TOKEN")
-        self.environment |= {"COHOM_AGGREGATOR_AUTH": "munge", "COHOM_MUNGE_SOCKET": str(self.socket)}
+        self.environment |= {"COHOM_AGGREGATOR_AUTH": "munge",
+                             "COHOM_MUNGE_SOCKET": str(self.socket)}
 
     def start_munged(self):
         """Start it and wait for its socket."""
@@ -63,8 +64,8 @@ class MungeTest(DaemonProcess):
 
     def credential(self, text, user=None):
         """Return what munged says for this user, or for another one."""
-        return subprocess.run(["munge", f"--socket={self.socket}"], input=text, check=True, user=user,
-                              capture_output=True).stdout.strip()
+        return subprocess.run(["munge", f"--socket={self.socket}"], input=text, check=True,
+                              user=user, capture_output=True).stdout.strip()
 
     def begin(self):
         """Return a connection that has its challenge, and both nonces."""
@@ -90,7 +91,8 @@ class MungeTest(DaemonProcess):
 
     def worker(self, **environment):
         """Return what a rank says that wants to be summed for."""
-        done = subprocess.run([WORKER, "--connect", self.place, "--calls", "5", "--seconds-to-form", "2"],
+        done = subprocess.run([WORKER, "--connect", self.place, "--calls", "5",
+                               "--seconds-to-form", "2"],
                               input="", capture_output=True, text=True, check=False, timeout=30,
                               env={**self.environment, **environment})
         return done.stdout + done.stderr
@@ -202,7 +204,8 @@ class MungeTest(DaemonProcess):
         parent = self.place
         place = f"127.0.0.1:{free_port()}"
         leaf = subprocess.Popen([AGGREGATOR, "--listen", place, "--parent", parent], text=True,
-                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=self.environment)
+                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                                env=self.environment)
         self.addCleanup(leaf.communicate)
         self.addCleanup(leaf.kill)
         self.assertIn(f"parent {parent}", leaf.stdout.readline())
@@ -228,8 +231,8 @@ class MungeTest(DaemonProcess):
 
     def test_what_does_not_fit(self):
         def said(*arguments, **environment):
-            done = subprocess.run([AGGREGATOR, "--listen", self.place, *arguments], text=True, timeout=20,
-                                  check=False, capture_output=True,
+            done = subprocess.run([AGGREGATOR, "--listen", self.place, *arguments], text=True,
+                                  timeout=20, check=False, capture_output=True,
                                   env={**self.environment, **environment})
             self.assertEqual(done.returncode, 2)
             self.assertEqual(done.stdout, "")
@@ -237,14 +240,17 @@ class MungeTest(DaemonProcess):
             return done.stderr
         nowhere = str(self.folder / "nowhere")
         for what, arguments, text in (
-                ({"COHOM_MUNGE_SOCKET": nowhere}, ("--auth", "munge"), "--auth is 'munge': munge: "),
+                ({"COHOM_MUNGE_SOCKET": nowhere}, ("--auth", "munge"),
+                 "--auth is 'munge': munge: "),
                 ({"COHOM_MUNGE_SOCKET": nowhere}, (), "COHOM_AGGREGATOR_AUTH is 'munge': munge: "),
                 ({}, ("--auth", "kerberos"), "--auth is 'kerberos'; it should be token or munge"),
                 ({}, ("--munge-users", "root,no such"), "'no such' is no user here"),
                 ({"COHOM_AGGREGATOR_MUNGE_USERS": "0,"}, (),
                  "COHOM_AGGREGATOR_MUNGE_USERS is '0,', and '' is no user here"),
-                ({}, ("--token-file", "x"), "--token-file is 'x', and COHOM_AGGREGATOR_AUTH is 'munge'"),
-                ({}, ("--auth", "token", "--munge-users", "root"), "it should come with --auth munge")):
+                ({}, ("--token-file", "x"),
+                 "--token-file is 'x', and COHOM_AGGREGATOR_AUTH is 'munge'"),
+                ({}, ("--auth", "token", "--munge-users", "root"),
+                 "it should come with --auth munge")):
             with self.subTest(arguments=arguments, what=what):
                 self.assertIn(text, said(*arguments, **what))
 

@@ -1,4 +1,4 @@
-"""What the tests of the switch path share: a lab, aggregators on its switches, workers on its hosts."""
+"""What tests of the switch path share: a lab, aggregators on its switches, workers on its hosts."""
 
 import json
 import os
@@ -20,8 +20,8 @@ OPERATOR_TOKEN = "a secret of its operator"
 
 def job_id(number):
     """Return the number by which aggregators know the job that workers call `number`."""
-    done = subprocess.run([WORKER, "--job", str(number), "--print-job"], capture_output=True, text=True,
-                          check=True, timeout=20)
+    done = subprocess.run([WORKER, "--job", str(number), "--print-job"], capture_output=True,
+                          text=True, check=True, timeout=20)
     return int(done.stdout)
 
 
@@ -66,7 +66,8 @@ class Worker:
         self.case = case
         # Its results are all it says: no cohom-ucx-probe lies beside it, which is warned of.
         environment = {**case.environment(token), "COHOM_LOG": "off"}
-        self.process = subprocess.Popen([*case.on(host), WORKER, "--connect", f"switch:{PORT}", *arguments],
+        self.process = subprocess.Popen([*case.on(host), WORKER, "--connect", f"switch:{PORT}",
+                                         *arguments],
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.STDOUT, text=True, env=environment)
         case.addCleanup(self.end)
@@ -137,7 +138,8 @@ class OffloadCase(LabCase):
     def worker(self, rank, ranks, job, *arguments, token=TOKEN):
         """Start one rank."""
         return Worker(self, f"h{rank % self.hosts + 1}",
-                      ["--job", str(job), "--rank", str(rank), "--ranks", str(ranks), *arguments], token)
+                      ["--job", str(job), "--rank", str(rank), "--ranks", str(ranks), *arguments],
+                      token)
 
     def assert_right(self, workers):
         """Fail unless all workers have right sums of everything; returns what they say."""
@@ -168,12 +170,12 @@ def main(needs=()):
 
 
 def main_of_daemons():
-    """Run the tests of the calling file, which want no eBPF program, or say why they cannot run here."""
+    """Run the calling file's tests, which want no eBPF program, or say why they cannot run here."""
     if os.environ.get("COHOM_WHY_NO_UCX"):
         print(f"skipped: {os.environ['COHOM_WHY_NO_UCX']}")
         sys.exit(SKIPPED)
     lab_case.main()
 
 
-__all__ = ["AGGREGATOR", "NETLAB", "PORT", "TOKEN", "OffloadCase", "job_id", "main", "main_of_daemons",
-           "read_json"]
+__all__ = ["AGGREGATOR", "NETLAB", "PORT", "TOKEN", "OffloadCase", "job_id", "main",
+           "main_of_daemons", "read_json"]

@@ -1,5 +1,6 @@
-"""One result, whoever sums: the same hash by ring over MPI and over UCX, below MPI, by a switch, by a daemon, and
-by two levels of either. The table that it prints is the proof.
+"""One result, whoever sums: the same hash by all ways. The table that it prints is the proof.
+
+The ways are a ring over MPI and over UCX, below MPI, a switch, a daemon, and two levels of either.
 
 The program is cohom-bench, given by the environment variable COHOM_BENCH.
 """
@@ -28,8 +29,8 @@ class SameBitsTest(OffloadCase):
             codecs = [text for codec in CODECS for text in ("--codec", codec)]
             done = subprocess.run(
                 [NETLAB, "run", "--name", self.name, "-n", str(RANKS), "--mca", "mca_base_env_list",
-                 "COHOM_AGGREGATOR;COHOM_AGGREGATOR_TOKEN", "--", BENCH, "--quiet", *codecs, "--algorithm",
-                 algorithm, "--size", "1M", "--steps", "2", "--check-only", "--json",
+                 "COHOM_AGGREGATOR;COHOM_AGGREGATOR_TOKEN", "--", BENCH, "--quiet", *codecs,
+                 "--algorithm", algorithm, "--size", "1M", "--steps", "2", "--check-only", "--json",
                  f"{folder}/rows", *arguments],
                 capture_output=True, text=True, check=False, timeout=120,
                 env={**self.environment(), "COHOM_AGGREGATOR": f"switch:{PORT}"})
@@ -41,7 +42,8 @@ class SameBitsTest(OffloadCase):
             self.assertTrue(row["identical_across_ranks"], row)
             if algorithm == "offload":
                 self.assertGreater(row["offload"]["offloaded"], 0, row)
-                self.assertEqual((row["offload"]["repeated"], row["offload"]["declined"]), (0, 0), row)
+                self.assertEqual((row["offload"]["repeated"], row["offload"]["declined"]), (0, 0),
+                                 row)
 
     def bench_in_network(self, who):
         """Start aggregators on the switches, and let them sum."""

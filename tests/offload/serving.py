@@ -24,7 +24,7 @@ def sleep_until(condition, seconds=20):
 
 
 def child_of(parent):
-    """Return the process that serves, a child of the one that was started (None: it is just ending)."""
+    """Return the process that serves, a child of the one that was started (None: it is ending)."""
     for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
         try:
             fields = path.read_text().rsplit(")", 1)[1].split()
@@ -50,7 +50,8 @@ def sockets_of(process):
 def address_of(digits):
     """Return the address that /proc/net writes as words of the processor's order."""
     words = bytes.fromhex(digits)
-    return str(ipaddress.ip_address(b"".join(words[i:i + 4][::-1] for i in range(0, len(words), 4))))
+    words = b"".join(words[i:i + 4][::-1] for i in range(0, len(words), 4))
+    return str(ipaddress.ip_address(words))
 
 
 def listening(process):

@@ -1,4 +1,4 @@
-"""What goes wrong during the soak: each kind of fault, by one random generator, and how often it took place."""
+"""What goes wrong during the soak: each kind of fault at random, and how often it took place."""
 
 import collections
 import dataclasses
@@ -27,7 +27,7 @@ class Faults:
     """The faults of one lab with one switch, an aggregator on it, and a job that must not mind."""
 
     def __init__(self, case, seed, most_pause):
-        """Start the aggregator and the other job. `case` is an OffloadCase whose lab is up with loss.
+        """Start the aggregator and the other job. `case`: an OffloadCase whose lab is up with loss.
 
         Between two faults are up to `most_pause` seconds.
         """
@@ -121,13 +121,15 @@ class Faults:
         self.counts["daemon_in_its_place"] += self.case.daemons
         self.aggregator, = self.case.aggregators()
         self.start_workers()
-        return f"{'a daemon is' if self.case.daemons else 'the switch is'} back after {seconds:.1f} s"
+        who = "a daemon" if self.case.daemons else "the switch"
+        return f"{who} is back after {seconds:.1f} s"
 
     def start_workers(self):
         """Start the other job's workers."""
         for worker in self.workers:
             worker.end()
-        self.workers = self.case.workers(3, JOB, "--calls", "100000000", "--words", "300", "--pause", "10")
+        self.workers = self.case.workers(3, JOB, "--calls", "100000000", "--words", "300",
+                                         "--pause", "10")
 
     def workers_sum(self):
         """Return whether the other job is under way."""
@@ -154,7 +156,7 @@ class Faults:
         return f"{len(victims)} of another job"
 
     def call_with_garbage(self):
-        """Send bytes to each TCP port of the aggregator: any, or to UCX those that end who reads them."""
+        """Send bytes to each TCP port of the aggregator: any; to UCX those that end who reads."""
         started = self.aggregator.process.pid
         server = child_of(started)
         places = sorted(listening(server or started))
@@ -178,15 +180,17 @@ class Faults:
             group |= {"epoch": self.random.getrandbits(64), "key": self.random.getrandbits(64)}
             packets += [hostile_packets.packet(group, **{field: self.random.getrandbits(16)})
                         for field in ("group", "worker", "slot", "use", "offset", "call", "words")]
-            packets.append(hostile_packets.packet(group, worker=self.random.randrange(group["workers"])))
+            packets.append(hostile_packets.packet(group,
+                                                  worker=self.random.randrange(group["workers"])))
         self.random.shuffle(packets)
         self.send(hostile_packets.SENDER, self.random.choice(self.hosts), packets)
         return f"{len(packets)} packets"
 
     def replay_packets(self):
-        """Record what a host sends to the switch, and send packets recorded now or earlier once more.
+        """Record what a host sends to the switch, and send packets of now or earlier once more.
 
-        Returns None where there are none: a daemon is in the switch's place, and was from the beginning.
+        Returns None where there are none: a daemon is in the switch's place, and was from the
+        beginning.
         """
         if not self.case.daemons:
             self.record_packets()

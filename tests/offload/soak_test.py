@@ -1,4 +1,4 @@
-"""Random calls through a switch while everything around them fails at random: no wrong sum, no hang.
+"""Random calls through a switch while all around them fails at random: no wrong sum, no hang.
 
 COHOM_SOAK_SECONDS (300) says how long, COHOM_SOAK_SEED what is drawn; both are printed.
 """
@@ -28,7 +28,8 @@ class SoakTest(OffloadCase):
         """
         self.results = []
         job = subprocess.Popen(
-            [NETLAB, "run", "--name", self.name, "--mca", "mca_base_env_list", "COHOM_AGGREGATOR_TOKEN",
+            [NETLAB, "run", "--name", self.name, "--mca", "mca_base_env_list",
+             "COHOM_AGGREGATOR_TOKEN",
              "-n", "4", "--", os.path.abspath(PROGRAM), "--aggregator", f"switch:{PORT}",
              "--seed", str(SEED), "--hang-seconds", str(HANG_SECONDS)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
@@ -53,7 +54,8 @@ class SoakTest(OffloadCase):
     def test_faults_of_all_kinds(self):
         print(f"soak of {SECONDS:g} s, seed {SEED} (COHOM_SOAK_SEED={SEED} draws the same again)")
         self.up(4, loss="2%")
-        faults = Faults(self, SEED, most_pause=min(3, SECONDS / 20))  # each kind takes place in time
+        # Each kind takes place in time.
+        faults = Faults(self, SEED, most_pause=min(3, SECONDS / 20))
         self.addCleanup(faults.end)
         job = self.start_job()
         end = time.monotonic() + SECONDS

@@ -70,7 +70,8 @@ class SumsTest(OffloadCase):
         states, _ = self.check(3, 3, False, "0", "--repeat", "0.1", "--reorder", "0.3", "--lose",
                                "0.01")
         packets = states[0]["packets"]
-        self.assertGreater(packets["answered"] + packets["told_waiting"] + packets.get("drop_old", 0), 0)
+        repeated = packets["answered"] + packets["told_waiting"] + packets.get("drop_old", 0)
+        self.assertGreater(repeated, 0)
 
     def test_packets_and_windows_of_all_sizes(self):
         for job, (payload, slots) in enumerate([(8, 4), (1000, 5), (8192, 64), (3072, 1)]):
@@ -83,7 +84,8 @@ class SumsTest(OffloadCase):
     def test_a_queue_shorter_than_what_is_under_way(self):
         self.up(4, rate="100mbit")
         self.aggregators()
-        # 64 packets a call: half a megabyte, of which the queue holds three fifths. 42 ms at line rate.
+        # 64 packets a call: half a megabyte, of which the queue holds three fifths. 42 ms at line
+        # rate.
         workers = self.workers(4, 1, "--unchecked", "--words", "65536", "--calls", "20")
         results = [worker.result() for worker in workers]
         self.assertGreater(json.loads(self.netlab("counters"))["drops"], 0)

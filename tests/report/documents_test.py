@@ -38,7 +38,8 @@ class CollectTest(FolderCase):
         del broken["results"][0]["codec"]
         for document, message in (
                 (broken, "row 1 has no codec"),
-                (bench(bench_row(bytes="1M")), "row 1: bytes is '1M', which should be a whole number"),
+                (bench(bench_row(bytes="1M")),
+                 "row 1: bytes is '1M', which should be a whole number"),
                 (bench(bench_row(bytes=True)), "row 1: bytes is True"),
                 (bench(bench_row(bytes=-4)), "row 1: bytes is -4"),
                 (bench(bench_row(bytes=10**400)), "is too large a number"),

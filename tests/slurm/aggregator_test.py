@@ -29,7 +29,8 @@ class AggregatorTest(JobCase):
         rows = self.rows("aggregator").values()
         self.assertEqual(len(rows), 4, self.output())
         self.assertEqual({row["ranks"] for row in rows}, {2})
-        self.assertEqual({row["environment"]["COHOM_JOB"] for row in rows}, {"aggregator 1+2x1 srun"})
+        self.assertEqual({row["environment"]["COHOM_JOB"] for row in rows},
+                         {"aggregator 1+2x1 srun"})
         results = [row["results"][0] for row in rows]
         for codec in ("thc", "signcount"):
             found = [result for result in results if result["codec"] == codec]

@@ -29,7 +29,7 @@ def box_command(subcommand, *arguments, name):
 
 
 class BoxCase(unittest.TestCase):
-    """Names of boxes have the process id in them, so that tests of several checkouts do not meet."""
+    """Names of boxes have the process id in them, so that tests of two checkouts do not meet."""
 
     name = f"t{os.getpid()}"
     other = f"u{os.getpid()}"

@@ -96,7 +96,8 @@ class JobsTest(JobCase):
 
     def test_a_site_s_file_says_what_is_measured_unless_the_environment_does(self):
         (self.folder / "mine.env").write_text(
-            f': "${{SWEEP_CODECS:=thc}}" "${{SWEEP_ALGORITHMS:=tree}}"\n. "{ROOT}/slurm/site.env"\n')
+            ': "${SWEEP_CODECS:=thc}" "${SWEEP_ALGORITHMS:=tree}"\n'
+            f'. "{ROOT}/slurm/site.env"\n')
         self.wait_for(self.submit("sbatch", SWEEP, **SMALL, SITE_ENV="./mine.env",
                                   SWEEP_CODECS="raw"), "COMPLETED")
         (row,) = self.rows("allreduce_sweep").values()

@@ -19,7 +19,8 @@ class LabTest(JobCase):
         subprocess.run([NETLAB, "up", "--name", self.name, "--hosts", "2"], check=True)
 
     def test_jobs_run_over_the_links(self):
-        self.assertIn("has 2 hosts", self.box("up", "--netlab", self.name, "--nodes", "3", status=1))
+        self.assertIn("has 2 hosts",
+                      self.box("up", "--netlab", self.name, "--nodes", "3", status=1))
         self.box("up", "--netlab", self.name)
         self.assertIn("box exec", self.box("env", status=1))
         before = self.sent()
