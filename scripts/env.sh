@@ -27,8 +27,8 @@ fi
 _cohom_mca rmaps_base_oversubscribe 1
 _cohom_prte rmaps_default_mapping_policy :oversubscribe
 
-# A rank that waits gives its core to one that works. Otherwise, with more ranks than cores, it spins
-# until its time slice ends, and the smallest message takes milliseconds.
+# A rank that waits gives its core to one that works. Otherwise, with more ranks than cores, it
+# spins until its time slice ends, and the smallest message takes milliseconds.
 _cohom_mca mpi_yield_when_idle 1
 
 # By default two ranks are bound to one core each, which their threads would then share; with other

@@ -18,7 +18,8 @@ refuse() {
 # begin_job ROOT: reads the site's values and goes to the checkout.
 begin_job() {
   job=$SLURM_JOB_NAME
-  # Before going there: a relative SITE_ENV is meant from where the job was submitted, as for submit.
+  # Before going there: a relative SITE_ENV is meant from where the job was submitted, as for
+  # submit.
   # shellcheck source=slurm/site.env
   . "${SITE_ENV:-$1/slurm/site.env}"
   [[ $SITE_ROW_SECONDS =~ ^[1-9][0-9]*$ ]] ||
@@ -61,8 +62,9 @@ row_name() {
   echo "${readable:0:100}${digest:0:8}"
 }
 
-# run_row NAME CHECK TITLE COMMAND...: runs COMMAND..., which should write $row_output, and keeps that
-# if CHECK, a function, finds no fault in it. TITLE is how the record of a failure calls the command.
+# run_row NAME CHECK TITLE COMMAND...: runs COMMAND..., which should write $row_output, and keeps
+# that if CHECK, a function, finds no fault in it. TITLE is how the record of a failure calls the
+# command.
 run_row() {
   local name=$1 check=$2 title=$3 status=0 fault begin
   shift 3
@@ -99,7 +101,8 @@ job_goes_on() {
   (($(date +%s) + 5 < end))
 }
 
-# fault_of STATUS CHECK LOG SECONDS: what is wrong with the row that has just ended; nothing if it is right.
+# fault_of STATUS CHECK LOG SECONDS: what is wrong with the row that has just ended; nothing if it
+# is right.
 fault_of() {
   local said
   if (($1 != 0 && $4 >= SITE_ROW_SECONDS)); then

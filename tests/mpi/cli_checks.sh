@@ -1,6 +1,6 @@
 # shellcheck shell=sh
-# What tests of commands under mpirun share. Sourced with `program`, the command, and `launcher`, its
-# words up to where the number of ranks stands (mpirun -n), set; goes to a folder of its own.
+# What tests of commands under mpirun share. Sourced with `program`, the command, and `launcher`,
+# its words up to where the number of ranks stands (mpirun -n), set; goes to a folder of its own.
 
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -1,5 +1,5 @@
 #!/bin/sh
-# cohom-convergence as a user meets it: what it refuses, and that broken bounds end it with status 1.
+# cohom-convergence as a user meets it: what it refuses; broken bounds end it with status 1.
 #
 # usage: convergence_cli_test.sh COHOM_CONVERGENCE MPIRUN...
 #   MPIRUN...  launcher with its flags, up to where the number of ranks stands, e.g. mpirun -n

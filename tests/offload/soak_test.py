@@ -59,8 +59,8 @@ class SoakTest(OffloadCase):
         self.addCleanup(faults.end)
         job = self.start_job()
         end = time.monotonic() + SECONDS
-        # The job ends after the faults: with it netlab ends all that runs on the hosts, and so would
-        # what a fault runs there.
+        # The job ends after the faults: with it netlab ends all that runs on the hosts, and so
+        # would what a fault runs there.
         faults.go_on_while(lambda: job.poll() is None and time.monotonic() < end)
         job.stdin.close()
         job.wait(timeout=2 * HANG_SECONDS)
