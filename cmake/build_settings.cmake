@@ -37,7 +37,8 @@ if(COHOM_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link)
 endif()
 if(COHOM_SANITIZE)
-  add_compile_options(-fsanitize=${COHOM_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_compile_options(
+    -fsanitize=${COHOM_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${COHOM_SANITIZE})
 endif()
 

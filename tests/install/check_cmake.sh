@@ -34,7 +34,8 @@ refuses() {
 
 # project_refuses WORDS ARGUMENT...
 project_refuses() {
-  refuses "$1" -S "$tree/project" -B "$tree/configured" -D CMAKE_PREFIX_PATH="$tree/installed" "${@:2}"
+  refuses "$1" -S "$tree/project" -B "$tree/configured" \
+    -D CMAKE_PREFIX_PATH="$tree/installed" "${@:2}"
 }
 
 says_why_it_is_not_found() {
@@ -45,7 +46,8 @@ says_why_it_is_not_found() {
 if(cohom_FOUND OR NOT cohom_NOT_FOUND_MESSAGE MATCHES "C\\+\\+")
   message(FATAL_ERROR "found: ${cohom_FOUND}, ${cohom_NOT_FOUND_MESSAGE}")
 endif()'
-  "$CMAKE" -S "$tree/project" -B "$tree/configured" -D CMAKE_PREFIX_PATH="$tree/installed" >/dev/null ||
+  "$CMAKE" -S "$tree/project" -B "$tree/configured" \
+    -D CMAKE_PREFIX_PATH="$tree/installed" >/dev/null ||
     fail "a package that is not required ends the project"
   project CXX 'find_package(cohom REQUIRED COMPONENTS mpx)'
   project_refuses "'mpx' is no component of cohom; its components are mpi and ucx"
@@ -64,10 +66,12 @@ programs_find_libraries_in_odd_prefixes() {
   mkdir -p "$tree/odd/lib"
   "$CXX" -shared -fPIC "$here/odd_prefix/odd_number.cpp" -o "$tree/odd/lib/libodd_number.so"
   "$CMAKE" -S "$here/odd_prefix" -B "$tree/odd_build" -D settings="$root/cmake" \
-    -D library="$tree/odd/lib/libodd_number.so" -D CMAKE_INSTALL_PREFIX="$tree/odd_installed" >/dev/null
+    -D library="$tree/odd/lib/libodd_number.so" \
+    -D CMAKE_INSTALL_PREFIX="$tree/odd_installed" >/dev/null
   "$CMAKE" --build "$tree/odd_build" >/dev/null
   "$CMAKE" --install "$tree/odd_build" >/dev/null
-  env -i "$tree/odd_installed/bin/odd-prefix" || fail "an installed program does not find its library"
+  env -i "$tree/odd_installed/bin/odd-prefix" ||
+    fail "an installed program does not find its library"
 }
 
 programs_find_the_device_library() {

@@ -18,8 +18,8 @@ fail() {
 
 # check_cpp_output TEXT: the mean of ranks 0 and 1, and fewer bytes than half of the vector's 4 MiB.
 check_cpp_output() {
-  awk '/^mean of 2 ranks:/ { ok = $5 > 0.1 && $5 < 0.9 && $7 > 0 && $7 < 2097152 } END { exit !ok }' \
-    <<<"$1" || fail "allreduce.cpp printed '$1'"
+  awk '/^mean of 2 ranks:/ { ok = $5 > 0.1 && $5 < 0.9 && $7 > 0 && $7 < 2097152 }
+       END { exit !ok }' <<<"$1" || fail "allreduce.cpp printed '$1'"
 }
 
 # check_c_output TEXT: sums of i + 0 and i + 1.
@@ -41,7 +41,8 @@ with_cmake() {
   build_with_cmake outside -D examples="$root/examples"
   check_cpp_output "$("$MPIEXEC" -n 2 "$tree/outside/allreduce_cpp")"
   check_c_output "$("$MPIEXEC" -n 2 "$tree/outside/allreduce_c")"
-  "$MPIEXEC" -n 2 "$tree/outside/own_names" || fail "a user's function of an internal name is called"
+  "$MPIEXEC" -n 2 "$tree/outside/own_names" ||
+    fail "a user's function of an internal name is called"
 }
 
 with_cmake_without_mpi() {
@@ -73,8 +74,8 @@ configure_shared() {
     options+=("-D" "$(grep -E "^$option:" "$build/CMakeCache.txt")")
   done
   for option in TESTS BENCHMARKS AGGREGATOR CUDA EBPF; do options+=("-D" "COHOM_$option=OFF"); done
-  "$CMAKE" -S "$root" -B "$tree/build" -D BUILD_SHARED_LIBS=ON -D CMAKE_BUILD_WITH_INSTALL_RPATH=ON \
-    "${options[@]}"
+  "$CMAKE" -S "$root" -B "$tree/build" -D BUILD_SHARED_LIBS=ON \
+    -D CMAKE_BUILD_WITH_INSTALL_RPATH=ON "${options[@]}"
   cp -a "$linked"/libcohom.so* "$tree/build/src/"
   cp -a "$linked"/libcohom_mpi.so* "$tree/build/mpi_ext/"
   if [[ -e $linked/libcohom_ucx.so ]]; then
@@ -90,7 +91,8 @@ with_absolute_libdir() {
   "$CMAKE" -S "$root" -B "$build" -D CMAKE_INSTALL_PREFIX="$tree/apart" \
     -D CMAKE_INSTALL_LIBDIR="$tree/libraries/lib64" >/dev/null
   "$CMAKE" --install "$build" >/dev/null
-  [[ -e $tree/libraries/lib64/libcohom_mpi.so && ! -e $tree/apart/lib ]] || fail "libraries are not in LIBDIR"
+  [[ -e $tree/libraries/lib64/libcohom_mpi.so && ! -e $tree/apart/lib ]] ||
+    fail "libraries are not in LIBDIR"
   rm -rf "$tree/outside_core"
   prefix="$tree/apart;$tree/libraries/lib64/cmake/cohom"
   build_with_cmake outside_core
@@ -109,7 +111,9 @@ with_cmake
 with_cmake_without_mpi
 with_pkg_config
 if [[ $linked ]]; then with_absolute_libdir; fi
-if [[ ! $linked ]]; then "$prefix/bin/cohom-info" >/dev/null || fail "the installed cohom-info does not run"; fi
+if [[ ! $linked ]]; then
+  "$prefix/bin/cohom-info" >/dev/null || fail "the installed cohom-info does not run"
+fi
 if grep -rIq --include='*.cmake' --include='*.pc' --include='*.hpp' -F "$build" "$prefix"; then
   fail "the installed files name the build tree"
 fi

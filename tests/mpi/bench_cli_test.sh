@@ -96,12 +96,13 @@ expect 0 --codec thc --dtype bf16 --op mean --size 100012 --in-place --nonblocki
 expect 0 --codec thc --algorithm fabric --dtype bf16 --size 64K --check-only
 expect 0 --codec signcount --codec signcount:vote=majority --codec marsit --algorithm ring,direct \
   --size 4M --check-only --json signs.json
-expect 0 --codec sparse --algorithm ring,fabric --input sparse:0.05:blocks --size 100012 --check-only
+expect 0 --codec sparse --algorithm ring,fabric --input sparse:0.05:blocks --size 100012 \
+  --check-only
 grep -q -e '=raw' out || fail "no column says whether the bits are raw's"
 COHOM_LOG=info
 export COHOM_LOG
-expect 0 --codec sketch:gamma=0.5 --codec sketch --algorithm ring,fabric --input sparse:0.05 --size 400K \
-  --check-only
+expect 0 --codec sketch:gamma=0.5 --codec sketch --algorithm ring,fabric --input sparse:0.05 \
+  --size 400K --check-only
 unset COHOM_LOG
 grep -q 'round leftover runs' err || fail "the log does not say what did not peel"
 "$info" --json >info.json 2>err || fail "cohom-info --json"
@@ -122,8 +123,8 @@ expect_refusal '/nowhere/libcohom_cuda.so' --memory cuda
 # A device that is emulated: the bits of the host's memory.
 COHOM_CUDA_LIBRARY=$emulated
 for memory in host pinned cuda; do
-  expect 0 --codec thc --codec sketch --codec sketch:cells=f32 --algorithm ring --in-place --size 64K --iterations 1 \
-    --memory "$memory" --json "in_$memory.json"
+  expect 0 --codec thc --codec sketch --codec sketch:cells=f32 --algorithm ring --in-place \
+    --size 64K --iterations 1 --memory "$memory" --json "in_$memory.json"
 done
 "$info" >out 2>err || fail "cohom-info with a device"
 grep -q 'emulated device 1' out || fail "cohom-info does not list the devices"
