@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import select
 import subprocess
 import sys
 
@@ -79,6 +80,11 @@ class Worker:
             return json.loads(line)
         except ValueError:
             self.case.fail(f"a worker says: {line}{self.process.stdout.read()}")
+
+    def line_if_any(self):
+        """Return a line that it has printed, such as the result of a phase that is over; or none."""
+        ready, _, _ = select.select([self.process.stdout], [], [], 0)
+        return self.process.stdout.readline().strip() if ready else ""
 
     def end(self):
         """Let it go, whatever it is doing."""

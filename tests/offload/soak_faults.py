@@ -20,6 +20,7 @@ JOB = 2  # of the workers that are killed
 LOSSES = [0.001, 0.005, 0.01, 0.02]
 RATES = [100, 200, 500, 1000]  # Mbit/s
 MOST_REPLAYED = 400
+MOST_BEGINNINGS = 5  # of the other job, one after the other
 WITH_DAEMONS = not os.environ.get("COHOM_WHY_NO_UCX")
 
 
@@ -128,6 +129,7 @@ class Faults:
         """Start the other job's workers."""
         for worker in self.workers:
             worker.end()
+        self.failures = []  # what they say of theirs
         self.workers = self.case.workers(3, JOB, "--calls", "100000000", "--words", "300",
                                          "--pause", "10")
 
@@ -136,9 +138,32 @@ class Faults:
         return any(group["job"] == job_id(JOB) and group["sums"] > 0
                    for group in self.aggregator.status()["groups"])
 
+    def wait_for_workers(self):
+        """Wait until the other job is under way.
+
+        On a busy machine it may fail: the aggregator says nothing for seconds. Then it begins anew.
+        """
+        for _ in range(MOST_BEGINNINGS):
+            self.case.assertTrue(
+                sleep_until(lambda: self.workers_sum() or self.failure_of_workers(), 60),
+                f"the other job neither sums nor fails: {self.aggregator.status()}, workers' exit "
+                f"status: {[worker.process.poll() for worker in self.workers]}")
+            if not self.failures:
+                return
+            print(f"           the other job begins anew: {self.failures}", flush=True)
+            self.start_workers()
+        self.case.fail(f"the other job failed {MOST_BEGINNINGS} times in a row")
+
+    def failure_of_workers(self):
+        """Return whether workers of the other job have said what failed; keep it."""
+        for line in filter(None, (worker.line_if_any() for worker in self.workers)):
+            self.case.assertIn('"failure"', line, "a worker has ended otherwise")
+            self.failures.append(line)
+        return bool(self.failures)
+
     def kill_worker(self):
         """Kill one worker of the other job in the middle; then it begins anew."""
-        self.case.assertTrue(sleep_until(self.workers_sum, 60), "the other job does not sum")
+        self.wait_for_workers()
         victim = self.random.choice(self.workers)
         victim.process.kill()
         time.sleep(self.random.uniform(0, 0.5))
@@ -147,7 +172,7 @@ class Faults:
 
     def kill_workers(self):
         """Kill several workers of the other job within a few milliseconds; then it begins anew."""
-        self.case.assertTrue(sleep_until(self.workers_sum, 60), "the other job does not sum")
+        self.wait_for_workers()
         victims = self.random.sample(self.workers, self.random.choice([2, 3]))
         for victim in victims:
             victim.process.kill()
@@ -205,7 +230,7 @@ class Faults:
 
     def record_packets(self):
         """Keep what one of the hosts that send anything sends; daemons are sent no such packets."""
-        self.case.assertTrue(sleep_until(self.workers_sum, 60), "the other job does not sum")
+        self.wait_for_workers()
         for host in self.random.sample(self.hosts, len(self.hosts)):
             recorded = hostile_packets.frames_of(self.case.on(host), lambda: time.sleep(0.3))
             if recorded:
