@@ -13,9 +13,11 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <new>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -37,6 +39,8 @@ class HostPlane final : public DataPlane {
         faults_(setup.lose_sums, 0, 0, 1),
         broken_(setup.broken),
         no_memory_(setup.no_memory),
+        served_(setup.served),
+        parents_(setup.groups),
         socket_(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
@@ -75,7 +79,7 @@ class HostPlane final : public DataPlane {
     const std::lock_guard lock(mutex_);
     if (table_.parent_known(number)) return true;
     const cohom_header hello = table_.hello_to_parent(number);
-    const sockaddr_in& parent = parents_.at(number);
+    const sockaddr_in& parent = parents_[number];
     ::sendto(socket_.get(), &hello, sizeof hello, 0, reinterpret_cast<const sockaddr*>(&parent),
              sizeof parent);
     return false;
@@ -92,6 +96,10 @@ class HostPlane final : public DataPlane {
   void close(std::uint32_t number) override {
     const std::lock_guard lock(mutex_);
     table_.close(number);
+  }
+  [[nodiscard]] std::map<std::uint32_t, std::string> failures() override {
+    if (served_) served_();
+    return {};
   }
   [[nodiscard]] int failures_descriptor() const override {
     if (broken_ != nullptr && *broken_) throw std::bad_alloc();
@@ -154,10 +162,11 @@ class HostPlane final : public DataPlane {
   GroupTable table_;
   PacketFaults faults_;
   const std::atomic<bool>*const broken_, *const no_memory_;
+  std::function<void()> served_;
+  std::vector<sockaddr_in> parents_;  ///< by number
   FileDescriptor socket_;
   std::uint16_t port_ = 0;
   mutable std::mutex mutex_;
-  std::map<std::uint32_t, sockaddr_in> parents_;
   std::array<std::uint8_t, sizeof(cohom_header) + 8 * (cohom_most_words + 1)> datagram_{};
   std::jthread thread_;
 };

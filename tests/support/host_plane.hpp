@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 namespace cohom::test {
@@ -18,6 +19,8 @@ struct HostPlaneSetup {
   const std::atomic<bool>* broken = nullptr;
   /// As long as it is true, there is no memory for a group that its members are to be met in.
   const std::atomic<bool>* no_memory = nullptr;
+  /// Called by the control server's thread each time when it has served connections and groups.
+  std::function<void()> served = {};
 };
 
 /// Listens on a port of 127.0.0.1 that data_address() tells, with a thread of its own.
