@@ -174,25 +174,33 @@ void ControlServer::join(ClientId id, Client& client, const Join& request) {
   const GroupKey key{job_of(request.job), request.group};
   if (client.group && *client.group != key)
     return refuse(client, {Refusal::not_supported, "a connection serves one group"});
-  const auto [found, is_new] = groups_.try_emplace(key);
-  ServerGroup& group = found->second;
-  if (is_new) {
-    group.key = key;
-    group.job = request.job;
-    group.workers = request.workers;
-    group.payload_bytes = std::min(setup_.limits.payload_bytes, plane_.most_payload_bytes());
-    group.slots = setup_.limits.group_slots;
-    group.since = Clock::now();
+  if (const auto found = groups_.find(key); found != groups_.end()) {
+    if (const auto refused = why_not_in(found->second, request)) return refuse(client, *refused);
+    found->second.joined.emplace(request.worker, id);
+  } else {
+    // With its first member: without memory for that one nothing stays of the group.
+    groups_.emplace(key, new_group(key, request, id));
   }
-  if (const auto refused = why_not_in(group, request)) return refuse(client, *refused);
-  group.joined.emplace(request.worker, id);
   client.group = key;
+  ServerGroup& group = groups_.at(key);
   group.payload_bytes = std::min(group.payload_bytes, asked_payload(request));
   group.slots = std::min(group.slots, request.slots);
   if (setup_.parent)
     ask_parent(group, request);
   else if (group.joined.size() == group.workers)
     admit(group);
+}
+
+ServerGroup ControlServer::new_group(GroupKey key, const Join& request, ClientId id) const {
+  ServerGroup group;
+  group.key = key;
+  group.job = request.job;
+  group.workers = request.workers;
+  group.joined.emplace(request.worker, id);
+  group.payload_bytes = std::min(setup_.limits.payload_bytes, plane_.most_payload_bytes());
+  group.slots = setup_.limits.group_slots;
+  group.since = Clock::now();
+  return group;
 }
 
 /// Refusals that do not depend on who is in the group already.

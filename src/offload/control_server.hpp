@@ -105,6 +105,7 @@ class ControlServer {
   void challenge(Client& client, const Join& request);
   void take_proof(ClientId id, Client& client, const JoinProof& proof);
   void join(ClientId id, Client& client, const Join& request);
+  [[nodiscard]] ServerGroup new_group(GroupKey key, const Join& request, ClientId id) const;
   [[nodiscard]] std::uint32_t asked_payload(const Join& request) const;
   [[nodiscard]] std::optional<Refused> why_not(const Join& request) const;
   [[nodiscard]] std::optional<Refused> why_no_new_group(const Join& request) const;

@@ -111,4 +111,16 @@ inline Join join_of(const JobKey& job, std::uint32_t worker, std::uint32_t worke
           .slots = 4};
 }
 
+/// Proves itself and takes the only seat of a group; false: the server does not let it.
+inline bool is_admitted(Caller& caller, std::uint64_t job_number) {
+  const JobKey job = test::job(job_number);
+  const Join join = join_of(job, 0, 1);
+  if (!caller.prove()) return false;
+  caller.send(join);
+  const auto challenge = caller.expect<JoinChallenge>();
+  if (!challenge) return false;
+  caller.send(JoinProof{0, job.sign(join_statement(join, challenge->nonce))});
+  return caller.expect<Admitted>().has_value();
+}
+
 }  // namespace cohom::offload

@@ -182,17 +182,8 @@ TEST(ControlLimits, OneLineAnAddressAndMinute) {
 TEST(ControlLimits, AGroupWithoutMemoryEndsAlone) {
   std::atomic<bool> no_memory = false;
   Switch one(test::make_host_plane({.no_memory = &no_memory}));
-  const auto admitted = [](Caller& member) {
-    const Join join = join_of(test::job(1), 0, 1);
-    if (!member.prove()) return false;
-    member.send(join);
-    const auto challenge = member.expect<JoinChallenge>();
-    if (!challenge) return false;
-    member.send(JoinProof{0, test::job(1).sign(join_statement(join, challenge->nonce))});
-    return member.expect<Admitted>().has_value();
-  };
   Caller member(one.port());
-  ASSERT_TRUE(admitted(member));
+  ASSERT_TRUE(is_admitted(member, 1));
   no_memory = true;
   member.send(Ready{});
   const auto refused = member.expect<Refused>();
@@ -201,7 +192,7 @@ TEST(ControlLimits, AGroupWithoutMemoryEndsAlone) {
   no_memory = false;
   EXPECT_EQ(one.status()["groups"].size(), 0u);
   Caller again(one.port());
-  EXPECT_TRUE(admitted(again));
+  EXPECT_TRUE(is_admitted(again, 1));
 }
 
 }  // namespace
