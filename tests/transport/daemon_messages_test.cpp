@@ -1,7 +1,10 @@
 // What a daemon takes and what it drops, message by message; and that it then still sums.
 
+#include "log.hpp"
+#include "offload/daemon_group.hpp"
 #include "offload/daemon_plane.hpp"
 #include "offload/hello.hpp"
+#include "offload/log_budget.hpp"
 #include "offload/merge_code.hpp"
 #include "ucx_transport/library_version.hpp"
 #include "ucx_transport/message_link.hpp"
@@ -9,13 +12,17 @@
 #include <cohom/error.hpp>
 
 #include <gtest/gtest.h>
+#include <spdlog/spdlog.h>
 
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -307,6 +314,39 @@ TEST(DaemonParent, OneThatCannotBeReachedEndsTheGroupAlone) {
       << failures.at(number);
   EXPECT_FALSE(plane->meet_parent(number));
   plane->close(number);
+}
+
+/// Whoever may join would fill the log, a line each time.
+TEST(DaemonLog, PathsToMembersAreWithinTheBudgetOfLines) {
+  constexpr std::uint32_t members = 5, lines = 3;
+  ucx::Worker worker({.transports = transports, .features = UCP_FEATURE_AM});
+  const ucx::Worker elsewhere({.transports = transports, .features = UCP_FEATURE_AM});
+  const UcxAddress address = elsewhere.sealed_address();
+  LogBudget notes(lines, std::chrono::hours(1));
+  GroupPlan plan{.job = job,
+                 .epoch = epoch,
+                 .members = (1u << members) - 1,
+                 .keys = {},
+                 .slots = 4,
+                 .payload_bytes = 80,
+                 .parent = {}};
+  DaemonGroup group(worker, plan, 0, notes);
+  const auto level = log().level();
+  log().set_level(spdlog::level::info);
+  testing::internal::CaptureStderr();
+  for (std::uint32_t member = 0; member < members; ++member) {
+    EXPECT_TRUE(group.expect_address(member));
+    group.take_address(member, std::as_bytes(std::span(address.bytes)));
+    group.take(make_hello({.job = job, .epoch = epoch, .group = 0, .worker = member}), {});
+    group.greet();
+  }
+  const std::string said = testing::internal::GetCapturedStderr();
+  log().set_level(level);
+  EXPECT_EQ(group.met(), plan.members);
+  std::uint32_t found = 0;
+  for (std::size_t at = 0; (at = said.find(" is reached by ", at)) != std::string::npos; ++at)
+    ++found;
+  EXPECT_EQ(found, lines) << said;
 }
 
 /// Sends what it may not, and takes nothing.
