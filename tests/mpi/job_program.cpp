@@ -1,6 +1,6 @@
-// A program in a job that may have an aggregator: job_program RANKS [aggregator]. Checks that its
-// ranks are its own, and that calls on them and on a duplicate go to the aggregator without being
-// told of one.
+// A program in a job that may have an aggregator: job_program RANKS [aggregator|unstarted|failed].
+// Checks that its ranks are its own, and that calls on them and on a duplicate go to the aggregator
+// without being told of one; or do without it where it could not start or serves no longer.
 
 #include <cohom/mpix.h>
 #include <cohom/allreduce.hpp>
@@ -60,6 +60,12 @@ void expect_offloaded(MPI_Comm comm) {
          "two calls were offloaded, not " + std::to_string(counters.offloaded));
 }
 
+void expect_none_serves(MPI_Comm comm) {
+  cohom::Communicator ranks = cohom::mpi::communicator(comm);
+  for (int i = 0; i < 3; ++i) sum(ranks, "raw", "offload");
+  expect(ranks.offload_counters().offloaded == 0, "no aggregator serves");
+}
+
 void expect_not_offloaded(MPI_Comm comm) {
   cohom::Communicator ranks = cohom::mpi::communicator(comm);
   sum(ranks, "raw", "auto");
@@ -78,7 +84,7 @@ void expect_not_offloaded(MPI_Comm comm) {
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   const int expected = std::atoi(argv[1]);
-  const bool with_aggregator = argc > 2;
+  const std::string_view aggregator = argc > 2 ? argv[2] : "";
   MPI_Comm program = MPI_COMM_NULL, duplicate = MPI_COMM_NULL, part = MPI_COMM_NULL;
   // mpirun does not always show what MPI's own handler says of an error before it ends the job.
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
@@ -92,12 +98,14 @@ int main(int argc, char** argv) {
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
   expect(program == cohom::mpi::program_ranks(), "C and C++ have the same communicator");
   expect(size_of(program) == expected, "the program has its ranks");
-  expect(size_of(MPI_COMM_WORLD) == expected + (with_aggregator ? 1 : 0), "the world has all");
+  expect(size_of(MPI_COMM_WORLD) == expected + (aggregator.empty() ? 0 : 1), "the world has all");
   MPI_Comm_dup(program, &duplicate);
   MPI_Comm_split(program, 0, 0, &part);
-  if (with_aggregator) {
+  if (aggregator == "aggregator") {
     expect_offloaded(program);
     expect_offloaded(duplicate);
+  } else if (aggregator == "failed") {
+    expect_none_serves(program);
   } else {
     expect_not_offloaded(program);
   }
