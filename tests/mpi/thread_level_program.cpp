@@ -3,6 +3,7 @@
 // gives another level.
 
 #include "mpi_ext/mpi_fabric.hpp"
+#include "mpi_ext/mpi_transport.hpp"
 #include "mpi_ext/thread_level.hpp"
 
 #include <cohom/allreduce.hpp>
@@ -11,6 +12,7 @@
 #include <mpi.h>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <string>
@@ -72,6 +74,8 @@ bool serialized() {
   return error.empty() && error_of_call(second).empty();
 }
 
+constexpr const char* at_once_words = "two threads call at once";
+
 /// One thread is in MPI on every rank while another one calls.
 bool at_once() {
   auto communicator = cohom::mpi::communicator(MPI_COMM_WORLD);
@@ -81,13 +85,28 @@ bool at_once() {
     error = error_elsewhere([&] { call(communicator); });
   }
   auto another = cohom::mpi::communicator(MPI_COMM_WORLD);
-  return has(error, "two threads call at once, and MPI gives MPI_THREAD_SERIALIZED") &&
+  return has(error, at_once_words) && has(error, "MPI gives MPI_THREAD_SERIALIZED") &&
          error_of_call(another).empty();
+}
+
+/// A message's ways into MPI, one by one.
+bool messages_at_once() {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  cohom::mpi::MpiTransport transport(MPI_COMM_WORLD);
+  const auto channel = transport.open(0);
+  std::array<std::byte, 8> bytes{};
+  std::array<cohom::Completion, 1> out;
+  const cohom::mpi::MpiUse in_mpi;
+  const std::string of_send = error_elsewhere([&] { channel->send(bytes, rank, 0, 0); });
+  const std::string of_receive = error_elsewhere([&] { channel->receive(bytes, rank, 0, 1); });
+  const std::string of_poll = error_elsewhere([&] { channel->poll(out); });
+  return has(of_send, at_once_words) && has(of_receive, at_once_words) &&
+         has(of_poll, at_once_words);
 }
 
 /// A reduction of MPI's is one more way into MPI, and so is making a communicator.
 bool fabric_at_once() {
-  constexpr const char* what = "two threads call at once";
   cohom::mpi::MpiFabric fabric(MPI_COMM_WORLD);
   std::uint64_t refused = 1, word = 1;
   const auto add = [&](cohom::Reduction& reduction, std::uint64_t& sum) {
@@ -110,8 +129,8 @@ bool fabric_at_once() {
   while (started->poll(out) == 0) std::this_thread::yield();
   int ranks = 0;
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  return has(of_start, what) && has(of_communicator, what) && has(of_poll, what) && refused == 1 &&
-         word == static_cast<std::uint64_t>(ranks);
+  return has(of_start, at_once_words) && has(of_communicator, at_once_words) &&
+         has(of_poll, at_once_words) && refused == 1 && word == static_cast<std::uint64_t>(ranks);
 }
 
 }  // namespace
@@ -125,7 +144,10 @@ int main(int argc, char** argv) {
   if (provided != wanted)
     std::printf("MPI gives another level (%d); nothing to see\n", provided);
   else
-    status = (funnel ? funneled() : serialized() && at_once() && fabric_at_once()) ? 0 : 1;
+    status =
+        (funnel ? funneled() : serialized() && at_once() && messages_at_once() && fabric_at_once())
+            ? 0
+            : 1;
   MPI_Finalize();
   return status;
 }
