@@ -3,6 +3,7 @@
 #include "log.hpp"
 
 #include <gtest/gtest.h>
+#include <spdlog/spdlog.h>
 
 #include <cstdlib>
 #include <string>
@@ -33,6 +34,17 @@ TEST(Log, RankZeroOfTheJobWarnsOfWhatAllWould) {
   EXPECT_TRUE(speaks_for_all(3));
   EXPECT_EQ(printed([] { warn_once_for_all(3, "alike"); }), "[cohom warning, rank 0] alike\n");
   EXPECT_EQ(printed([] { warn_once_for_all(3, "alike"); }), "") << "once";
+}
+
+// What a communicator's ranks decide alike in every call.
+TEST(Log, RankZeroOfACommunicatorTellsOfDecisions) {
+  const auto level = log().level();
+  log().set_level(spdlog::level::info);
+  set_log_rank(4);
+  EXPECT_EQ(printed([] { log_once_for_all(1, "decided"); }), "");
+  EXPECT_EQ(printed([] { log_once_for_all(0, "decided"); }), "[cohom info, rank 4] decided\n");
+  EXPECT_EQ(printed([] { log_once_for_all(0, "decided"); }), "") << "once";
+  log().set_level(level);
 }
 
 TEST(Log, ARankOfACommunicatorCountsWhereNobodyKnowsTheJob) {
