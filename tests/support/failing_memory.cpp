@@ -9,6 +9,8 @@
 namespace cohom::test {
 
 constinit thread_local long allocations_left = -1;
+constinit std::atomic<long> others_allocations_left = -1;
+constinit thread_local bool spared = false;
 constinit std::atomic<long> allocations_failed = 0;
 
 }  // namespace cohom::test
@@ -16,10 +18,11 @@ constinit std::atomic<long> allocations_failed = 0;
 namespace {
 
 bool fails_now() {
-  using cohom::test::allocations_left;
-  if (allocations_left < 0 || allocations_left-- != 0) return false;
-  ++cohom::test::allocations_failed;
-  return true;
+  using namespace cohom::test;
+  const bool own = allocations_left >= 0 && allocations_left-- == 0;
+  const bool anybodys = !spared && others_allocations_left >= 0 && others_allocations_left-- == 0;
+  if (own || anybodys) ++allocations_failed;
+  return own || anybodys;
 }
 
 }  // namespace

@@ -8,6 +8,9 @@ namespace cohom::test {
 
 /// Allocations of this thread until one fails; negative: none does.
 extern constinit thread_local long allocations_left;
+/// The same of all threads together that are not spared.
+extern constinit std::atomic<long> others_allocations_left;
+extern constinit thread_local bool spared;
 /// That failed so far, of all threads.
 extern constinit std::atomic<long> allocations_failed;
 

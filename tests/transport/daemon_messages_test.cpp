@@ -1,5 +1,6 @@
 // What a daemon takes and what it drops, message by message; and that it then still sums.
 
+#include "failing_memory.hpp"
 #include "log.hpp"
 #include "offload/daemon_group.hpp"
 #include "offload/daemon_plane.hpp"
@@ -279,7 +280,7 @@ TEST_F(DaemonMessages, AddressesThatEndProcessesEndTheirGroupAlone) {
     bool failed = false;
     while (!failed && member.taken().size() == answers && std::chrono::steady_clock::now() < end) {
       member.progress();
-      failed = plane_->failures().contains(number_);
+      failed = failed || plane_->failures().contains(number_);
     }
     refused += failed;
   }
@@ -362,6 +363,52 @@ TEST_F(DaemonMessages, AMemberThatTakesNoSumsIsDropped) {
   });
   EXPECT_EQ(why, "worker 0 contributes on and on without taking its sums, and was dropped");
   EXPECT_EQ(verdict_of(second_, contribution(second_, 1), {1, 2}), "drop_group");
+}
+
+/// A daemon's threads lack memory, at each allocation for a group once: the group ends, and a later
+/// one is summed.
+TEST_F(DaemonMessages, AGroupWithoutMemoryEndsAlone) {
+  test::spared = true;  // who asks has some
+  /// False: the group has failed.
+  const auto comes_true = [&](const std::function<bool()>& condition) {
+    bool failed = false;
+    progress_until([&] {
+      failed = failed || plane_->failures().contains(number_);
+      return failed || condition();
+    });
+    return !failed;
+  };
+  const auto is_summed = [&] {
+    const std::size_t first = first_.taken().size(), second = second_.taken().size();
+    first_.hello(number_, 0);
+    second_.hello(number_, 1);
+    if (!comes_true(
+            [&] { return first_.taken().size() > first && second_.taken().size() > second; }))
+      return false;
+    plane_->start(number_);
+    first_.send(contribution(first_, 0), {10, 20});
+    second_.send(contribution(second_, 1), {1, 2});
+    return comes_true(
+        [&] { return first_.taken().size() > first + 1 && second_.taken().size() > second + 1; });
+  };
+  long allocation = 0;
+  for (;; ++allocation) {
+    const long failed_before = test::allocations_failed;
+    test::others_allocations_left = allocation;
+    const bool summed = is_summed();
+    test::others_allocations_left = -1;
+    if (test::allocations_failed == failed_before) break;
+    EXPECT_FALSE(summed) << "without allocation " << allocation;
+    plane_->close(number_);
+    open();
+  }
+  EXPECT_GT(allocation, 10) << "a group takes some memory";
+  plane_->close(number_);
+  open();
+  EXPECT_TRUE(is_summed());
+  EXPECT_EQ(first_.last(), (std::vector<std::uint64_t>{11, 22}));
+  test::spared = false;
+  plane_.reset();  // before the members, as above
 }
 
 TEST_F(DaemonMessages, NobodyContributesBeforeTheGroupIsOpen) {
