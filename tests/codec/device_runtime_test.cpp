@@ -98,6 +98,81 @@ TEST_F(EmulatedDevice, EventsAreDoneWhenTheirStreamIs) {
   runtime_.destroy_stream(stream);
 }
 
+/// Who asks drives what a stream waits for, too, a work at a time; who asks for a held one gets
+/// nowhere.
+TEST_F(EmulatedDevice, AskingDoesNotWait) {
+  const auto first = runtime_.make_stream(), second = runtime_.make_stream();
+  const auto end_of_first = runtime_.make_event(), end = runtime_.make_event();
+  auto* const memory = allocate<int>(1);
+  runtime_.fill(memory, 1, 4, first);
+  runtime_.record(end_of_first, first);
+  runtime_.let_wait(second, end_of_first);
+  runtime_.record(end, second);
+  kernels::emulated::hold(first, true);
+  for (int poll = 0; poll < 10; ++poll) EXPECT_FALSE(runtime_.done(end));
+  EXPECT_EQ(kernels::emulated::waits_for_held(), 0u);
+  kernels::emulated::hold(first, false);
+  int polls = 0;
+  while (!runtime_.done(end)) ++polls;
+  EXPECT_EQ(polls, 2);
+  for (const auto event : {end_of_first, end}) runtime_.destroy_event(event);
+  for (const auto stream : {first, second}) runtime_.destroy_stream(stream);
+}
+
+TEST_F(EmulatedDevice, MemoryThatIsGivenBackOrPinnedWaitsForAllStreams) {
+  const auto stream = runtime_.make_stream();
+  auto* const memory = allocate<int>(1);
+  kernels::emulated::hold(stream, true);
+  const auto waits = [&](auto&& call) {
+    const unsigned before = kernels::emulated::waits_for_held();
+    runtime_.fill(memory, 1, 4, stream);
+    call();
+    const bool found = kernels::emulated::waits_for_held() != before;
+    kernels::emulated::hold(stream, false);
+    runtime_.synchronise(stream);
+    kernels::emulated::hold(stream, true);
+    return found;
+  };
+  void *other = nullptr, *pinned = nullptr;
+  EXPECT_FALSE(waits([&] { other = runtime_.allocate(4); }));
+  EXPECT_TRUE(waits([&] { runtime_.free(other); }));
+  EXPECT_TRUE(waits([&] { pinned = runtime_.allocate_pinned(4); }));
+  EXPECT_TRUE(waits([&] { runtime_.free_pinned(pinned); }));
+  runtime_.destroy_stream(stream);
+}
+
+TEST_F(EmulatedDevice, QuickCopiesOvertakeOtherStreams) {
+  auto* const memory = allocate<int>(1);
+  auto* const pinned = static_cast<int*>(runtime_.allocate_pinned(4));
+  const auto copies = runtime_.make_stream();
+  *pinned = 1;
+  for (const bool quick : {false, true}) {
+    kernels::emulated::set_quick_copies(quick);
+    runtime_.fill(memory, 0, 4, nullptr);
+    runtime_.copy_to_device(memory, pinned, 4, copies);
+    runtime_.synchronise(nullptr);
+    runtime_.synchronise(copies);
+    int found = 0;
+    kernels::emulated::read(&found, memory, 4);
+    EXPECT_EQ(found, quick ? 0 : 1);
+  }
+  runtime_.destroy_stream(copies);
+  runtime_.free_pinned(pinned);
+}
+
+/// Each device has a default stream of its own, and no event of it marks another device's stream.
+TEST_F(EmulatedDevice, StreamsAreOfADevice) {
+  const auto stream = runtime_.make_stream();
+  runtime_.set_device(1);
+  const auto event = runtime_.make_event();
+  EXPECT_THROW(runtime_.record(event, stream), DeviceError);
+  EXPECT_NO_THROW(runtime_.record(event, nullptr));
+  runtime_.set_device(0);
+  EXPECT_THROW(runtime_.record(event, nullptr), DeviceError);
+  runtime_.destroy_event(event);
+  runtime_.destroy_stream(stream);
+}
+
 TEST_F(EmulatedDevice, KnowsWhoseAddressesAre) {
   int host = 0;
   EXPECT_EQ(runtime_.place_of(&host).kind, PointerKind::host);

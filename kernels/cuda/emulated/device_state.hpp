@@ -1,13 +1,14 @@
 #pragma once
 // What the emulated device is made of besides memory: streams that wait, events, and what goes wrong.
 
-#include "kernels/cuda/device_runtime.hpp"
+#include "kernels/cuda/emulated/emulated_runtime.hpp"
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -18,15 +19,27 @@
 namespace cohom::kernels::device {
 
 inline std::atomic<bool> broken = false;
+/// How often somebody waited for a stream that is held.
+inline std::atomic<unsigned> waits_for_held = 0;
+/// The calling thread's device.
+inline thread_local int current = 0;
 
 /// Work that was put into a stream and not done yet. Its number counts from 1 on.
 class Stream {
  public:
-  void put(std::function<void()> work) {
+  explicit Stream(int device) : device_(device) {}
+
+  [[nodiscard]] int device() const { return device_; }
+  void put(std::function<void()> work) { put({.run = std::move(work)}); }
+  /// What comes from now on comes behind another stream's work, too.
+  void put_behind(std::shared_ptr<Stream> other, std::uint64_t number) {
+    put({.run = [] {}, .other = std::move(other), .number = number});
+  }
+  /// Work of an engine that is quick: done at once if nothing is before it.
+  void put_quick(std::function<void()> work) {
     const std::lock_guard lock(mutex_);
-    works_.push_back(std::move(work));
-    ++last_;
-    if (works_.size() > most_waiting) do_first();
+    put(std::move(work));
+    if (works_.size() == 1 && !held_) do_first();
   }
   [[nodiscard]] std::uint64_t last() {
     const std::lock_guard lock(mutex_);
@@ -36,37 +49,65 @@ class Stream {
     const std::lock_guard lock(mutex_);
     return done_ >= number;
   }
+  /// For somebody who asks and does not wait: one work, or one of what it comes behind.
   void do_one() {
     const std::lock_guard lock(mutex_);
-    if (!works_.empty()) do_first();
+    if (works_.empty() || held_) return;
+    const Work& first = works_.front();
+    if (first.other != nullptr && first.other->done_ < first.number)
+      first.other->do_one();
+    else
+      do_first();
   }
   void do_until(std::uint64_t number) {
     const std::lock_guard lock(mutex_);
+    if (held_ && done_ < number) ++waits_for_held;
     while (done_ < number) do_first();
+  }
+  void do_all() { do_until(last()); }
+  void hold(bool now) {
+    const std::lock_guard lock(mutex_);
+    held_ = now;
   }
 
  private:
+  struct Work {
+    std::function<void()> run;
+    std::shared_ptr<Stream> other = nullptr;  ///< whose work, up to a number, comes first
+    std::uint64_t number = 0;
+  };
   static constexpr std::size_t most_waiting = 4096;
 
+  void put(Work work) {
+    const std::lock_guard lock(mutex_);
+    works_.push_back(std::move(work));
+    ++last_;
+    if (works_.size() > most_waiting) do_first();
+  }
   void do_first() {
-    const std::function<void()> work = std::move(works_.front());
+    const Work work = std::move(works_.front());
     works_.pop_front();
+    if (work.other != nullptr) work.other->do_until(work.number);
     ++done_;
-    if (!broken) work();
+    if (!broken) work.run();
   }
 
   /// One for all: work of a stream may wait for another one's, and the device does one thing at a time.
   static inline std::recursive_mutex mutex_;
-  std::deque<std::function<void()>> works_;
+  int device_;
+  std::deque<Work> works_;
   std::uint64_t last_ = 0, done_ = 0;
+  bool held_ = false;
 };
 
 struct Event {
-  std::shared_ptr<Stream> stream;
+  int device;
+  std::shared_ptr<Stream> stream = nullptr;
   std::uint64_t number = 0;
 };
 
-/// Streams by their handles, pinned memory by its end, and what else the process shares.
+/// Streams by their handles, and each device's default one; pinned memory by its end; and what else
+/// the process shares.
 class DeviceState {
  public:
   static DeviceState& instance() {
@@ -76,6 +117,7 @@ class DeviceState {
 
   std::shared_ptr<Stream> stream(DeviceStream handle) {
     const std::lock_guard lock(mutex_);
+    if (handle == nullptr) return defaults_[current];
     const auto found = streams_.find(handle);
     if (found == streams_.end())
       throw DeviceError(ErrorKind::transport, "the stream does not exist", false);
@@ -83,19 +125,19 @@ class DeviceState {
   }
   std::vector<std::shared_ptr<Stream>> streams() {
     const std::lock_guard lock(mutex_);
-    std::vector<std::shared_ptr<Stream>> all;
+    std::vector<std::shared_ptr<Stream>> all(std::begin(defaults_), std::end(defaults_));
     for (const auto& [handle, stream] : streams_) all.push_back(stream);
     return all;
   }
   DeviceStream add_stream() {
     const std::lock_guard lock(mutex_);
     const auto handle = reinterpret_cast<DeviceStream>(++next_handle_ * 16);
-    streams_[handle] = std::make_shared<Stream>();
+    streams_[handle] = std::make_shared<Stream>(current);
     return handle;
   }
   void remove_stream(DeviceStream handle) {
     const std::lock_guard lock(mutex_);
-    if (handle != nullptr) streams_.erase(handle);
+    streams_.erase(handle);
   }
 
   void add_pinned(std::byte* memory, std::size_t bytes) {
@@ -130,9 +172,13 @@ class DeviceState {
   }
 
  private:
-  DeviceState() { streams_[nullptr] = std::make_shared<Stream>(); }
+  DeviceState() {
+    for (int device = 0; device < emulated::devices; ++device)
+      defaults_[device] = std::make_shared<Stream>(device);
+  }
 
   std::mutex mutex_;
+  std::shared_ptr<Stream> defaults_[emulated::devices];
   std::map<DeviceStream, std::shared_ptr<Stream>> streams_;
   std::map<std::byte*, std::size_t> pinned_;
   std::set<DeviceStream> capturing_;

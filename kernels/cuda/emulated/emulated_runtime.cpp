@@ -4,19 +4,23 @@
 #include "kernels/cuda/emulated/device_state.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <utility>
 
 namespace cohom::kernels {
 namespace {
 
 using device::Arena;
 using device::broken;
+using device::current;
 using device::DeviceState;
 using device::Event;
+using device::wait_for_all;
 
-thread_local int current = 0;
+std::atomic<bool> quick_copies = false;
 
 void expect_working(const char* call) {
   if (broken)
@@ -55,10 +59,13 @@ class EmulatedRuntime final : public DeviceRuntime {
     return memory;
   }
   void free(void* memory) noexcept override {
-    if (memory != nullptr && !Arena::instance().free(memory)) std::abort();
+    if (memory == nullptr) return;
+    wait_for_all();
+    if (!Arena::instance().free(memory)) std::abort();
   }
   [[nodiscard]] void* allocate_pinned(std::size_t bytes) override {
     expect_working("allocate_pinned");
+    wait_for_all();
     const std::size_t room = std::max<std::size_t>((bytes + 255) / 256 * 256, 256);
     auto* const memory = static_cast<std::byte*>(std::aligned_alloc(256, room));
     if (memory == nullptr) throw DeviceError(ErrorKind::memory, "no pinned memory", false);
@@ -68,6 +75,7 @@ class EmulatedRuntime final : public DeviceRuntime {
   }
   void free_pinned(void* memory) noexcept override {
     if (memory == nullptr) return;
+    wait_for_all();
     DeviceState::instance().remove_pinned(static_cast<std::byte*>(memory));
     std::free(memory);
   }
@@ -93,8 +101,7 @@ class EmulatedRuntime final : public DeviceRuntime {
   }
   /// Its work is done some time or other.
   void destroy_stream(DeviceStream stream) noexcept override {
-    const auto works = DeviceState::instance().stream(stream);
-    works->do_until(works->last());
+    DeviceState::instance().stream(stream)->do_all();
     DeviceState::instance().remove_stream(stream);
   }
   void synchronise(DeviceStream stream) override {
@@ -102,27 +109,29 @@ class EmulatedRuntime final : public DeviceRuntime {
     if (capturing(stream))
       throw DeviceError(ErrorKind::unsupported,
                         "synchronise: operation not permitted when stream is capturing", false);
-    const auto works = DeviceState::instance().stream(stream);
-    works->do_until(works->last());
+    DeviceState::instance().stream(stream)->do_all();
     expect_working("synchronise");
   }
 
   void synchronise_device() override {
     expect_working("synchronise_device");
-    for (const auto& stream : DeviceState::instance().streams()) stream->do_until(stream->last());
+    for (const auto& stream : DeviceState::instance().streams())
+      if (stream->device() == current) stream->do_all();
     expect_working("synchronise_device");
   }
 
   [[nodiscard]] DeviceEvent make_event() override {
     expect_working("make_event");
-    return reinterpret_cast<DeviceEvent>(new Event());
+    return reinterpret_cast<DeviceEvent>(new Event{.device = current});
   }
   void destroy_event(DeviceEvent event) noexcept override { delete of(event); }
   void record(DeviceEvent event, DeviceStream stream) override {
     expect_working("record");
     auto works = DeviceState::instance().stream(stream);
-    const std::uint64_t number = works->last();
-    *of(event) = {std::move(works), number};
+    if (works->device() != of(event)->device)
+      throw DeviceError(ErrorKind::transport, "record: invalid resource handle", false);
+    of(event)->number = works->last();
+    of(event)->stream = std::move(works);
   }
   [[nodiscard]] bool done(DeviceEvent event) override {
     expect_working("done");
@@ -139,8 +148,8 @@ class EmulatedRuntime final : public DeviceRuntime {
   void let_wait(DeviceStream stream, DeviceEvent event) override {
     expect_working("let_wait");
     const Event found = *of(event);
-    if (!found.stream || found.stream == DeviceState::instance().stream(stream)) return;
-    device::enqueue(stream, [found] { found.stream->do_until(found.number); });
+    const auto works = DeviceState::instance().stream(stream);
+    if (found.stream && found.stream != works) works->put_behind(found.stream, found.number);
   }
 
   [[nodiscard]] PointerPlace place_of(const void* address) const override {
@@ -157,6 +166,14 @@ class EmulatedRuntime final : public DeviceRuntime {
  private:
   static Event* of(DeviceEvent event) { return reinterpret_cast<Event*>(event); }
 
+  static void put_copy(DeviceStream stream, std::function<void()> copy) {
+    const auto works = DeviceState::instance().stream(stream);
+    if (quick_copies)
+      works->put_quick(std::move(copy));
+    else
+      works->put(std::move(copy));
+  }
+
   /// Memory of the host that is not pinned is read before the call returns, and written before it does.
   static void copy(void* to, const void* from, std::size_t bytes, DeviceStream stream) {
     expect_working("copy");
@@ -169,20 +186,22 @@ class EmulatedRuntime final : public DeviceRuntime {
     if (!reachable(from)) {
       auto snapshot = std::make_shared<std::byte[]>(bytes);
       std::memcpy(snapshot.get(), from, bytes);
-      device::enqueue(stream, [=] { std::memcpy(target, snapshot.get(), bytes); });
+      put_copy(stream, [=] { std::memcpy(target, snapshot.get(), bytes); });
     } else {
       const void* const source = arena.view(from);
-      device::enqueue(stream, [=] { std::memcpy(target, source, bytes); });
+      put_copy(stream, [=] { std::memcpy(target, source, bytes); });
     }
-    if (reachable(to)) return;
-    const auto works = DeviceState::instance().stream(stream);
-    works->do_until(works->last());
+    if (!reachable(to)) DeviceState::instance().stream(stream)->do_all();
   }
 };
 
 }  // namespace
 
 namespace device {
+
+void wait_for_all() noexcept {
+  for (const auto& stream : DeviceState::instance().streams()) stream->do_all();
+}
 
 void enqueue(DeviceStream stream, std::function<void()> work) {
   expect_working("launch of a kernel");
@@ -204,8 +223,13 @@ void break_device() { broken = true; }
 void set_capturing(DeviceStream stream, bool capturing) {
   DeviceState::instance().set_capturing(stream, capturing);
 }
+void hold(DeviceStream stream, bool now) { DeviceState::instance().stream(stream)->hold(now); }
+unsigned waits_for_held() { return device::waits_for_held; }
+void set_quick_copies(bool quick) { quick_copies = quick; }
 void restore() {
   broken = false;
+  quick_copies = false;
+  device::waits_for_held = 0;
   DeviceState::instance().stop_capturing();
   Arena::instance().set_capacity(std::size_t{4} << 30);
 }

@@ -1,6 +1,7 @@
 #pragma once
-// DeviceRuntime without a device: kernels run on the host, on memory that only they can reach. What is put
-// into a stream waits there until somebody waits for it, as late as a device could be.
+// DeviceRuntime without a device: kernels run on the host, on memory that only they can reach. What
+// is put into a stream waits there until somebody waits for it, as late as a device could be. As
+// CUDA's do, giving memory back and taking pinned memory wait for all that the devices have to do.
 
 #include "kernels/cuda/device_library.hpp"
 
@@ -23,6 +24,13 @@ void set_capacity(std::size_t bytes);
 std::size_t allocated();
 /// From now on every call fails as after an illegal access, and kernels do nothing.
 void break_device();
+/// While a stream is held its work takes for ever: who asks whether some of it is done hears no,
+/// and who waits for it is counted, and then sees it done.
+void hold(DeviceStream stream, bool now);
+unsigned waits_for_held();
+/// Whether copies are done at once where nothing is before them in their stream, and so overtake
+/// the work of other streams that nothing keeps before them.
+void set_quick_copies(bool quick);
 /// Whether a stream records a graph; then synchronising it fails.
 void set_capturing(DeviceStream stream, bool capturing);
 void restore();
@@ -37,6 +45,9 @@ void write(void* device, const void* host, std::size_t bytes);
 namespace device {
 
 DeviceRuntime& emulated_device_runtime();
+
+/// Does what all streams have.
+void wait_for_all() noexcept;
 
 /// Puts work into a stream.
 void enqueue(DeviceStream stream, std::function<void()> work);
