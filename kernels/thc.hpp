@@ -20,6 +20,11 @@ struct ThcCell {
   std::uint16_t gap = 1;    ///< levels[k+1] - levels[k]
 };
 
+/// On a device a block of more values has no room in shared memory: it turns in scratch, of which
+/// one launch takes so many bytes, or those of one block.
+inline constexpr std::size_t thc_shared_span = 2048;
+inline constexpr std::size_t thc_most_scratch = std::size_t{32} << 20;
+
 /// Everything about thc that does not change between calls. Plain data, equal on all ranks but
 /// for `dither_offsets`.
 struct ThcFormat {

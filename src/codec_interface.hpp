@@ -116,6 +116,12 @@ class Codec {
   /// `longest_piece`, so that calls take none. Asked once, before the first call.
   virtual void reserve(std::size_t /*elements*/, std::size_t /*longest_piece*/) {}
 
+  /// Scratch that kernels of a device need for a piece of so many elements besides a byte for four
+  /// of them.
+  [[nodiscard]] virtual std::size_t device_scratch(std::size_t /*longest_piece*/) const {
+    return 0;
+  }
+
   /// Bytes of state for a vector of this many elements; 0 when the codec keeps none.
   [[nodiscard]] virtual std::size_t state_bytes(std::size_t /*elements*/) const { return 0; }
 

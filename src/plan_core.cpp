@@ -255,6 +255,10 @@ void PlanCore::make_route(Route& route, const PlanEnvironment& environment,
                   : work != nullptr ? default_device_segment(chunk)
                                     : default_segment(codec, message_bytes_, chunk);
   expect_room_for(codec.capacity(codec.payload_round(), Form::wide, count_));
+  if (work != nullptr) {
+    const std::size_t longest_piece = std::min(route.segment, count_) + codec.block();
+    work->context().reserve(longest_piece, codec.device_scratch(longest_piece));
+  }
   route.executor = std::make_unique<Executor>(
       ExecutorSetup{.rank = environment.transport->rank(),
                     .ranks = ranks,
@@ -269,7 +273,6 @@ void PlanCore::make_route(Route& route, const PlanEnvironment& environment,
                     .segment = route.segment,
                     .message_bytes = message_bytes_,
                     .tuning = environment.tuning});
-  if (work != nullptr) work->context().reserve(std::min(route.segment, count_) + codec.block());
   if (ranks == 1) return;
   route.registration =
       environment.transport->register_memory(route.executor->workspace(), MemorySpace::host);

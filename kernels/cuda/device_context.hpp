@@ -15,16 +15,20 @@ namespace cohom::kernels {
 /// Of one thread at a time, and of the device that was current when it was made.
 class DeviceContext {
  public:
-  /// @param stream outlives the context; null: the default stream
-  /// @throws DeviceError when there is no memory
-  DeviceContext(const DeviceLibrary& library, DeviceStream stream);
+  /// Takes no memory. @param stream outlives the context; null: the default stream
+  DeviceContext(const DeviceLibrary& library, DeviceStream stream)
+      : library_(library), stream_(stream) {}
   ~DeviceContext();
   DeviceContext(const DeviceContext&) = delete;
   DeviceContext& operator=(const DeviceContext&) = delete;
 
-  /// Takes the memory beforehand that calls on runs of at most so many elements need. Calls on longer ones
-  /// take more when they come.
-  void reserve(std::size_t elements);
+  /// Takes the memory that calls on runs of at most so many elements need, and so much scratch
+  /// besides. Once, before the first call. Without it calls take some when they come: pinned
+  /// memory, for which a device is waited for, in the first one only, and scratch whenever one
+  /// needs more than all before. Nothing is given back before the context goes, so calls never wait
+  /// for a device to do so.
+  /// @throws DeviceError when there is no memory
+  void reserve(std::size_t elements, std::size_t more_scratch = 0);
 
   [[nodiscard]] const DeviceLibrary& library() const { return library_; }
   [[nodiscard]] DeviceRuntime& runtime() const { return *library_.runtime; }
@@ -46,19 +50,16 @@ class DeviceContext {
     void* memory = nullptr;
     std::size_t bytes = 0;
   };
-  struct Empty {};
-  DeviceContext(const DeviceLibrary& library, DeviceStream stream, Empty)
-      : library_(library), stream_(stream) {}
   [[nodiscard]] std::byte* staging(std::size_t bytes);
-  void grow_staging(std::size_t half);
-  void grow_results(std::size_t bytes);
-  void grow_scratch(std::size_t bytes);
-  void release_scratch() noexcept;
+  void take_scratch(std::size_t bytes);
+  void take_pinned(std::size_t elements);
 
   const DeviceLibrary& library_;
   DeviceStream stream_;
-  std::vector<Block> scratch_;  ///< one, unless a call needed more; none where there was no memory
-  std::size_t scratch_used_ = 0;
+  /// The last one is used, which has more room than those before it. The device may still work on
+  /// these.
+  std::vector<Block> scratch_;
+  std::size_t scratch_used_ = 0;  ///< of the last one
 
   // Pinned, in two halves: one is filled while the device may still read the other.
   Block staging_;

@@ -12,9 +12,7 @@
 
 namespace cohom::kernels::device {
 
-inline constexpr std::size_t shared_span = 2048;
-/// Scratch of one launch: so many tiles are in work at a time.
-inline constexpr std::size_t most_scratch = std::size_t{32} << 20;
+inline constexpr std::size_t shared_span = thc_shared_span;
 
 /// What encoding and decoding share.
 template <class T>
@@ -90,7 +88,7 @@ void for_each_part(DeviceContext& context, const ThcSettings& settings, const Bl
   std::size_t at_once = tiles;
   if (span > shared_span) {
     const std::size_t bytes = span * (sizeof(Real) + (needs_lanes ? 2 : 0));
-    at_once = std::clamp<std::size_t>(most_scratch / bytes, 1, std::max<std::size_t>(tiles, 1));
+    at_once = std::clamp<std::size_t>(thc_most_scratch / bytes, 1, std::max<std::size_t>(tiles, 1));
     tile.values = static_cast<Real*>(view(context.scratch(at_once * span * sizeof(Real))));
     if (needs_lanes)
       tile.lanes = static_cast<std::uint16_t*>(view(context.scratch(at_once * span * 2)));

@@ -14,6 +14,8 @@ namespace cohom {
 
 class PackedMinis {
  public:
+  static constexpr std::size_t longest = 8 * kernels::packed_mini;  ///< bytes of a mini-block
+
   /// For lists of at most so many mini-blocks.
   PackedMinis(Memory& memory, std::size_t most)
       : memory_(&memory), copies_(memory.is_host() ? 0 : most * longest) {
@@ -48,8 +50,6 @@ class PackedMinis {
   }
 
  private:
-  static constexpr std::size_t longest = 8 * kernels::packed_mini;  // bytes
-
   Memory* memory_;
   std::vector<std::byte> copies_;
   std::vector<std::size_t> minis_;

@@ -113,7 +113,8 @@ TEST(DeviceSketch, CallsTakeNoMemoryOfTheDevice) {
         return to_bytes(ElementType::f32, sparse_values(many, density, std::uint64_t(rank) + 1));
       };
       const DeviceVector few(values_of(0.001)), most(values_of(0.9));
-      AllreducePlan plan(communicator, many, ElementType::f32, {.codec = codec});
+      AllreducePlan plan(communicator, many, ElementType::f32,
+                         {.codec = codec, .algorithm = "ring"});
       plan.execute(few.data(), few.data());  // makes what the kind of memory asks for
       all.arrive_and_wait();
       const std::size_t before = kernels::emulated::allocated();
