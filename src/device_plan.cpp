@@ -22,6 +22,7 @@ void DevicePlan::take_words(std::span<std::byte> words, Transport& transport, bo
     words_.staged = staged_.data();
     registration_ = transport.register_memory(staged_.bytes(), MemorySpace::pinned);
   }
+  busy_ = work_->mark(work_->stream());  // the words are being zeroed
 }
 
 void DevicePlan::drain() noexcept {
@@ -56,7 +57,7 @@ void DeviceCall::begin() {
         "the stream is being captured into a graph, which cannot hold messages between ranks; "
         "end the capture before the allreduce");
   runtime.check();
-  if (plan_.busy_ != nullptr) {
+  if (plan_.busy_ != nullptr) {  // what comes from other ranks is in no stream's order
     runtime.wait(plan_.busy_);
     work_.forget(std::exchange(plan_.busy_, nullptr));
   }

@@ -44,7 +44,8 @@ class DevicePlan {
   MemoryArray<std::byte> staged_;          ///< pinned
   MemoryArray<std::byte> input_, output_;  ///< pinned copies, where the call runs on the host
   std::unique_ptr<Registration> registration_;
-  /// Behind the last call that a user's stream waits for and no rank did; null: none.
+  /// Behind what the device last did to the words: it zeroed them, or it ran a call that a user's
+  /// stream waits for and no rank did. Nothing may arrive before. Null: it is over.
   kernels::DeviceEvent busy_ = nullptr;
 };
 
