@@ -116,15 +116,17 @@ DeviceWork* CallImpl::device_work() const {
 
 CallImpl::~CallImpl() {
   // A call that is done gave the plan back; by now it may be in flight for another one.
-  if (!done()) give_back_plan();
+  if (done()) return;
+  channel_.reset();
+  give_back_plan();
 }
 
 bool CallImpl::advance() noexcept {
   if (done()) return false;
   try {
     const bool moved = step();
-    if (moved)
-      stall_.moved();
+    if (moved || (device_ && device_->waits_for_stream()))
+      stall_.moved();  // what the user's stream does takes as long as it takes
     else if (stall_.idle())
       throw Error(ErrorKind::transport, "no progress for " + seconds_text(request_.timeout) +
                                             " s, the timeout: waits for " + waits_for());
@@ -161,7 +163,7 @@ bool CallImpl::step() {
     if (!open()) return moved;
     moved = true;
   }
-  if (!begun_) return moved;
+  if (!begun_ || (device_ && !device_->may_work())) return moved;
   Executor& executor = *executor_;
   moved |= executor.advance();
   if (state_ == State::running && executor.late_rounds_due()) {
@@ -206,8 +208,10 @@ Offloads CallImpl::own_word() const {
   return waits ? Offloads::waits_for_others : Offloads::no;
 }
 
-/// Whether it could: an aggregator in the network wants calls in one order on all ranks.
+/// Whether it could: an aggregator in the network wants calls in one order on all ranks, and a
+/// device may still have to do with the words of the call before.
 bool CallImpl::open() {
+  if (device_ && !device_->may_receive()) return false;
   if (request_.core->offloading() != nullptr) {
     take_agreed_way();
     if (offloads_ && !communicator_.turn_of(*this)) return false;
@@ -294,6 +298,7 @@ void CallImpl::finish(std::optional<Error> error) {
 
 void CallImpl::give_back_plan() {
   if (!request_.core) return;
+  device_.reset();  // it gives back what is the plan's
   if (executor_ != nullptr) executor_->end();
   request_.core->in_flight = false;
   request_.core.reset();  // a request may be kept for long

@@ -38,6 +38,13 @@ std::unique_ptr<Channel> DevicePlan::wrap(std::unique_ptr<Channel> channel) {
   return std::make_unique<DeviceChannel>(std::move(channel), *work_, words_);
 }
 
+void DevicePlan::take_copies(std::size_t bytes, bool in_place) {
+  const bool output = placement_.output == MemorySpace::cuda;
+  if (output && output_.size() < bytes) output_ = {work_->pinned(), bytes};
+  if (placement_.input != MemorySpace::cuda || (in_place && output)) return;
+  if (input_.size() < bytes) input_ = {work_->pinned(), bytes};
+}
+
 DeviceCall::DeviceCall(DevicePlan& plan, const void* input, void* output, std::size_t bytes,
                        std::optional<kernels::DeviceStream> stream)
     : plan_(plan),
@@ -49,6 +56,11 @@ DeviceCall::DeviceCall(DevicePlan& plan, const void* input, void* output, std::s
       input_(input),
       output_(output) {}
 
+DeviceCall::~DeviceCall() {
+  for (const kernels::DeviceEvent mark : {before_, copied_, end_})
+    if (mark != nullptr) work_.forget(mark);
+}
+
 void DeviceCall::begin() {
   kernels::DeviceRuntime& runtime = work_.runtime();
   if (stream_ && runtime.capturing(*stream_))
@@ -57,35 +69,36 @@ void DeviceCall::begin() {
         "the stream is being captured into a graph, which cannot hold messages between ranks; "
         "end the capture before the allreduce");
   runtime.check();
-  if (plan_.busy_ != nullptr) {  // what comes from other ranks is in no stream's order
-    runtime.wait(plan_.busy_);
-    work_.forget(std::exchange(plan_.busy_, nullptr));
+  if (!plan_.runs_there_) {
+    const bool in_place = users_input_ == users_output_;
+    plan_.take_copies(bytes_, in_place);
+    if (plan_.placement_.output == MemorySpace::cuda) output_ = plan_.output_.data();
+    if (plan_.placement_.input == MemorySpace::cuda)
+      input_ = copy_ = in_place ? plan_.output_.data() : plan_.input_.data();
   }
   if (stream_)
-    work_.let_follow(work_.stream(), *stream_);
+    before_ = work_.mark(*stream_);
   else
     runtime.synchronise_device();
-  if (!plan_.runs_there_) copy_input();
 }
 
-/// Memory is taken by the first call that needs it.
-void DeviceCall::copy_input() {
-  const bool in_place = users_input_ == users_output_;
-  Memory& pinned = work_.pinned();
-  if (plan_.placement_.output == MemorySpace::cuda) {
-    if (plan_.output_.size() < bytes_) plan_.output_ = {pinned, bytes_};
-    output_ = plan_.output_.data();
-  }
-  if (plan_.placement_.input != MemorySpace::cuda) {
-    if (stream_)
-      work_.runtime().synchronise(work_.stream());  // it may write the host's memory, too
-    return;
-  }
-  if (!in_place && plan_.input_.size() < bytes_) plan_.input_ = {pinned, bytes_};
-  std::byte* const copy = in_place ? plan_.output_.data() : plan_.input_.data();
-  input_ = copy;
-  if (bytes_ != 0) work_.runtime().copy_to_host(copy, users_input_, bytes_, work_.stream());
-  work_.runtime().synchronise(work_.stream());
+bool DeviceCall::may_work() {
+  if (!passed(before_)) return false;
+  if (copy_ != nullptr) start_copy(std::exchange(copy_, nullptr));
+  return passed(copied_);
+}
+
+bool DeviceCall::passed(kernels::DeviceEvent& mark) {
+  if (mark == nullptr) return true;
+  if (!work_.reached(mark)) return false;
+  work_.forget(std::exchange(mark, nullptr));
+  return true;
+}
+
+void DeviceCall::start_copy(std::byte* copy) {
+  if (bytes_ == 0) return;
+  work_.runtime().copy_to_host(copy, users_input_, bytes_, work_.stream());
+  copied_ = work_.mark(work_.stream());
 }
 
 bool DeviceCall::finish() {
@@ -93,14 +106,13 @@ bool DeviceCall::finish() {
     if (output_ != users_output_ && bytes_ != 0)
       work_.runtime().copy_to_device(users_output_, output_, bytes_, work_.stream());
     end_ = work_.mark(work_.stream());
-    if (stream_) {
-      work_.runtime().let_wait(*stream_, end_);
-      plan_.busy_ = end_;
-    }
+    if (stream_) work_.runtime().let_wait(*stream_, end_);
   }
-  if (stream_) return true;
-  if (!work_.reached(end_)) return false;
-  work_.forget(end_);
+  if (stream_) {
+    plan_.busy_ = std::exchange(end_, nullptr);
+    return true;
+  }
+  if (!passed(end_)) return false;
   work_.runtime().check();
   return true;
 }

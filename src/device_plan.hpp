@@ -27,6 +27,9 @@ class DevicePlan {
   [[nodiscard]] const std::shared_ptr<DeviceWork>& work() const { return work_; }
   /// Whether kernels of the device do the work.
   [[nodiscard]] bool runs_there() const { return runs_there_; }
+  /// Takes pinned memory for calls that run on the host, if it has none yet. Wants a
+  /// DeviceWork::Use.
+  void take_copies(std::size_t bytes, bool in_place);
   /// Makes the words known to the transport, or takes pinned memory for them. Once.
   void take_words(std::span<std::byte> words, Transport& transport, bool reaches);
   /// Waits for what is still under way on the device.
@@ -45,21 +48,32 @@ class DevicePlan {
   MemoryArray<std::byte> input_, output_;  ///< pinned copies, where the call runs on the host
   std::unique_ptr<Registration> registration_;
   /// Behind what the device last did to the words: it zeroed them, or it ran a call that a user's
-  /// stream waits for and no rank did. Nothing may arrive before. Null: it is over.
+  /// stream waits for and no rank did. Nothing may arrive before: what comes from other ranks is in
+  /// no stream's order. Null: it is over.
   kernels::DeviceEvent busy_ = nullptr;
 };
 
-/// Functions want a DeviceWork::Use.
+/// Functions want a DeviceWork::Use. None of them waits for a user's stream.
 class DeviceCall {
  public:
   /// `stream`: the user's, which has what writes the input; none: any stream of the device may.
   DeviceCall(DevicePlan& plan, const void* input, void* output, std::size_t bytes,
              std::optional<kernels::DeviceStream> stream);
+  ~DeviceCall();
+  DeviceCall(const DeviceCall&) = delete;
+  DeviceCall& operator=(const DeviceCall&) = delete;
 
-  /// Before the rank says that it can make the call. Waits for what writes the input, but not of a user's
-  /// stream, unless the call runs on the host.
+  /// Before the rank says that it can make the call. Without a user's stream it waits for the
+  /// device.
   /// @throws Error(invalid_argument) for a stream under capture; kernels::DeviceError
   void begin();
+  /// Whether the words may be written, by other ranks too.
+  [[nodiscard]] bool may_receive() { return passed(plan_.busy_); }
+  /// Whether the rounds may read the input and write the output. Their kernels need not come behind
+  /// the user's stream then, and whatever waits for a kernel waits for cohom's own alone.
+  [[nodiscard]] bool may_work();
+  /// The user's stream has not come to the call.
+  [[nodiscard]] bool waits_for_stream() const { return before_ != nullptr; }
   /// What the rounds read and write.
   [[nodiscard]] const void* input() const { return input_; }
   [[nodiscard]] void* output() const { return output_; }
@@ -67,7 +81,9 @@ class DeviceCall {
   [[nodiscard]] bool finish();
 
  private:
-  void copy_input();
+  /// Whether the device has come to a mark, which is null from then on.
+  bool passed(kernels::DeviceEvent& mark);
+  void start_copy(std::byte* copy);
 
   DevicePlan& plan_;
   DeviceWork& work_;
@@ -77,6 +93,9 @@ class DeviceCall {
   std::optional<kernels::DeviceStream> stream_;
   const void* input_;
   void* output_;
+  std::byte* copy_ = nullptr;  ///< of the input, in pinned memory, once there is to be one
+  kernels::DeviceEvent before_ = nullptr;  ///< in the user's stream
+  kernels::DeviceEvent copied_ = nullptr;  ///< behind the copy of the input
   kernels::DeviceEvent end_ = nullptr;
 };
 

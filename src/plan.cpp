@@ -89,6 +89,23 @@ class PlanImpl {
     call_ = communicator_.start(std::move(request));
   }
 
+  void prepare(const void* input, void* output, std::optional<Error> error) {
+    const DefaultFloatMode mode;
+    CallRequest request;
+    request.signature.text("call", "plan preparation");
+    request.signature.number("plan", id_);
+    request.timeout = timeout_;
+    try {
+      require_idle("preparing it");
+      if (!error) prepare_for(input, output);
+    } catch (...) {
+      error = communicator_.take_failure("a plan's memory on a device");
+    }
+    core_->sign_memory(request.signature);
+    request.error = std::move(error);
+    communicator_.start(std::move(request))->wait();
+  }
+
   [[nodiscard]] std::size_t bytes() const { return core_->count() * size_of(core_->type()); }
 
   bool test() {
@@ -131,13 +148,23 @@ class PlanImpl {
   [[nodiscard]] const PlanDescription& description() const { return core_->description(); }
 
  private:
-  /// Made in the first call whose buffers lie there.
+  /// Made in prepare(), or in the first call whose buffers lie there.
   std::shared_ptr<PlanCore> core_for(const Placement& placement) {
     auto& core = cores_[placement.text()];
     if (!core)
       core = std::make_shared<PlanCore>(communicator_.environment(), core_->count(), core_->type(),
                                         options_, placement);
     return core;
+  }
+
+  void prepare_for(const void* input, void* output) {
+    if (core_->count() == 0) return;
+    core_ = core_for(placement_of(input, output, core_->type()));
+    if (counts_in_state()) state_.bring_to(core_->device_work(), core_->state_bytes());
+    DevicePlan* const device = core_->device();
+    if (device == nullptr || device->runs_there()) return;
+    const DeviceWork::Use use(device->work().get());
+    device->take_copies(bytes(), input == output);
   }
 
   /// Where the codec keeps state, the call counts its step in it; a failed call counts nowhere.
@@ -167,6 +194,9 @@ AllreducePlan::AllreducePlan(AllreducePlan&&) noexcept = default;
 AllreducePlan& AllreducePlan::operator=(AllreducePlan&&) noexcept = default;
 AllreducePlan::~AllreducePlan() = default;
 
+void AllreducePlan::prepare(const void* input, void* output) {
+  impl_->prepare(input, output, buffer_error(input, output, impl_->bytes()));
+}
 void AllreducePlan::start(const void* input, void* output) {
   impl_->start(input, output, buffer_error(input, output, impl_->bytes()));
 }

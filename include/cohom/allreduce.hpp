@@ -51,13 +51,15 @@ class Request {
 Request allreduce_start(const void* input, void* output, std::size_t count, ElementType type,
                         Communicator& communicator, const Options& options = {});
 
-/// allreduce_start() on a device's buffers in the order of a stream: reads the input behind what the
-/// stream has so far, and does not wait for it. Once the request is complete, what is put into the stream
-/// from then on finds the output there; so does whoever synchronises the stream. Until then the buffers
-/// stay untouched, and the stream must live. A codec or algorithm that has no kernels for the device
-/// (cohom-info says so) runs on the host, and then this blocks until the input is there.
-/// An error of the arguments is, besides allreduce_start()'s: buffers of the host, and a stream that is
-/// being captured into a graph. Collective.
+/// allreduce_start() on a device's buffers in the order of a stream: reads the input behind what
+/// the stream has so far, and waits for it neither here nor in Request::test(). Once the request is
+/// complete, what is put into the stream from then on finds the output there; so does whoever
+/// synchronises the stream. Until then the buffers stay untouched, and the stream must live. The
+/// first call of a kind (count, type, options, device), and the first beside others of its kind in
+/// flight, takes memory and loads kernels, for which the driver waits for what the device has to
+/// do, this stream's work too: warm up, or prepare() an AllreducePlan. An error of the arguments is,
+/// besides allreduce_start()'s: buffers of the host, and a stream that is being captured into a
+/// graph. Collective.
 Request allreduce_async(const void* input, void* output, std::size_t count, ElementType type,
                         Communicator& communicator, const Options& options, DeviceStream stream);
 

@@ -50,6 +50,13 @@ class AllreducePlan {
   /// Waits for a call in flight. The communicator must still exist.
   ~AllreducePlan();
 
+  /// Takes all that calls need whose buffers lie where these do: memory, streams and kernels of a
+  /// device. No element is read or written. For this the driver waits for what the device has to
+  /// do, so that no start() behind a stream has to. Collective; blocks until all ranks have it.
+  /// @throws Error on all ranks alike, as start() and wait(); state on each rank whose plan has a
+  /// call in flight, and on the others.
+  void prepare(const void* input, void* output);
+
   /// Starts: `output` (count elements) := sum or mean over ranks of `input` (count elements). They
   /// must be equal (in place) or not overlap, and stay untouched until wait() or a true test().
   /// Does not block (but for what allreduce_start() says). Errors of the arguments are
@@ -57,8 +64,9 @@ class AllreducePlan {
   /// @throws Error(state) when a call of this plan is in flight; the other ranks get it from the call
   /// they start.
   void start(const void* input, void* output);
-  /// The same on a device's buffers in the order of a stream: see allreduce_async(). Buffers may lie
-  /// elsewhere in each call; memory for those of a device is taken in the first call that has some.
+  /// The same on a device's buffers in the order of a stream: see allreduce_async(). Buffers may
+  /// lie elsewhere in each call; memory for those of a device is taken by prepare(), else in the
+  /// first call that has some, which then waits for what the device has to do.
   void start(const void* input, void* output, DeviceStream stream);
   /// start() on a rank that has an error of its own, e.g. from checking arguments of another language:
   /// takes part, so that all ranks get `error` where start() would report one.

@@ -33,6 +33,10 @@ struct DeviceLibrary {
   /// Whether the table has what a codec ("thc") calls. Functions of other codecs may be null.
   bool (*supports)(std::string_view codec);
 
+  /// Brings all kernels to the current device, so that none is loaded in a call.
+  /// @throws DeviceError
+  void (*load)();
+
   /// Makes a context (or none) the calling thread's; returns the one before.
   DeviceContext* (*enter)(DeviceContext* context);
 };

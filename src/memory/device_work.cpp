@@ -20,6 +20,7 @@ CurrentDevice::~CurrentDevice() {
 
 std::shared_ptr<DeviceWork> DeviceWork::make(const kernels::DeviceLibrary& library, int device) {
   const CurrentDevice current(*library.runtime, device);
+  library.load();
   return std::make_shared<DeviceWork>(library, device);
 }
 

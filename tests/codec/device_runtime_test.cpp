@@ -291,6 +291,33 @@ TEST_F(EmulatedDevice, ContextsGiveNothingBackAndPinNothingInCalls) {
   runtime_.destroy_stream(held);
 }
 
+/// As drivers do that load kernels when they are needed.
+TEST_F(EmulatedDevice, FirstLaunchesWaitUnlessKernelsAreLoaded) {
+  kernels::emulated::restore();
+  const auto held = runtime_.make_stream();
+  auto* const memory = allocate<float>(4);
+  const auto waits = [&] {
+    DeviceContext context(library_, nullptr);
+    const DeviceScope scope(context);
+    kernels::emulated::hold(held, true);
+    runtime_.fill(memory, 0, 4, held);
+    const unsigned before = kernels::emulated::waits_for_held();
+    library_.kernels->finish_elements(ElementType::f32, memory, 4, 1, memory);
+    const bool found = kernels::emulated::waits_for_held() != before;
+    kernels::emulated::hold(held, false);
+    runtime_.synchronise(held);
+    return found;
+  };
+  EXPECT_TRUE(waits());
+  EXPECT_FALSE(waits());
+  kernels::emulated::restore();
+  EXPECT_TRUE(waits());
+  kernels::emulated::restore();
+  library_.load();
+  EXPECT_FALSE(waits());
+  runtime_.destroy_stream(held);
+}
+
 /// A call that finds no memory leaves a context with which the next one works, and one that cannot be made
 /// leaves nothing.
 TEST_F(EmulatedDevice, ContextsGoOnAfterAFailure) {

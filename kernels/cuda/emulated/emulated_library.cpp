@@ -2,13 +2,15 @@
 
 #include "kernels/cuda/current_context.hpp"
 #include "kernels/cuda/emulated/emulated_runtime.hpp"
+#include "kernels/cuda/kernel_list.hpp"
 #include "kernels/cuda/rows.hpp"
 
 namespace cohom::kernels {
 
 const DeviceLibrary& emulated_device() {
   static const DeviceLibrary library{device_library_version, &device::emulated_device_runtime(),
-                                     &device::table(), device::supports, device::enter};
+                                     &device::table(),       device::supports,
+                                     device::load_kernels,   device::enter};
   return library;
 }
 

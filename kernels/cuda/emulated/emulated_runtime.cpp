@@ -21,6 +21,7 @@ using device::Event;
 using device::wait_for_all;
 
 std::atomic<bool> quick_copies = false;
+std::atomic<unsigned> lives = 1;
 
 void expect_working(const char* call) {
   if (broken)
@@ -199,6 +200,9 @@ class EmulatedRuntime final : public DeviceRuntime {
 
 namespace device {
 
+int current_device() { return current; }
+unsigned life() { return lives; }
+
 void wait_for_all() noexcept {
   for (const auto& stream : DeviceState::instance().streams()) stream->do_all();
 }
@@ -230,6 +234,7 @@ void restore() {
   broken = false;
   quick_copies = false;
   device::waits_for_held = 0;
+  ++lives;
   DeviceState::instance().stop_capturing();
   Arena::instance().set_capacity(std::size_t{4} << 30);
 }

@@ -13,7 +13,8 @@ namespace cohom::kernels {
 /// The emulated device, with all kernels. For tests; thread-safe as a device's is.
 const DeviceLibrary& emulated_device();
 
-/// What can go wrong with a device, on demand. Everything goes well again after restore().
+/// What can go wrong with a device, on demand. After restore() everything goes well again, and no
+/// kernel is loaded.
 namespace emulated {
 
 constexpr int devices = 2;
@@ -46,6 +47,10 @@ namespace device {
 
 DeviceRuntime& emulated_device_runtime();
 
+/// The calling thread's.
+int current_device();
+/// Counts restore(): what was loaded before is loaded no more.
+unsigned life();
 /// Does what all streams have.
 void wait_for_all() noexcept;
 

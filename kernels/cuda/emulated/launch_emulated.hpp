@@ -4,8 +4,10 @@
 #include "kernels/cuda/current_context.hpp"
 #include "kernels/cuda/emulated/arena.hpp"
 #include "kernels/cuda/emulated/emulated_runtime.hpp"
+#include "kernels/cuda/kernel_list.hpp"
 #include "kernels/cuda/phases.hpp"
 
+#include <atomic>
 #include <cstddef>
 #include <cstring>
 #include <memory>
@@ -82,9 +84,27 @@ void run_kernel(const K& kernel) {
   }
 }
 
+/// The life of the emulated device that a kernel was last loaded in, by device.
+template <Kernel K>
+inline std::atomic<unsigned> loaded_in[emulated::devices] = {};
+
+template <Kernel K>
+void load_kernel() {
+  loaded_in<K>[current_device()] = life();
+}
+
+template <Kernel K>
+inline const bool listed = list_kernel(load_kernel<K>);
+
+/// As CUDA may, the first launch waits for the device.
 template <Kernel K>
 void launch(const K& kernel) {
+  [[maybe_unused]] const bool is_listed = listed<K>;
   if (kernel.tiles == 0) return;
+  if (loaded_in<K>[current_device()] != life()) {
+    wait_for_all();
+    load_kernel<K>();
+  }
   enqueue(current_context().stream(), [kernel] { run_kernel(kernel); });
 }
 

@@ -1,6 +1,7 @@
 // The door of libcohom_cuda.so.
 
 #include "kernels/cuda/current_context.hpp"
+#include "kernels/cuda/kernel_list.hpp"
 #include "kernels/cuda/library/cuda_runtime_device.hpp"
 #include "kernels/cuda/rows.hpp"
 
@@ -12,6 +13,7 @@ cohom_device_library(const char** why) {
     return nullptr;
   }
   static const DeviceLibrary library{device_library_version, &device::cuda_device_runtime(),
-                                     &device::table(), device::supports, device::enter};
+                                     &device::table(),       device::supports,
+                                     device::load_kernels,   device::enter};
   return &library;
 }

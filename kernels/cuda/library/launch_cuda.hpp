@@ -2,6 +2,7 @@
 // launch() by CUDA (see phases.hpp).
 
 #include "kernels/cuda/current_context.hpp"
+#include "kernels/cuda/kernel_list.hpp"
 #include "kernels/cuda/library/cuda_error.hpp"
 #include "kernels/cuda/phases.hpp"
 
@@ -90,8 +91,19 @@ std::size_t blocks_at_once() {
   return blocks;
 }
 
+/// To ask for a kernel's attributes loads it (CUDA C++ Programming Guide, "Lazy Loading").
+template <Kernel K>
+void load_kernel() {
+  cudaFuncAttributes ignored;
+  check_cuda(cudaFuncGetAttributes(&ignored, run_kernel<K>), "cudaFuncGetAttributes");
+}
+
+template <Kernel K>
+inline const bool listed = list_kernel(load_kernel<K>);
+
 template <Kernel K>
 void launch(const K& kernel) {
+  [[maybe_unused]] const bool is_listed = listed<K>;
   if (kernel.tiles == 0) return;
   const auto blocks = static_cast<unsigned>(std::min(kernel.tiles, blocks_at_once<K>()));
   run_kernel<K><<<blocks, K::threads, 0, cuda_stream(current_context().stream())>>>(kernel);
