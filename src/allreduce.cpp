@@ -4,6 +4,7 @@
 #include "call_arguments.hpp"
 #include "communicator_impl.hpp"
 #include "float_mode.hpp"
+#include "memory/device_order.hpp"
 
 #include <exception>
 #include <optional>
@@ -44,10 +45,10 @@ StateBuffer* state_of(CommunicatorImpl& communicator, const PlanCore& core,
 void prepare(CallRequest& request, const void* input, void* output, std::size_t count,
              ElementType type, CommunicatorImpl& communicator, const Options& options) {
   const Placement placement = count != 0 ? placement_of(input, output, type) : Placement{};
+  if (count != 0) expect_order(placement, request.stream);
   auto core = communicator.plans().find_or_make(communicator.environment(), count, type,
                                                 resolve(options), placement);
   if (auto error = buffer_error(input, output, count * size_of(type))) throw std::move(*error);
-  if (request.stream && count != 0) expect_on_device(placement);
   request.input = input;
   request.output = output;
   request.state = state_of(communicator, *core, options);

@@ -63,11 +63,6 @@ DeviceCall::~DeviceCall() {
 
 void DeviceCall::begin() {
   kernels::DeviceRuntime& runtime = work_.runtime();
-  if (stream_ && runtime.capturing(*stream_))
-    throw Error(
-        ErrorKind::invalid_argument,
-        "the stream is being captured into a graph, which cannot hold messages between ranks; "
-        "end the capture before the allreduce");
   runtime.check();
   if (!plan_.runs_there_) {
     const bool in_place = users_input_ == users_output_;
@@ -76,10 +71,7 @@ void DeviceCall::begin() {
     if (plan_.placement_.input == MemorySpace::cuda)
       input_ = copy_ = in_place ? plan_.output_.data() : plan_.input_.data();
   }
-  if (stream_)
-    before_ = work_.mark(*stream_);
-  else
-    runtime.synchronise_device();
+  if (stream_) before_ = work_.mark(*stream_);
 }
 
 bool DeviceCall::may_work() {

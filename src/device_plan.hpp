@@ -63,9 +63,8 @@ class DeviceCall {
   DeviceCall(const DeviceCall&) = delete;
   DeviceCall& operator=(const DeviceCall&) = delete;
 
-  /// Before the rank says that it can make the call. Without a user's stream it waits for the
-  /// device.
-  /// @throws Error(invalid_argument) for a stream under capture; kernels::DeviceError
+  /// Before the rank says that it can make the call, and behind expect_order().
+  /// @throws kernels::DeviceError
   void begin();
   /// Whether the words may be written, by other ranks too.
   [[nodiscard]] bool may_receive() { return passed(plan_.busy_); }

@@ -5,6 +5,7 @@
 #include "communicator_impl.hpp"
 #include "failure.hpp"
 #include "float_mode.hpp"
+#include "memory/device_order.hpp"
 #include "thread_progress.hpp"
 
 #include <cohom/error.hpp>
@@ -76,7 +77,7 @@ class PlanImpl {
       if (!error) {
         const Placement placement =
             core_->count() != 0 ? placement_of(input, output, core_->type()) : Placement{};
-        if (stream && core_->count() != 0) expect_on_device(placement);
+        if (core_->count() != 0) expect_order(placement, stream);
         core_ = core_for(placement);
       }
     } catch (...) {
@@ -159,7 +160,9 @@ class PlanImpl {
 
   void prepare_for(const void* input, void* output) {
     if (core_->count() == 0) return;
-    core_ = core_for(placement_of(input, output, core_->type()));
+    const Placement placement = placement_of(input, output, core_->type());
+    expect_order(placement, std::nullopt);
+    core_ = core_for(placement);
     if (counts_in_state()) state_.bring_to(core_->device_work(), core_->state_bytes());
     DevicePlan* const device = core_->device();
     if (device == nullptr || device->runs_there()) return;

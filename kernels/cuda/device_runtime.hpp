@@ -15,6 +15,11 @@ namespace cohom::kernels {
 using DeviceStream = struct DeviceStreamObject*;
 using DeviceEvent = struct DeviceEventObject*;
 
+/// Null, and CUDA's names of the two default streams.
+inline bool is_default_stream(DeviceStream stream) {
+  return reinterpret_cast<std::uintptr_t>(stream) <= 2;
+}
+
 /// Where an address points. Managed memory counts as device memory.
 enum class PointerKind : std::uint8_t { host, pinned, device };
 
@@ -87,6 +92,12 @@ class DeviceRuntime {
   [[nodiscard]] virtual PointerPlace place_of(const void* address) const = 0;
   /// Whether the stream records a graph instead of working. Nothing may be synchronised then.
   [[nodiscard]] virtual bool capturing(DeviceStream stream) const = 0;
+  /// Whether one records a graph that the current device's default streams have to do with. That is
+  /// all that CUDA tells: of a stream made with cudaStreamNonBlocking only a call says that it
+  /// refuses, and by that the capture has ended. Such calls throw ErrorKind::unsupported.
+  [[nodiscard]] virtual bool capturing_here() const = 0;
+  /// Whether the stream is the current device's. Not of one under capture.
+  [[nodiscard]] virtual bool has(DeviceStream stream) = 0;
   /// What a kernel or copy that already returned has failed with since; throws it. Else does nothing.
   virtual void check() = 0;
 };

@@ -150,6 +150,75 @@ TEST_F(DeviceErrors, AStreamUnderCapture) {
   });
 }
 
+/// Neither the plan's memory is taken, nor is the graph spoilt by a call that has no place in it:
+/// blocking ones wait for the device, and those behind another stream ask how far it is.
+TEST_F(DeviceErrors, AThreadThatCaptures) {
+  auto& runtime = tested_runtime();
+  on_ranks(ranks, [&](int rank, Communicator& communicator) {
+    const Bytes before(count * 4, std::byte{0x11});
+    const DeviceVector input(inputs_.bytes(rank)), output(before);
+    AllreducePlan plan(communicator, count, ElementType::f32, options);
+    const kernels::DeviceStream captured = runtime.make_stream(), other = runtime.make_stream();
+    for (const bool shows : {true, false}) {
+      const auto failure = [&](const std::function<void()>& call) {
+        if (rank == 2) kernels::emulated::set_capturing(captured, true, shows);
+        const auto found = failure_of(call);
+        if (rank == 2) {
+          EXPECT_EQ(kernels::emulated::capture_broken(captured), !shows);
+          kernels::emulated::set_capturing(captured, false);
+        }
+        return found;
+      };
+      const std::vector<std::string> words = {"rank 2: ", "into a graph", "end the capture"};
+      const auto expect = [&](const std::function<void()>& call) {
+        expect_failure(failure(call), ErrorKind::invalid_argument, words);
+      };
+      expect([&] {
+        allreduce(input.data(), output.data(), count, ElementType::f32, communicator, options);
+      });
+      expect([&] {
+        allreduce_async(input.data(), output.data(), count, ElementType::f32, communicator, options,
+                        {other})
+            .wait();
+      });
+      expect([&] { plan.execute(input.data(), output.data()); });
+      expect([&] { plan.prepare(input.data(), output.data()); });
+    }
+    EXPECT_TRUE(same_bytes(output.fetch(), before));
+    if (rank == 2) EXPECT_EQ(plan.describe().memory, "host");
+    for (const auto stream : {captured, other}) runtime.destroy_stream(stream);
+    expect_good_device_call(communicator);
+  });
+}
+
+/// Work would come behind nothing that writes the input.
+TEST_F(DeviceErrors, AStreamOfAnotherDevice) {
+  auto& runtime = tested_runtime();
+  on_ranks(ranks, [&](int rank, Communicator& communicator) {
+    const DeviceVector data(inputs_.bytes(rank));
+    const int device = rank == 1 ? 1 : 0;
+    runtime.set_device(device);
+    const kernels::DeviceStream stream = runtime.make_stream();
+    const auto reduce_behind = [&](kernels::DeviceStream behind) {
+      return failure_of([&] {
+        allreduce_async(data.data(), data.data(), count, ElementType::f32, communicator, options,
+                        {behind})
+            .wait();
+      });
+    };
+    expect_failure(reduce_behind(stream), ErrorKind::invalid_argument,
+                   {"rank 1: ", "is none of device 0, where the buffers lie"});
+    expect_failure(reduce_behind(nullptr), ErrorKind::invalid_argument,
+                   {"rank 1: ", "the default one of device 1", "the buffers lie on device 0"});
+    EXPECT_EQ(runtime.current_device(), device);
+    runtime.destroy_stream(stream);
+    runtime.set_device(0);
+    EXPECT_FALSE(reduce_behind(nullptr).has_value());
+    runtime.synchronise(nullptr);
+    EXPECT_LT(inputs_.error_of(data.fetch()), 1e-10);
+  });
+}
+
 TEST_F(DeviceErrors, AStreamForTheHostsBuffers) {
   auto& runtime = tested_runtime();
   on_ranks(ranks, [&](int rank, Communicator& communicator) {

@@ -3,6 +3,7 @@
 
 #include "kernels/cuda/emulated/emulated_runtime.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +13,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <set>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -155,23 +156,52 @@ class DeviceState {
     return piece != pinned_.end() && at >= piece->first - piece->second;
   }
 
-  void set_capturing(DeviceStream stream, bool now) {
+  void start_capture(DeviceStream stream, bool shows) {
     const std::lock_guard lock(mutex_);
-    if (now)
-      capturing_.insert(stream);
-    else
-      capturing_.erase(stream);
+    captures_[stream] = {.thread = std::this_thread::get_id(), .device = current, .shows = shows};
+  }
+  void stop_capture(DeviceStream stream) {
+    const std::lock_guard lock(mutex_);
+    captures_.erase(stream);
+  }
+  void stop_captures() {
+    const std::lock_guard lock(mutex_);
+    captures_.clear();
   }
   bool capturing(DeviceStream stream) {
     const std::lock_guard lock(mutex_);
-    return capturing_.contains(stream);
+    return captures_.contains(stream);
   }
-  void stop_capturing() {
+  /// By this thread, as the default stream of the current device tells.
+  bool capture_shows() {
     const std::lock_guard lock(mutex_);
-    capturing_.clear();
+    return std::ranges::any_of(captures_, [](const auto& one) {
+      return one.second.is_own() && one.second.shows && one.second.device == current;
+    });
+  }
+  /// Ends this thread's captures; whether there was one.
+  bool break_captures() {
+    const std::lock_guard lock(mutex_);
+    bool any = false;
+    for (auto& [stream, capture] : captures_)
+      if (capture.is_own()) any = capture.broken = true;
+    return any;
+  }
+  bool capture_broken(DeviceStream stream) {
+    const std::lock_guard lock(mutex_);
+    const auto found = captures_.find(stream);
+    return found != captures_.end() && found->second.broken;
   }
 
  private:
+  struct Capture {
+    std::thread::id thread;
+    int device;
+    bool shows;
+    bool broken = false;
+    [[nodiscard]] bool is_own() const { return thread == std::this_thread::get_id(); }
+  };
+
   DeviceState() {
     for (int device = 0; device < emulated::devices; ++device)
       defaults_[device] = std::make_shared<Stream>(device);
@@ -181,7 +211,7 @@ class DeviceState {
   std::shared_ptr<Stream> defaults_[emulated::devices];
   std::map<DeviceStream, std::shared_ptr<Stream>> streams_;
   std::map<std::byte*, std::size_t> pinned_;
-  std::set<DeviceStream> capturing_;
+  std::map<DeviceStream, Capture> captures_;
   std::uintptr_t next_handle_ = 0;
 };
 

@@ -33,6 +33,15 @@ void expect_working(const char* call) {
         true);
 }
 
+/// Of what a thread may not do while it captures.
+void expect_no_capture(const char* call) {
+  expect_working(call);
+  if (DeviceState::instance().break_captures())
+    throw DeviceError(ErrorKind::unsupported,
+                      std::string(call) + ": operation not permitted when stream is capturing",
+                      false);
+}
+
 class EmulatedRuntime final : public DeviceRuntime {
  public:
   [[nodiscard]] std::string_view name() const override { return "emulated"; }
@@ -50,7 +59,7 @@ class EmulatedRuntime final : public DeviceRuntime {
   }
 
   [[nodiscard]] void* allocate(std::size_t bytes) override {
-    expect_working("allocate");
+    expect_no_capture("allocate");
     void* const memory = Arena::instance().allocate(std::max<std::size_t>(bytes, 1), current);
     if (memory == nullptr)
       throw DeviceError(ErrorKind::memory,
@@ -61,11 +70,12 @@ class EmulatedRuntime final : public DeviceRuntime {
   }
   void free(void* memory) noexcept override {
     if (memory == nullptr) return;
+    DeviceState::instance().break_captures();
     wait_for_all();
     if (!Arena::instance().free(memory)) std::abort();
   }
   [[nodiscard]] void* allocate_pinned(std::size_t bytes) override {
-    expect_working("allocate_pinned");
+    expect_no_capture("allocate_pinned");
     wait_for_all();
     const std::size_t room = std::max<std::size_t>((bytes + 255) / 256 * 256, 256);
     auto* const memory = static_cast<std::byte*>(std::aligned_alloc(256, room));
@@ -76,6 +86,7 @@ class EmulatedRuntime final : public DeviceRuntime {
   }
   void free_pinned(void* memory) noexcept override {
     if (memory == nullptr) return;
+    DeviceState::instance().break_captures();
     wait_for_all();
     DeviceState::instance().remove_pinned(static_cast<std::byte*>(memory));
     std::free(memory);
@@ -106,16 +117,13 @@ class EmulatedRuntime final : public DeviceRuntime {
     DeviceState::instance().remove_stream(stream);
   }
   void synchronise(DeviceStream stream) override {
-    expect_working("synchronise");
-    if (capturing(stream))
-      throw DeviceError(ErrorKind::unsupported,
-                        "synchronise: operation not permitted when stream is capturing", false);
+    expect_no_capture("synchronise");
     DeviceState::instance().stream(stream)->do_all();
     expect_working("synchronise");
   }
 
   void synchronise_device() override {
-    expect_working("synchronise_device");
+    expect_no_capture("synchronise_device");
     for (const auto& stream : DeviceState::instance().streams())
       if (stream->device() == current) stream->do_all();
     expect_working("synchronise_device");
@@ -135,14 +143,14 @@ class EmulatedRuntime final : public DeviceRuntime {
     of(event)->stream = std::move(works);
   }
   [[nodiscard]] bool done(DeviceEvent event) override {
-    expect_working("done");
+    expect_no_capture("done");
     const Event& found = *of(event);
     if (!found.stream || found.stream->is_done(found.number)) return true;
     found.stream->do_one();
     return false;
   }
   void wait(DeviceEvent event) override {
-    expect_working("wait");
+    expect_no_capture("wait");
     const Event& found = *of(event);
     if (found.stream) found.stream->do_until(found.number);
   }
@@ -161,6 +169,13 @@ class EmulatedRuntime final : public DeviceRuntime {
   }
   [[nodiscard]] bool capturing(DeviceStream stream) const override {
     return DeviceState::instance().capturing(stream);
+  }
+  [[nodiscard]] bool capturing_here() const override {
+    return DeviceState::instance().capture_shows();
+  }
+  [[nodiscard]] bool has(DeviceStream stream) override {
+    expect_no_capture("has");
+    return DeviceState::instance().stream(stream)->device() == current;
   }
   void check() override { expect_working("an earlier call"); }
 
@@ -224,9 +239,13 @@ namespace emulated {
 void set_capacity(std::size_t bytes) { Arena::instance().set_capacity(bytes); }
 std::size_t allocated() { return Arena::instance().allocated(); }
 void break_device() { broken = true; }
-void set_capturing(DeviceStream stream, bool capturing) {
-  DeviceState::instance().set_capturing(stream, capturing);
+void set_capturing(DeviceStream stream, bool capturing, bool shows) {
+  if (capturing)
+    DeviceState::instance().start_capture(stream, shows);
+  else
+    DeviceState::instance().stop_capture(stream);
 }
+bool capture_broken(DeviceStream stream) { return DeviceState::instance().capture_broken(stream); }
 void hold(DeviceStream stream, bool now) { DeviceState::instance().stream(stream)->hold(now); }
 unsigned waits_for_held() { return device::waits_for_held; }
 void set_quick_copies(bool quick) { quick_copies = quick; }
@@ -235,7 +254,7 @@ void restore() {
   quick_copies = false;
   device::waits_for_held = 0;
   ++lives;
-  DeviceState::instance().stop_capturing();
+  DeviceState::instance().stop_captures();
   Arena::instance().set_capacity(std::size_t{4} << 30);
 }
 

@@ -32,8 +32,12 @@ unsigned waits_for_held();
 /// Whether copies are done at once where nothing is before them in their stream, and so overtake
 /// the work of other streams that nothing keeps before them.
 void set_quick_copies(bool quick);
-/// Whether a stream records a graph; then synchronising it fails.
-void set_capturing(DeviceStream stream, bool capturing);
+/// Whether a stream records a graph for this thread. Then to wait, to ask how far a stream is, and
+/// to take or give back memory are errors in this thread, which end the capture. One that `shows`
+/// shows in the default stream, as those of CUDA do that are not made with cudaStreamNonBlocking.
+void set_capturing(DeviceStream stream, bool capturing, bool shows = true);
+/// Whether such an error has ended the stream's capture.
+bool capture_broken(DeviceStream stream);
 void restore();
 
 /// What an address of device memory holds, for a test to look at or to set. The streams that work on it must

@@ -28,6 +28,7 @@ ErrorKind kind_of(cudaError_t error) {
   switch (error) {
     case cudaErrorMemoryAllocation: return ErrorKind::memory;
     case cudaErrorStreamCaptureUnsupported:
+    case cudaErrorStreamCaptureInvalidated:
     case cudaErrorStreamCaptureImplicit: return ErrorKind::unsupported;
     default: return ErrorKind::transport;
   }

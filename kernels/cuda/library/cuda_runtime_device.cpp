@@ -128,13 +128,38 @@ class CudaRuntime final : public DeviceRuntime {
     }
   }
   [[nodiscard]] bool capturing(DeviceStream stream) const override {
-    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-    check_cuda(cudaStreamIsCapturing(cuda_stream(stream), &status), "cudaStreamIsCapturing");
-    return status != cudaStreamCaptureStatusNone;
+    return captures(cuda_stream(stream));
+  }
+  [[nodiscard]] bool capturing_here() const override {
+    return captures(cudaStreamLegacy) || captures(cudaStreamPerThread);
+  }
+  /// No event of a device marks another one's stream. Asked for, the event says whether the thread
+  /// may ask at all, or captures.
+  [[nodiscard]] bool has(DeviceStream stream) override {
+    const DeviceEvent event = make_event();
+    const cudaError_t recorded = cudaEventRecord(cuda_event(event), cuda_stream(stream));
+    const cudaError_t asked =
+        recorded == cudaSuccess ? cudaEventQuery(cuda_event(event)) : recorded;
+    destroy_event(event);
+    if (asked != cudaSuccess) static_cast<void>(cudaGetLastError());
+    if (asked == cudaErrorInvalidResourceHandle || asked == cudaErrorInvalidValue) return false;
+    if (asked != cudaErrorNotReady) check_cuda(asked, "cudaEventRecord");
+    return true;
   }
   void check() override { check_cuda(cudaGetLastError(), "an earlier call"); }
 
  private:
+  /// The legacy default stream says so of all that wait for it, and does not end their capture.
+  static bool captures(cudaStream_t stream) {
+    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    const cudaError_t result = cudaStreamIsCapturing(stream, &status);
+    if (result == cudaErrorStreamCaptureImplicit) {
+      static_cast<void>(cudaGetLastError());
+      return true;
+    }
+    check_cuda(result, "cudaStreamIsCapturing");
+    return status != cudaStreamCaptureStatusNone;
+  }
   static void copy(void* to, const void* from, std::size_t bytes, DeviceStream stream) {
     if (bytes == 0) return;
     check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, cuda_stream(stream)),
