@@ -13,11 +13,15 @@ namespace cohom::kernels {
 class DeviceContext;
 
 /// Changes with anything that both sides of the door see: this row, DeviceRuntime, DeviceContext, KernelTable.
-inline constexpr std::uint32_t device_library_version = 6;
+inline constexpr std::uint32_t device_library_version = 7;
 
 struct DeviceLibrary {
   std::uint32_t version;
   DeviceRuntime* runtime;
+
+  /// What the kernels were compiled to, as nvcc names it, with spaces between: "compute_80", and
+  /// more.
+  const char* code;
 
   /// Pointers to elements, feedback and words are device or pinned memory here, elements aligned to their
   /// size, words to 8 bytes; so are the names of a sketch's items, what is known of them, and the room to peel

@@ -4,6 +4,7 @@
 
 #include <cohom/error.hpp>
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -26,6 +27,12 @@ enum class PointerKind : std::uint8_t { host, pinned, device };
 struct PointerPlace {
   PointerKind kind = PointerKind::host;
   int device = -1;  ///< whose memory it is, or -1
+};
+
+/// What a device can run, as CUDA counts it.
+struct ComputeCapability {
+  int major = 0, minor = 0;
+  friend auto operator<=>(const ComputeCapability&, const ComputeCapability&) = default;
 };
 
 /// What a driver reported; what() names the call. After a sticky error no call on the device succeeds until
@@ -52,6 +59,7 @@ class DeviceRuntime {
   [[nodiscard]] virtual std::string_view name() const = 0;  ///< "cuda" or "emulated"
   [[nodiscard]] virtual int devices() const = 0;
   [[nodiscard]] virtual std::string device_name(int device) const = 0;
+  [[nodiscard]] virtual ComputeCapability capability(int device) const = 0;
   [[nodiscard]] virtual int current_device() const = 0;
   virtual void set_device(int device) = 0;
 

@@ -1,5 +1,6 @@
 #include "memory/device_work.hpp"
 
+#include "memory/device_code.hpp"
 #include "memory/device_memory.hpp"
 
 #include <algorithm>
@@ -19,6 +20,7 @@ CurrentDevice::~CurrentDevice() {
 }
 
 std::shared_ptr<DeviceWork> DeviceWork::make(const kernels::DeviceLibrary& library, int device) {
+  expect_code(library, device);
   const CurrentDevice current(*library.runtime, device);
   library.load();
   return std::make_shared<DeviceWork>(library, device);

@@ -28,7 +28,7 @@ class CurrentDevice {
 /// One thread at a time. Functions want a DeviceWork::Use in the same thread.
 class DeviceWork {
  public:
-  /// Loads all kernels. @throws kernels::DeviceError
+  /// Loads all kernels. @throws Error(unsupported) when the device runs none; kernels::DeviceError
   [[nodiscard]] static std::shared_ptr<DeviceWork> make(const kernels::DeviceLibrary& library,
                                                         int device);
   /// `device` is the calling thread's current one.

@@ -85,6 +85,26 @@ TEST_F(DeviceErrors, DeviceMemoryWithoutALibrary) {
   });
 }
 
+/// Not the words of a kernel that does not start, in the middle of a call of which others know
+/// nothing.
+TEST_F(DeviceErrors, ADeviceThatRunsNoneOfTheCode) {
+  kernels::emulated::set_capability(1, {7, 5});
+  on_ranks(ranks, [&](int rank, Communicator& communicator) {
+    const DeviceVector data(inputs_.bytes(rank), rank == 1 ? 1 : 0);
+    AllreducePlan plan(communicator, count, ElementType::f32, options);
+    const auto expect = [&](const std::optional<Error>& found) {
+      expect_failure(found, ErrorKind::unsupported,
+                     {"rank 1: device 1 (emulated device 1) has compute capability 7.5",
+                      "compute_80", "COHOM_CUDA_ARCHITECTURES=75"});
+    };
+    const std::uint64_t before = communicator.wire_counters().bytes_sent;
+    expect(failure_of([&] { plan.execute(data.data(), data.data()); }));
+    EXPECT_LT(communicator.wire_counters().bytes_sent - before, count) << "more than an agreement";
+    expect(reduce(data.data(), data.data(), communicator));
+    expect_good_device_call(communicator);
+  });
+}
+
 TEST_F(DeviceErrors, BuffersOnTwoDevices) {
   on_ranks(ranks, [&](int rank, Communicator& communicator) {
     const DeviceVector input(inputs_.bytes(rank), 0), output(count * 4, rank == 2 ? 1 : 0);

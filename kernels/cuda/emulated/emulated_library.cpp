@@ -9,8 +9,9 @@ namespace cohom::kernels {
 
 const DeviceLibrary& emulated_device() {
   static const DeviceLibrary library{device_library_version, &device::emulated_device_runtime(),
-                                     &device::table(),       device::supports,
-                                     device::load_kernels,   device::enter};
+                                     "compute_80",           &device::table(),
+                                     device::supports,       device::load_kernels,
+                                     device::enter};
   return library;
 }
 

@@ -21,6 +21,7 @@ using device::Event;
 using device::wait_for_all;
 
 std::atomic<bool> quick_copies = false;
+std::atomic<ComputeCapability> capabilities[emulated::devices];
 std::atomic<unsigned> lives = 1;
 
 void expect_working(const char* call) {
@@ -48,6 +49,10 @@ class EmulatedRuntime final : public DeviceRuntime {
   [[nodiscard]] int devices() const override { return emulated::devices; }
   [[nodiscard]] std::string device_name(int number) const override {
     return "emulated device " + std::to_string(number);
+  }
+  [[nodiscard]] ComputeCapability capability(int number) const override {
+    const ComputeCapability set = capabilities[number];
+    return set == ComputeCapability{} ? ComputeCapability{8, 0} : set;
   }
   [[nodiscard]] int current_device() const override { return current; }
   void set_device(int number) override {
@@ -238,6 +243,7 @@ namespace emulated {
 
 void set_capacity(std::size_t bytes) { Arena::instance().set_capacity(bytes); }
 std::size_t allocated() { return Arena::instance().allocated(); }
+void set_capability(int device, ComputeCapability capability) { capabilities[device] = capability; }
 void break_device() { broken = true; }
 void set_capturing(DeviceStream stream, bool capturing, bool shows) {
   if (capturing)
@@ -252,6 +258,7 @@ void set_quick_copies(bool quick) { quick_copies = quick; }
 void restore() {
   broken = false;
   quick_copies = false;
+  for (auto& capability : capabilities) capability = ComputeCapability{};
   device::waits_for_held = 0;
   ++lives;
   DeviceState::instance().stop_captures();

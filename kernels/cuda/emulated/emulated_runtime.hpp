@@ -23,6 +23,8 @@ constexpr int devices = 2;
 void set_capacity(std::size_t bytes);
 /// Bytes of device memory that are allocated.
 std::size_t allocated();
+/// At first 8.0.
+void set_capability(int device, ComputeCapability capability);
 /// From now on every call fails as after an illegal access, and kernels do nothing.
 void break_device();
 /// While a stream is held its work takes for ever: who asks whether some of it is done hears no,

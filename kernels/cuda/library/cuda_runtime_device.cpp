@@ -33,6 +33,14 @@ class CudaRuntime final : public DeviceRuntime {
     check_cuda(cudaGetDeviceProperties(&properties, device), "cudaGetDeviceProperties");
     return properties.name;
   }
+  [[nodiscard]] ComputeCapability capability(int device) const override {
+    ComputeCapability found;
+    check_cuda(cudaDeviceGetAttribute(&found.major, cudaDevAttrComputeCapabilityMajor, device),
+               "cudaDeviceGetAttribute");
+    check_cuda(cudaDeviceGetAttribute(&found.minor, cudaDevAttrComputeCapabilityMinor, device),
+               "cudaDeviceGetAttribute");
+    return found;
+  }
   [[nodiscard]] int current_device() const override {
     int device = 0;
     check_cuda(cudaGetDevice(&device), "cudaGetDevice");
