@@ -22,6 +22,7 @@ struct Found {
 std::mutex mutex;
 bool looked = false;
 std::string why_none;
+const kernels::DeviceLibrary* offered = nullptr;
 std::atomic<const kernels::DeviceLibrary*> in_use = nullptr;
 
 /// Where libraries are installed beside the folder of programs: on any system, and of this build.
@@ -73,7 +74,7 @@ const kernels::DeviceLibrary* device_library() {
   const std::lock_guard lock(mutex);
   if (looked) return in_use.load();
   looked = true;
-  const Found found = load();
+  const Found found = offered != nullptr ? Found{.library = offered} : load();
   why_none = found.why;
   in_use = found.library;
   return found.library;
@@ -82,6 +83,13 @@ const kernels::DeviceLibrary* device_library() {
 std::string why_no_device() {
   const std::lock_guard lock(mutex);
   return why_none;
+}
+
+void offer_device_library(const kernels::DeviceLibrary* library) {
+  const std::lock_guard lock(mutex);
+  looked = false;
+  offered = library;
+  in_use = nullptr;
 }
 
 void set_device_library(const kernels::DeviceLibrary* library, const std::string& why) {

@@ -17,6 +17,9 @@ const kernels::DeviceLibrary* loaded_device_library();
 /// Why there is none, in words.
 std::string why_no_device();
 
+/// For tests: as at the start of a process that then finds this one.
+void offer_device_library(const kernels::DeviceLibrary* library);
+
 /// For tests: takes this one from now on; null: there is none, for the reason `why`.
 void set_device_library(const kernels::DeviceLibrary* library, const std::string& why = {});
 

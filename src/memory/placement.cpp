@@ -1,6 +1,8 @@
 #include "memory/placement.hpp"
 
+#include "log.hpp"
 #include "memory/device_loader.hpp"
+#include "memory/driver_memory.hpp"
 
 #include <fmt/format.h>
 
@@ -28,7 +30,15 @@ bool processor_can_read(const void* address) {
 kernels::PointerPlace place_of(const void* buffer, const char* name) {
   if (buffer == nullptr) return {};
   const kernels::DeviceLibrary* library = loaded_device_library();
-  if (library == nullptr && processor_can_read(buffer)) return {};
+  if (library == nullptr && processor_can_read(buffer)) {
+    if (!driver_knows(buffer)) return {};
+    library = device_library();
+    if (library == nullptr) {
+      log_once("a CUDA driver knows buffers of calls that run on the host, which can read them: " +
+               why_no_device());
+      return {};
+    }
+  }
   if (library == nullptr) library = device_library();
   if (library == nullptr)
     throw Error(

@@ -26,7 +26,9 @@ struct Placement {
 };
 
 /// Asks the driver where a library with kernels is loaded. Where none is, memory that the processor
-/// cannot read loads one.
+/// cannot read loads one, and so does what a driver in this process knows: so memory is placed the
+/// same before and after, and managed memory as a device's. Without a library, what the processor
+/// can read is the host's.
 /// @throws Error(unsupported) for such memory and no library; Error(invalid_argument) for two devices, and for
 ///         a device's addresses that are not aligned to an element.
 Placement placement_of(const void* input, const void* output, ElementType type);

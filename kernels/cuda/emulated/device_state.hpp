@@ -156,6 +156,25 @@ class DeviceState {
     return piece != pinned_.end() && at >= piece->first - piece->second;
   }
 
+  void add_managed(std::byte* memory, std::size_t bytes, int device) {
+    const std::lock_guard lock(mutex_);
+    managed_[memory + bytes] = {bytes, device};
+  }
+  void remove_managed(std::byte* memory) {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(managed_,
+                  [&](const auto& piece) { return piece.first - piece.second.bytes == memory; });
+  }
+  /// Whose managed memory an address is in; -1: nobody's.
+  int device_of_managed(const void* address) {
+    const std::lock_guard lock(mutex_);
+    auto* const at = static_cast<std::byte*>(const_cast<void*>(address));
+    const auto piece = managed_.upper_bound(at);
+    return piece != managed_.end() && at >= piece->first - piece->second.bytes
+               ? piece->second.device
+               : -1;
+  }
+
   void start_capture(DeviceStream stream, bool shows) {
     const std::lock_guard lock(mutex_);
     captures_[stream] = {.thread = std::this_thread::get_id(), .device = current, .shows = shows};
@@ -211,6 +230,11 @@ class DeviceState {
   std::shared_ptr<Stream> defaults_[emulated::devices];
   std::map<DeviceStream, std::shared_ptr<Stream>> streams_;
   std::map<std::byte*, std::size_t> pinned_;
+  struct Managed {
+    std::size_t bytes;
+    int device;
+  };
+  std::map<std::byte*, Managed> managed_;  ///< by its end
   std::map<DeviceStream, Capture> captures_;
   std::uintptr_t next_handle_ = 0;
 };

@@ -170,6 +170,8 @@ class EmulatedRuntime final : public DeviceRuntime {
     if (Arena::instance().holds(address))
       return {PointerKind::device, Arena::instance().device_of(address)};
     if (DeviceState::instance().is_pinned(address)) return {PointerKind::pinned, -1};
+    if (const int device = DeviceState::instance().device_of_managed(address); device >= 0)
+      return {PointerKind::device, device};
     return {};
   }
   [[nodiscard]] bool capturing(DeviceStream stream) const override {
@@ -201,7 +203,9 @@ class EmulatedRuntime final : public DeviceRuntime {
     if (bytes == 0) return;
     const Arena& arena = Arena::instance();
     const auto reachable = [&](const void* address) {
-      return arena.holds(address) || DeviceState::instance().is_pinned(address);
+      DeviceState& state = DeviceState::instance();
+      return arena.holds(address) || state.is_pinned(address) ||
+             state.device_of_managed(address) >= 0;
     };
     void* const target = arena.view(to);
     if (!reachable(from)) {
@@ -243,6 +247,17 @@ namespace emulated {
 
 void set_capacity(std::size_t bytes) { Arena::instance().set_capacity(bytes); }
 std::size_t allocated() { return Arena::instance().allocated(); }
+void* allocate_managed(std::size_t bytes) {
+  auto* const memory = static_cast<std::byte*>(std::aligned_alloc(256, (bytes + 255) / 256 * 256));
+  if (memory == nullptr) throw DeviceError(ErrorKind::memory, "no managed memory", false);
+  DeviceState::instance().add_managed(memory, bytes, current);
+  return memory;
+}
+void free_managed(void* memory) {
+  device::wait_for_all();
+  DeviceState::instance().remove_managed(static_cast<std::byte*>(memory));
+  std::free(memory);
+}
 void set_capability(int device, ComputeCapability capability) { capabilities[device] = capability; }
 void break_device() { broken = true; }
 void set_capturing(DeviceStream stream, bool capturing, bool shows) {

@@ -23,6 +23,9 @@ constexpr int devices = 2;
 void set_capacity(std::size_t bytes);
 /// Bytes of device memory that are allocated.
 std::size_t allocated();
+/// Memory that the processor reads, too, and that is the thread's device's.
+void* allocate_managed(std::size_t bytes);
+void free_managed(void* memory);
 /// At first 8.0.
 void set_capability(int device, ComputeCapability capability);
 /// From now on every call fails as after an illegal access, and kernels do nothing.
