@@ -66,13 +66,17 @@ Json device_info() {
       there.push_back(codec.info.name);
       if (!codec.device.only.empty()) only[std::string(codec.info.name)] = codec.device.only;
     }
-  return {
-      {"library", library->runtime->name()}, {"devices", names}, {"codecs", there}, {"only", only}};
+  return {{"library", library->runtime->name()},
+          {"versions", library->runtime->versions()},
+          {"code", library->code},
+          {"devices", names},
+          {"codecs", there},
+          {"only", only}};
 }
 
 std::string device_text(const Json& info) {
   if (info["library"].is_null()) return fmt::format("  none: {}\n", info["why"].get<std::string>());
-  std::string text;
+  std::string text = fmt::format("  {}\n", info["versions"].get<std::string>());
   for (const Json& name : info["devices"])
     text += fmt::format("  {}: {}\n", info["library"].get<std::string>(), name.get<std::string>());
   text += "  codecs that run there:";

@@ -13,7 +13,7 @@ namespace cohom::kernels {
 class DeviceContext;
 
 /// Changes with anything that both sides of the door see: this row, DeviceRuntime, DeviceContext, KernelTable.
-inline constexpr std::uint32_t device_library_version = 7;
+inline constexpr std::uint32_t device_library_version = 8;
 
 struct DeviceLibrary {
   std::uint32_t version;

@@ -57,6 +57,8 @@ class DeviceRuntime {
   virtual ~DeviceRuntime() = default;
 
   [[nodiscard]] virtual std::string_view name() const = 0;  ///< "cuda" or "emulated"
+  /// Of the driver, and of what the library was built with, in words.
+  [[nodiscard]] virtual std::string versions() const = 0;
   [[nodiscard]] virtual int devices() const = 0;
   [[nodiscard]] virtual std::string device_name(int device) const = 0;
   [[nodiscard]] virtual ComputeCapability capability(int device) const = 0;

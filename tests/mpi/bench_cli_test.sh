@@ -128,6 +128,7 @@ for memory in host pinned cuda; do
 done
 "$info" >out 2>err || fail "cohom-info with a device"
 grep -q 'emulated device 1' out || fail "cohom-info does not list the devices"
+grep -q 'no driver: it is emulated' out || fail "cohom-info does not say which driver there is"
 grep -qF 'sketch (with cells=i64)' out ||
   fail "cohom-info does not say which form of sketch runs on devices"
 unset COHOM_CUDA_LIBRARY

@@ -46,6 +46,7 @@ void expect_no_capture(const char* call) {
 class EmulatedRuntime final : public DeviceRuntime {
  public:
   [[nodiscard]] std::string_view name() const override { return "emulated"; }
+  [[nodiscard]] std::string versions() const override { return "no driver: it is emulated"; }
   [[nodiscard]] int devices() const override { return emulated::devices; }
   [[nodiscard]] std::string device_name(int number) const override {
     return "emulated device " + std::to_string(number);

@@ -1,5 +1,7 @@
 #include "kernels/cuda/library/cuda_error.hpp"
 
+#include "kernels/cuda/library/cuda_versions.hpp"
+
 #include <string>
 #include <string_view>
 
@@ -34,9 +36,28 @@ ErrorKind kind_of(cudaError_t error) {
   }
 }
 
+/// Whether a driver of another version might do it.
+bool depends_on_driver(cudaError_t error) {
+  switch (error) {
+    case cudaErrorInsufficientDriver:
+    case cudaErrorCallRequiresNewerDriver:
+    case cudaErrorSystemDriverMismatch:
+    case cudaErrorUnsupportedPtxVersion:
+    case cudaErrorNoKernelImageForDevice:
+    case cudaErrorInvalidDeviceFunction: return true;
+    default: return false;
+  }
+}
+
 std::string_view file_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 }  // namespace
+
+std::string cuda_versions() {
+  int driver = 0;
+  if (cudaDriverGetVersion(&driver) != cudaSuccess) static_cast<void>(cudaGetLastError());
+  return versions_text(driver, CUDART_VERSION);
+}
 
 void check_cuda(cudaError_t result, const char* call, std::source_location where) {
   if (result == cudaSuccess) return;
@@ -46,6 +67,7 @@ void check_cuda(cudaError_t result, const char* call, std::source_location where
                     std::string(call) + " (" + std::string(file_name(where.file_name())) + ":" +
                         std::to_string(where.line()) + "): " + cudaGetErrorName(result) + ", " +
                         cudaGetErrorString(result) +
+                        (depends_on_driver(result) ? "; " + cuda_versions() : "") +
                         (sticky ? "; the device cannot be used by this process any more" : ""),
                     sticky);
 }

@@ -23,6 +23,7 @@ void check_allocation(cudaError_t result, const char* call, std::size_t bytes,
 class CudaRuntime final : public DeviceRuntime {
  public:
   [[nodiscard]] std::string_view name() const override { return "cuda"; }
+  [[nodiscard]] std::string versions() const override { return cuda_versions(); }
   [[nodiscard]] int devices() const override {
     int count = 0;
     check_cuda(cudaGetDeviceCount(&count), "cudaGetDeviceCount");
@@ -187,10 +188,11 @@ const char* why_no_cuda_device() {
   const cudaError_t result = cudaGetDeviceCount(&count);
   if (result == cudaSuccess && count > 0) return nullptr;
   static_cast<void>(cudaGetLastError());
-  int driver = 0;
-  if (cudaDriverGetVersion(&driver) == cudaSuccess && driver == 0)
-    return "there is no NVIDIA driver";
-  return result == cudaSuccess ? "CUDA finds no device" : cudaGetErrorString(result);
+  const std::string text = result == cudaErrorInsufficientDriver ? ""  // the versions say it
+                           : result == cudaSuccess               ? "CUDA finds no device; "
+                                                   : std::string(cudaGetErrorString(result)) + "; ";
+  static const std::string why = text + cuda_versions();  // stays for whoever asked
+  return why.c_str();
 }
 
 }  // namespace cohom::kernels::device
