@@ -125,8 +125,8 @@ bool CallImpl::advance() noexcept {
   if (done()) return false;
   try {
     const bool moved = step();
-    if (moved || (device_ && device_->waits_for_stream()))
-      stall_.moved();  // what the user's stream does takes as long as it takes
+    if (moved || waits_for_users_stream())
+      stall_.moved();  // what that does takes as long as it takes
     else if (stall_.idle())
       throw Error(ErrorKind::transport, "no progress for " + seconds_text(request_.timeout) +
                                             " s, the timeout: waits for " + waits_for());
@@ -137,12 +137,19 @@ bool CallImpl::advance() noexcept {
   return true;
 }
 
+/// A call that leaves waits for its own messages alone, wherever the stream is.
+bool CallImpl::waits_for_users_stream() const {
+  return state_ != State::leaving && device_ && device_->waits_for_stream();
+}
+
 /// For the error of a call that makes no progress.
 std::string CallImpl::waits_for() const {
   switch (state_) {
     case State::leaving: return "messages that it sent to leave";
     case State::agreeing:
       if (!agreement_->finished()) return agreement_->waits_for();
+      if (request_.core->offloading() == nullptr)
+        return "the device, which still has to do with the words of the plan";
       return "an earlier call, which comes before it at the aggregator";
     case State::agreeing_late:
       if (!agreement_->finished()) return agreement_->waits_for() + " (late rounds)";
@@ -155,6 +162,8 @@ bool CallImpl::step() {
   const DeviceWork::Use use(device_work());
   if (state_ == State::leaving) return try_to_finish();
   bool moved = poll();
+  // Asked even where a call with state has not begun: no timeout runs before the stream has come.
+  const bool may_work = !device_ || device_->may_work();
   if (state_ == State::agreeing && agreement_->finished()) {
     if (agreement_->error() || !request_.core) {
       leave(agreement_->error());
@@ -163,7 +172,7 @@ bool CallImpl::step() {
     if (!open()) return moved;
     moved = true;
   }
-  if (!begun_ || (device_ && !device_->may_work())) return moved;
+  if (!begun_ || !may_work) return moved;
   Executor& executor = *executor_;
   moved |= executor.advance();
   if (state_ == State::running && executor.late_rounds_due()) {

@@ -73,6 +73,7 @@ class CallImpl {
   [[nodiscard]] Offloads own_word() const;
   void begin_on_device();
   [[nodiscard]] DeviceWork* device_work() const;
+  [[nodiscard]] bool waits_for_users_stream() const;
   [[nodiscard]] std::string waits_for() const;
   void finish(std::optional<Error> error);
   void give_back_plan();

@@ -5,16 +5,20 @@
 #include "loopback_ranks.hpp"
 #include "rank_inputs.hpp"
 #include "same_bytes.hpp"
+#include "watchdog.hpp"
 
 #include <cohom/allreduce.hpp>
 #include <cohom/plan.hpp>
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <barrier>
+#include <chrono>
 #include <functional>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace cohom::test {
@@ -209,6 +213,32 @@ TEST_F(DeviceErrors, AThreadThatCaptures) {
     for (const auto stream : {captured, other}) runtime.destroy_stream(stream);
     expect_good_device_call(communicator);
   });
+}
+
+/// A stream that has come to the call is no reason to wait for ever, also where the codec keeps
+/// state and the call begins when all ranks agree.
+TEST_F(DeviceErrors, ARankThatNeverCallsBehindAStream) {
+  for (const char* codec : {"raw", "thc:error_feedback=on"}) {
+    SCOPED_TRACE(codec);
+    const Watchdog watchdog("a call behind a stream that one rank does not make");
+    const Options impatient{
+        .codec = codec, .algorithm = "ring", .buffer = "gradient", .timeout = 0.1};
+    std::atomic<int> waiting = ranks - 1;
+    on_ranks(ranks, [&](int rank, Communicator& communicator) {
+      if (rank == 1) {
+        while (waiting > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        return;
+      }
+      const DeviceVector data(inputs_.bytes(rank));
+      expect_failure(failure_of([&] {
+                       allreduce_async(data.data(), data.data(), count, ElementType::f32,
+                                       communicator, impatient, {nullptr})
+                           .wait();
+                     }),
+                     ErrorKind::transport, {"no progress for 0.1 s, the timeout: waits for rank "});
+      --waiting;
+    });
+  }
 }
 
 /// Work would come behind nothing that writes the input.
