@@ -116,9 +116,10 @@ class Codec {
   /// `longest_piece`, so that calls take none. Asked once, before the first call.
   virtual void reserve(std::size_t /*elements*/, std::size_t /*longest_piece*/) {}
 
-  /// Scratch that kernels of a device need for a piece of so many elements besides a byte for four
-  /// of them.
-  [[nodiscard]] virtual std::size_t device_scratch(std::size_t /*longest_piece*/) const {
+  /// Bytes of scratch that kernels of a device need, for a vector of so many elements and pieces of
+  /// at most `longest_piece`, besides a byte for four elements of a piece. Asked before reserve().
+  [[nodiscard]] virtual std::size_t device_scratch(std::size_t /*elements*/,
+                                                   std::size_t /*longest_piece*/) const {
     return 0;
   }
 

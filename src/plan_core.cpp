@@ -257,7 +257,7 @@ void PlanCore::make_route(Route& route, const PlanEnvironment& environment,
   expect_room_for(codec.capacity(codec.payload_round(), Form::wide, count_));
   if (work != nullptr) {
     const std::size_t longest_piece = std::min(route.segment, count_) + codec.block();
-    work->context().reserve(longest_piece, codec.device_scratch(longest_piece));
+    work->context().reserve(longest_piece, codec.device_scratch(count_, longest_piece));
   }
   route.executor = std::make_unique<Executor>(
       ExecutorSetup{.rank = environment.transport->rank(),

@@ -29,8 +29,8 @@ class CompactedCodec final : public Codec {
   [[nodiscard]] std::size_t capacity(int round, Form form, std::size_t elements) const override;
 
   void reserve(std::size_t elements, std::size_t longest_piece) override;
-  [[nodiscard]] std::size_t device_scratch(std::size_t) const override {
-    return inner_->device_scratch(unit_);
+  [[nodiscard]] std::size_t device_scratch(std::size_t elements, std::size_t) const override {
+    return inner_->device_scratch(elements, unit_);
   }
   void begin(const CallBuffers& call) override;
   std::size_t late_elements(int round, const Agreed& agreed) override;

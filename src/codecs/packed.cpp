@@ -64,7 +64,8 @@ class PackedCodec final : public Codec {
   }
 
   void reserve(std::size_t elements, std::size_t longest_piece) override;
-  [[nodiscard]] std::size_t device_scratch(std::size_t longest_piece) const override;
+  [[nodiscard]] std::size_t device_scratch(std::size_t elements,
+                                           std::size_t longest_piece) const override;
   void begin(const CallBuffers& call) override;
   std::size_t late_elements(int round, const Agreed& agreed) override;
   std::size_t encode(int round, Form form, const Piece& piece, const Agreed& agreed,
@@ -125,12 +126,12 @@ void PackedCodec::reserve(std::size_t elements, std::size_t longest_piece) {
 
 /// The sample's mini-blocks, or the offsets of all payloads that are merged with a sum's, and what
 /// owners round off in place.
-std::size_t PackedCodec::device_scratch(std::size_t longest_piece) const {
+std::size_t PackedCodec::device_scratch(std::size_t elements, std::size_t longest_piece) const {
   const std::size_t groups = kernels::packed_groups(longest_piece) + 2;
   const std::size_t offsets = (static_cast<std::size_t>(ranks_) + 1) * groups * 8;
   const std::size_t shifted =
       options_.down_shift == 0 ? 0 : 8 * capacity(payload_, Form::wide, longest_piece);
-  return std::max(agreement_.device_scratch(), offsets + shifted);
+  return std::max(agreement_.device_scratch(elements), offsets + shifted);
 }
 
 void PackedCodec::begin(const CallBuffers& call) {

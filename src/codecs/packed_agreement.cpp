@@ -83,6 +83,11 @@ void PackedAgreement::reserve(std::size_t elements) {
     minis_.emplace(memory_, sample(elements).listed());
 }
 
+std::size_t PackedAgreement::device_scratch(std::size_t elements) const {
+  if (options_.target != PackedTarget::mean_bits) return 0;
+  return sample(elements).listed() * PackedMinis::longest;
+}
+
 void PackedAgreement::begin(const CallBuffers& call) {
   call_ = call;
   std::ranges::fill(bins_, 0u);

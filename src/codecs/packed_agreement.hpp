@@ -27,10 +27,8 @@ class PackedAgreement {
 
   /// For vectors of so many elements.
   void reserve(std::size_t elements);
-  /// Of a device, where the mini-blocks of a sample are put together. After reserve().
-  [[nodiscard]] std::size_t device_scratch() const {
-    return minis_ ? sample(elements_).listed() * PackedMinis::longest : 0;
-  }
+  /// Bytes of a device, where the mini-blocks of a sample are put together.
+  [[nodiscard]] std::size_t device_scratch(std::size_t elements) const;
   void begin(const CallBuffers& call);
   /// Of one of rounds(), for every piece in order; the last one's call writes the round's words.
   std::size_t encode(int round, const Piece& piece, const Agreed& agreed, Words out);

@@ -71,7 +71,8 @@ class ThcCodec final : public Codec {
   [[nodiscard]] std::size_t state_bytes(std::size_t elements) const override;
 
   void reserve(std::size_t elements, std::size_t longest_piece) override;
-  [[nodiscard]] std::size_t device_scratch(std::size_t longest_piece) const override;
+  [[nodiscard]] std::size_t device_scratch(std::size_t elements,
+                                           std::size_t longest_piece) const override;
   void begin(const CallBuffers& call) override;
   std::size_t late_elements(int round, const Agreed& agreed) override;
   std::size_t encode(int round, Form form, const Piece& piece, const Agreed& agreed,
@@ -127,7 +128,7 @@ std::size_t ThcCodec::capacity(int round, Form form, std::size_t elements) const
 
 /// Codes and scales of small blocks, and where blocks that have no room in shared memory turn:
 /// those of the piece, as many as have room at a time, and what is ragged.
-std::size_t ThcCodec::device_scratch(std::size_t longest_piece) const {
+std::size_t ThcCodec::device_scratch(std::size_t, std::size_t longest_piece) const {
   const std::size_t codes = (blocks_of(longest_piece) + 1) * (sizeof(std::uint32_t) + 16);
   if (block() <= kernels::thc_shared_span) return codes;
   constexpr std::size_t value = sizeof(double) + sizeof(std::uint16_t);
