@@ -152,7 +152,7 @@ bool BlockRun::release_warps() {
 /// When all lanes that are left wait.
 bool BlockRun::release_warp(unsigned warp) {
   const auto first = threads_.begin() + std::ptrdiff_t(warp) * warp_size;
-  const auto end = std::min(first + warp_size, threads_.end());
+  const auto end = first + std::min<std::ptrdiff_t>(warp_size, threads_.end() - first);
   const auto number_of = [&](State state) {
     return std::count_if(first, end, [&](const Thread& t) { return t.state == state; });
   };

@@ -82,6 +82,10 @@ class Cutter {
     if (fresh_ && std::isspace(static_cast<unsigned char>(c)) == 0) start_ = line_;
     if (c == ';') {
       put(Kind::simple);
+    } else if (begins("::")) {  // of "ld.shared::cta", behind no label
+      pending_ += c;
+      go_to(at_ + 1);
+      pending_ += c;
     } else if (c == ':' && nested_ == 0 && pending_.find('(') == std::string::npos) {
       put(Kind::label);
     } else if (c == '{') {

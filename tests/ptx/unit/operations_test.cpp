@@ -170,6 +170,7 @@ const Case memory_and_jumps[] = {
     {"ld.global.v2.u32 {%r4, %r0}, [%rd1+8];", 0x900000001, 0, 0, 9},
     {"st.global.v2.b64 [%rd1+16], {%rd5, %rd6}; ld.global.u64 %rd0, [%rd1+24];", 4, 6, 0, 6},
     {"st.shared.b32 [shared+8], %r1; ld.shared.u8 %r0, [shared+9];", 0x1234, 0, 0, 0x12},
+    {"st.shared::cta.b32 [shared], %r1; ld.shared::cta.u32 %r0, [shared];", 9, 0, 0, 9},
     {"mov.u64 %rd9, shared; cvta.shared.u64 %rd9, %rd9; st.b32 [%rd9], %r1; "
      "ld.shared.u32 %r0, [shared];",
      77, 0, 0, 77},

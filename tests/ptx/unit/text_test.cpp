@@ -49,6 +49,14 @@ TEST(Statements, KindsAndLines) {
   EXPECT_EQ(all[5].line, 15);
 }
 
+TEST(Statements, TwoColonsEndNoLabel) {
+  const auto all = statements_of("$L1:ld.shared::cta.u32 %r1, [%r2];\n", 1);
+  ASSERT_EQ(all.size(), 2);
+  EXPECT_EQ(all[0].kind, Kind::label);
+  EXPECT_EQ(all[1].kind, Kind::simple);
+  EXPECT_EQ(all[1].text, "ld.shared::cta.u32 %r1, [%r2]");
+}
+
 TEST(Declarations, SizesAndValues) {
   const Declaration array = declaration_of(".global .align 8 .b8 table[6] = {1, 0x2, 255}");
   EXPECT_EQ(array.name, "table");
