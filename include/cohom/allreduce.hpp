@@ -43,10 +43,11 @@ class Request {
 
 /// Starts: output := sum or mean over all ranks of input (count elements of `type` on every rank).
 /// `output` may equal `input`, or not overlap it. Buffers may be the host's or a device's, each: the
-/// driver is asked. A device's are aligned to an element. Of them it first waits for all that the device has
-/// to do, and the output is there when the request is complete; docs/gpu.md says what runs where. Every
-/// error, of this rank's arguments too, comes out of the request, on all ranks. Collective. Does not block,
-/// except to finish an earlier call that has the same Options::buffer, or the oldest call when
+/// driver is asked. A device's are aligned to an element. Of them it first waits for all that the
+/// device has to do, which is an error while the thread captures a graph, and the output is there
+/// when the request is complete; docs/gpu.md says what runs where. Every error, of this rank's
+/// arguments too, comes out of the request, on all ranks. Collective. Does not block, except to
+/// finish an earlier call that has the same Options::buffer, or the oldest call when
 /// Transport::channels() of them are in flight.
 Request allreduce_start(const void* input, void* output, std::size_t count, ElementType type,
                         Communicator& communicator, const Options& options = {});
@@ -57,8 +58,9 @@ Request allreduce_start(const void* input, void* output, std::size_t count, Elem
 /// synchronises the stream. Until then the buffers stay untouched, and the stream must live. The
 /// first call of a kind (count, type, options, device), and the first beside others of its kind in
 /// flight, takes memory and loads kernels, for which the driver waits for what the device has to
-/// do, this stream's work too: warm up, or prepare() an AllreducePlan. An error of the arguments is,
-/// besides allreduce_start()'s: buffers of the host, and a stream that is being captured into a
+/// do, this stream's work too: warm up, or prepare() an AllreducePlan. Errors of the arguments are,
+/// besides allreduce_start()'s: buffers of the host, a stream of another device than theirs (a
+/// default stream is the calling thread's device's), and a stream that is being captured into a
 /// graph. Collective.
 Request allreduce_async(const void* input, void* output, std::size_t count, ElementType type,
                         Communicator& communicator, const Options& options, DeviceStream stream);

@@ -37,9 +37,10 @@ struct PlanDescription {
 };
 
 /// A plan for vectors of `count` elements of one type. Creating one is collective and blocks until
-/// all ranks agree; so are start() and execute() collective, and all other functions local. A plan has
-/// one call in flight at a time; several plans of a communicator may be in flight together. A plan that
-/// was moved from can only be destroyed or assigned to. Errors: see allreduce().
+/// all ranks agree; so are prepare(), start() and execute() collective, and all other functions
+/// local. A plan has one call in flight at a time; several plans of a communicator may be in flight
+/// together. A plan that was moved from can only be destroyed or assigned to. Errors: see
+/// allreduce().
 class AllreducePlan {
  public:
   /// @throws Error on all ranks alike: invalid_argument, unsupported, or mismatch (ranks disagree).
@@ -50,11 +51,12 @@ class AllreducePlan {
   /// Waits for a call in flight. The communicator must still exist.
   ~AllreducePlan();
 
-  /// Takes all that calls need whose buffers lie where these do: memory, streams and kernels of a
-  /// device. No element is read or written. For this the driver waits for what the device has to
-  /// do, so that no start() behind a stream has to. Collective; blocks until all ranks have it.
-  /// @throws Error on all ranks alike, as start() and wait(); state on each rank whose plan has a
-  /// call in flight, and on the others.
+  /// Takes all that calls need whose buffers (count elements each) lie where these do, and are
+  /// equal or not as these are: memory, streams and kernels of a device. No element is read or
+  /// written. For this the driver waits for what the device has to do, so that no start() behind a
+  /// stream has to. Collective; blocks until all ranks have it.
+  /// @throws Error on all ranks alike: what wait() throws of such buffers; state, when a call of
+  /// this plan is in flight on any rank.
   void prepare(const void* input, void* output);
 
   /// Starts: `output` (count elements) := sum or mean over ranks of `input` (count elements). They

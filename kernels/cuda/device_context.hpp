@@ -22,11 +22,11 @@ class DeviceContext {
   DeviceContext(const DeviceContext&) = delete;
   DeviceContext& operator=(const DeviceContext&) = delete;
 
-  /// Takes the memory that calls on runs of at most so many elements need, and so much scratch
-  /// besides. Once, before the first call. Without it calls take some when they come: pinned
-  /// memory, for which a device is waited for, in the first one only, and scratch whenever one
-  /// needs more than all before. Nothing is given back before the context goes, so calls never wait
-  /// for a device to do so.
+  /// Takes the memory that calls on runs of at most so many elements need, and so many bytes of
+  /// scratch besides. Once, before the first call. Without it calls take some when they come:
+  /// pinned memory, for which a device is waited for, in the first one only, and scratch whenever
+  /// one needs more than all before. Nothing is given back before the context goes, so calls never
+  /// wait for a device to do so.
   /// @throws DeviceError when there is no memory
   void reserve(std::size_t elements, std::size_t more_scratch = 0);
 

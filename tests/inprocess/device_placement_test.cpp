@@ -81,7 +81,8 @@ TEST_F(DevicePlacement, ManagedMemoryWithoutALibraryIsTheHosts) {
   for (int call = 0; call < 2; ++call) EXPECT_EQ(place_of(managed.data()), "host");
 }
 
-/// One rank has loaded the library, and the others have not: they agree from the first call on.
+/// Ranks are threads here and share the library: whoever asks first loads it, others find it loaded
+/// or not, and all agree from the first call on.
 TEST_F(DevicePlacement, RanksAgreeWhoeverHasLoadedTheLibrary) {
   constexpr int ranks = 3;
   const RankInputs inputs(ranks, ElementType::f32, count);

@@ -97,12 +97,6 @@ Kernel& Module::kernel(const std::string& name) {
   return *place;
 }
 
-std::vector<std::string> Module::entries() const {
-  std::vector<std::string> names;
-  for (const auto& [name, extent] : entries_) names.push_back(name);
-  return names;
-}
-
 const std::uint64_t* Module::global(const std::string& name) const {
   const auto found = globals_.find(name);
   return found == globals_.end() ? nullptr : &found->second;

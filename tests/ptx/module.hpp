@@ -29,7 +29,6 @@ class Module {
   [[nodiscard]] const std::map<std::string, std::unique_ptr<Kernel>>& decoded() const {
     return kernels_;
   }
-  [[nodiscard]] std::vector<std::string> entries() const;
   /// Device address of a global variable, or null.
   [[nodiscard]] const std::uint64_t* global(const std::string& name) const;
   /// A variable of shared memory outside of kernels, or null.
