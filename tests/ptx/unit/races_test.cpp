@@ -116,6 +116,9 @@ TEST(Races, AWarpsBarrierOrdersThatWarp) {
   SmallKernel small(exchange("bar.warp.sync -1;"));
   small.run({1, 64}, memory.address());
   EXPECT_TRUE(small.complained("race")) << "lane 31 reads what the next warp writes";
+  SmallKernel one_warp(exchange("bar.warp.sync -1;"));
+  one_warp.run({1, 32}, memory.address());
+  EXPECT_FALSE(one_warp.complained("race"));
 }
 
 TEST(Races, BlocksThatWriteOnePlace) {
