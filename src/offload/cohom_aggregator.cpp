@@ -27,6 +27,7 @@
 #include <arpa/inet.h>
 
 #include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -272,6 +273,8 @@ void add_options(CLI::App& app, CommandLine& line) {
   app.add_option_function<double>(
          "--patience",
          [&line](double seconds) {
+           if (std::isnan(seconds))  // it is in any range
+             throw CLI::ValidationError("--patience", "'nan' is no number of seconds");
            line.limits.patience = std::chrono::milliseconds(static_cast<long>(1000 * seconds));
          },
          "seconds that a group may take to form (default: 30)")

@@ -55,6 +55,7 @@ class CommandLineTest(unittest.TestCase):
         for arguments, text in [
                 (("--ebpf", "--listen", "127.0.0.1:47000"), "--ports is missing"),
                 (("--listen", "127.0.0.1:47000", "--ports", "lo"), "--ports are for --ebpf"),
+                (("--listen", "127.0.0.1:47000", "--patience", "nan"), "no number of seconds"),
                 (("--ebpf", "--listen", "127.0.0.1:47000", "--ports", "a,,b"),
                  "--ports: 'a,,b' has an empty item"),
                 (("--listen", "127.0.0.1"), "it should be HOST:PORT"),
