@@ -47,7 +47,7 @@ std::string settings_text(const ContextSettings& settings) {
 ContextSettings settings_of(std::string_view text) {
   ContextSettings settings;
   const auto first = text.find('\n'), second = text.find('\n', first + 1);
-  if (first == text.npos || second == text.npos)
+  if (first == std::string_view::npos || second == std::string_view::npos)
     throw Error(ErrorKind::transport, "what starts a probe is not what it expects");
   settings.transports = text.substr(0, first);
   settings.devices = text.substr(first + 1, second - first - 1);
@@ -142,6 +142,14 @@ class AddressProbe::Process {
                 "no process to try UCX addresses in: " + what + ": " + std::strerror(error));
   }
   void start(const std::string& program, int socket) {
+    // What may throw comes first: what is made below would not be given back.
+    auto variables = environment_of_probe();
+    std::vector<char*> environment;
+    for (std::string& variable : variables) environment.push_back(variable.data());
+    environment.push_back(nullptr);
+    std::string name = program;
+    const std::array<char*, 2> arguments{name.data(), nullptr};
+
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     ::posix_spawn_file_actions_init(&actions);
@@ -160,12 +168,6 @@ class AddressProbe::Process {
     ::posix_spawnattr_setsigmask(&attributes, &none);
     ::posix_spawnattr_setsigdefault(&attributes, &all);
     ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    auto variables = environment_of_probe();
-    std::vector<char*> environment;
-    for (std::string& variable : variables) environment.push_back(variable.data());
-    environment.push_back(nullptr);
-    std::string name = program;
-    const std::array<char*, 2> arguments{name.data(), nullptr};
     const int error = ::posix_spawn(&process_, program.c_str(), &actions, &attributes,
                                     arguments.data(), environment.data());
     ::posix_spawn_file_actions_destroy(&actions);
