@@ -12,7 +12,7 @@ namespace cohom::mpi {
 namespace {
 
 using namespace std::chrono_literals;
-constexpr auto patience_with_sends = 500ms;
+constexpr auto patience = 500ms;
 
 int message_size(std::size_t bytes) {
   if (bytes > static_cast<std::size_t>(INT_MAX))
@@ -27,11 +27,16 @@ MpiChannel::MpiChannel(MpiTransport& transport, std::uint32_t first_tag)
     : transport_(transport), first_tag_(first_tag), requests_(transport.take_requests()) {}
 
 MpiChannel::~MpiChannel() {
+  if (!give_up()) requests_->abandon();
+  transport_.give_back(std::move(requests_));
+}
+
+bool MpiChannel::give_up() noexcept {
+  if (requests_->empty()) return true;
   // Of a call that ended early; then its peers' messages may still come, and a later call with the
   // same tags would take them for its own.
-  if (!requests_->empty()) transport_.call_ended_early_ = true;
-  requests_->abandon(patience_with_sends);
-  transport_.give_back(std::move(requests_));
+  transport_.call_ended_early_ = true;
+  return requests_->cancel(patience);
 }
 
 int MpiChannel::mpi_tag(std::uint32_t tag) const {

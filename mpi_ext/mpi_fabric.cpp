@@ -5,6 +5,14 @@
 
 namespace cohom::mpi {
 
+void RoundLine::expect_right_order() const {
+  if (given_up)
+    throw Error(
+        ErrorKind::transport,
+        "an earlier call by fabric on this communicator ended early on this rank; make a new "
+        "communicator");
+}
+
 MpiFabric::MpiFabric(MPI_Comm comm, const Operations& operations) : operations_(operations) {
   lines_.reserve(rounds_of_their_own);
   for (int round = 0; round < rounds_of_their_own; ++round) lines_.emplace_back(comm, operations_);
@@ -31,6 +39,7 @@ bool MpiFabric::supports(Merge merge) const {
 std::unique_ptr<Reduction> MpiFabric::open(std::uint64_t /*call*/, int round,
                                            std::size_t reductions) {
   RoundLine& line = lines_[static_cast<std::size_t>(round) % lines_.size()];
+  line.expect_right_order();
   return std::make_unique<MpiReduction>(line, reductions);
 }
 

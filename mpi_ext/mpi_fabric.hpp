@@ -26,9 +26,14 @@ class MpiReduction;
 struct RoundLine {
   RoundLine(MPI_Comm user, const Operations& mpis) : comm(user), operations(&mpis) {}
 
+  /// @throws Error(transport) when a call gave up
+  void expect_right_order() const;
+
   OwnedComm comm;
   const Operations* operations;
   std::deque<MpiReduction*> starting;  ///< in the order they were opened; only the first may start
+  /// A call ended early on this rank: others may start collectives of it that this rank never does.
+  bool given_up = false;
 };
 
 /// Calls must open the reductions of one round index in the same order on all ranks: when the call
@@ -51,6 +56,7 @@ class MpiFabric final : public Aggregator {
   [[nodiscard]] bool supports(Merge merge) const override;
   [[nodiscard]] bool ready() override { return true; }
   [[nodiscard]] bool may_fail() const override { return false; }
+  /// @throws Error(transport) when an earlier call gave up
   std::unique_ptr<Reduction> open(std::uint64_t call, int round, std::size_t reductions) override;
 
  private:

@@ -43,8 +43,19 @@ MpiReduction::MpiReduction(RoundLine& line, std::size_t reductions)
 
 MpiReduction::~MpiReduction() {
   requests_.drain();
+  drop_waiting();
+}
+
+bool MpiReduction::give_up() noexcept {
+  line_.given_up = true;
+  drop_waiting();
+  return requests_.advance();
+}
+
+void MpiReduction::drop_waiting() noexcept {
   waiting_.clear();
   if (not_started_ != 0) leave();
+  not_started_ = 0;
 }
 
 void MpiReduction::start(std::span<const std::uint64_t> contribution, std::span<std::uint64_t> sum,
@@ -77,6 +88,7 @@ void MpiReduction::start_waiting() {
 }
 
 void MpiReduction::start_now(const Waiting& reduction) {
+  line_.expect_right_order();
   const WordMerge merge = word_merge_of(reduction.merge);
   const Operation& operation = (*line_.operations)[merge.operation];
   const std::size_t count = reduction.sum.size() * merge.per_word;

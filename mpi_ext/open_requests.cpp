@@ -104,29 +104,29 @@ void OpenRequests::drop_finished(std::size_t first) noexcept {
 }
 
 /// Tests every request once and drops those that finished, well or not.
-void OpenRequests::advance() noexcept {
+bool OpenRequests::advance() noexcept {
   for (auto& request : requests_) {
     int done = 0;
     if (MPI_Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) request = MPI_REQUEST_NULL;
   }
   drop_finished(0);
+  return requests_.empty();
 }
 
-void OpenRequests::abandon(std::chrono::milliseconds patience) noexcept {
+bool OpenRequests::cancel(std::chrono::milliseconds patience) noexcept {
   ready_.clear();
   next_ready_ = 0;
-  if (requests_.empty() || !usable()) return;
+  if (requests_.empty() || !usable()) return true;
   for (std::size_t i = 0; i < requests_.size(); ++i)
     if (entries_[i].receives) MPI_Cancel(&requests_[i]);
-
-  // A receive that could not be cancelled is being written to: it must not be left behind.
-  const auto must_wait = [this] { return std::ranges::any_of(entries_, &Entry::receives); };
   const auto deadline = std::chrono::steady_clock::now() + patience;
-  advance();
-  while (!requests_.empty() && (std::chrono::steady_clock::now() < deadline || must_wait())) {
-    std::this_thread::yield();
-    advance();
-  }
+  while (!advance() && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+  return requests_.empty();
+}
+
+void OpenRequests::abandon() noexcept {
+  const auto must_wait = [this] { return std::ranges::any_of(entries_, &Entry::receives); };
+  for (advance(); must_wait(); advance()) std::this_thread::yield();
   for (auto& request : requests_) MPI_Request_free(&request);
   requests_.clear();
   entries_.clear();
@@ -134,7 +134,7 @@ void OpenRequests::abandon(std::chrono::milliseconds patience) noexcept {
 
 void OpenRequests::drain() noexcept {
   if (!usable()) return;
-  for (advance(); !requests_.empty(); advance()) std::this_thread::yield();
+  while (!advance()) std::this_thread::yield();
 }
 
 }  // namespace cohom::mpi

@@ -30,13 +30,16 @@ class OpenRequests {
   /// is then gone; the others stay.
   std::size_t poll(std::span<Completion> out);
 
-  /// Ends what is still open and forgets what was not reported; for owners that give up early, and
-  /// before another uses it. Receives that met no message are cancelled; the rest is completed, which
-  /// MPI promises for all that a peer has matched. Sends that are not complete after `patience` are
-  /// left to MPI (few MPIs can cancel a send).
-  void abandon(std::chrono::milliseconds patience) noexcept;
+  /// Forgets what was not reported, cancels the receives that met no message, and waits for the rest
+  /// for so long. Whether nothing is open any more.
+  bool cancel(std::chrono::milliseconds patience) noexcept;
+  /// After that: waits for all receives, however long it takes, as they are being written to. Sends
+  /// are left to MPI (few MPIs can cancel one).
+  void abandon() noexcept;
 
   [[nodiscard]] bool empty() const { return requests_.empty(); }
+  /// Completes what can be completed now; whether nothing is open any more.
+  bool advance() noexcept;
   /// Completes all requests, however long it takes.
   void drain() noexcept;
 
@@ -51,7 +54,6 @@ class OpenRequests {
   Found collect();
   void take(const MPI_Status& status, Entry& entry, int& error);
   void drop_finished(std::size_t first) noexcept;
-  void advance() noexcept;
 
   std::vector<MPI_Request> requests_;
   std::vector<Entry> entries_;  ///< of the request with the same index

@@ -49,6 +49,7 @@ CallImpl::CallImpl(CommunicatorImpl& communicator, std::uint64_t number, CallReq
       stall_(request_.timeout) {
   try {
     Transport& transport = communicator_.transport();
+    leave_given_up_plan();
     open_channel(transport);
     prepare();
     agreement_.emplace(*channel_, transport.rank(), transport.ranks(),
@@ -56,6 +57,16 @@ CallImpl::CallImpl(CommunicatorImpl& communicator, std::uint64_t number, CallReq
   } catch (...) {
     finish(communicator_.take_failure("a call on this rank"));
   }
+}
+
+void CallImpl::leave_given_up_plan() {
+  if (!request_.core || !request_.core->given_up) return;
+  if (!request_.error) request_.error = communicator_.transport_failure();
+  if (!request_.error)
+    request_.error = Error(ErrorKind::transport,
+                           "an earlier call of this plan ended early, and messages may still use "
+                           "its memory; make a new communicator");
+  request_.core.reset();
 }
 
 void CallImpl::open_channel(Transport& transport) {
@@ -289,7 +300,7 @@ void CallImpl::begin() {
     buffers.state =
         request_.state->bring_to(request_.core->device_work(), request_.core->state_bytes());
   }
-  executor_->begin(buffers, *channel_, communicator_.profile);
+  executor_->begin(buffers, *channel_, communicator_.profile, request_.timeout != 0);
   begun_ = true;
 }
 
@@ -297,12 +308,36 @@ void CallImpl::finish(std::optional<Error> error) {
   error_ = std::move(error);
   // Half-updated feedback would count a gradient twice.
   if (error_ && begun_ && request_.state != nullptr) *request_.state = {};
-  channel_.reset();
+  const bool kept = error_ && goes_on() && keep();
+  if (!kept) channel_.reset();
   if (error_) communicator_.ended_with(*error_);
   // Nothing that this call put into streams may meet the next one's words.
   if (error_ && device_) request_.core->device()->drain();
-  give_back_plan();
+  if (kept)
+    device_.reset();
+  else
+    give_back_plan();
   state_.store(State::done, std::memory_order_release);
+}
+
+/// The call ends with an error on this rank. Whether messages or reductions of it go on all the same.
+bool CallImpl::goes_on() noexcept {
+  if (state_ == State::leaving) return false;  // all ranks end alike
+  bool over = channel_ == nullptr || channel_->give_up();
+  if (executor_ != nullptr) over &= executor_->offloaded().give_up();
+  return !over;
+}
+
+/// What goes on needs its memory until the process ends, for all that anybody can know. False: that
+/// cannot be had, and the end of the call waits for other ranks.
+bool CallImpl::keep() noexcept {
+  if (request_.timeout == 0) return false;  // words may lie in the user's memory
+  const std::shared_ptr<CallImpl> self = weak_from_this().lock();
+  if (!self || !communicator_.keep(self)) return false;
+  if (!request_.core) return true;
+  request_.core->in_flight = false;
+  request_.core->given_up = true;
+  return true;
 }
 
 void CallImpl::give_back_plan() {

@@ -32,7 +32,7 @@ struct CallRequest {
   double timeout = 0;  ///< seconds without progress; 0: no limit
 };
 
-class CallImpl {
+class CallImpl : public std::enable_shared_from_this<CallImpl> {
  public:
   CallImpl(CommunicatorImpl& communicator, std::uint64_t number, CallRequest request);
   ~CallImpl();
@@ -60,6 +60,7 @@ class CallImpl {
  private:
   enum class State { agreeing, running, agreeing_late, leaving, done };
 
+  void leave_given_up_plan();
   void open_channel(Transport& transport);
   void prepare();
   bool step();
@@ -76,6 +77,8 @@ class CallImpl {
   [[nodiscard]] bool waits_for_users_stream() const;
   [[nodiscard]] std::string waits_for() const;
   void finish(std::optional<Error> error);
+  [[nodiscard]] bool goes_on() noexcept;
+  [[nodiscard]] bool keep() noexcept;
   void give_back_plan();
 
   CommunicatorImpl& communicator_;

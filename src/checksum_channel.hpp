@@ -33,6 +33,8 @@ class ChecksumChannel final : public Channel {
   /// @throws Error(transport) for a message that was changed on its way
   std::size_t poll(std::span<Completion> out) override;
   bool settled() override { return channel_->settled(); }
+  [[nodiscard]] bool ends_at_once() const override { return channel_->ends_at_once(); }
+  bool give_up() noexcept override { return channel_->give_up(); }
 
  private:
   /// A message and its checksum.

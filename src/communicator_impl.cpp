@@ -99,6 +99,25 @@ void CommunicatorImpl::ended_with(const Error& error) {
   if (!broken_by_ && transport_->failure()) broken_by_ = error.what();
 }
 
+bool CommunicatorImpl::keep(std::shared_ptr<CallImpl> call) noexcept {
+  struct Kept {
+    std::shared_ptr<Transport> transport;
+    std::shared_ptr<Aggregator> fabric;  // those in the network end at once
+    std::shared_ptr<CallImpl> call;
+  };
+  static std::mutex mutex;
+  static auto& all = *new std::vector<Kept>;  // no destructor: MPI is over by then
+  try {
+    const std::lock_guard lock(mutex);
+    all.push_back({transport_, aggregators_.fabric, std::move(call)});
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+  log_once(
+      "a call ended early, and its messages may go on: its memory stays until the process ends");
+  return true;
+}
+
 std::optional<Error> CommunicatorImpl::transport_failure() const {
   auto failure = transport_->failure();
   if (!failure || !broken_by_) return failure;

@@ -68,6 +68,8 @@ class CommunicatorImpl {
   [[nodiscard]] const std::optional<Error>& device_failure() const { return device_failure_; }
   /// A call has given its channel back, by which it may have broken the transport.
   void ended_with(const Error& error);
+  /// Keeps a call that ended, and what it uses, until the process ends. False: there is no memory.
+  [[nodiscard]] bool keep(std::shared_ptr<CallImpl> call) noexcept;
   /// Transport::failure(), and the error of the call that is to blame.
   [[nodiscard]] std::optional<Error> transport_failure() const;
   /// Takes the lock.

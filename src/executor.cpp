@@ -130,10 +130,12 @@ void Executor::end() {
   }
 }
 
-void Executor::begin(const CallBuffers& buffers, Channel& channel, Profile* profile) {
+void Executor::begin(const CallBuffers& buffers, Channel& channel, Profile* profile,
+                     bool may_give_up) {
   buffers_ = buffers;
   channel_ = &channel;
   profile_ = profile;
+  may_give_up_ = may_give_up;
   open_ = false;
   late_decided_ = false;
   setup_.codec->begin(buffers);
@@ -163,7 +165,7 @@ void Executor::begin_round(std::size_t index) {
     const bool from_input = !round.offloads() || (round.keeps_contributions() && !call.in_place);
     // In place, a receive posted into the output would lie over input that is still to be read.
     // A device's words travel from memory that the transport knows beforehand.
-    const bool from_user = setup_.memory->is_host();
+    const bool from_user = setup_.memory->is_host() && !goes_on_behind_call(round);
     if (from_user && info.identity_encode && from_input && holds_words(buffers_.input))
       call.input = static_cast<const std::byte*>(buffers_.input);
     if (from_user && info.identity_decode && !call.in_place && holds_words(buffers_.output))
@@ -174,6 +176,12 @@ void Executor::begin_round(std::size_t index) {
         widening && setup_.aggregator->takes_narrow(*widening))
       call.widening = widening;
   round.begin(call);
+}
+
+/// Whether the round's messages or reductions may outlive a call that gives up.
+bool Executor::goes_on_behind_call(const RoundRun& round) const {
+  if (!may_give_up_) return false;
+  return !channel_->ends_at_once() || (round.offloads() && !setup_.aggregator->may_fail());
 }
 
 /// Whether a number of the whole vector is what decoding waits for, and encoding does not.

@@ -53,8 +53,10 @@ class Executor final : private Agreed {
   /// exist, long before they may be known to be right; in a network when all ranks agreed to offload
   /// them.
   [[nodiscard]] OffloadedRounds& offloaded() { return offloaded_; }
-  /// Starts a call. Nothing is sent before open().
-  void begin(const CallBuffers& buffers, Channel& channel, Profile* profile = nullptr);
+  /// Starts a call. Nothing is sent before open(). `may_give_up`: words of messages that may go on
+  /// behind the call lie in the executor's memory, never in the user's.
+  void begin(const CallBuffers& buffers, Channel& channel, Profile* profile = nullptr,
+             bool may_give_up = false);
   /// Gives up its place at the aggregator, used or not, and the memory of late rounds.
   void end();
   void open();
@@ -89,6 +91,7 @@ class Executor final : private Agreed {
   std::unique_ptr<RoundRun> make_round(int round, const AlgorithmRow& algorithm,
                                        const Chunking& chunking) const;
   void begin_round(std::size_t index);
+  [[nodiscard]] bool goes_on_behind_call(const RoundRun& round) const;
   [[nodiscard]] bool offloads(const RoundInfo& info, bool payload) const;
   void take_workspaces();
   void prepare_late_round(int round, CallSignature& signature);
@@ -115,6 +118,7 @@ class Executor final : private Agreed {
   CallBuffers buffers_;
   Channel* channel_ = nullptr;
   Profile* profile_ = nullptr;
+  bool may_give_up_ = false;
   bool open_ = false;
   bool late_decided_ = false;
   std::vector<bool> skipped_;  ///< by round

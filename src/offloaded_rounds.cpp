@@ -156,6 +156,18 @@ std::uint64_t OffloadedRounds::bytes_handed_over() const {
   return bytes;
 }
 
+bool OffloadedRounds::give_up() noexcept {
+  bool over = true;
+  for (Round& round : rounds_) {
+    if (!round.reduction) continue;
+    if (round.reduction->give_up())
+      round.reduction.reset();
+    else
+      over = false;
+  }
+  return over;
+}
+
 void OffloadedRounds::end() {
   for (Round& round : rounds_) round.reduction.reset();
   outcome_.reset();

@@ -54,6 +54,8 @@ class OffloadedRounds {
   [[nodiscard]] bool settled() const;
   /// Which rank it waits for besides the aggregator; empty when for none. For messages.
   [[nodiscard]] std::string waits_for() const;
+  /// The call ends early on this rank. Whether no reduction goes on; those that do end with end().
+  bool give_up() noexcept;
   /// Gives up the place at the aggregator.
   void end();
 

@@ -10,7 +10,7 @@ std::shared_ptr<PlanCore> PlanCache::find_or_make(const PlanEnvironment& environ
                                                   const Placement& placement) {
   const std::string key = options.key(count, type, placement);
   const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
-    return entry.key == key && !entry.plan->in_flight;
+    return entry.key == key && !entry.plan->in_flight && !entry.plan->given_up;
   });
   if (found != entries_.end()) {
     entries_.splice(entries_.begin(), entries_, found);

@@ -89,6 +89,8 @@ class PlanCore {
   [[nodiscard]] const std::string& state_key() const { return state_key_; }
 
   bool in_flight = false;
+  /// A call gave up whose messages may still use its memory: there are no more calls.
+  bool given_up = false;
 
  private:
   /// A way for a call to go. Each has a codec of its own, whose scratch fits its pieces.

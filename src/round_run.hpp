@@ -21,6 +21,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace cohom {
@@ -107,8 +108,9 @@ class RoundRun {
 
   [[nodiscard]] std::size_t open_sends() const { return open_sends_; }
   [[nodiscard]] bool finished() const { return pending_ == 0; }
-  /// Which rank it waits for, or what else; empty when it waits for nobody. For messages.
-  [[nodiscard]] std::string waits_for() const;
+  /// Which rank it waits for, or who sums, which is called so; empty when it waits for nobody. For
+  /// messages.
+  [[nodiscard]] std::string waits_for(std::string_view aggregator) const;
 
   /// Whether this round's agreement covers the piece.
   [[nodiscard]] bool agreed(std::size_t piece) const { return agreed_[piece]; }

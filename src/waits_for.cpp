@@ -29,7 +29,7 @@ std::string named(std::vector<int> ranks) {
 
 }  // namespace
 
-std::string RoundRun::waits_for() const {
+std::string RoundRun::waits_for(std::string_view aggregator) const {
   std::vector<int> senders, receivers;
   bool offloads = false;
   for (const Stream& stream : streams_) {
@@ -40,7 +40,7 @@ std::string RoundRun::waits_for() const {
     offloads |= step.kind == StepKind::offload;
   }
   if (!senders.empty()) return named(std::move(senders));
-  if (offloads) return "the aggregator";
+  if (offloads) return std::string(aggregator);
   return receivers.empty() ? "" : named(std::move(receivers)) + " to receive";
 }
 
@@ -63,11 +63,15 @@ std::string OffloadedRounds::waits_for() const {
 }
 
 std::string Executor::waits_for() const {
+  const Aggregator* const sums = setup_.aggregator;
+  const std::string aggregator = sums == nullptr || sums->may_fail()
+                                     ? "the aggregator"
+                                     : std::string(sums->name()) + " on other ranks";
   for (std::size_t r = 0; r < rounds_.size(); ++r) {
     const RoundRun* const round = running(r);
     if (round == nullptr || round->finished()) continue;
     std::string what = round->offloads() ? offloaded_.waits_for() : "";
-    if (what.empty()) what = round->waits_for();
+    if (what.empty()) what = round->waits_for(aggregator);
     if (!what.empty()) return what + " in round " + std::string(setup_.codec->rounds()[r].name);
   }
   const std::string rest = offloaded_.waits_for();

@@ -39,6 +39,8 @@ class DeviceChannel final : public Channel {
                std::uint64_t cookie) override;
   std::size_t poll(std::span<Completion> out) override;
   bool settled() override { return sends_.empty() && channel_->settled(); }
+  [[nodiscard]] bool ends_at_once() const override { return channel_->ends_at_once(); }
+  bool give_up() noexcept override { return channel_->give_up(); }
 
  private:
   /// Sends with one mark behind what they wait for.

@@ -11,9 +11,11 @@
 #include <bit>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <set>
 #include <stdexcept>
+#include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
@@ -270,6 +272,53 @@ TEST_P(MpiFabricTest, ACallThatEndedEarlyLetsOthersGoOn) {
   EXPECT_EQ(a, Words{sum_of_ranks()});
   finish(*last, 1);
   EXPECT_EQ(b, Words{2 * sum_of_ranks()});
+}
+
+void expect_given_up(const std::function<void()>& use) {
+  try {
+    use();
+    ADD_FAILURE() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::transport);
+    EXPECT_NE(std::string(error.what()).find("ended early on this rank; make a new communicator"),
+              std::string::npos)
+        << error.what();
+  }
+}
+
+// MPI goes on with what a rank gave up, and would take what it starts later for the rest of it.
+TEST_P(MpiFabricTest, ACallThatWasGivenUpEndsTheRoundOnThisRank) {
+  MPI_Comm all = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &all);
+  Words a{rank() + 1}, b{1}, c{1};
+  auto given_up = fabric_.open(1, 0, 2);
+  auto behind = fabric_.open(2, 0, 2);
+  behind->start(b, b, add, 0);  // waits for its turn
+  const bool last = rank() + 1 == ranks();
+  if (!last) {
+    given_up->start(a, a, add, 0);
+    EXPECT_FALSE(given_up->give_up());
+    std::array<Completion, 2> out;
+    expect_given_up([&] { (void)behind->poll(out); });
+    expect_given_up([&] { behind->start(c, c, add, 1); });
+    expect_given_up([&] { (void)fabric_.open(3, 0, 1); });
+  }
+  MPI_Barrier(all);  // the others have given up before the last one starts
+  if (last) {
+    given_up->start(a, a, add, 0);
+    finish(*given_up, 1);
+    EXPECT_EQ(a, Words{sum_of_ranks() + ranks()});
+    EXPECT_TRUE(given_up->give_up());
+  }
+  given_up.reset();  // now that the last one has come
+  EXPECT_EQ(a, Words{sum_of_ranks() + ranks()});
+  behind.reset();
+  EXPECT_EQ(b, Words{1});
+  const auto other_round = fabric_.open(1, 1, 1);
+  other_round->start(c, c, add, 0);
+  finish(*other_round, 1);
+  EXPECT_EQ(c, Words{ranks()});
+  MPI_Comm_free(&all);
 }
 
 TEST_P(MpiFabricTest, ACallWithoutReductionsIsNotInTheWay) {

@@ -27,6 +27,8 @@ class ForwardingChannel : public Channel {
   }
   std::size_t poll(std::span<Completion> out) override { return channel_->poll(out); }
   bool settled() override { return channel_->settled(); }
+  [[nodiscard]] bool ends_at_once() const override { return channel_->ends_at_once(); }
+  bool give_up() noexcept override { return channel_->give_up(); }
 
  private:
   std::unique_ptr<Channel> channel_;
