@@ -1,5 +1,6 @@
 #include "bench_options.hpp"
 
+#include "environment.hpp"
 #include "inputs.hpp"
 
 #include <cohom/version.hpp>
@@ -51,10 +52,13 @@ struct Texts {
 
 void add_flags(CLI::App& app, BenchOptions& options, Texts& texts) {
   // One value a flag: a codec's own parameters contain commas and must not be split.
-  app.add_option("--codec", options.codecs,
-                 "codec spec, e.g. thc:bits=4,dither=nearest (see cohom-info); may be repeated")
+  app.add_option(
+         "--codec", options.codecs,
+         "codec spec, e.g. thc:bits=4,dither=nearest (see cohom-info); may be repeated (default: "
+         "COHOM_CODEC, or raw and thc)")
       ->allow_extra_args(false);
-  app.add_option("--algorithm", texts.algorithms, "comma list of algorithms (see cohom-info)")
+  app.add_option("--algorithm", texts.algorithms,
+                 "comma list of algorithms (see cohom-info; default: COHOM_ALGORITHM, or auto)")
       ->allow_extra_args(false);
   app.add_option(
       "--size", texts.sizes,
@@ -86,7 +90,7 @@ void add_flags(CLI::App& app, BenchOptions& options, Texts& texts) {
                  "COHOM_TIMEOUT, or never)");
   app.add_option("--checksum", options.checksum,
                  "on or off: a checksum behind each message (default: COHOM_CHECKSUM, or off)");
-  app.add_option("--json", options.json_path, "write the results to this file");
+  app.add_option("--json", options.json_path, "write the results to this file")->check(some_path());
   app.add_flag("--quiet", options.quiet, "no progress line");
   app.add_flag("--check-only", options.check_only, "only the correctness columns, no timing");
   app.add_flag("--profile", options.profile,
@@ -172,6 +176,10 @@ std::vector<std::size_t> parse_sizes(std::string_view text, ElementType type) {
 
 std::variant<BenchOptions, Information> parse_options(int argc, const char* const* argv) {
   BenchOptions options;
+  if (std::string codec = option_or_environment({}, "COHOM_CODEC", ""); !codec.empty())
+    options.codecs = {std::move(codec)};
+  if (std::string algorithm = option_or_environment({}, "COHOM_ALGORITHM", ""); !algorithm.empty())
+    options.algorithms = {std::move(algorithm)};
   Texts texts;
   CLI::App app(
       "Measures the compressed allreduce beside the native one, on the same vectors.\n"

@@ -25,6 +25,7 @@
 #include <cstring>
 #include <ctime>
 #include <exception>
+#include <iostream>
 #include <optional>
 #include <ranges>
 #include <stdexcept>
@@ -192,6 +193,7 @@ int run(int argc, char** argv) {
     register_all(workloads);
   benchmark::RunSpecifiedBenchmarks();
   out.close();
+  if (!std::cout.flush()) throw std::runtime_error("standard output: cannot be written");
   return 0;
 }
 

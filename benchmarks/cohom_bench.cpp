@@ -7,6 +7,7 @@
 #include "inputs.hpp"
 #include "mpi_program.hpp"
 #include "native.hpp"
+#include "output_file.hpp"
 #include "progress.hpp"
 #include "report.hpp"
 #include "row_runner.hpp"
@@ -19,7 +20,6 @@
 #include <fmt/format.h>
 #include <mpi.h>
 
-#include <cstdio>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -46,7 +46,7 @@ struct Output {
 
   static void print(const std::string& text) {
     fmt::print("{}", text);
-    std::fflush(stdout);
+    flush_standard_output();
   }
 
   Report report;

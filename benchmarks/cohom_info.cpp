@@ -1,5 +1,6 @@
 // cohom-info: what this build of the library and this machine can do. Needs no launcher.
 
+#include "known_names.hpp"
 #include "library_info.hpp"
 #include "machine_info.hpp"
 #include "offload/cryptography.hpp"
@@ -73,6 +74,7 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", std::string("cohom-info ") + cohom::version_string);
   try {
     app.parse(argc, argv);
+    cohom::warn_of_unknown_variables();
     json ? cohom::bench::print_json() : cohom::bench::print_text();
     cohom::bench::flush_standard_output();
   } catch (const CLI::ParseError& error) {

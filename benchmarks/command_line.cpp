@@ -45,4 +45,11 @@ CLI::Validator whole_number(std::uint64_t smallest) {
           "WHOLE"};
 }
 
+CLI::Validator some_path() {
+  return {[](const std::string& text) {
+            return text.empty() ? std::string("'' should be the path of a file") : std::string();
+          },
+          "PATH"};
+}
+
 }  // namespace cohom::bench

@@ -37,4 +37,7 @@ std::vector<std::string> split_list(std::string_view flag, std::string_view text
 /// What options of whole numbers accept: CLI11 by itself takes -1 for 2^64 - 1.
 CLI::Validator whole_number(std::uint64_t smallest = 0);
 
+/// What options of a file to write accept: the empty text would mean that there is none.
+CLI::Validator some_path();
+
 }  // namespace cohom::bench

@@ -1,5 +1,7 @@
 #include "mpi_program.hpp"
 
+#include "output_file.hpp"
+
 #include <cohom/error.hpp>
 
 #include <fmt/format.h>
@@ -29,7 +31,9 @@ int run_guarded(std::string_view program, const std::function<int()>& work) {
 void print(const Information& information) {
   int rank = 0;
   MPI_Comm_rank(mpi::program_ranks(), &rank);
-  if (rank == 0) fmt::print("{}", information.text);
+  if (rank != 0) return;
+  fmt::print("{}", information.text);
+  flush_standard_output();
 }
 
 }  // namespace cohom::bench

@@ -42,10 +42,8 @@ void throw_on_all_ranks(MPI_Comm comm, const std::optional<Error>& own) {
   throw Error(static_cast<ErrorKind>(kind), text.c_str());
 }
 
-std::pair<std::int64_t, std::int64_t> extremes(MPI_Comm comm, std::int64_t own) {
-  const auto numbers = gather<std::int64_t>(comm, own, MPI_INT64_T);
-  const auto [least, most] = std::ranges::minmax(numbers);
-  return {least, most};
+std::vector<std::uint64_t> gather_numbers(MPI_Comm comm, std::uint64_t own) {
+  return gather<std::uint64_t>(comm, own, MPI_UINT64_T);
 }
 
 std::vector<std::vector<std::byte>> gather_bytes(MPI_Comm comm, std::span<const std::byte> own) {

@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <utility>
 #include <vector>
 
 namespace cohom::mpi {
@@ -18,9 +17,8 @@ namespace cohom::mpi {
 /// Collective. @throws Error(transport) of MPI itself.
 void throw_on_all_ranks(MPI_Comm comm, const std::optional<Error>& own);
 
-/// The least and the greatest of the ranks' numbers. Collective.
-/// @throws Error(transport)
-std::pair<std::int64_t, std::int64_t> extremes(MPI_Comm comm, std::int64_t own);
+/// The ranks' numbers. Collective. @throws Error(transport)
+std::vector<std::uint64_t> gather_numbers(MPI_Comm comm, std::uint64_t own);
 
 /// The bytes of all ranks, by rank. Collective. @throws Error(transport)
 std::vector<std::vector<std::byte>> gather_bytes(MPI_Comm comm, std::span<const std::byte> own);

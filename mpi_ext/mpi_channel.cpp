@@ -32,10 +32,9 @@ MpiChannel::~MpiChannel() {
 }
 
 bool MpiChannel::give_up() noexcept {
-  if (requests_->empty()) return true;
   // Of a call that ended early; then its peers' messages may still come, and a later call with the
   // same tags would take them for its own.
-  transport_.call_ended_early_ = true;
+  if (!requests_->empty()) transport_.call_ended_early_ = true;
   return requests_->cancel(patience);
 }
 

@@ -53,9 +53,7 @@ std::size_t agreed_message_bytes(MPI_Comm comm) {
     error = wrong;
   }
   throw_on_all_ranks(comm, error);
-  const auto [least, most] = extremes(comm, static_cast<std::int64_t>(mine));
-  if (least != most)
-    throw message_bytes_differ(static_cast<std::size_t>(least), static_cast<std::size_t>(most));
+  expect_same_message_bytes(gather_numbers(comm, mine));
   return mine;
 }
 

@@ -1,5 +1,6 @@
 #include "transport_choice.hpp"
 
+#include "call_differences.hpp"
 #include "environment.hpp"
 #include "mpi_agreement.hpp"
 #include "mpi_check.hpp"
@@ -12,10 +13,12 @@
 #endif
 
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace cohom::mpi {
 
@@ -50,11 +53,10 @@ int agreed_number(std::string_view given, const OwnedComm& comm) {
     error = wrong;
   }
   throw_on_all_ranks(comm.get(), error);
-  const auto [least, most] = extremes(comm.get(), mine);
-  if (least != most)
-    throw Error(ErrorKind::mismatch,
-                "transport differs between ranks: " + std::string(names[least]) + " and " +
-                    std::string(names[most]));
+  std::vector<std::string> chosen;
+  for (const std::uint64_t number : gather_numbers(comm.get(), static_cast<std::uint64_t>(mine)))
+    chosen.emplace_back(number < std::size(names) ? names[number] : "of another version of cohom");
+  expect_same("transport", chosen);
   return mine;
 }
 

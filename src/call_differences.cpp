@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <string_view>
 #include <utility>
 
@@ -110,6 +111,22 @@ Error CallDifferences::error() const {
   if (!own_.cause_of_difference().empty())
     differing += ": " + std::string(own_.cause_of_difference());
   return Error(own_.kind_of_difference(), "ranks disagree on " + differing);
+}
+
+void expect_same(std::string_view name, std::span<const std::string> by_rank) {
+  if (std::ranges::adjacent_find(by_rank, std::not_equal_to{}) == by_rank.end()) return;
+  const auto signature_of = [&](const std::string& value) {
+    CallSignature signature;
+    signature.text(name, value);
+    return signature;
+  };
+  CallDifferences differences(signature_of(by_rank[0]));
+  std::array<std::byte, 256> record;
+  for (std::size_t rank = 1; rank < by_rank.size(); ++rank) {
+    write_record(signature_of(by_rank[rank]), record);
+    differences.add(static_cast<int>(rank), record);
+  }
+  throw differences.error();
 }
 
 }  // namespace cohom

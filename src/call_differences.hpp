@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace cohom {
@@ -53,5 +54,9 @@ class CallDifferences {
   CallSignature own_;
   std::array<Field, CallSignature::field_limit> fields_;
 };
+
+/// What ranks were given before they made any call. `by_rank`: what each has.
+/// @throws Error(mismatch) that names who differs, as CallDifferences does
+void expect_same(std::string_view name, std::span<const std::string> by_rank);
 
 }  // namespace cohom

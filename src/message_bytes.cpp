@@ -1,9 +1,11 @@
 #include "message_bytes.hpp"
 
+#include "call_differences.hpp"
 #include "environment.hpp"
 #include "text.hpp"
 
 #include <string>
+#include <vector>
 
 namespace cohom {
 
@@ -27,10 +29,11 @@ std::size_t message_bytes_of_environment() {
   return *bytes;
 }
 
-Error message_bytes_differ(std::size_t least_of_ranks, std::size_t most_of_ranks) {
-  return Error(ErrorKind::mismatch, std::string(variable) + " differs between ranks: from " +
-                                        std::to_string(least_of_ranks) + " to " +
-                                        std::to_string(most_of_ranks) + " (0: not set)");
+void expect_same_message_bytes(std::span<const std::uint64_t> by_rank) {
+  std::vector<std::string> texts;
+  for (const std::uint64_t bytes : by_rank)
+    texts.push_back(bytes == 0 ? "not set" : std::to_string(bytes));
+  expect_same(variable, texts);
 }
 
 }  // namespace cohom

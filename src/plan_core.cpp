@@ -198,17 +198,18 @@ Selection PlanCore::select(const PlanEnvironment& environment, const ResolvedOpt
   const int ranks = environment.transport->ranks();
   const std::size_t bytes = count_ * size_of(type_);
   Offloading* network = nullptr;
-  if (options.algorithm == "auto" || options.algorithm == "offload")
+  // Checksums are for messages between ranks: `auto` takes those.
+  const bool automatic = options.algorithm == "auto";
+  if ((automatic && !checksum_) || options.algorithm == "offload")
     network = environment.offloading(options.aggregator);
+  else if (automatic && (!options.aggregator.empty() || environment.offloading({}) != nullptr))
+    leave_out_aggregator(environment, codec, "checksum=on is for messages between ranks");
   const bool certain = network != nullptr && merges_for_certain(network->aggregator(), payload);
   Selection selection = select_algorithm(options.algorithm, codec, bytes, ranks, certain);
   if (!selection.algorithm->in_network) {
     if (network != nullptr && !certain &&
         select_algorithm(options.algorithm, codec, bytes, ranks, true).algorithm->in_network) {
-      description_.not_offloaded = why_not_for_certain(payload);
-      log_once_for_all(
-          environment.transport->rank(),
-          "codec " + std::string(codec) + " is not offloaded: " + description_.not_offloaded);
+      leave_out_aggregator(environment, codec, why_not_for_certain(payload));
     }
     return selection;
   }
@@ -225,6 +226,14 @@ Selection PlanCore::select(const PlanEnvironment& environment, const ResolvedOpt
   offloading_ = network;
   address_ = options.aggregator;
   return selection;
+}
+
+void PlanCore::leave_out_aggregator(const PlanEnvironment& environment, std::string_view codec,
+                                    std::string why) {
+  description_.not_offloaded = std::move(why);
+  log_once_for_all(
+      environment.transport->rank(),
+      "codec " + std::string(codec) + " is not offloaded: " + description_.not_offloaded);
 }
 
 /// Takes raw instead of the codec that was asked for.

@@ -103,6 +103,8 @@ class PlanCore {
 
   Selection select(const PlanEnvironment& environment, const ResolvedOptions& options,
                    std::string_view codec, Merge payload);
+  void leave_out_aggregator(const PlanEnvironment& environment, std::string_view codec,
+                            std::string why);
   void bypass(CodecContext& context, std::size_t bytes, const std::string& reason);
   bool runs_on_device(const Placement& placement, const AlgorithmRow& algorithm) const;
   void move_to_device(CodecContext& context, const PlanEnvironment& environment,

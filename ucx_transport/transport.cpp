@@ -59,16 +59,15 @@ void UcxTransport::introduce(const std::function<std::shared_ptr<Worker>()>& wor
   if (all.size() != static_cast<std::size_t>(ranks))
     throw Error(ErrorKind::transport, "the exchange gave " + std::to_string(all.size()) +
                                           " messages for " + std::to_string(ranks) + " ranks");
-  std::uint64_t least = ~std::uint64_t{0}, most = 0;
+  std::vector<std::uint64_t> message_bytes;
   for (const auto& bytes : all) {
     Introduction peer = introduction_of(bytes);
-    least = std::min(least, peer.message_bytes);
-    most = std::max(most, peer.message_bytes);
+    message_bytes.push_back(peer.message_bytes);
     peers_.push_back(
         {.worker = peer.worker, .group = peer.group, .address = std::move(peer.address)});
   }
-  if (least != most) throw message_bytes_differ(least, most);
-  message_bytes_ = most;
+  expect_same_message_bytes(message_bytes);
+  message_bytes_ = message_bytes[0];
 }
 
 /// Where ranks are on several hosts, some neighbours are: so every rank asks UCX about one path, and the

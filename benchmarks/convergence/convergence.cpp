@@ -64,7 +64,7 @@ class Output {
 
   static void print(const std::string& text) {
     fmt::print("{}", text);
-    std::fflush(stdout);
+    flush_standard_output();
   }
 
  private:

@@ -35,7 +35,7 @@ void add_flags(CLI::App& app, ConvergenceOptions& options, std::vector<std::stri
       ->check(whole_number())
       ->capture_default_str();
   app.add_option("--data", options.data, "file of digits")->capture_default_str();
-  app.add_option("--json", options.json_path, "write the curves to this file");
+  app.add_option("--json", options.json_path, "write the curves to this file")->check(some_path());
 }
 
 void check(const ConvergenceOptions& options) {

@@ -25,10 +25,16 @@ std::string why_none;
 const kernels::DeviceLibrary* offered = nullptr;
 std::atomic<const kernels::DeviceLibrary*> in_use = nullptr;
 
-/// Where libraries are installed beside the folder of programs: on any system, and of this build.
-/// An absolute folder stands for itself.
-constexpr const char* library_folders[] = {
-    "", "../lib", "../lib64", "../lib/" COHOM_ARCHITECTURE, "../" COHOM_LIBDIR, COHOM_LIBDIR};
+/// Where libraries are installed beside the folder of programs: on any system, and of this build,
+/// which is all that a program knows that links cohom statically. An absolute folder stands for
+/// itself.
+constexpr const char* library_folders[] = {"",
+                                           "../lib",
+                                           "../lib64",
+                                           "../lib/" COHOM_ARCHITECTURE,
+                                           "../" COHOM_LIBDIR,
+                                           COHOM_LIBDIR,
+                                           COHOM_INSTALLED_LIBRARIES};
 
 /// The first of these files that there is; a name without a folder is left to the system.
 std::string file_beside_us() {
@@ -52,7 +58,8 @@ Found load() {
   if (handle == nullptr)
     return {.why = std::string(dlerror()) + " (looked in " + own_file().parent_path().string() +
                    ", in lib, lib64 and lib/" COHOM_ARCHITECTURE
-                   " beside it and where the system looks; COHOM_CUDA_LIBRARY names another file)"};
+                   " beside it, in " COHOM_INSTALLED_LIBRARIES
+                   " and where the system looks; COHOM_CUDA_LIBRARY names another file)"};
   const auto door =
       reinterpret_cast<kernels::DeviceLibraryDoor>(dlsym(handle, kernels::device_library_door));
   if (door == nullptr) return {.why = file + " is not a library of cohom's kernels"};

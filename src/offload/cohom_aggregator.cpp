@@ -2,6 +2,7 @@
 
 #include "core_files.hpp"
 #include "environment.hpp"
+#include "known_names.hpp"
 #include "log.hpp"
 #include "offload/control_query.hpp"
 #include "offload/control_server.hpp"
@@ -77,6 +78,13 @@ std::string token_of_operator(const CommandLine& line) {
   return find_token(line.operator_token_file, "--operator-token-file", operator_token);
 }
 
+void refuse_one_token_for_both(const ServerSetup& setup) {
+  if (!setup.token.empty() && setup.token == setup.operator_token)
+    throw Error(ErrorKind::invalid_argument,
+                "the operators' token is that of the site, so every member would be an operator; "
+                "they should differ");
+}
+
 /// One for each key of a job; they are asked one after another.
 std::vector<StatusQuery> status_queries(const CommandLine& line) {
   if (!line.job_key_file.empty()) {
@@ -138,6 +146,9 @@ std::unique_ptr<DataPlane> make_daemon(const CommandLine& line, const ServerSetu
 
 std::unique_ptr<DataPlane> make_plane(const CommandLine& line, const ServerSetup& setup) {
   if (!line.ebpf) return make_daemon(line, setup);
+  if (line.memory_mebibytes)
+    throw Error(ErrorKind::invalid_argument,
+                "--memory is for a daemon; with --ebpf the kernel sums, in memory of its own");
   if (line.ports.empty())
     throw Error(ErrorKind::invalid_argument,
                 "--ports is missing: the network devices on which packets enter the switch");
@@ -212,11 +223,16 @@ int serve(const CommandLine& line) {
     return serve_job(setup, [&](const ServerSetup& whole) { return make_plane(line, whole); });
   }
   setup.listen = resolve(parse_endpoint(line.listen, "--listen"));
+  if (setup.parent && text_of(*setup.parent) == text_of(setup.listen))
+    throw Error(ErrorKind::invalid_argument, "--parent is " + text_of(setup.listen) +
+                                                 ", which is --listen; an aggregator is not "
+                                                 "its own parent");
   forbid_core_files();
   const SiteAuth auth = site_auth(line);
   setup.token = auth.token;
   setup.munge = auth.munge;
   setup.operator_token = token_of_operator(line);
+  refuse_one_token_for_both(setup);
   if (line.ebpf) return serve_here(line, setup, nullptr);
   refuse_ports(line);
   // The parent keeps the port, so that nobody else gets it meanwhile.
@@ -314,11 +330,17 @@ int main(int argc, char** argv) {
       "--job-key-file", line.job_key_file,
       "the file that COHOM_AGGREGATOR_JOB_KEY_FILE was for a job: show the groups of "
       "that job");
+  status->footer(
+      "Who asks is said as to the aggregator: --auth, --munge-users, --token-file and\n"
+      "--operator-token-file (see cohom-aggregator --help), or the variables that they name.");
   status->add_option("address", line.address, "HOST:PORT (default: COHOM_AGGREGATOR)");
   try {
     app.parse(argc, argv);
+    cohom::warn_of_unknown_variables();
     if (!status->parsed()) return serve(line);
     print_status(line);
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+      throw cohom::Error(cohom::ErrorKind::transport, "standard output cannot be written");
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   } catch (const cohom::Error& error) {

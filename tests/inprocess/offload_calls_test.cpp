@@ -230,6 +230,10 @@ TEST(OffloadedCalls, AutoTakesWhatEveryAggregatorMerges) {
     EXPECT_EQ(describe("raw", "auto", 2 << 20).algorithm, "ring");
     EXPECT_EQ(describe("raw", "auto", 100).not_offloaded, "") << "too short anyway";
     EXPECT_EQ(describe("raw", "offload", 16384).algorithm, "offload") << "asked for";
+    const AllreducePlan checked(communicator, 16384, ElementType::f32,
+                                {.codec = "thc", .algorithm = "auto", .checksum = "on"});
+    EXPECT_NE(checked.describe().algorithm, "offload");
+    expect_text(checked.describe().not_offloaded, "checksum=on is for messages between ranks");
   });
 }
 

@@ -46,13 +46,31 @@ expect_refusal 'text.npy: is no .npy file' --input text.npy
 expect_refusal 'truncated.npy: truncated' --input gauss --input truncated.npy
 expect_refusal 'truncated.npz: truncated or damaged' --input truncated.npz
 expect_refusal 'nowhere/out.json: cannot be written' --json nowhere/out.json
+expect_refusal "--json: '' should be the path of a file" --json ''
 
 COHOM_CODEK=raw
 export COHOM_CODEK
 expect 0 --codec raw --algorithm ring --size 8K --check-only
 [ "$(grep -c 'COHOM_CODEK; did you mean COHOM_CODEC$' err)" -eq 1 ] ||
   fail "not one warning of a misspelt variable"
+"$info" >out 2>err || fail "cohom-info"
+grep -q 'COHOM_CODEK; did you mean COHOM_CODEC$' err || fail "cohom-info: no warning"
 unset COHOM_CODEK
+
+# Defaults are what the variables say; a full disk is an error.
+COHOM_CODEC=thc COHOM_ALGORITHM=tree
+export COHOM_CODEC COHOM_ALGORITHM
+expect 0 --size 8K --check-only
+grep -q '^ *8K *thc *tree ' out || fail "COHOM_CODEC and COHOM_ALGORITHM are not taken"
+grep -q '^ *8K *raw ' out && fail "not COHOM_CODEC alone"
+unset COHOM_CODEC COHOM_ALGORITHM
+for full in '--size 8K --check-only' --help; do
+  # The launcher hands on what a rank prints; one process needs none.
+  # shellcheck disable=SC2086
+  "$program" $full >/dev/full 2>err && fail "$full to a full disk: exit status 0"
+  grep -q 'standard output: cannot be written: No space left on device' err ||
+    fail "$full to a full disk: no message"
+done
 
 export COHOM_BENCH_COUNTERS=false
 expect_refusal 'COHOM_BENCH_COUNTERS: "false" failed' --size 8K

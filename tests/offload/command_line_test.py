@@ -9,7 +9,7 @@ import tempfile
 import threading
 import unittest
 
-AGGREGATOR = os.environ.get("COHOM_AGGREGATOR_PROGRAM", "build/bin/cohom-aggregator")
+AGGREGATOR = os.environ.get("COHOM_TEST_AGGREGATOR", "build/bin/cohom-aggregator")
 
 
 TOKEN = "a secret of this test"
@@ -42,12 +42,12 @@ def answer_status(connection, text, token=TOKEN):
         pass
 
 
-def run(*arguments, token=TOKEN, **environment):
+def run(*arguments, token=TOKEN, stdout=subprocess.PIPE, **environment):
     """Return the exit status and what it says."""
-    done = subprocess.run([AGGREGATOR, *arguments], capture_output=True, text=True, timeout=20,
-                          check=False,
+    done = subprocess.run([AGGREGATOR, *arguments], stdout=stdout, stderr=subprocess.PIPE,
+                          text=True, timeout=20, check=False,
                           env={**os.environ, "COHOM_AGGREGATOR_TOKEN": token, **environment})
-    return done.returncode, done.stdout + done.stderr
+    return done.returncode, (done.stdout or "") + done.stderr
 
 
 class CommandLineTest(unittest.TestCase):
@@ -60,7 +60,11 @@ class CommandLineTest(unittest.TestCase):
                  "--ports: 'a,,b' has an empty item"),
                 (("--listen", "127.0.0.1"), "it should be HOST:PORT"),
                 (("--listen", "127.0.0.1:47000", "--slots", "3"), "--slots: Value 3 not in range"),
-                (("--parent", "127.0.0.1:47000"), "--listen HOST:PORT is missing")]:
+                (("--parent", "127.0.0.1:47000"), "--listen HOST:PORT is missing"),
+                (("--listen", "127.0.0.1:47000", "--parent", "127.0.0.1:47000"),
+                 "an aggregator is not its own parent"),
+                (("--listen", "127.0.0.1:47000", "--ebpf", "--ports", "lo", "--memory", "64"),
+                 "--memory is for a daemon")]:
             with self.subTest(arguments=arguments):
                 status, said = run(*arguments)
                 self.assertEqual(status, 2, said)
@@ -70,6 +74,35 @@ class CommandLineTest(unittest.TestCase):
         status, said = run("--listen", "127.0.0.1:47000", token="")
         self.assertEqual(status, 2)
         self.assertIn("COHOM_AGGREGATOR_TOKEN is not set", said)
+
+    def test_tokens_that_are_none(self):
+        for token, why in (("\n\n", "it is too short"), ("ab", "it is too short"),
+                           ("x" * 1025, "it is too long"), (" " * 20, "it is blank"),
+                           ("two lines\nof it", "it has a control character")):
+            with self.subTest(token=token[:20]), tempfile.NamedTemporaryFile("w") as file:
+                status, said = run("--listen", "127.0.0.1:47000", token=token)
+                self.assertEqual(status, 2, said)
+                self.assertIn(f"COHOM_AGGREGATOR_TOKEN: {why}", said)
+                file.write(token + "\n")
+                file.flush()
+                status, said = run("--listen", "127.0.0.1:47000", "--token-file", file.name,
+                                   token="")
+                self.assertEqual(status, 2, said)
+                self.assertIn("--token-file is '" + file.name, said)
+        status, said = run("--listen", "127.0.0.1:47000", COHOM_AGGREGATOR_OPERATOR_TOKEN=TOKEN)
+        self.assertEqual(status, 2, said)
+        self.assertIn("every member would be an operator", said)
+
+    def test_misspelt_variables(self):
+        _, said = run("status", "127.0.0.1:1", COHOM_AGGREGATOR_TOKN="x")
+        self.assertIn("COHOM_AGGREGATOR_TOKN; did you mean COHOM_AGGREGATOR_TOKEN", said)
+
+    def test_status_to_a_full_disk(self):
+        with open("/dev/full", "w", encoding="utf8") as full:
+            status, said = self.status_of(b'{"groups":[],"packets":{"a":1}}', "--json",
+                                          stdout=full)
+        self.assertEqual(status, 1, said)
+        self.assertIn("standard output cannot be written", said)
 
     def test_status_of_something_else(self):
         with socket.create_server(("127.0.0.1", 0)) as server:
@@ -83,8 +116,7 @@ class CommandLineTest(unittest.TestCase):
         self.assertEqual(status, 1)
         self.assertIn(f"aggregator {address}: what came is no control message", said)
 
-
-    def status_of(self, text, *arguments, token=TOKEN):
+    def status_of(self, text, *arguments, token=TOKEN, stdout=subprocess.PIPE):
         """Return what `status` makes of an answer."""
         with socket.create_server(("127.0.0.1", 0)) as server:
             def serve():
@@ -92,7 +124,8 @@ class CommandLineTest(unittest.TestCase):
                     connection.settimeout(10)
                     answer_status(connection, text, token)
             threading.Thread(target=serve, daemon=True).start()
-            return run("status", f"127.0.0.1:{server.getsockname()[1]}", *arguments)
+            return run("status", f"127.0.0.1:{server.getsockname()[1]}", *arguments,
+                       stdout=stdout)
 
     def test_answers_that_are_no_status(self):
         for text in (b"{", b"3", b'{"groups": 3, "packets": 1}', b'{"a":1}', b"\xff\xfe", b"",

@@ -15,8 +15,8 @@ import unittest
 
 from serving import LETHAL, child_of, listening, sleep_until
 
-AGGREGATOR = os.environ.get("COHOM_AGGREGATOR_PROGRAM", "build/bin/cohom-aggregator")
-MEMBER = os.environ.get("COHOM_HOSTILE_MEMBER", "build/tests/offload/hostile_member")
+AGGREGATOR = os.environ.get("COHOM_TEST_AGGREGATOR", "build/bin/cohom-aggregator")
+MEMBER = os.environ.get("COHOM_TEST_HOSTILE_MEMBER", "build/tests/offload/hostile_member")
 WORKER = os.environ.get("COHOM_OFFLOAD_WORKER", "build/tests/offload/offload_worker")
 SKIPPED = 77
 

@@ -12,7 +12,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "netlab"))
 import lab_case  # noqa: E402
 from lab_case import NETLAB, SKIPPED, LabCase, read_json  # noqa: E402
 
-AGGREGATOR = os.environ.get("COHOM_AGGREGATOR_PROGRAM", "build/bin/cohom-aggregator")
+AGGREGATOR = os.environ.get("COHOM_TEST_AGGREGATOR", "build/bin/cohom-aggregator")
 WORKER = os.environ.get("COHOM_OFFLOAD_WORKER", "build/tests/offload/offload_worker")
 PORT = 47000
 TOKEN = "a secret of this test"

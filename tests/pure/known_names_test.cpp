@@ -42,13 +42,18 @@ TEST(KnownNames, AMisspeltVariableIsSaidWithTheNearestName) {
                                 "nothing reads the environment variable COHOM_XYZZYXYZZY"}));
 }
 
-TEST(KnownNames, AKeyInOtherLettersIsSaid) {
+TEST(KnownNames, AKeyInOtherLettersOrWithoutUnderlineIsSaid) {
   EXPECT_EQ(ignored_key("Cohom_Codec"),
             "the Info key Cohom_Codec is ignored, as keys of cohom begin with cohom_; did you mean "
             "cohom_codec");
   EXPECT_NE(ignored_key("COHOM_ALGORITM").find("did you mean cohom_algorithm"), std::string::npos);
   EXPECT_EQ(ignored_key("cohom_codec"), "");
   EXPECT_EQ(ignored_key("cohomology"), "");
+  EXPECT_EQ(ignored_key("cohom"), "");
+  for (const char* key : {"cohomcodec", "cohom-codec", "Cohom.Codec", "COHOM CODEC"})
+    EXPECT_EQ(ignored_key(key), "the Info key " + std::string(key) +
+                                    " is ignored, as keys of cohom begin with cohom_; did you mean "
+                                    "cohom_codec");
   EXPECT_EQ(ignored_key("striping_unit"), "");
 }
 
