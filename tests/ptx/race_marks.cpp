@@ -7,6 +7,15 @@ namespace {
 
 constexpr unsigned warp_of(const Touch& touch) { return touch.thread / 32u; }
 
+/// Whether a barrier orders them, for whichever threads made them.
+bool lies_behind_barrier(const Touch& before, const Touch& now) {
+  if (before.launch != now.launch) return true;
+  if (before.several_blocks || before.block != now.block) return false;
+  if (before.block_phase < now.block_phase) return true;
+  if (before.several_warps || warp_of(before) != warp_of(now)) return false;
+  return before.warp_phase < now.warp_phase;
+}
+
 /// `now` together with those of `before` that no barrier has ended.
 Touch joined(const Touch& before, Touch now) {
   if (before.launch != now.launch) return now;
@@ -32,19 +41,19 @@ std::optional<Conflict> note_write(ByteMarks& marks, const Touch& now) {
     return Conflict{now.atomic ? "atomic beside a write" : "write beside a write", marks.written};
   if (!is_ordered(marks.read, now))
     return Conflict{now.atomic ? "atomic beside a read" : "write beside a read", marks.read};
+  const bool after_own_write =
+      now.atomic && !marks.written.atomic && !lies_behind_barrier(marks.written, now);
   marks.written = both_atomic ? joined(marks.written, now) : now;
+  if (after_own_write) marks.written.atomic = false;  // which others' atomics must not meet
   return std::nullopt;
 }
 
 }  // namespace
 
 bool is_ordered(const Touch& before, const Touch& now) {
-  if (before.launch != now.launch) return true;
-  if (before.several_blocks || before.block != now.block) return false;
-  if (before.block_phase < now.block_phase) return true;
-  if (before.several_warps || warp_of(before) != warp_of(now)) return false;
-  if (before.warp_phase < now.warp_phase) return true;
-  return !before.several_threads && before.thread == now.thread;
+  if (lies_behind_barrier(before, now)) return true;
+  return before.block == now.block && before.thread == now.thread && !before.several_blocks &&
+         !before.several_warps && !before.several_threads;
 }
 
 std::optional<Conflict> note_access(ByteMarks* marks, unsigned bytes, const Touch& now,

@@ -30,7 +30,7 @@ struct Touch {
 };
 
 struct ByteMarks {
-  Touch written;  ///< the last write, or all atomics since
+  Touch written;  ///< the last write, with this thread's atomics behind it, or all atomics since
   Touch read;     ///< all reads that no barrier of the reading block's has ended
 };
 

@@ -86,6 +86,10 @@ TEST(RaceMarks, AtomicsMeetEachOtherAlone) {
   EXPECT_TRUE(Byte().writes(atomic(by(1, 1))).reads(by(2, 1)).races());
   EXPECT_TRUE(Byte().writes(atomic(by(1, 1))).writes(atomic(by(2, 1))).reads(by(2, 1)).races());
   EXPECT_TRUE(Byte().writes(by(1, 1)).writes(atomic(by(2, 1))).races());
+  // Its own write stays one that others' atomics must not meet, until a barrier.
+  EXPECT_FALSE(Byte().writes(by(1, 1)).writes(atomic(by(1, 1))).writes(atomic(by(1, 1))).races());
+  EXPECT_TRUE(Byte().writes(by(1, 1)).writes(atomic(by(1, 1))).writes(atomic(by(2, 1))).races());
+  EXPECT_FALSE(Byte().writes(by(1, 1)).writes(atomic(by(1, 1))).writes(atomic(by(2, 2))).races());
   EXPECT_FALSE(Byte().writes(atomic(by(1, 1))).writes(atomic(by(40, 1))).reads(by(2, 2)).races());
 }
 
