@@ -331,7 +331,7 @@ bool CallImpl::goes_on() noexcept {
 /// What goes on needs its memory until the process ends, for all that anybody can know. False: that
 /// cannot be had, and the end of the call waits for other ranks.
 bool CallImpl::keep() noexcept {
-  if (request_.timeout == 0) return false;  // words may lie in the user's memory
+  if (executor_ != nullptr && executor_->uses_users_memory()) return false;
   const std::shared_ptr<CallImpl> self = weak_from_this().lock();
   if (!self || !communicator_.keep(self)) return false;
   if (!request_.core) return true;

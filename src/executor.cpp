@@ -124,6 +124,7 @@ std::unique_ptr<RoundRun> Executor::make_round(int round, const AlgorithmRow& al
 
 void Executor::end() {
   offloaded_.end();
+  uses_users_memory_ = false;
   for (std::size_t r = 0; r < rounds_.size(); ++r) {
     if (late_[r].chunking) rounds_[r].reset();
     late_[r] = {};
@@ -136,6 +137,7 @@ void Executor::begin(const CallBuffers& buffers, Channel& channel, Profile* prof
   channel_ = &channel;
   profile_ = profile;
   may_give_up_ = may_give_up;
+  uses_users_memory_ = false;
   open_ = false;
   late_decided_ = false;
   setup_.codec->begin(buffers);
@@ -170,6 +172,7 @@ void Executor::begin_round(std::size_t index) {
       call.input = static_cast<const std::byte*>(buffers_.input);
     if (from_user && info.identity_decode && !call.in_place && holds_words(buffers_.output))
       call.output = static_cast<std::byte*>(buffers_.output);
+    uses_users_memory_ |= call.input != nullptr || call.output != nullptr;
   }
   if (round.offloads() && info.narrow)
     if (const auto widening = setup_.codec->widening(static_cast<int>(index));

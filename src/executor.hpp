@@ -53,6 +53,8 @@ class Executor final : private Agreed {
   /// exist, long before they may be known to be right; in a network when all ranks agreed to offload
   /// them.
   [[nodiscard]] OffloadedRounds& offloaded() { return offloaded_; }
+  /// Whether messages or reductions of the call in flight lie in the user's memory.
+  [[nodiscard]] bool uses_users_memory() const { return uses_users_memory_; }
   /// Starts a call. Nothing is sent before open(). `may_give_up`: words of messages that may go on
   /// behind the call lie in the executor's memory, never in the user's.
   void begin(const CallBuffers& buffers, Channel& channel, Profile* profile = nullptr,
@@ -118,7 +120,7 @@ class Executor final : private Agreed {
   CallBuffers buffers_;
   Channel* channel_ = nullptr;
   Profile* profile_ = nullptr;
-  bool may_give_up_ = false;
+  bool may_give_up_ = false, uses_users_memory_ = false;
   bool open_ = false;
   bool late_decided_ = false;
   std::vector<bool> skipped_;  ///< by round

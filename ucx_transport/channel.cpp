@@ -13,7 +13,7 @@ namespace {
 
 using namespace std::chrono_literals;
 /// Longer than UCX takes to learn that a peer is gone.
-constexpr auto patience_with_sends = 2s;
+constexpr auto patience = 2s;
 
 /// Bytes of a message that Context::eager_over_tcp() speaks of.
 constexpr std::size_t eager_by_itself = std::size_t{1} << 20;
@@ -57,20 +57,34 @@ UcxChannel::UcxChannel(UcxTransport& transport, std::uint32_t number)
 }
 
 UcxChannel::~UcxChannel() {
+  give_up();
+  auto lock = worker_.lock();
+  while (is_being_written_to()) progress(lock);
+  for (Operation* operation : open_) operation->channel = nullptr;
+}
+
+bool UcxChannel::give_up() noexcept {
   auto lock = worker_.lock();
   // Of a call that ended early; then its peers' messages may still come, and a later call with the
   // same tags would take them for its own.
-  transport_.call_ended_early_ |= std::ranges::any_of(
-      open_, [](auto* operation) { return operation->kind != OperationKind::full_stop; });
+  transport_.call_ended_early_ |= uses_memory();
   cancel_receives();
-  const auto deadline = std::chrono::steady_clock::now() + patience_with_sends;
-  while (!open_.empty() && (std::chrono::steady_clock::now() < deadline || is_being_written_to())) {
-    worker_.progress();
-    lock.unlock();
-    std::this_thread::yield();
-    lock.lock();
-  }
-  for (Operation* operation : open_) operation->channel = nullptr;
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  while (!open_.empty() && std::chrono::steady_clock::now() < deadline) progress(lock);
+  return !uses_memory();
+}
+
+/// Others may have the worker between two steps.
+void UcxChannel::progress(std::unique_lock<std::mutex>& lock) noexcept {
+  worker_.progress();
+  lock.unlock();
+  std::this_thread::yield();
+  lock.lock();
+}
+
+bool UcxChannel::uses_memory() const {
+  return std::ranges::any_of(
+      open_, [](auto* operation) { return operation->kind != OperationKind::full_stop; });
 }
 
 void UcxChannel::send(std::span<const std::byte> data, int peer, std::uint32_t tag,

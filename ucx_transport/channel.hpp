@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
@@ -19,8 +20,8 @@ class UcxChannel final : public Channel {
  public:
   /// `transport` must outlive the channel.
   UcxChannel(UcxTransport& transport, std::uint32_t number);
-  /// Normally nothing is open. After an error: receives are cancelled, and sends get a short time to
-  /// complete.
+  /// Normally nothing is open. After an error: receives are cancelled, those that have met a message
+  /// are waited for, and sends get a short time to complete.
   ~UcxChannel() override;
   UcxChannel(const UcxChannel&) = delete;
   UcxChannel& operator=(const UcxChannel&) = delete;
@@ -34,6 +35,9 @@ class UcxChannel final : public Channel {
   /// UCX completes a short send over a network when it has copied it, which may be before the socket
   /// took it, and a long receive before its sender knows. So a full stop goes behind such messages.
   bool settled() override;
+  /// UCX can neither cancel a send nor a receive that has met its message.
+  [[nodiscard]] bool ends_at_once() const override { return false; }
+  bool give_up() noexcept override;
 
  private:
   static void on_sent(void* request, ucs_status_t status, void* operation);
@@ -51,6 +55,9 @@ class UcxChannel final : public Channel {
   void throw_failure();
   void expect_reachable(int peer);
   void cancel_receives() noexcept;
+  void progress(std::unique_lock<std::mutex>& lock) noexcept;
+  /// Whether any message is open.
+  [[nodiscard]] bool uses_memory() const;
   [[nodiscard]] bool is_being_written_to() const;
 
   UcxTransport& transport_;

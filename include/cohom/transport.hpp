@@ -32,8 +32,8 @@ class Channel {
   /// wait for them until nothing reads or writes the memory of messages any more.
   [[nodiscard]] virtual bool ends_at_once() const { return true; }
 
-  /// A call ends early on this rank: ends what is under way as far as that is possible within a
-  /// second. @returns whether all of it; if not, the rest goes on, until its memory and this channel
+  /// A call ends early on this rank: ends what is under way as far as that is possible within
+  /// seconds. @returns whether all of it; if not, the rest goes on, until its memory and this channel
   /// end together. After this the channel is only destroyed, or kept for ever.
   virtual bool give_up() noexcept { return true; }
 
