@@ -15,8 +15,8 @@ class MpiChannel final : public Channel {
  public:
   /// `transport` must outlive the channel.
   MpiChannel(MpiTransport& transport, std::uint32_t first_tag);
-  /// Normally nothing is open. After an error: receives are cancelled, those that have met a message
-  /// are waited for, and sends get a short time to complete.
+  /// Normally nothing is open. After an error: receives are cancelled, those that have met a
+  /// message are waited for, and sends get a short time to complete.
   ~MpiChannel() override;
 
   /// @throws Error(transport) when the message has more bytes than an int can count, as MPI wants

@@ -30,8 +30,8 @@ class OpenRequests {
   /// is then gone; the others stay.
   std::size_t poll(std::span<Completion> out);
 
-  /// Forgets what was not reported, cancels the receives that met no message, and waits for the rest
-  /// for so long. Whether nothing is open any more.
+  /// Forgets what was not reported, cancels the receives that met no message, and waits for the
+  /// rest for so long. Whether nothing is open any more.
   bool cancel(std::chrono::milliseconds patience) noexcept;
   /// After that: waits for all receives, however long it takes, as they are being written to. Sends
   /// are left to MPI (few MPIs can cancel one).

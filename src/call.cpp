@@ -320,7 +320,8 @@ void CallImpl::finish(std::optional<Error> error) {
   state_.store(State::done, std::memory_order_release);
 }
 
-/// The call ends with an error on this rank. Whether messages or reductions of it go on all the same.
+/// The call ends with an error on this rank. Whether messages or reductions of it go on all the
+/// same.
 bool CallImpl::goes_on() noexcept {
   if (state_ == State::leaving) return false;  // all ranks end alike
   bool over = channel_ == nullptr || channel_->give_up();

@@ -20,8 +20,8 @@ class UcxChannel final : public Channel {
  public:
   /// `transport` must outlive the channel.
   UcxChannel(UcxTransport& transport, std::uint32_t number);
-  /// Normally nothing is open. After an error: receives are cancelled, those that have met a message
-  /// are waited for, and sends get a short time to complete.
+  /// Normally nothing is open. After an error: receives are cancelled, those that have met a
+  /// message are waited for, and sends get a short time to complete.
   ~UcxChannel() override;
   UcxChannel(const UcxChannel&) = delete;
   UcxChannel& operator=(const UcxChannel&) = delete;

@@ -28,13 +28,13 @@ class Channel {
  public:
   virtual ~Channel() = default;
 
-  /// Whether destroying it ends all that is under way, whatever other ranks do. False: it may have to
-  /// wait for them until nothing reads or writes the memory of messages any more.
+  /// Whether destroying it ends all that is under way, whatever other ranks do. False: it may have
+  /// to wait for them until nothing reads or writes the memory of messages any more.
   [[nodiscard]] virtual bool ends_at_once() const { return true; }
 
   /// A call ends early on this rank: ends what is under way as far as that is possible within
-  /// seconds. @returns whether all of it; if not, the rest goes on, until its memory and this channel
-  /// end together. After this the channel is only destroyed, or kept for ever.
+  /// seconds. @returns whether all of it; if not, the rest goes on, until its memory and this
+  /// channel end together. After this the channel is only destroyed, or kept for ever.
   virtual bool give_up() noexcept { return true; }
 
   /// Starts sending; `data` must stay untouched until the completion. `bytes` may be zero.
