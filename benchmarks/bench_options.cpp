@@ -134,6 +134,15 @@ void finish(BenchOptions& options, const Texts& texts) {
       options.algorithms.push_back(std::move(name));
 }
 
+/// Another default, which the command line does not show.
+void take_from_environment(std::vector<std::string>& items, const char* variable,
+                           std::string& command) {
+  const std::string value = option_or_environment({}, variable, "");
+  if (value.empty()) return;
+  items = {value};
+  command += fmt::format("{}={} ", variable, value);
+}
+
 }  // namespace
 
 std::size_t parse_size(std::string_view text) {
@@ -176,10 +185,8 @@ std::vector<std::size_t> parse_sizes(std::string_view text, ElementType type) {
 
 std::variant<BenchOptions, Information> parse_options(int argc, const char* const* argv) {
   BenchOptions options;
-  if (std::string codec = option_or_environment({}, "COHOM_CODEC", ""); !codec.empty())
-    options.codecs = {std::move(codec)};
-  if (std::string algorithm = option_or_environment({}, "COHOM_ALGORITHM", ""); !algorithm.empty())
-    options.algorithms = {std::move(algorithm)};
+  take_from_environment(options.codecs, "COHOM_CODEC", options.command);
+  take_from_environment(options.algorithms, "COHOM_ALGORITHM", options.command);
   Texts texts;
   CLI::App app(
       "Measures the compressed allreduce beside the native one, on the same vectors.\n"
@@ -189,7 +196,7 @@ std::variant<BenchOptions, Information> parse_options(int argc, const char* cons
   if (auto information = parse(app, argc, argv)) return *std::move(information);
   check_numbers(options, app);
   finish(options, texts);
-  options.command = "cohom-bench";  // without the folder it was started from
+  options.command += "cohom-bench";  // without the folder it was started from
   for (int i = 1; i < argc; ++i) options.command += std::string(" ") + argv[i];
   return options;
 }

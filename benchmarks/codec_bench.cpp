@@ -10,6 +10,7 @@
 #include "kernels/body/element.hpp"
 #include "kernels/isa.hpp"
 #include "output_file.hpp"
+#include "standard_output.hpp"
 
 #include <benchmark/benchmark.h>
 #include <sys/mman.h>
@@ -25,7 +26,6 @@
 #include <cstring>
 #include <ctime>
 #include <exception>
-#include <iostream>
 #include <optional>
 #include <ranges>
 #include <stdexcept>
@@ -193,7 +193,7 @@ int run(int argc, char** argv) {
     register_all(workloads);
   benchmark::RunSpecifiedBenchmarks();
   out.close();
-  if (!std::cout.flush()) throw std::runtime_error("standard output: cannot be written");
+  flush_standard_output();
   return 0;
 }
 

@@ -7,10 +7,10 @@
 #include "inputs.hpp"
 #include "mpi_program.hpp"
 #include "native.hpp"
-#include "output_file.hpp"
 #include "progress.hpp"
 #include "report.hpp"
 #include "row_runner.hpp"
+#include "standard_output.hpp"
 #include "table.hpp"
 
 #include "mpi_ext/mpi_variable.hpp"

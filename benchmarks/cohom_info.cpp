@@ -4,7 +4,7 @@
 #include "library_info.hpp"
 #include "machine_info.hpp"
 #include "offload/cryptography.hpp"
-#include "output_file.hpp"
+#include "standard_output.hpp"
 #if COHOM_HAVE_MPI
 #include "mpi_info.hpp"
 #endif
@@ -64,24 +64,32 @@ void print_text() {
 #endif
 }
 
+int run(int argc, char** argv) {
+  CLI::App app("Prints what this build of cohom and this machine can do.", "cohom-info");
+  bool json = false;
+  app.add_flag("--json", json, "as JSON");
+  app.set_version_flag("--version", std::string("cohom-info ") + version_string);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (app.exit(error) != 0) return 2;
+    flush_standard_output();
+    return 0;
+  }
+  warn_of_unknown_variables();
+  json ? print_json() : print_text();
+  flush_standard_output();
+  return 0;
+}
+
 }  // namespace
 }  // namespace cohom::bench
 
 int main(int argc, char** argv) {
-  CLI::App app("Prints what this build of cohom and this machine can do.", "cohom-info");
-  bool json = false;
-  app.add_flag("--json", json, "as JSON");
-  app.set_version_flag("--version", std::string("cohom-info ") + cohom::version_string);
   try {
-    app.parse(argc, argv);
-    cohom::warn_of_unknown_variables();
-    json ? cohom::bench::print_json() : cohom::bench::print_text();
-    cohom::bench::flush_standard_output();
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
+    return cohom::bench::run(argc, argv);
   } catch (const std::exception& error) {
     fmt::print(stderr, "cohom-info: {}\n", error.what());
     return 2;
   }
-  return 0;
 }

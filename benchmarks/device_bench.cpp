@@ -6,7 +6,7 @@
 #include "device_rows.hpp"
 #include "kernels/cuda/device_context.hpp"
 #include "memory/device_loader.hpp"
-#include "output_file.hpp"
+#include "standard_output.hpp"
 
 #include <fmt/format.h>
 
@@ -100,7 +100,7 @@ int main(int argc, char** argv) {
       return named ? 1 : 77;
     }
     bench::run(settings, *library);
-    bench::flush_standard_output();
+    flush_standard_output();
   } catch (const std::exception& error) {
     fmt::print(stderr, "device_bench: {}\n", error.what());
     return 1;

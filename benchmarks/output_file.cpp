@@ -95,10 +95,6 @@ int open_partial(const std::string& target, std::string& partial) {
 
 }  // namespace
 
-void flush_standard_output() {
-  if (std::fflush(stdout) != 0 || std::ferror(stdout)) fail("standard output", reason(errno));
-}
-
 OutputFile::OutputFile(std::string_view flag, const std::string& path)
     : name_(std::string(flag) + " " + path) {
   fs::path target = path;

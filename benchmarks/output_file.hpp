@@ -38,8 +38,4 @@ class OutputFile {
   std::optional<std::string> pending_;
 };
 
-/// What a program prints is written, or an error: call it at the end.
-/// @throws std::runtime_error
-void flush_standard_output();
-
 }  // namespace cohom::bench

@@ -32,6 +32,7 @@ MpiChannel::~MpiChannel() {
 }
 
 bool MpiChannel::give_up() noexcept {
+  if (std::exchange(gave_up_, true)) return requests_->advance();
   // Of a call that ended early; then its peers' messages may still come, and a later call with the
   // same tags would take them for its own.
   if (!requests_->empty()) transport_.call_ended_early_ = true;

@@ -36,6 +36,7 @@ class MpiChannel final : public Channel {
   MpiTransport& transport_;
   std::uint32_t first_tag_;
   std::unique_ptr<OpenRequests> requests_;
+  bool gave_up_ = false;
 };
 
 }  // namespace cohom::mpi

@@ -5,8 +5,8 @@
 
 namespace cohom::mpi {
 
-void RoundLine::expect_right_order() const {
-  if (given_up)
+void RoundLine::expect_right_order(std::uint64_t number) const {
+  if (number > first_given_up)
     throw Error(
         ErrorKind::transport,
         "an earlier call by fabric on this communicator ended early on this rank; make a new "
@@ -39,7 +39,7 @@ bool MpiFabric::supports(Merge merge) const {
 std::unique_ptr<Reduction> MpiFabric::open(std::uint64_t /*call*/, int round,
                                            std::size_t reductions) {
   RoundLine& line = lines_[static_cast<std::size_t>(round) % lines_.size()];
-  line.expect_right_order();
+  line.expect_right_order(line.opened);
   return std::make_unique<MpiReduction>(line, reductions);
 }
 

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -26,14 +27,15 @@ class MpiReduction;
 struct RoundLine {
   RoundLine(MPI_Comm user, const Operations& mpis) : comm(user), operations(&mpis) {}
 
-  /// @throws Error(transport) when a call gave up
-  void expect_right_order() const;
+  /// Of reduction `number` of the line. @throws Error(transport) when an earlier one gave up
+  void expect_right_order(std::uint64_t number) const;
 
   OwnedComm comm;
   const Operations* operations;
   std::deque<MpiReduction*> starting;  ///< in the order they were opened; only the first may start
-  /// A call ended early on this rank: others may start collectives of it that this rank never does.
-  bool given_up = false;
+  std::uint64_t opened = 0;
+  /// The first that gave up with collectives that others may start and this rank never does.
+  std::uint64_t first_given_up = std::numeric_limits<std::uint64_t>::max();
 };
 
 /// Calls must open the reductions of one round index in the same order on all ranks: when the call

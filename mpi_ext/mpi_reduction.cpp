@@ -37,7 +37,7 @@ WordMerge word_merge_of(Merge merge) {
 }  // namespace
 
 MpiReduction::MpiReduction(RoundLine& line, std::size_t reductions)
-    : line_(line), not_started_(reductions) {
+    : line_(line), number_(line.opened++), not_started_(reductions) {
   if (reductions != 0) line_.starting.push_back(this);
 }
 
@@ -47,7 +47,7 @@ MpiReduction::~MpiReduction() {
 }
 
 bool MpiReduction::give_up() noexcept {
-  line_.given_up = true;
+  if (not_started_ != 0) line_.first_given_up = std::min(line_.first_given_up, number_);
   drop_waiting();
   return requests_.advance();
 }
@@ -88,7 +88,7 @@ void MpiReduction::start_waiting() {
 }
 
 void MpiReduction::start_now(const Waiting& reduction) {
-  line_.expect_right_order();
+  line_.expect_right_order(number_);
   const WordMerge merge = word_merge_of(reduction.merge);
   const Operation& operation = (*line_.operations)[merge.operation];
   const std::size_t count = reduction.sum.size() * merge.per_word;

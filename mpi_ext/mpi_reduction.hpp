@@ -21,7 +21,8 @@ class MpiReduction final : public Reduction {
   /// words. What was not started is dropped and counts as done for those behind: all ranks do so
   /// alike, or one gave up.
   ~MpiReduction() override;
-  /// Those behind can start nothing any more: MPI matches collectives by their order alone.
+  /// If it has not started all, those behind can start nothing any more: MPI matches collectives by
+  /// their order alone.
   bool give_up() noexcept override;
 
   /// Starts now, or when those before have started all of theirs. @throws Error(transport) when an
@@ -46,6 +47,7 @@ class MpiReduction final : public Reduction {
   void leave();
 
   RoundLine& line_;
+  std::uint64_t number_;          ///< in the line, in the order of opening
   std::size_t not_started_;       ///< of the number announced; in the line while it is not 0
   std::vector<Waiting> waiting_;  ///< start() came before its turn
   std::exception_ptr failure_;    ///< of a reduction whose turn came by someone else's

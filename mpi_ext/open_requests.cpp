@@ -105,6 +105,7 @@ void OpenRequests::drop_finished(std::size_t first) noexcept {
 
 /// Tests every request once and drops those that finished, well or not.
 bool OpenRequests::advance() noexcept {
+  if (requests_.empty() || !usable()) return true;
   for (auto& request : requests_) {
     int done = 0;
     if (MPI_Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) request = MPI_REQUEST_NULL;
@@ -116,7 +117,7 @@ bool OpenRequests::advance() noexcept {
 bool OpenRequests::cancel(std::chrono::milliseconds patience) noexcept {
   ready_.clear();
   next_ready_ = 0;
-  if (requests_.empty() || !usable()) return true;
+  if (advance()) return true;
   for (std::size_t i = 0; i < requests_.size(); ++i)
     if (entries_[i].receives) MPI_Cancel(&requests_[i]);
   const auto deadline = std::chrono::steady_clock::now() + patience;
@@ -126,14 +127,14 @@ bool OpenRequests::cancel(std::chrono::milliseconds patience) noexcept {
 
 void OpenRequests::abandon() noexcept {
   const auto must_wait = [this] { return std::ranges::any_of(entries_, &Entry::receives); };
-  for (advance(); must_wait(); advance()) std::this_thread::yield();
-  for (auto& request : requests_) MPI_Request_free(&request);
+  while (!advance() && must_wait()) std::this_thread::yield();
+  if (usable())
+    for (auto& request : requests_) MPI_Request_free(&request);
   requests_.clear();
   entries_.clear();
 }
 
 void OpenRequests::drain() noexcept {
-  if (!usable()) return;
   while (!advance()) std::this_thread::yield();
 }
 

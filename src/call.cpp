@@ -132,11 +132,11 @@ CallImpl::~CallImpl() {
   give_back_plan();
 }
 
-bool CallImpl::advance() noexcept {
+bool CallImpl::advance(bool earlier_moved) noexcept {
   if (done()) return false;
   try {
     const bool moved = step();
-    if (moved || waits_for_users_stream())
+    if (moved || earlier_moved || waits_for_users_stream())
       stall_.moved();  // what that does takes as long as it takes
     else if (stall_.idle())
       throw Error(ErrorKind::transport, "no progress for " + seconds_text(request_.timeout) +
@@ -308,9 +308,10 @@ void CallImpl::finish(std::optional<Error> error) {
   error_ = std::move(error);
   // Half-updated feedback would count a gradient twice.
   if (error_ && begun_ && request_.state != nullptr) *request_.state = {};
-  const bool kept = error_ && goes_on() && keep();
+  const bool early = error_ && state_ != State::leaving;  // else all ranks end alike
+  const bool kept = early && goes_on() && keep();
   if (!kept) channel_.reset();
-  if (error_) communicator_.ended_with(*error_);
+  if (error_) communicator_.ended_with(*error_, early);
   // Nothing that this call put into streams may meet the next one's words.
   if (error_ && device_) request_.core->device()->drain();
   if (kept)
@@ -320,10 +321,7 @@ void CallImpl::finish(std::optional<Error> error) {
   state_.store(State::done, std::memory_order_release);
 }
 
-/// The call ends with an error on this rank. Whether messages or reductions of it go on all the
-/// same.
 bool CallImpl::goes_on() noexcept {
-  if (state_ == State::leaving) return false;  // all ranks end alike
   bool over = channel_ == nullptr || channel_->give_up();
   if (executor_ != nullptr) over &= executor_->offloaded().give_up();
   return !over;
@@ -334,7 +332,8 @@ bool CallImpl::goes_on() noexcept {
 bool CallImpl::keep() noexcept {
   if (executor_ != nullptr && executor_->uses_users_memory()) return false;
   const std::shared_ptr<CallImpl> self = weak_from_this().lock();
-  if (!self || !communicator_.keep(self)) return false;
+  const bool reduces = executor_ != nullptr && !executor_->offloaded().give_up();
+  if (!self || !communicator_.keep(self, reduces)) return false;
   if (!request_.core) return true;
   request_.core->in_flight = false;
   request_.core->given_up = true;

@@ -39,8 +39,9 @@ class CallImpl : public std::enable_shared_from_this<CallImpl> {
   CallImpl(const CallImpl&) = delete;
   CallImpl& operator=(const CallImpl&) = delete;
 
-  /// One step of the state machine; whether anything moved. Never throws: see error().
-  bool advance() noexcept;
+  /// One step of the state machine; whether anything moved. `earlier_moved`: a call before it on
+  /// the communicator did, whose turn may come first. Never throws: see error().
+  bool advance(bool earlier_moved) noexcept;
   [[nodiscard]] bool done() const { return state_.load(std::memory_order_acquire) == State::done; }
   /// This rank's only part in the call is to tell the others of its error.
   [[nodiscard]] bool only_tells() const { return agreeing() && !request_.core; }
@@ -49,6 +50,10 @@ class CallImpl : public std::enable_shared_from_this<CallImpl> {
   [[nodiscard]] const std::optional<Error>& error() const { return error_; }
   [[nodiscard]] std::uint64_t number() const { return number_; }
   [[nodiscard]] bool uses(const StateBuffer& state) const { return request_.state == &state; }
+
+  /// It ended with an error on this rank. Whether messages or reductions of it go on all the same;
+  /// asked for the first time, it gives them seconds to end.
+  [[nodiscard]] bool goes_on() noexcept;
 
   /// Blocks until done(), advancing all calls that this thread started on any communicator.
   void finish_quietly();
@@ -77,7 +82,6 @@ class CallImpl : public std::enable_shared_from_this<CallImpl> {
   [[nodiscard]] bool waits_for_users_stream() const;
   [[nodiscard]] std::string waits_for() const;
   void finish(std::optional<Error> error);
-  [[nodiscard]] bool goes_on() noexcept;
   [[nodiscard]] bool keep() noexcept;
   void give_back_plan();
 

@@ -55,8 +55,8 @@ class CallDifferences {
   std::array<Field, CallSignature::field_limit> fields_;
 };
 
-/// What ranks were given before they made any call. `by_rank`: what each has.
-/// @throws Error(mismatch) that names who differs, as CallDifferences does
+/// What ranks were given before they made any call. `by_rank`: what each has, alike on all ranks.
+/// Local. @throws Error(mismatch) that names who differs, as CallDifferences does
 void expect_same(std::string_view name, std::span<const std::string> by_rank);
 
 }  // namespace cohom

@@ -26,6 +26,23 @@ CommunicatorImpl::~CommunicatorImpl() {
 
 namespace {
 
+struct KeptCall {
+  std::shared_ptr<Transport> transport;
+  std::shared_ptr<Aggregator> fabric;
+  std::shared_ptr<CallImpl> call;
+};
+
+struct KeptCalls {
+  std::mutex mutex;
+  std::vector<KeptCall> all;
+};
+
+/// Never destroyed: what they wait for may be over before the process ends, or not.
+KeptCalls& kept_calls() {
+  static KeptCalls& calls = *std::make_unique<KeptCalls>().release();
+  return calls;
+}
+
 /// Nobody may ever hear of an error that only waits to be told.
 bool can_be_forgotten(const std::shared_ptr<CallImpl>& call, long owners) {
   return call->only_tells() && call.use_count() == owners;
@@ -95,31 +112,47 @@ Error CommunicatorImpl::take_failure(const std::string& doing) {
   }
 }
 
-void CommunicatorImpl::ended_with(const Error& error) {
-  if (!broken_by_ && transport_->failure()) broken_by_ = error.what();
+void CommunicatorImpl::ended_with(const Error& error, bool early) {
+  ended_early_ |= early && transport_->ranks() > 1;
+  if (!broken_by_ && (ended_early_ || transport_->failure())) broken_by_ = error.what();
 }
 
-bool CommunicatorImpl::keep(std::shared_ptr<CallImpl> call) noexcept {
-  struct Kept {
-    std::shared_ptr<Transport> transport;
-    std::shared_ptr<Aggregator> fabric;  // those in the network end at once
-    std::shared_ptr<CallImpl> call;
-  };
-  static std::mutex mutex;
-  static auto& all = *new std::vector<Kept>;  // no destructor: MPI is over by then
+bool CommunicatorImpl::keep(std::shared_ptr<CallImpl> call, bool reduces) noexcept {
   try {
-    const std::lock_guard lock(mutex);
-    all.push_back({transport_, aggregators_.fabric, std::move(call)});
+    // Those in the network end at once.
+    const auto fabric = reduces ? aggregators_.fabric : nullptr;
+    const std::lock_guard lock(kept_calls().mutex);
+    kept_calls().all.push_back({transport_, fabric, std::move(call)});
+    warn_once(
+        "a call ended early, and its messages may go on: its memory stays until they end, or the "
+        "process");
   } catch (const std::bad_alloc&) {
     return false;
   }
-  log_once(
-      "a call ended early, and its messages may go on: its memory stays until the process ends");
   return true;
+}
+
+void release_kept_calls() noexcept {
+  for (;;) {
+    KeptCall over;
+    {
+      const std::lock_guard lock(kept_calls().mutex);
+      auto& all = kept_calls().all;
+      const auto found =
+          std::ranges::find_if(all, [](const KeptCall& kept) { return !kept.call->goes_on(); });
+      if (found == all.end()) return;
+      over = std::move(*found);
+      all.erase(found);
+    }
+  }
 }
 
 std::optional<Error> CommunicatorImpl::transport_failure() const {
   auto failure = transport_->failure();
+  if (!failure && ended_early_)
+    failure = Error(ErrorKind::transport,
+                    "an earlier call on this communicator ended early on this rank; make a new "
+                    "communicator");
   if (!failure || !broken_by_) return failure;
   return Error(failure->kind(),
                std::string(failure->what()) + "; the first error was: " + *broken_by_);
@@ -173,7 +206,7 @@ bool CommunicatorImpl::progress() {
   const DefaultFloatMode mode;
   const auto guard = lock();
   bool moved = false;
-  for (const auto& call : in_flight_) moved |= call->advance();
+  for (const auto& call : in_flight_) moved |= call->advance(moved);
   std::erase_if(in_flight_, [](const auto& call) { return call->done(); });
   return moved;
 }

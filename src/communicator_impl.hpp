@@ -66,10 +66,12 @@ class CommunicatorImpl {
   /// recover from no call with its buffers can be made on this communicator any more.
   Error take_failure(const std::string& doing);
   [[nodiscard]] const std::optional<Error>& device_failure() const { return device_failure_; }
-  /// A call has given its channel back, by which it may have broken the transport.
-  void ended_with(const Error& error);
-  /// Keeps a call that ended, and what it uses, until the process ends. False: there is no memory.
-  [[nodiscard]] bool keep(std::shared_ptr<CallImpl> call) noexcept;
+  /// A call has given its channel back, or keeps it. `early`: on this rank alone, as far as it
+  /// knows; then no later call can be made, as others may still be in that one.
+  void ended_with(const Error& error, bool early);
+  /// Keeps a call that ended, and what it uses, while goes_on(): with the fabric, if it `reduces`
+  /// there. False: there is no memory.
+  [[nodiscard]] bool keep(std::shared_ptr<CallImpl> call, bool reduces) noexcept;
   /// Transport::failure(), and the error of the call that is to blame.
   [[nodiscard]] std::optional<Error> transport_failure() const;
   /// Takes the lock.
@@ -95,8 +97,9 @@ class CommunicatorImpl {
   Aggregators aggregators_;
   std::map<std::string, Offloading> offloading_;  ///< by address
   std::optional<Error> device_failure_;
-  std::optional<std::string>
-      broken_by_;  ///< what the first call said after which the transport failed
+  bool ended_early_ = false;  ///< a call did
+  /// What the first call said after which no other can be made.
+  std::optional<std::string> broken_by_;
   std::uint64_t next_call_ = 0;
   PlanCache plans_;
   States states_;
@@ -104,5 +107,8 @@ class CommunicatorImpl {
   std::recursive_mutex mutex_;
   std::shared_ptr<ProgressHandle> progress_handle_;
 };
+
+/// Lets go of kept calls that go on no more. Where communicators are freed, and in MPI_Finalize.
+void release_kept_calls() noexcept;
 
 }  // namespace cohom

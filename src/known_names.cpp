@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <optional>
 
 namespace cohom {
 namespace {
@@ -62,18 +63,19 @@ std::string nearest(std::string_view name, std::span<const std::string_view> kno
   return suggestion(name.substr(prefix), ends).empty() ? std::string() : suggestion(name, known);
 }
 
-/// Of "cohomcodec" and "cohom-codec": cohom_codec; empty for any other key.
-std::string_view known_key_with_other_underline(std::string_view key) {
+/// Of "cohomcodec" and "cohom-codek": what it may mean. None: it is no key of cohom's.
+std::optional<std::string> meant_without_underscore(std::string_view key) {
   constexpr std::string_view name = key_prefix.substr(0, key_prefix.size() - 1);
-  if (!begins_in_any_case(key, name)) return {};
-  std::string_view rest = key.substr(name.size());
-  if (rest.starts_with('-') || rest.starts_with('.') || rest.starts_with(' '))
-    rest.remove_prefix(1);
+  if (!begins_in_any_case(key, name) || key.size() == name.size()) return std::nullopt;
+  if (const char next = key[name.size()]; next == '-' || next == '.' || next == ' ')
+    return nearest(key, option_keys(), key_prefix.size());
+  const std::string_view rest = key.substr(name.size());
   for (const std::string_view known : option_keys()) {
     const std::string_view end = known.substr(key_prefix.size());
-    if (rest.size() == end.size() && begins_in_any_case(rest, end)) return known;
+    if (rest.size() == end.size() && begins_in_any_case(rest, end))
+      return "; did you mean " + std::string(known);
   }
-  return {};
+  return std::nullopt;
 }
 
 }  // namespace
@@ -105,15 +107,12 @@ void warn_of_unknown_variables() {
 
 std::string ignored_key(std::string_view key) {
   if (key.starts_with(key_prefix)) return {};
-  std::string meant;
-  if (begins_in_any_case(key, key_prefix))
-    meant = nearest(key, option_keys(), key_prefix.size());
-  else if (const std::string_view known = known_key_with_other_underline(key); !known.empty())
-    meant = "; did you mean " + std::string(known);
-  else
-    return {};
+  const auto meant = begins_in_any_case(key, key_prefix)
+                         ? nearest(key, option_keys(), key_prefix.size())
+                         : meant_without_underscore(key);
+  if (!meant) return {};
   return "the Info key " + std::string(key) + " is ignored, as keys of cohom begin with " +
-         std::string(key_prefix) + meant;
+         std::string(key_prefix) + *meant;
 }
 
 }  // namespace cohom

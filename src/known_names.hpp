@@ -18,7 +18,7 @@ std::vector<std::string> unknown_variables(std::span<const char* const> environm
 /// Warns of them, once a process.
 void warn_of_unknown_variables();
 
-/// Of a key that begins as those of cohom, but for letter case or the underline, and so is
+/// Of a key that begins as those of cohom, but for letter case or the underscore, and so is
 /// another's: what to say of it. Empty for any other key.
 std::string ignored_key(std::string_view key);
 

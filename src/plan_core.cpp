@@ -198,13 +198,15 @@ Selection PlanCore::select(const PlanEnvironment& environment, const ResolvedOpt
   const int ranks = environment.transport->ranks();
   const std::size_t bytes = count_ * size_of(type_);
   Offloading* network = nullptr;
-  // Checksums are for messages between ranks: `auto` takes those.
-  const bool automatic = options.algorithm == "auto";
-  if ((automatic && !checksum_) || options.algorithm == "offload")
+  if (options.algorithm == "auto" || options.algorithm == "offload")
     network = environment.offloading(options.aggregator);
-  else if (automatic && (!options.aggregator.empty() || environment.offloading({}) != nullptr))
-    leave_out_aggregator(environment, codec, "checksum=on is for messages between ranks");
   const bool certain = network != nullptr && merges_for_certain(network->aggregator(), payload);
+  // Checksums are for messages between ranks: `auto` takes those.
+  if (certain && checksum_ && options.algorithm == "auto") {
+    if (select_algorithm("auto", codec, bytes, ranks, true).algorithm->in_network)
+      leave_out_aggregator(environment, codec, "checksum=on is for messages between ranks");
+    return select_algorithm("auto", codec, bytes, ranks, false);
+  }
   Selection selection = select_algorithm(options.algorithm, codec, bytes, ranks, certain);
   if (!selection.algorithm->in_network) {
     if (network != nullptr && !certain &&

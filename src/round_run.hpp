@@ -108,8 +108,8 @@ class RoundRun {
 
   [[nodiscard]] std::size_t open_sends() const { return open_sends_; }
   [[nodiscard]] bool finished() const { return pending_ == 0; }
-  /// Which rank it waits for, or who sums, which is called so; empty when it waits for nobody. For
-  /// messages.
+  /// Which rank it waits for, or `aggregator`, the name of who sums; empty when it waits for
+  /// nobody. For messages.
   [[nodiscard]] std::string waits_for(std::string_view aggregator) const;
 
   /// Whether this round's agreement covers the piece.

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <string>
 #include <thread>
+#include <utility>
 
 namespace cohom::ucx {
 
@@ -65,6 +66,10 @@ UcxChannel::~UcxChannel() {
 
 bool UcxChannel::give_up() noexcept {
   auto lock = worker_.lock();
+  if (std::exchange(closing_, true)) {
+    worker_.progress();
+    return !uses_memory();
+  }
   // Of a call that ended early; then its peers' messages may still come, and a later call with the
   // same tags would take them for its own.
   transport_.call_ended_early_ |= uses_memory();
@@ -271,7 +276,6 @@ void UcxChannel::expect_reachable(int peer) {
 }
 
 void UcxChannel::cancel_receives() noexcept {
-  closing_ = true;
   for (std::size_t i = open_.size(); i-- > 0;) {  // cancelling closes, and the last one moves up
     const Operation& operation = *open_[i];
     if (operation.kind == OperationKind::receive)

@@ -8,6 +8,7 @@
 #include "mpi_program.hpp"
 #include "output_file.hpp"
 #include "problem.hpp"
+#include "standard_output.hpp"
 #include "training.hpp"
 
 #include <cohom/communicator.hpp>

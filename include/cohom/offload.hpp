@@ -28,7 +28,7 @@ class Reduction {
   /// The call ends early on this rank, and others may start what this one does not: of an
   /// aggregator that does not fail, no later reduction of the round can be right. @returns whether
   /// the memory is free. If not, the destructor waits for other ranks. After this it is only
-  /// destroyed, or kept for ever.
+  /// asked again, and destroyed. Of an aggregator that does not fail it must be implemented.
   virtual bool give_up() noexcept { return true; }
   /// Starts summing `contribution` over all ranks into `sum`, which has as many words and is the same
   /// memory or disjoint. Both stay untouched by the caller until the completion; a contribution in

@@ -42,7 +42,7 @@ struct Options {
   /// and the round it waits for; 0: COHOM_TIMEOUT, or never. Time counts while the rank is in
   /// functions of this library. Local: ranks may have different ones. The communicator is then of
   /// no more use. What MPI and UCX cannot end goes on, in memory of this library that stays until
-  /// the process ends; the buffers are the caller's again.
+  /// it is over; the buffers are the caller's again.
   double timeout = 0;
   /// "on": behind each message of a call follows an XXH3-64 of its bytes; one that does not fit is
   /// an Error(transport) that names sender, round and offset. "off": messages are as long as ever.

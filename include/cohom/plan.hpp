@@ -74,7 +74,8 @@ class AllreducePlan {
   /// takes part, so that all ranks get `error` where start() would report one.
   void start_with_error(const Error& error);
   /// Advances the call; true when it is complete (or none is in flight). Does not block.
-  /// @throws Error, the call's, on all ranks alike; the plan can be started again.
+  /// @throws Error, the call's, on all ranks alike; the plan can be started again, unless the
+  /// error is transport.
   bool test();
   /// Blocks until the call is complete, yielding the core while there is nothing to do.
   /// @throws what test() throws.

@@ -22,8 +22,8 @@ struct Completion {
 };
 
 /// The messages of one call in flight. Messages from one rank to another with the same tag arrive
-/// in the order they were sent. Used by one thread at a time. No function blocks, but for the
-/// destructor of one that does not end at once.
+/// in the order they were sent. Used by one thread at a time. No function blocks, but for
+/// give_up(), and the destructor of one that does not end at once.
 class Channel {
  public:
   virtual ~Channel() = default;
@@ -34,7 +34,8 @@ class Channel {
 
   /// A call ends early on this rank: ends what is under way as far as that is possible within
   /// seconds. @returns whether all of it; if not, the rest goes on, until its memory and this
-  /// channel end together. After this the channel is only destroyed, or kept for ever.
+  /// channel end together. After this the channel is only asked again, which does not
+  /// block, and destroyed.
   virtual bool give_up() noexcept { return true; }
 
   /// Starts sending; `data` must stay untouched until the completion. `bytes` may be zero.

@@ -17,6 +17,7 @@
 #include "offload/stop_on_signal.hpp"
 #include "offload/supervisor.hpp"
 #include "offload/token_source.hpp"
+#include "standard_output.hpp"
 
 #include <cohom/error.hpp>
 #include <cohom/version.hpp>
@@ -81,8 +82,10 @@ std::string token_of_operator(const CommandLine& line) {
 void refuse_one_token_for_both(const ServerSetup& setup) {
   if (!setup.token.empty() && setup.token == setup.operator_token)
     throw Error(ErrorKind::invalid_argument,
-                "the operators' token is that of the site, so every member would be an operator; "
-                "they should differ");
+                std::string("the operators' token (--operator-token-file, ") + operator_token.file +
+                    ", " + operator_token.token + ") is the site's (--token-file, " +
+                    site_token.file + ", " + site_token.token +
+                    "), so every member would be an operator; they should differ");
 }
 
 /// One for each key of a job; they are asked one after another.
@@ -148,7 +151,8 @@ std::unique_ptr<DataPlane> make_plane(const CommandLine& line, const ServerSetup
   if (!line.ebpf) return make_daemon(line, setup);
   if (line.memory_mebibytes)
     throw Error(ErrorKind::invalid_argument,
-                "--memory is for a daemon; with --ebpf the kernel sums, in memory of its own");
+                "--memory is " + std::to_string(*line.memory_mebibytes) +
+                    ", and is for a daemon; with --ebpf the kernel sums, in memory of its own");
   if (line.ports.empty())
     throw Error(ErrorKind::invalid_argument,
                 "--ports is missing: the network devices on which packets enter the switch");
@@ -215,6 +219,13 @@ int serve_here(const CommandLine& line, const ServerSetup& setup, const Supervis
   return 0;
 }
 
+/// Whether who listens there is found at `address`.
+bool leads_to(const sockaddr_in& listen, const sockaddr_in& address) {
+  if (listen.sin_port != address.sin_port) return false;
+  if (listen.sin_addr.s_addr == address.sin_addr.s_addr) return true;
+  return listen.sin_addr.s_addr == htonl(INADDR_ANY) && !device_of(address).empty();
+}
+
 int serve(const CommandLine& line) {
   ServerSetup setup = setup_of(line);
   if (line.listen.empty()) {
@@ -223,8 +234,8 @@ int serve(const CommandLine& line) {
     return serve_job(setup, [&](const ServerSetup& whole) { return make_plane(line, whole); });
   }
   setup.listen = resolve(parse_endpoint(line.listen, "--listen"));
-  if (setup.parent && text_of(*setup.parent) == text_of(setup.listen))
-    throw Error(ErrorKind::invalid_argument, "--parent is " + text_of(setup.listen) +
+  if (setup.parent && leads_to(setup.listen, *setup.parent))
+    throw Error(ErrorKind::invalid_argument, "--parent is " + text_of(*setup.parent) +
                                                  ", which is --listen; an aggregator is not "
                                                  "its own parent");
   forbid_core_files();
@@ -314,6 +325,18 @@ void add_options(CLI::App& app, CommandLine& line) {
   app.set_version_flag("--version", std::string("cohom-aggregator ") + version_string);
 }
 
+/// Of --help, --version and a command line that is none.
+int exit_status(const CLI::App& app, const CLI::ParseError& error) {
+  if (app.exit(error) != 0) return 2;
+  try {
+    flush_standard_output();
+    return 0;
+  } catch (const std::exception& failure) {
+    fmt::print(stderr, "cohom-aggregator: {}\n", failure.what());
+    return 1;
+  }
+}
+
 }  // namespace
 }  // namespace cohom::offload
 
@@ -331,18 +354,17 @@ int main(int argc, char** argv) {
       "the file that COHOM_AGGREGATOR_JOB_KEY_FILE was for a job: show the groups of "
       "that job");
   status->footer(
-      "Who asks is said as to the aggregator: --auth, --munge-users, --token-file and\n"
-      "--operator-token-file (see cohom-aggregator --help), or the variables that they name.");
+      "It proves itself by the options --auth, --munge-users, --token-file and\n"
+      "--operator-token-file, as the aggregator does (see cohom-aggregator --help).");
   status->add_option("address", line.address, "HOST:PORT (default: COHOM_AGGREGATOR)");
   try {
     app.parse(argc, argv);
     cohom::warn_of_unknown_variables();
     if (!status->parsed()) return serve(line);
     print_status(line);
-    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
-      throw cohom::Error(cohom::ErrorKind::transport, "standard output cannot be written");
+    cohom::flush_standard_output();
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
+    return exit_status(app, error);
   } catch (const cohom::Error& error) {
     fmt::print(stderr, "cohom-aggregator: {}\n", error.what());
     return error.kind() == cohom::ErrorKind::invalid_argument ? 2 : 1;

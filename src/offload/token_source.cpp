@@ -17,6 +17,7 @@ constexpr std::size_t max_line_end_bytes = 2;
 
 /// What is wrong with a token; empty: nothing.
 std::string why_no_token(const std::string& token) {
+  if (token.empty()) return "it is empty; it should hold a secret";
   if (token.size() < min_token_bytes)
     return "it is too short; a token has at least " + std::to_string(min_token_bytes) + " bytes";
   if (token.size() > max_token_bytes)
@@ -35,7 +36,6 @@ std::string read_token_file(const std::string& path, std::string_view what) {
   std::string token = file.content();
   if (token.ends_with('\n')) token.pop_back();
   if (token.ends_with('\r')) token.pop_back();
-  if (token.empty()) file.fail("it is empty; it should hold a secret");
   if (const std::string wrong = why_no_token(token); !wrong.empty()) file.fail(wrong);
   return token;
 }
@@ -45,7 +45,8 @@ std::string find_token(const std::string& given, std::string_view what,
   if (!given.empty()) return read_token_file(given, what);
   const std::string file = option_or_environment({}, variables.file, "");
   std::string token = option_or_environment({}, variables.token, "");
-  if (const std::string wrong = token.empty() ? token : why_no_token(token); !wrong.empty())
+  const std::string wrong = why_no_token(token);
+  if (!token.empty() && !wrong.empty())
     throw Error(ErrorKind::invalid_argument, std::string(variables.token) + ": " + wrong);
   if (file.empty()) return token;
   if (!token.empty())

@@ -321,6 +321,22 @@ TEST_P(MpiFabricTest, ACallThatWasGivenUpEndsTheRoundOnThisRank) {
   MPI_Comm_free(&all);
 }
 
+TEST_P(MpiFabricTest, CallsBeforeOneThatWasGivenUpGoOn) {
+  Words a{rank()}, b{rank()}, c{rank()};
+  const auto first = fabric_.open(1, 0, 2);
+  const auto second = fabric_.open(2, 0, 1);
+  const auto third = fabric_.open(3, 0, 1);
+  first->start(a, a, add, 0);
+  EXPECT_TRUE(third->give_up());  // it has started nothing
+  second->start(b, b, add, 0);
+  first->start(c, c, add, 1);
+  finish(*first, 2);
+  finish(*second, 1);
+  EXPECT_EQ(c, Words{sum_of_ranks()});
+  EXPECT_EQ(b, Words{sum_of_ranks()});
+  expect_given_up([&] { (void)fabric_.open(4, 0, 1); });
+}
+
 TEST_P(MpiFabricTest, ACallWithoutReductionsIsNotInTheWay) {
   Words a{rank()};
   const auto nothing = fabric_.open(1, 0, 0);

@@ -63,8 +63,10 @@ class CommandLineTest(unittest.TestCase):
                 (("--parent", "127.0.0.1:47000"), "--listen HOST:PORT is missing"),
                 (("--listen", "127.0.0.1:47000", "--parent", "127.0.0.1:47000"),
                  "an aggregator is not its own parent"),
+                (("--listen", "0.0.0.0:47000", "--parent", "127.0.0.1:47000"),
+                 "an aggregator is not its own parent"),
                 (("--listen", "127.0.0.1:47000", "--ebpf", "--ports", "lo", "--memory", "64"),
-                 "--memory is for a daemon")]:
+                 "--memory is 64, and is for a daemon")]:
             with self.subTest(arguments=arguments):
                 status, said = run(*arguments)
                 self.assertEqual(status, 2, said)
@@ -102,7 +104,13 @@ class CommandLineTest(unittest.TestCase):
             status, said = self.status_of(b'{"groups":[],"packets":{"a":1}}', "--json",
                                           stdout=full)
         self.assertEqual(status, 1, said)
-        self.assertIn("standard output cannot be written", said)
+        self.assertIn("standard output: cannot be written: No space left on device", said)
+
+    def test_help_to_a_full_disk(self):
+        with open("/dev/full", "w", encoding="utf8") as full:
+            status, said = run("--help", stdout=full)
+        self.assertEqual(status, 1, said)
+        self.assertIn("standard output: cannot be written", said)
 
     def test_status_of_something_else(self):
         with socket.create_server(("127.0.0.1", 0)) as server:

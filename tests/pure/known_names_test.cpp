@@ -42,7 +42,7 @@ TEST(KnownNames, AMisspeltVariableIsSaidWithTheNearestName) {
                                 "nothing reads the environment variable COHOM_XYZZYXYZZY"}));
 }
 
-TEST(KnownNames, AKeyInOtherLettersOrWithoutUnderlineIsSaid) {
+TEST(KnownNames, AKeyInOtherLettersOrWithoutUnderscoreIsSaid) {
   EXPECT_EQ(ignored_key("Cohom_Codec"),
             "the Info key Cohom_Codec is ignored, as keys of cohom begin with cohom_; did you mean "
             "cohom_codec");
@@ -50,7 +50,7 @@ TEST(KnownNames, AKeyInOtherLettersOrWithoutUnderlineIsSaid) {
   EXPECT_EQ(ignored_key("cohom_codec"), "");
   EXPECT_EQ(ignored_key("cohomology"), "");
   EXPECT_EQ(ignored_key("cohom"), "");
-  for (const char* key : {"cohomcodec", "cohom-codec", "Cohom.Codec", "COHOM CODEC"})
+  for (const char* key : {"cohomcodec", "cohom-codec", "Cohom.Codec", "COHOM CODEC", "cohom-codek"})
     EXPECT_EQ(ignored_key(key), "the Info key " + std::string(key) +
                                     " is ignored, as keys of cohom begin with cohom_; did you mean "
                                     "cohom_codec");
