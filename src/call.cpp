@@ -309,9 +309,10 @@ void CallImpl::finish(std::optional<Error> error) {
   // Half-updated feedback would count a gradient twice.
   if (error_ && begun_ && request_.state != nullptr) *request_.state = {};
   const bool early = error_ && state_ != State::leaving;  // else all ranks end alike
-  const bool kept = early && goes_on() && keep();
+  const bool goes = early && goes_on();
+  const bool kept = goes && keep();
   if (!kept) channel_.reset();
-  if (error_) communicator_.ended_with(*error_, early);
+  if (error_) communicator_.ended_with(*error_, goes);
   // Nothing that this call put into streams may meet the next one's words.
   if (error_ && device_) request_.core->device()->drain();
   if (kept)

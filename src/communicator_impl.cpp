@@ -112,9 +112,9 @@ Error CommunicatorImpl::take_failure(const std::string& doing) {
   }
 }
 
-void CommunicatorImpl::ended_with(const Error& error, bool early) {
-  ended_early_ |= early && transport_->ranks() > 1;
-  if (!broken_by_ && (ended_early_ || transport_->failure())) broken_by_ = error.what();
+void CommunicatorImpl::ended_with(const Error& error, bool goes_on) {
+  call_goes_on_ |= goes_on;
+  if (!broken_by_ && (call_goes_on_ || transport_->failure())) broken_by_ = error.what();
 }
 
 bool CommunicatorImpl::keep(std::shared_ptr<CallImpl> call, bool reduces) noexcept {
@@ -149,7 +149,7 @@ void release_kept_calls() noexcept {
 
 std::optional<Error> CommunicatorImpl::transport_failure() const {
   auto failure = transport_->failure();
-  if (!failure && ended_early_)
+  if (!failure && call_goes_on_)
     failure = Error(ErrorKind::transport,
                     "an earlier call on this communicator ended early on this rank; make a new "
                     "communicator");

@@ -66,9 +66,9 @@ class CommunicatorImpl {
   /// recover from no call with its buffers can be made on this communicator any more.
   Error take_failure(const std::string& doing);
   [[nodiscard]] const std::optional<Error>& device_failure() const { return device_failure_; }
-  /// A call has given its channel back, or keeps it. `early`: on this rank alone, as far as it
-  /// knows; then no later call can be made, as others may still be in that one.
-  void ended_with(const Error& error, bool early);
+  /// A call has given its channel back, or keeps it. `goes_on`: messages or reductions of it went on
+  /// behind its error; then no later call can be made, which could meet them.
+  void ended_with(const Error& error, bool goes_on);
   /// Keeps a call that ended, and what it uses, while goes_on(): with the fabric, if it `reduces`
   /// there. False: there is no memory.
   [[nodiscard]] bool keep(std::shared_ptr<CallImpl> call, bool reduces) noexcept;
@@ -97,7 +97,7 @@ class CommunicatorImpl {
   Aggregators aggregators_;
   std::map<std::string, Offloading> offloading_;  ///< by address
   std::optional<Error> device_failure_;
-  bool ended_early_ = false;  ///< a call did
+  bool call_goes_on_ = false;  ///< or did, behind its error
   /// What the first call said after which no other can be made.
   std::optional<std::string> broken_by_;
   std::uint64_t next_call_ = 0;
