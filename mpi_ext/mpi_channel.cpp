@@ -33,10 +33,12 @@ MpiChannel::~MpiChannel() {
 
 bool MpiChannel::give_up() noexcept {
   if (std::exchange(gave_up_, true)) return requests_->advance();
+  // Who waited for one call need not be waited for again.
+  const auto wait = transport_.call_ended_early_ ? 0ms : patience;
   // Of a call that ended early; then its peers' messages may still come, and a later call with the
   // same tags would take them for its own.
   if (!requests_->empty()) transport_.call_ended_early_ = true;
-  return requests_->cancel(patience);
+  return requests_->cancel(wait);
 }
 
 int MpiChannel::mpi_tag(std::uint32_t tag) const {

@@ -58,7 +58,7 @@ static int forget(MPI_Comm /*comm*/, int /*keyval*/, void* attribute, void* /*ex
     entries.erase(found);
   }
   (*entry)->user = MPI_COMM_NULL;
-  release_kept_calls();  // freeing communicators is collective
+  release_kept_calls();
   return MPI_SUCCESS;
 }
 }  // extern "C"
@@ -75,7 +75,7 @@ void forget_all() {
     MPI_Comm_delete_attr(cached.user, registry().keyval);
     cached.user = MPI_COMM_NULL;
   }
-  release_kept_calls();
+  release_kept_transports();
   MPI_Comm_free_keyval(&registry().keyval);
 }
 

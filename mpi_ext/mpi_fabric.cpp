@@ -21,7 +21,9 @@ MpiFabric::MpiFabric(MPI_Comm comm, const Operations& operations) : operations_(
 MpiFabric::~MpiFabric() = default;
 
 std::string MpiFabric::describe() const {
-  return std::string(name()) + ", which " + summary(collective_layers());
+  // Asked once a process: MPI opens all its components to tell.
+  static const std::string layers = summary(collective_layers());
+  return std::string(name()) + ", which " + layers;
 }
 
 bool MpiFabric::supports(Merge merge) const {

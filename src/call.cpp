@@ -52,6 +52,7 @@ CallImpl::CallImpl(CommunicatorImpl& communicator, std::uint64_t number, CallReq
     leave_given_up_plan();
     open_channel(transport);
     prepare();
+    own_error_ = request_.error;
     agreement_.emplace(*channel_, transport.rank(), transport.ranks(),
                        std::move(request_.signature), std::move(request_.error), own_word());
   } catch (...) {
@@ -139,13 +140,21 @@ bool CallImpl::advance(bool earlier_moved) noexcept {
     if (moved || earlier_moved || waits_for_users_stream())
       stall_.moved();  // what that does takes as long as it takes
     else if (stall_.idle())
-      throw Error(ErrorKind::transport, "no progress for " + seconds_text(request_.timeout) +
-                                            " s, the timeout: waits for " + waits_for());
+      throw stalled();
     return moved;
   } catch (...) {
     finish(communicator_.take_failure("a call on this rank"));
   }
   return true;
+}
+
+Error CallImpl::stalled() const {
+  std::string text = "no progress for " + seconds_text(request_.timeout) +
+                     " s, the timeout: waits for " + waits_for();
+  if (own_error_ && agreeing())
+    text += "; the error of this rank, of which not all could be told: " +
+            std::string(own_error_->what());
+  return {ErrorKind::transport, text};
 }
 
 /// A call that leaves waits for its own messages alone, wherever the stream is.
@@ -311,6 +320,8 @@ void CallImpl::finish(std::optional<Error> error) {
   const bool early = error_ && state_ != State::leaving;  // else all ranks end alike
   const bool goes = early && goes_on();
   const bool kept = goes && keep();
+  // Others may go on with this call, and their messages must not meet another communicator.
+  if (early && channel_ != nullptr && !channel_->ends_at_once()) communicator_.keep_transport();
   if (!kept) channel_.reset();
   if (error_) communicator_.ended_with(*error_, goes);
   // Nothing that this call put into streams may meet the next one's words.
@@ -333,8 +344,7 @@ bool CallImpl::goes_on() noexcept {
 bool CallImpl::keep() noexcept {
   if (executor_ != nullptr && executor_->uses_users_memory()) return false;
   const std::shared_ptr<CallImpl> self = weak_from_this().lock();
-  const bool reduces = executor_ != nullptr && !executor_->offloaded().give_up();
-  if (!self || !communicator_.keep(self, reduces)) return false;
+  if (!self || !communicator_.keep(self)) return false;
   if (!request_.core) return true;
   request_.core->in_flight = false;
   request_.core->given_up = true;

@@ -81,6 +81,7 @@ class CallImpl : public std::enable_shared_from_this<CallImpl> {
   [[nodiscard]] DeviceWork* device_work() const;
   [[nodiscard]] bool waits_for_users_stream() const;
   [[nodiscard]] std::string waits_for() const;
+  [[nodiscard]] Error stalled() const;
   void finish(std::optional<Error> error);
   [[nodiscard]] bool keep() noexcept;
   void give_back_plan();
@@ -93,6 +94,7 @@ class CallImpl : public std::enable_shared_from_this<CallImpl> {
   std::optional<CallAgreement> agreement_;  ///< before the channel, which may still write to it
   std::unique_ptr<Channel> channel_;
   std::optional<DeviceCall> device_;  ///< none: all buffers are the host's
+  std::optional<Error> own_error_;    ///< of this rank, which the others are to learn of
   std::optional<Error> error_;        ///< what the call ends with, once done
   /// done is the last thing written: another thread may have advanced the call.
   std::atomic<State> state_ = State::agreeing;

@@ -26,21 +26,21 @@ CommunicatorImpl::~CommunicatorImpl() {
 
 namespace {
 
-struct KeptCall {
+struct KeptTransport {
   std::shared_ptr<Transport> transport;
   std::shared_ptr<Aggregator> fabric;
-  std::shared_ptr<CallImpl> call;
 };
 
-struct KeptCalls {
+struct Kept {
   std::mutex mutex;
-  std::vector<KeptCall> all;
+  std::vector<KeptTransport> transports;
+  std::vector<std::shared_ptr<CallImpl>> calls;
 };
 
 /// Never destroyed: what they wait for may be over before the process ends, or not.
-KeptCalls& kept_calls() {
-  static KeptCalls& calls = *std::make_unique<KeptCalls>().release();
-  return calls;
+Kept& kept() {
+  static Kept& all = *std::make_unique<Kept>().release();
+  return all;
 }
 
 /// Nobody may ever hear of an error that only waits to be told.
@@ -117,12 +117,22 @@ void CommunicatorImpl::ended_with(const Error& error, bool goes_on) {
   if (!broken_by_ && (call_goes_on_ || transport_->failure())) broken_by_ = error.what();
 }
 
-bool CommunicatorImpl::keep(std::shared_ptr<CallImpl> call, bool reduces) noexcept {
+bool CommunicatorImpl::keep_transport() noexcept {
+  if (transport_is_kept_) return true;
   try {
-    // Those in the network end at once.
-    const auto fabric = reduces ? aggregators_.fabric : nullptr;
-    const std::lock_guard lock(kept_calls().mutex);
-    kept_calls().all.push_back({transport_, fabric, std::move(call)});
+    const std::lock_guard lock(kept().mutex);
+    kept().transports.push_back({transport_, aggregators_.fabric});
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+  return transport_is_kept_ = true;
+}
+
+bool CommunicatorImpl::keep(std::shared_ptr<CallImpl> call) noexcept {
+  if (!keep_transport()) return false;
+  try {
+    const std::lock_guard lock(kept().mutex);
+    kept().calls.push_back(std::move(call));
     warn_once(
         "a call ended early, and its messages may go on: its memory stays until they end, or the "
         "process");
@@ -133,18 +143,23 @@ bool CommunicatorImpl::keep(std::shared_ptr<CallImpl> call, bool reduces) noexce
 }
 
 void release_kept_calls() noexcept {
-  for (;;) {
-    KeptCall over;
-    {
-      const std::lock_guard lock(kept_calls().mutex);
-      auto& all = kept_calls().all;
-      const auto found =
-          std::ranges::find_if(all, [](const KeptCall& kept) { return !kept.call->goes_on(); });
-      if (found == all.end()) return;
-      over = std::move(*found);
-      all.erase(found);
-    }
+  std::vector<std::shared_ptr<CallImpl>> calls;
+  {
+    const std::lock_guard lock(kept().mutex);
+    calls.swap(kept().calls);
   }
+  // Without the lock: this calls MPI.
+  std::erase_if(calls, [](const auto& call) { return !call->goes_on(); });
+  const std::lock_guard lock(kept().mutex);
+  calls.swap(kept().calls);
+  for (auto& newer : calls) kept().calls.push_back(std::move(newer));
+}
+
+void release_kept_transports() noexcept {
+  release_kept_calls();
+  std::vector<KeptTransport> transports;
+  const std::lock_guard lock(kept().mutex);
+  if (kept().calls.empty()) transports.swap(kept().transports);
 }
 
 std::optional<Error> CommunicatorImpl::transport_failure() const {
@@ -206,7 +221,12 @@ bool CommunicatorImpl::progress() {
   const DefaultFloatMode mode;
   const auto guard = lock();
   bool moved = false;
-  for (const auto& call : in_flight_) moved |= call->advance(moved);
+  bool earlier_moved = false;  // but for those that ended with an error
+  for (const auto& call : in_flight_) {
+    const bool this_moved = call->advance(earlier_moved);
+    moved |= this_moved;
+    earlier_moved |= this_moved && !(call->done() && call->error());
+  }
   std::erase_if(in_flight_, [](const auto& call) { return call->done(); });
   return moved;
 }

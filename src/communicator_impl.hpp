@@ -69,9 +69,12 @@ class CommunicatorImpl {
   /// A call has given its channel back, or keeps it. `goes_on`: messages or reductions of it went on
   /// behind its error; then no later call can be made, which could meet them.
   void ended_with(const Error& error, bool goes_on);
-  /// Keeps a call that ended, and what it uses, while goes_on(): with the fabric, if it `reduces`
-  /// there. False: there is no memory.
-  [[nodiscard]] bool keep(std::shared_ptr<CallImpl> call, bool reduces) noexcept;
+  /// Keeps transport and fabric until MPI_Finalize, so that nothing else gets what others still send
+  /// to this communicator: MPI gives the number of one that is freed to the next. False: there is no
+  /// memory.
+  bool keep_transport() noexcept;
+  /// The same, and keeps a call that ended while it goes_on().
+  [[nodiscard]] bool keep(std::shared_ptr<CallImpl> call) noexcept;
   /// Transport::failure(), and the error of the call that is to blame.
   [[nodiscard]] std::optional<Error> transport_failure() const;
   /// Takes the lock.
@@ -97,6 +100,7 @@ class CommunicatorImpl {
   Aggregators aggregators_;
   std::map<std::string, Offloading> offloading_;  ///< by address
   std::optional<Error> device_failure_;
+  bool transport_is_kept_ = false;
   bool call_goes_on_ = false;  ///< or did, behind its error
   /// What the first call said after which no other can be made.
   std::optional<std::string> broken_by_;
@@ -108,7 +112,9 @@ class CommunicatorImpl {
   std::shared_ptr<ProgressHandle> progress_handle_;
 };
 
-/// Lets go of kept calls that go on no more. Where communicators are freed, and in MPI_Finalize.
+/// Lets go of kept calls that go on no more.
 void release_kept_calls() noexcept;
+/// The same, and of kept transports, if no call is left: in MPI_Finalize.
+void release_kept_transports() noexcept;
 
 }  // namespace cohom

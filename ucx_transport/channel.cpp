@@ -70,11 +70,13 @@ bool UcxChannel::give_up() noexcept {
     worker_.progress();
     return !uses_memory();
   }
+  // Who waited for one call need not be waited for again.
+  const auto wait = transport_.call_ended_early_ ? 0s : patience;
   // Of a call that ended early; then its peers' messages may still come, and a later call with the
   // same tags would take them for its own.
   transport_.call_ended_early_ |= uses_memory();
   cancel_receives();
-  const auto deadline = std::chrono::steady_clock::now() + patience;
+  const auto deadline = std::chrono::steady_clock::now() + wait;
   while (!open_.empty() && std::chrono::steady_clock::now() < deadline) progress(lock);
   return !uses_memory();
 }

@@ -223,6 +223,7 @@ int serve_here(const CommandLine& line, const ServerSetup& setup, const Supervis
 bool leads_to(const sockaddr_in& listen, const sockaddr_in& address) {
   if (listen.sin_port != address.sin_port) return false;
   if (listen.sin_addr.s_addr == address.sin_addr.s_addr) return true;
+  if (address.sin_addr.s_addr == htonl(INADDR_ANY)) return true;  // this host
   return listen.sin_addr.s_addr == htonl(INADDR_ANY) && !device_of(address).empty();
 }
 

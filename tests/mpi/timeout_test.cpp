@@ -68,6 +68,31 @@ TEST_F(Timeout, OfARequest) {
   });
 }
 
+// MPI gives the number of a communicator that is freed to the next one.
+TEST_F(Timeout, WhatComesLateMeetsNoOtherCommunicator) {
+  constexpr int count = 1 << 15;
+  const Info patient{{"cohom_codec", "thc"}, {"cohom_algorithm", "direct"}},
+      impatient{{"cohom_codec", "thc"}, {"cohom_algorithm", "direct"}, {"cohom_timeout", "0.3"}};
+  std::vector<float> values(count, 1.0f), sums(count);
+  const auto call = [&](MPI_Comm comm, const Info& info) {
+    return MPIX_Allreduce_compressed(values.data(), sums.data(), count, MPI_FLOAT, MPI_SUM, comm,
+                                     info);
+  };
+  for (const bool late : {true, false}) {
+    MPI_Comm comm = MPI_COMM_NULL;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    EXPECT_EQ(call(comm, patient), MPI_SUCCESS);
+    for (const float sum : sums) ASSERT_NEAR(sum, ranks_, 0.5 * ranks_);
+    if (late && ranks_ > 1) {
+      if (last_rank()) std::this_thread::sleep_for(std::chrono::milliseconds(1000));
+      EXPECT_NE(call(comm, impatient), MPI_SUCCESS);
+    }
+    MPI_Comm_free(&comm);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+}
+
 constexpr std::chrono::seconds longest_pause(30);
 
 /// Wakes this process when the file is there.

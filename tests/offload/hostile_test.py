@@ -114,7 +114,7 @@ assert s.recv(1) == b""
     def test_status_needs_the_token(self):
         self.up(2)
         self.aggregators()
-        environment = self.environment("another")
+        environment = self.environment("another secret")
         del environment["COHOM_AGGREGATOR_OPERATOR_TOKEN"]
         done = subprocess.run([*self.on("h1"), AGGREGATOR, "status", f"switch:{PORT}"], timeout=20,
                               capture_output=True, text=True, check=False, env=environment)
