@@ -188,7 +188,7 @@ std::shared_ptr<CallImpl> CommunicatorImpl::start(CallRequest request) {
   while (!in_flight_.empty() && in_flight_.front()->number() + transport_->channels() <= next_call_)
     std::shared_ptr(in_flight_.front())->finish_quietly();
   if (profile != nullptr && in_flight_.empty()) profile->start();
-  const std::shared_ptr<CallImpl> call = make_call(std::move(request));
+  std::shared_ptr<CallImpl> call = make_call(std::move(request));
   // One that could not even begin is over, and nobody would take it out again.
   if (!call->done()) in_flight_.push_back(call);  // there is room
   return call;

@@ -21,7 +21,8 @@ void OffloadedRounds::add(int round, Merge merge, RoundRun& run) {
 }
 
 std::string OffloadedRounds::refusal() const {
-  const std::string name(setup_.aggregator == nullptr ? "" : setup_.aggregator->name());
+  if (setup_.aggregator == nullptr) return {};
+  const std::string name(setup_.aggregator->name());
   for (const Round& round : rounds_) {
     if (!setup_.aggregator->supports(round.merge))
       return "not supported: " + name + " does not merge by " + to_string(round.merge);

@@ -23,7 +23,7 @@ class StallClock {
     const Clock::time_point now = clock();
     // A long gap is not ours: who asks again after it gets some more looks.
     const std::chrono::duration<double> gap = now - last_look_;
-    waited_ = idle_polls_ == polls_a_look ? waited_.zero()
+    waited_ = idle_polls_ == polls_a_look ? std::chrono::duration<double>::zero()
                                           : waited_ + std::min(gap, limit_ / gaps_in_limit);
     last_look_ = now;
     return waited_ >= limit_;
