@@ -12,6 +12,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -90,6 +91,79 @@ TEST(Timeout, OfTheEnvironmentHoldsForErrorsToo) {
   without_rank_1([](Communicator& own) { reduce(own, {.codec = "nonsense"}); },
                  "rank 1 to agree on the call");
   unsetenv("COHOM_TIMEOUT");
+}
+
+TEST(Timeout, SaysTheErrorOfItsOwnRankToo) {
+  const Watchdog watchdog("an error that not all learn of");
+  std::atomic<bool> over = false;
+  on_ranks(2, [&](int rank, Communicator& communicator) {
+    while (rank == 1 && !over) std::this_thread::sleep_for(1ms);
+    if (rank == 1) return;
+    expect_timeout(
+        [&] {
+          reduce(communicator, {.codec = "raw", .algorithm = "nonsense", .timeout = short_time});
+        },
+        "rank 1 to agree on the call; the error of this rank, of which not all could be told: "
+        "algorithm \"nonsense\" is unknown");
+    over = true;
+  });
+}
+
+/// Calls in flight together are given up together.
+TEST(Timeout, OneForAllCallsInFlight) {
+  const Watchdog watchdog("many timeouts");
+  constexpr double timeout = 1;
+  constexpr std::size_t calls = 5, count = 1000;
+  std::atomic<bool> over = false;
+  on_ranks(2, [&](int rank, Communicator& communicator) {
+    while (rank == 1 && !over) std::this_thread::sleep_for(1ms);
+    if (rank == 1) return;
+    std::vector<std::vector<float>> data(calls, std::vector<float>(count));
+    std::vector<Request> requests;
+    const auto start = std::chrono::steady_clock::now();
+    for (auto& own : data)
+      requests.push_back(allreduce_start(own.data(), own.data(), count, ElementType::f32,
+                                         communicator, {.codec = "raw", .timeout = timeout}));
+    for (auto& request : requests) EXPECT_THROW(request.wait(), Error);
+    EXPECT_LT(std::chrono::steady_clock::now() - start, 3s);
+    over = true;
+  });
+}
+
+/// A call is not stalled while one before it on its communicator goes on: its turn comes.
+TEST(Timeout, NotWhileEarlierCallsGoOn) {
+  const Watchdog watchdog("a call that waits for its turn");
+  constexpr std::size_t count = 20000;
+  constexpr double timeout = 0.3;
+  std::atomic<int> sent = 0;
+  LoopbackHub hub(2, {.preferred_message_bytes = 1000});
+  std::vector<std::jthread> threads;
+  for (int rank = 0; rank < 2; ++rank)
+    threads.emplace_back([&, rank] {
+      std::shared_ptr<Transport> transport = hub.transport(rank);
+      if (rank == 1)
+        transport = std::make_shared<AlteringTransport>(
+            transport, [&](std::vector<std::byte>&, int, std::uint32_t tag) {
+              if (!is_agreement(tag) && ++sent < 100) std::this_thread::sleep_for(10ms);
+              return true;
+            });
+      Communicator communicator(transport);
+      const Options options{
+          .codec = "raw", .algorithm = "ring", .timeout = rank == 0 ? timeout : 0};
+      std::vector<float> first(count, 1.0f), second(count, 1.0f);
+      const auto start = [&](std::vector<float>& data) {
+        return allreduce_start(data.data(), data.data(), count, ElementType::f32, communicator,
+                               options);
+      };
+      auto earlier = start(first);
+      if (rank == 1) earlier.wait();
+      auto later = start(second);
+      EXPECT_NO_THROW(earlier.wait());
+      EXPECT_NO_THROW(later.wait());
+      EXPECT_EQ(std::ranges::count(second, 2.0f), std::ptrdiff_t(count));
+    });
+  threads.clear();
+  EXPECT_GE(sent, 60) << "the first call is to last longer than the timeout";
 }
 
 /// What rank 1 sends in one round is lost.
