@@ -45,7 +45,8 @@ class DaemonProcess(unittest.TestCase):
                 resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
             if before is not None:
                 before()
-        settings = {"stderr": subprocess.DEVNULL, **settings}
+        self.log = tempfile.TemporaryFile("w+")
+        settings = {"stderr": self.log, **settings}
         self.process = subprocess.Popen([program, "--listen", self.place, *arguments],
                                         stdout=subprocess.PIPE, text=True, env=self.environment,
                                         preexec_fn=prepare, **settings)
@@ -53,9 +54,14 @@ class DaemonProcess(unittest.TestCase):
         self.assertIn("cohom-aggregator: daemon", self.process.stdout.readline())
 
     def end(self):
-        """End it if it runs."""
-        if self.process.poll() is None:
+        """End it if it runs, and show what a failure would be understood by."""
+        if (ended := self.process.poll()) is None:
             self.process.kill()
+        if not self.log.closed:
+            self.log.seek(0)
+            print(f"the daemon {'ran' if ended is None else f'had ended with {ended}'} and said:",
+                  self.log.read(), file=sys.stderr)
+            self.log.close()
         self.process.wait()
         self.process.stdout.close()
         self.place = f"127.0.0.1:{free_port()}"
