@@ -1,6 +1,6 @@
 #include "bench_options.hpp"
 
-#include "environment.hpp"
+#include "base/environment.hpp"
 #include "inputs.hpp"
 
 #include <cohom/version.hpp>

@@ -4,13 +4,13 @@
 // is that speed over the speed of memcpy of as many bytes, measured just before. Both in processor
 // time of the thread, because the machine may be shared. COHOM_ISA picks the instruction set.
 
+#include "base/float_mode.hpp"
+#include "base/standard_output.hpp"
 #include "codec_workloads.hpp"
-#include "float_mode.hpp"
 #include "huge_buffer.hpp"
-#include "kernels/body/element.hpp"
-#include "kernels/isa.hpp"
+#include "kernels/core/body/element.hpp"
+#include "kernels/core/isa.hpp"
 #include "output_file.hpp"
-#include "standard_output.hpp"
 
 #include <benchmark/benchmark.h>
 #include <sys/mman.h>

@@ -3,6 +3,7 @@
 // Exit status: 0 measured, and all ranks had the same bits in every row; 1 they had not; 2 the
 // command line, an input or a combination cannot be run (one message from rank 0, nothing measured).
 
+#include "base/standard_output.hpp"
 #include "bench_options.hpp"
 #include "inputs.hpp"
 #include "mpi_program.hpp"
@@ -10,10 +11,9 @@
 #include "progress.hpp"
 #include "report.hpp"
 #include "row_runner.hpp"
-#include "standard_output.hpp"
 #include "table.hpp"
 
-#include "mpi_ext/mpi_variable.hpp"
+#include "mpi_ext/base/mpi_variable.hpp"
 
 #include <cohom/communicator.hpp>
 

@@ -1,10 +1,10 @@
 // cohom-info: what this build of the library and this machine can do. Needs no launcher.
 
-#include "known_names.hpp"
+#include "aggregation/auth/cryptography.hpp"
+#include "base/known_names.hpp"
+#include "base/standard_output.hpp"
 #include "library_info.hpp"
 #include "machine_info.hpp"
-#include "offload/cryptography.hpp"
-#include "standard_output.hpp"
 #if COHOM_HAVE_MPI
 #include "mpi_info.hpp"
 #endif

@@ -3,10 +3,10 @@
 // ms are those of a vector of 1 GiB of f32. A row's floor is the time in which the device copies as many bytes
 // as the row must read and write at least: all kernels here would be bound by memory if instructions were free.
 
+#include "base/standard_output.hpp"
 #include "device_rows.hpp"
-#include "kernels/cuda/device_context.hpp"
+#include "kernels/device_runtime/device_context.hpp"
 #include "memory/device_loader.hpp"
-#include "standard_output.hpp"
 
 #include <fmt/format.h>
 

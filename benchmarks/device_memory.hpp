@@ -1,7 +1,7 @@
 #pragma once
 // Arrays in a device's memory.
 
-#include "kernels/cuda/device_context.hpp"
+#include "kernels/device_runtime/device_context.hpp"
 
 #include <cstddef>
 #include <utility>

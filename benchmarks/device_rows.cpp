@@ -1,8 +1,8 @@
 #include "device_rows.hpp"
 
-#include "codecs/sketch_layout.hpp"
-#include "kernels/body/packed_quantize.hpp"
-#include "lane_layout.hpp"
+#include "codecs/common/lane_layout.hpp"
+#include "codecs/sketch/sketch_layout.hpp"
+#include "kernels/packed/body/packed_quantize.hpp"
 
 namespace cohom::bench {
 namespace {

@@ -1,10 +1,10 @@
 #pragma once
 // What device_bench times: calls of a device's kernels on one vector, and the bytes that each must move.
 
-#include "codecs/thc_options.hpp"
+#include "codecs/thc/thc_options.hpp"
 #include "device_memory.hpp"
-#include "kernels/cuda/device_context.hpp"
-#include "kernels/kernel_table.hpp"
+#include "kernels/device_runtime/device_context.hpp"
+#include "kernels/table/kernel_table.hpp"
 
 #include <cstdint>
 #include <functional>

@@ -1,7 +1,7 @@
 #pragma once
 // Vectors whose element type is known at run time, seen as doubles.
 
-#include "huge_allocator.hpp"
+#include "base/huge_allocator.hpp"
 
 #include <cohom/element_type.hpp>
 

@@ -1,10 +1,10 @@
 #include "library_info.hpp"
 
-#include "algorithms/algorithm.hpp"
-#include "codec_table.hpp"
-#include "kernels/isa.hpp"
+#include "codecs/codec_table.hpp"
+#include "kernels/core/isa.hpp"
 #include "memory/device_loader.hpp"
-#include "selector.hpp"
+#include "plan/selector.hpp"
+#include "schedule/algorithms/algorithm.hpp"
 
 #include <cohom/codec.hpp>
 #include <cohom/version.hpp>

@@ -1,7 +1,7 @@
 // Merges of two payloads as large as the vector, beside a plain loop over 64-bit words.
 
 #include "codec_workloads.hpp"
-#include "kernels/kernel_table.hpp"
+#include "kernels/table/kernel_table.hpp"
 
 #include <cohom/merge.hpp>
 

@@ -1,7 +1,7 @@
 #include "mpi_info.hpp"
 
-#include "mpi_ext/collective_layers.hpp"
-#include "mpi_ext/operations.hpp"
+#include "mpi_ext/transport/collective_layers.hpp"
+#include "mpi_ext/transport/operations.hpp"
 
 #include <fmt/format.h>
 #include <mpi.h>

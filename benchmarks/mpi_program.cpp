@@ -1,6 +1,6 @@
 #include "mpi_program.hpp"
 
-#include "standard_output.hpp"
+#include "base/standard_output.hpp"
 
 #include <cohom/error.hpp>
 

@@ -3,7 +3,7 @@
 
 #include "open_mpi_tuning.hpp"
 
-#include "mpi_ext/mpi_variable.hpp"
+#include "mpi_ext/base/mpi_variable.hpp"
 
 namespace cohom::bench {
 namespace {

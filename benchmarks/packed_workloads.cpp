@@ -4,9 +4,9 @@
 // from mini-block to mini-block. Its step is found as the codec finds it, for five bits a value.
 
 #include "codec_workloads.hpp"
-#include "codecs/packed_step.hpp"
-#include "kernels/body/element.hpp"
-#include "kernels/kernel_table.hpp"
+#include "codecs/packed/packed_step.hpp"
+#include "kernels/core/body/element.hpp"
+#include "kernels/table/kernel_table.hpp"
 
 #include <cmath>
 #include <cstdint>

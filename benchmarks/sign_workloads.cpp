@@ -1,9 +1,9 @@
 // signcount and marsit: one rank's part of an allreduce, piece by piece.
 
 #include "codec_workloads.hpp"
-#include "kernels/body/lanes.hpp"
-#include "kernels/kernel_table.hpp"
-#include "lane_layout.hpp"
+#include "codecs/common/lane_layout.hpp"
+#include "kernels/core/body/lanes.hpp"
+#include "kernels/table/kernel_table.hpp"
 
 #include <cstdint>
 

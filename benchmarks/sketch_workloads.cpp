@@ -1,8 +1,8 @@
 // sketch: placing, filling and peeling, instance by instance as the codec does it.
 
 #include "codec_workloads.hpp"
-#include "kernels/kernel_table.hpp"
-#include "kernels/sketch.hpp"
+#include "kernels/sketch/sketch.hpp"
+#include "kernels/table/kernel_table.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // sparse: finding the elements that are not zero, gathering and spreading them, piece by piece.
 
 #include "codec_workloads.hpp"
-#include "kernels/kernel_table.hpp"
+#include "kernels/table/kernel_table.hpp"
 
 #include <cstdint>
 #include <cstring>

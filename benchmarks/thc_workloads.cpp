@@ -1,9 +1,9 @@
 // thc: one rank's part of an allreduce, piece by piece.
 
 #include "codec_workloads.hpp"
-#include "codecs/thc_options.hpp"
-#include "kernels/body/lanes.hpp"
-#include "kernels/kernel_table.hpp"
+#include "codecs/thc/thc_options.hpp"
+#include "kernels/core/body/lanes.hpp"
+#include "kernels/table/kernel_table.hpp"
 
 #include <cohom/merge.hpp>
 

@@ -1,10 +1,10 @@
-#include "address_probe.hpp"
+#include "ucx_transport/address_probe.hpp"
 
-#include "worker.hpp"
+#include "ucx_transport/worker.hpp"
 
-#include "offload/file_descriptor.hpp"
-#include "offload/ucx_address.hpp"
-#include "own_file.hpp"
+#include "aggregation/protocol/ucx_address.hpp"
+#include "base/file_descriptor.hpp"
+#include "base/own_file.hpp"
 
 #include <cohom/error.hpp>
 

@@ -2,7 +2,7 @@
 // AddressProbe: tries an address of UCX in another process. UCX trusts addresses: one that is none
 // may end the process that connects to it, which then is one that nobody misses.
 
-#include "context.hpp"
+#include "ucx_transport/context.hpp"
 
 #include <cstddef>
 #include <memory>

@@ -1,7 +1,7 @@
 // Connecting to aggregators, daemons among them.
 
-#include "message_path.hpp"
-#include "offload/connector.hpp"
+#include "aggregation/client/connector.hpp"
+#include "ucx_transport/message_path.hpp"
 
 #include <cohom/ucx.hpp>
 

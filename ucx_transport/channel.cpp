@@ -1,6 +1,6 @@
-#include "channel.hpp"
+#include "ucx_transport/channel.hpp"
 
-#include "check.hpp"
+#include "ucx_transport/check.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -1,8 +1,8 @@
 #pragma once
 // UcxChannel: the messages of one call in flight over UCX.
 
-#include "operation.hpp"
-#include "transport.hpp"
+#include "ucx_transport/operation.hpp"
+#include "ucx_transport/transport.hpp"
 
 #include <cohom/error.hpp>
 #include <cohom/transport.hpp>

@@ -1,9 +1,9 @@
 // cohom-ucx-probe: the process in which addresses of UCX are tried. Aggregators and ranks start it
 // (docs/aggregator.md); it is of no use by itself.
 
-#include "address_probe.hpp"
+#include "ucx_transport/address_probe.hpp"
 
-#include "core_files.hpp"
+#include "base/core_files.hpp"
 
 #include <sys/socket.h>
 

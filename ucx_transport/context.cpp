@@ -1,10 +1,10 @@
-#include "context.hpp"
+#include "ucx_transport/context.hpp"
 
-#include "check.hpp"
-#include "loaded_library.hpp"
-#include "log.hpp"
-#include "path.hpp"
-#include "transport_list.hpp"
+#include "base/log.hpp"
+#include "ucx_transport/check.hpp"
+#include "ucx_transport/loaded_library.hpp"
+#include "ucx_transport/path.hpp"
+#include "ucx_transport/transport_list.hpp"
 
 #include <cohom/ucx.hpp>
 

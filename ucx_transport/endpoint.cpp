@@ -1,6 +1,6 @@
-#include "endpoint.hpp"
+#include "ucx_transport/endpoint.hpp"
 
-#include "check.hpp"
+#include "ucx_transport/check.hpp"
 
 #include <algorithm>
 #include <cstdio>

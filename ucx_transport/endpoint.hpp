@@ -1,7 +1,7 @@
 #pragma once
 // Endpoint: this process's connection to another one.
 
-#include "path.hpp"
+#include "ucx_transport/path.hpp"
 
 #include <ucp/api/ucp.h>
 

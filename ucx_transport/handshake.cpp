@@ -1,4 +1,4 @@
-#include "handshake.hpp"
+#include "ucx_transport/handshake.hpp"
 
 #include <cohom/error.hpp>
 

@@ -1,7 +1,7 @@
 #include <cohom/ucx.hpp>
 
-#include "check.hpp"
-#include "library_version.hpp"
+#include "ucx_transport/check.hpp"
+#include "ucx_transport/library_version.hpp"
 
 #include <ucp/api/ucp.h>
 #include <uct/api/uct.h>

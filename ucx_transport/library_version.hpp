@@ -1,7 +1,7 @@
 #pragma once
 // Which UCX library this process has.
 
-#include "offload/ucx_address.hpp"
+#include "aggregation/protocol/ucx_address.hpp"
 
 #include <ucp/api/ucp.h>
 

@@ -1,6 +1,6 @@
-#include "loaded_library.hpp"
+#include "ucx_transport/loaded_library.hpp"
 
-#include "library_version.hpp"
+#include "ucx_transport/library_version.hpp"
 
 #include <link.h>
 #include <ucp/api/ucp_version.h>

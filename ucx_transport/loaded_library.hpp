@@ -1,7 +1,7 @@
 #pragma once
 // Which UCX this process has loaded: an MPI library may bring its own.
 
-#include "offload/ucx_address.hpp"
+#include "aggregation/protocol/ucx_address.hpp"
 
 #include <string>
 #include <vector>

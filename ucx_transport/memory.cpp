@@ -1,6 +1,6 @@
-#include "memory.hpp"
+#include "ucx_transport/memory.hpp"
 
-#include "check.hpp"
+#include "ucx_transport/check.hpp"
 
 #include <iterator>
 #include <utility>

@@ -1,7 +1,7 @@
 #pragma once
 // Memory: what UCX was told of the memory that messages come from and go to.
 
-#include "worker.hpp"
+#include "ucx_transport/worker.hpp"
 
 #include <cohom/memory_space.hpp>
 #include <cohom/transport.hpp>

@@ -1,6 +1,6 @@
-#include "message_link.hpp"
+#include "ucx_transport/message_link.hpp"
 
-#include "check.hpp"
+#include "ucx_transport/check.hpp"
 
 #include <chrono>
 #include <cstring>

@@ -1,9 +1,9 @@
 #pragma once
 // MessageLink: active messages to one other process, for words that are summed by an aggregator.
 
-#include "worker.hpp"
+#include "ucx_transport/worker.hpp"
 
-#include "kernels/ebpf/packet.h"
+#include "aggregation/protocol/packet.h"
 
 #include <cohom/widening.hpp>
 

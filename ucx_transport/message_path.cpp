@@ -1,13 +1,13 @@
-#include "message_path.hpp"
+#include "ucx_transport/message_path.hpp"
 
-#include "address_probe.hpp"
-#include "check.hpp"
-#include "library_version.hpp"
-#include "log.hpp"
-#include "message_link.hpp"
-#include "offload/hello.hpp"
-#include "offload/narrow.hpp"
-#include "offload/patient_clock.hpp"
+#include "aggregation/net/patient_clock.hpp"
+#include "aggregation/protocol/hello.hpp"
+#include "aggregation/protocol/narrow.hpp"
+#include "base/log.hpp"
+#include "ucx_transport/address_probe.hpp"
+#include "ucx_transport/check.hpp"
+#include "ucx_transport/library_version.hpp"
+#include "ucx_transport/message_link.hpp"
 
 #include <cohom/error.hpp>
 

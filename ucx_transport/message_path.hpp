@@ -1,7 +1,7 @@
 #pragma once
 // The data path of messages (docs/offload-protocol.md), to aggregators of kind `daemon`.
 
-#include "offload/data_path.hpp"
+#include "aggregation/client/data_path.hpp"
 
 #include <memory>
 #include <string>

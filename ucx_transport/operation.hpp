@@ -1,7 +1,7 @@
 #pragma once
 // Operation: a message that UCX is sending or receiving.
 
-#include "endpoint.hpp"
+#include "ucx_transport/endpoint.hpp"
 
 #include <cohom/transport.hpp>
 

@@ -1,9 +1,9 @@
-#include "transport.hpp"
+#include "ucx_transport/transport.hpp"
 
-#include "channel.hpp"
-#include "handshake.hpp"
-#include "log.hpp"
-#include "message_bytes.hpp"
+#include "base/log.hpp"
+#include "transport/message_bytes.hpp"
+#include "ucx_transport/channel.hpp"
+#include "ucx_transport/handshake.hpp"
 
 #include <algorithm>
 #include <cstring>

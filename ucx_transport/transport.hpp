@@ -1,9 +1,9 @@
 #pragma once
 // UcxTransport: cohom's messages over UCX's tagged ones.
 
-#include "endpoint.hpp"
-#include "memory.hpp"
-#include "worker.hpp"
+#include "ucx_transport/endpoint.hpp"
+#include "ucx_transport/memory.hpp"
+#include "ucx_transport/worker.hpp"
 
 #include <cohom/transport.hpp>
 #include <cohom/ucx.hpp>

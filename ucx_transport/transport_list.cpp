@@ -1,4 +1,4 @@
-#include "transport_list.hpp"
+#include "ucx_transport/transport_list.hpp"
 
 #include <algorithm>
 #include <iterator>

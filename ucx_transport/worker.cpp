@@ -1,7 +1,7 @@
-#include "worker.hpp"
+#include "ucx_transport/worker.hpp"
 
-#include "check.hpp"
-#include "library_version.hpp"
+#include "ucx_transport/check.hpp"
+#include "ucx_transport/library_version.hpp"
 
 #include <algorithm>
 #include <random>

@@ -1,11 +1,11 @@
 #pragma once
 // Worker: one process's part in a UCX network, shared by all its transports.
 
-#include "context.hpp"
-#include "endpoint.hpp"
-#include "operation.hpp"
+#include "ucx_transport/context.hpp"
+#include "ucx_transport/endpoint.hpp"
+#include "ucx_transport/operation.hpp"
 
-#include "offload/ucx_address.hpp"
+#include "aggregation/protocol/ucx_address.hpp"
 
 #include <ucp/api/ucp.h>
 

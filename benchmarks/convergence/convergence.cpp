@@ -4,11 +4,11 @@
 // Exit status: 0 done; 1 a bound of --require is broken; 2 the command line, the data or a codec
 // cannot be run (one message from rank 0).
 
+#include "base/standard_output.hpp"
 #include "convergence_options.hpp"
 #include "mpi_program.hpp"
 #include "output_file.hpp"
 #include "problem.hpp"
-#include "standard_output.hpp"
 #include "training.hpp"
 
 #include <cohom/communicator.hpp>

@@ -6,8 +6,8 @@
 // clang-format off
 #include <linux/bpf.h>
 // clang-format on
-#include "check.h"
-#include "pool.h"
+#include "kernels/ebpf/pool.h"
+#include "src/aggregation/protocol/check.h"
 
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>

@@ -6,7 +6,7 @@
 // n - 1. For that sum everybody has contributed to n - 1, so everybody has the sum of n - 2, whose
 // pool may go. The pool of n - 1 stays, for workers whose copy of the sum was lost.
 
-#include "group.h"
+#include "src/aggregation/protocol/group.h"
 
 #ifndef __always_inline
 #define __always_inline inline __attribute__((always_inline))

@@ -1,6 +1,6 @@
 #include "memory/device_code.hpp"
 
-#include "text.hpp"
+#include "base/text.hpp"
 
 #include <cohom/error.hpp>
 

@@ -1,7 +1,7 @@
 #pragma once
 // Which devices the kernels of a library run on.
 
-#include "kernels/cuda/device_library.hpp"
+#include "kernels/device_runtime/device_library.hpp"
 
 #include <string_view>
 

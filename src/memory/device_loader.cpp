@@ -1,8 +1,8 @@
 #include "memory/device_loader.hpp"
 
-#include "environment.hpp"
-#include "log.hpp"
-#include "own_file.hpp"
+#include "base/environment.hpp"
+#include "base/log.hpp"
+#include "base/own_file.hpp"
 
 #include <dlfcn.h>
 

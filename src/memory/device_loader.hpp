@@ -1,7 +1,7 @@
 #pragma once
 // The library with kernels for a device, in a file of its own: programs without one need no driver.
 
-#include "kernels/cuda/device_library.hpp"
+#include "kernels/device_runtime/device_library.hpp"
 
 #include <string>
 

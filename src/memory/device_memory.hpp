@@ -1,7 +1,7 @@
 #pragma once
 // The memory of a device, and the host's memory that a device's copies reach by themselves.
 
-#include "kernels/cuda/device_context.hpp"
+#include "kernels/device_runtime/device_context.hpp"
 #include "memory/memory.hpp"
 
 #include <memory>

@@ -1,7 +1,7 @@
 #pragma once
 // What a call with a device's buffers comes behind.
 
-#include "kernels/cuda/device_runtime.hpp"
+#include "kernels/device_runtime/device_runtime.hpp"
 #include "memory/placement.hpp"
 
 #include <optional>

@@ -2,7 +2,7 @@
 // DeviceWork: what the calls of one plan need of a device: streams of their own, one for kernels with
 // their context and two for copies, and events that say how far they are.
 
-#include "kernels/cuda/device_context.hpp"
+#include "kernels/device_runtime/device_context.hpp"
 #include "memory/memory.hpp"
 
 #include <cstddef>

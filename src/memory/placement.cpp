@@ -1,6 +1,6 @@
 #include "memory/placement.hpp"
 
-#include "log.hpp"
+#include "base/log.hpp"
 #include "memory/device_loader.hpp"
 #include "memory/driver_memory.hpp"
 

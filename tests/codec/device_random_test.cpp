@@ -1,7 +1,7 @@
 // Five million random words through the kernels of devices: the reference's bits, whatever floats they are.
 
 #include "elements.hpp"
-#include "kernels/kernel_table.hpp"
+#include "kernels/table/kernel_table.hpp"
 #include "same_bytes.hpp"
 #include "tested_tables.hpp"
 #include "thc_comparison.hpp"

@@ -1,7 +1,7 @@
 // The emulated device keeps the rules of a device, and contexts keep to them, too.
 
-#include "kernels/cuda/device_context.hpp"
-#include "kernels/cuda/emulated/emulated_runtime.hpp"
+#include "kernels/device_runtime/device_context.hpp"
+#include "kernels/device_runtime/emulated/emulated_runtime.hpp"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 // difference means that ranks built before and after the change cannot talk to each other: it takes
 // a new wire_format_version, not new numbers here.
 
-#include "codecs/packed.hpp"
+#include "codecs/packed/packed.hpp"
 
 #include "golden.hpp"
 

@@ -2,8 +2,8 @@
 // instruction set. A difference means that ranks built before and after the change cannot talk to
 // each other: it takes a new wire_format_version, not new numbers here.
 
-#include "codecs/marsit.hpp"
-#include "codecs/signcount.hpp"
+#include "codecs/marsit/marsit.hpp"
+#include "codecs/signcount/signcount.hpp"
 
 #include "golden.hpp"
 

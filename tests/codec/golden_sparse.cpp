@@ -2,9 +2,9 @@
 // difference means that ranks built before and after the change cannot talk to each other: it takes
 // a new wire_format_version, not new numbers here.
 
-#include "codecs/sketch.hpp"
-#include "codecs/sparse.hpp"
-#include "codecs/sparse_thc.hpp"
+#include "codecs/sketch/sketch.hpp"
+#include "codecs/sparse/sparse.hpp"
+#include "codecs/sparse_thc/sparse_thc.hpp"
 
 #include "golden.hpp"
 

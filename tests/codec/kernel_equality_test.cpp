@@ -2,8 +2,8 @@
 
 #include "elements.hpp"
 #include "guarded_buffer.hpp"
-#include "kernels/cpu/scalar_merge.hpp"
-#include "kernels/kernel_table.hpp"
+#include "kernels/merge/cpu/scalar_merge.hpp"
+#include "kernels/table/kernel_table.hpp"
 #include "same_bytes.hpp"
 #include "tested_tables.hpp"
 #include "thc_comparison.hpp"

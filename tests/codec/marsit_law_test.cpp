@@ -1,11 +1,11 @@
 // The law of marsit's result: the sign of one rank, chosen uniformly, whatever the number of ranks.
 // The paper's operator, which a ring or a tree applies hop by hop, is the oracle.
 
-#include "codecs/marsit.hpp"
+#include "codecs/marsit/marsit.hpp"
 
 #include "codec_harness.hpp"
-#include "kernels/body/random.hpp"
-#include "kernels/kernel_table.hpp"
+#include "kernels/core/body/random.hpp"
+#include "kernels/table/kernel_table.hpp"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 // needed.
 
 #include "fake_driver.hpp"
-#include "kernels/cuda/device_library.hpp"
+#include "kernels/device_runtime/device_library.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // packed: the error is that of its step, and the bound holds on every element of the sum.
 
-#include "kernels/kernel_table.hpp"
+#include "kernels/table/kernel_table.hpp"
 #include "packed_vectors.hpp"
 
 #include <gtest/gtest.h>

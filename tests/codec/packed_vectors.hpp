@@ -1,7 +1,7 @@
 #pragma once
 // What the tests of packed share: vectors of several shapes, and a harness for them.
 
-#include "codecs/packed.hpp"
+#include "codecs/packed/packed.hpp"
 
 #include "codec_harness.hpp"
 

@@ -1,8 +1,8 @@
 // Placing a sketch's items: every instruction set gives the bits of the scalar reference.
 
-#include "kernels/cpu/scalar_placing.hpp"
-#include "kernels/isa.hpp"
-#include "kernels/kernel_table.hpp"
+#include "kernels/core/isa.hpp"
+#include "kernels/sketch/cpu/scalar_placing.hpp"
+#include "kernels/table/kernel_table.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "codecs/raw.hpp"
+#include "codecs/raw/raw.hpp"
 
 #include "codec_harness.hpp"
 

@@ -1,7 +1,7 @@
 // The sampling kernels of every instruction set and device have the bits of the scalar reference.
 
-#include "kernels/kernel_table.hpp"
-#include "lane_layout.hpp"
+#include "codecs/common/lane_layout.hpp"
+#include "kernels/table/kernel_table.hpp"
 #include "tested_tables.hpp"
 
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
 // How far one-bit results are from the mean: against the synthetic model of signs in noise, and what
 // feedback, compensation and full-precision calls do about it.
 
-#include "codecs/marsit.hpp"
-#include "codecs/signcount.hpp"
+#include "codecs/marsit/marsit.hpp"
+#include "codecs/signcount/signcount.hpp"
 
 #include "codec_harness.hpp"
 

@@ -1,8 +1,8 @@
 // The one-bit kernels of every instruction set and device have the bits of the scalar reference.
 
+#include "codecs/common/lane_layout.hpp"
 #include "elements.hpp"
-#include "kernels/kernel_table.hpp"
-#include "lane_layout.hpp"
+#include "kernels/table/kernel_table.hpp"
 #include "same_bytes.hpp"
 #include "tested_tables.hpp"
 

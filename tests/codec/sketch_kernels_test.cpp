@@ -2,8 +2,8 @@
 // and item by item, whether all of a sketch peels or next to nothing.
 
 #include "elements.hpp"
-#include "kernels/kernel_table.hpp"
-#include "kernels/sketch_workspace.hpp"
+#include "kernels/sketch/sketch_workspace.hpp"
+#include "kernels/table/kernel_table.hpp"
 #include "tested_tables.hpp"
 
 #include <gtest/gtest.h>

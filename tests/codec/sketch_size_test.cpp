@@ -1,6 +1,6 @@
 // sketch whose length is a share of the vector's, and indexes with ghosts: sums are exact all the same.
 
-#include "codecs/sketch_layout.hpp"
+#include "codecs/sketch/sketch_layout.hpp"
 #include "elements.hpp"
 #include "sketch_sums.hpp"
 

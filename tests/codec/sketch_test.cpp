@@ -1,9 +1,9 @@
 // sketch: integer cells give exact sums rounded once, whatever peels; what cells cannot hold escapes; and
 // nothing is estimated.
 
-#include "kernels/sketch.hpp"
-#include "codecs/sketch_layout.hpp"
-#include "kernels/kernel_table.hpp"
+#include "kernels/sketch/sketch.hpp"
+#include "codecs/sketch/sketch_layout.hpp"
+#include "kernels/table/kernel_table.hpp"
 #include "sketch_sums.hpp"
 
 #include <cohom/error.hpp>

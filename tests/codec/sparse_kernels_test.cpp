@@ -3,8 +3,8 @@
 #include "elements.hpp"
 #include "fenced_words.hpp"
 #include "guarded_buffer.hpp"
-#include "kernels/cpu/scalar_sparse.hpp"
-#include "kernels/kernel_table.hpp"
+#include "kernels/sparse/cpu/scalar_sparse.hpp"
+#include "kernels/table/kernel_table.hpp"
 #include "same_bytes.hpp"
 #include "tested_tables.hpp"
 

@@ -1,6 +1,6 @@
 // sparse's words: what its index says, how long payloads are, and what it refuses.
 
-#include "codecs/sparse.hpp"
+#include "codecs/sparse/sparse.hpp"
 
 #include "codec_harness.hpp"
 #include "sparse_vectors.hpp"

@@ -1,9 +1,9 @@
 // thc's error against theory: every dither, scale and form, identical and independent inputs.
 
 #include "codec_harness.hpp"
-#include "codecs/thc.hpp"
-#include "codecs/thc_options.hpp"
-#include "codecs/thc_table.hpp"
+#include "codecs/thc/thc.hpp"
+#include "codecs/thc/thc_options.hpp"
+#include "codecs/thc/thc_table.hpp"
 #include "thc_oracle.hpp"
 
 #include <gtest/gtest.h>

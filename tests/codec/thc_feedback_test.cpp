@@ -1,6 +1,6 @@
 // Error feedback: what a call's rounding loses is added to the next call's vector.
 
-#include "codecs/thc.hpp"
+#include "codecs/thc/thc.hpp"
 
 #include "codec_harness.hpp"
 #include "thc_oracle.hpp"

@@ -1,10 +1,10 @@
 // thc's parameters: defaults, what they come to, and every way to get them wrong.
 
-#include "codecs/thc_options.hpp"
+#include "codecs/thc/thc_options.hpp"
 
-#include "codecs/thc.hpp"
-#include "codecs/thc_table.hpp"
-#include "lane_layout.hpp"
+#include "codecs/common/lane_layout.hpp"
+#include "codecs/thc/thc.hpp"
+#include "codecs/thc/thc_table.hpp"
 
 #include <cohom/error.hpp>
 

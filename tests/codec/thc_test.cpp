@@ -1,7 +1,7 @@
 // thc's behaviour on every instruction set: layout, independence of how the work is cut, element
 // types, and numbers that are easy to get wrong. Its error is the subject of thc_error_test.cpp.
 
-#include "codecs/thc.hpp"
+#include "codecs/thc/thc.hpp"
 
 #include "codec_harness.hpp"
 #include "exact_sums.hpp"

@@ -1,6 +1,6 @@
 // Stands for a kernel: what -ffast-math would compute otherwise.
 
-#include "kernels/hd.hpp"
+#include "kernels/core/hd.hpp"
 
 /// (a + b) - a, which is b only where sums may be reordered.
 double rounded_away(double a, double b) { return (a + b) - a; }

@@ -277,7 +277,7 @@ class SourcesTest(unittest.TestCase):
                    "slurm/slurmbox/state.py", "slurm/slurmbox/supervisor.py"}
     WRITERS = {"benchmarks/output_file.cpp", "benchmarks/output_file.py"}
     # Keys of jobs: follows no link, and takes no file that has anything else in it.
-    SECRETS = {"src/offload/secret_file.cpp"}
+    SECRETS = {"src/aggregation/auth/secret_file.cpp"}
     PATTERNS = {".py": r"\bopen\([^)]*[\"'][wax]b?\+?[\"']|\.write_(text|bytes)\("
                        r"|\.savefig\(path|\.(rename|replace)\(partial",
                 ".cpp": r"ofstream|\bfopen\(|\brename\(|O_CREAT"}

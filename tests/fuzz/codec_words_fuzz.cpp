@@ -4,12 +4,12 @@
 // as long as what is in them, so that the address sanitizer sees a step outside.
 
 #include "agreed_words.hpp"
-#include "chunking.hpp"
 #include "codec_specs.hpp"
 #include "elements.hpp"
+#include "executor/chunking.hpp"
 #include "fuzz_input.hpp"
 #include "nasty_values.hpp"
-#include "spec.hpp"
+#include "plan/spec.hpp"
 
 #include <cohom/error.hpp>
 

@@ -6,9 +6,9 @@
 #include "fuzz_input.hpp"
 #include "require.hpp"
 
-#include "offload/admission.hpp"
-#include "offload/control_message.hpp"
-#include "offload/handshake.hpp"
+#include "aggregation/protocol/admission.hpp"
+#include "aggregation/protocol/control_message.hpp"
+#include "aggregation/protocol/handshake.hpp"
 
 #include <cohom/error.hpp>
 

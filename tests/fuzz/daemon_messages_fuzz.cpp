@@ -8,12 +8,12 @@
 #include "held_links.hpp"
 #include "require.hpp"
 
-#include "kernels/ebpf/check.h"
-#include "offload/daemon_group.hpp"
-#include "offload/hello.hpp"
-#include "offload/log_budget.hpp"
-#include "offload/merge_code.hpp"
-#include "offload/narrow.hpp"
+#include "aggregation/protocol/check.h"
+#include "aggregation/protocol/hello.hpp"
+#include "aggregation/protocol/merge_code.hpp"
+#include "aggregation/protocol/narrow.hpp"
+#include "aggregation/server/daemon_group.hpp"
+#include "aggregation/server/log_budget.hpp"
 
 #include <sanitizer/allocator_interface.h>
 

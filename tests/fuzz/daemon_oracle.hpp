@@ -3,9 +3,9 @@
 
 #include "require.hpp"
 
-#include "kernels/kernel_table.hpp"
-#include "offload/data_plane.hpp"
-#include "offload/merge_code.hpp"
+#include "aggregation/protocol/merge_code.hpp"
+#include "aggregation/server/data_plane.hpp"
+#include "kernels/table/kernel_table.hpp"
 
 #include <bit>
 #include <cstddef>

@@ -5,8 +5,8 @@
 #include "fuzz_input.hpp"
 #include "require.hpp"
 
-#include "kernels/body/packed_payload.hpp"
-#include "kernels/kernel_table.hpp"
+#include "kernels/packed/body/packed_payload.hpp"
+#include "kernels/table/kernel_table.hpp"
 
 #include <algorithm>
 #include <cstdint>

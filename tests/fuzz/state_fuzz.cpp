@@ -4,7 +4,7 @@
 #include "fuzz_input.hpp"
 #include "require.hpp"
 
-#include "state_buffer.hpp"
+#include "call/state_buffer.hpp"
 
 #include <cohom/error.hpp>
 

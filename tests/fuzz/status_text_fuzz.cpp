@@ -4,8 +4,8 @@
 
 #include "require.hpp"
 
-#include "offload/control_message.hpp"
-#include "offload/status_text.hpp"
+#include "aggregation/protocol/control_message.hpp"
+#include "aggregation/server/status_text.hpp"
 
 #include <cohom/error.hpp>
 

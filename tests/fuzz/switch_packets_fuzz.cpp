@@ -9,7 +9,7 @@
 #include "switch_frames.hpp"
 #include "switch_program.h"
 
-#include "kernels/ebpf/check.h"
+#include "aggregation/protocol/check.h"
 
 #include <algorithm>
 #include <array>

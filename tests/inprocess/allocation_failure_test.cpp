@@ -8,7 +8,7 @@
 
 #include "failing_memory.hpp"
 #include "forwarding_transport.hpp"
-#include "loopback_transport.hpp"
+#include "testing/loopback_transport.hpp"
 #include "watchdog.hpp"
 
 #include <cohom/allreduce.hpp>

@@ -3,13 +3,13 @@
 // Plans are used because a plan counts its own steps: two plans of one codec draw the same random
 // numbers in their first call, whatever was called before, and must give the same bits.
 
-#include "algorithms/algorithm.hpp"
 #include "codec_specs.hpp"
 #include "elements.hpp"
 #include "guarded_buffer.hpp"
 #include "loopback_ranks.hpp"
 #include "rank_inputs.hpp"
 #include "same_bytes.hpp"
+#include "schedule/algorithms/algorithm.hpp"
 #include "thoroughness.hpp"
 
 #include <cohom/plan.hpp>

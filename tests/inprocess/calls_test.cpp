@@ -1,10 +1,10 @@
 // Several calls in flight: on one communicator, waited for in any order, more than a channel number
 // can tell apart, and on two communicators at once. Each must give what it gives alone.
 
-#include "algorithms/algorithm.hpp"
 #include "loopback_ranks.hpp"
 #include "rank_inputs.hpp"
 #include "same_bytes.hpp"
+#include "schedule/algorithms/algorithm.hpp"
 #include "watchdog.hpp"
 
 #include <cohom/allreduce.hpp>

@@ -1,10 +1,10 @@
 // Whatever bits a NaN comes in with, and whoever adds it, every rank writes the same canonical one.
 
-#include "algorithms/algorithm.hpp"
 #include "codec_specs.hpp"
 #include "elements.hpp"
 #include "loopback_ranks.hpp"
 #include "same_bytes.hpp"
+#include "schedule/algorithms/algorithm.hpp"
 #include "thoroughness.hpp"
 
 #include <cohom/plan.hpp>

@@ -2,8 +2,8 @@
 // round that the others do without.
 
 #include "altering_transport.hpp"
-#include "loopback_transport.hpp"
 #include "nasty_values.hpp"
+#include "testing/loopback_transport.hpp"
 #include "watchdog.hpp"
 
 #include <cohom/allreduce.hpp>

@@ -5,9 +5,9 @@
 #include "codec_specs.hpp"
 #include "device_vector.hpp"
 #include "loopback_ranks.hpp"
-#include "loopback_transport.hpp"
 #include "rank_inputs.hpp"
 #include "same_bytes.hpp"
+#include "testing/loopback_transport.hpp"
 #include "watchdog.hpp"
 
 #include <cohom/allreduce.hpp>

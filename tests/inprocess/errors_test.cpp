@@ -2,12 +2,12 @@
 // a second, it says what is wrong and what would be right, nothing is remembered of the call, and the
 // next correct call works.
 
-#include "algorithms/algorithm.hpp"
 #include "bad_calls.hpp"
 #include "codec_specs.hpp"
 #include "loopback_ranks.hpp"
 #include "rank_inputs.hpp"
 #include "same_bytes.hpp"
+#include "schedule/algorithms/algorithm.hpp"
 #include "watchdog.hpp"
 
 #include <cohom/allreduce.hpp>

@@ -1,11 +1,11 @@
 // The executor under bad weather: messages that are late and out of order, no eager messages at all,
 // windows of one. Nothing may hang, and no bit may change.
 
-#include "algorithms/algorithm.hpp"
-#include "communicator_impl.hpp"
+#include "call/communicator_impl.hpp"
 #include "loopback_ranks.hpp"
 #include "rank_inputs.hpp"
 #include "same_bytes.hpp"
+#include "schedule/algorithms/algorithm.hpp"
 #include "watchdog.hpp"
 
 #include <cohom/plan.hpp>

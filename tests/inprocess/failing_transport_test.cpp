@@ -1,7 +1,7 @@
 // Transports that fail: the error reaches the caller, a later call says what it was, and nothing hangs.
 
 #include "forwarding_transport.hpp"
-#include "loopback_transport.hpp"
+#include "testing/loopback_transport.hpp"
 #include "watchdog.hpp"
 
 #include <cohom/allreduce.hpp>

@@ -1,7 +1,7 @@
 // A program built with -ffast-math, all of whose threads flush denormals to zero, gets the same
 // bits. It uses public headers, which may be compiled so, and the loopback ranks.
 
-#include "float_mode.hpp"
+#include "base/float_mode.hpp"
 #include "loopback_ranks.hpp"
 
 #include <cohom/codec.hpp>

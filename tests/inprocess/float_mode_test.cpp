@@ -1,7 +1,7 @@
 // The floating-point mode of the caller: it changes no bit of a result, and it is the caller's
 // again after every call.
 
-#include "float_mode.hpp"
+#include "base/float_mode.hpp"
 
 #include "codec_specs.hpp"
 #include "elements.hpp"

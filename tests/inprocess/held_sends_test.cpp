@@ -1,10 +1,10 @@
 // Of a payload that is decoded by a number of the whole vector, half stays at home until ranks have agreed
 // on it: the short messages in which they do would otherwise queue behind the payload.
 
+#include "executor/round_run.hpp"
 #include "forwarding_transport.hpp"
-#include "loopback_transport.hpp"
 #include "rank_inputs.hpp"
-#include "round_run.hpp"
+#include "testing/loopback_transport.hpp"
 #include "watchdog.hpp"
 
 #include <cohom/allreduce.hpp>

@@ -1,13 +1,13 @@
 // Calls over aggregators in the network, from the user's vector to the sum: the same bits as without one,
 // also when packets are lost, and when it goes and comes back in the middle.
 
+#include "aggregation/auth/job_key_file.hpp"
+#include "aggregation/client/connector.hpp"
 #include "aggregator_kind.hpp"
 #include "host_plane.hpp"
 #include "job_keys.hpp"
 #include "local_switch.hpp"
 #include "loopback_ranks.hpp"
-#include "offload/connector.hpp"
-#include "offload/job_key_file.hpp"
 #include "rank_inputs.hpp"
 #include "same_bytes.hpp"
 #include "watchdog.hpp"

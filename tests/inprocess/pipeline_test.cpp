@@ -1,12 +1,12 @@
 // How a vector is cut into segments and messages, and how many of them are under way, must not
 // change a bit of any result.
 
-#include "algorithms/algorithm.hpp"
+#include "call/communicator_impl.hpp"
 #include "codec_specs.hpp"
-#include "communicator_impl.hpp"
 #include "loopback_ranks.hpp"
 #include "rank_inputs.hpp"
 #include "same_bytes.hpp"
+#include "schedule/algorithms/algorithm.hpp"
 #include "thoroughness.hpp"
 
 #include <cohom/plan.hpp>

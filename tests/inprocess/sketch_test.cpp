@@ -1,7 +1,7 @@
 // sketch of a fixed size: cells leave before the index is agreed on, and may be summed before it, too.
 
-#include "algorithms/algorithm.hpp"
 #include "loopback_ranks.hpp"
+#include "schedule/algorithms/algorithm.hpp"
 #include "sparse_vectors.hpp"
 
 #include <cohom/plan.hpp>

@@ -1,9 +1,9 @@
 // sparse gives every bit that raw gives by the same algorithm, whatever is zero.
 
-#include "algorithms/algorithm.hpp"
-#include "communicator_impl.hpp"
+#include "call/communicator_impl.hpp"
 #include "loopback_ranks.hpp"
 #include "same_bytes.hpp"
+#include "schedule/algorithms/algorithm.hpp"
 #include "sparse_vectors.hpp"
 #include "thoroughness.hpp"
 

@@ -1,7 +1,7 @@
 // sparse+thc: thc's promises for what is not zero, and exact zeros elsewhere.
 
-#include "codecs/sparse_thc.hpp"
-#include "algorithms/algorithm.hpp"
+#include "codecs/sparse_thc/sparse_thc.hpp"
+#include "schedule/algorithms/algorithm.hpp"
 
 #include "codec_harness.hpp"
 #include "loopback_ranks.hpp"

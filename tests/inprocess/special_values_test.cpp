@@ -1,13 +1,13 @@
 // NaN, infinities, zeros of both signs, denormals and huge ranges, for every codec and element type.
 
-#include "algorithms/algorithm.hpp"
 #include "codec_specs.hpp"
 #include "elements.hpp"
 #include "exact_sums.hpp"
-#include "kernels/kernel_table.hpp"
+#include "kernels/table/kernel_table.hpp"
 #include "loopback_ranks.hpp"
+#include "plan/spec.hpp"
 #include "same_bytes.hpp"
-#include "spec.hpp"
+#include "schedule/algorithms/algorithm.hpp"
 #include "thoroughness.hpp"
 
 #include <cohom/plan.hpp>

@@ -1,7 +1,7 @@
 // What is remembered between calls: error feedback of plans and of named buffers, in and out of
 // checkpoints, and the steps that seed random draws.
 
-#include "communicator_impl.hpp"
+#include "call/communicator_impl.hpp"
 #include "loopback_ranks.hpp"
 #include "rank_inputs.hpp"
 #include "same_bytes.hpp"

@@ -1,7 +1,7 @@
 // Threads that advance each other's communicators: who destroys one, and when.
 
 #include "forwarding_transport.hpp"
-#include "loopback_transport.hpp"
+#include "testing/loopback_transport.hpp"
 #include "watchdog.hpp"
 
 #include <cohom/allreduce.hpp>

@@ -2,9 +2,9 @@
 // it stands; and one that does make progress is not, however slowly.
 
 #include "altering_transport.hpp"
+#include "call/stall_clock.hpp"
 #include "loopback_ranks.hpp"
-#include "loopback_transport.hpp"
-#include "stall_clock.hpp"
+#include "testing/loopback_transport.hpp"
 #include "watchdog.hpp"
 
 #include <cohom/allreduce.hpp>

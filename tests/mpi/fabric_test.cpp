@@ -1,6 +1,6 @@
 // MPI_Iallreduce as an aggregator.
 
-#include "mpi_ext/mpi_fabric.hpp"
+#include "mpi_ext/transport/mpi_fabric.hpp"
 
 #include <cohom/error.hpp>
 

@@ -1,8 +1,8 @@
 // An aggregator of a job that fails: failing_aggregator unstarted|failed. The job goes on. Exits
 // with 0 when serve_job() returns what it should.
 
+#include "aggregation/server/serve_job.hpp"
 #include "host_plane.hpp"
-#include "offload/serve_job.hpp"
 
 #include <atomic>
 #include <cstdio>

@@ -2,7 +2,7 @@
 
 #include "mpix_fixture.hpp"
 
-#include "algorithms/algorithm.hpp"
+#include "schedule/algorithms/algorithm.hpp"
 
 #include <cohom/mpi.hpp>
 #include <cohom/plan.hpp>

@@ -2,9 +2,9 @@
 // "funneled" or "serialized". Exits with 0 when the errors are the right ones, with 77 when MPI
 // gives another level.
 
-#include "mpi_ext/mpi_fabric.hpp"
-#include "mpi_ext/mpi_transport.hpp"
-#include "mpi_ext/thread_level.hpp"
+#include "mpi_ext/base/thread_level.hpp"
+#include "mpi_ext/transport/mpi_fabric.hpp"
+#include "mpi_ext/transport/mpi_transport.hpp"
 
 #include <cohom/allreduce.hpp>
 #include <cohom/mpi.hpp>

@@ -2,7 +2,7 @@
 
 #include "tests/transport/transport_contract.hpp"
 
-#include "mpi_ext/mpi_transport.hpp"
+#include "mpi_ext/transport/mpi_transport.hpp"
 
 #include <cohom/allreduce.hpp>
 

@@ -4,8 +4,8 @@
 #include "mpix_fixture.hpp"
 #include "tests/transport/transport_contract.hpp"
 
-#include "mpi_ext/mpi_agreement.hpp"
-#include "mpi_ext/transport_choice.hpp"
+#include "mpi_ext/base/mpi_agreement.hpp"
+#include "mpi_ext/transport/transport_choice.hpp"
 #include "ucx_transport/transport.hpp"
 
 #include <cohom/allreduce.hpp>

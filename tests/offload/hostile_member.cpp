@@ -5,11 +5,11 @@
 //   hello      says hello with COUNT MiB behind it
 // Prints one line about what became of it.
 
-#include "offload/connection.hpp"
-#include "offload/endpoint.hpp"
-#include "offload/handshake.hpp"
-#include "offload/hello.hpp"
-#include "offload/job_key.hpp"
+#include "aggregation/auth/job_key.hpp"
+#include "aggregation/net/endpoint.hpp"
+#include "aggregation/protocol/connection.hpp"
+#include "aggregation/protocol/handshake.hpp"
+#include "aggregation/protocol/hello.hpp"
 #include "ucx_transport/library_version.hpp"
 #include "ucx_transport/message_link.hpp"
 

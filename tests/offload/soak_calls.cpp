@@ -1,7 +1,7 @@
 #include "soak_calls.hpp"
 
 #include "nasty_values.hpp"
-#include "selector.hpp"
+#include "plan/selector.hpp"
 
 #include <fmt/format.h>
 

@@ -2,9 +2,9 @@
 // word. What happened is one line of JSON a phase. It stays in its group until standard input ends,
 // because an aggregator that loses a worker lets go of the others.
 
+#include "aggregation/auth/site_auth.hpp"
+#include "aggregation/client/network_aggregator.hpp"
 #include "job_keys.hpp"
-#include "offload/network_aggregator.hpp"
-#include "offload/site_auth.hpp"
 #include "offload_load.hpp"
 #if COHOM_HAVE_UCX
 #include "ucx_transport/message_path.hpp"

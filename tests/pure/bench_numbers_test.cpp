@@ -6,7 +6,7 @@
 #include "half.hpp"
 #include "time_summary.hpp"
 
-#include "kernels/body/float16.hpp"
+#include "kernels/core/body/float16.hpp"
 
 #include <gtest/gtest.h>
 

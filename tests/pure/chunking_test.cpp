@@ -1,6 +1,6 @@
 // Chunking: every element in exactly one piece, chunks of whole blocks, pieces segment by segment.
 
-#include "chunking.hpp"
+#include "executor/chunking.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // What is said of a driver that may be too old.
 
-#include "kernels/cuda/library/cuda_versions.hpp"
+#include "kernels/device_runtime/library/cuda_versions.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "codecs/exact_sum.hpp"
+#include "codecs/common/exact_sum.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "kernels/body/float16.hpp"
+#include "kernels/core/body/float16.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // The file in which a job leaves its keys for its owner: what is in it, and what is refused.
 
-#include "offload/job_key_file.hpp"
+#include "aggregation/auth/job_key_file.hpp"
 #include "job_keys.hpp"
 
 #include <cohom/error.hpp>

@@ -1,6 +1,6 @@
 // Names of environment variables and Info keys that are none of ours but look so.
 
-#include "known_names.hpp"
+#include "base/known_names.hpp"
 
 #include <gtest/gtest.h>
 
@@ -87,7 +87,7 @@ TEST(KnownNames, TheTableHasAllThatSourcesRead) {
   EXPECT_TRUE(read.contains("COHOM_CODEC"));
   for (const std::string& variable : read)
     EXPECT_TRUE(said_of({variable.c_str()}).empty())
-        << variable << " is not in src/known_names.cpp";
+        << variable << " is not in src/base/known_names.cpp";
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
-#include "lane_layout.hpp"
+#include "codecs/common/lane_layout.hpp"
 
-#include "kernels/body/lanes.hpp"
+#include "kernels/core/body/lanes.hpp"
 
 #include <gtest/gtest.h>
 

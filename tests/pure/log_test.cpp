@@ -1,6 +1,6 @@
 // Lines of the log: whose they are, and who prints what all ranks would.
 
-#include "log.hpp"
+#include "base/log.hpp"
 
 #include <gtest/gtest.h>
 #include <spdlog/spdlog.h>

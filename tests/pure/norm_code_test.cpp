@@ -1,6 +1,6 @@
-#include "kernels/body/norm_code.hpp"
+#include "kernels/thc/body/norm_code.hpp"
 
-#include "codecs/global_scale.hpp"
+#include "codecs/common/global_scale.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
 // The packets and messages of docs/offload-protocol.md, byte by byte.
 
-#include "offload/admission.hpp"
-#include "offload/control_message.hpp"
-#include "offload/hello.hpp"
-#include "offload/slot_line.hpp"
+#include "aggregation/client/slot_line.hpp"
+#include "aggregation/protocol/admission.hpp"
+#include "aggregation/protocol/control_message.hpp"
+#include "aggregation/protocol/hello.hpp"
 
 #include <cohom/error.hpp>
 

@@ -1,7 +1,7 @@
 // OutcomeAgreement without a transport: whatever the order in which messages arrive, all ranks end with
 // the same outcome, and a failure ends the waiting of those who have nothing to tell yet.
 
-#include "outcome_agreement.hpp"
+#include "agreement/outcome_agreement.hpp"
 
 #include <gtest/gtest.h>
 

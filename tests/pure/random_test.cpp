@@ -1,4 +1,4 @@
-#include "kernels/body/random.hpp"
+#include "kernels/core/body/random.hpp"
 
 #include "philox.hpp"
 

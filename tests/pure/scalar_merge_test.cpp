@@ -1,4 +1,4 @@
-#include "kernels/cpu/scalar_merge.hpp"
+#include "kernels/merge/cpu/scalar_merge.hpp"
 
 #include "elements.hpp"
 

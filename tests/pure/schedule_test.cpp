@@ -1,8 +1,8 @@
 // Every algorithm, proved on symbols: no words are moved here.
 
-#include "schedule.hpp"
+#include "schedule/schedule.hpp"
 
-#include "algorithms/algorithm.hpp"
+#include "schedule/algorithms/algorithm.hpp"
 #include "support/schedule_edit.hpp"
 #include "support/schedule_rules.hpp"
 #include "support/symbolic_checker.hpp"

@@ -1,6 +1,6 @@
 // The table behind algorithm=auto.
 
-#include "selector.hpp"
+#include "plan/selector.hpp"
 
 #include <cohom/error.hpp>
 

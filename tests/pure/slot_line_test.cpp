@@ -1,6 +1,6 @@
 // How many packets of a line are under way, and what losses do to that.
 
-#include "offload/slot_line.hpp"
+#include "aggregation/client/slot_line.hpp"
 
 #include <gtest/gtest.h>
 

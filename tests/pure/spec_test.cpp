@@ -1,8 +1,8 @@
 // Spec strings: "name:parameter=value,...", what they mean, and what is wrong with others.
 
-#include "spec.hpp"
-#include "codec_table.hpp"
-#include "environment.hpp"
+#include "plan/spec.hpp"
+#include "base/environment.hpp"
+#include "codecs/codec_table.hpp"
 
 #include <cohom/error.hpp>
 

@@ -1,6 +1,6 @@
 // The bytes of a saved state.
 
-#include "state_buffer.hpp"
+#include "call/state_buffer.hpp"
 
 #include <cohom/error.hpp>
 

@@ -1,8 +1,8 @@
 // A daemon's slots: every contribution once, in one use after the other, and floats in the order of workers.
 
-#include "offload/sum_slots.hpp"
-#include "offload/merge_code.hpp"
-#include "offload/narrow.hpp"
+#include "aggregation/server/sum_slots.hpp"
+#include "aggregation/protocol/merge_code.hpp"
+#include "aggregation/protocol/narrow.hpp"
 
 #include <gtest/gtest.h>
 

@@ -2,9 +2,9 @@
 // believes.
 
 #include "switch_program.h"
-#include "offload/group_table.hpp"
-#include "offload/hello.hpp"
-#include "offload/verdict_names.hpp"
+#include "aggregation/protocol/hello.hpp"
+#include "aggregation/protocol/verdict_names.hpp"
+#include "aggregation/server/group_table.hpp"
 #include "switch_frames.hpp"
 
 #include <gtest/gtest.h>

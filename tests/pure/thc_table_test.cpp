@@ -1,5 +1,5 @@
-#include "codecs/thc_table.hpp"
-#include "codecs/dither.hpp"
+#include "codecs/thc/thc_table.hpp"
+#include "codecs/common/dither.hpp"
 
 #include <gtest/gtest.h>
 

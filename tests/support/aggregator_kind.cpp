@@ -3,7 +3,7 @@
 #include "host_plane.hpp"
 
 #if COHOM_HAVE_UCX
-#include "offload/daemon_plane.hpp"
+#include "aggregation/server/daemon_plane.hpp"
 #include "ucx_transport/message_path.hpp"
 #endif
 

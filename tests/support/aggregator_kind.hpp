@@ -1,8 +1,8 @@
 #pragma once
 // The kinds of aggregators that can be tried in one process.
 
-#include "offload/control_client.hpp"
-#include "offload/data_plane.hpp"
+#include "aggregation/client/control_client.hpp"
+#include "aggregation/server/data_plane.hpp"
 
 #include <cstdint>
 #include <functional>

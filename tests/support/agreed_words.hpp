@@ -1,7 +1,7 @@
 #pragma once
 // AgreedWords: what rounds have agreed on, for a codec that runs without an executor.
 
-#include "codec_interface.hpp"
+#include "codecs/common/codec_interface.hpp"
 
 #include <cstddef>
 #include <cstdint>

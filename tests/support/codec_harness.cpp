@@ -1,6 +1,6 @@
 #include "codec_harness.hpp"
 
-#include "chunking.hpp"
+#include "executor/chunking.hpp"
 
 #include <gtest/gtest.h>
 

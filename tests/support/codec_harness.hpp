@@ -3,8 +3,8 @@
 // schedule, transport or executor. What every rank would hold is there to be looked at.
 
 #include "agreed_words.hpp"
-#include "codec_interface.hpp"
-#include "codecs/codec_context.hpp"
+#include "codecs/common/codec_context.hpp"
+#include "codecs/common/codec_interface.hpp"
 #include "elements.hpp"
 
 #include <cstdint>

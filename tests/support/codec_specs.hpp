@@ -1,8 +1,8 @@
 #pragma once
 // The specs that tests run for every codec: its default, and others that take other paths.
 
-#include "algorithms/algorithm.hpp"
-#include "codec_table.hpp"
+#include "codecs/codec_table.hpp"
+#include "schedule/algorithms/algorithm.hpp"
 
 #include <stdexcept>
 #include <string>

@@ -3,9 +3,9 @@
 // COHOM_TEST_DEVICE=cuda a real one.
 
 #include "elements.hpp"
-#include "kernels/cuda/emulated/emulated_runtime.hpp"
-#include "loopback_transport.hpp"
+#include "kernels/device_runtime/emulated/emulated_runtime.hpp"
 #include "memory/device_loader.hpp"
+#include "testing/loopback_transport.hpp"
 
 #include <cstddef>
 #include <cstdlib>

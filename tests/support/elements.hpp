@@ -1,7 +1,7 @@
 #pragma once
 // Test vectors as doubles, and as the bytes of any element type.
 
-#include "kernels/body/element.hpp"
+#include "kernels/core/body/element.hpp"
 
 #include <cohom/element_type.hpp>
 

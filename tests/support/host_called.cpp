@@ -1,8 +1,8 @@
 #include "host_called.hpp"
 
 #include "host_called_sketch.hpp"
-#include "kernels/body/lanes.hpp"
-#include "kernels/body/sign.hpp"
+#include "kernels/core/body/lanes.hpp"
+#include "kernels/sign/body/sign.hpp"
 #include "staged_arrays.hpp"
 
 #include <algorithm>

@@ -2,8 +2,8 @@
 // The kernels of a device as if they were those of an instruction set: called with host memory, which is
 // copied to the device before, and back after. So what tests instruction sets tests devices.
 
-#include "kernels/cuda/device_library.hpp"
-#include "kernels/kernel_table.hpp"
+#include "kernels/device_runtime/device_library.hpp"
+#include "kernels/table/kernel_table.hpp"
 
 namespace cohom::test {
 

@@ -1,9 +1,9 @@
 #pragma once
 // The rows of a device's sketches, called with host memory (host_called.hpp).
 
-#include "kernels/cuda/device_library.hpp"
-#include "kernels/integer_sketch.hpp"
-#include "kernels/kernel_table.hpp"
+#include "kernels/device_runtime/device_library.hpp"
+#include "kernels/sketch/integer_sketch.hpp"
+#include "kernels/table/kernel_table.hpp"
 #include "staged_arrays.hpp"
 
 #include <algorithm>

@@ -1,9 +1,9 @@
 #include "host_plane.hpp"
 
-#include "offload/endpoint.hpp"
-#include "offload/group_table.hpp"
-#include "offload/packet_faults.hpp"
-#include "offload/verdict_names.hpp"
+#include "aggregation/client/packet_faults.hpp"
+#include "aggregation/net/endpoint.hpp"
+#include "aggregation/protocol/verdict_names.hpp"
+#include "aggregation/server/group_table.hpp"
 #include "switch_frames.hpp"
 #include "switch_program.h"
 

@@ -2,7 +2,7 @@
 // HostPlane: a data plane in this process that runs the kernel's program on packets of a UDP
 // socket: for tests without root, with sanitizers, and with losses on the way back.
 
-#include "offload/data_plane.hpp"
+#include "aggregation/server/data_plane.hpp"
 
 #include <atomic>
 #include <cstdint>

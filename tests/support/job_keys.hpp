@@ -1,7 +1,7 @@
 #pragma once
 // Jobs by small numbers.
 
-#include "offload/job_key.hpp"
+#include "aggregation/auth/job_key.hpp"
 
 #include <cstdint>
 #include <cstring>

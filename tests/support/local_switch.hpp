@@ -1,8 +1,8 @@
 #pragma once
 // LocalSwitch: an aggregator on a port of 127.0.0.1, in threads of this process.
 
-#include "offload/control_server.hpp"
-#include "offload/data_plane.hpp"
+#include "aggregation/server/control_server.hpp"
+#include "aggregation/server/data_plane.hpp"
 
 #include <arpa/inet.h>
 

@@ -1,7 +1,7 @@
 #pragma once
 // Runs a test body on n ranks, each a thread with a loopback communicator.
 
-#include "loopback_transport.hpp"
+#include "testing/loopback_transport.hpp"
 
 #include <cohom/communicator.hpp>
 

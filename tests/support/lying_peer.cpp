@@ -3,8 +3,8 @@
 #include "codec_specs.hpp"
 #include "elements.hpp"
 #include "forwarding_transport.hpp"
-#include "loopback_transport.hpp"
 #include "nasty_values.hpp"
+#include "testing/loopback_transport.hpp"
 
 #include <cohom/allreduce.hpp>
 

@@ -1,10 +1,10 @@
 #pragma once
 // A switch that sums, with its control server, in this process; and how its clients are set up and waited for.
 
-#include "offload/control_query.hpp"
-#include "offload/control_server.hpp"
-#include "offload/data_plane.hpp"
-#include "offload/network_aggregator.hpp"
+#include "aggregation/client/network_aggregator.hpp"
+#include "aggregation/server/control_query.hpp"
+#include "aggregation/server/control_server.hpp"
+#include "aggregation/server/data_plane.hpp"
 
 #include <nlohmann/json.hpp>
 

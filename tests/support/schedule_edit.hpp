@@ -1,8 +1,8 @@
 #pragma once
 // Building schedules of the table's algorithms, and finding the places where tests damage them.
 
-#include "algorithms/algorithm.hpp"
-#include "schedule.hpp"
+#include "schedule/algorithms/algorithm.hpp"
+#include "schedule/schedule.hpp"
 
 #include <stdexcept>
 #include <string_view>

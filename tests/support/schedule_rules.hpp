@@ -1,7 +1,7 @@
 #pragma once
 // What must hold for the schedule of one rank alone, whatever the other ranks do.
 
-#include "schedule.hpp"
+#include "schedule/schedule.hpp"
 
 #include <string>
 #include <vector>

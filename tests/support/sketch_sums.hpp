@@ -2,7 +2,7 @@
 // What tests of sketch share: sparse vectors with exact sums, and the codec without a transport.
 
 #include "codec_harness.hpp"
-#include "codecs/sketch.hpp"
+#include "codecs/sketch/sketch.hpp"
 #include "sparse_vectors.hpp"
 
 #include <cstddef>

@@ -2,7 +2,7 @@
 // Arrays of the host as a call of a device's kernel needs them: copies in device memory for as long as the
 // call takes, with nothing behind their ends, at addresses that are as badly aligned.
 
-#include "kernels/cuda/device_context.hpp"
+#include "kernels/device_runtime/device_context.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
 #pragma once
 // Frames to and from the switch's program (switch_program.h), whose own address is 0.0.0.0:0.
 
-#include "kernels/ebpf/packet.h"
+#include "aggregation/protocol/packet.h"
 
 #include <cstdint>
 #include <cstring>

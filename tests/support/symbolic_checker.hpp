@@ -1,7 +1,7 @@
 #pragma once
 // Symbolic checker: runs the schedules of all ranks on merge trees instead of words.
 
-#include "schedule.hpp"
+#include "schedule/schedule.hpp"
 
 #include <span>
 #include <string>

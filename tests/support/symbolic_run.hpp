@@ -1,7 +1,7 @@
 #pragma once
 // Symbolic run: schedules of all ranks executed on merge trees.
 
-#include "schedule.hpp"
+#include "schedule/schedule.hpp"
 
 #include <cstddef>
 #include <map>

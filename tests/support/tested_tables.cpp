@@ -1,7 +1,7 @@
 #include "tested_tables.hpp"
 
 #include "host_called.hpp"
-#include "kernels/cuda/emulated/emulated_runtime.hpp"
+#include "kernels/device_runtime/emulated/emulated_runtime.hpp"
 
 #include <dlfcn.h>
 

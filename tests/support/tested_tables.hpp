@@ -1,7 +1,7 @@
 #pragma once
 // The kernel tables that tests compare: of every instruction set, and of devices.
 
-#include "kernels/kernel_table.hpp"
+#include "kernels/table/kernel_table.hpp"
 
 #include <ostream>
 #include <string>

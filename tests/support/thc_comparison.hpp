@@ -1,13 +1,13 @@
 #pragma once
 // One run through the thc kernels of an instruction set and of the reference, compared bit by bit.
 
-#include "codec_interface.hpp"
-#include "codecs/thc_options.hpp"
+#include "codecs/common/codec_interface.hpp"
+#include "codecs/thc/thc_options.hpp"
 #include "elements.hpp"
 #include "guarded_buffer.hpp"
-#include "kernels/body/lanes.hpp"
-#include "kernels/cpu/scalar_thc.hpp"
-#include "kernels/thc.hpp"
+#include "kernels/core/body/lanes.hpp"
+#include "kernels/thc/cpu/scalar_thc.hpp"
+#include "kernels/thc/thc.hpp"
 #include "nasty_values.hpp"
 #include "same_bytes.hpp"
 

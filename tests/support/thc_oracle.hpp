@@ -1,7 +1,7 @@
 #pragma once
 // What thc's error should be, from the integrals over a normal variable, done numerically.
 
-#include "kernels/thc.hpp"
+#include "kernels/thc/thc.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,10 +1,10 @@
 #pragma once
 // What tests of the control channel call a server with, and the server's data plane.
 
+#include "aggregation/protocol/connection.hpp"
+#include "aggregation/protocol/handshake.hpp"
 #include "host_plane.hpp"
 #include "job_keys.hpp"
-#include "offload/connection.hpp"
-#include "offload/handshake.hpp"
 #include "offload_load.hpp"
 #include "offload_switch.hpp"
 

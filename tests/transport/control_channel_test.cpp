@@ -1,11 +1,11 @@
 // The control channel against those who do not belong there: proofs, seats, who is told what.
 
+#include "aggregation/client/network_aggregator.hpp"
+#include "aggregation/protocol/connection.hpp"
+#include "aggregation/protocol/handshake.hpp"
+#include "aggregation/server/log_budget.hpp"
 #include "control_caller.hpp"
 #include "job_keys.hpp"
-#include "offload/connection.hpp"
-#include "offload/handshake.hpp"
-#include "offload/log_budget.hpp"
-#include "offload/network_aggregator.hpp"
 #include "offload_load.hpp"
 #include "offload_switch.hpp"
 

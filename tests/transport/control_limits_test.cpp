@@ -1,8 +1,8 @@
 // What the control channel takes of those who may be anybody: shares of connections, time, bytes,
 // lines.
 
+#include "aggregation/server/source_records.hpp"
 #include "control_caller.hpp"
-#include "offload/source_records.hpp"
 
 #include <cohom/error.hpp>
 

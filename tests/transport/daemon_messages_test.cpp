@@ -1,12 +1,12 @@
 // What a daemon takes and what it drops, message by message; and that it then still sums.
 
+#include "aggregation/protocol/hello.hpp"
+#include "aggregation/protocol/merge_code.hpp"
+#include "aggregation/server/daemon_group.hpp"
+#include "aggregation/server/daemon_plane.hpp"
+#include "aggregation/server/log_budget.hpp"
+#include "base/log.hpp"
 #include "failing_memory.hpp"
-#include "log.hpp"
-#include "offload/daemon_group.hpp"
-#include "offload/daemon_plane.hpp"
-#include "offload/hello.hpp"
-#include "offload/log_budget.hpp"
-#include "offload/merge_code.hpp"
 #include "ucx_transport/library_version.hpp"
 #include "ucx_transport/message_link.hpp"
 

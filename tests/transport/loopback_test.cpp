@@ -3,7 +3,7 @@
 
 #include "tests/transport/transport_contract.hpp"
 
-#include "loopback_transport.hpp"
+#include "testing/loopback_transport.hpp"
 
 #include <exception>
 #include <functional>

@@ -1,9 +1,9 @@
 // What an aggregator does at the end of its means: slots, descriptors.
 
+#include "aggregation/client/network_aggregator.hpp"
+#include "aggregation/net/endpoint.hpp"
 #include "host_plane.hpp"
 #include "job_keys.hpp"
-#include "offload/endpoint.hpp"
-#include "offload/network_aggregator.hpp"
 #include "offload_load.hpp"
 #include "offload_switch.hpp"
 

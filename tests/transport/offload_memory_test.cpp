@@ -1,10 +1,10 @@
 // Memory that an aggregator lacks, at every allocation once: who asked for something does not get
 // it, nothing of it is kept, and all others are served.
 
+#include "aggregation/server/daemon_plane.hpp"
+#include "aggregation/server/ebpf_plane.hpp"
 #include "control_caller.hpp"
 #include "failing_memory.hpp"
-#include "offload/daemon_plane.hpp"
-#include "offload/ebpf_plane.hpp"
 
 #include <cohom/error.hpp>
 

@@ -1,10 +1,10 @@
 // Aggregators of all kinds in one process: control server, the kernel program's lines on a UDP socket or
 // a daemon's data plane, and workers as threads.
 
+#include "aggregation/client/network_aggregator.hpp"
 #include "aggregator_kind.hpp"
 #include "host_plane.hpp"
 #include "job_keys.hpp"
-#include "offload/network_aggregator.hpp"
 #include "offload_load.hpp"
 #include "offload_switch.hpp"
 

@@ -1,0 +1,60 @@
+#include "kernels/sample/cpu/scalar_sample.hpp"
+
+#include "kernels/sample/cpu/sample_blocks.hpp"
+
+#include <numeric>
+
+namespace cohom::kernels {
+namespace {
+
+void draw_permutations(std::uint32_t frame, std::size_t groups, std::uint32_t all,
+                       Permutations& numbers) {
+  for (std::uint32_t g = 0; g < groups; ++g)
+    numbers[g] = static_cast<std::uint32_t>(std::uint64_t{body::draw(frame, g)} * all >> 32);
+}
+
+/// For every permutation and set of ranks among eight that have a plus: the bits of a group.
+std::vector<std::uint16_t> make_places(const SampleFormat& format) {
+  const std::size_t halves = (format.ranks + 7) / 8;
+  std::vector<std::uint16_t> places;
+  for (std::uint32_t number = 0; number < permutations_of(format); ++number)
+    for (std::uint32_t half = 0; half < halves; ++half)
+      for (std::uint32_t plus = 0; plus < 256; ++plus) {
+        std::uint32_t bits = 0;
+        for (std::uint32_t rank = 8 * half; rank < std::min(format.ranks, 8 * half + 8); ++rank)
+          bits |= (plus >> (rank % 8) & 1) << position_of(format, number, rank);
+        places.push_back(static_cast<std::uint16_t>(bits));
+      }
+  return places;
+}
+
+}  // namespace
+
+std::uint32_t position_of(const SampleFormat& format, std::uint32_t number, std::uint32_t rank) {
+  const auto units = static_cast<std::uint32_t>(format.units.size());
+  const std::uint64_t distance = (rank + format.ranks - number / units) % format.ranks;
+  return static_cast<std::uint32_t>(distance * format.inverses[number % units] % format.ranks);
+}
+
+SampleFormat make_sample_format(std::uint32_t rank, std::uint32_t ranks) {
+  SampleFormat format;
+  format.ranks = ranks;
+  format.rank = rank;
+  for (std::uint32_t a = 0; a < ranks; ++a) {
+    if (std::gcd(a, ranks) != 1) continue;
+    format.units.push_back(a);
+    // Powers of a unit come back to 1; the one before is its inverse.
+    std::uint64_t inverse = 1 % ranks;
+    while (inverse * a % ranks != 1 % ranks) inverse = inverse * a % ranks;
+    format.inverses.push_back(static_cast<std::uint32_t>(inverse));
+  }
+  if (ranks > sample_table_ranks) return format;
+  for (std::uint32_t number = 0; number < permutations_of(format); ++number)
+    format.positions.push_back(static_cast<std::uint8_t>(position_of(format, number, rank)));
+  format.places = make_places(format);
+  return format;
+}
+
+SampleKernels scalar_sample() { return sample_row<draw_permutations>(); }
+
+}  // namespace cohom::kernels

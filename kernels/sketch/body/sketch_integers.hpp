@@ -1,0 +1,41 @@
+#pragma once
+// Elements as the integers of a sketch's cells: f32, f16 or bf16.
+
+#include "kernels/core/body/fixed_point.hpp"
+#include "kernels/core/body/float_bits.hpp"
+#include "kernels/core/hd.hpp"
+
+#include <cstdint>
+
+namespace cohom::kernels::body {
+
+template <class T>
+class SketchIntegers {
+ public:
+  COHOM_HD explicit SketchIntegers(const FixedPoint& point)
+      : point_(point), bound_(point.number(~std::uint64_t{0} >> 1)) {}
+
+  [[nodiscard]] COHOM_HD bool holds(float value) const {
+    // What is not below the bound, 2^63 units, is no integer of 64 bits; a block with it escapes.
+    return magnitude_bits(value) < FloatFormat<float>::infinity &&
+           magnitude_bits(value) < magnitude_bits(bound_) &&
+           point_.holds(static_cast<double>(value));
+  }
+  [[nodiscard]] COHOM_HD std::uint64_t cell(float value) const {
+    return point_.integer(static_cast<double>(value));
+  }
+  /// What cannot be held adds nothing.
+  [[nodiscard]] COHOM_HD std::uint64_t cell_or_zero(float value) const {
+    return holds(value) ? cell(value) : 0;
+  }
+  /// f16 and bf16 are rounded when they are stored.
+  [[nodiscard]] COHOM_HD float value(std::uint64_t cell) const {
+    return sizeof(T) < sizeof(float) ? point_.number_to_odd(cell) : point_.number(cell);
+  }
+
+ private:
+  FixedPoint point_;
+  float bound_;  ///< 2^63 rounds to itself; infinite where every number is below it
+};
+
+}  // namespace cohom::kernels::body

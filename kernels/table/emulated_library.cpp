@@ -1,0 +1,18 @@
+// The emulated device's door.
+
+#include "kernels/device_runtime/current_context.hpp"
+#include "kernels/device_runtime/emulated/emulated_runtime.hpp"
+#include "kernels/device_runtime/kernel_list.hpp"
+#include "kernels/table/device_rows.hpp"
+
+namespace cohom::kernels {
+
+const DeviceLibrary& emulated_device() {
+  static const DeviceLibrary library{device_library_version, &device::emulated_device_runtime(),
+                                     "compute_80",           &device::table(),
+                                     device::supports,       device::load_kernels,
+                                     device::enter};
+  return library;
+}
+
+}  // namespace cohom::kernels

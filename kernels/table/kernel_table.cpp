@@ -1,0 +1,72 @@
+#include "kernels/table/kernel_table.hpp"
+
+#include "kernels/merge/cpu/scalar_merge.hpp"
+#include "kernels/packed/cpu/scalar_packed.hpp"
+#include "kernels/sample/cpu/scalar_sample.hpp"
+#include "kernels/sign/cpu/scalar_sign.hpp"
+#include "kernels/sketch/cpu/scalar_placing.hpp"
+#include "kernels/sketch/cpu/sketch_row.hpp"
+#include "kernels/sparse/cpu/scalar_bloom.hpp"
+#include "kernels/sparse/cpu/scalar_sparse.hpp"
+#include "kernels/table/highway_rows.hpp"
+#include "kernels/thc/cpu/scalar_thc.hpp"
+
+#include <cohom/error.hpp>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace cohom::kernels {
+namespace {
+
+KernelTable row_of(Isa isa) {
+  if (isa == Isa::scalar)
+    return {isa,
+            scalar_merge,
+            scalar_finish_elements,
+            scalar_thc(),
+            scalar_packed(),
+            scalar_sparse(),
+            scalar_sign(),
+            scalar_sample(),
+            scalar_bloom(),
+            scalar_placing(),
+            cpu_sketch()};
+  const auto merge = highway_merge(isa);
+  return {isa,
+          merge.merge,
+          merge.finish_elements,
+          highway_thc(isa),
+          highway_packed(isa),
+          highway_sparse(isa),
+          highway_sign(isa),
+          highway_sample(isa),
+          highway_bloom(isa),
+          highway_placing(isa),
+          cpu_sketch()};
+}
+
+std::vector<KernelTable> supported_rows() {
+  std::vector<KernelTable> rows;
+  for (auto isa : supported_isas()) rows.push_back(row_of(isa));
+  return rows;
+}
+
+}  // namespace
+
+const KernelTable& kernel_table(Isa isa) {
+  static const std::vector<KernelTable> rows = supported_rows();
+  const auto row = std::ranges::find(rows, isa, &KernelTable::isa);
+  if (row == rows.end())
+    throw Error(ErrorKind::unsupported,
+                "instruction set " + std::string(name_of(isa)) + " is not supported here");
+  return *row;
+}
+
+const KernelTable& kernel_table() {
+  static const KernelTable& active = kernel_table(active_isa());
+  return active;
+}
+
+}  // namespace cohom::kernels

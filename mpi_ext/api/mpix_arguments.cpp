@@ -1,0 +1,62 @@
+#include "mpi_ext/api/mpix_arguments.hpp"
+
+#include "mpi_ext/api/mpi_handles.hpp"
+#include "mpi_ext/api/mpi_options.hpp"
+
+#include <algorithm>
+#include <new>
+#include <string>
+
+namespace cohom::mpi {
+
+std::variant<CallShape, Error> read_shape(MPI_Count count, MPI_Datatype datatype, MPI_Op op,
+                                          MPI_Info info) {
+  try {
+    if (count < 0)
+      throw Error(ErrorKind::invalid_argument,
+                  "count is " + std::to_string(count) + "; it must not be negative");
+    check_op(op);
+    return CallShape{.count = static_cast<std::size_t>(count),
+                     .type = element_type_of(datatype),
+                     .options = options_of(info)};
+  } catch (const Error& error) {
+    return error;
+  } catch (const std::bad_alloc&) {
+    return Error(ErrorKind::state, "out of memory");
+  }
+}
+
+const void* input_of(const void* sendbuf, const void* recvbuf) {
+  return sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf;
+}
+
+std::optional<Error> check_recvbuf(const void* recvbuf) {
+  if (recvbuf != MPI_IN_PLACE) return std::nullopt;
+  return Error(ErrorKind::invalid_argument, "recvbuf is MPI_IN_PLACE, which only sendbuf may be");
+}
+
+void require(const void* pointer, const char* name) {
+  if (pointer == nullptr)
+    throw Error(ErrorKind::invalid_argument, std::string(name) + " is a null pointer");
+}
+
+void copy_state(std::span<const std::byte> saved, void* state, MPI_Count* bytes) {
+  const MPI_Count room = *bytes;
+  *bytes = static_cast<MPI_Count>(saved.size());
+  if (state == nullptr) return;
+  if (room < *bytes)
+    throw Error(ErrorKind::invalid_argument, "the state has " + std::to_string(*bytes) +
+                                                 " bytes, and there is room for " +
+                                                 std::to_string(room));
+  std::ranges::copy(saved, static_cast<std::byte*>(state));
+}
+
+std::span<const std::byte> saved_state(const void* state, MPI_Count bytes) {
+  if (bytes < 0)
+    throw Error(ErrorKind::invalid_argument,
+                "bytes is " + std::to_string(bytes) + "; it must not be negative");
+  if (bytes > 0) require(state, "state");
+  return {static_cast<const std::byte*>(state), static_cast<std::size_t>(bytes)};
+}
+
+}  // namespace cohom::mpi

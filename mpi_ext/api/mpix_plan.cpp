@@ -1,0 +1,132 @@
+// The C API: plans. Creating and starting one are calls that all ranks make, so an argument that is
+// wrong on one rank is told to the others; the rest is local.
+
+#include <cohom/mpix.h>
+
+#include "mpi_ext/api/mpi_communicator.hpp"
+#include "mpi_ext/api/mpi_errors.hpp"
+#include "mpi_ext/api/mpi_options.hpp"
+#include "mpi_ext/api/mpix_arguments.hpp"
+
+#include <cohom/allreduce.hpp>
+#include <cohom/plan.hpp>
+
+#include <memory>
+#include <utility>
+
+using namespace cohom;
+
+/// What MPIX_Compressed_plan points at.
+struct MPIX_Compressed_plan_s {
+  MPIX_Compressed_plan_s(std::shared_ptr<mpi::CachedCommunicator> communicator, AllreducePlan made)
+      : home(std::move(communicator)), plan(std::move(made)) {}
+
+  std::shared_ptr<mpi::CachedCommunicator> home;  // first: the plan needs it to its end
+  AllreducePlan plan;
+};
+
+namespace {
+
+/// Takes part in what the other ranks are doing, so that they get `error`, and throws it.
+[[noreturn]] void fail_on_all_ranks(const Error& error, Communicator& communicator) {
+  allreduce_fail(error, communicator).wait();
+  throw error;  // not reached: wait() throws it, with the rank
+}
+
+std::unique_ptr<MPIX_Compressed_plan_s> make_plan(MPI_Count count, MPI_Datatype datatype, MPI_Op op,
+                                                  MPI_Comm comm, MPI_Info info,
+                                                  const MPIX_Compressed_plan* destination) {
+  auto home = mpi::shared_communicator(comm, mpi::communicator_options_of(info));
+  Communicator& communicator = home->communicator;
+  const auto read = mpi::read_shape(count, datatype, op, info);
+  if (const auto* error = std::get_if<Error>(&read)) fail_on_all_ranks(*error, communicator);
+  if (destination == nullptr)
+    fail_on_all_ranks(Error(ErrorKind::invalid_argument, "plan is a null pointer"), communicator);
+  const auto& shape = std::get<mpi::CallShape>(read);
+  return std::make_unique<MPIX_Compressed_plan_s>(
+      std::move(home), AllreducePlan(communicator, shape.count, shape.type, shape.options));
+}
+
+/// Runs `function` on the plan behind the handle.
+template <class Function>
+int with_plan(MPIX_Compressed_plan plan, Function&& function) noexcept {
+  MPI_Comm comm = MPI_COMM_NULL;
+  return mpi::guarded(
+      [&] {
+        mpi::require(plan, "plan");
+        mpi::check_callable();
+        comm = plan->home->user;
+        function(plan->plan);
+      },
+      [&] { return comm; });
+}
+
+void start(AllreducePlan& plan, const void* sendbuf, void* recvbuf) {
+  if (const auto error = mpi::check_recvbuf(recvbuf))
+    plan.start_with_error(*error);
+  else
+    plan.start(mpi::input_of(sendbuf, recvbuf), recvbuf);
+}
+
+}  // namespace
+
+extern "C" {
+
+int MPIX_Compressed_plan_create(MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
+                                MPI_Info info, MPIX_Compressed_plan* plan) {
+  return mpi::guarded([&] { *plan = make_plan(count, datatype, op, comm, info, plan).release(); },
+                      [&] { return comm; });
+}
+
+int MPIX_Compressed_plan_start(MPIX_Compressed_plan plan, const void* sendbuf, void* recvbuf) {
+  return with_plan(plan, [&](AllreducePlan& own) { start(own, sendbuf, recvbuf); });
+}
+
+int MPIX_Compressed_plan_test(MPIX_Compressed_plan plan, int* flag) {
+  return with_plan(plan, [&](AllreducePlan& own) {
+    mpi::require(flag, "flag");
+    *flag = 1;  // also when it ends in an error
+    *flag = own.test() ? 1 : 0;
+  });
+}
+
+int MPIX_Compressed_plan_wait(MPIX_Compressed_plan plan) {
+  return with_plan(plan, [](AllreducePlan& own) { own.wait(); });
+}
+
+int MPIX_Compressed_plan_execute(MPIX_Compressed_plan plan, const void* sendbuf, void* recvbuf) {
+  return with_plan(plan, [&](AllreducePlan& own) {
+    start(own, sendbuf, recvbuf);
+    own.wait();
+  });
+}
+
+int MPIX_Compressed_plan_save_state(MPIX_Compressed_plan plan, void* state, MPI_Count* bytes) {
+  return with_plan(plan, [&](AllreducePlan& own) {
+    mpi::require(bytes, "bytes");
+    mpi::copy_state(own.save_state(), state, bytes);
+  });
+}
+
+int MPIX_Compressed_plan_restore_state(MPIX_Compressed_plan plan, const void* state,
+                                       MPI_Count bytes) {
+  return with_plan(plan,
+                   [&](AllreducePlan& own) { own.restore_state(mpi::saved_state(state, bytes)); });
+}
+
+int MPIX_Compressed_plan_reset_state(MPIX_Compressed_plan plan) {
+  return with_plan(plan, [](AllreducePlan& own) { own.reset_state(); });
+}
+
+int MPIX_Compressed_plan_free(MPIX_Compressed_plan* plan) {
+  return mpi::guarded(
+      [&] {
+        mpi::require(plan, "plan");
+        if (*plan == MPIX_COMPRESSED_PLAN_NULL) return;
+        mpi::check_callable();
+        std::unique_ptr<MPIX_Compressed_plan_s>(std::exchange(*plan, nullptr)).reset();
+      },
+      [] { return MPI_COMM_NULL; });
+}
+
+}  // extern "C"

@@ -1,0 +1,83 @@
+#include "mpi_ext/transport/mpi_channel.hpp"
+
+#include "mpi_ext/base/mpi_check.hpp"
+#include "mpi_ext/base/thread_level.hpp"
+
+#include <climits>
+#include <string>
+#include <utility>
+
+namespace cohom::mpi {
+
+namespace {
+
+using namespace std::chrono_literals;
+constexpr auto patience = 500ms;
+
+int message_size(std::size_t bytes) {
+  if (bytes > static_cast<std::size_t>(INT_MAX))
+    throw Error(ErrorKind::transport, "a message of " + std::to_string(bytes) +
+                                          " bytes; MPI takes at most " + std::to_string(INT_MAX));
+  return static_cast<int>(bytes);
+}
+
+}  // namespace
+
+MpiChannel::MpiChannel(MpiTransport& transport, std::uint32_t first_tag)
+    : transport_(transport), first_tag_(first_tag), requests_(transport.take_requests()) {}
+
+MpiChannel::~MpiChannel() {
+  if (!give_up()) requests_->abandon();
+  transport_.give_back(std::move(requests_));
+}
+
+bool MpiChannel::give_up() noexcept {
+  if (std::exchange(gave_up_, true)) return requests_->advance();
+  // Who waited for one call need not be waited for again.
+  const auto wait = transport_.call_ended_early_ ? 0ms : patience;
+  // Of a call that ended early; then its peers' messages may still come, and a later call with the
+  // same tags would take them for its own.
+  if (!requests_->empty()) transport_.call_ended_early_ = true;
+  return requests_->cancel(wait);
+}
+
+int MpiChannel::mpi_tag(std::uint32_t tag) const {
+  if (tag >= Transport::tag_limit)
+    throw Error(ErrorKind::transport, "tag " + std::to_string(tag) + " is not below " +
+                                          std::to_string(Transport::tag_limit));
+  return static_cast<int>(first_tag_ + tag);
+}
+
+void MpiChannel::send(std::span<const std::byte> data, int peer, std::uint32_t tag,
+                      std::uint64_t cookie) {
+  const int bytes = message_size(data.size());
+  const MpiUse use;
+  requests_->make_room();
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(
+      MPI_Isend(data.data(), bytes, MPI_BYTE, peer, mpi_tag(tag), transport_.comm_.get(), &request),
+      "MPI_Isend");
+  requests_->add(request, {.cookie = cookie, .bytes = data.size()}, false);
+  if (peer == transport_.rank_) return;  // never on a wire
+  transport_.counters_.bytes_sent += data.size();
+  ++transport_.counters_.messages_sent;
+}
+
+void MpiChannel::receive(std::span<std::byte> buffer, int peer, std::uint32_t tag,
+                         std::uint64_t cookie) {
+  const int bytes = message_size(buffer.size());
+  const MpiUse use;
+  requests_->make_room();
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Irecv(buffer.data(), bytes, MPI_BYTE, peer, mpi_tag(tag), transport_.comm_.get(),
+                  &request),
+        "MPI_Irecv");
+  requests_->add(request, {.cookie = cookie, .bytes = buffer.size()}, true);
+}
+
+std::size_t MpiChannel::poll(std::span<Completion> out) {
+  const MpiUse use;
+  return requests_->poll(out);
+}
+
+}  // namespace cohom::mpi

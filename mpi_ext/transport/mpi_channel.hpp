@@ -1,0 +1,42 @@
+#pragma once
+// MpiChannel: the messages of one call in flight over MPI.
+
+#include "mpi_ext/transport/mpi_transport.hpp"
+#include "mpi_ext/transport/open_requests.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+namespace cohom::mpi {
+
+class MpiChannel final : public Channel {
+ public:
+  /// `transport` must outlive the channel.
+  MpiChannel(MpiTransport& transport, std::uint32_t first_tag);
+  /// Normally nothing is open. After an error: receives are cancelled, those that have met a
+  /// message are waited for, and sends get a short time to complete.
+  ~MpiChannel() override;
+
+  /// @throws Error(transport) when the message has more bytes than an int can count, as MPI wants
+  /// it; or of MPI itself. The same holds for receive().
+  void send(std::span<const std::byte> data, int peer, std::uint32_t tag,
+            std::uint64_t cookie) override;
+  void receive(std::span<std::byte> buffer, int peer, std::uint32_t tag,
+               std::uint64_t cookie) override;
+  std::size_t poll(std::span<Completion> out) override;
+  /// MPI can neither cancel a send nor a receive that has met its message.
+  [[nodiscard]] bool ends_at_once() const override { return false; }
+  bool give_up() noexcept override;
+
+ private:
+  [[nodiscard]] int mpi_tag(std::uint32_t tag) const;
+
+  MpiTransport& transport_;
+  std::uint32_t first_tag_;
+  std::unique_ptr<OpenRequests> requests_;
+  bool gave_up_ = false;
+};
+
+}  // namespace cohom::mpi

@@ -1,0 +1,69 @@
+#pragma once
+// MpiFabric: MPI_Iallreduce as an aggregator, so that a fabric that reduces in hardware (SHARP,
+// through HCOLL or UCC) sums our words without knowing what they mean.
+
+#include "mpi_ext/base/owned_comm.hpp"
+#include "mpi_ext/transport/operations.hpp"
+
+#include <cohom/offload.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <limits>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cohom::mpi {
+
+class MpiReduction;
+
+/// A communicator for one round index, and who may start on it. MPI wants all ranks to start the
+/// collectives of one communicator in one order. Rounds advance at their own pace on every rank, so
+/// each has a communicator; the calls of a round line up: one starts all its reductions, then the
+/// next.
+struct RoundLine {
+  RoundLine(MPI_Comm user, const Operations& mpis) : comm(user), operations(&mpis) {}
+
+  /// Of reduction `number` of the line. @throws Error(transport) when an earlier one gave up
+  void expect_right_order(std::uint64_t number) const;
+
+  OwnedComm comm;
+  const Operations* operations;
+  std::deque<MpiReduction*> starting;  ///< in the order they were opened; only the first may start
+  std::uint64_t opened = 0;
+  /// The first that gave up with collectives that others may start and this rank never does.
+  std::uint64_t first_given_up = std::numeric_limits<std::uint64_t>::max();
+};
+
+/// Calls must open the reductions of one round index in the same order on all ranks: when the call
+/// starts, whatever it has to wait for before the first reduction. An open reduction keeps its place
+/// in the line, and later calls from starting theirs, until it is destroyed.
+class MpiFabric final : public Aggregator {
+ public:
+  /// Rounds with this index or a higher one share a line with lower ones.
+  static constexpr int rounds_of_their_own = 3;
+
+  /// Duplicates `comm` once for each round. Collective. @throws Error(transport)
+  explicit MpiFabric(MPI_Comm comm) : MpiFabric(comm, Operations::agreed(comm)) {}
+  /// `operations` are the same on all ranks.
+  MpiFabric(MPI_Comm comm, const Operations& operations);
+  ~MpiFabric() override;
+
+  [[nodiscard]] std::string_view name() const override { return "MPI_Iallreduce"; }
+  [[nodiscard]] std::string describe() const override;
+  /// MPI has an operation for all merges but add_packed, f16 and bf16.
+  [[nodiscard]] bool supports(Merge merge) const override;
+  [[nodiscard]] bool ready() override { return true; }
+  [[nodiscard]] bool may_fail() const override { return false; }
+  /// @throws Error(transport) when an earlier call gave up
+  std::unique_ptr<Reduction> open(std::uint64_t call, int round, std::size_t reductions) override;
+
+ private:
+  Operations operations_;         ///< first: the lines refer to it
+  std::vector<RoundLine> lines_;  ///< by round index; reductions keep references into it
+};
+
+}  // namespace cohom::mpi

@@ -1,0 +1,274 @@
+#include "aggregation/server/daemon_group.hpp"
+
+#include "aggregation/protocol/hello.hpp"
+#include "aggregation/protocol/merge_code.hpp"
+#include "aggregation/protocol/narrow.hpp"
+#include "base/log.hpp"
+
+#include <cohom/error.hpp>
+
+#include <spdlog/spdlog.h>
+
+#include <cstring>
+#include <utility>
+
+namespace cohom::offload {
+
+namespace {
+
+/// The codecs' own kernels do what is asked here of them: those of thc for lanes of any kind, those of the
+/// signs for single bits.
+void widen(const Widening& widening, std::size_t values, const std::uint64_t* words,
+           std::uint64_t* wide) {
+  const kernels::KernelTable& kernels = kernels::kernel_table();
+  if (widening.narrow_width == 1 && !widening.has_levels && widening.block == kernels::sign_block &&
+      widening.wide_width <= 16)
+    return kernels.sign.count({1, widening.wide_width}, {ElementType::f32, 0, values}, &words, 1,
+                              wide);
+  kernels::ThcFormat format;
+  format.rotation = widening.block;
+  format.table = widening.has_levels;
+  format.narrow_width = widening.narrow_width;
+  format.wide_width = widening.wide_width;
+  if (widening.has_levels) format.levels.assign(widening.levels.begin(), widening.levels.end());
+  kernels.thc.widen(format, {ElementType::f32, 0, values}, &words, 1, wide);
+}
+
+/// Messages that may wait for a member besides the sums of its slots.
+constexpr std::uint32_t max_answers = 64;
+
+/// Contributions of a member that come before their time, until it is dropped for them.
+constexpr std::uint32_t max_out_of_turn = 1024;
+
+}  // namespace
+
+DaemonGroup::DaemonGroup(ucx::Worker& worker, const GroupPlan& plan, std::uint32_t number,
+                         LogBudget& notes)
+    : worker_(worker),
+      notes_(notes),
+      plan_(plan),
+      number_(number),
+      slots_(plan.slots, plan.members, plan.parent.has_value(), kernels::kernel_table()) {
+  if (!plan.parent) return;
+  parent_.key = plan.parent->key;
+  parent_.group = plan.parent->number;
+}
+
+void DaemonGroup::take_parent_address(std::span<const std::byte> address) {
+  parent_.address.assign(address.begin(), address.end());
+}
+
+bool DaemonGroup::meet_parent() {
+  if (failed() || parent_.said_hello || parent_.address.empty()) return parent_met_;
+  parent_.said_hello = true;
+  try {
+    parent_.link = std::make_unique<ucx::MessageLink>(worker_, parent_.address);
+    parent_.link->send(make_hello({.job = plan_.job,
+                                   .epoch = plan_.epoch,
+                                   .key = parent_.key,
+                                   .group = parent_.group,
+                                   .worker = plan_.parent->worker,
+                                   .own_group = number_}),
+                       {});
+  } catch (const Error& error) {
+    fail(std::string("the parent cannot be reached: ") + error.what());
+  }
+  return parent_met_;
+}
+
+cohom_verdict DaemonGroup::take(const cohom_header& header, std::span<const std::byte> data) {
+  switch (header.kind) {
+    case cohom_hello: return take_hello(header, data);
+    case cohom_contribution: return take_contribution(header, data);
+    case cohom_waiting: {
+      if (const auto verdict = check_member(header); verdict != cohom_fine) return verdict;
+      send(header.worker, members_.at(header.worker), header, cohom_waiting);
+      return cohom_told_waiting;
+    }
+    default: return take_from_parent(header, data);
+  }
+}
+
+/// Whether a message is from the member that it names, who alone knows its key.
+cohom_verdict DaemonGroup::check_key(const cohom_header& header) const {
+  if (header.worker >= cohom_most_workers || (plan_.members >> header.worker & 1) == 0)
+    return cohom_drop_worker;
+  return header.key == plan_.keys[header.worker] ? cohom_fine : cohom_drop_key;
+}
+
+/// Whether that member is connected, too.
+cohom_verdict DaemonGroup::check_member(const cohom_header& header) const {
+  if (const auto verdict = check_key(header); verdict != cohom_fine) return verdict;
+  const auto found = members_.find(header.worker);
+  return found != members_.end() && found->second.link ? cohom_fine : cohom_drop_source;
+}
+
+cohom_verdict DaemonGroup::check_parent(const cohom_header& header) const {
+  if (!plan_.parent) return cohom_drop_source;
+  if (header.worker != plan_.parent->worker) return cohom_drop_worker;
+  return header.key == parent_.key ? cohom_fine : cohom_drop_key;
+}
+
+bool DaemonGroup::expects(std::uint32_t worker) const {
+  return worker < cohom_most_workers && (plan_.members >> worker & 1) != 0;
+}
+
+bool DaemonGroup::expect_address(std::uint32_t worker) {
+  return !open_ && expects(worker) && !std::exchange(members_[worker].said_address, true);
+}
+
+void DaemonGroup::take_address(std::uint32_t worker, std::span<const std::byte> address) {
+  members_[worker].address.assign(address.begin(), address.end());
+}
+
+/// The first hello of a worker counts.
+cohom_verdict DaemonGroup::take_hello(const cohom_header& header, std::span<const std::byte> data) {
+  const std::uint32_t worker = header.worker;
+  if (const auto verdict = check_key(header); verdict != cohom_fine) return verdict;
+  if (open_ || members_[worker].said_hello) return cohom_drop_source;
+  if (!data.empty()) return cohom_drop_size;
+  Member& member = members_[worker];
+  member.said_hello = true;
+  member.key = header.key;
+  member.group = static_cast<std::uint32_t>(header.call);
+  return cohom_greeted;
+}
+
+void DaemonGroup::greet() {
+  for (auto& [worker, member] : members_) {
+    if (member.address.empty() || !member.said_hello || member.link) continue;
+    try {
+      member.link = std::make_unique<ucx::MessageLink>(worker_, member.address);
+      note_path(worker, member);
+      cohom_header answer{};
+      answer.magic = cohom_magic;
+      answer.version = cohom_packet_version;
+      answer.job = plan_.job;
+      answer.epoch = plan_.epoch;
+      send(worker, member, answer, cohom_hello_answer);
+    } catch (const Error& error) {
+      fail("worker " + std::to_string(worker) + " cannot be reached: " + error.what());
+    }
+  }
+}
+
+void DaemonGroup::note_path(std::uint32_t worker, const Member& member) {
+  if (!log().should_log(spdlog::level::info)) return;
+  if (const auto more = notes_.take(LogBudget::Clock::now()))
+    log().info("job {:x}: worker {} is reached by {}{}", plan_.job, worker,
+               member.link->path_text(), *more);
+}
+
+std::uint64_t DaemonGroup::met() const {
+  std::uint64_t bits = 0;
+  for (const auto& [worker, member] : members_)
+    if (member.link) bits |= std::uint64_t{1} << worker;
+  return bits;
+}
+
+cohom_verdict DaemonGroup::check_words(const cohom_header& packet, std::size_t bytes) const {
+  if (packet.slot >= plan_.slots) return cohom_drop_slot;
+  if (packet.words == 0 || 8u * packet.words > plan_.payload_bytes || bytes != 8u * packet.words)
+    return cohom_drop_size;
+  const bool known = merge_of_code(packet.merge).has_value();
+  const bool here = packet.merge < code_of_add_float || !plan_.parent;
+  return known && here ? cohom_fine : cohom_drop_merge;
+}
+
+cohom_verdict DaemonGroup::take_contribution(const cohom_header& header,
+                                             std::span<const std::byte> data) {
+  if (const auto verdict = check_member(header); verdict != cohom_fine) return verdict;
+  if (!open_) return cohom_drop_source;
+  if (const auto verdict = check_words(header, data.size()); verdict != cohom_fine) return verdict;
+  return merge(header, data);
+}
+
+cohom_verdict DaemonGroup::take_narrow(const cohom_header& header, const Widening& widening,
+                                       std::span<const std::byte> data) {
+  if (header.kind != cohom_contribution || header.merge != cohom_merge_add || !is_right(widening))
+    return cohom_drop_malformed;
+  if (const auto verdict = check_member(header); verdict != cohom_fine) return verdict;
+  if (!open_) return cohom_drop_source;
+  if (const auto verdict = check_words(header, 8u * header.words); verdict != cohom_fine)
+    return verdict;
+  const auto values = values_of(widening, header.words, data.size() / 8);
+  if (!values || data.size() % 8 != 0) return cohom_drop_size;
+  widened_.resize(header.words);
+  // Kernels read aligned words, and a message may begin anywhere.
+  narrow_.resize(data.size() / 8);
+  std::memcpy(narrow_.data(), data.data(), data.size());
+  widen(widening, *values, narrow_.data(), widened_.data());
+  return merge(header, std::as_bytes(std::span(widened_)));
+}
+
+cohom_verdict DaemonGroup::merge(const cohom_header& packet, std::span<const std::byte> data) {
+  const auto outcome = slots_.contribute(packet, data);
+  counters_.contributions += outcome.verdict <= cohom_pass_up;
+  if (outcome.verdict == cohom_drop_order) count_out_of_turn(packet.worker);
+  if (outcome.verdict == cohom_spread) spread(packet, outcome.words);
+  if (outcome.verdict == cohom_pass_up) pass_up(packet, outcome.words);
+  return outcome.verdict;
+}
+
+/// Nobody has the sum before, so nobody can be that far: such a worker does not take its sums.
+void DaemonGroup::count_out_of_turn(std::uint32_t worker) {
+  if (++members_.at(worker).out_of_turn > max_out_of_turn)
+    fail("worker " + std::to_string(worker) +
+         " contributes on and on without taking its sums, and was dropped");
+}
+
+cohom_verdict DaemonGroup::take_from_parent(const cohom_header& header,
+                                            std::span<const std::byte> data) {
+  if (const auto verdict = check_parent(header); verdict != cohom_fine) return verdict;
+  if (header.kind == cohom_hello_answer) {
+    parent_met_ = true;
+    return cohom_parent_learnt;
+  }
+  if (const auto verdict = check_words(header, data.size()); verdict != cohom_fine) return verdict;
+  const auto outcome = slots_.take_sum(header, data);
+  if (outcome.verdict == cohom_spread) spread(header, outcome.words);
+  return outcome.verdict;
+}
+
+void DaemonGroup::spread(const cohom_header& packet, const SharedWords& words) {
+  ++counters_.sums;
+  for (const auto& [worker, member] : members_)
+    send(worker, member, packet, cohom_sum, words, slots_.leaving(packet.slot));
+}
+
+bool DaemonGroup::spread_late_sums() {
+  while (const auto late = slots_.next_late_sum()) spread(late->header, late->words);
+  return slots_.has_late_sums();
+}
+
+void DaemonGroup::pass_up(const cohom_header& packet, const SharedWords& words) {
+  send(plan_.parent->worker, parent_, packet, cohom_contribution, words);
+}
+
+/// Sums are bounded by their slots; what else is sent answers the member's questions.
+void DaemonGroup::send(std::uint32_t worker, const Member& member, cohom_header packet,
+                       std::uint8_t kind, const SharedWords& words, std::size_t* leaving) {
+  if (!member.link)
+    return fail("worker " + std::to_string(worker) + " is to get a message, and is not connected");
+  if (member.link->queued_messages() >= plan_.slots + max_answers)
+    return fail("worker " + std::to_string(worker) + " does not take what is sent to it: " +
+                std::to_string(member.link->queued_messages()) + " messages and " +
+                std::to_string(member.link->queued_bytes()) + " bytes wait; it was dropped");
+  packet.kind = kind;
+  packet.worker = static_cast<__u16>(worker);
+  packet.group = static_cast<__u16>(member.group);
+  packet.key = member.key;
+  const auto data = words ? std::as_bytes(std::span(*words)) : std::span<const std::byte>{};
+  member.link->send(packet, data, words, leaving);
+}
+
+void DaemonGroup::fail(const std::string& reason) {
+  open_ = false;
+  if (failure_.empty()) failure_ = reason;
+}
+
+std::string DaemonGroup::failure() const {
+  return no_memory_ ? "the aggregator has no memory for the group" : failure_;
+}
+
+}  // namespace cohom::offload

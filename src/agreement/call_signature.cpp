@@ -1,0 +1,30 @@
+#include "agreement/call_signature.hpp"
+
+#include <xxhash.h>
+
+#include <utility>
+
+namespace cohom {
+
+void CallSignature::add(SignatureField field) {
+  if (count_ == field_limit)
+    throw Error(ErrorKind::state, "no room for " + std::string(field.name) + " in a signature");
+  fields_[count_++] = std::move(field);
+}
+
+void CallSignature::number(std::string_view name, std::uint64_t value) {
+  add({name, value, std::nullopt});
+}
+
+void CallSignature::text(std::string_view name, std::string value) {
+  const std::uint64_t hash = XXH3_64bits(value.data(), value.size());
+  add({name, hash, std::move(value)});
+}
+
+std::uint64_t CallSignature::hash() const {
+  std::array<std::uint64_t, field_limit> values{};
+  for (std::size_t f = 0; f < count_; ++f) values[f] = fields_[f].value;
+  return XXH3_64bits(values.data(), count_ * sizeof values[0]);
+}
+
+}  // namespace cohom

@@ -1,0 +1,222 @@
+#include <cohom/plan.hpp>
+
+#include "base/failure.hpp"
+#include "base/float_mode.hpp"
+#include "call/call.hpp"
+#include "call/call_arguments.hpp"
+#include "call/communicator_impl.hpp"
+#include "call/thread_progress.hpp"
+#include "memory/device_order.hpp"
+
+#include <cohom/error.hpp>
+
+#include <exception>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace cohom {
+
+class PlanImpl {
+ public:
+  PlanImpl(CommunicatorImpl& communicator, std::size_t count, ElementType type,
+           const Options& options)
+      : communicator_(communicator), id_(communicator.next_call()) {
+    const DefaultFloatMode mode;
+    CallRequest request;
+    request.signature.text("call", "plan creation");
+    try {
+      request.timeout = timeout_ = timeout_of(options);
+      options_ = resolve(options);
+      core_ = std::make_shared<PlanCore>(communicator.environment(), count, type, options_);
+      cores_.emplace(Placement{}.text(), core_);
+      core_->sign(request.signature);
+      request.signature.text("buffer", {});
+      request.signature.number("step", 0);
+    } catch (...) {
+      request.error = current_failure("a plan of " + std::to_string(count) + " elements");
+    }
+    communicator_.start(std::move(request))->wait();
+  }
+
+  ~PlanImpl() {
+    if (!call_) return;
+    try {
+      call_->wait();
+    } catch (const std::exception&) {
+      // Nobody asked for the result.
+    }
+  }
+  PlanImpl(const PlanImpl&) = delete;
+  PlanImpl& operator=(const PlanImpl&) = delete;
+
+  void start(const void* input, void* output, std::optional<Error> error,
+             std::optional<kernels::DeviceStream> stream = std::nullopt) {
+    const DefaultFloatMode mode;
+    CallRequest request;
+    // The plan's number says everything else: all ranks agreed on it when the plan was made.
+    request.signature.text("call", "plan start");
+    request.signature.number("plan", id_);
+    request.signature.number("step", state_.step);
+    try {
+      require_idle("the next start");
+    } catch (const Error& busy) {
+      // The others hear of it when they start theirs, if they ever do.
+      request.error = busy;
+      request.timeout = timeout_;
+      communicator_.start(std::move(request));
+      throw;
+    }
+    request.input = input;
+    request.output = output;
+    request.stream = stream;
+    request.timeout = timeout_;
+    request.step = state_.step;
+    try {
+      if (!error) {
+        const Placement placement =
+            core_->count() != 0 ? placement_of(input, output, core_->type()) : Placement{};
+        if (core_->count() != 0) expect_order(placement, stream);
+        core_ = core_for(placement);
+      }
+    } catch (...) {
+      error = communicator_.take_failure("a plan's memory on a device");
+    }
+    core_->sign_memory(request.signature);
+    request.core = core_;
+    request.error = std::move(error);
+    if (counts_in_state()) request.state = &state_;
+    call_ = communicator_.start(std::move(request));
+  }
+
+  void prepare(const void* input, void* output, std::optional<Error> error) {
+    const DefaultFloatMode mode;
+    CallRequest request;
+    request.signature.text("call", "plan preparation");
+    request.signature.number("plan", id_);
+    request.timeout = timeout_;
+    try {
+      require_idle("preparing it");
+      if (!error) prepare_for(input, output);
+    } catch (...) {
+      error = communicator_.take_failure("a plan's memory on a device");
+    }
+    core_->sign_memory(request.signature);
+    request.error = std::move(error);
+    communicator_.start(std::move(request))->wait();
+  }
+
+  [[nodiscard]] std::size_t bytes() const { return core_->count() * size_of(core_->type()); }
+
+  bool test() {
+    if (!call_) return true;
+    if (!call_->done()) progress_in_this_thread(communicator_);
+    if (!call_->done()) return false;
+    wait();
+    return true;
+  }
+  void wait() {
+    // Given up before it throws: the next start is right after an error, too.
+    const auto call = std::exchange(call_, nullptr);
+    if (!call) return;
+    call->wait();
+    if (!counts_in_state()) ++state_.step;
+  }
+
+  std::vector<std::byte> save_state() const {
+    require_idle("save_state");
+    return state_.save(core_->state_key());
+  }
+
+  void restore_state(std::span<const std::byte> saved) {
+    require_idle("restore_state");
+    StateBuffer state = StateBuffer::restore(saved);
+    if (state.key != core_->state_key())
+      throw Error(ErrorKind::invalid_argument, "saved state belongs to " + state.key +
+                                                   ", and this plan is " + core_->state_key());
+    if (state.size() != core_->state_bytes() && state.size() != 0)
+      throw Error(ErrorKind::invalid_argument, "saved state has " + std::to_string(state.size()) +
+                                                   " bytes for the codec, and this plan's has " +
+                                                   std::to_string(core_->state_bytes()));
+    state_ = std::move(state);
+  }
+
+  void reset_state() {
+    require_idle("reset_state");
+    state_ = {};
+  }
+  [[nodiscard]] const PlanDescription& description() const { return core_->description(); }
+
+ private:
+  /// Made in prepare(), or in the first call whose buffers lie there.
+  std::shared_ptr<PlanCore> core_for(const Placement& placement) {
+    auto& core = cores_[placement.text()];
+    if (!core)
+      core = std::make_shared<PlanCore>(communicator_.environment(), core_->count(), core_->type(),
+                                        options_, placement);
+    return core;
+  }
+
+  void prepare_for(const void* input, void* output) {
+    if (core_->count() == 0) return;
+    const Placement placement = placement_of(input, output, core_->type());
+    expect_order(placement, std::nullopt);
+    core_ = core_for(placement);
+    if (counts_in_state()) state_.bring_to(core_->device_work(), core_->state_bytes());
+    DevicePlan* const device = core_->device();
+    if (device == nullptr || device->runs_there()) return;
+    const DeviceWork::Use use(device->work().get());
+    device->take_copies(bytes(), input == output);
+  }
+
+  /// Where the codec keeps state, the call counts its step in it; a failed call counts nowhere.
+  [[nodiscard]] bool counts_in_state() const { return core_->state_bytes() != 0; }
+
+  /// Not call_->done(): that depends on timing, so some ranks would go on and others refuse.
+  void require_idle(const char* next) const {
+    if (call_)
+      throw Error(ErrorKind::state,
+                  std::string("the plan has a call in flight; wait for it before ") + next);
+  }
+
+  CommunicatorImpl& communicator_;
+  std::uint64_t id_;
+  ResolvedOptions options_;
+  double timeout_ = 0;
+  std::map<std::string, std::shared_ptr<PlanCore>> cores_;  ///< by where buffers lie
+  std::shared_ptr<PlanCore> core_;                          ///< of the last call; first the host's
+  StateBuffer state_;
+  std::shared_ptr<CallImpl> call_;
+};
+
+AllreducePlan::AllreducePlan(Communicator& communicator, std::size_t count, ElementType type,
+                             const Options& options)
+    : impl_(std::make_unique<PlanImpl>(communicator.impl(), count, type, options)) {}
+AllreducePlan::AllreducePlan(AllreducePlan&&) noexcept = default;
+AllreducePlan& AllreducePlan::operator=(AllreducePlan&&) noexcept = default;
+AllreducePlan::~AllreducePlan() = default;
+
+void AllreducePlan::prepare(const void* input, void* output) {
+  impl_->prepare(input, output, buffer_error(input, output, impl_->bytes()));
+}
+void AllreducePlan::start(const void* input, void* output) {
+  impl_->start(input, output, buffer_error(input, output, impl_->bytes()));
+}
+void AllreducePlan::start(const void* input, void* output, DeviceStream stream) {
+  impl_->start(input, output, buffer_error(input, output, impl_->bytes()),
+               static_cast<kernels::DeviceStream>(stream.handle));
+}
+void AllreducePlan::start_with_error(const Error& error) { impl_->start(nullptr, nullptr, error); }
+bool AllreducePlan::test() { return impl_->test(); }
+void AllreducePlan::wait() { impl_->wait(); }
+void AllreducePlan::execute(const void* input, void* output) {
+  start(input, output);
+  wait();
+}
+std::vector<std::byte> AllreducePlan::save_state() const { return impl_->save_state(); }
+void AllreducePlan::restore_state(std::span<const std::byte> saved) { impl_->restore_state(saved); }
+void AllreducePlan::reset_state() { impl_->reset_state(); }
+PlanDescription AllreducePlan::describe() const { return impl_->description(); }
+
+}  // namespace cohom

@@ -1,0 +1,244 @@
+#include "call/communicator_impl.hpp"
+
+#include "base/failure.hpp"
+#include "base/float_mode.hpp"
+#include "base/known_names.hpp"
+#include "base/log.hpp"
+#include "call/thread_progress.hpp"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+namespace cohom {
+
+CommunicatorImpl::CommunicatorImpl(std::shared_ptr<Transport> transport, Aggregators aggregators)
+    : transport_(std::move(transport)),
+      aggregators_(std::move(aggregators)),
+      progress_handle_(std::make_shared<ProgressHandle>(*this)) {
+  if (speaks_for_all(transport_->rank())) warn_of_unknown_variables();
+}
+
+CommunicatorImpl::~CommunicatorImpl() {
+  progress_handle_->close();
+  finish_calls();
+}
+
+namespace {
+
+struct KeptTransport {
+  std::shared_ptr<Transport> transport;
+  std::shared_ptr<Aggregator> fabric;
+};
+
+struct Kept {
+  std::mutex mutex;
+  std::vector<KeptTransport> transports;
+  std::vector<std::shared_ptr<CallImpl>> calls;
+};
+
+/// Never destroyed: what they wait for may be over before the process ends, or not.
+Kept& kept() {
+  static Kept& all = *std::make_unique<Kept>().release();
+  return all;
+}
+
+/// Nobody may ever hear of an error that only waits to be told.
+bool can_be_forgotten(const std::shared_ptr<CallImpl>& call, long owners) {
+  return call->only_tells() && call.use_count() == owners;
+}
+
+}  // namespace
+
+std::size_t CommunicatorImpl::calls_in_flight() {
+  const auto guard = lock();
+  return std::size_t(std::ranges::count_if(
+      in_flight_, [](const auto& call) { return !can_be_forgotten(call, 1); }));
+}
+
+void CommunicatorImpl::finish_calls() {
+  const auto guard = lock();
+  while (!in_flight_.empty()) {
+    const auto call = in_flight_.front();
+    if (can_be_forgotten(call, 2))  // ours and in_flight_
+      in_flight_.erase(in_flight_.begin());
+    else
+      call->finish_quietly();
+  }
+}
+
+PlanEnvironment CommunicatorImpl::environment() {
+  return {.transport = transport_.get(),
+          .fabric = aggregators_.fabric.get(),
+          .offloading = [this](const std::string& address) { return offloading(address); },
+          .kernels = &kernels::kernel_table(),
+          .tuning = tuning};
+}
+
+Offloading* CommunicatorImpl::offloading(const std::string& address) {
+  const auto known = offloading_.find(address);
+  if (known != offloading_.end()) return &known->second;
+  if (address.empty() && !aggregators_.attached) return nullptr;
+  if (!address.empty() && !aggregators_.connect)
+    throw Error(ErrorKind::unsupported, "aggregator " + address +
+                                            " is asked for, and this communicator has no way to "
+                                            "connect to aggregators");
+  auto aggregator = address.empty() ? aggregators_.attached : aggregators_.connect(address);
+  return &offloading_.try_emplace(address, std::move(aggregator)).first->second;
+}
+
+OffloadCounters CommunicatorImpl::offload_counters() const {
+  OffloadCounters sum;
+  for (const auto& [address, offloading] : offloading_) {
+    sum.offloaded += offloading.counters().offloaded;
+    sum.repeated += offloading.counters().repeated;
+    sum.declined += offloading.counters().declined;
+    sum.bytes += offloading.counters().bytes;
+  }
+  return sum;
+}
+
+Error CommunicatorImpl::take_failure(const std::string& doing) {
+  try {
+    throw;
+  } catch (const kernels::DeviceError& failure) {
+    if (failure.sticky() && !device_failure_)
+      device_failure_ =
+          Error(failure.kind(), std::string("the device cannot go on: ") + failure.what() +
+                                    "; calls with its buffers need a new process");
+    return failure;
+  } catch (...) {
+    return current_failure(doing);
+  }
+}
+
+void CommunicatorImpl::ended_with(const Error& error, bool goes_on) {
+  call_goes_on_ |= goes_on;
+  if (!broken_by_ && (call_goes_on_ || transport_->failure())) broken_by_ = error.what();
+}
+
+bool CommunicatorImpl::keep_transport() noexcept {
+  if (transport_is_kept_) return true;
+  try {
+    const std::lock_guard lock(kept().mutex);
+    kept().transports.push_back({transport_, aggregators_.fabric});
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+  return transport_is_kept_ = true;
+}
+
+bool CommunicatorImpl::keep(std::shared_ptr<CallImpl> call) noexcept {
+  if (!keep_transport()) return false;
+  try {
+    const std::lock_guard lock(kept().mutex);
+    kept().calls.push_back(std::move(call));
+    warn_once(
+        "a call ended early, and its messages may go on: its memory stays until they end, or the "
+        "process");
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+  return true;
+}
+
+void release_kept_calls() noexcept {
+  std::vector<std::shared_ptr<CallImpl>> calls;
+  {
+    const std::lock_guard lock(kept().mutex);
+    calls.swap(kept().calls);
+  }
+  // Without the lock: this calls MPI.
+  std::erase_if(calls, [](const auto& call) { return !call->goes_on(); });
+  const std::lock_guard lock(kept().mutex);
+  calls.swap(kept().calls);
+  for (auto& newer : calls) kept().calls.push_back(std::move(newer));
+}
+
+void release_kept_transports() noexcept {
+  release_kept_calls();
+  std::vector<KeptTransport> transports;
+  const std::lock_guard lock(kept().mutex);
+  if (kept().calls.empty()) transports.swap(kept().transports);
+}
+
+std::optional<Error> CommunicatorImpl::transport_failure() const {
+  auto failure = transport_->failure();
+  if (!failure && call_goes_on_)
+    failure = Error(ErrorKind::transport,
+                    "an earlier call on this communicator ended early on this rank; make a new "
+                    "communicator");
+  if (!failure || !broken_by_) return failure;
+  return Error(failure->kind(),
+               std::string(failure->what()) + "; the first error was: " + *broken_by_);
+}
+
+bool CommunicatorImpl::turn_of(const CallImpl& call) const {
+  for (const auto& earlier : in_flight_) {
+    if (earlier->number() >= call.number()) return true;
+    if (earlier->agreeing()) return false;
+  }
+  return true;
+}
+
+std::shared_ptr<CallImpl> CommunicatorImpl::start(CallRequest request) {
+  const DefaultFloatMode mode;
+  const auto guard = lock();
+  // Channels are numbered modulo a limit: the call that had this number before must be over.
+  while (!in_flight_.empty() && in_flight_.front()->number() + transport_->channels() <= next_call_)
+    std::shared_ptr(in_flight_.front())->finish_quietly();
+  if (profile != nullptr && in_flight_.empty()) profile->start();
+  std::shared_ptr<CallImpl> call = make_call(std::move(request));
+  // One that could not even begin is over, and nobody would take it out again.
+  if (!call->done()) in_flight_.push_back(call);  // there is room
+  return call;
+}
+
+/// Whatever memory is missing, the others wait for a call with this number.
+std::shared_ptr<CallImpl> CommunicatorImpl::make_call(CallRequest request) {
+  const std::uint64_t number = next_call_++;
+  try {
+    // Before there is a call, which would go on in the user's buffers behind an error.
+    in_flight_.reserve(in_flight_.size() + 1);
+    advance_in_this_thread(progress_handle_);
+    return std::make_shared<CallImpl>(*this, number, std::move(request));
+  } catch (const std::bad_alloc&) {
+    CallRequest only_tells;
+    only_tells.error = Error(ErrorKind::memory, "out of memory for a call");
+    only_tells.timeout = request.timeout;
+    in_flight_.reserve(in_flight_.size() + 1);
+    return std::make_shared<CallImpl>(*this, number, std::move(only_tells));
+  }
+}
+
+void CommunicatorImpl::finish_calls_with(const StateBuffer& state) {
+  const auto guard = lock();
+  for (const auto& call : std::vector(in_flight_))
+    if (call->uses(state)) call->finish_quietly();
+}
+
+bool CommunicatorImpl::progress() {
+  const DefaultFloatMode mode;
+  const auto guard = lock();
+  bool moved = false;
+  bool earlier_moved = false;  // but for those that ended with an error
+  for (const auto& call : in_flight_) {
+    const bool this_moved = call->advance(earlier_moved);
+    moved |= this_moved;
+    earlier_moved |= this_moved && !(call->done() && call->error());
+  }
+  std::erase_if(in_flight_, [](const auto& call) { return call->done(); });
+  return moved;
+}
+
+bool CommunicatorImpl::progress_if_free() {
+  const std::unique_lock guard(mutex_, std::try_to_lock);
+  return guard.owns_lock() && progress();
+}
+
+bool CommunicatorImpl::idle() {
+  const std::unique_lock guard(mutex_, std::try_to_lock);
+  return guard.owns_lock() && in_flight_.empty();
+}
+
+}  // namespace cohom

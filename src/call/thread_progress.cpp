@@ -1,0 +1,63 @@
+#include "call/thread_progress.hpp"
+
+#include "call/communicator_impl.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace cohom {
+
+namespace {
+
+std::vector<std::shared_ptr<ProgressHandle>>& communicators_of_thread() {
+  thread_local std::vector<std::shared_ptr<ProgressHandle>> communicators;
+  return communicators;
+}
+
+}  // namespace
+
+void ProgressHandle::close() {
+  const std::lock_guard lock(mutex_);
+  communicator_ = nullptr;
+}
+
+bool ProgressHandle::progress() {
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  return lock.owns_lock() && communicator_ != nullptr && communicator_->progress_if_free();
+}
+
+bool ProgressHandle::idle() {
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  return lock.owns_lock() && (communicator_ == nullptr || communicator_->idle());
+}
+
+bool ProgressHandle::closed() {
+  const std::lock_guard lock(mutex_);
+  return communicator_ == nullptr;
+}
+
+std::size_t ProgressHandle::calls_in_flight() {
+  const std::lock_guard lock(mutex_);
+  return communicator_ == nullptr ? 0 : communicator_->calls_in_flight();
+}
+
+void ProgressHandle::finish_calls() {
+  const std::lock_guard lock(mutex_);
+  if (communicator_ != nullptr) communicator_->finish_calls();
+}
+
+void advance_in_this_thread(const std::shared_ptr<ProgressHandle>& communicator) {
+  auto& all = communicators_of_thread();
+  if (std::ranges::find(all, communicator) == all.end()) all.push_back(communicator);
+}
+
+bool progress_in_this_thread(CommunicatorImpl& own) {
+  bool moved = own.progress();
+  auto& all = communicators_of_thread();
+  for (const auto& one : all)
+    if (one != own.progress_handle()) moved |= one->progress();
+  std::erase_if(all, [](const auto& one) { return one->idle(); });
+  return moved;
+}
+
+}  // namespace cohom

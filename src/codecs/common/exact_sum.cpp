@@ -1,0 +1,162 @@
+#include "codecs/common/exact_sum.hpp"
+
+#include "kernels/core/body/float_bits.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+namespace cohom {
+namespace {
+
+using kernels::body::bits_of;
+using kernels::body::from_bits;
+using Format = kernels::body::FloatFormat<double>;
+
+/// Exponent of the least denormal, which digits count in.
+constexpr int unit_exponent = 1 - Format::bias - Format::mantissa_bits;
+
+/// Of a quotient that is less than a unit, so many digits are enough for any divisor.
+constexpr std::ptrdiff_t digits_below_units = 4;
+
+struct TypeFormat {
+  int precision = 0;         ///< significant bits
+  int least_exponent = 0;    ///< of the least denormal
+  int largest_exponent = 0;  ///< of the largest number
+};
+
+TypeFormat format_of(ElementType type) {
+  switch (type) {
+    case ElementType::f64: return {53, -1074, 1023};
+    case ElementType::f32: return {24, -149, 127};
+    case ElementType::f16: return {11, -24, 15};
+    case ElementType::bf16: return {8, -133, 127};
+  }
+  return {};
+}
+
+}  // namespace
+
+void ExactSum::clear() {
+  std::fill(digits_.begin() + std::ptrdiff_t(std::min(first_, end_)),
+            digits_.begin() + std::ptrdiff_t(end_), 0);
+  first_ = digits;
+  end_ = 0;
+  any_ = plus_zero_ = nan_ = infinite_[0] = infinite_[1] = false;
+}
+
+void ExactSum::add(double value) {
+  const std::uint64_t bits = bits_of(value);
+  const std::uint64_t magnitude = bits & Format::magnitude_mask;
+  const bool negative = bits != magnitude;
+  any_ = true;
+  plus_zero_ |= !(negative && magnitude == 0);
+  if (magnitude >= Format::infinity) {
+    if (magnitude == Format::infinity)
+      infinite_[negative ? 1 : 0] = true;
+    else
+      nan_ = true;
+    return;
+  }
+  if (magnitude == 0) return;
+  const std::uint64_t exponent = magnitude >> Format::mantissa_bits;
+  const std::uint64_t fraction = magnitude & ((std::uint64_t{1} << Format::mantissa_bits) - 1);
+  const std::uint64_t whole =
+      exponent == 0 ? fraction : fraction | std::uint64_t{1} << Format::mantissa_bits;
+  const std::uint64_t place = exponent == 0 ? 0 : exponent - 1;
+  // 53 bits, shifted by up to 31, are three digits.
+  const std::size_t digit = place / 32;
+  const unsigned shift = place % 32;
+  const std::uint64_t low = whole << shift;
+  const std::uint64_t high = shift == 0 ? 0 : whole >> (64 - shift);
+  const std::int64_t parts[3] = {static_cast<std::int64_t>(low & 0xffff'ffffu),
+                                 static_cast<std::int64_t>(low >> 32),
+                                 static_cast<std::int64_t>(high)};
+  for (std::size_t i = 0; i < 3; ++i) digits_[digit + i] += negative ? -parts[i] : parts[i];
+  first_ = std::min(first_, digit);
+  end_ = std::max(end_, digit + 3);
+}
+
+double ExactSum::rounded(ElementType type, std::uint64_t divisor) const {
+  if (nan_ || (infinite_[0] && infinite_[1])) return from_bits<double>(Format::canonical_nan);
+  if (infinite_[0]) return std::numeric_limits<double>::infinity();
+  if (infinite_[1]) return -std::numeric_limits<double>::infinity();
+  if (any_ && !plus_zero_) return -0.0;
+  return rounded_digits(type, divisor);
+}
+
+double ExactSum::rounded_digits(ElementType type, std::uint64_t divisor) const {
+  if (first_ >= end_) return 0;
+  // Carries, so that all digits but the highest are in 0 ... 2^32 - 1; two more than were written
+  // hold them.
+  std::array<std::int64_t, digits + 2> carried{};
+  const std::size_t end = end_ + 2;
+  std::int64_t carry = 0;
+  for (std::size_t i = first_; i < end; ++i) {
+    const std::int64_t sum = (i < end_ ? digits_[i] : 0) + carry;
+    carry = sum >> 32;
+    carried[i] = sum - carry * (std::int64_t{1} << 32);
+  }
+  const bool negative = carry < 0;
+  if (negative) {  // two's complement
+    std::int64_t borrow = 1;
+    for (std::size_t i = first_; i < end; ++i) {
+      const std::int64_t digit = (0xffff'ffff - carried[i]) + borrow;
+      borrow = digit >> 32;
+      carried[i] = digit & 0xffff'ffff;
+    }
+  }
+  // Long division, the highest digit first, into the upper digits of the quotient. What is left
+  // behind them only counts as more than nothing.
+  std::uint64_t window[4] = {};  // digits of the quotient from its first one that is not zero on
+  std::size_t filled = 0;
+  std::ptrdiff_t highest = 0;  ///< place of the first
+  std::uint64_t rest = 0;
+  bool more = false;
+  const auto take = [&](std::uint64_t digit, std::ptrdiff_t at) {
+    const std::uint64_t dividend = rest << 32 | digit;
+    const std::uint64_t quotient = dividend / divisor;
+    rest = dividend % divisor;
+    if (filled == 0 && quotient == 0) return;
+    if (filled == 0) highest = at;
+    window[filled++] = quotient;
+  };
+  const auto first = static_cast<std::ptrdiff_t>(first_);
+  auto place = static_cast<std::ptrdiff_t>(end);
+  while (filled < 4 && place > -digits_below_units && (place > first || rest != 0)) {
+    --place;
+    take(place >= first ? static_cast<std::uint64_t>(carried[std::size_t(place)]) : 0, place);
+  }
+  while (place > first) more |= carried[std::size_t(--place)] != 0;
+  if (filled == 0) return rest != 0 && negative ? -0.0 : 0.0;
+  while (filled < 4) window[filled++] = 0;
+  more |= rest != 0;
+
+  // The highest 64 bits, the last of which says whether anything follows.
+  const unsigned leading = static_cast<unsigned>(std::countl_zero(window[0])) - 32;
+  const std::uint64_t upper = window[0] << 32 | window[1];
+  const std::uint64_t lower = window[2] << 32 | window[3];
+  std::uint64_t top = leading == 0 ? upper : upper << leading | lower >> (64 - leading);
+  more |= (lower << leading) != 0;
+  top |= more ? 1 : 0;
+  // Of its lowest bit.
+  const int exponent =
+      unit_exponent + 32 * (static_cast<int>(highest) - 1) - static_cast<int>(leading);
+
+  const TypeFormat format = format_of(type);
+  const int last = std::max(exponent + 64 - format.precision, format.least_exponent);
+  const int dropped = last - exponent;
+  std::uint64_t kept = dropped >= 64 ? 0 : top >> dropped;
+  if (dropped <= 64) {
+    const bool half = (top >> (dropped - 1) & 1) != 0;
+    const bool below = (top & ((std::uint64_t{1} << (dropped - 1)) - 1)) != 0;
+    if (half && (below || kept % 2 == 1)) ++kept;
+  }
+  double value = std::ldexp(static_cast<double>(kept), last);
+  if (value >= std::ldexp(1.0, format.largest_exponent) * 2)
+    value = std::numeric_limits<double>::infinity();
+  return negative ? -value : value;
+}
+
+}  // namespace cohom

@@ -1,0 +1,249 @@
+#include "codecs/packed/packed_agreement.hpp"
+
+#include "codecs/common/agreed_value.hpp"
+#include "codecs/packed/packed_histogram.hpp"
+#include "kernels/core/body/element.hpp"
+#include "kernels/core/body/float_bits.hpp"
+#include "kernels/core/body/random.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <string>
+
+namespace cohom {
+namespace {
+
+/// Rounds before the payload, where there are any.
+enum Round : int { maximum_round, histogram_round };
+
+/// Of two counters each; what a PackedSample adds comes behind them.
+constexpr std::size_t histogram_words = PackedHistogram::window / 2;
+
+/// What the budget pays for the agreement on a call. That has fewer words by now; the number stays,
+/// so that steps, and with them the bits of sums, stay.
+constexpr std::size_t call_words = 26;
+
+/// The most that the agreement may take of a budget; short vectors pay more for it than it allows.
+constexpr double largest_agreement = 0.15;
+
+/// Makes codes of steps positive, so that their maximum can be taken as unsigned numbers.
+constexpr std::int32_t step_offset = 1 << 20;
+/// Codes of steps that any rank can want: from 2^29 steps in the least denormal of f64 to twice its
+/// largest number.
+constexpr std::int32_t least_step_code = PackedStep::codes_per_octave * (-1074 - 32),
+                       largest_step_code = PackedStep::codes_per_octave * (1024 + 2);
+
+/// An error bound in steps of all ranks, a little below so that no rounding of arithmetic breaks it.
+double step_for_bound(double error, std::uint32_t ranks) {
+  return 2 * error / ranks * (1 - 0x1p-20);
+}
+
+/// Bits a value, all in, of words that every rank sends log2(ranks) times (recursive doubling).
+double agreement_bits(std::size_t words, std::uint32_t ranks, std::size_t elements) {
+  const auto hops = static_cast<double>(std::bit_width(ranks - 1));
+  const double share = 2 * (1 - 1.0 / ranks);  // of the vector, that allreduce moves at least
+  return 64 * static_cast<double>(words) * hops / (share * static_cast<double>(elements));
+}
+
+}  // namespace
+
+PackedAgreement::PackedAgreement(const CodecContext& context, const PackedOptions& options,
+                                 std::uint32_t limit)
+    : type_(context.type),
+      ranks_(static_cast<std::uint32_t>(context.ranks)),
+      kernels_(context.kernels.packed),
+      memory_(context.memory),
+      window_(memory_),
+      options_(options),
+      limit_(limit) {
+  if (options.target == PackedTarget::mean_bits || options.target == PackedTarget::max_bits)
+    bins_.resize(packed_bins(type_));
+}
+
+std::vector<RoundInfo> PackedAgreement::rounds(const PackedOptions& options) {
+  std::vector<RoundInfo> rounds;
+  if (options.target != PackedTarget::absolute_error)
+    rounds.push_back({.name = "maximum", .merge = {MergeKind::max}, .scope = RoundScope::vector});
+  if (options.target == PackedTarget::mean_bits)
+    rounds.push_back({.name = "histogram", .merge = {MergeKind::add}, .scope = RoundScope::vector});
+  return rounds;
+}
+
+std::size_t PackedAgreement::capacity(int round, std::size_t elements) const {
+  if (elements == 0) return 0;
+  return round == histogram_round ? histogram_words + sample(elements).words() : 1;
+}
+
+void PackedAgreement::reserve(std::size_t elements) {
+  elements_ = elements;
+  if (options_.target == PackedTarget::mean_bits)
+    minis_.emplace(memory_, sample(elements).listed());
+}
+
+std::size_t PackedAgreement::device_scratch(std::size_t elements) const {
+  if (options_.target != PackedTarget::mean_bits) return 0;
+  return sample(elements).listed() * PackedMinis::longest;
+}
+
+void PackedAgreement::begin(const CallBuffers& call) {
+  call_ = call;
+  std::ranges::fill(bins_, 0u);
+  largest_ = 0;
+}
+
+std::size_t PackedAgreement::encode(int round, const Piece& piece, const Agreed& agreed,
+                                    Words out) {
+  if (round == maximum_round) measure(piece);
+  if (piece.index + 1 != agreed.pieces().size()) return out.size();
+  if (round == maximum_round) {
+    out[0] = own_maximum();
+    return 1;
+  }
+  const std::size_t top = agreed_maximum(piece, agreed);
+  if (const std::size_t own = top_bin(bins_); top < own)
+    refuse_agreed("packed", "maximum", top, "this rank alone " + std::to_string(own));
+  const auto histogram = PackedHistogram::of(bins_, top);
+  for (std::size_t i = 0; i < histogram_words; ++i)
+    out[i] = histogram.counts[2 * i] | std::uint64_t{histogram.counts[2 * i + 1]} << 32;
+  look(top, out.subspan(histogram_words));
+  return out.size();
+}
+
+/// Samples the vector, with the step in mind that its own histogram gives.
+void PackedAgreement::look(std::size_t top, Words out) {
+  std::ranges::fill(out, 0u);
+  if (top == 0 || out.empty()) return;
+  PackedForecast own(type_, PackedHistogram::of(bins_, top_bin(bins_)));
+  own.assume_uncorrelated(ranks_, options_.down_shift);
+  const PackedStep step = own.step_for(options_.bits, limit_);
+  const PackedSample sampled = sample(elements_);
+  minis_->list().clear();
+  if (minis_->wants_list()) sampled.list(minis_->list());
+  const bool fed = call_.feedback_at(0) != nullptr;
+  minis_->fetch(fed ? call_.feedback_at(0) : call_.input_at(0),
+                fed ? feedback_size(type_) : size_of(type_));
+  sampled.look({type_, fed, &*minis_}, octave_code(type_, top), step,
+               options_.dither == kernels::Dither::nearest, out);
+}
+
+PackedSample PackedAgreement::sample(std::size_t elements) const {
+  using kernels::body::Stream;
+  return {ranks_, elements, kernels::body::key(options_.seed, call_.step, Stream::sample, 0)};
+}
+
+void PackedAgreement::measure(const Piece& piece) {
+  if (options_.target != PackedTarget::relative_error) {
+    kernels_.measure({type_, piece.first, piece.count}, call_.input_at(piece.first),
+                     call_.feedback_at(piece.first), bins_.data());
+    return;
+  }
+  using namespace kernels::body;
+  with_element_type(type_, [&]<class T>(T) {
+    HostWindow::for_each_run(piece.count, [&](std::size_t done, std::size_t count) {
+      const std::byte* const from =
+          window_.read(call_.input_at(piece.first + done), count * sizeof(T));
+      for (std::size_t i = 0; i < count; ++i) {
+        const double value = std::abs(static_cast<double>(load_element<T>(from, i)));
+        if (value <= std::numeric_limits<double>::max()) largest_ = std::max(largest_, value);
+      }
+    });
+  });
+}
+
+/// What the ranks take the maximum of: a bin, a step or a magnitude, as a number that orders like it; 0
+/// on a rank of zeros, which must not decide.
+std::uint32_t PackedAgreement::own_maximum() const {
+  if (options_.target == PackedTarget::relative_error)
+    return largest_ == 0 ? 0  // rounded down, but no zero
+                         : static_cast<std::uint32_t>(
+                               std::max<std::uint64_t>(kernels::body::bits_of(largest_) >> 32, 1));
+  const std::size_t top = top_bin(bins_);
+  if (options_.target == PackedTarget::mean_bits || top == 0)
+    return static_cast<std::uint32_t>(top);
+  const PackedForecast forecast(type_, PackedHistogram::of(bins_, top));
+  const PackedStep step = forecast.step_for(options_.bits, limit_);
+  return static_cast<std::uint32_t>(step.code + step_offset);
+}
+
+std::uint64_t PackedAgreement::agreed_maximum(const Piece& piece, const Agreed& agreed) const {
+  const std::uint64_t maximum = agreed.words(maximum_round, piece)[0];
+  if (maximum == 0) return maximum;
+  switch (options_.target) {
+    case PackedTarget::mean_bits:
+      if (maximum < bins_.size()) return maximum;
+      refuse_agreed("packed", "maximum", maximum, "bins below " + std::to_string(bins_.size()));
+    case PackedTarget::max_bits:
+      if (maximum >= std::uint64_t{step_offset + least_step_code} &&
+          maximum <= std::uint64_t{step_offset + largest_step_code})
+        return maximum;
+      refuse_agreed("packed", "maximum", maximum,
+                    "steps from " + std::to_string(step_offset + least_step_code) + " to " +
+                        std::to_string(step_offset + largest_step_code));
+    case PackedTarget::relative_error: {
+      const std::uint64_t largest =
+          kernels::body::bits_of(std::numeric_limits<double>::max()) >> 32;
+      if (maximum <= largest) return maximum;
+      refuse_agreed("packed", "maximum", maximum, "magnitudes up to " + std::to_string(largest));
+    }
+    case PackedTarget::absolute_error: break;  // has no such round
+  }
+  return maximum;
+}
+
+/// Each finite mini-block of each rank was counted once, in a bin that there is.
+void PackedAgreement::check_histogram(const PackedHistogram& histogram) const {
+  const std::uint64_t minis = (elements_ + kernels::packed_mini - 1) / kernels::packed_mini;
+  std::uint64_t counted = 0;
+  for (std::size_t i = 0; i < PackedHistogram::window; ++i) {
+    const std::uint64_t count = histogram.counts[i];
+    counted += count;
+    if (count != 0 && i != 0 && i + histogram.top < PackedHistogram::window)
+      refuse_agreed("packed", "histogram", count,
+                    "none in bin " + std::to_string(i) + ", which is below all magnitudes");
+  }
+  if (counted > minis * ranks_)
+    refuse_agreed("packed", "histogram", counted,
+                  "mini-blocks up to " + std::to_string(minis * ranks_));
+}
+
+double PackedAgreement::step(const Piece& piece, const Agreed& agreed) const {
+  if (options_.target == PackedTarget::absolute_error)
+    return step_for_bound(options_.error, ranks_);
+  const std::uint64_t maximum = agreed_maximum(piece, agreed);
+  if (maximum == 0) return 1;
+  if (options_.target == PackedTarget::relative_error) {
+    // Of less than 2^-1041 only that is known: no step is small enough, and everything escapes.
+    if (maximum == 1) return kernels::body::from_bits<double>(1);
+    return step_for_bound(options_.error * kernels::body::from_bits<double>(maximum << 32), ranks_);
+  }
+  if (options_.target == PackedTarget::max_bits)
+    return PackedStep{static_cast<std::int32_t>(maximum) - step_offset}.value();
+  return step_for_mean(maximum, agreed.words(histogram_round, piece)).value();
+}
+
+/// So that contributions and sums together, and what was agreed on before them, meet the budget.
+PackedStep PackedAgreement::step_for_mean(std::size_t top, ConstWords words) const {
+  PackedHistogram histogram{.top = top};
+  std::memcpy(histogram.counts.data(), words.data(), sizeof histogram.counts);
+  check_histogram(histogram);
+  PackedForecast forecast(type_, histogram);
+  double bits = options_.bits;
+  if (ranks_ > 1) {
+    const PackedSample sampled = sample(elements_);
+    if (sampled.words() == 0) {
+      forecast.assume_uncorrelated(ranks_, options_.down_shift);
+    } else {
+      sampled.check(words.subspan(histogram_words));
+      forecast.trust(sampled.findings(words.subspan(histogram_words), octave_code(type_, top),
+                                      options_.down_shift));
+    }
+    bits -= std::min(agreement_bits(call_words + words.size(), ranks_, elements_),
+                     largest_agreement * bits);
+  }
+  return forecast.step_for(bits, limit_);
+}
+
+}  // namespace cohom

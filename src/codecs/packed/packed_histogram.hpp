@@ -1,0 +1,34 @@
+#pragma once
+// How many mini-blocks have which largest magnitude, by quarter octaves.
+
+#include <cohom/element_type.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace cohom {
+
+/// Bins that one rank counts in, for elements of this type (kernels/packed/body/packed_quantize.hpp).
+std::size_t packed_bins(ElementType type);
+
+/// The highest bin that is not empty, 0 when there is none but that of zeros.
+std::size_t top_bin(std::span<const std::uint32_t> bins);
+
+/// What the ranks agree on: the counts of the 127 quarter octaves up to the largest magnitude. What is
+/// smaller than all of them takes no bits, and counts as zero.
+struct PackedHistogram {
+  static constexpr std::size_t window = 128;
+
+  std::size_t top = 0;                         ///< the highest bin that is not empty; 0: all zero
+  std::array<std::uint32_t, window> counts{};  ///< [0]: zeros and below; [i]: bin(i)
+
+  /// The bin that counter i > 0 counts.
+  [[nodiscard]] std::size_t bin(std::size_t i) const { return top + i - (window - 1); }
+
+  /// The window of a rank's bins that ends at `top`.
+  static PackedHistogram of(std::span<const std::uint32_t> bins, std::size_t top);
+};
+
+}  // namespace cohom

@@ -1,0 +1,46 @@
+#pragma once
+// packed's parameters: what the user may write.
+
+#include "codecs/common/parameters.hpp"
+#include "kernels/core/dither.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+namespace cohom {
+
+/// How the step is found.
+enum class PackedTarget : std::uint8_t {
+  mean_bits,       ///< contributions, sums and agreement take `bits` a value on average
+  max_bits,        ///< the busiest rank's contribution takes at most `bits` a value
+  absolute_error,  ///< the error of the sum is at most `error`
+  relative_error,  ///< the same, times the largest magnitude of all ranks
+};
+
+struct PackedOptions {
+  PackedTarget target = PackedTarget::mean_bits;
+  double bits = 5;
+  double error = 0;
+  bool differences = false;  ///< predict=delta
+  unsigned down_shift = 0;
+  kernels::Dither dither = kernels::Dither::correlated;
+  bool error_feedback = false;
+  std::uint64_t seed = 0;
+
+  [[nodiscard]] bool bounded() const {
+    return target == PackedTarget::absolute_error || target == PackedTarget::relative_error;
+  }
+};
+
+/// Every parameter of packed, in the order cohom-info prints them.
+std::span<const ParameterInfo> packed_parameters();
+
+/// Whether these parameters ask for a bound of the error.
+bool packed_bounds_errors(const Parameters& parameters);
+
+/// @throws Error(invalid_argument) for an unknown parameter, a value out of range, or parameters that
+/// exclude each other.
+PackedOptions parse_packed_options(const Parameters& parameters, std::uint32_t ranks);
+
+}  // namespace cohom

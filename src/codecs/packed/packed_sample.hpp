@@ -1,0 +1,107 @@
+#pragma once
+// What packed's budget cannot know from a histogram of contributions. How wide sums are depends on how
+// alike the ranks' vectors are, and how their scales differ block by block; how wide mini-blocks are, on
+// how many of their values are close to the largest. So a call looks at a few mini-blocks: the ranks
+// add random projections of them, and compare them with what each knows of its own.
+// Specified in docs/wire-format.md, "packed".
+
+#include "codecs/common/codec_interface.hpp"
+#include "codecs/packed/packed_histogram.hpp"
+#include "codecs/packed/packed_mini_block.hpp"
+#include "codecs/packed/packed_widths.hpp"
+
+#include <cohom/element_type.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace cohom {
+
+/// What a sample tells of all ranks' vectors.
+class PackedFindings {
+ public:
+  [[nodiscard]] bool known() const { return samples_ != 0; }
+
+  /// Bits by which contributions are wider than expected of their maxima.
+  [[nodiscard]] double deviation() const { return deviation_; }
+
+  /// Mean width of a sum's mini-blocks, as owners send them, where `histogram` counts the maxima of all
+  /// contributions. That of the sample, and by how much contributions are wider in all than in the sample.
+  [[nodiscard]] double sum_width(ElementType type, const PackedHistogram& histogram,
+                                 PackedStep step) const;
+
+ private:
+  friend class PackedSample;
+  static constexpr std::size_t octaves = 32;
+  using Counts = std::array<std::uint32_t, octaves>;
+
+  std::size_t samples_ = 0;
+  std::uint32_t ranks_ = 1;
+  double deviation_ = 0;
+  std::int32_t shift_code_ = 0;    ///< of the bits that owners round off
+  std::int32_t maximum_code_ = 0;  ///< contributions' maxima begin at this octave
+  std::int32_t sum_code_ = 0;      ///< so do the sums'
+  Counts maxima_{};                ///< of all ranks' contributions together
+  Counts sums_{};
+};
+
+/// Which mini-blocks a call looks at, and how.
+class PackedSample {
+ public:
+  /// `ranks` vectors of `elements` elements; draws come from `key`.
+  PackedSample(std::uint32_t ranks, std::size_t elements, std::uint64_t key);
+
+  /// Words that a rank contributes, to be merged by `add`; 0 for vectors too short to sample.
+  [[nodiscard]] std::size_t words() const {
+    return samples_ == 0 ? 0 : fixed_words + (first_shape() + mixtures() + 1) / 2;
+  }
+
+  /// Adds the mini-blocks that look() reads.
+  void list(std::vector<std::size_t>& minis) const;
+  /// How many it adds.
+  [[nodiscard]] std::size_t listed() const {
+    return samples_ == 0 ? 0 : samples_ + mixtures() * mixed_minis();
+  }
+
+  /// A rank's words. `top_code`: of the octave that all ranks' largest magnitude lies in. `step`: the one
+  /// that this rank alone would take. `nearest`: values are rounded without dither.
+  void look(const PackedVector& vector, std::int32_t top_code, PackedStep step, bool nearest,
+            Words out) const;
+
+  /// @throws Error(transport) when the words are no sum of what ranks can have sent.
+  void check(ConstWords sum) const;
+
+  /// What the sum of all ranks' words (words() > 0, check()ed) tells, when owners round off
+  /// `down_shift` bits.
+  [[nodiscard]] PackedFindings findings(ConstWords sum, std::int32_t top_code,
+                                        unsigned down_shift) const;
+
+ private:
+  static constexpr std::size_t fixed_words = 6;
+
+  [[nodiscard]] std::size_t mini_of(std::size_t sample, std::uint32_t frame) const;
+  [[nodiscard]] std::uint32_t fixed_point(double projection) const;
+  [[nodiscard]] std::int64_t fixed_point_sum(ConstWords counters, std::size_t index) const;
+  [[nodiscard]] PackedMini mix(const PackedVector& vector, std::size_t mini, int exponent,
+                               std::uint32_t signs) const;
+  [[nodiscard]] double crest_of_sums(ConstWords sum) const;
+
+  /// One in so many samples is mixed.
+  [[nodiscard]] std::size_t mixed_stride() const;
+  [[nodiscard]] std::uint32_t mixed_minis() const;
+  [[nodiscard]] std::size_t mixtures() const {
+    return (samples_ + mixed_stride() - 1) / mixed_stride();
+  }
+  /// Counter of the first mixed sample's shape.
+  [[nodiscard]] std::size_t first_shape() const { return PackedFindings::octaves + samples_; }
+
+  std::uint32_t ranks_;
+  std::size_t elements_;
+  std::uint64_t key_;
+  std::size_t samples_;
+  int precision_;  ///< projections of 1 are 2^precision
+};
+
+}  // namespace cohom

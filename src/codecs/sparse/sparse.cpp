@@ -1,0 +1,110 @@
+#include "codecs/sparse/sparse.hpp"
+
+#include "codecs/common/sparse_index.hpp"
+#include "codecs/common/sparse_options.hpp"
+
+#include <cohom/error.hpp>
+
+#include <string>
+#include <vector>
+
+namespace cohom {
+namespace {
+
+class SparseCodec final : public Codec {
+ public:
+  SparseCodec(const CodecContext& context, const IndexOptions& index)
+      : type_(context.type),
+        divisor_(context.divisor),
+        kernels_(context.kernels),
+        memory_(context.memory),
+        index_(context, index, "sparse"),
+        rounds_(index_.rounds().begin(), index_.rounds().end()) {
+    rounds_.push_back({.name = "payload", .merge = {MergeKind::add_float, type_}, .varies = true});
+  }
+
+  /// raw's, so that chunks are raw's too: in a ring they decide the order of additions.
+  [[nodiscard]] std::size_t block() const override { return 256; }
+  [[nodiscard]] std::span<const RoundInfo> rounds() const override { return rounds_; }
+  [[nodiscard]] int payload_round() const override { return static_cast<int>(rounds_.size()) - 1; }
+  [[nodiscard]] std::size_t capacity(int round, Form, std::size_t elements) const override {
+    return round < payload_round() ? index_.capacity(round, elements) : words_of(elements);
+  }
+
+  void reserve(std::size_t elements, std::size_t longest_piece) override {
+    index_.reserve(elements, longest_piece);
+    values_ = {memory_, longest_piece * size_of(type_)};
+  }
+  void begin(const CallBuffers& call) override {
+    call_ = call;
+    index_.begin(call);
+  }
+  std::size_t encode(int round, Form form, const Piece& piece, const Agreed& agreed,
+                     Words out) override;
+  void decode(int round, const Piece& piece, const Agreed& agreed, ConstWords sum,
+              std::size_t contributions) override;
+
+ private:
+  [[nodiscard]] std::size_t words_of(std::size_t elements) const {
+    return (elements * size_of(type_) + 7) / 8;
+  }
+  [[nodiscard]] kernels::SparseRun run_of(const Piece& piece) const {
+    return {size_of(type_), piece.first, piece.count};
+  }
+  /// Whether compacting the piece to so many elements spares no word.
+  [[nodiscard]] bool goes_raw(const Piece& piece, std::size_t elements) const {
+    return words_of(elements) == words_of(piece.count);
+  }
+
+  ElementType type_;
+  std::uint64_t divisor_;
+  const kernels::KernelTable& kernels_;
+  Memory& memory_;
+  SparseIndex index_;
+  std::vector<RoundInfo> rounds_;
+  CallBuffers call_;
+  MemoryArray<std::byte> values_;  ///< of one piece, compacted and complete
+};
+
+std::size_t SparseCodec::encode(int round, Form, const Piece& piece, const Agreed& agreed,
+                                Words out) {
+  if (round < payload_round()) return index_.encode(round, piece, agreed, out);
+  const auto* const input = call_.input_at(piece.first);
+  const SparseIndex::Union positions = index_.union_of(piece, agreed);
+  const std::size_t words = words_of(positions.elements);
+  if (goes_raw(piece, positions.elements)) {
+    copy_to_words(memory_, out.first(words), input, piece.count * size_of(type_));
+    return words;
+  }
+  auto* const bytes = reinterpret_cast<std::byte*>(out.data());
+  kernels_.sparse.compact(run_of(piece), input, index_.beside_elements(positions, piece), bytes);
+  // The padding of a ragged last word.
+  const std::size_t used = positions.elements * size_of(type_);
+  if (used != words * 8) memory_.zero(bytes + used, words * 8 - used);
+  return words;
+}
+
+void SparseCodec::decode(int, const Piece& piece, const Agreed& agreed, ConstWords sum,
+                         std::size_t) {
+  auto* const output = call_.output_at(piece.first);
+  const SparseIndex::Union positions = index_.union_of(piece, agreed);
+  if (sum.size() != words_of(positions.elements))
+    throw Error(ErrorKind::transport, "sparse: a sum of " + std::to_string(sum.size()) +
+                                          " words came for " + std::to_string(positions.elements) +
+                                          " elements");
+  if (goes_raw(piece, positions.elements)) {
+    kernels_.finish_elements(type_, sum.data(), piece.count, divisor_, output);
+    return;
+  }
+  kernels_.finish_elements(type_, sum.data(), positions.elements, divisor_, values_.data());
+  kernels_.sparse.expand(run_of(piece), values_.data(), index_.beside_elements(positions, piece),
+                         output);
+}
+
+}  // namespace
+
+std::unique_ptr<Codec> make_sparse(const CodecContext& context) {
+  return std::make_unique<SparseCodec>(context, parse_sparse_options(context.parameters));
+}
+
+}  // namespace cohom

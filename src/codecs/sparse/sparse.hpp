@@ -1,0 +1,19 @@
+#pragma once
+// sparse: the elements that are not zero on every rank, summed as floating-point numbers in the order
+// in which raw sums them: every bit of the result is raw's by the same algorithm. The wire is specified
+// in docs/wire-format.md, "sparse".
+//
+// Rounds: those of SparseIndex agree by `or` on the union of all ranks' positions; `payload` adds the
+// values there. A piece whose union spares no word travels as it is.
+
+#include "codecs/common/codec_context.hpp"
+#include "codecs/common/codec_interface.hpp"
+
+#include <memory>
+
+namespace cohom {
+
+/// @throws Error(invalid_argument), see parse_sparse_options().
+std::unique_ptr<Codec> make_sparse(const CodecContext& context);
+
+}  // namespace cohom

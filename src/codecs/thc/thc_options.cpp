@@ -1,0 +1,165 @@
+#include "codecs/thc/thc_options.hpp"
+
+#include "codecs/common/dither.hpp"
+#include "codecs/common/lane_layout.hpp"
+#include "codecs/thc/thc_table.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cohom {
+namespace {
+
+using kernels::Dither;
+
+constexpr std::uint32_t largest_granularity =
+    4095;  // the table is found in O(2^bits granularity^2)
+constexpr std::uint32_t largest_interval_count = 65535;
+constexpr unsigned widest_sum_lane = 32;
+
+constexpr std::string_view levels_names[] = {"table", "full"};
+constexpr std::string_view scale_names[] = {"block", "global"};
+
+// The help of a parameter whose default is auto says what that comes to.
+constexpr ParameterInfo parameters[] = {
+    {"bits", "4", "a whole number from 1 to 8, with levels=table", "bits of a contribution"},
+    {"granularity", "auto", "a whole number from 2^bits - 1 to 4095, with levels=table",
+     "steps of the grid the table's levels lie on; default 2 (2^bits - 1), or 1 for bits=1"},
+    {"tail", "auto", "a fraction or decimal from 0.000001 to 0.5",
+     "fraction of a normal variable that is clamped; default 1/32, or 1/1024 with levels=full"},
+    {"levels", "table", "table or full",
+     "table: optimal unequal levels; full: as many equal ones as the sum's lane holds"},
+    {"lane", "auto",
+     "1 2 3 4 5 6 7 8 9 10 12 16 21 or 32, wide enough for ranks * granularity (full: for ranks)",
+     "bits of a sum's lane; default 8 with levels=full, else the first of 8 12 16 21 32 that fits"},
+    {"scale", "block", "block or global",
+     "one scale a block, or one for the vector: then blocks with norms above the average are "
+     "clipped unless the rotation spans the vector"},
+    {"rotation", "256", "a power of two from 16 to 65536",
+     "elements rotated together: the block; below 256 without vector instructions"},
+    {"dither", "auto", "correlated, independent or nearest",
+     "how values are rounded; default correlated, or nearest with error_feedback=on"},
+    {"error_feedback", "off", "on or off",
+     "add what the last call's rounding lost to this call's vector (needs state)"},
+    {"seed", "0", "a whole number below 2^64", "seeds signs and dither; equal on all ranks"},
+};
+
+unsigned default_sum_lane(std::uint64_t largest_sum) {
+  for (unsigned width : {8u, 12u, 16u, 21u})
+    if (largest_sum <= largest_lane_value(width)) return width;
+  return widest_sum_lane;
+}
+
+/// The lane's width, whatever it then has to hold.
+unsigned read_lane(const ParameterReader& reader, unsigned default_width) {
+  if (!reader.given("lane")) return default_width;
+  const std::uint64_t width = reader.integer("lane", 1, widest_sum_lane);
+  if (!is_lane_width(width)) reader.reject("lane");
+  return static_cast<unsigned>(width);
+}
+
+void read_table_form(const ParameterReader& reader, std::uint32_t ranks, ThcOptions& options) {
+  options.bits = static_cast<unsigned>(reader.integer("bits", 1, 8));
+  const std::uint32_t least = (1u << options.bits) - 1;
+  options.intervals = options.bits == 1 ? 1 : 2 * least;
+  if (reader.given("granularity"))
+    options.intervals =
+        static_cast<std::uint32_t>(reader.integer("granularity", least, largest_granularity));
+
+  const std::uint64_t largest_sum = std::uint64_t{ranks} * options.intervals;
+  options.lane = read_lane(reader, default_sum_lane(largest_sum));
+  if (largest_sum <= largest_lane_value(options.lane)) return;
+  const std::string sum = std::to_string(ranks) + " ranks * granularity " +
+                          std::to_string(options.intervals) + " = " + std::to_string(largest_sum);
+  const unsigned needed = smallest_lane_width(largest_sum);
+  if (!reader.given("lane") || needed > widest_sum_lane)
+    reader.reject("granularity", sum + " does not fit a lane of 32 bits");
+  reader.reject("lane", sum + " needs lane=" + std::to_string(needed));
+}
+
+void read_full_form(const ParameterReader& reader, const Parameters& given, std::uint32_t ranks,
+                    ThcOptions& options) {
+  for (std::string_view unused : {"bits", "granularity"})
+    if (given.contains(unused))
+      reader.reject(unused, "levels=full takes as many levels as the lane holds; leave it out");
+  options.table = false;
+  options.lane = read_lane(reader, 8);
+  const std::uint64_t fits = largest_lane_value(options.lane) / ranks;
+  if (fits == 0)
+    reader.reject("lane", std::to_string(ranks) + " ranks need lane=" +
+                              std::to_string(smallest_lane_width(ranks)) + " or more");
+  options.intervals =
+      static_cast<std::uint32_t>(std::min<std::uint64_t>(fits, largest_interval_count));
+}
+
+std::vector<std::uint16_t> levels_of(const ThcOptions& options) {
+  if (options.table)
+    return optimal_levels(options.bits, options.intervals, normal_tail_threshold(options.tail));
+  std::vector<std::uint16_t> levels(options.intervals + 1);
+  std::iota(levels.begin(), levels.end(), std::uint16_t{0});
+  return levels;
+}
+
+/// What is lost must shrink from call to call.
+void expect_contraction(const ParameterReader& reader, const ThcOptions& options) {
+  const double loss = rounding_loss(levels_of(options), normal_tail_threshold(options.tail),
+                                    options.dither == Dither::nearest);
+  if (loss < 1) return;
+  reader.reject(
+      "error_feedback",
+      "with these levels rounding loses " + std::to_string(loss) +
+          " of a vector's energy, and what is fed back would grow without bound; take more "
+          "bits, a larger tail or dither=nearest");
+}
+
+}  // namespace
+
+std::span<const ParameterInfo> thc_parameters() { return parameters; }
+
+ThcOptions parse_thc_options(const Parameters& given, std::uint32_t ranks) {
+  const ParameterReader reader("thc", parameters, given);
+  ThcOptions options;
+  if (reader.choice("levels", levels_names) == 0)
+    read_table_form(reader, ranks, options);
+  else
+    read_full_form(reader, given, ranks, options);
+
+  // Equal levels of 8 bits are so fine that clamping 1/32 would be nearly all of their error.
+  options.tail = options.table ? 1.0 / 32 : 1.0 / 1024;
+  if (reader.given("tail")) options.tail = reader.fraction("tail", 1e-6, 0.5);
+  options.global_scale = reader.choice("scale", scale_names) == 1;
+  options.rotation = static_cast<std::uint32_t>(reader.integer("rotation", 16, 65536));
+  if (!std::has_single_bit(options.rotation)) reader.reject("rotation");
+  options.error_feedback = reader.on("error_feedback");
+  options.dither = read_dither(reader, options.error_feedback);
+  options.seed = reader.integer("seed", 0, ~std::uint64_t{0});
+  if (options.error_feedback) expect_contraction(reader, options);
+  return options;
+}
+
+kernels::ThcFormat make_thc_format(const ThcOptions& options, std::uint32_t rank,
+                                   std::uint32_t ranks) {
+  const double threshold = normal_tail_threshold(options.tail);
+  kernels::ThcFormat format;
+  format.rotation = options.rotation;
+  format.intervals = options.intervals;
+  format.table = options.table;
+  format.narrow_width = options.table ? options.bits : smallest_lane_width(options.intervals);
+  format.wide_width = options.lane;
+  format.ranks = ranks;
+  if (options.table) {
+    format.levels = levels_of(options);
+    format.cells = cells_of_levels(format.levels);
+  }
+  format.encode_scale = 256.0 * options.intervals / (2 * threshold);
+  format.decode_scale = threshold / options.intervals;
+  format.dither = options.dither;
+  if (options.dither == Dither::correlated) format.dither_offsets = correlated_offsets(rank, ranks);
+  return format;
+}
+
+}  // namespace cohom

@@ -1,0 +1,112 @@
+#include "plan/device_plan.hpp"
+
+#include <cohom/error.hpp>
+
+#include <utility>
+
+namespace cohom {
+
+DevicePlan::DevicePlan(const kernels::DeviceLibrary& library, const Placement& placement,
+                       bool runs_there)
+    : work_(DeviceWork::make(library, placement.device)),
+      placement_(placement),
+      runs_there_(runs_there) {}
+
+void DevicePlan::take_words(std::span<std::byte> words, Transport& transport, bool reaches) {
+  words_.words = words;
+  if (words.empty()) return;
+  if (reaches) {
+    registration_ = transport.register_memory(words, MemorySpace::cuda);
+  } else {
+    staged_ = {work_->pinned(), words.size()};
+    words_.staged = staged_.data();
+    registration_ = transport.register_memory(staged_.bytes(), MemorySpace::pinned);
+  }
+  busy_ = work_->mark(work_->stream());  // the words are being zeroed
+}
+
+void DevicePlan::drain() noexcept {
+  try {
+    const DeviceWork::Use use(work_.get());
+    work_->synchronise();
+  } catch (const Error&) {  // whoever used the stream was told
+  }
+}
+
+std::unique_ptr<Channel> DevicePlan::wrap(std::unique_ptr<Channel> channel) {
+  if (!runs_there_) return channel;
+  return std::make_unique<DeviceChannel>(std::move(channel), *work_, words_);
+}
+
+void DevicePlan::take_copies(std::size_t bytes, bool in_place) {
+  const bool output = placement_.output == MemorySpace::cuda;
+  if (output && output_.size() < bytes) output_ = {work_->pinned(), bytes};
+  if (placement_.input != MemorySpace::cuda || (in_place && output)) return;
+  if (input_.size() < bytes) input_ = {work_->pinned(), bytes};
+}
+
+DeviceCall::DeviceCall(DevicePlan& plan, const void* input, void* output, std::size_t bytes,
+                       std::optional<kernels::DeviceStream> stream)
+    : plan_(plan),
+      work_(*plan.work_),
+      users_input_(input),
+      users_output_(output),
+      bytes_(bytes),
+      stream_(stream),
+      input_(input),
+      output_(output) {}
+
+DeviceCall::~DeviceCall() {
+  for (const kernels::DeviceEvent mark : {before_, copied_, end_})
+    if (mark != nullptr) work_.forget(mark);
+}
+
+void DeviceCall::begin() {
+  kernels::DeviceRuntime& runtime = work_.runtime();
+  runtime.check();
+  if (!plan_.runs_there_) {
+    const bool in_place = users_input_ == users_output_;
+    plan_.take_copies(bytes_, in_place);
+    if (plan_.placement_.output == MemorySpace::cuda) output_ = plan_.output_.data();
+    if (plan_.placement_.input == MemorySpace::cuda)
+      input_ = copy_ = in_place ? plan_.output_.data() : plan_.input_.data();
+  }
+  if (stream_) before_ = work_.mark(*stream_);
+}
+
+bool DeviceCall::may_work() {
+  if (!passed(before_)) return false;
+  if (copy_ != nullptr) start_copy(std::exchange(copy_, nullptr));
+  return passed(copied_);
+}
+
+bool DeviceCall::passed(kernels::DeviceEvent& mark) {
+  if (mark == nullptr) return true;
+  if (!work_.reached(mark)) return false;
+  work_.forget(std::exchange(mark, nullptr));
+  return true;
+}
+
+void DeviceCall::start_copy(std::byte* copy) {
+  if (bytes_ == 0) return;
+  work_.runtime().copy_to_host(copy, users_input_, bytes_, work_.stream());
+  copied_ = work_.mark(work_.stream());
+}
+
+bool DeviceCall::finish() {
+  if (end_ == nullptr) {
+    if (output_ != users_output_ && bytes_ != 0)
+      work_.runtime().copy_to_device(users_output_, output_, bytes_, work_.stream());
+    end_ = work_.mark(work_.stream());
+    if (stream_) work_.runtime().let_wait(*stream_, end_);
+  }
+  if (stream_) {
+    plan_.busy_ = std::exchange(end_, nullptr);
+    return true;
+  }
+  if (!passed(end_)) return false;
+  work_.runtime().check();
+  return true;
+}
+
+}  // namespace cohom

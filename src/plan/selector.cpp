@@ -1,0 +1,62 @@
+#include "plan/selector.hpp"
+
+#include "base/text.hpp"
+
+#include <cohom/error.hpp>
+
+#include <vector>
+
+namespace cohom {
+
+namespace {
+
+constexpr std::size_t kib = 1024;
+
+constexpr SelectionRow table[] = {
+    {.max_ranks = 1, .bypass = true, .algorithm = "direct", .reason = "one rank: nothing travels"},
+    {.max_bytes = 16 * kib,
+     .bypass = true,
+     .algorithm = "recursive_doubling",
+     .reason = "up to 16 KiB latency decides, and compressing only adds to it"},
+    {.offloads = true,
+     .algorithm = "offload",
+     .reason =
+         "an aggregator is attached that adds such payloads: every word leaves once and comes "
+         "back once"},
+    {.max_bytes = 4096 * kib,
+     .max_ranks = 16,
+     .only_raw = true,
+     .algorithm = "direct",
+     .reason = "two hops are faster than 2(n-1)"},
+    {.only_raw = true, .algorithm = "ring", .reason = "fewest bytes and fewest peers"},
+    {.min_ranks = 17,
+     .algorithm = "ring",
+     .reason = "above 16 ranks n^2 messages cost more than hops"},
+    {.max_ranks = 16, .algorithm = "direct", .reason = "contributions travel in their narrow form"},
+};
+
+}  // namespace
+
+std::span<const SelectionRow> selection_table() { return table; }
+
+Selection select_algorithm(std::string_view requested, std::string_view codec, std::size_t bytes,
+                           int ranks, bool aggregator) {
+  if (requested != "auto") {
+    const AlgorithmRow* row = find_algorithm(requested);
+    if (row != nullptr) return {row, false, "asked for"};
+    std::vector<std::string_view> names{"auto"};
+    for (const auto& known : algorithm_table()) names.push_back(known.name);
+    throw Error(ErrorKind::invalid_argument, "algorithm \"" + std::string(requested) +
+                                                 "\" is unknown" + suggestion(requested, names) +
+                                                 "; algorithms: " + listed(names));
+  }
+  for (const auto& row : table) {
+    if (bytes > row.max_bytes || ranks < row.min_ranks || ranks > row.max_ranks) continue;
+    if (row.only_raw && codec != "raw") continue;
+    if (row.offloads && !aggregator) continue;
+    return {find_algorithm(row.algorithm), row.bypass && codec != "raw", std::string(row.reason)};
+  }
+  throw Error(ErrorKind::state, "the selection table has no row for this call");
+}
+
+}  // namespace cohom

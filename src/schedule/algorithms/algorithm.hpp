@@ -1,0 +1,40 @@
+#pragma once
+// Algorithms: pure functions (rank, ranks) -> Schedule, and the table that lists them.
+
+#include "schedule/schedule.hpp"
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+namespace cohom {
+
+/// How a round's sections look to an algorithm.
+struct AlgorithmInput {
+  int rank = 0;
+  int ranks = 1;
+  bool narrow = false;    ///< contributions have a narrow form, which an owner can widen
+  bool disjoint = false;  ///< the narrow forms of all ranks together are no longer than a sum
+};
+
+struct AlgorithmRow {
+  std::string_view name;
+  std::string_view summary;  ///< one line for cohom-info
+  Schedule (*build)(const AlgorithmInput&) = nullptr;
+  bool chunk_per_rank = false;  ///< the vector is cut into `ranks` chunks (else one)
+  bool needs_aggregator = false;
+  bool in_network = false;  ///< the communicator's own aggregator, not the MPI library; may fail
+  bool gathers_disjoint = false;  ///< disjoint contributions go to every rank at once, in one chunk
+
+  [[nodiscard]] std::size_t chunks(int ranks, bool disjoint) const {
+    return chunk_per_rank && !(disjoint && gathers_disjoint) ? static_cast<std::size_t>(ranks) : 1;
+  }
+};
+
+/// All algorithms of this build, in the order cohom-info prints them.
+std::span<const AlgorithmRow> algorithm_table();
+
+/// nullptr when there is none of that name.
+const AlgorithmRow* find_algorithm(std::string_view name);
+
+}  // namespace cohom

@@ -1,0 +1,45 @@
+#include "schedule/algorithms/algorithm.hpp"
+#include "schedule/algorithms/algorithms.hpp"
+
+#include <algorithm>
+
+namespace cohom {
+namespace {
+
+constexpr AlgorithmRow table[] = {
+    {.name = "ring",
+     .summary = "reduce-scatter and allgather around a ring; large vectors, many ranks",
+     .build = build_ring,
+     .chunk_per_rank = true},
+    {.name = "direct",
+     .summary = "contributions straight to the chunk's owner, narrow if possible; few ranks",
+     .build = build_direct,
+     .chunk_per_rank = true,
+     .gathers_disjoint = true},
+    {.name = "tree",
+     .summary = "binomial reduce to rank 0 and broadcast; small vectors, many ranks",
+     .build = build_tree},
+    {.name = "recursive_doubling",
+     .summary = "pairwise exchange over doubling distances; smallest vectors",
+     .build = build_recursive_doubling},
+    {.name = "fabric",
+     .summary = "the MPI library reduces the words, in SHARP hardware where it uses any",
+     .build = build_fabric,
+     .needs_aggregator = true},
+    {.name = "offload",
+     .summary = "an aggregator (switch, cohom-aggregator) sums the words in the network",
+     .build = build_offload,
+     .needs_aggregator = true,
+     .in_network = true},
+};
+
+}  // namespace
+
+std::span<const AlgorithmRow> algorithm_table() { return table; }
+
+const AlgorithmRow* find_algorithm(std::string_view name) {
+  const auto row = std::ranges::find(table, name, &AlgorithmRow::name);
+  return row == std::end(table) ? nullptr : row;
+}
+
+}  // namespace cohom

@@ -1,0 +1,128 @@
+#include "schedule/schedule.hpp"
+
+#include <cassert>
+#include <utility>
+
+namespace cohom {
+namespace {
+
+constexpr std::string_view name_of(StepKind kind) {
+  switch (kind) {
+    case StepKind::encode: return "encode";
+    case StepKind::receive: return "receive";
+    case StepKind::merge: return "merge";
+    case StepKind::send: return "send";
+    case StepKind::offload: return "offload";
+    case StepKind::decode: return "decode";
+  }
+  return "?";
+}
+
+std::string describe_result(const Schedule& schedule, const Step& step) {
+  const Slot& slot = schedule.slots[step.result];
+  return "slot " + std::to_string(step.result) + " (chunk " + std::to_string(slot.chunk) +
+         (slot.form == Form::narrow ? ", narrow" : ", wide") + ", " +
+         std::to_string(slot.contributions) + " of " + std::to_string(schedule.ranks) +
+         ", buffer " + std::to_string(slot.buffer) + ")";
+}
+
+std::string describe_sources(const Schedule& schedule, const Step& step) {
+  std::string text;
+  for (const auto source : schedule.sources_of(step))
+    text += (text.empty() ? "slot " : " + ") + std::to_string(source);
+  return text;
+}
+
+std::string describe(const Schedule& schedule, const Step& step) {
+  const bool receives = step.kind == StepKind::receive;
+  std::string text(name_of(step.kind));
+  text.resize(8, ' ');
+  if (step.result != Step::no_slot) text += describe_result(schedule, step);
+  if (step.result != Step::no_slot && step.source_count > 0) text += " := ";
+  text += describe_sources(schedule, step);
+  if (receives || step.kind == StepKind::send)
+    text += (receives ? " from rank " : " to rank ") + std::to_string(step.peer) + " stream " +
+            std::to_string(step.stream);
+  return text;
+}
+
+}  // namespace
+
+std::string to_string(const Schedule& schedule) {
+  std::string text = "rank " + std::to_string(schedule.rank) + " of " +
+                     std::to_string(schedule.ranks) + ": " + std::to_string(schedule.chunks) +
+                     " chunks, " + std::to_string(schedule.buffers) + " buffers\n";
+  for (std::size_t i = 0; i < schedule.steps.size(); ++i)
+    text += std::to_string(i) + ": " + describe(schedule, schedule.steps[i]) + "\n";
+  return text;
+}
+
+ScheduleBuilder::ScheduleBuilder(int rank, int ranks, std::uint32_t chunks) {
+  assert(ranks > 0 && rank >= 0 && rank < ranks && chunks > 0);
+  schedule_.rank = rank;
+  schedule_.ranks = ranks;
+  schedule_.chunks = chunks;
+}
+
+std::uint32_t ScheduleBuilder::encode(std::uint32_t chunk, Form form) {
+  const auto result =
+      add_slot({.chunk = chunk, .buffer = schedule_.buffers++, .form = form, .contributions = 1});
+  add_step({.kind = StepKind::encode, .result = result}, {});
+  return result;
+}
+
+std::uint32_t ScheduleBuilder::receive(std::uint32_t chunk, Form form, std::uint32_t contributions,
+                                       int peer, std::uint32_t stream) {
+  const auto result = add_slot({.chunk = chunk,
+                                .buffer = schedule_.buffers++,
+                                .form = form,
+                                .contributions = contributions});
+  add_step({.kind = StepKind::receive, .result = result, .peer = peer, .stream = stream}, {});
+  return result;
+}
+
+std::uint32_t ScheduleBuilder::merge(std::span<const std::uint32_t> sources,
+                                     std::uint32_t in_place) {
+  assert(!sources.empty());
+  Slot sum{.chunk = schedule_.slots[sources.front()].chunk, .form = Form::wide};
+  for (const auto source : sources) sum.contributions += schedule_.slots[source].contributions;
+  sum.buffer = in_place == Step::no_slot ? schedule_.buffers++ : schedule_.slots[in_place].buffer;
+  const auto result = add_slot(sum);
+  add_step({.kind = StepKind::merge, .result = result}, sources);
+  return result;
+}
+
+std::uint32_t ScheduleBuilder::offload(std::uint32_t source, std::uint32_t contributions,
+                                       bool in_place) {
+  Slot sum = schedule_.slots[source];
+  if (!in_place) sum.buffer = schedule_.buffers++;
+  sum.contributions = contributions;
+  const auto result = add_slot(sum);
+  add_step({.kind = StepKind::offload, .result = result}, {&source, 1});
+  return result;
+}
+
+void ScheduleBuilder::send(std::uint32_t source, int peer, std::uint32_t stream) {
+  add_step({.kind = StepKind::send, .peer = peer, .stream = stream}, {&source, 1});
+}
+
+void ScheduleBuilder::decode(std::uint32_t source) {
+  add_step({.kind = StepKind::decode}, {&source, 1});
+}
+
+Schedule ScheduleBuilder::finish() && { return std::move(schedule_); }
+
+std::uint32_t ScheduleBuilder::add_slot(Slot slot) {
+  assert(slot.chunk < schedule_.chunks);
+  schedule_.slots.push_back(slot);
+  return static_cast<std::uint32_t>(schedule_.slots.size() - 1);
+}
+
+void ScheduleBuilder::add_step(Step step, std::span<const std::uint32_t> sources) {
+  step.first_source = static_cast<std::uint32_t>(schedule_.sources.size());
+  step.source_count = static_cast<std::uint32_t>(sources.size());
+  schedule_.sources.insert(schedule_.sources.end(), sources.begin(), sources.end());
+  schedule_.steps.push_back(step);
+}
+
+}  // namespace cohom

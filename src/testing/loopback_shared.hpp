@@ -1,0 +1,55 @@
+#pragma once
+// What the ranks of a loopback hub share: inboxes, and the sums of its aggregator.
+
+#include "testing/loopback_transport.hpp"
+
+#include <atomic>
+#include <compare>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <tuple>
+#include <vector>
+
+namespace cohom {
+
+struct LoopbackHub::Shared {
+  /// A stream of messages at its receiver.
+  struct Key {
+    std::uint32_t channel;
+    int sender;
+    std::uint32_t tag;
+    friend auto operator<=>(const Key&, const Key&) = default;
+  };
+  struct Message {
+    std::vector<std::byte> copy;               ///< eager
+    std::span<const std::byte> lent;           ///< rendezvous: the sender's memory
+    std::shared_ptr<std::atomic<bool>> taken;  ///< set by the receiver; null when eager
+  };
+  struct Inbox {
+    std::mutex mutex;
+    std::map<Key, std::deque<Message>> queues;
+  };
+  /// One reduction of an aggregator: in the network or not, call, round, number in the round.
+  using SumKey = std::tuple<bool, std::uint64_t, int, std::size_t>;
+  struct Sum {
+    std::vector<std::vector<std::uint64_t>> contributions;
+    int arrived = 0;
+    int fetched = 0;
+  };
+
+  Shared(int ranks, const LoopbackOptions& o) : options(o) {
+    for (int r = 0; r < ranks; ++r) inboxes.push_back(std::make_unique<Inbox>());
+  }
+
+  LoopbackOptions options;
+  std::vector<std::unique_ptr<Inbox>> inboxes;
+  std::mutex sums_mutex;
+  std::map<SumKey, Sum> sums;
+};
+
+/// `in_network`: one that may fail.
+std::shared_ptr<Aggregator> make_loopback_aggregator(std::shared_ptr<LoopbackHub::Shared> shared,
+                                                     int rank, bool in_network);
+
+}  // namespace cohom
