@@ -3,7 +3,6 @@
 // the emulated device, which tests link.
 
 #include "kernels/device_runtime/device_runtime.hpp"
-#include "kernels/table/kernel_table.hpp"
 
 #include <cstdint>
 #include <string_view>
@@ -11,6 +10,7 @@
 namespace cohom::kernels {
 
 class DeviceContext;
+struct KernelTable;
 
 /// Changes with anything that both sides of the door see: this row, DeviceRuntime, DeviceContext, KernelTable.
 inline constexpr std::uint32_t device_library_version = 8;

@@ -1,6 +1,14 @@
 // The kernels that there are for a device, as one table.
 
-#include "kernels/table/device_rows.hpp"
+#include "kernels/table/device_table.hpp"
+
+#include "kernels/merge/device/merge_rows.hpp"
+#include "kernels/packed/device/packed_rows.hpp"
+#include "kernels/sample/device/sample_rows.hpp"
+#include "kernels/sign/device/sign_rows.hpp"
+#include "kernels/sketch/device/sketch_rows.hpp"
+#include "kernels/sparse/device/sparse_rows.hpp"
+#include "kernels/thc/device/thc_rows.hpp"
 
 #include <algorithm>
 #include <array>

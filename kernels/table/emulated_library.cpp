@@ -3,7 +3,7 @@
 #include "kernels/device_runtime/current_context.hpp"
 #include "kernels/device_runtime/emulated/emulated_runtime.hpp"
 #include "kernels/device_runtime/kernel_list.hpp"
-#include "kernels/table/device_rows.hpp"
+#include "kernels/table/device_table.hpp"
 
 namespace cohom::kernels {
 

@@ -1,15 +1,14 @@
 #include "kernels/table/kernel_table.hpp"
 
-#include "kernels/merge/cpu/scalar_merge.hpp"
-#include "kernels/packed/cpu/scalar_packed.hpp"
-#include "kernels/sample/cpu/scalar_sample.hpp"
-#include "kernels/sign/cpu/scalar_sign.hpp"
-#include "kernels/sketch/cpu/scalar_placing.hpp"
+#include "kernels/merge/cpu/merge_rows.hpp"
+#include "kernels/packed/cpu/packed_rows.hpp"
+#include "kernels/sample/cpu/sample_rows.hpp"
+#include "kernels/sign/cpu/sign_rows.hpp"
+#include "kernels/sketch/cpu/placing_rows.hpp"
 #include "kernels/sketch/cpu/sketch_row.hpp"
-#include "kernels/sparse/cpu/scalar_bloom.hpp"
-#include "kernels/sparse/cpu/scalar_sparse.hpp"
-#include "kernels/table/highway_rows.hpp"
-#include "kernels/thc/cpu/scalar_thc.hpp"
+#include "kernels/sparse/cpu/bloom_rows.hpp"
+#include "kernels/sparse/cpu/sparse_rows.hpp"
+#include "kernels/thc/cpu/thc_rows.hpp"
 
 #include <cohom/error.hpp>
 

@@ -2,7 +2,7 @@
 
 #include "elements.hpp"
 #include "guarded_buffer.hpp"
-#include "kernels/merge/cpu/scalar_merge.hpp"
+#include "kernels/merge/cpu/merge_rows.hpp"
 #include "kernels/table/kernel_table.hpp"
 #include "same_bytes.hpp"
 #include "tested_tables.hpp"

@@ -2,7 +2,7 @@
 // reads and writes by 16 bytes: of any bits, and of the values where additions part.
 
 #include "guarded_buffer.hpp"
-#include "kernels/merge/cpu/scalar_merge.hpp"
+#include "kernels/merge/cpu/merge_rows.hpp"
 #include "same_bytes.hpp"
 #include "tested_tables.hpp"
 

@@ -6,7 +6,7 @@
 #include "guarded_buffer.hpp"
 #include "kernels/packed/body/packed_payload.hpp"
 #include "kernels/packed/body/packed_quantize.hpp"
-#include "kernels/packed/cpu/scalar_packed.hpp"
+#include "kernels/packed/cpu/packed_rows.hpp"
 #include "kernels/table/kernel_table.hpp"
 #include "nasty_values.hpp"
 #include "same_bytes.hpp"

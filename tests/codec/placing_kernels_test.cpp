@@ -1,7 +1,7 @@
 // Placing a sketch's items: every instruction set gives the bits of the scalar reference.
 
 #include "kernels/core/isa.hpp"
-#include "kernels/sketch/cpu/scalar_placing.hpp"
+#include "kernels/sketch/cpu/placing_rows.hpp"
 #include "kernels/table/kernel_table.hpp"
 
 #include <gtest/gtest.h>

@@ -3,7 +3,7 @@
 #include "elements.hpp"
 #include "fenced_words.hpp"
 #include "guarded_buffer.hpp"
-#include "kernels/sparse/cpu/scalar_sparse.hpp"
+#include "kernels/sparse/cpu/sparse_rows.hpp"
 #include "kernels/table/kernel_table.hpp"
 #include "same_bytes.hpp"
 #include "tested_tables.hpp"

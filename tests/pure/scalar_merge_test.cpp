@@ -1,4 +1,4 @@
-#include "kernels/merge/cpu/scalar_merge.hpp"
+#include "kernels/merge/cpu/merge_rows.hpp"
 
 #include "elements.hpp"
 

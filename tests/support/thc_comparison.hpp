@@ -6,7 +6,7 @@
 #include "elements.hpp"
 #include "guarded_buffer.hpp"
 #include "kernels/core/body/lanes.hpp"
-#include "kernels/thc/cpu/scalar_thc.hpp"
+#include "kernels/thc/cpu/thc_rows.hpp"
 #include "kernels/thc/thc.hpp"
 #include "nasty_values.hpp"
 #include "same_bytes.hpp"

@@ -8,8 +8,7 @@
 
 #if COHOM_HIGHWAY_TARGETS
 
-#include "kernels/merge/cpu/scalar_merge.hpp"
-#include "kernels/table/highway_rows.hpp"
+#include "kernels/merge/cpu/merge_rows.hpp"
 
 #include <cohom/element_type.hpp>
 #include <cohom/merge.hpp>
@@ -200,8 +199,6 @@ MergeKernels highway_merge(Isa isa) {
 #endif
 
 #else  // the table has no row that would ask
-
-#include "kernels/table/highway_rows.hpp"
 
 namespace cohom::kernels {
 MergeKernels highway_merge(Isa) { return {}; }

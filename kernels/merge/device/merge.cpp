@@ -4,7 +4,7 @@
 #include "kernels/device_runtime/current_context.hpp"
 #include "kernels/device_runtime/elements.hpp"
 #include "kernels/device_runtime/launch.hpp"
-#include "kernels/table/device_rows.hpp"
+#include "kernels/merge/device/merge_rows.hpp"
 
 #include <algorithm>
 #include <vector>

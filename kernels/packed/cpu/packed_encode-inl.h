@@ -10,8 +10,8 @@
 #include "kernels/packed/cpu/packed_payload-inl.h"
 #include "kernels/packed/cpu/packed_planes-inl.h"
 #include "kernels/packed/cpu/packed_quantize-inl.h"
+#include "kernels/packed/cpu/packed_rows.hpp"
 #include "kernels/packed/cpu/packed_to_planes-inl.h"
-#include "kernels/packed/cpu/scalar_packed.hpp"
 
 #include <hwy/highway.h>
 

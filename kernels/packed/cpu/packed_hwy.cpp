@@ -2,14 +2,12 @@
 
 #include "kernels/core/cpu/highway_targets.hpp"
 
-#include "kernels/table/highway_rows.hpp"
-
 #if COHOM_HIGHWAY_TARGETS
 
 #include "kernels/core/cpu/lane_permutations.hpp"
 #include "kernels/packed/body/packed_payload.hpp"
 #include "kernels/packed/body/packed_quantize.hpp"
-#include "kernels/packed/cpu/scalar_packed.hpp"
+#include "kernels/packed/cpu/packed_rows.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/packed/cpu/packed_hwy.cpp"

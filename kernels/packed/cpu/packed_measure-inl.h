@@ -9,8 +9,8 @@
 
 #include "kernels/core/cpu/element_vectors-inl.h"
 #include "kernels/packed/body/packed_quantize.hpp"
+#include "kernels/packed/cpu/packed_rows.hpp"
 #include "kernels/packed/cpu/plane_vectors-inl.h"
-#include "kernels/packed/cpu/scalar_packed.hpp"
 
 #include <hwy/highway.h>
 

@@ -1,4 +1,4 @@
-#include "kernels/packed/cpu/scalar_packed.hpp"
+#include "kernels/packed/cpu/packed_rows.hpp"
 
 #include "kernels/core/body/element.hpp"
 #include "kernels/packed/body/packed_payload.hpp"

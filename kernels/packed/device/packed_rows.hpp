@@ -35,4 +35,6 @@ decltype(auto) with_packed_types(ElementType type, bool in_f64, Visitor&& visito
   });
 }
 
+PackedKernels packed_row();
+
 }  // namespace cohom::kernels::device

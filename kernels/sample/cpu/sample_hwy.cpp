@@ -1,8 +1,7 @@
 // Sampling signs with vectors of draws, one row for each compiled target.
 
 #include "kernels/core/cpu/highway_targets.hpp"
-
-#include "kernels/table/highway_rows.hpp"
+#include "kernels/sample/cpu/sample_rows.hpp"
 
 #if COHOM_HIGHWAY_TARGETS
 

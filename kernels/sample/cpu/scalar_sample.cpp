@@ -1,4 +1,4 @@
-#include "kernels/sample/cpu/scalar_sample.hpp"
+#include "kernels/sample/cpu/sample_rows.hpp"
 
 #include "kernels/sample/cpu/sample_blocks.hpp"
 

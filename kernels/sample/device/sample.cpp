@@ -4,8 +4,8 @@
 #include "kernels/device_runtime/current_context.hpp"
 #include "kernels/device_runtime/elements.hpp"
 #include "kernels/device_runtime/launch.hpp"
+#include "kernels/sample/device/sample_rows.hpp"
 #include "kernels/sign/device/sign_blocks.hpp"
-#include "kernels/table/device_rows.hpp"
 
 #include <vector>
 

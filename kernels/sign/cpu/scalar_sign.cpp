@@ -1,4 +1,4 @@
-#include "kernels/sign/cpu/scalar_sign.hpp"
+#include "kernels/sign/cpu/sign_rows.hpp"
 
 #include "kernels/core/body/element.hpp"
 #include "kernels/sign/body/sign.hpp"

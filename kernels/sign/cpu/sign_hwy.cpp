@@ -2,12 +2,10 @@
 
 #include "kernels/core/cpu/highway_targets.hpp"
 
-#include "kernels/table/highway_rows.hpp"
-
 #if COHOM_HIGHWAY_TARGETS
 
 #include "kernels/core/body/element.hpp"
-#include "kernels/sign/cpu/scalar_sign.hpp"
+#include "kernels/sign/cpu/sign_rows.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/sign/cpu/sign_hwy.cpp"

@@ -5,7 +5,6 @@
 #include "kernels/device_runtime/launch.hpp"
 #include "kernels/sign/device/sign_blocks.hpp"
 #include "kernels/sign/device/sign_rows.hpp"
-#include "kernels/table/device_rows.hpp"
 
 namespace cohom::kernels::device {
 namespace {

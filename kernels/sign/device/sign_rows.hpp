@@ -31,4 +31,6 @@ void expand_signs(const SignRun& run, const std::uint64_t* bits, const double* s
 void expand_sign_counts(const SignCounts& counts, const SignRun& run, const std::uint64_t* sum,
                         const double* scales, std::uint64_t divisor, void* output);
 
+SignKernels sign_row();
+
 }  // namespace cohom::kernels::device

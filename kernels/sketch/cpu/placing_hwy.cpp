@@ -2,11 +2,9 @@
 
 #include "kernels/core/cpu/highway_targets.hpp"
 
-#include "kernels/table/highway_rows.hpp"
-
 #if COHOM_HIGHWAY_TARGETS
 
-#include "kernels/sketch/cpu/scalar_placing.hpp"
+#include "kernels/sketch/cpu/placing_rows.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "kernels/sketch/cpu/scalar_placing.hpp"
+#include "kernels/sketch/cpu/placing_rows.hpp"
 
 namespace cohom::kernels {
 namespace {

@@ -5,7 +5,6 @@
 #include "kernels/device_runtime/intrinsics.hpp"
 #include "kernels/device_runtime/launch.hpp"
 #include "kernels/sketch/device/sketch_rows.hpp"
-#include "kernels/table/device_rows.hpp"
 
 #include <algorithm>
 #include <vector>

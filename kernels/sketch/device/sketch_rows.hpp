@@ -84,4 +84,6 @@ void sketch_insert(const SketchRun& run, const void* elements, std::uint64_t* ce
 std::size_t sketch_peel(const SketchRun& run, const std::uint64_t* cells, std::uint8_t* known,
                         void* elements);
 
+SketchKernels sketch_row();
+
 }  // namespace cohom::kernels::device

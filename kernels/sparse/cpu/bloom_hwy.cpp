@@ -2,11 +2,9 @@
 
 #include "kernels/core/cpu/highway_targets.hpp"
 
-#include "kernels/table/highway_rows.hpp"
-
 #if COHOM_HIGHWAY_TARGETS
 
-#include "kernels/sparse/cpu/scalar_bloom.hpp"
+#include "kernels/sparse/cpu/bloom_rows.hpp"
 
 #include <cstddef>
 #include <cstdint>

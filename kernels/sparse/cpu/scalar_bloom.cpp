@@ -1,4 +1,4 @@
-#include "kernels/sparse/cpu/scalar_bloom.hpp"
+#include "kernels/sparse/cpu/bloom_rows.hpp"
 
 #include <algorithm>
 #include <bit>

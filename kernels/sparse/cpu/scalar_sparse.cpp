@@ -1,4 +1,4 @@
-#include "kernels/sparse/cpu/scalar_sparse.hpp"
+#include "kernels/sparse/cpu/sparse_rows.hpp"
 
 #include <algorithm>
 #include <bit>

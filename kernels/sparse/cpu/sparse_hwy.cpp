@@ -5,12 +5,10 @@
 
 #include "kernels/core/cpu/highway_targets.hpp"
 
-#include "kernels/table/highway_rows.hpp"
-
 #if COHOM_HIGHWAY_TARGETS
 
 #include "kernels/core/cpu/cached_output.hpp"
-#include "kernels/sparse/cpu/scalar_sparse.hpp"
+#include "kernels/sparse/cpu/sparse_rows.hpp"
 
 #include <algorithm>
 #include <bit>

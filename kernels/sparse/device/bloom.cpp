@@ -4,8 +4,8 @@
 #include "kernels/device_runtime/elements.hpp"
 #include "kernels/device_runtime/intrinsics.hpp"
 #include "kernels/device_runtime/launch.hpp"
+#include "kernels/sparse/device/sparse_rows.hpp"
 #include "kernels/sparse/sparse.hpp"
-#include "kernels/table/device_rows.hpp"
 
 namespace cohom::kernels::device {
 namespace {

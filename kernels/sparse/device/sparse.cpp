@@ -6,7 +6,7 @@
 #include "kernels/device_runtime/intrinsics.hpp"
 #include "kernels/device_runtime/launch.hpp"
 #include "kernels/device_runtime/prefix.hpp"
-#include "kernels/table/device_rows.hpp"
+#include "kernels/sparse/device/sparse_rows.hpp"
 
 namespace cohom::kernels::device {
 namespace {

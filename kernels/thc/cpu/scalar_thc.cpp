@@ -1,4 +1,4 @@
-#include "kernels/thc/cpu/scalar_thc.hpp"
+#include "kernels/thc/cpu/thc_rows.hpp"
 
 #include "kernels/core/body/element.hpp"
 #include "kernels/core/body/lanes.hpp"

@@ -6,7 +6,7 @@
 #include "kernels/core/body/lanes.hpp"
 #include "kernels/thc/body/norm_code.hpp"
 #include "kernels/thc/body/rotate.hpp"
-#include "kernels/thc/cpu/scalar_thc.hpp"
+#include "kernels/thc/cpu/thc_rows.hpp"
 #include "kernels/thc/thc.hpp"
 
 #include <cstddef>

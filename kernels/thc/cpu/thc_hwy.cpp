@@ -1,8 +1,7 @@
 // The thc kernels, one row for each compiled target.
 
 #include "kernels/core/cpu/highway_targets.hpp"
-
-#include "kernels/table/highway_rows.hpp"
+#include "kernels/thc/cpu/thc_rows.hpp"
 
 #if COHOM_HIGHWAY_TARGETS
 

@@ -4,7 +4,6 @@
 #include "kernels/device_runtime/current_context.hpp"
 #include "kernels/device_runtime/elements.hpp"
 #include "kernels/device_runtime/launch.hpp"
-#include "kernels/table/device_rows.hpp"
 #include "kernels/thc/device/thc_rows.hpp"
 
 #include <vector>

@@ -45,4 +45,6 @@ void decode_blocks(DeviceContext& context, const ThcSettings& settings, const Bl
                    const std::uint64_t* sum, std::size_t contributions, const std::uint32_t* codes,
                    std::uint64_t divisor, void* output);
 
+ThcKernels thc_row();
+
 }  // namespace cohom::kernels::device
