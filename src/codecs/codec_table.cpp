@@ -1,7 +1,7 @@
 #include "codecs/codec_table.hpp"
 
 #include "base/text.hpp"
-#include "codecs/common/sparse_options.hpp"
+#include "codecs/common/index/sparse_options.hpp"
 #include "codecs/marsit/marsit.hpp"
 #include "codecs/marsit/marsit_options.hpp"
 #include "codecs/packed/packed.hpp"

@@ -1,8 +1,8 @@
 #pragma once
 // The list of codecs: one row each. Adding a codec is a file in codecs/ and a row here.
 
+#include "codecs/common/codec.hpp"
 #include "codecs/common/codec_context.hpp"
-#include "codecs/common/codec_interface.hpp"
 
 #include <cohom/codec.hpp>
 

@@ -2,7 +2,7 @@
 // Chunking: cuts a vector into chunks (what one rank owns in a reduce-scatter) of whole blocks, and
 // chunks into pieces of at most one segment.
 
-#include "codecs/common/codec_interface.hpp"
+#include "codecs/common/round.hpp"
 
 #include <cstddef>
 #include <span>

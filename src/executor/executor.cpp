@@ -18,7 +18,7 @@ bool holds_words(const void* memory) {
 
 Executor::Executor(const ExecutorSetup& setup)
     : setup_(setup),
-      payload_(setup.codec->payload_round()),
+      payload_(static_cast<int>(setup.codec->payload_round())),
       chunking_(make_chunking(payload_, *setup.algorithm, setup.elements)),
       offloaded_({.aggregator = setup.aggregator,
                   .kernels = setup.kernels,
@@ -26,21 +26,21 @@ Executor::Executor(const ExecutorSetup& setup)
                   .ranks = setup.ranks,
                   .message_bytes = setup.message_bytes}) {
   setup_.codec->reserve(setup_.elements, chunking_.longest_piece());
-  const auto infos = setup_.codec->rounds();
-  own_chunking_.resize(infos.size());
-  skipped_.resize(infos.size());
-  for (int round = 0; round < static_cast<int>(infos.size()); ++round) {
+  const std::size_t count = setup_.codec->rounds().size();
+  own_chunking_.resize(count);
+  skipped_.resize(count);
+  for (int round = 0; round < static_cast<int>(count); ++round) {
+    const RoundTraits& traits = traits_of(std::size_t(round));
     rounds_.push_back(nullptr);
-    late_wait_for_payload_ |= infos[std::size_t(round)].after_payload;
-    if (infos[std::size_t(round)].scope == RoundScope::late) continue;
+    late_wait_for_payload_ |= traits.late() && traits.late_size == LateSize::when_payload_decoded;
+    if (traits.late()) continue;
     const AlgorithmRow& algorithm = algorithm_of(round);
     // What lies behind the payload and reads no agreement can be cut as its own algorithm wants it.
     auto& own = own_chunking_[std::size_t(round)];
     if (round > payload_)
       own = std::make_unique<Chunking>(make_chunking(round, algorithm, setup_.elements));
     rounds_.back() = make_round(round, algorithm, own ? *own : chunking_);
-    if (rounds_.back()->offloads())
-      offloaded_.add(round, infos[std::size_t(round)].merge, *rounds_.back());
+    if (rounds_.back()->offloads()) offloaded_.add(round, traits.merge, *rounds_.back());
   }
   take_workspaces();
   late_.resize(rounds_.size());
@@ -68,52 +68,51 @@ void Executor::take_workspaces() {
 
 Chunking Executor::make_chunking(int round, const AlgorithmRow& algorithm,
                                  std::size_t elements) const {
-  const bool disjoint = setup_.codec->rounds()[std::size_t(round)].disjoint;
+  const bool disjoint = traits_of(std::size_t(round)).disjoint();
   return {elements, setup_.codec->block(), algorithm.chunks(setup_.ranks, disjoint),
           setup_.segment};
 }
 
 const AlgorithmRow& Executor::algorithm_of(int round) const {
-  const RoundInfo& info = setup_.codec->rounds()[std::size_t(round)];
-  if (!info.algorithm.empty()) return *find_algorithm(info.algorithm);
+  const RoundTraits& traits = traits_of(std::size_t(round));
   const AlgorithmRow& chosen = *setup_.algorithm;
-  const bool is_payload = round == payload_;
-  const bool offloaded = chosen.needs_aggregator && offloads(info, is_payload);
-  if (!is_payload) {
-    const bool as_payload = offloaded || (info.large && !chosen.needs_aggregator);
-    return as_payload ? chosen : *find_algorithm("recursive_doubling");
+  const bool offloaded = chosen.needs_aggregator && offloads(traits);
+  if (traits.time == RoundTime::payload) {
+    if (chosen.needs_aggregator && !offloaded)
+      throw Error(ErrorKind::unsupported,
+                  "algorithm " + std::string(chosen.name) + " cannot merge by " +
+                      to_string(traits.merge) +
+                      "; take ring, direct, tree or recursive_doubling, or another codec");
+    return chosen;
   }
-  if (chosen.needs_aggregator && !offloaded)
-    throw Error(ErrorKind::unsupported,
-                "algorithm " + std::string(chosen.name) + " cannot merge by " +
-                    to_string(info.merge) +
-                    "; take ring, direct, tree or recursive_doubling, or another codec");
-  return chosen;
+  if (traits.algorithm == RoundAlgorithm::direct) return *find_algorithm("direct");
+  const bool large = traits.algorithm == RoundAlgorithm::as_payload;
+  if (offloaded || (large && !chosen.needs_aggregator)) return chosen;
+  return *find_algorithm("recursive_doubling");
 }
 
-/// A plan must know for good. So of a network, whose aggregator may be another one by the next call,
-/// only the payload may want what not all have; that is found out call by call.
-bool Executor::offloads(const RoundInfo& info, bool payload) const {
+/// A plan is fixed, but the aggregator of a network may be replaced between calls. So only the payload
+/// may need a merge that not every aggregator supports; each call checks it.
+bool Executor::offloads(const RoundTraits& traits) const {
   // A late round exists only when something was escaped: no place at the aggregator is kept for it.
-  if (info.scope == RoundScope::late) return false;
-  if (!setup_.aggregator->may_fail()) return setup_.aggregator->supports(info.merge);
-  if (info.merge.kind == MergeKind::add_packed) return false;
-  return payload || info.merge.kind != MergeKind::add_float;
+  if (traits.late()) return false;
+  if (!setup_.aggregator->may_fail()) return setup_.aggregator->supports(traits.merge);
+  if (traits.merges_itself()) return false;
+  return traits.time == RoundTime::payload || traits.merge.kind != MergeKind::add_float;
 }
 
 std::unique_ptr<RoundRun> Executor::make_round(int round, const AlgorithmRow& algorithm,
                                                const Chunking& chunking) const {
-  const RoundInfo& info = setup_.codec->rounds()[std::size_t(round)];
+  Round* const part = setup_.codec->rounds()[std::size_t(round)];
   const bool apart = lies_apart(round);
   return std::make_unique<RoundRun>(RoundSetup{
-      .round = round,
-      .info = info,
+      .number = round,
+      .round = part,
       .schedule = algorithm.build({.rank = setup_.rank,
                                    .ranks = setup_.ranks,
-                                   .narrow = info.narrow,
-                                   .disjoint = info.disjoint}),
+                                   .narrow = part->traits().narrow(),
+                                   .disjoint = part->traits().disjoint()}),
       .chunking = &chunking,
-      .codec = setup_.codec,
       .kernels = apart ? setup_.memory_kernels : setup_.kernels,
       .memory = apart ? setup_.memory : &host_memory(),
       .type = setup_.type,
@@ -134,15 +133,16 @@ void Executor::end() {
 void Executor::begin(const CallBuffers& buffers, Channel& channel, Profile* profile,
                      bool may_give_up) {
   buffers_ = buffers;
+  buffers_.pieces = chunking_.pieces();
   channel_ = &channel;
   profile_ = profile;
   may_give_up_ = may_give_up;
   uses_users_memory_ = false;
   open_ = false;
   late_decided_ = false;
-  setup_.codec->begin(buffers);
+  setup_.codec->begin(buffers_);
   for (std::size_t r = 0; r < rounds_.size(); ++r) {
-    skipped_[r] = rounds_[r] && setup_.codec->skips(static_cast<int>(r));
+    skipped_[r] = rounds_[r] && setup_.codec->skips(*setup_.codec->rounds()[r]);
     if (running(r) != nullptr) begin_round(r);
   }
 }
@@ -154,28 +154,29 @@ RoundRun* Executor::running(std::size_t round) const {
 
 void Executor::begin_round(std::size_t index) {
   RoundRun& round = *rounds_[index];
-  const RoundInfo& info = setup_.codec->rounds()[index];
-  RoundCall call{.channel = channel_, .agreed = this, .profile = profile_};
-  if (info.scope != RoundScope::late) {
+  Round& part = *setup_.codec->rounds()[index];
+  const RoundTraits& traits = part.traits();
+  RoundCall call{.channel = channel_, .profile = profile_};
+  if (!traits.late()) {
     // Piece by piece. Late rounds start when everything is agreed, and others behind the payload read
     // no agreement.
     if (index <= std::size_t(payload_)) call.earlier = std::span(rounds_).first(index);
-    call.is_payload = index == std::size_t(payload_);
-    call.hold_sends = call.is_payload && decoding_waits_for_vector();
+    call.hold_sends = traits.time == RoundTime::payload && decoding_waits_for_vector();
     call.in_place = buffers_.input == buffers_.output;
     // An aggregator needs contributions to the end of the call, or overwrites them.
     const bool from_input = !round.offloads() || (round.keeps_contributions() && !call.in_place);
     // In place, a receive posted into the output would lie over input that is still to be read.
     // A device's words travel from memory that the transport knows beforehand.
     const bool from_user = setup_.memory->is_host() && !goes_on_behind_call(round);
-    if (from_user && info.identity_encode && from_input && holds_words(buffers_.input))
+    if (from_user && traits.identity != Identity::none && from_input && holds_words(buffers_.input))
       call.input = static_cast<const std::byte*>(buffers_.input);
-    if (from_user && info.identity_decode && !call.in_place && holds_words(buffers_.output))
+    if (from_user && traits.identity == Identity::encoding_and_decoding && !call.in_place &&
+        holds_words(buffers_.output))
       call.output = static_cast<std::byte*>(buffers_.output);
     uses_users_memory_ |= call.input != nullptr || call.output != nullptr;
   }
-  if (round.offloads() && info.narrow)
-    if (const auto widening = setup_.codec->widening(static_cast<int>(index));
+  if (round.offloads() && traits.narrow())
+    if (const auto widening = part.widening();
         widening && setup_.aggregator->takes_narrow(*widening))
       call.widening = widening;
   round.begin(call);
@@ -190,9 +191,9 @@ bool Executor::goes_on_behind_call(const RoundRun& round) const {
 /// Whether a number of the whole vector is what decoding waits for, and encoding does not.
 bool Executor::decoding_waits_for_vector() const {
   for (std::size_t r = 0; r < std::size_t(payload_); ++r) {
-    const RoundInfo& info = setup_.codec->rounds()[r];
-    if (info.for_decoding && info.scope == RoundScope::vector && running(r) != nullptr &&
-        !running(r)->all_agreed())
+    const RoundTraits& traits = traits_of(r);
+    if (traits.needed_by == NeededBy::decoding && traits.scope == RoundScope::vector &&
+        running(r) != nullptr && !running(r)->all_agreed())
       return true;
   }
   return false;
@@ -265,10 +266,6 @@ bool Executor::finished() const {
   for (std::size_t r = 0; r < rounds_.size(); ++r)
     if (running(r) != nullptr && !running(r)->finished()) return false;
   return true;
-}
-
-ConstWords Executor::words(int round, const Piece& piece) const {
-  return rounds_[std::size_t(round)]->agreed_words(piece);
 }
 
 }  // namespace cohom

@@ -2,7 +2,7 @@
 // Executor: the only loop over time. A resumable state machine that runs the rounds of one call.
 
 #include "agreement/call_signature.hpp"
-#include "codecs/common/codec_interface.hpp"
+#include "codecs/common/codec.hpp"
 #include "executor/chunking.hpp"
 #include "executor/offloaded_rounds.hpp"
 #include "executor/round_run.hpp"
@@ -39,7 +39,7 @@ struct ExecutorSetup {
   Tuning tuning;
 };
 
-class Executor final : private Agreed {
+class Executor {
  public:
   /// @throws Error(unsupported) when no aggregator can merge what the codec sends.
   explicit Executor(const ExecutorSetup& setup);
@@ -83,9 +83,6 @@ class Executor final : private Agreed {
   [[nodiscard]] std::string waits_for() const;
 
  private:
-  [[nodiscard]] ConstWords words(int round, const Piece& piece) const override;
-  [[nodiscard]] std::span<const Piece> pieces() const override { return chunking_.pieces(); }
-
   const AlgorithmRow& algorithm_of(int round) const;
   [[nodiscard]] Chunking make_chunking(int round, const AlgorithmRow& algorithm,
                                        std::size_t elements) const;
@@ -94,7 +91,10 @@ class Executor final : private Agreed {
                                        const Chunking& chunking) const;
   void begin_round(std::size_t index);
   [[nodiscard]] bool goes_on_behind_call(const RoundRun& round) const;
-  [[nodiscard]] bool offloads(const RoundInfo& info, bool payload) const;
+  [[nodiscard]] bool offloads(const RoundTraits& traits) const;
+  [[nodiscard]] const RoundTraits& traits_of(std::size_t round) const {
+    return setup_.codec->rounds()[round]->traits();
+  }
   void take_workspaces();
   void prepare_late_round(int round, CallSignature& signature);
   [[nodiscard]] bool lies_apart(int round) const {

@@ -22,28 +22,28 @@ bool Executor::late_rounds_due() const {
 
 bool Executor::has_late_rounds() const {
   return std::ranges::any_of(setup_.codec->rounds(),
-                             [](const RoundInfo& info) { return info.scope == RoundScope::late; });
+                             [](const Round* round) { return round->traits().late(); });
 }
 
 void Executor::prepare_late_rounds(CallSignature& signature) {
   late_decided_ = true;
   for (int round = payload_ + 1; round < static_cast<int>(rounds_.size()); ++round)
-    if (setup_.codec->rounds()[std::size_t(round)].scope == RoundScope::late)
-      prepare_late_round(round, signature);
+    if (traits_of(std::size_t(round)).late()) prepare_late_round(round, signature);
 }
 
 void Executor::prepare_late_round(int round, CallSignature& signature) {
   const auto index = std::size_t(round);
-  const std::size_t elements = setup_.codec->late_elements(round, *this);
-  signature.number(setup_.codec->rounds()[index].name, elements);
+  const std::string_view name = traits_of(index).name;
+  const std::size_t elements = setup_.codec->rounds()[index]->late_elements();
+  signature.number(name, elements);
   if (elements > setup_.elements)
-    throw Error(ErrorKind::transport, "round " + std::string(setup_.codec->rounds()[index].name) +
-                                          " would have " + std::to_string(elements) +
-                                          " elements of " + std::to_string(setup_.elements) +
+    throw Error(ErrorKind::transport, "round " + std::string(name) + " would have " +
+                                          std::to_string(elements) + " elements of " +
+                                          std::to_string(setup_.elements) +
                                           ": words were changed on their way");
   if (elements == 0) return;
   log_once_for_all(setup_.rank,
-                   "round " + std::string(setup_.codec->rounds()[index].name) +
+                   "round " + std::string(name) +
                        " runs: elements that the payload cannot hold, or lost, travel apart");
   const AlgorithmRow& algorithm = algorithm_of(round);
   Late& late = late_[index];

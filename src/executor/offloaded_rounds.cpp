@@ -9,7 +9,7 @@
 namespace cohom {
 
 void OffloadedRounds::add(int round, Merge merge, RoundRun& run) {
-  Round& added = rounds_.emplace_back();
+  Offloaded& added = rounds_.emplace_back();
   added.number = round;
   added.merge = merge;
   added.run = &run;
@@ -23,7 +23,7 @@ void OffloadedRounds::add(int round, Merge merge, RoundRun& run) {
 std::string OffloadedRounds::refusal() const {
   if (setup_.aggregator == nullptr) return {};
   const std::string name(setup_.aggregator->name());
-  for (const Round& round : rounds_) {
+  for (const Offloaded& round : rounds_) {
     if (!setup_.aggregator->supports(round.merge))
       return "not supported: " + name + " does not merge by " + to_string(round.merge);
     const std::size_t words = round.run->longest_reduction();
@@ -38,12 +38,12 @@ std::string OffloadedRounds::refusal() const {
 void OffloadedRounds::reserve(std::uint64_t call) {
   failure_.reset();
   try {
-    for (Round& round : rounds_)
+    for (Offloaded& round : rounds_)
       round.reduction = setup_.aggregator->open(call, round.number, round.run->reductions());
   } catch (...) {
     if (!setup_.aggregator->may_fail()) throw;
     failure_ = current_failure("the aggregator");
-    for (Round& round : rounds_) round.reduction.reset();
+    for (Offloaded& round : rounds_) round.reduction.reset();
   }
 }
 
@@ -52,7 +52,7 @@ void OffloadedRounds::open(Channel& channel, const std::vector<bool>& skipped) {
   outcome_.reset();
   repeating_ = false;
   bool any = false;
-  for (Round& round : rounds_) {
+  for (Offloaded& round : rounds_) {
     round.running = !skipped[std::size_t(round.number)];
     any |= round.running && round.run->reductions() != 0;
   }
@@ -63,16 +63,16 @@ void OffloadedRounds::open(Channel& channel, const std::vector<bool>& skipped) {
 }
 
 Reduction* OffloadedRounds::reduction(int round) {
-  Round* const found = find(round);
+  Offloaded* const found = find(round);
   return found == nullptr ? nullptr : current(*found);
 }
 
-Reduction* OffloadedRounds::current(const Round& round) const {
+Reduction* OffloadedRounds::current(const Offloaded& round) const {
   return repeating_ ? round.by_ranks.get() : round.reduction.get();
 }
 
-OffloadedRounds::Round* OffloadedRounds::find(int number) {
-  const auto found = std::ranges::find(rounds_, number, &Round::number);
+OffloadedRounds::Offloaded* OffloadedRounds::find(int number) {
+  const auto found = std::ranges::find(rounds_, number, &Offloaded::number);
   return found == rounds_.end() ? nullptr : &*found;
 }
 
@@ -89,7 +89,7 @@ bool OffloadedRounds::poll(Profile* profile) {
 bool OffloadedRounds::poll_network(Profile* profile) {
   bool moved = false;
   try {
-    for (Round& round : rounds_) moved |= poll(round, profile);
+    for (Offloaded& round : rounds_) moved |= poll(round, profile);
   } catch (const Error& error) {
     if (!outcome_ || repeating_) throw;
     fail(error);
@@ -98,7 +98,7 @@ bool OffloadedRounds::poll_network(Profile* profile) {
   return moved;
 }
 
-bool OffloadedRounds::poll(Round& round, Profile* profile) {
+bool OffloadedRounds::poll(Offloaded& round, Profile* profile) {
   // What is complete may be told of a network that is gone by now.
   if (!round.running || (round.run->summed() && !repeating_)) return false;
   std::array<Completion, 32> done;
@@ -117,15 +117,15 @@ void OffloadedRounds::fail(const Error& error) {
 void OffloadedRounds::tell_when_summed() {
   if (!outcome_ || outcome_->told()) return;
   const bool summed = std::ranges::all_of(
-      rounds_, [](const Round& round) { return !round.running || round.run->summed(); });
+      rounds_, [](const Offloaded& round) { return !round.running || round.run->summed(); });
   if (summed) outcome_->tell(false);
 }
 
 /// First all the network's reductions go: one may still write to sums.
 void OffloadedRounds::repeat() {
   repeating_ = true;
-  for (Round& round : rounds_) round.reduction.reset();
-  for (Round& round : rounds_) {
+  for (Offloaded& round : rounds_) round.reduction.reset();
+  for (Offloaded& round : rounds_) {
     if (!round.running) continue;
     round.by_ranks->begin(*channel_);
     round.run->repeat_reductions(*round.by_ranks);
@@ -135,7 +135,7 @@ void OffloadedRounds::repeat() {
 bool OffloadedRounds::owns(std::uint64_t cookie) const {
   if (OutcomeAgreement::owns(cookie)) return true;
   const int round = RoundRun::round_of_cookie(cookie);
-  return repeating_ && std::ranges::find(rounds_, round, &Round::number) != rounds_.end();
+  return repeating_ && std::ranges::find(rounds_, round, &Offloaded::number) != rounds_.end();
 }
 
 void OffloadedRounds::complete(const Completion& completion) {
@@ -152,14 +152,14 @@ bool OffloadedRounds::settled() const {
 
 std::uint64_t OffloadedRounds::bytes_handed_over() const {
   std::uint64_t bytes = 0;
-  for (const Round& round : rounds_)
+  for (const Offloaded& round : rounds_)
     if (round.running) bytes += 8 * round.run->words_handed_over();
   return bytes;
 }
 
 bool OffloadedRounds::give_up() noexcept {
   bool over = true;
-  for (Round& round : rounds_) {
+  for (Offloaded& round : rounds_) {
     if (!round.reduction) continue;
     if (round.reduction->give_up())
       round.reduction.reset();
@@ -170,7 +170,7 @@ bool OffloadedRounds::give_up() noexcept {
 }
 
 void OffloadedRounds::end() {
-  for (Round& round : rounds_) round.reduction.reset();
+  for (Offloaded& round : rounds_) round.reduction.reset();
   outcome_.reset();
 }
 

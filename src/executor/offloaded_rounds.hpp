@@ -67,7 +67,7 @@ class OffloadedRounds {
   [[nodiscard]] const std::optional<Error>& failure() const { return failure_; }
 
  private:
-  struct Round {
+  struct Offloaded {
     int number = 0;
     Merge merge;
     RoundRun* run = nullptr;
@@ -76,16 +76,16 @@ class OffloadedRounds {
     std::unique_ptr<RankReduction> by_ranks;  ///< of an aggregator that may fail
   };
 
-  bool poll(Round& round, Profile* profile);
+  bool poll(Offloaded& round, Profile* profile);
   bool poll_network(Profile* profile);
   void fail(const Error& error);
   void tell_when_summed();
   void repeat();
-  [[nodiscard]] Round* find(int round);
-  [[nodiscard]] Reduction* current(const Round& round) const;
+  [[nodiscard]] Offloaded* find(int round);
+  [[nodiscard]] Reduction* current(const Offloaded& round) const;
 
   Setup setup_;
-  std::vector<Round> rounds_;
+  std::vector<Offloaded> rounds_;
 
   // Of the call in flight.
   Channel* channel_ = nullptr;

@@ -18,10 +18,10 @@ std::size_t round_up_to_line(std::size_t words) {
 }
 
 /// Which pieces form the units of a chunk.
-std::vector<Unit> group_pieces(const RoundInfo& info, std::uint32_t schedule_chunks,
+std::vector<Unit> group_pieces(const RoundTraits& traits, std::uint32_t schedule_chunks,
                                std::uint32_t chunk, const Chunking& chunking) {
   std::vector<Unit> units;
-  if (info.scope == RoundScope::vector) {
+  if (traits.scope == RoundScope::vector) {
     if (!chunking.pieces().empty()) units.push_back({0, chunking.pieces().size()});
   } else if (schedule_chunks == chunking.chunks()) {
     for (std::size_t piece : chunking.pieces_of_chunk(chunk)) units.push_back({piece, 1});
@@ -45,51 +45,57 @@ void expect_countable(const Unit& unit) {
 
 }  // namespace
 
-RoundLayout::RoundLayout(int round, const RoundInfo& info, Schedule schedule,
-                         const Chunking& chunking, const Codec& codec, ElementType type)
+RoundLayout::RoundLayout(const Round& round, Schedule schedule, const Chunking& chunking,
+                         ElementType type)
     : schedule_(std::move(schedule)) {
-  make_units(round, info, chunking, codec, type);
+  make_units(round, chunking, type);
   lay_out_buffers();
   index_steps();
   order_encodes();
 }
 
-void RoundLayout::make_units(int round, const RoundInfo& info, const Chunking& chunking,
-                             const Codec& codec, ElementType type) {
-  const auto pieces = chunking.pieces();
-  const std::size_t forms = info.narrow ? 2 : 1;
-  const Form form_of[2] = {Form::wide, Form::narrow};
-  piece_chunk_.resize(pieces.size());
-  piece_unit_.resize(pieces.size());
+void RoundLayout::make_units(const Round& round, const Chunking& chunking, ElementType type) {
+  piece_chunk_.resize(chunking.pieces().size());
+  piece_unit_.resize(chunking.pieces().size());
   units_.resize(schedule_.chunks);
   for (std::uint32_t chunk = 0; chunk < schedule_.chunks; ++chunk) {
-    units_[chunk] = group_pieces(info, schedule_.chunks, chunk, chunking);
+    units_[chunk] = group_pieces(round.traits(), schedule_.chunks, chunk, chunking);
     std::size_t offset[2] = {0, 0};
     for (std::size_t u = 0; u < units_[chunk].size(); ++u) {
       Unit& unit = units_[chunk][u];
-      std::size_t elements = 0;
       for (std::size_t p = unit.first_piece; p < unit.first_piece + unit.pieces; ++p) {
         piece_chunk_[p] = chunk;
         piece_unit_[p] = static_cast<std::uint32_t>(u);
-        elements += pieces[p].count;
-        if (info.scope == RoundScope::vector) continue;
-        for (std::size_t f = 0; f < forms; ++f)
-          unit.capacity[std::size_t(form_of[f])] +=
-              codec.capacity(round, form_of[f], pieces[p].count);
       }
-      if (info.scope == RoundScope::vector)
-        for (std::size_t f = 0; f < forms; ++f)
-          unit.capacity[std::size_t(form_of[f])] = codec.capacity(round, form_of[f], elements);
-      unit.finished = info.finishes ? codec.finished_capacity(round, elements)
-                                    : unit.capacity[std::size_t(Form::wide)];
-      expect_countable(unit);
-      unit.aliasable = unit.pieces == 1 && elements * size_of(type) % 8 == 0;
-      for (std::size_t f = 0; f < 2; ++f) {
+      measure_unit(round, chunking.pieces().subspan(unit.first_piece, unit.pieces), type, unit);
+      for (const Form form : {Form::narrow, Form::wide}) {
+        const auto f = static_cast<std::size_t>(form);
         unit.offset[f] = offset[f];
         offset[f] += round_up_to_line(unit.capacity[f]);
       }
     }
   }
+}
+
+/// How long its payloads can be.
+void RoundLayout::measure_unit(const Round& round, std::span<const Piece> pieces, ElementType type,
+                               Unit& unit) const {
+  const auto ranks = static_cast<std::size_t>(schedule_.ranks);
+  std::size_t elements = 0;
+  for (const Piece& piece : pieces) elements += piece.count;
+  const auto capacity = [&](std::size_t contributions) {
+    if (round.traits().scope == RoundScope::vector) return round.capacity(contributions, elements);
+    std::size_t words = 0;
+    for (const Piece& piece : pieces) words += round.capacity(contributions, piece.count);
+    return words;
+  };
+  unit.capacity[std::size_t(Form::wide)] = capacity(ranks);
+  if (round.traits().narrow()) unit.capacity[std::size_t(Form::narrow)] = capacity(alone);
+  unit.finished = round.traits().sums == CompleteSums::finished
+                      ? round.finished_capacity(ranks, elements)
+                      : unit.capacity[std::size_t(Form::wide)];
+  expect_countable(unit);
+  unit.aliasable = unit.pieces == 1 && elements * size_of(type) % 8 == 0;
 }
 
 void RoundLayout::lay_out_buffers() {

@@ -2,7 +2,7 @@
 // RoundLayout: what one round of a plan looks like before any call: which pieces travel together,
 // where every slot lies in the workspace, who reads what. Computed once, read-only afterwards.
 
-#include "codecs/common/codec_interface.hpp"
+#include "codecs/common/round.hpp"
 #include "executor/chunking.hpp"
 #include "schedule/schedule.hpp"
 
@@ -31,8 +31,7 @@ struct Task {
 
 class RoundLayout {
  public:
-  RoundLayout(int round, const RoundInfo& info, Schedule schedule, const Chunking& chunking,
-              const Codec& codec, ElementType type);
+  RoundLayout(const Round& round, Schedule schedule, const Chunking& chunking, ElementType type);
 
   [[nodiscard]] const Schedule& schedule() const { return schedule_; }
   [[nodiscard]] const std::vector<Unit>& units_of_chunk(std::uint32_t chunk) const {
@@ -98,8 +97,9 @@ class RoundLayout {
   [[nodiscard]] std::uint32_t unit_of_piece(std::size_t piece) const { return piece_unit_[piece]; }
 
  private:
-  void make_units(int round, const RoundInfo& info, const Chunking& chunking, const Codec& codec,
-                  ElementType type);
+  void make_units(const Round& round, const Chunking& chunking, ElementType type);
+  void measure_unit(const Round& round, std::span<const Piece> pieces, ElementType type,
+                    Unit& unit) const;
   void lay_out_buffers();
   void index_steps();
   void order_encodes();

@@ -13,7 +13,7 @@ std::size_t RoundRun::messages(std::size_t words) const {
 }
 
 std::uint64_t RoundRun::cookie(const Task& task) const {
-  return std::uint64_t(setup_.round) << 56 | std::uint64_t(task.step) << 32 | task.unit;
+  return std::uint64_t(setup_.number) << 56 | std::uint64_t(task.step) << 32 | task.unit;
 }
 
 std::size_t RoundRun::window_of(StepKind kind) const {
@@ -56,7 +56,7 @@ void RoundRun::post_send(const Task& task) {
   const std::size_t count = messages(layout_.capacity(source, task.unit));
   messages_left_[layout_.task_index(task)] = static_cast<std::uint32_t>(count);
   ++open_sends_;
-  const std::uint32_t tag = std::uint32_t(setup_.round) << 16 | step.stream;
+  const std::uint32_t tag = std::uint32_t(setup_.number) << 16 | step.stream;
   for (std::size_t m = 0; m < count; ++m) {
     const std::size_t begin = std::min(m * setup_.message_bytes, data.size());
     const std::size_t size = std::min(setup_.message_bytes, data.size() - begin);
@@ -70,7 +70,7 @@ void RoundRun::post_receive(const Task& task) {
   const std::size_t count = messages(capacity);
   messages_left_[layout_.task_index(task)] = static_cast<std::uint32_t>(count);
   const std::size_t bytes = capacity * 8;
-  const std::uint32_t tag = std::uint32_t(setup_.round) << 16 | step.stream;
+  const std::uint32_t tag = std::uint32_t(setup_.number) << 16 | step.stream;
   std::byte* const buffer = address(step.result, task.unit);
   for (std::size_t m = 0; m < count; ++m) {
     const std::size_t begin = m * setup_.message_bytes;
@@ -93,19 +93,18 @@ void RoundRun::post_offload(const Task& task) {
                   : mine.size()};
   messages_left_[index] = 1;
   if (narrow)
-    reduction_->start_narrow(mine, sum, setup_.info.merge, *call_.widening, cookie(task));
+    reduction_->start_narrow(mine, sum, traits().merge, *call_.widening, cookie(task));
   else
-    reduction_->start(mine, sum, setup_.info.merge, cookie(task));
+    reduction_->start(mine, sum, traits().merge, cookie(task));
 }
 
 /// Ranks add wide contributions; one takes the place of what the aggregator would have widened.
 ConstWords RoundRun::widen_own(const Task& task, ConstWords narrow) {
   const std::uint32_t slot = schedule().sources_of(step_of(task))[0];
-  const std::size_t words =
-      setup_.codec->widen(setup_.round, piece_of(slot, task.unit), *call_.agreed, {&narrow, 1},
-                          {packed_sum_.data(), packed_sum_.size()});
+  const std::size_t words = setup_.round->promote(piece_of(slot, task.unit), {&narrow, 1},
+                                                  {apart_sum_.data(), apart_sum_.size()});
   auto* const place = reinterpret_cast<std::uint64_t*>(address(slot, task.unit));
-  setup_.memory->copy(place, packed_sum_.data(), words * 8);
+  setup_.memory->copy(place, apart_sum_.data(), words * 8);
   return {place, words};
 }
 

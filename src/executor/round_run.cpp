@@ -20,9 +20,8 @@ bool is_stream(StepKind kind) {
 
 RoundRun::RoundRun(RoundSetup setup)
     : setup_(std::move(setup)),
-      layout_(setup_.round, setup_.info, std::move(setup_.schedule), *setup_.chunking,
-              *setup_.codec, setup_.type),
-      agrees_(setup_.round < setup_.codec->payload_round()) {
+      layout_(*setup_.round, std::move(setup_.schedule), *setup_.chunking, setup_.type),
+      agrees_(traits().time == RoundTime::before_payload) {
   const auto& steps = schedule().steps;
   stream_of_step_.assign(steps.size(), no_stream);
   for (std::uint32_t s = 0; s < steps.size(); ++s) {
@@ -52,9 +51,9 @@ RoundRun::RoundRun(RoundSetup setup)
   merge_sources_.reserve(most_sources);
   source_words_.reserve(most_sources);
   const bool may_widen =
-      layout_.offloads() && setup_.info.narrow && setup_.codec->widening(setup_.round).has_value();
-  if (setup_.info.merge.kind == MergeKind::add_packed || may_widen)
-    packed_sum_ = {*setup_.memory, layout_.longest_unit(Form::wide)};
+      layout_.offloads() && traits().narrow() && setup_.round->widening().has_value();
+  if (traits().merges_itself() || may_widen)
+    apart_sum_ = {*setup_.memory, layout_.longest_unit(Form::wide)};
 }
 
 std::size_t RoundRun::reductions() const {
@@ -66,6 +65,7 @@ std::size_t RoundRun::reductions() const {
 
 void RoundRun::begin(const RoundCall& call) {
   call_ = call;
+  if (agrees_) setup_.round->keep_agreed_in(*this);
   open_ = false;
   pending_ = layout_.tasks();
   open_sends_ = 0;
@@ -132,10 +132,10 @@ ConstWords RoundRun::words(std::uint32_t slot, std::uint32_t unit) const {
           slot_words_[layout_.slot_index(slot, unit)]};
 }
 
-ConstWords RoundRun::agreed_words(const Piece& piece) const {
+ConstWords RoundRun::words(const Piece& piece) const {
   const std::uint32_t slot = agreed_slot_[layout_.chunk_of_piece(piece.index)];
   const ConstWords all = words(slot, layout_.unit_of_piece(piece.index));
-  if (setup_.info.scope == RoundScope::vector) return all;
+  if (traits().scope == RoundScope::vector) return all;
   const Extent& extent = extents_[piece.index];
   return all.subspan(extent.begin, extent.words);
 }
@@ -173,7 +173,7 @@ void RoundRun::demand_encodes(std::uint32_t slot, std::uint32_t unit) {
 /// How long a payload is that varies shows when it is merged, published or decoded.
 void RoundRun::expect_right_payload(const Task& task, std::size_t bytes) const {
   const std::size_t whole = 8 * layout_.capacity(step_of(task).result, task.unit);
-  if (!setup_.info.varies || bytes % 8 != 0) expect_length(bytes, whole);
+  if (!traits().varies() || bytes % 8 != 0) expect_length(bytes, whole);
 }
 
 void RoundRun::expect_length(std::size_t bytes, std::size_t right) {

@@ -37,11 +37,10 @@ struct Tuning {
 
 /// What a round is made of. Everything pointed at outlives it.
 struct RoundSetup {
-  int round = 0;
-  RoundInfo info;
+  int number = 0;  ///< among the codec's rounds
+  Round* round = nullptr;
   Schedule schedule;
   const Chunking* chunking = nullptr;
-  Codec* codec = nullptr;
   const kernels::KernelTable* kernels = nullptr;  ///< of `memory`
   Memory* memory = &host_memory();                ///< where the round's words lie
   ElementType type = ElementType::f32;
@@ -54,11 +53,9 @@ class RoundRun;
 /// What a round needs for one call.
 struct RoundCall {
   Channel* channel = nullptr;
-  const Agreed* agreed = nullptr;
   Profile* profile = nullptr;  ///< null: nobody wants to know
   std::span<const std::unique_ptr<RoundRun>> earlier =
-      {};  ///< rounds whose agreement is waited for
-  bool is_payload = false;
+      {};                   ///< rounds whose agreement is waited for
   bool hold_sends = false;  ///< the second half of each stream's, until release_sends()
   /// The user's memory, where words may lie in it; null where they may not.
   const std::byte* input = nullptr;
@@ -68,7 +65,7 @@ struct RoundCall {
   std::optional<Widening> widening = {};
 };
 
-class RoundRun {
+class RoundRun final : private AgreedWords {
  public:
   explicit RoundRun(RoundSetup setup);
 
@@ -114,16 +111,16 @@ class RoundRun {
 
   /// Whether this round's agreement covers the piece.
   [[nodiscard]] bool agreed(std::size_t piece) const { return agreed_[piece]; }
-  [[nodiscard]] bool for_decoding() const { return setup_.info.for_decoding; }
+  [[nodiscard]] NeededBy needed_by() const { return traits().needed_by; }
   [[nodiscard]] bool all_agreed() const { return agreed_pieces_ == agreed_.size(); }
-  /// The words agreed for the piece; all words when the round's scope is `vector`.
-  [[nodiscard]] ConstWords agreed_words(const Piece& piece) const;
 
   static constexpr int round_of_cookie(std::uint64_t cookie) {
     return static_cast<int>(cookie >> 56);
   }
 
  private:
+  [[nodiscard]] ConstWords words(const Piece& piece) const override;
+
   /// Units of one send, receive or offload step: they are posted in order.
   struct Stream {
     std::uint32_t step = 0;
@@ -135,7 +132,12 @@ class RoundRun {
     std::size_t next = 0;
   };
 
+  [[nodiscard]] const RoundTraits& traits() const { return setup_.round->traits(); }
   [[nodiscard]] const Schedule& schedule() const { return layout_.schedule(); }
+  /// How many ranks' contributions words of a form have room for.
+  [[nodiscard]] std::size_t contributions_of(Form form) const {
+    return form == Form::narrow ? alone : std::size_t(schedule().ranks);
+  }
   [[nodiscard]] const Step& step_of(const Task& task) const { return schedule().steps[task.step]; }
   [[nodiscard]] std::byte* address(std::uint32_t slot, std::uint32_t unit) const;
   [[nodiscard]] ConstWords words(std::uint32_t slot, std::uint32_t unit) const;
@@ -156,11 +158,11 @@ class RoundRun {
   bool continue_partial();
   [[nodiscard]] bool may_encode(const Task& task) const;
   [[nodiscard]] bool may_decode(const Task& task) const;
-  [[nodiscard]] bool agreed_before(const Unit& unit, bool for_decoding) const;
+  [[nodiscard]] bool agreed_before(const Unit& unit, NeededBy needed_by) const;
   bool encode(const Task& task);
   void merge(const Task& task);
   std::size_t merge_words(Words result);
-  std::size_t merge_packed(std::size_t elements, Words result);
+  std::size_t merge_apart(const Piece& piece, Words result);
   std::size_t finish_sum(std::uint32_t slot, std::uint32_t unit, std::size_t words);
   [[nodiscard]] bool input_being_sent(const Task& task) const;
   void decode(const Task& task);
@@ -213,7 +215,7 @@ class RoundRun {
   std::size_t partial_pieces_ = 0, partial_words_ = 0;
   std::vector<const void*> merge_sources_;
   std::vector<ConstWords> source_words_;
-  MemoryArray<std::uint64_t> packed_sum_;  ///< of one unit
+  MemoryArray<std::uint64_t> apart_sum_;  ///< of one unit
 };
 
 }  // namespace cohom

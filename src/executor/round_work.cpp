@@ -12,14 +12,17 @@ namespace cohom {
 bool RoundRun::may_encode(const Task& task) const {
   // A contribution that lies in the user's output (fabric) is a write to it.
   if (!open_ && in_output(step_of(task).result, task.unit)) return false;
-  return agreed_before(layout_.unit(step_of(task).result, task.unit), false);
+  return agreed_before(layout_.unit(step_of(task).result, task.unit), NeededBy::encoding);
 }
 
 /// Whether earlier rounds agree on the unit's pieces: those that encoding waits for, or those that only
 /// the payload's decoding does.
-bool RoundRun::agreed_before(const Unit& unit, bool for_decoding) const {
+bool RoundRun::agreed_before(const Unit& unit, NeededBy needed_by) const {
   for (const auto& round : call_.earlier) {
-    if ((call_.is_payload && round->for_decoding()) != for_decoding) continue;
+    // Only the payload is encoded without what its decoding needs.
+    const NeededBy waits =
+        traits().time == RoundTime::payload ? round->needed_by() : NeededBy::encoding;
+    if (waits != needed_by) continue;
     for (std::size_t p = unit.first_piece; p < unit.first_piece + unit.pieces; ++p)
       if (!round->agreed(p)) return false;
   }
@@ -28,7 +31,8 @@ bool RoundRun::agreed_before(const Unit& unit, bool for_decoding) const {
 
 bool RoundRun::may_decode(const Task& task) const {
   const std::uint32_t source = schedule().sources_of(step_of(task))[0];
-  return agreed_before(layout_.unit(source, task.unit), true) && !input_being_sent(task);
+  return agreed_before(layout_.unit(source, task.unit), NeededBy::decoding) &&
+         !input_being_sent(task);
 }
 
 bool RoundRun::encode_next(EncodeQueue& queue) {
@@ -76,20 +80,21 @@ bool RoundRun::encode(const Task& task) {
   const std::size_t capacity = unit.capacity[std::size_t(form)];
   // Where the words already lie in the user's input there is nothing to do. (One rank, not in place:
   // its contribution is the sum, and lies in the output.)
-  const bool in_place = setup_.info.identity_encode && call_.input != nullptr && unit.aliasable &&
+  const bool in_place = traits().identity != Identity::none && call_.input != nullptr &&
+                        unit.aliasable &&
                         address(slot, task.unit) ==
                             call_.input + piece(unit.first_piece).first * size_of(setup_.type);
   std::size_t written = capacity;
   if (!in_place) {
     if (partial_pieces_ == 0) partial_ = task;
     Words out{reinterpret_cast<std::uint64_t*>(address(slot, task.unit)), capacity};
-    if (setup_.info.scope != RoundScope::vector) out = out.subspan(partial_words_);
+    if (traits().scope != RoundScope::vector) out = out.subspan(partial_words_);
     const Piece& next = piece(unit.first_piece + partial_pieces_);
     lap(call_.profile, Phase::other);
-    const std::size_t words = setup_.codec->encode(setup_.round, form, next, *call_.agreed, out);
+    const std::size_t words = setup_.round->encode(contributions_of(form), next, out);
     lap(call_.profile, agrees_ ? Phase::agree : Phase::encode);
     if (agrees_) extents_[next.index] = {partial_words_, words};
-    partial_words_ = setup_.info.scope == RoundScope::vector ? words : partial_words_ + words;
+    partial_words_ = traits().scope == RoundScope::vector ? words : partial_words_ + words;
     if (++partial_pieces_ < unit.pieces) return false;
     written = std::exchange(partial_words_, 0);
     partial_pieces_ = 0;
@@ -118,10 +123,9 @@ void RoundRun::merge(const Task& task) {
   std::size_t written = 0;
   lap(call_.profile, Phase::other);
   if (schedule().slots[sources[0]].form == Form::narrow)
-    written = setup_.codec->widen(setup_.round, piece_of(step.result, task.unit), *call_.agreed,
-                                  source_words_, result);
-  else if (setup_.info.merge.kind == MergeKind::add_packed)
-    written = merge_packed(piece_of(step.result, task.unit).count, result);
+    written = setup_.round->promote(piece_of(step.result, task.unit), source_words_, result);
+  else if (traits().merges_itself())
+    written = merge_apart(piece_of(step.result, task.unit), result);
   else
     written = merge_words(result);
   const std::size_t finished = finish_sum(step.result, task.unit, written);
@@ -134,10 +138,11 @@ void RoundRun::merge(const Task& task) {
 std::size_t RoundRun::finish_sum(std::uint32_t slot, std::uint32_t unit, std::size_t words) {
   const Slot& sum = schedule().slots[slot];
   const auto ranks = static_cast<std::uint32_t>(schedule().ranks);
-  if (!setup_.info.finishes || ranks == 1 || sum.contributions != ranks) return words;
+  if (traits().sums != CompleteSums::finished || ranks == 1 || sum.contributions != ranks)
+    return words;
   const Words room{reinterpret_cast<std::uint64_t*>(address(slot, unit)),
                    layout_.unit(slot, unit).capacity[std::size_t(sum.form)]};
-  return setup_.codec->finish(setup_.round, piece_of(slot, unit), room, words);
+  return setup_.round->finish(piece_of(slot, unit), room, words);
 }
 
 /// Words that are merged one by one: all sources have the same length.
@@ -148,22 +153,18 @@ std::size_t RoundRun::merge_words(Words result) {
     expect_length(source.size() * 8, words * 8);
     merge_sources_.push_back(source.data());
   }
-  setup_.kernels->merge(setup_.info.merge, merge_sources_.data(), merge_sources_.size(), words * 8,
+  setup_.kernels->merge(traits().merge, merge_sources_.data(), merge_sources_.size(), words * 8,
                         result.data());
   return words;
 }
 
-std::size_t RoundRun::merge_packed(std::size_t elements, Words result) {
-  const std::size_t groups = kernels::packed_groups(elements);
+std::size_t RoundRun::merge_apart(const Piece& piece, Words result) {
   const bool in_place = std::ranges::any_of(
       source_words_, [&](ConstWords source) { return source.data() == result.data(); });
   // A sum may be longer than what it replaces.
-  std::uint64_t* const sum = in_place ? packed_sum_.data() : result.data();
-  const std::size_t words =
-      setup_.kernels->packed.merge(groups, source_words_.data(), source_words_.size(), sum);
-  if (words == 0)
-    throw Error(ErrorKind::transport, "a packed payload arrived that does not fit its headers");
-  if (in_place) setup_.memory->copy(result.data(), sum, words * 8);
+  const Words sum = in_place ? Words{apart_sum_.data(), apart_sum_.size()} : result;
+  const std::size_t words = setup_.round->merge(piece, source_words_, sum);
+  if (in_place) setup_.memory->copy(result.data(), sum.data(), words * 8);
   return words;
 }
 
@@ -202,8 +203,8 @@ void RoundRun::decode(const Task& task) {
                     !layout_.offloads() && layout_.buffer_decoded(schedule().slots[source].buffer);
   if (!done) {
     lap(call_.profile, Phase::other);
-    setup_.codec->decode(setup_.round, piece_of(source, task.unit), *call_.agreed,
-                         words(source, task.unit), schedule().slots[source].contributions);
+    setup_.round->decode(piece_of(source, task.unit), words(source, task.unit),
+                         schedule().slots[source].contributions);
     lap(call_.profile, Phase::decode);
   }
   --pending_;
@@ -212,7 +213,7 @@ void RoundRun::decode(const Task& task) {
 void RoundRun::publish(const Task& task) {
   const std::uint32_t slot = schedule().sources_of(step_of(task))[0];
   const Unit& unit = layout_.unit(slot, task.unit);
-  if (setup_.info.scope != RoundScope::vector) {
+  if (traits().scope != RoundScope::vector) {
     // This rank's words are part of the sum, and as many.
     const Extent& last = extents_[unit.first_piece + unit.pieces - 1];
     expect_length(words(slot, task.unit).size() * 8, (last.begin + last.words) * 8);

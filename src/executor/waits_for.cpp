@@ -57,7 +57,7 @@ std::string RankReduction::waits_for() const {
 
 std::string OffloadedRounds::waits_for() const {
   if (repeating_)
-    for (const Round& round : rounds_)
+    for (const Offloaded& round : rounds_)
       if (round.running && !round.by_ranks->waits_for().empty()) return round.by_ranks->waits_for();
   return outcome_ && outcome_->told() && !outcome_->finished() ? outcome_->waits_for() : "";
 }
@@ -72,7 +72,7 @@ std::string Executor::waits_for() const {
     if (round == nullptr || round->finished()) continue;
     std::string what = round->offloads() ? offloaded_.waits_for() : "";
     if (what.empty()) what = round->waits_for(aggregator);
-    if (!what.empty()) return what + " in round " + std::string(setup_.codec->rounds()[r].name);
+    if (!what.empty()) return what + " in round " + std::string(traits_of(r).name);
   }
   const std::string rest = offloaded_.waits_for();
   return rest.empty() ? "its own work" : rest;

@@ -29,19 +29,20 @@ constexpr std::size_t longest_segment = std::size_t{1} << 26;
 /// Segments that keep codec slices short and messages at the transport's best size, and that cut
 /// every chunk into a few, so that encoding, sending and decoding overlap. Where contributions are
 /// very short, messages of such segments would cost more than the codec: then they are longer.
-std::size_t default_segment(const Codec& codec, std::size_t message_bytes,
+std::size_t default_segment(const Codec& codec, int ranks, std::size_t message_bytes,
                             std::size_t chunk_elements) {
   constexpr std::size_t shortest = 8192;
   constexpr std::size_t short_message = 8192;  // bytes
   constexpr std::size_t most = std::size_t{1} << 18;
   std::size_t longest = message_bytes >= 65536 ? 65536 : 32768;
   // A payload of varying length should fit one message: more would mostly travel empty.
-  const int payload = codec.payload_round();
-  const RoundInfo& info = codec.rounds()[std::size_t(payload)];
-  const Form form = info.narrow ? Form::narrow : Form::wide;
-  while (longest < most && codec.capacity(payload, form, longest) * 8 < short_message) longest *= 2;
-  if (info.merge.kind == MergeKind::add_packed)
-    while (longest > shortest && codec.capacity(payload, Form::wide, longest) * 8 > message_bytes)
+  const Round& payload = codec.payload();
+  const auto of_sum = static_cast<std::size_t>(ranks);
+  const std::size_t contributions = payload.traits().narrow() ? alone : of_sum;
+  while (longest < most && payload.capacity(contributions, longest) * 8 < short_message)
+    longest *= 2;
+  if (payload.traits().merges_itself())
+    while (longest > shortest && payload.capacity(of_sum, longest) * 8 > message_bytes)
       longest -= codec.block();
   return std::clamp(chunk_elements / 4, shortest, longest);
 }
@@ -49,10 +50,6 @@ std::size_t default_segment(const Codec& codec, std::size_t message_bytes,
 /// A device wants a few megabytes at a time: its kernels and copies each take microseconds to start.
 std::size_t default_device_segment(std::size_t chunk_elements) {
   return std::clamp(chunk_elements / 4, std::size_t{1} << 18, std::size_t{1} << 22);
-}
-
-const RoundInfo& payload_of(const Codec& codec) {
-  return codec.rounds()[std::size_t(codec.payload_round())];
 }
 
 /// What all ranks know alike when they make a plan, whichever of them has reached the aggregator by then:
@@ -161,7 +158,7 @@ PlanCore::PlanCore(const PlanEnvironment& environment, std::size_t count, Elemen
   description_.codec = asked_codec_ = canonical_spec(row, spec.parameters);
   wants_state_ = route_.codec->state_bytes(std::max<std::size_t>(count, 1)) != 0;
   const Selection selection =
-      select(environment, options, spec.name, payload_of(*route_.codec).merge);
+      select(environment, options, spec.name, route_.codec->payload().traits().merge);
   if (checksum_ && selection.algorithm->needs_aggregator)
     throw Error(ErrorKind::unsupported,
                 "checksum=on is for messages between ranks, and algorithm " +
@@ -260,12 +257,12 @@ void PlanCore::make_route(Route& route, const PlanEnvironment& environment,
                      "algorithm " + std::string(algorithm.name) + ": " + aggregator->describe());
   const int ranks = environment.transport->ranks();
   const Codec& codec = *route.codec;
-  const std::size_t chunk = count_ / algorithm.chunks(ranks, payload_of(codec).disjoint);
+  const std::size_t chunk = count_ / algorithm.chunks(ranks, codec.payload().traits().disjoint());
   DeviceWork* const work = device_work().get();
   route.segment = segment != 0      ? std::min(segment, longest_segment)
                   : work != nullptr ? default_device_segment(chunk)
-                                    : default_segment(codec, message_bytes_, chunk);
-  expect_room_for(codec.capacity(codec.payload_round(), Form::wide, count_));
+                                    : default_segment(codec, ranks, message_bytes_, chunk);
+  expect_room_for(codec.payload().capacity(std::size_t(ranks), count_));
   if (work != nullptr) {
     const std::size_t longest_piece = std::min(route.segment, count_) + codec.block();
     work->context().reserve(longest_piece, codec.device_scratch(count_, longest_piece));

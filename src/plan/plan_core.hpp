@@ -2,8 +2,8 @@
 // PlanCore: everything that is decided and allocated for one kind of call, before any message.
 
 #include "agreement/call_agreement.hpp"
+#include "codecs/common/codec.hpp"
 #include "codecs/common/codec_context.hpp"
-#include "codecs/common/codec_interface.hpp"
 #include "executor/executor.hpp"
 #include "plan/device_plan.hpp"
 #include "plan/selector.hpp"

@@ -112,7 +112,8 @@ void ChecksumChannel::check(const Pair& pair) {
 
 std::string ChecksumChannel::round_name(std::uint32_t tag) const {
   const std::size_t round = tag >> 16;
-  return round < rounds_.size() ? std::string(rounds_[round].name) : std::to_string(round);
+  return round < rounds_.size() ? std::string(rounds_[round]->traits().name)
+                                : std::to_string(round);
 }
 
 }  // namespace cohom

@@ -4,7 +4,7 @@
 // Behind each message a second one follows with the XXH3-64 of its bytes, so that neither end
 // copies them. The agreements of calls have checksums of their own and pass.
 
-#include "codecs/common/codec_interface.hpp"
+#include "codecs/common/round.hpp"
 
 #include <cohom/transport.hpp>
 
@@ -23,7 +23,7 @@ namespace cohom {
 class ChecksumChannel final : public Channel {
  public:
   /// `rounds`: for messages, those that tags number; they outlive the channel.
-  ChecksumChannel(std::unique_ptr<Channel> channel, std::span<const RoundInfo> rounds)
+  ChecksumChannel(std::unique_ptr<Channel> channel, std::span<Round* const> rounds)
       : rounds_(rounds), channel_(std::move(channel)) {}
 
   void send(std::span<const std::byte> data, int peer, std::uint32_t tag,
@@ -57,7 +57,7 @@ class ChecksumChannel final : public Channel {
   }
   [[nodiscard]] std::string round_name(std::uint32_t tag) const;
 
-  std::span<const RoundInfo> rounds_;
+  std::span<Round* const> rounds_;
   std::deque<Pair> pairs_;  ///< stay where they are: the checksums travel from and to them
   std::unique_ptr<Channel> channel_;
   std::vector<std::size_t> idle_;

@@ -1,6 +1,7 @@
 // The emulated device keeps the rules of a device, and contexts keep to them, too.
 
 #include "kernels/device_runtime/device_context.hpp"
+#include "kernels/table/kernel_table.hpp"
 #include "kernels/device_runtime/emulated/emulated_runtime.hpp"
 
 #include <gtest/gtest.h>

@@ -65,11 +65,9 @@ TEST(Raw, SaysWhenWordsAreElements) {
   const kernels::KernelTable& kernels = kernels::kernel_table();
   const auto sum = make_raw({.ranks = 4, .kernels = kernels});
   const auto mean = make_raw({.ranks = 4, .divisor = 4, .kernels = kernels});
-  EXPECT_TRUE(sum->rounds()[0].identity_encode);
-  EXPECT_TRUE(sum->rounds()[0].identity_decode);
-  EXPECT_TRUE(mean->rounds()[0].identity_encode);
-  EXPECT_FALSE(mean->rounds()[0].identity_decode);
-  EXPECT_EQ(sum->rounds()[0].merge, (Merge{MergeKind::add_float, ElementType::f32}));
+  EXPECT_EQ(sum->payload().traits().identity, Identity::encoding_and_decoding);
+  EXPECT_EQ(mean->payload().traits().identity, Identity::encoding);
+  EXPECT_EQ(sum->payload().traits().merge, (Merge{MergeKind::add_float, ElementType::f32}));
   EXPECT_EQ(sum->state_bytes(100), 0u);
 }
 

@@ -35,11 +35,12 @@ TEST(SketchSize, LengthIsAShareOfTheVector) {
   for (const double density : {0.0, 0.01, 1.0}) {
     CodecHarness harness = sketch_harness(2, {{"size", "0.1"}, {"cells", "f32"}});
     harness.allreduce(sparse_vectors(2, count, density));
-    const int payload = harness.codec(0).payload_round();
+    const auto payload = static_cast<int>(harness.codec(0).payload_round());
     EXPECT_NEAR(double(harness.sum(payload).size()), 0.1 * count / 2, 0.002 * count) << density;
-    EXPECT_FALSE(harness.codec(0).rounds()[std::size_t(payload)].varies);
+    EXPECT_FALSE(harness.codec(0).payload().traits().varies());
     for (int round = 0; round < payload; ++round)
-      EXPECT_TRUE(harness.codec(0).rounds()[std::size_t(round)].for_decoding);
+      EXPECT_EQ(harness.codec(0).rounds()[std::size_t(round)]->traits().needed_by,
+                NeededBy::decoding);
   }
 }
 

@@ -1,6 +1,7 @@
 // sparse's words: what its index says, how long payloads are, and what it refuses.
 
 #include "codecs/sparse/sparse.hpp"
+#include "agreed_words.hpp"
 
 #include "codec_harness.hpp"
 #include "sparse_vectors.hpp"
@@ -139,31 +140,18 @@ TEST(Sparse, RefusesWrongParameters) {
   EXPECT_NE(message_of({{"indx", "flat"}}).find("did you mean index"), std::string::npos);
 }
 
-/// Agreed words that a broken transport made up.
-class MadeUp final : public Agreed {
- public:
-  explicit MadeUp(std::vector<WordVector> rounds, const Piece& piece)
-      : rounds_(std::move(rounds)), piece_(piece) {}
-  [[nodiscard]] ConstWords words(int round, const Piece&) const override {
-    return rounds_[std::size_t(round)];
-  }
-  [[nodiscard]] std::span<const Piece> pieces() const override { return {&piece_, 1}; }
-
- private:
-  std::vector<WordVector> rounds_;
-  Piece piece_;
-};
-
 TEST(Sparse, RefusesAnIndexThatDoesNotFit) {
   const Piece piece{.first = 0, .count = 600, .index = 0};
   const std::vector<float> input(600);
   const auto payload_of = [&](const Parameters& parameters, std::vector<WordVector> rounds) {
     const auto codec = make_sparse({.kernels = kernels::kernel_table(), .parameters = parameters});
     codec->reserve(600, 600);
-    codec->begin({.input = input.data()});
+    codec->begin({.input = input.data(), .pieces = {&piece, 1}});
+    KeptRounds made_up;  // as by a broken transport
+    made_up.start(codec->rounds());
+    for (std::size_t r = 0; r < rounds.size(); ++r) made_up.add(r, std::move(rounds[r]));
     WordVector out(300);
-    const MadeUp agreed(std::move(rounds), piece);
-    return codec->encode(codec->payload_round(), Form::wide, piece, agreed, out);
+    return codec->rounds()[codec->payload_round()]->encode(1, piece, out);
   };
   WordVector last_bits(10), behind(10);
   last_bits[9] = (1 << 24) - 1;

@@ -159,22 +159,23 @@ TEST(ThcOptions, CodecReportsItsShape) {
   const kernels::KernelTable& kernels = kernels::kernel_table();
   const auto thc = make_thc({.ranks = 4, .kernels = kernels, .parameters = {{"rotation", "64"}}});
   EXPECT_EQ(thc->block(), 64u);
-  EXPECT_EQ(thc->payload_round(), 1);
+  EXPECT_EQ(thc->payload_round(), 1u);
+  const auto traits = [&](std::size_t round) { return thc->rounds()[round]->traits(); };
   ASSERT_EQ(thc->rounds().size(), 3u);
-  EXPECT_EQ(thc->rounds()[0].scope, RoundScope::piece);
-  EXPECT_TRUE(thc->rounds()[1].narrow);
-  EXPECT_EQ(thc->rounds()[2].scope, RoundScope::late);
-  EXPECT_EQ(thc->rounds()[2].algorithm, "direct");
-  EXPECT_EQ(thc->capacity(0, Form::wide, 64 * 5), 3u);
-  EXPECT_EQ(thc->capacity(1, Form::narrow, 64 * 5 + 1), 5u * 4 + 1);
-  EXPECT_EQ(thc->capacity(1, Form::wide, 64 * 5 + 1), 5u * 8 + 2);
-  EXPECT_EQ(thc->capacity(2, Form::wide, 3), 2u);
+  EXPECT_EQ(traits(0).scope, RoundScope::piece);
+  EXPECT_TRUE(traits(1).narrow());
+  EXPECT_EQ(traits(2).scope, RoundScope::late);
+  EXPECT_EQ(traits(2).algorithm, RoundAlgorithm::direct);
+  EXPECT_EQ(thc->rounds()[0]->capacity(4, 64 * 5), 3u);
+  EXPECT_EQ(thc->payload().capacity(alone, 64 * 5 + 1), 5u * 4 + 1);
+  EXPECT_EQ(thc->payload().capacity(4, 64 * 5 + 1), 5u * 8 + 2);
+  EXPECT_EQ(thc->rounds()[2]->capacity(4, 3), 2u);
 
   const auto global = make_thc({.kernels = kernels, .parameters = {{"scale", "global"}}});
-  EXPECT_EQ(global->rounds()[0].scope, RoundScope::vector);
-  EXPECT_EQ(global->capacity(0, Form::wide, 100000), 1u);
-  const auto alone = make_thc({.kernels = kernels, .parameters = {{"levels", "full"}}});
-  EXPECT_FALSE(alone->rounds()[1].narrow);  // 8 bits up as down: nothing to widen
+  EXPECT_EQ(global->rounds()[0]->traits().scope, RoundScope::vector);
+  EXPECT_EQ(global->rounds()[0]->capacity(1, 100000), 1u);
+  const auto full = make_thc({.kernels = kernels, .parameters = {{"levels", "full"}}});
+  EXPECT_FALSE(full->payload().traits().narrow());  // 8 bits up as down: nothing to widen
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // libFuzzer target: one rank of a codec, without ranks, transport or schedule. What the others sent
 // is made up: this rank's own words, changed as the input says. So agreed words reach every check
-// and decoder, and contributions and sums every widen(), merge, finish() and decode(). Buffers are
+// and decoder, and contributions and sums every promote(), merge(), finish() and decode(). Buffers are
 // as long as what is in them, so that the address sanitizer sees a step outside.
 
 #include "agreed_words.hpp"
@@ -60,19 +60,20 @@ class OneRank {
         codec_(codec),
         ranks_(ranks),
         elements_(elements),
-        chunking_(elements, codec.block(), 1 + input.choice(3), segment(codec, input)),
-        agreed_(codec.rounds(), chunking_.pieces()) {}
+        chunking_(elements, codec.block(), 1 + input.choice(3), segment(codec, input)) {
+    agreed_.start(codec.rounds());
+  }
 
-  [[nodiscard]] std::size_t longest_piece() const { return chunking_.longest_piece(); }
+  [[nodiscard]] const Chunking& chunking() const { return chunking_; }
 
   void run() {
     const auto rounds = codec_.rounds();
-    for (int round = 0; round < static_cast<int>(rounds.size()); ++round) {
-      if (rounds[std::size_t(round)].scope != RoundScope::late) {
-        if (!codec_.skips(round)) run_round(round, chunking_.pieces(), elements_);
+    for (std::size_t round = 0; round < rounds.size(); ++round) {
+      if (!rounds[round]->traits().late()) {
+        if (!codec_.skips(*rounds[round])) run_round(round, chunking_.pieces(), elements_);
         continue;
       }
-      const std::size_t late = codec_.late_elements(round, agreed_);
+      const std::size_t late = rounds[round]->late_elements();
       if (late == 0) continue;
       const Chunking own(late, codec_.block(), 1, segment(codec_, input_));
       run_round(round, own.pieces(), late);
@@ -84,48 +85,45 @@ class OneRank {
     return codec.block() * (1 + input.choice(4));
   }
 
-  void run_round(int round, std::span<const Piece> pieces, std::size_t elements) {
-    const RoundInfo& info = codec_.rounds()[std::size_t(round)];
-    const bool whole = info.scope == RoundScope::vector;
-    const Form form = info.narrow && input_.byte() % 2 != 0 ? Form::narrow : Form::wide;
+  void run_round(std::size_t number, std::span<const Piece> pieces, std::size_t elements) {
+    Round& round = *codec_.rounds()[number];
+    const RoundTraits& traits = round.traits();
+    const bool whole = traits.scope == RoundScope::vector;
+    const bool agrees = traits.time == RoundTime::before_payload;
+    const bool narrow = traits.narrow() && input_.byte() % 2 != 0;
+    const std::size_t room = narrow ? alone : std::size_t(ranks_);
     std::vector<WordVector> sums;
     WordVector own;
     for (const Piece& piece : pieces) {
-      const std::size_t capacity = codec_.capacity(round, form, whole ? elements : piece.count);
+      const std::size_t capacity = round.capacity(room, whole ? elements : piece.count);
       if (!whole || piece.index == 0) own.assign(capacity, 0);
-      const std::size_t words = codec_.encode(round, form, piece, agreed_, own);
+      const std::size_t words = round.encode(room, piece, own);
       own.resize(words);
       if (whole && piece.index + 1 < pieces.size()) continue;
-      sums.push_back(sum_of(round, form, piece, own));
-      if (round < codec_.payload_round()) agreed_.add(round, sums.back());
+      sums.push_back(sum_of(round, narrow, piece, own));
+      if (agrees) agreed_.add(number, sums.back());
     }
-    if (round < codec_.payload_round()) return;
-    for (const Piece& piece : pieces)
-      codec_.decode(round, piece, agreed_, sums[piece.index], std::size_t(ranks_));
+    if (agrees) return;
+    for (const Piece& piece : pieces) round.decode(piece, sums[piece.index], std::size_t(ranks_));
   }
 
-  WordVector sum_of(int round, Form form, const Piece& piece, const WordVector& own) {
-    const RoundInfo& info = codec_.rounds()[std::size_t(round)];
-    const std::size_t capacity = codec_.capacity(round, Form::wide, piece.count);
+  WordVector sum_of(Round& round, bool narrow, const Piece& piece, const WordVector& own) {
+    const RoundTraits& traits = round.traits();
+    const std::size_t capacity = round.capacity(std::size_t(ranks_), piece.count);
     WordVector sum = own;
-    if (info.merge.kind == MergeKind::add_packed || form == Form::narrow) {
+    if (traits.merges_itself() || narrow) {
       std::vector<WordVector> others(std::size_t(ranks_), own);
-      for (WordVector& other : others) change(input_, other, info.varies);
+      for (WordVector& other : others) change(input_, other, traits.varies());
       const std::vector<ConstWords> words(others.begin(), others.end());
       sum.assign(capacity, 0);
-      const std::size_t written =
-          form == Form::narrow
-              ? codec_.widen(round, piece, agreed_, words, sum)
-              : kernels::kernel_table().packed.merge(kernels::packed_groups(piece.count),
-                                                     words.data(), words.size(), sum.data());
-      sum.resize(written);
+      sum.resize(narrow ? round.promote(piece, words, sum) : round.merge(piece, words, sum));
     }
     // What is agreed on is as long as what this rank sent.
-    change(input_, sum, info.varies && round >= codec_.payload_round());
-    if (info.finishes && ranks_ > 1) {
+    change(input_, sum, traits.varies() && traits.time != RoundTime::before_payload);
+    if (traits.sums == CompleteSums::finished && ranks_ > 1) {
       const std::size_t words = sum.size();
       sum.resize(std::max(capacity, words));
-      sum.resize(codec_.finish(round, piece, sum, words));
+      sum.resize(round.finish(piece, sum, words));
     }
     sum.shrink_to_fit();
     return sum;
@@ -136,7 +134,7 @@ class OneRank {
   int ranks_;
   std::size_t elements_;
   Chunking chunking_;
-  AgreedWords agreed_;
+  KeptRounds agreed_;
 };
 
 constexpr std::size_t longest = 20000;
@@ -181,11 +179,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                                 .kernels = kernels::kernel_table(),
                                 .parameters = parsed.parameters});
   OneRank one(input, *codec, ranks, elements);
-  codec->reserve(elements, one.longest_piece());
+  codec->reserve(elements, one.chunking().longest_piece());
   const auto values = (flags & 2) != 0 ? nasty(elements, flags >> 4) : normal(elements);
   const Bytes in = to_bytes(type, values);
   Bytes out(in.size()), state(codec->state_bytes(elements));
-  codec->begin({type, in.data(), out.data(), input.byte() % 8u, state});
+  codec->begin({type, in.data(), out.data(), input.byte() % 8u, state, one.chunking().pieces()});
   try {
     one.run();
   } catch (const Error&) {

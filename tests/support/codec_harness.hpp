@@ -3,8 +3,8 @@
 // schedule, transport or executor. What every rank would hold is there to be looked at.
 
 #include "agreed_words.hpp"
+#include "codecs/common/codec.hpp"
 #include "codecs/common/codec_context.hpp"
-#include "codecs/common/codec_interface.hpp"
 #include "elements.hpp"
 
 #include <cstdint>
@@ -56,16 +56,16 @@ class CodecHarness {
     std::vector<std::uint64_t> sum;
   };
 
-  void run_round(int round, std::span<const Piece> pieces, AgreedWords& agreed, bool decoded);
-  std::vector<std::uint64_t> reduce(int round, const Piece& piece, const Agreed& agreed,
+  void run_round(std::size_t round, std::span<const Piece> pieces);
+  std::vector<std::uint64_t> reduce(std::size_t round, const Piece& piece,
                                     std::span<const std::vector<std::uint64_t>> contributions);
-
-  std::vector<std::uint64_t> merge(int round, const Piece& piece, const Agreed& agreed,
+  std::vector<std::uint64_t> merge(Round& round, const Piece& piece,
                                    std::span<const std::vector<std::uint64_t>> contributions);
 
   HarnessSetup setup_;
   const kernels::KernelTable& kernels_;
   std::vector<std::unique_ptr<Codec>> codecs_;
+  KeptRounds agreed_;
   std::vector<Bytes> states_;
   std::vector<Record> records_;
 };

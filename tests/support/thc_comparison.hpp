@@ -1,7 +1,7 @@
 #pragma once
 // One run through the thc kernels of an instruction set and of the reference, compared bit by bit.
 
-#include "codecs/common/codec_interface.hpp"
+#include "codecs/common/codec.hpp"
 #include "codecs/thc/thc_options.hpp"
 #include "elements.hpp"
 #include "guarded_buffer.hpp"

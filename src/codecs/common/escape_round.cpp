@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <optional>
+#include <utility>
 
 namespace cohom {
 namespace {
@@ -33,17 +34,44 @@ std::optional<Arithmetic<T>> quick_sum(std::span<const ConstWords> contributions
   return result;
 }
 
-}  // namespace
-
-EscapeRound::EscapeRound(const CodecContext& context)
-    : type_(context.type), divisor_(context.divisor), memory_(context.memory), window_(memory_) {}
-
-RoundInfo EscapeRound::info(ElementType type) {
+/// direct, and narrow: contributions go to their owner alone, who gets them all at once.
+RoundTraits make_traits(ElementType type, LateSize late_size) {
   return {.name = "escape",
           .merge = {MergeKind::add_float, type},
+          .time = RoundTime::behind_payload,
           .scope = RoundScope::late,
-          .narrow = true,
-          .algorithm = "direct"};
+          .contributions = Contributions::narrow,
+          .late_size = late_size,
+          .algorithm = RoundAlgorithm::direct};
+}
+
+}  // namespace
+
+EscapeRound::EscapeRound(const CodecContext& context, const CallBuffers& call, Find find)
+    : Round(make_traits(context.type, LateSize::when_agreed)),
+      type_(context.type),
+      divisor_(context.divisor),
+      memory_(context.memory),
+      window_(memory_),
+      call_(call),
+      find_(std::move(find)),
+      travels_(Travels::feedback) {}
+
+EscapeRound::EscapeRound(const CodecContext& context, const CallBuffers& call, Travels travels)
+    : Round(make_traits(context.type, LateSize::when_payload_decoded)),
+      type_(context.type),
+      divisor_(context.divisor),
+      memory_(context.memory),
+      window_(memory_),
+      call_(call),
+      travels_(travels) {}
+
+std::size_t EscapeRound::late_elements() {
+  if (find_) {
+    blocks_.clear();
+    find_(blocks_);
+  }
+  return blocks_.finish();
 }
 
 /// What was left over travels, and nothing is left over.
@@ -57,37 +85,28 @@ void EscapeRound::take_feedback(std::byte* feedback, std::size_t count, std::byt
   });
 }
 
-std::size_t EscapeRound::encode(const Piece& piece, const void* input, std::byte* feedback,
-                                Words out) {
-  const std::size_t words = capacity(piece.count);
+std::size_t EscapeRound::encode(std::size_t contributions, const Piece& piece, Words out) {
+  const std::size_t words = capacity(contributions, piece.count);
   out[words - 1] = 0;  // the padding of a ragged last word
   auto* const bytes = reinterpret_cast<std::byte*>(out.data());
+  const std::size_t left = feedback_size(type_);
   blocks_.for_each_block_of(piece, [&](std::size_t offset, std::size_t block, std::size_t length) {
+    std::byte* const feedback = call_.feedback_at(block);
+    if (feedback != nullptr && travels_ == Travels::input) memory_.zero(feedback, length * left);
     HostWindow::for_each_run(length, [&](std::size_t done, std::size_t count) {
-      const std::size_t first = block + done;
       std::byte* const to = bytes + (offset + done) * size_of(type_);
-      const auto* const from = static_cast<const std::byte*>(input) + first * size_of(type_);
-      if (feedback != nullptr)
-        take_feedback(feedback + first * feedback_size(type_), count, to);
+      if (feedback != nullptr && travels_ == Travels::feedback)
+        take_feedback(feedback + done * left, count, to);
       else
-        memory_.to_host(to, from, count * size_of(type_));
+        memory_.to_host(to, call_.input_at(block + done), count * size_of(type_));
     });
   });
   return words;
 }
 
-std::size_t EscapeRound::encode_input(const Piece& piece, const void* input, std::byte* feedback,
-                                      Words out) {
-  if (feedback != nullptr)
-    blocks_.for_each_block_of(piece, [&](std::size_t, std::size_t first, std::size_t count) {
-      memory_.zero(feedback + first * feedback_size(type_), count * feedback_size(type_));
-    });
-  return encode(piece, input, nullptr, out);
-}
-
-std::size_t EscapeRound::add(const Piece& piece, std::span<const ConstWords> contributions,
-                             Words sum) const {
-  const std::size_t words = capacity(piece.count);
+std::size_t EscapeRound::promote(const Piece& piece, std::span<const ConstWords> contributions,
+                                 Words sum) {
+  const std::size_t words = capacity(contributions.size(), piece.count);
   sum[words - 1] = 0;  // the padding of a ragged last word
   ExactSum exact;
   with_element_type(type_, [&]<class T>(T) {
@@ -104,11 +123,11 @@ std::size_t EscapeRound::add(const Piece& piece, std::span<const ConstWords> con
   return words;
 }
 
-void EscapeRound::decode(const Piece& piece, ConstWords sum, void* output) {
+void EscapeRound::decode(const Piece& piece, ConstWords sum, std::size_t /*contributions*/) {
   const auto* const bytes = reinterpret_cast<const std::byte*>(sum.data());
   blocks_.for_each_block_of(piece, [&](std::size_t offset, std::size_t block, std::size_t length) {
-    memory_.from_host(static_cast<std::byte*>(output) + block * size_of(type_),
-                      bytes + offset * size_of(type_), length * size_of(type_));
+    memory_.from_host(call_.output_at(block), bytes + offset * size_of(type_),
+                      length * size_of(type_));
   });
 }
 

@@ -5,39 +5,48 @@
 // escape because some rank holds a value in them that the codec cannot express, e.g. a NaN. That is
 // rare, so the processor does it, wherever the elements lie.
 
+#include "codecs/common/codec.hpp"
 #include "codecs/common/codec_context.hpp"
-#include "codecs/common/codec_interface.hpp"
 #include "codecs/common/escaped_blocks.hpp"
 #include "memory/host_window.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 
 namespace cohom {
 
-class EscapeRound {
+class EscapeRound final : public Round {
  public:
-  explicit EscapeRound(const CodecContext& context);
+  /// What travels of elements whose codec keeps error feedback.
+  enum class Travels : std::uint8_t {
+    feedback,  ///< input + what was left over: it becomes zero, and nothing is lost
+    input,  ///< for codecs that no longer have the sum when they learn what escapes: what was left
+            ///< over from earlier calls is dropped
+  };
 
-  /// direct, and narrow: contributions go to their owner alone, who gets them all at once.
-  [[nodiscard]] static RoundInfo info(ElementType type);
+  /// Adds the blocks that escape, once all ranks have agreed.
+  using Find = std::function<void(EscapedBlocks&)>;
 
-  /// Which blocks escape; filled anew in every call.
+  /// `call`: the codec's.
+  EscapeRound(const CodecContext& context, const CallBuffers& call, Find find);
+  /// The codec adds to blocks() while it decodes the payload.
+  EscapeRound(const CodecContext& context, const CallBuffers& call, Travels travels);
+
   [[nodiscard]] EscapedBlocks& blocks() { return blocks_; }
+  /// Of a call.
+  void start() { blocks_.clear(); }
 
-  [[nodiscard]] std::size_t capacity(std::size_t elements) const {
+  [[nodiscard]] std::size_t capacity(std::size_t, std::size_t elements) const override {
     return (elements * size_of(type_) + 7) / 8;
   }
-  /// With `feedback` (the vector's, one value an element: input + what was left over) its values
-  /// travel, and it becomes zero: nothing is lost that could be fed back.
-  std::size_t encode(const Piece& piece, const void* input, std::byte* feedback, Words out);
-  /// For codecs that no longer have input + feedback when they learn what escapes: the input travels,
-  /// and what was left over from earlier calls is dropped.
-  std::size_t encode_input(const Piece& piece, const void* input, std::byte* feedback, Words out);
-  /// The codec's widen(): the results, rounded, from all ranks' elements.
-  std::size_t add(const Piece& piece, std::span<const ConstWords> contributions, Words sum) const;
-  void decode(const Piece& piece, ConstWords sum, void* output);
+  std::size_t late_elements() override;
+  std::size_t encode(std::size_t contributions, const Piece& piece, Words out) override;
+  /// The results, rounded, from all ranks' elements.
+  std::size_t promote(const Piece& piece, std::span<const ConstWords> contributions,
+                      Words sum) override;
+  void decode(const Piece& piece, ConstWords sum, std::size_t contributions) override;
 
  private:
   void take_feedback(std::byte* feedback, std::size_t count, std::byte* elements);
@@ -46,6 +55,9 @@ class EscapeRound {
   std::uint64_t divisor_;
   Memory& memory_;
   HostWindow window_;
+  const CallBuffers& call_;
+  Find find_;
+  Travels travels_;
   EscapedBlocks blocks_;
 };
 

@@ -2,7 +2,7 @@
 // EscapedBlocks: the blocks that left the payload because some rank holds a NaN or an infinity in
 // them, and the compacted vector that they form for the escape round.
 
-#include "codecs/common/codec_interface.hpp"
+#include "codecs/common/codec.hpp"
 
 #include <algorithm>
 #include <cstddef>

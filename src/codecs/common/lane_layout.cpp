@@ -1,6 +1,6 @@
 #include "codecs/common/lane_layout.hpp"
 
-#include "codecs/common/codec_interface.hpp"
+#include "codecs/common/codec.hpp"
 #include "kernels/core/body/lanes.hpp"
 
 #include <algorithm>

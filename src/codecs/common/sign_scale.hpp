@@ -4,13 +4,15 @@
 // Means of magnitudes are exact sums of fixed-point numbers below an agreed power of two, so that no
 // order of additions matters (docs/wire-format.md, "Scales of signs").
 
+#include "codecs/common/codec.hpp"
 #include "codecs/common/codec_context.hpp"
-#include "codecs/common/codec_interface.hpp"
 #include "codecs/common/escaped_blocks.hpp"
-#include "kernels/sign/sign.hpp"
+#include "codecs/common/sign_blocks.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -31,56 +33,59 @@ struct SignScaleOptions {
 
 class SignScale {
  public:
-  /// `codec`: the name that errors are said with.
-  SignScale(const CodecContext& context, const SignScaleOptions& options, std::string_view codec);
+  /// Measures a piece's blocks, before the first round encodes it.
+  using Measure = std::function<void(const Piece&)>;
 
-  /// The rounds, numbers 0, 1, ... of the codec.
-  [[nodiscard]] std::vector<RoundInfo> rounds() const;
-  [[nodiscard]] std::size_t capacity(int round, std::size_t elements) const;
-  void reserve(std::size_t elements, std::size_t longest_piece);
+  virtual ~SignScale() = default;
 
-  /// Before round 0 of the pieces that whole blocks belong to. With state, it adds the input to what was
-  /// left over there.
-  void measure(const kernels::SignRun& run, const CallBuffers& call);
-  std::size_t encode(int round, const Piece& piece, const Agreed& agreed, Words out);
+  /// The first of the codec, in this order.
+  [[nodiscard]] virtual std::span<Round* const> rounds() = 0;
+  virtual void reserve(std::size_t elements, std::size_t longest_piece) {
+    blocks_.reserve(elements);
+    scales_.reserve(SignBlocks::count(longest_piece));
+  }
+  [[nodiscard]] SignBlocks& blocks() { return blocks_; }
 
   /// The scale of each block of a piece, below 0 for an escaped one; valid until the next call.
-  [[nodiscard]] std::span<const double> scales(const Piece& piece, const Agreed& agreed);
-  /// Of a vector's scale or a number: clears the signs of blocks that have none, which round 0 says.
-  void clear_blocks_without_signs(const Piece& piece, const Agreed& agreed, Words signs) const;
-  /// Finds the escaped blocks of all pieces; returns their elements.
-  std::size_t find_escaped(const Agreed& agreed, EscapedBlocks& escaped);
+  std::span<const double> scales(const Piece& piece) {
+    scales_.resize(SignBlocks::count(piece.count));
+    find_scales(piece, scales_);
+    return scales_;
+  }
+  void find_escaped(std::span<const Piece> pieces, EscapedBlocks& escaped);
+
+ protected:
+  explicit SignScale(const SignBlocks& blocks) : blocks_(blocks) {}
+  virtual void find_scales(const Piece& piece, std::span<double> scales) = 0;
+
+  SignBlocks blocks_;
 
  private:
-  [[nodiscard]] std::span<kernels::SignBlock> blocks_of_piece(const Piece& piece);
-  std::size_t encode_codes(std::span<const kernels::SignBlock> blocks, Words out) const;
-  std::size_t encode_sums(std::span<const kernels::SignBlock> blocks, ConstWords agreed_codes,
-                          Words out) const;
-  std::size_t encode_blocks(std::span<const kernels::SignBlock> blocks, Words out) const;
-  /// The largest code of this rank's blocks that do not escape.
-  [[nodiscard]] std::uint32_t own_exponent() const;
-  [[nodiscard]] std::uint64_t encode_mean(std::uint32_t largest) const;
-  /// The agreed code of a block's or the vector's largest magnitude, known to be one that a rank
-  /// can have sent. @throws Error(transport)
-  [[nodiscard]] std::uint32_t checked(std::string_view round, std::uint64_t code) const;
-  /// The same in a rank that sent `own`.
-  [[nodiscard]] std::uint32_t checked(std::string_view round, std::uint64_t code,
-                                      std::uint32_t own) const;
-  [[nodiscard]] double block_scale(std::uint32_t code, std::uint32_t sum, std::size_t count) const;
-  [[nodiscard]] double vector_scale(const Piece& piece, const Agreed& agreed) const;
-  /// Rounded as the elements' arithmetic holds it.
-  [[nodiscard]] double rounded(double scale) const;
-
-  ElementType type_;
-  const kernels::SignKernels& kernels_;
-  Memory& memory_;
-  std::string_view codec_;
-  std::uint32_t ranks_;
-  int rank_bits_;  ///< of the number of ranks
-  SignScaleOptions options_;
-  std::size_t elements_ = 0;
-  std::vector<kernels::SignBlock> blocks_;  ///< of the vector
-  std::vector<double> scales_;              ///< of one piece
+  std::vector<double> scales_;  ///< of one piece
 };
+
+/// One scale for all blocks: of kinds `vector` and `number`.
+class CommonSignScale : public SignScale {
+ public:
+  /// Clears the signs of blocks that have none, which the first round says.
+  virtual void clear_blocks_without_signs(const Piece& piece, Words signs) const = 0;
+
+ protected:
+  using SignScale::SignScale;
+};
+
+/// What a scale is made of. `call` outlives it.
+struct SignScaleSetup {
+  const CodecContext& context;
+  const SignScaleOptions& options;
+  std::string_view codec;  ///< the name that errors are said with
+  const CallBuffers& call;
+  SignScale::Measure measure;
+  NeededBy later_rounds_needed_by = NeededBy::encoding;  ///< all but the first
+};
+
+std::unique_ptr<SignScale> make_sign_scale(const SignScaleSetup& setup);
+/// Of kinds `vector` and `number`.
+std::unique_ptr<CommonSignScale> make_common_sign_scale(const SignScaleSetup& setup);
 
 }  // namespace cohom

@@ -5,8 +5,8 @@
 // chosen uniformly. Here the ranks share the choice, so that merging is `or`: the same law, but
 // independent of the order of hops. The wire is specified in docs/wire-format.md, "marsit".
 
+#include "codecs/common/codec.hpp"
 #include "codecs/common/codec_context.hpp"
-#include "codecs/common/codec_interface.hpp"
 
 #include <memory>
 

@@ -5,8 +5,8 @@
 // Rounds: those that agree on the step (`maximum`, and for a mean budget `histogram` by add; none with
 // abs_error), `payload` by add_packed, `escape` for mini-blocks with values that no integer can hold.
 
+#include "codecs/common/codec.hpp"
 #include "codecs/common/codec_context.hpp"
-#include "codecs/common/codec_interface.hpp"
 
 #include <memory>
 

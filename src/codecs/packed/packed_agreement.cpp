@@ -16,9 +16,6 @@
 namespace cohom {
 namespace {
 
-/// Rounds before the payload, where there are any.
-enum Round : int { maximum_round, histogram_round };
-
 /// Of two counters each; what a PackedSample adds comes behind them.
 constexpr std::size_t histogram_words = PackedHistogram::window / 2;
 
@@ -50,62 +47,57 @@ double agreement_bits(std::size_t words, std::uint32_t ranks, std::size_t elemen
 
 }  // namespace
 
-PackedAgreement::PackedAgreement(const CodecContext& context, const PackedOptions& options,
-                                 std::uint32_t limit)
-    : type_(context.type),
-      ranks_(static_cast<std::uint32_t>(context.ranks)),
+PackedMaximum::PackedMaximum(const CodecContext& context, const PackedOptions& options,
+                             std::uint32_t limit, const CallBuffers& call)
+    : Round({.name = "maximum", .merge = {MergeKind::max}, .scope = RoundScope::vector}),
+      type_(context.type),
       kernels_(context.kernels.packed),
-      memory_(context.memory),
-      window_(memory_),
+      window_(context.memory),
       options_(options),
-      limit_(limit) {
+      limit_(limit),
+      call_(call) {
   if (options.target == PackedTarget::mean_bits || options.target == PackedTarget::max_bits)
     bins_.resize(packed_bins(type_));
 }
 
-std::vector<RoundInfo> PackedAgreement::rounds(const PackedOptions& options) {
-  std::vector<RoundInfo> rounds;
-  if (options.target != PackedTarget::absolute_error)
-    rounds.push_back({.name = "maximum", .merge = {MergeKind::max}, .scope = RoundScope::vector});
-  if (options.target == PackedTarget::mean_bits)
-    rounds.push_back({.name = "histogram", .merge = {MergeKind::add}, .scope = RoundScope::vector});
-  return rounds;
-}
-
-std::size_t PackedAgreement::capacity(int round, std::size_t elements) const {
-  if (elements == 0) return 0;
-  return round == histogram_round ? histogram_words + sample(elements).words() : 1;
-}
-
-void PackedAgreement::reserve(std::size_t elements) {
-  elements_ = elements;
-  if (options_.target == PackedTarget::mean_bits)
-    minis_.emplace(memory_, sample(elements).listed());
-}
-
-std::size_t PackedAgreement::device_scratch(std::size_t elements) const {
-  if (options_.target != PackedTarget::mean_bits) return 0;
-  return sample(elements).listed() * PackedMinis::longest;
-}
-
-void PackedAgreement::begin(const CallBuffers& call) {
-  call_ = call;
+void PackedMaximum::start() {
   std::ranges::fill(bins_, 0u);
   largest_ = 0;
 }
 
-std::size_t PackedAgreement::encode(int round, const Piece& piece, const Agreed& agreed,
-                                    Words out) {
-  if (round == maximum_round) measure(piece);
-  if (piece.index + 1 != agreed.pieces().size()) return out.size();
-  if (round == maximum_round) {
-    out[0] = own_maximum();
-    return 1;
-  }
-  const std::size_t top = agreed_maximum(piece, agreed);
-  if (const std::size_t own = top_bin(bins_); top < own)
+std::size_t PackedMaximum::encode(std::size_t, const Piece& piece, Words out) {
+  measure(piece);
+  if (call_.is_last(piece)) out[0] = own_maximum();
+  return 1;
+}
+
+PackedHistogramRound::PackedHistogramRound(const CodecContext& context,
+                                           const PackedOptions& options, std::uint32_t limit,
+                                           const PackedMaximum& maximum, const CallBuffers& call)
+    : Round({.name = "histogram", .merge = {MergeKind::add}, .scope = RoundScope::vector}),
+      type_(context.type),
+      ranks_(static_cast<std::uint32_t>(context.ranks)),
+      memory_(context.memory),
+      options_(options),
+      limit_(limit),
+      maximum_(maximum),
+      call_(call) {}
+
+void PackedHistogramRound::reserve(std::size_t elements) {
+  elements_ = elements;
+  minis_.emplace(memory_, sample(elements).listed());
+}
+
+std::size_t PackedHistogramRound::capacity(std::size_t, std::size_t elements) const {
+  return elements == 0 ? 0 : histogram_words + sample(elements).words();
+}
+
+std::size_t PackedHistogramRound::encode(std::size_t, const Piece& piece, Words out) {
+  if (!call_.is_last(piece)) return out.size();
+  const std::size_t top = maximum_.maximum(piece);
+  if (const std::size_t own = top_bin(maximum_.bins()); top < own)
     refuse_agreed("packed", "maximum", top, "this rank alone " + std::to_string(own));
-  const auto histogram = PackedHistogram::of(bins_, top);
+  const auto histogram = PackedHistogram::of(maximum_.bins(), top);
   for (std::size_t i = 0; i < histogram_words; ++i)
     out[i] = histogram.counts[2 * i] | std::uint64_t{histogram.counts[2 * i + 1]} << 32;
   look(top, out.subspan(histogram_words));
@@ -113,10 +105,10 @@ std::size_t PackedAgreement::encode(int round, const Piece& piece, const Agreed&
 }
 
 /// Samples the vector, with the step in mind that its own histogram gives.
-void PackedAgreement::look(std::size_t top, Words out) {
+void PackedHistogramRound::look(std::size_t top, Words out) {
   std::ranges::fill(out, 0u);
   if (top == 0 || out.empty()) return;
-  PackedForecast own(type_, PackedHistogram::of(bins_, top_bin(bins_)));
+  PackedForecast own(type_, PackedHistogram::of(maximum_.bins(), top_bin(maximum_.bins())));
   own.assume_uncorrelated(ranks_, options_.down_shift);
   const PackedStep step = own.step_for(options_.bits, limit_);
   const PackedSample sampled = sample(elements_);
@@ -129,12 +121,12 @@ void PackedAgreement::look(std::size_t top, Words out) {
                options_.dither == kernels::Dither::nearest, out);
 }
 
-PackedSample PackedAgreement::sample(std::size_t elements) const {
+PackedSample PackedHistogramRound::sample(std::size_t elements) const {
   using kernels::body::Stream;
   return {ranks_, elements, kernels::body::key(options_.seed, call_.step, Stream::sample, 0)};
 }
 
-void PackedAgreement::measure(const Piece& piece) {
+void PackedMaximum::measure(const Piece& piece) {
   if (options_.target != PackedTarget::relative_error) {
     kernels_.measure({type_, piece.first, piece.count}, call_.input_at(piece.first),
                      call_.feedback_at(piece.first), bins_.data());
@@ -155,7 +147,7 @@ void PackedAgreement::measure(const Piece& piece) {
 
 /// What the ranks take the maximum of: a bin, a step or a magnitude, as a number that orders like it; 0
 /// on a rank of zeros, which must not decide.
-std::uint32_t PackedAgreement::own_maximum() const {
+std::uint32_t PackedMaximum::own_maximum() const {
   if (options_.target == PackedTarget::relative_error)
     return largest_ == 0 ? 0  // rounded down, but no zero
                          : static_cast<std::uint32_t>(
@@ -168,8 +160,8 @@ std::uint32_t PackedAgreement::own_maximum() const {
   return static_cast<std::uint32_t>(step.code + step_offset);
 }
 
-std::uint64_t PackedAgreement::agreed_maximum(const Piece& piece, const Agreed& agreed) const {
-  const std::uint64_t maximum = agreed.words(maximum_round, piece)[0];
+std::uint64_t PackedMaximum::maximum(const Piece& piece) const {
+  const std::uint64_t maximum = agreed(piece)[0];
   if (maximum == 0) return maximum;
   switch (options_.target) {
     case PackedTarget::mean_bits:
@@ -194,7 +186,7 @@ std::uint64_t PackedAgreement::agreed_maximum(const Piece& piece, const Agreed& 
 }
 
 /// Each finite mini-block of each rank was counted once, in a bin that there is.
-void PackedAgreement::check_histogram(const PackedHistogram& histogram) const {
+void PackedHistogramRound::check(const PackedHistogram& histogram) const {
   const std::uint64_t minis = (elements_ + kernels::packed_mini - 1) / kernels::packed_mini;
   std::uint64_t counted = 0;
   for (std::size_t i = 0; i < PackedHistogram::window; ++i) {
@@ -209,26 +201,13 @@ void PackedAgreement::check_histogram(const PackedHistogram& histogram) const {
                   "mini-blocks up to " + std::to_string(minis * ranks_));
 }
 
-double PackedAgreement::step(const Piece& piece, const Agreed& agreed) const {
-  if (options_.target == PackedTarget::absolute_error)
-    return step_for_bound(options_.error, ranks_);
-  const std::uint64_t maximum = agreed_maximum(piece, agreed);
-  if (maximum == 0) return 1;
-  if (options_.target == PackedTarget::relative_error) {
-    // Of less than 2^-1041 only that is known: no step is small enough, and everything escapes.
-    if (maximum == 1) return kernels::body::from_bits<double>(1);
-    return step_for_bound(options_.error * kernels::body::from_bits<double>(maximum << 32), ranks_);
-  }
-  if (options_.target == PackedTarget::max_bits)
-    return PackedStep{static_cast<std::int32_t>(maximum) - step_offset}.value();
-  return step_for_mean(maximum, agreed.words(histogram_round, piece)).value();
-}
-
 /// So that contributions and sums together, and what was agreed on before them, meet the budget.
-PackedStep PackedAgreement::step_for_mean(std::size_t top, ConstWords words) const {
+PackedStep PackedHistogramRound::step(const Piece& piece) const {
+  const std::size_t top = maximum_.maximum(piece);
+  const ConstWords words = agreed(piece);
   PackedHistogram histogram{.top = top};
   std::memcpy(histogram.counts.data(), words.data(), sizeof histogram.counts);
-  check_histogram(histogram);
+  check(histogram);
   PackedForecast forecast(type_, histogram);
   double bits = options_.bits;
   if (ranks_ > 1) {
@@ -244,6 +223,44 @@ PackedStep PackedAgreement::step_for_mean(std::size_t top, ConstWords words) con
                      largest_agreement * bits);
   }
   return forecast.step_for(bits, limit_);
+}
+
+PackedAgreement::PackedAgreement(const CodecContext& context, const PackedOptions& options,
+                                 std::uint32_t limit, const CallBuffers& call)
+    : ranks_(static_cast<std::uint32_t>(context.ranks)), options_(options) {
+  if (options.target == PackedTarget::absolute_error) return;
+  maximum_ = std::make_unique<PackedMaximum>(context, options, limit, call);
+  rounds_.push_back(maximum_.get());
+  if (options.target != PackedTarget::mean_bits) return;
+  histogram_ = std::make_unique<PackedHistogramRound>(context, options, limit, *maximum_, call);
+  rounds_.push_back(histogram_.get());
+}
+
+void PackedAgreement::reserve(std::size_t elements) {
+  if (histogram_) histogram_->reserve(elements);
+}
+
+std::size_t PackedAgreement::device_scratch(std::size_t elements) const {
+  return histogram_ ? histogram_->device_scratch(elements) : 0;
+}
+
+void PackedAgreement::start() {
+  if (maximum_) maximum_->start();
+}
+
+double PackedAgreement::step(const Piece& piece) const {
+  if (options_.target == PackedTarget::absolute_error)
+    return step_for_bound(options_.error, ranks_);
+  const std::uint64_t maximum = maximum_->maximum(piece);
+  if (maximum == 0) return 1;
+  if (options_.target == PackedTarget::relative_error) {
+    // Of less than 2^-1041 only that is known: no step is small enough, and everything escapes.
+    if (maximum == 1) return kernels::body::from_bits<double>(1);
+    return step_for_bound(options_.error * kernels::body::from_bits<double>(maximum << 32), ranks_);
+  }
+  if (options_.target == PackedTarget::max_bits)
+    return PackedStep{static_cast<std::int32_t>(maximum) - step_offset}.value();
+  return histogram_->step(piece).value();
 }
 
 }  // namespace cohom

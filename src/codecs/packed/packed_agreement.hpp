@@ -2,8 +2,8 @@
 // The rounds of packed before its payload, in which the ranks find a common step. Specified in
 // docs/wire-format.md, "packed".
 
+#include "codecs/common/codec.hpp"
 #include "codecs/common/codec_context.hpp"
-#include "codecs/common/codec_interface.hpp"
 #include "codecs/packed/packed_options.hpp"
 #include "codecs/packed/packed_sample.hpp"
 #include "codecs/packed/packed_step.hpp"
@@ -11,54 +11,104 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
 namespace cohom {
 
+/// Round `maximum`: of all ranks' largest bins, steps or magnitudes, as the target wants it.
+class PackedMaximum final : public Round {
+ public:
+  /// `limit`: no finite value may exceed so many steps; a power of two. `call` outlives it.
+  PackedMaximum(const CodecContext& context, const PackedOptions& options, std::uint32_t limit,
+                const CallBuffers& call);
+
+  void start();
+  [[nodiscard]] std::size_t capacity(std::size_t, std::size_t elements) const override {
+    return elements != 0;
+  }
+  std::size_t encode(std::size_t contributions, const Piece& piece, Words out) override;
+
+  /// Of mini-blocks of this rank, counted by magnitude.
+  [[nodiscard]] const std::vector<std::uint32_t>& bins() const { return bins_; }
+  /// The agreed word, known to be one that a rank can have sent; 0: all is zero.
+  [[nodiscard]] std::uint64_t maximum(const Piece& piece) const;
+
+ private:
+  void measure(const Piece& piece);
+  [[nodiscard]] std::uint32_t own_maximum() const;
+
+  ElementType type_;
+  const kernels::PackedKernels& kernels_;
+  HostWindow window_;
+  PackedOptions options_;
+  std::uint32_t limit_;
+  const CallBuffers& call_;
+
+  // Of the call in flight.
+  std::vector<std::uint32_t> bins_;
+  double largest_ = 0;  ///< rel_error: magnitude
+};
+
+/// Round `histogram`: how many mini-blocks of all ranks have which magnitude, and what a sample of
+/// them shows.
+class PackedHistogramRound final : public Round {
+ public:
+  /// `maximum` and `call` outlive it.
+  PackedHistogramRound(const CodecContext& context, const PackedOptions& options,
+                       std::uint32_t limit, const PackedMaximum& maximum, const CallBuffers& call);
+
+  void reserve(std::size_t elements);
+  [[nodiscard]] std::size_t device_scratch(std::size_t elements) const {
+    return sample(elements).listed() * PackedMinis::longest;
+  }
+  [[nodiscard]] std::size_t capacity(std::size_t contributions,
+                                     std::size_t elements) const override;
+  std::size_t encode(std::size_t contributions, const Piece& piece, Words out) override;
+
+  /// So that contributions and sums together, and what was agreed on before them, meet the budget.
+  [[nodiscard]] PackedStep step(const Piece& piece) const;
+
+ private:
+  void look(std::size_t top, Words out);
+  void check(const PackedHistogram& histogram) const;
+  [[nodiscard]] PackedSample sample(std::size_t elements) const;
+
+  ElementType type_;
+  std::uint32_t ranks_;
+  Memory& memory_;
+  PackedOptions options_;
+  std::uint32_t limit_;
+  const PackedMaximum& maximum_;
+  const CallBuffers& call_;
+  std::size_t elements_ = 0;
+  std::optional<PackedMinis> minis_;  ///< what a sample looks at
+};
+
 class PackedAgreement {
  public:
-  /// `limit`: no finite value may exceed so many steps; a power of two.
-  PackedAgreement(const CodecContext& context, const PackedOptions& options, std::uint32_t limit);
+  /// As PackedMaximum.
+  PackedAgreement(const CodecContext& context, const PackedOptions& options, std::uint32_t limit,
+                  const CallBuffers& call);
 
   /// In order, each of scope `vector`; none when the step needs no agreement.
-  [[nodiscard]] static std::vector<RoundInfo> rounds(const PackedOptions& options);
-  [[nodiscard]] std::size_t capacity(int round, std::size_t elements) const;
+  [[nodiscard]] std::span<Round* const> rounds() { return rounds_; }
 
   /// For vectors of so many elements.
   void reserve(std::size_t elements);
   /// Bytes of a device, where the mini-blocks of a sample are put together.
   [[nodiscard]] std::size_t device_scratch(std::size_t elements) const;
-  void begin(const CallBuffers& call);
-  /// Of one of rounds(), for every piece in order; the last one's call writes the round's words.
-  std::size_t encode(int round, const Piece& piece, const Agreed& agreed, Words out);
+  void start();
   /// When all rounds() are complete.
-  [[nodiscard]] double step(const Piece& piece, const Agreed& agreed) const;
+  [[nodiscard]] double step(const Piece& piece) const;
 
  private:
-  void measure(const Piece& piece);
-  /// The word of round `maximum`, which is known to be one that a rank can have sent.
-  [[nodiscard]] std::uint64_t agreed_maximum(const Piece& piece, const Agreed& agreed) const;
-  void check_histogram(const PackedHistogram& histogram) const;
-  [[nodiscard]] std::uint32_t own_maximum() const;
-  void look(std::size_t top, Words out);
-  [[nodiscard]] PackedSample sample(std::size_t elements) const;
-  [[nodiscard]] PackedStep step_for_mean(std::size_t top, ConstWords words) const;
-
-  ElementType type_;
   std::uint32_t ranks_;
-  const kernels::PackedKernels& kernels_;
-  Memory& memory_;
-  HostWindow window_;
   PackedOptions options_;
-  std::uint32_t limit_;
-  std::size_t elements_ = 0;
-  std::optional<PackedMinis> minis_;  ///< what a sample looks at
-
-  // Of the call in flight.
-  CallBuffers call_;
-  std::vector<std::uint32_t> bins_;
-  double largest_ = 0;  ///< rel_error: magnitude
+  std::unique_ptr<PackedMaximum> maximum_;
+  std::unique_ptr<PackedHistogramRound> histogram_;
+  std::vector<Round*> rounds_;
 };
 
 }  // namespace cohom

@@ -5,7 +5,7 @@
 // add random projections of them, and compare them with what each knows of its own.
 // Specified in docs/wire-format.md, "packed".
 
-#include "codecs/common/codec_interface.hpp"
+#include "codecs/common/codec.hpp"
 #include "codecs/packed/packed_histogram.hpp"
 #include "codecs/packed/packed_mini_block.hpp"
 #include "codecs/packed/packed_widths.hpp"

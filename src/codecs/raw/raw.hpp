@@ -2,8 +2,8 @@
 // raw: the elements themselves, summed as floating-point numbers in rank order. The baseline, and
 // the oracle for schedules.
 
+#include "codecs/common/codec.hpp"
 #include "codecs/common/codec_context.hpp"
-#include "codecs/common/codec_interface.hpp"
 #include "codecs/common/parameters.hpp"
 
 #include <memory>

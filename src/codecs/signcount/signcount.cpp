@@ -5,102 +5,89 @@
 #include "codecs/signcount/signcount_options.hpp"
 #include "kernels/sign/sign.hpp"
 
+#include <optional>
 #include <vector>
 
 namespace cohom {
 namespace {
 
 using kernels::sign_block;
+using kernels::SignCounts;
 using kernels::SignRun;
 
-class SigncountCodec final : public Codec {
+SignCounts counts_of(int ranks) {
+  return {static_cast<std::uint32_t>(ranks),
+          smallest_lane_width(static_cast<std::uint64_t>(ranks))};
+}
+
+/// Bits up; down, counts of plus signs or the sign of most ranks.
+class SigncountPayload final : public Round {
  public:
-  SigncountCodec(const CodecContext& context, const SigncountOptions& options)
-      : type_(context.type),
+  /// `scale` and `call` outlive it.
+  SigncountPayload(const CodecContext& context, bool majority, SignScale& scale,
+                   const CallBuffers& call)
+      : Round({.name = "payload",
+               .merge = {MergeKind::add},
+               .time = RoundTime::payload,
+               .contributions = counts_of(context.ranks).width > 1 ? Contributions::narrow
+                                                                   : Contributions::like_sums,
+               .sums = majority ? CompleteSums::finished : CompleteSums::as_merged}),
+        type_(context.type),
         rank_(static_cast<std::uint32_t>(context.rank)),
         divisor_(context.divisor),
         kernels_(context.kernels.sign),
         memory_(context.memory),
-        options_(options),
-        counts_{static_cast<std::uint32_t>(context.ranks),
-                smallest_lane_width(static_cast<std::uint64_t>(context.ranks))},
-        scale_(context, options.scale, "signcount"),
-        escape_(context),
-        rounds_(scale_.rounds()) {
-    payload_ = static_cast<int>(rounds_.size());
-    rounds_.push_back({.name = "payload",
-                       .merge = {MergeKind::add},
-                       .narrow = counts_.width > 1,
-                       .finishes = options.majority});
-    rounds_.push_back(EscapeRound::info(type_));
+        counts_(counts_of(context.ranks)),
+        majority_(majority),
+        scale_(scale),
+        call_(call) {
     contribution_words_.reserve(counts_.ranks);
   }
 
-  [[nodiscard]] std::size_t block() const override { return sign_block; }
-  [[nodiscard]] std::span<const RoundInfo> rounds() const override { return rounds_; }
-  [[nodiscard]] int payload_round() const override { return payload_; }
-  [[nodiscard]] std::size_t capacity(int round, Form form, std::size_t elements) const override {
-    if (round < payload_) return scale_.capacity(round, elements);
-    if (round > payload_) return escape_.capacity(elements);
-    return words_of_run(elements, sign_block, form == Form::narrow ? 1 : counts_.width);
+  void reserve(std::size_t longest_piece) { signs_ = {memory_, words_of(longest_piece, 1)}; }
+  [[nodiscard]] std::size_t capacity(std::size_t contributions,
+                                     std::size_t elements) const override {
+    return words_of(elements, contributions == alone ? 1 : counts_.width);
   }
-  [[nodiscard]] std::size_t finished_capacity(int, std::size_t elements) const override {
-    return words_of_run(elements, sign_block, options_.majority ? 1 : counts_.width);
+  [[nodiscard]] std::size_t finished_capacity(std::size_t, std::size_t elements) const override {
+    return words_of(elements, majority_ ? 1 : counts_.width);
   }
-  [[nodiscard]] std::size_t state_bytes(std::size_t elements) const override {
-    return options_.error_feedback ? elements * feedback_size(type_) : 0;
-  }
-
-  void reserve(std::size_t elements, std::size_t longest_piece) override {
-    scale_.reserve(elements, longest_piece);
-    signs_ = {memory_, words_of_run(longest_piece, sign_block, 1)};
-  }
-  void begin(const CallBuffers& call) override {
-    call_ = call;
-    escape_.blocks().clear();
-  }
-  std::size_t late_elements(int, const Agreed& agreed) override {
-    return scale_.find_escaped(agreed, escape_.blocks());
-  }
-  std::size_t encode(int round, Form form, const Piece& piece, const Agreed& agreed,
-                     Words out) override;
-  std::size_t widen(int round, const Piece& piece, const Agreed& agreed,
-                    std::span<const ConstWords> contributions, Words sum) override;
-  [[nodiscard]] std::optional<Widening> widening(int round) const override {
-    if (round != payload_ || counts_.width == 1) return std::nullopt;
+  std::size_t encode(std::size_t contributions, const Piece& piece, Words out) override;
+  std::size_t promote(const Piece& piece, std::span<const ConstWords> contributions,
+                      Words sum) override;
+  [[nodiscard]] std::optional<Widening> widening() const override {
+    if (counts_.width == 1) return std::nullopt;
     return Widening{.narrow_width = 1,
                     .wide_width = static_cast<std::uint8_t>(counts_.width),
                     .block = sign_block};
   }
-  std::size_t finish(int round, const Piece& piece, Words sum, std::size_t words) override;
-  void decode(int round, const Piece& piece, const Agreed& agreed, ConstWords sum,
-              std::size_t contributions) override;
+  std::size_t finish(const Piece& piece, Words sum, std::size_t words) override;
+  void decode(const Piece& piece, ConstWords sum, std::size_t contributions) override;
 
  private:
+  static std::size_t words_of(std::size_t elements, unsigned width) {
+    return words_of_run(elements, sign_block, width);
+  }
   [[nodiscard]] SignRun run_of(const Piece& piece) const {
     return {type_, piece.first, piece.count};
   }
-  void pack(const Piece& piece, const Agreed& agreed, std::uint64_t* signs);
+  void pack(const Piece& piece, std::uint64_t* signs);
 
   ElementType type_;
   std::uint32_t rank_;
   std::uint64_t divisor_;
   const kernels::SignKernels& kernels_;
   Memory& memory_;
-  SigncountOptions options_;
-  kernels::SignCounts counts_;
-  SignScale scale_;
-  EscapeRound escape_;
-  std::vector<RoundInfo> rounds_;
-  int payload_ = 0;
-
+  SignCounts counts_;
+  bool majority_;
+  SignScale& scale_;
+  const CallBuffers& call_;
   MemoryArray<std::uint64_t> signs_;                      ///< of one piece
-  std::vector<const std::uint64_t*> contribution_words_;  ///< of one call of widen()
-  CallBuffers call_;
+  std::vector<const std::uint64_t*> contribution_words_;  ///< of one call of promote()
 };
 
-void SigncountCodec::pack(const Piece& piece, const Agreed& agreed, std::uint64_t* signs) {
-  const double* scales = scale_.scales(piece, agreed).data();
+void SigncountPayload::pack(const Piece& piece, std::uint64_t* signs) {
+  const double* scales = scale_.scales(piece).data();
   const bool zeros_are_plus = (rank_ + call_.step) % 2 == 0;
   if (std::byte* feedback = call_.feedback_at(piece.first))
     kernels_.pack_feedback(run_of(piece), feedback, scales, zeros_are_plus, signs);
@@ -109,49 +96,74 @@ void SigncountCodec::pack(const Piece& piece, const Agreed& agreed, std::uint64_
                   signs);
 }
 
-std::size_t SigncountCodec::encode(int round, Form form, const Piece& piece, const Agreed& agreed,
-                                   Words out) {
-  if (round < payload_) {
-    if (round == 0) scale_.measure(run_of(piece), call_);
-    return scale_.encode(round, piece, agreed, out);
-  }
-  if (round > payload_) return escape_.encode(piece, call_.input, call_.feedback_at(0), out);
-  if (form == Form::narrow || counts_.width == 1) {
-    pack(piece, agreed, out.data());
+std::size_t SigncountPayload::encode(std::size_t contributions, const Piece& piece, Words out) {
+  if (contributions == alone || counts_.width == 1) {
+    pack(piece, out.data());
   } else {
-    pack(piece, agreed, signs_.data());
+    pack(piece, signs_.data());
     const std::uint64_t* const own = signs_.data();
     kernels_.count(counts_, run_of(piece), &own, 1, out.data());
   }
-  return capacity(round, form, piece.count);
+  return capacity(contributions, piece.count);
 }
 
-std::size_t SigncountCodec::widen(int round, const Piece& piece, const Agreed&,
-                                  std::span<const ConstWords> contributions, Words sum) {
-  if (round > payload_) return escape_.add(piece, contributions, sum);
+std::size_t SigncountPayload::promote(const Piece& piece, std::span<const ConstWords> contributions,
+                                      Words sum) {
   contribution_words_.clear();
   for (ConstWords words : contributions) contribution_words_.push_back(words.data());
   kernels_.count(counts_, run_of(piece), contribution_words_.data(), contributions.size(),
                  sum.data());
-  return capacity(round, Form::wide, piece.count);
+  return capacity(counts_.ranks, piece.count);
 }
 
 /// A tie goes to plus in half of the positions, and to minus there in the next call.
-std::size_t SigncountCodec::finish(int round, const Piece& piece, Words sum, std::size_t) {
+std::size_t SigncountPayload::finish(const Piece& piece, Words sum, std::size_t) {
   kernels_.majority(counts_, run_of(piece), sum.data(), call_.step % 2 != 0, sum.data());
-  return finished_capacity(round, piece.count);
+  return finished_capacity(counts_.ranks, piece.count);
 }
 
-void SigncountCodec::decode(int round, const Piece& piece, const Agreed& agreed, ConstWords sum,
-                            std::size_t) {
-  if (round > payload_) return escape_.decode(piece, sum, call_.output);
-  const double* scales = scale_.scales(piece, agreed).data();
+void SigncountPayload::decode(const Piece& piece, ConstWords sum, std::size_t) {
+  const double* scales = scale_.scales(piece).data();
   std::byte* const output = call_.output_at(piece.first);
-  if (options_.majority)
+  if (majority_)
     kernels_.expand(run_of(piece), sum.data(), scales, counts_.ranks, divisor_, nullptr, output);
   else
     kernels_.expand_counts(counts_, run_of(piece), sum.data(), scales, divisor_, output);
 }
+
+class SigncountCodec final : public Codec {
+ public:
+  SigncountCodec(const CodecContext& context, const SigncountOptions& options)
+      : type_(context.type),
+        error_feedback_(options.error_feedback),
+        scale_(make_sign_scale({context, options.scale, "signcount", call_,
+                                [this](const Piece& piece) { measure(piece); }})),
+        payload_(context, options.majority, *scale_, call_),
+        escape_(context, call_,
+                [this](EscapedBlocks& blocks) { scale_->find_escaped(call_.pieces, blocks); }) {
+    for (Round* const round : scale_->rounds()) add(*round);
+    add(payload_);
+    add(escape_);
+  }
+
+  [[nodiscard]] std::size_t block() const override { return sign_block; }
+  [[nodiscard]] std::size_t state_bytes(std::size_t elements) const override {
+    return error_feedback_ ? elements * feedback_size(type_) : 0;
+  }
+  void reserve(std::size_t elements, std::size_t longest_piece) override {
+    scale_->reserve(elements, longest_piece);
+    payload_.reserve(longest_piece);
+  }
+
+ private:
+  void measure(const Piece& piece) { scale_->blocks().measure({type_, piece.first, piece.count}); }
+
+  ElementType type_;
+  bool error_feedback_;
+  std::unique_ptr<SignScale> scale_;
+  SigncountPayload payload_;
+  EscapeRound escape_;
+};
 
 }  // namespace
 

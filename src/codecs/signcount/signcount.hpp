@@ -4,8 +4,8 @@
 // Karimireddy et al., Error Feedback Fixes SignSGD, ICML'19, arXiv 1901.09847). The wire is specified
 // in docs/wire-format.md, "signcount".
 
+#include "codecs/common/codec.hpp"
 #include "codecs/common/codec_context.hpp"
-#include "codecs/common/codec_interface.hpp"
 
 #include <memory>
 

@@ -9,8 +9,8 @@
 // beside the largest, too small; `payload` adds the cells. Late: `escape`, those blocks, and `leftover`,
 // elements that did not peel, which follows from the index alone.
 
+#include "codecs/common/codec.hpp"
 #include "codecs/common/codec_context.hpp"
-#include "codecs/common/codec_interface.hpp"
 
 #include <memory>
 

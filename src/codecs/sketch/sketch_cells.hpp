@@ -4,9 +4,9 @@
 // Cells that are integers may lie on a device, with their elements. Those of floating-point numbers are the
 // host's: their sums depend on the order in which items are taken out.
 
+#include "codecs/common/codec.hpp"
 #include "codecs/common/codec_context.hpp"
-#include "codecs/common/codec_interface.hpp"
-#include "codecs/common/sparse_index.hpp"
+#include "codecs/common/index/sparse_index.hpp"
 #include "codecs/sketch/sketch_layout.hpp"
 #include "codecs/sketch/sketch_options.hpp"
 #include "kernels/sketch/sketch_workspace.hpp"

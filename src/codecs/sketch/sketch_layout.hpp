@@ -5,8 +5,8 @@
 // With `gamma` the union is cut, and has gamma cells an element. With `size` the piece is cut, and the
 // length of its sketches does not depend on the union: cells can be made before it is known.
 
-#include "codecs/common/codec_interface.hpp"
-#include "codecs/common/sparse_index.hpp"
+#include "codecs/common/codec.hpp"
+#include "codecs/common/index/sparse_index.hpp"
 #include "kernels/core/body/random.hpp"
 #include "kernels/sketch/body/sketch_place.hpp"
 #include "kernels/sparse/sparse.hpp"

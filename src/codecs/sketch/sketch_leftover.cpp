@@ -8,12 +8,20 @@
 
 namespace cohom {
 
-SketchLeftover::SketchLeftover(const CodecContext& context, const SketchCells& cells)
-    : type_(context.type),
+SketchLeftover::SketchLeftover(const CodecContext& context, const SketchCells& cells,
+                               const CallBuffers& call)
+    : Round({.name = "leftover",
+             .merge = cells.merge(),
+             .time = RoundTime::behind_payload,
+             .scope = RoundScope::late,
+             .late_size = LateSize::when_payload_decoded,
+             .algorithm = RoundAlgorithm::direct}),
+      type_(context.type),
       kernels_(context.kernels),
       host_(context.on_host()),
       memory_(context.memory),
-      cells_(cells) {}
+      cells_(cells),
+      call_(call) {}
 
 void SketchLeftover::reserve(std::size_t longest_piece) {
   if (!memory_.is_host()) seen_.resize(longest_piece);
@@ -44,7 +52,7 @@ void SketchLeftover::add(const SketchCells::Place& place, const std::uint8_t* kn
   if (count != 0) blocks_.add(first, count);
 }
 
-std::size_t SketchLeftover::finish() {
+std::size_t SketchLeftover::late_elements() {
   const std::size_t count = blocks_.finish();
   positions_.resize(count);
   elements_.resize(count * size_of(type_));
@@ -57,21 +65,23 @@ void SketchLeftover::find(const Piece& piece) {
   });
 }
 
-std::size_t SketchLeftover::encode(const Piece& piece, const void* input, Words out) {
+std::size_t SketchLeftover::encode(std::size_t, const Piece& piece, Words out) {
   find(piece);
   const std::size_t words = cells_.words_of_cells(piece.count);
   out[words - 1] = 0;  // the padding of a ragged last word
-  kernels_.sketch.gather(size_of(type_), input, positions_.data(), piece.count, elements_.data());
+  kernels_.sketch.gather(size_of(type_), call_.input, positions_.data(), piece.count,
+                         elements_.data());
   cells_.to_cells(elements_.data(), piece.count, out.data());
   return words;
 }
 
-void SketchLeftover::decode(const Piece& piece, ConstWords sum, void* output) {
+void SketchLeftover::decode(const Piece& piece, ConstWords sum, std::size_t) {
   find(piece);
   cells_.from_cells(sum.data(), piece.count, elements_.data());
   host_.finish_elements(type_, elements_.data(), piece.count, cells_.divisor_left(),
                         elements_.data());
-  kernels_.sketch.scatter(size_of(type_), elements_.data(), positions_.data(), piece.count, output);
+  kernels_.sketch.scatter(size_of(type_), elements_.data(), positions_.data(), piece.count,
+                          call_.output);
 }
 
 }  // namespace cohom

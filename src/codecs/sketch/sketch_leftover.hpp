@@ -1,8 +1,8 @@
 #pragma once
-// SketchLeftover: the elements that did not peel, which travel once more, one a cell.
+// SketchLeftover: the late round of elements that did not peel, which travel once more, one a cell.
 
+#include "codecs/common/codec.hpp"
 #include "codecs/common/codec_context.hpp"
-#include "codecs/common/codec_interface.hpp"
 #include "codecs/common/escaped_blocks.hpp"
 #include "codecs/sketch/sketch_cells.hpp"
 
@@ -12,23 +12,25 @@
 
 namespace cohom {
 
-class SketchLeftover {
+class SketchLeftover final : public Round {
  public:
-  /// `cells` outlives it.
-  SketchLeftover(const CodecContext& context, const SketchCells& cells);
+  /// `cells` and `call` outlive it.
+  SketchLeftover(const CodecContext& context, const SketchCells& cells, const CallBuffers& call);
 
   void reserve(std::size_t longest_piece);
   void clear() { blocks_.clear(); }
 
   /// Adds items of a piece's union that are not known, but those of blocks of 256 that `escapes` names.
   void add(const SketchCells::Place& place, const std::uint8_t* known, ConstWords escapes);
-  /// How many there are, when all are added. Takes the room that they need, before the round in which they
-  /// travel.
-  std::size_t finish();
 
-  /// Of a piece of what is left over. The words are the host's, the elements where the codec's are.
-  std::size_t encode(const Piece& piece, const void* input, Words out);
-  void decode(const Piece& piece, ConstWords sum, void* output);
+  [[nodiscard]] std::size_t capacity(std::size_t, std::size_t elements) const override {
+    return cells_.words_of_cells(elements);
+  }
+  /// Takes the room that the elements need.
+  std::size_t late_elements() override;
+  /// The words are the host's, the elements where the codec's are.
+  std::size_t encode(std::size_t contributions, const Piece& piece, Words out) override;
+  void decode(const Piece& piece, ConstWords sum, std::size_t contributions) override;
 
  private:
   void find(const Piece& piece);
@@ -38,6 +40,7 @@ class SketchLeftover {
   const kernels::KernelTable& host_;
   Memory& memory_;
   const SketchCells& cells_;
+  const CallBuffers& call_;
   EscapedBlocks blocks_;            ///< neighbours in one block
   std::vector<std::uint8_t> seen_;  ///< what is known, where the host does not see it
 

@@ -1,8 +1,8 @@
 #pragma once
 // sketch's parameters.
 
+#include "codecs/common/index/sparse_options.hpp"
 #include "codecs/common/parameters.hpp"
-#include "codecs/common/sparse_options.hpp"
 
 #include <cohom/element_type.hpp>
 

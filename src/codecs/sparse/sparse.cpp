@@ -1,48 +1,36 @@
 #include "codecs/sparse/sparse.hpp"
 
-#include "codecs/common/sparse_index.hpp"
-#include "codecs/common/sparse_options.hpp"
+#include "codecs/common/index/sparse_index.hpp"
+#include "codecs/common/index/sparse_options.hpp"
 
 #include <cohom/error.hpp>
 
 #include <string>
-#include <vector>
 
 namespace cohom {
 namespace {
 
-class SparseCodec final : public Codec {
+class SparsePayload final : public Round {
  public:
-  SparseCodec(const CodecContext& context, const IndexOptions& index)
-      : type_(context.type),
+  /// `index` and `call` outlive it.
+  SparsePayload(const CodecContext& context, SparseIndex& index, const CallBuffers& call)
+      : Round({.name = "payload",
+               .merge = {MergeKind::add_float, context.type},
+               .time = RoundTime::payload,
+               .length = PayloadLength::varying}),
+        type_(context.type),
         divisor_(context.divisor),
         kernels_(context.kernels),
         memory_(context.memory),
-        index_(context, index, "sparse"),
-        rounds_(index_.rounds().begin(), index_.rounds().end()) {
-    rounds_.push_back({.name = "payload", .merge = {MergeKind::add_float, type_}, .varies = true});
-  }
+        index_(index),
+        call_(call) {}
 
-  /// raw's, so that chunks are raw's too: in a ring they decide the order of additions.
-  [[nodiscard]] std::size_t block() const override { return 256; }
-  [[nodiscard]] std::span<const RoundInfo> rounds() const override { return rounds_; }
-  [[nodiscard]] int payload_round() const override { return static_cast<int>(rounds_.size()) - 1; }
-  [[nodiscard]] std::size_t capacity(int round, Form, std::size_t elements) const override {
-    return round < payload_round() ? index_.capacity(round, elements) : words_of(elements);
+  void reserve(std::size_t longest_piece) { values_ = {memory_, longest_piece * size_of(type_)}; }
+  [[nodiscard]] std::size_t capacity(std::size_t, std::size_t elements) const override {
+    return words_of(elements);
   }
-
-  void reserve(std::size_t elements, std::size_t longest_piece) override {
-    index_.reserve(elements, longest_piece);
-    values_ = {memory_, longest_piece * size_of(type_)};
-  }
-  void begin(const CallBuffers& call) override {
-    call_ = call;
-    index_.begin(call);
-  }
-  std::size_t encode(int round, Form form, const Piece& piece, const Agreed& agreed,
-                     Words out) override;
-  void decode(int round, const Piece& piece, const Agreed& agreed, ConstWords sum,
-              std::size_t contributions) override;
+  std::size_t encode(std::size_t contributions, const Piece& piece, Words out) override;
+  void decode(const Piece& piece, ConstWords sum, std::size_t contributions) override;
 
  private:
   [[nodiscard]] std::size_t words_of(std::size_t elements) const {
@@ -60,17 +48,14 @@ class SparseCodec final : public Codec {
   std::uint64_t divisor_;
   const kernels::KernelTable& kernels_;
   Memory& memory_;
-  SparseIndex index_;
-  std::vector<RoundInfo> rounds_;
-  CallBuffers call_;
+  SparseIndex& index_;
+  const CallBuffers& call_;
   MemoryArray<std::byte> values_;  ///< of one piece, compacted and complete
 };
 
-std::size_t SparseCodec::encode(int round, Form, const Piece& piece, const Agreed& agreed,
-                                Words out) {
-  if (round < payload_round()) return index_.encode(round, piece, agreed, out);
+std::size_t SparsePayload::encode(std::size_t, const Piece& piece, Words out) {
   const auto* const input = call_.input_at(piece.first);
-  const SparseIndex::Union positions = index_.union_of(piece, agreed);
+  const SparseIndex::Union positions = index_.union_of(piece);
   const std::size_t words = words_of(positions.elements);
   if (goes_raw(piece, positions.elements)) {
     copy_to_words(memory_, out.first(words), input, piece.count * size_of(type_));
@@ -84,10 +69,9 @@ std::size_t SparseCodec::encode(int round, Form, const Piece& piece, const Agree
   return words;
 }
 
-void SparseCodec::decode(int, const Piece& piece, const Agreed& agreed, ConstWords sum,
-                         std::size_t) {
+void SparsePayload::decode(const Piece& piece, ConstWords sum, std::size_t) {
   auto* const output = call_.output_at(piece.first);
-  const SparseIndex::Union positions = index_.union_of(piece, agreed);
+  const SparseIndex::Union positions = index_.union_of(piece);
   if (sum.size() != words_of(positions.elements))
     throw Error(ErrorKind::transport, "sparse: a sum of " + std::to_string(sum.size()) +
                                           " words came for " + std::to_string(positions.elements) +
@@ -100,6 +84,28 @@ void SparseCodec::decode(int, const Piece& piece, const Agreed& agreed, ConstWor
   kernels_.sparse.expand(run_of(piece), values_.data(), index_.beside_elements(positions, piece),
                          output);
 }
+
+class SparseCodec final : public Codec {
+ public:
+  SparseCodec(const CodecContext& context, const IndexOptions& index)
+      : index_(context, index, "sparse", call_), payload_(context, index_, call_) {
+    for (Round* const round : index_.rounds()) add(*round);
+    add(payload_);
+  }
+
+  /// raw's, so that chunks are raw's too: in a ring they decide the order of additions.
+  [[nodiscard]] std::size_t block() const override { return 256; }
+  void reserve(std::size_t elements, std::size_t longest_piece) override {
+    index_.reserve(elements, longest_piece);
+    payload_.reserve(longest_piece);
+  }
+
+ private:
+  void start() override { index_.start(); }
+
+  SparseIndex index_;
+  SparsePayload payload_;
+};
 
 }  // namespace
 

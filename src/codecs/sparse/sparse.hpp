@@ -6,8 +6,8 @@
 // Rounds: those of SparseIndex agree by `or` on the union of all ranks' positions; `payload` adds the
 // values there. A piece whose union spares no word travels as it is.
 
+#include "codecs/common/codec.hpp"
 #include "codecs/common/codec_context.hpp"
-#include "codecs/common/codec_interface.hpp"
 
 #include <memory>
 

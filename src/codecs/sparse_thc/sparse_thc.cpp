@@ -1,7 +1,7 @@
 #include "codecs/sparse_thc/sparse_thc.hpp"
 
 #include "codecs/common/compacted.hpp"
-#include "codecs/common/sparse_options.hpp"
+#include "codecs/common/index/sparse_options.hpp"
 #include "codecs/thc/thc.hpp"
 #include "codecs/thc/thc_options.hpp"
 

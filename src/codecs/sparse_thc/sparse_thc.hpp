@@ -1,8 +1,8 @@
 #pragma once
 // sparse+thc: thc on the elements that are not zero on every rank.
 
+#include "codecs/common/codec.hpp"
 #include "codecs/common/codec_context.hpp"
-#include "codecs/common/codec_interface.hpp"
 #include "codecs/common/parameters.hpp"
 
 #include <memory>

@@ -6,8 +6,8 @@
 // Rounds: `norms` agrees on a scale by max, `payload` adds lanes, `escape` adds the elements of
 // blocks that hold a NaN or an infinity on any rank, exactly and in rank order.
 
+#include "codecs/common/codec.hpp"
 #include "codecs/common/codec_context.hpp"
-#include "codecs/common/codec_interface.hpp"
 
 #include <memory>
 

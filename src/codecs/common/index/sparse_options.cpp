@@ -1,4 +1,4 @@
-#include "codecs/common/sparse_options.hpp"
+#include "codecs/common/index/sparse_options.hpp"
 
 #include <string_view>
 

@@ -1,0 +1,30 @@
+#include "codecs/common/round.hpp"
+
+#include <cohom/error.hpp>
+
+#include <string>
+
+namespace cohom {
+namespace {
+
+[[noreturn]] void refuse(const RoundTraits& traits, const char* what) {
+  throw Error(ErrorKind::state, "round " + std::string(traits.name) + " " + what);
+}
+
+}  // namespace
+
+std::size_t Round::promote(const Piece& /*piece*/, std::span<const ConstWords> /*contributions*/,
+                           Words /*sum*/) {
+  refuse(traits_, "has no narrow form to promote");
+}
+
+std::size_t Round::merge(const Piece& /*piece*/, std::span<const ConstWords> /*sources*/,
+                         Words /*sum*/) {
+  refuse(traits_, "is merged word by word");
+}
+
+void Round::decode(const Piece& /*piece*/, ConstWords /*sum*/, std::size_t /*contributions*/) {
+  refuse(traits_, "agrees and is not decoded");
+}
+
+}  // namespace cohom

@@ -1,0 +1,55 @@
+#include "executor/data_flow.hpp"
+
+#include <algorithm>
+
+namespace cohom {
+
+DataFlow::DataFlow(const RoundLayout& layout) : layout_(layout), missing_(layout.tasks()) {
+  ready_.reserve(layout.tasks());
+  encoded_.reserve(layout.tasks());
+  for (TaskQueue* queue : {&demanded_, &merges_, &woken_}) queue->reserve(layout.tasks());
+}
+
+void DataFlow::begin() {
+  pending_ = layout_.tasks();
+  ready_.assign(layout_.tasks(), false);
+  encoded_.assign(layout_.tasks(), false);
+  send_encodes_next_ = merge_encodes_next_ = 0;
+  for (TaskQueue* queue : {&demanded_, &merges_, &woken_}) queue->clear();
+  for (std::uint32_t s = 0; s < schedule().steps.size(); ++s) {
+    const Step& step = schedule().steps[s];
+    const std::size_t first = layout_.task_index({s, 0});
+    std::fill_n(missing_.begin() + std::ptrdiff_t(first), layout_.units_of(step).size(),
+                static_cast<std::uint16_t>(step.source_count));
+  }
+}
+
+void DataFlow::slot_written(std::uint32_t slot, std::uint32_t unit) {
+  for (const std::uint32_t reader : layout_.consumers(slot)) {
+    const Task task{reader, unit};
+    if (--missing_[layout_.task_index(task)] != 0) continue;
+    ready_[layout_.task_index(task)] = true;
+    (schedule().steps[reader].kind == StepKind::merge ? merges_ : woken_).push(task);
+  }
+}
+
+void DataFlow::demand_encodes(std::uint32_t slot, std::uint32_t unit) {
+  for (const std::uint32_t reader : layout_.consumers(slot)) {
+    for (const std::uint32_t source : schedule().sources_of(schedule().steps[reader])) {
+      const Task task{layout_.producer(source), unit};
+      if (layout_.is_contribution(source) && !encoded(task)) demanded_.push(task);
+    }
+  }
+}
+
+const Task* DataFlow::next_demanded() {
+  while (!demanded_.empty() && encoded(demanded_.front())) demanded_.pop();
+  return demanded_.empty() ? nullptr : &demanded_.front();
+}
+
+const Task* DataFlow::next_of(const std::vector<Task>& tasks, std::size_t& next) const {
+  while (next < tasks.size() && encoded(tasks[next])) ++next;
+  return next < tasks.size() ? &tasks[next] : nullptr;
+}
+
+}  // namespace cohom

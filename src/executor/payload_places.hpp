@@ -1,0 +1,67 @@
+#pragma once
+// PayloadPlaces: where the payload of each slot and unit lies, and how long it is: in the workspace, or
+// in the user's memory where its words are the elements themselves.
+
+#include "executor/round_layout.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace cohom {
+
+class PayloadPlaces {
+ public:
+  /// `layout` and `pieces` outlive it.
+  PayloadPlaces(const RoundLayout& layout, std::span<const Piece> pieces, std::size_t element_size);
+
+  void set_workspace(std::uint64_t* words) { workspace_ = words; }
+  /// The user's memory of a call, where words may lie in it; null where they may not.
+  void begin(const std::byte* input, std::byte* output) {
+    input_ = input;
+    output_ = output;
+  }
+
+  [[nodiscard]] const Piece& piece(std::size_t index) const { return pieces_[index]; }
+  [[nodiscard]] std::size_t pieces() const { return pieces_.size(); }
+  /// The one piece of a payload unit.
+  [[nodiscard]] const Piece& piece_of(std::uint32_t slot, std::uint32_t unit) const {
+    return pieces_[layout_.unit(slot, unit).first_piece];
+  }
+
+  [[nodiscard]] std::byte* address(std::uint32_t slot, std::uint32_t unit) const;
+  /// As much as a payload of the slot may take.
+  [[nodiscard]] Words room(std::uint32_t slot, std::uint32_t unit, Form form) const {
+    return {reinterpret_cast<std::uint64_t*>(address(slot, unit)),
+            layout_.unit(slot, unit).capacity[std::size_t(form)]};
+  }
+  [[nodiscard]] ConstWords words(std::uint32_t slot, std::uint32_t unit) const;
+  void set_length(std::uint32_t slot, std::uint32_t unit, std::size_t words) {
+    lengths_[layout_.slot_index(slot, unit)] = static_cast<std::uint32_t>(words);
+  }
+
+  [[nodiscard]] bool input_is_used() const { return input_ != nullptr; }
+  /// Whether the slot's unit lies in the user's output.
+  [[nodiscard]] bool in_output(std::uint32_t slot, std::uint32_t unit) const;
+  /// Whether the slot's unit lies where the user's input is.
+  [[nodiscard]] bool in_input(std::uint32_t slot, std::uint32_t unit) const;
+
+ private:
+  [[nodiscard]] std::size_t first_byte(const Unit& unit) const {
+    return pieces_[unit.first_piece].first * element_size_;
+  }
+
+  const RoundLayout& layout_;
+  std::span<const Piece> pieces_;
+  std::size_t element_size_;
+  std::vector<std::uint32_t> lengths_;  ///< words, by slot and unit
+  std::uint64_t* workspace_ = nullptr;
+  const std::byte* input_ = nullptr;
+  std::byte* output_ = nullptr;
+};
+
+/// @throws Error(transport)
+void expect_length(std::size_t bytes, std::size_t right);
+
+}  // namespace cohom
