@@ -1,9 +1,8 @@
 #include "executor/executor.hpp"
 
-#include <cohom/error.hpp>
-
 #include <algorithm>
-#include <string>
+#include <array>
+#include <limits>
 
 namespace cohom {
 
@@ -14,119 +13,53 @@ bool holds_words(const void* memory) {
   return reinterpret_cast<std::uintptr_t>(memory) % alignof(std::uint64_t) == 0;
 }
 
+bool encode(RoundRun& round) { return round.encode_for_send() || round.encode_for_merge(); }
+
 }  // namespace
 
 Executor::Executor(const ExecutorSetup& setup)
-    : setup_(setup),
-      payload_(static_cast<int>(setup.codec->payload_round())),
-      chunking_(make_chunking(payload_, *setup.algorithm, setup.elements)),
+    : factory_(setup),
+      chunking_(factory_.make_chunking(factory_.payload(), setup.elements)),
       offloaded_({.aggregator = setup.aggregator,
                   .kernels = setup.kernels,
                   .rank = setup.rank,
                   .ranks = setup.ranks,
-                  .message_bytes = setup.message_bytes}) {
-  setup_.codec->reserve(setup_.elements, chunking_.longest_piece());
-  const std::size_t count = setup_.codec->rounds().size();
-  own_chunking_.resize(count);
-  skipped_.resize(count);
-  for (int round = 0; round < static_cast<int>(count); ++round) {
-    const RoundTraits& traits = traits_of(std::size_t(round));
+                  .message_bytes = setup.message_bytes}),
+      late_(factory_) {
+  setup.codec->reserve(setup.elements, chunking_.longest_piece());
+  own_chunking_.resize(factory_.rounds());
+  skipped_.resize(factory_.rounds());
+  for (std::size_t r = 0; r < factory_.rounds(); ++r) {
     rounds_.push_back(nullptr);
-    late_wait_for_payload_ |= traits.late() && traits.late_size == LateSize::when_payload_decoded;
+    const RoundTraits& traits = factory_.traits(r);
     if (traits.late()) continue;
-    const AlgorithmRow& algorithm = algorithm_of(round);
     // What lies behind the payload and reads no agreement can be cut as its own algorithm wants it.
-    auto& own = own_chunking_[std::size_t(round)];
-    if (round > payload_)
-      own = std::make_unique<Chunking>(make_chunking(round, algorithm, setup_.elements));
-    rounds_.back() = make_round(round, algorithm, own ? *own : chunking_);
-    if (rounds_.back()->offloads()) offloaded_.add(round, traits.merge, *rounds_.back());
+    auto& own = own_chunking_[r];
+    if (traits.time == RoundTime::behind_payload)
+      own = std::make_unique<Chunking>(factory_.make_chunking(r, setup.elements));
+    rounds_.back() = factory_.make(r, own ? *own : chunking_);
+    if (rounds_.back()->offloads())
+      offloaded_.add(static_cast<int>(r), traits.merge, *rounds_.back());
   }
   take_workspaces();
-  late_.resize(rounds_.size());
 }
 
 void Executor::take_workspaces() {
   std::size_t words = 0;
-  for (int r = 0; r < static_cast<int>(rounds_.size()); ++r)
-    if (rounds_[std::size_t(r)] && !lies_apart(r))
-      words += rounds_[std::size_t(r)]->workspace_words();
+  for (std::size_t r = 0; r < rounds_.size(); ++r)
+    if (rounds_[r] && !factory_.lies_apart(r)) words += rounds_[r]->workspace_words();
   workspace_ = {host_memory(), words};
   std::uint64_t* next = workspace_.data();
-  for (int r = 0; r < static_cast<int>(rounds_.size()); ++r) {
-    RoundRun* const round = rounds_[std::size_t(r)].get();
+  for (std::size_t r = 0; r < rounds_.size(); ++r) {
+    RoundRun* const round = rounds_[r].get();
     if (round == nullptr) continue;
-    if (lies_apart(r)) {
-      apart_workspace_ = {*setup_.memory, round->workspace_words()};
+    if (factory_.lies_apart(r)) {
+      apart_workspace_ = {*factory_.setup().memory, round->workspace_words()};
       round->set_workspace(apart_workspace_.data());
     } else {
       round->set_workspace(next);
       next += round->workspace_words();
     }
-  }
-}
-
-Chunking Executor::make_chunking(int round, const AlgorithmRow& algorithm,
-                                 std::size_t elements) const {
-  const bool disjoint = traits_of(std::size_t(round)).disjoint();
-  return {elements, setup_.codec->block(), algorithm.chunks(setup_.ranks, disjoint),
-          setup_.segment};
-}
-
-const AlgorithmRow& Executor::algorithm_of(int round) const {
-  const RoundTraits& traits = traits_of(std::size_t(round));
-  const AlgorithmRow& chosen = *setup_.algorithm;
-  const bool offloaded = chosen.needs_aggregator && offloads(traits);
-  if (traits.time == RoundTime::payload) {
-    if (chosen.needs_aggregator && !offloaded)
-      throw Error(ErrorKind::unsupported,
-                  "algorithm " + std::string(chosen.name) + " cannot merge by " +
-                      to_string(traits.merge) +
-                      "; take ring, direct, tree or recursive_doubling, or another codec");
-    return chosen;
-  }
-  if (traits.algorithm == RoundAlgorithm::direct) return *find_algorithm("direct");
-  const bool large = traits.algorithm == RoundAlgorithm::as_payload;
-  if (offloaded || (large && !chosen.needs_aggregator)) return chosen;
-  return *find_algorithm("recursive_doubling");
-}
-
-/// A plan is fixed, but the aggregator of a network may be replaced between calls. So only the payload
-/// may need a merge that not every aggregator supports; each call checks it.
-bool Executor::offloads(const RoundTraits& traits) const {
-  // A late round exists only when something was escaped: no place at the aggregator is kept for it.
-  if (traits.late()) return false;
-  if (!setup_.aggregator->may_fail()) return setup_.aggregator->supports(traits.merge);
-  if (traits.merges_itself()) return false;
-  return traits.time == RoundTime::payload || traits.merge.kind != MergeKind::add_float;
-}
-
-std::unique_ptr<RoundRun> Executor::make_round(int round, const AlgorithmRow& algorithm,
-                                               const Chunking& chunking) const {
-  Round* const part = setup_.codec->rounds()[std::size_t(round)];
-  const bool apart = lies_apart(round);
-  return std::make_unique<RoundRun>(RoundSetup{
-      .number = round,
-      .round = part,
-      .schedule = algorithm.build({.rank = setup_.rank,
-                                   .ranks = setup_.ranks,
-                                   .narrow = part->traits().narrow(),
-                                   .disjoint = part->traits().disjoint()}),
-      .chunking = &chunking,
-      .kernels = apart ? setup_.memory_kernels : setup_.kernels,
-      .memory = apart ? setup_.memory : &host_memory(),
-      .type = setup_.type,
-      .message_bytes = setup_.message_bytes,
-      .tuning = setup_.tuning,
-  });
-}
-
-void Executor::end() {
-  offloaded_.end();
-  uses_users_memory_ = false;
-  for (std::size_t r = 0; r < rounds_.size(); ++r) {
-    if (late_[r].chunking) rounds_[r].reset();
-    late_[r] = {};
   }
 }
 
@@ -139,12 +72,21 @@ void Executor::begin(const CallBuffers& buffers, Channel& channel, Profile* prof
   may_give_up_ = may_give_up;
   uses_users_memory_ = false;
   open_ = false;
-  late_decided_ = false;
-  setup_.codec->begin(buffers_);
+  late_.begin();
+  Codec& codec = *factory_.setup().codec;
+  codec.begin(buffers_);
   for (std::size_t r = 0; r < rounds_.size(); ++r) {
-    skipped_[r] = rounds_[r] && setup_.codec->skips(*setup_.codec->rounds()[r]);
+    skipped_[r] = rounds_[r] && codec.skips(factory_.round(r));
     if (running(r) != nullptr) begin_round(r);
   }
+}
+
+void Executor::end() {
+  offloaded_.end();
+  uses_users_memory_ = false;
+  for (std::size_t r = 0; r < rounds_.size(); ++r)
+    if (late_.runs(r)) rounds_[r].reset();
+  late_.end();
 }
 
 /// A round that takes part in the call in flight; null for what it skips and what has not started.
@@ -152,46 +94,51 @@ RoundRun* Executor::running(std::size_t round) const {
   return skipped_[round] ? nullptr : rounds_[round].get();
 }
 
-void Executor::begin_round(std::size_t index) {
-  RoundRun& round = *rounds_[index];
-  Round& part = *setup_.codec->rounds()[index];
-  const RoundTraits& traits = part.traits();
+void Executor::begin_round(std::size_t number) {
+  RoundRun& round = *rounds_[number];
+  const RoundTraits& traits = factory_.traits(number);
   RoundCall call{.channel = channel_, .profile = profile_};
   if (!traits.late()) {
     // Piece by piece. Late rounds start when everything is agreed, and others behind the payload read
     // no agreement.
-    if (index <= std::size_t(payload_)) call.earlier = std::span(rounds_).first(index);
+    if (traits.time != RoundTime::behind_payload) call.earlier = std::span(rounds_).first(number);
     call.hold_sends = traits.time == RoundTime::payload && decoding_waits_for_vector();
-    call.in_place = buffers_.input == buffers_.output;
-    // An aggregator needs contributions to the end of the call, or overwrites them.
-    const bool from_input = !round.offloads() || (round.keeps_contributions() && !call.in_place);
-    // In place, a receive posted into the output would lie over input that is still to be read.
-    // A device's words travel from memory that the transport knows beforehand.
-    const bool from_user = setup_.memory->is_host() && !goes_on_behind_call(round);
-    if (from_user && traits.identity != Identity::none && from_input && holds_words(buffers_.input))
-      call.input = static_cast<const std::byte*>(buffers_.input);
-    if (from_user && traits.identity == Identity::encoding_and_decoding && !call.in_place &&
-        holds_words(buffers_.output))
-      call.output = static_cast<std::byte*>(buffers_.output);
-    uses_users_memory_ |= call.input != nullptr || call.output != nullptr;
+    lend_users_memory(round, traits, call);
   }
   if (round.offloads() && traits.narrow())
-    if (const auto widening = part.widening();
-        widening && setup_.aggregator->takes_narrow(*widening))
+    if (const auto widening = factory_.round(number).widening();
+        widening && factory_.setup().aggregator->takes_narrow(*widening))
       call.widening = widening;
   round.begin(call);
+}
+
+void Executor::lend_users_memory(const RoundRun& round, const RoundTraits& traits,
+                                 RoundCall& call) {
+  call.in_place = buffers_.input == buffers_.output;
+  // A device's words travel from memory that the transport knows beforehand.
+  if (!factory_.setup().memory->is_host() || goes_on_behind_call(round)) return;
+  // An aggregator needs contributions to the end of the call, or overwrites them.
+  const bool from_input = !round.offloads() || (round.keeps_contributions() && !call.in_place);
+  if (traits.identity != Identity::none && from_input && holds_words(buffers_.input))
+    call.input = static_cast<const std::byte*>(buffers_.input);
+  // In place, a receive posted into the output would lie over input that is still to be read.
+  if (traits.identity == Identity::encoding_and_decoding && !call.in_place &&
+      holds_words(buffers_.output))
+    call.output = static_cast<std::byte*>(buffers_.output);
+  uses_users_memory_ |= call.input != nullptr || call.output != nullptr;
 }
 
 /// Whether the round's messages or reductions may outlive a call that gives up.
 bool Executor::goes_on_behind_call(const RoundRun& round) const {
   if (!may_give_up_) return false;
-  return !channel_->ends_at_once() || (round.offloads() && !setup_.aggregator->may_fail());
+  return !channel_->ends_at_once() ||
+         (round.offloads() && !factory_.setup().aggregator->may_fail());
 }
 
 /// Whether a number of the whole vector is what decoding waits for, and encoding does not.
 bool Executor::decoding_waits_for_vector() const {
-  for (std::size_t r = 0; r < std::size_t(payload_); ++r) {
-    const RoundTraits& traits = traits_of(r);
+  for (std::size_t r = 0; r < payload(); ++r) {
+    const RoundTraits& traits = factory_.traits(r);
     if (traits.needed_by == NeededBy::decoding && traits.scope == RoundScope::vector &&
         running(r) != nullptr && !running(r)->all_agreed())
       return true;
@@ -219,40 +166,67 @@ std::size_t Executor::open_sends() const {
   return count;
 }
 
+/// Keep the wire busy first; then what unblocks other ranks; then agreement, which unblocks
+/// everyone's payload; decoding delays nobody but this rank.
 bool Executor::work() {
-  RoundRun* const payload = running(std::size_t(payload_));
-  const std::size_t sends = open_sends();
-  const auto any = [&](std::size_t first, std::size_t end, auto&& slice) {
-    for (std::size_t r = first; r < end; ++r)
-      if (RoundRun* round = running(r); round != nullptr && slice(*round)) return true;
-    return false;
-  };
-  const auto all = [&](auto&& slice) { return any(0, rounds_.size(), slice); };
-  const auto encode = [](RoundRun& round) {
-    return round.encode_for_send() || round.encode_for_merge();
-  };
-  // Keep the wire busy first; then what unblocks other ranks; then agreement, which unblocks
-  // everyone's payload; decoding delays nobody but this rank. Rounds that agree on what an earlier one
-  // found are short, and all ranks' decoding may wait for the last of them.
-  if (payload && sends < setup_.tuning.low_sends && payload->encode_for_send()) return true;
-  if (any(1, std::size_t(payload_), encode)) return true;
-  if (all([](RoundRun& round) { return round.merge_one(); })) return true;
-  if (any(0, std::size_t(payload_), encode)) return true;
-  const std::size_t peers = std::size_t(std::max(1, setup_.ranks - 1));
-  if (payload && sends < setup_.tuning.sends_per_peer * peers && payload->encode_for_send())
-    return true;
-  if (payload && payload->encode_for_merge()) return true;
-  if (any(std::size_t(payload_) + 1, rounds_.size(), encode)) return true;
-  if (all([](RoundRun& round) { return round.decode_one(); })) return true;
-  return payload && payload->encode_for_send();
+  using Slice = bool (Executor::*)();
+  static constexpr std::array<Slice, 9> by_priority{&Executor::keep_wire_busy,
+                                                    &Executor::encode_dependent_agreements,
+                                                    &Executor::merge,
+                                                    &Executor::encode_agreements,
+                                                    &Executor::fill_wire,
+                                                    &Executor::encode_for_merge,
+                                                    &Executor::encode_behind_payload,
+                                                    &Executor::decode,
+                                                    &Executor::encode_ahead};
+  return std::ranges::any_of(by_priority, [&](Slice slice) { return (this->*slice)(); });
+}
+
+bool Executor::encode_payload_while_sends_below(std::size_t limit) {
+  RoundRun* const round = running(payload());
+  return round != nullptr && open_sends() < limit && round->encode_for_send();
+}
+
+bool Executor::keep_wire_busy() {
+  return encode_payload_while_sends_below(factory_.setup().tuning.low_sends);
+}
+
+/// Rounds that agree on what an earlier one found are short, and all ranks' decoding may wait for the
+/// last of them.
+bool Executor::encode_dependent_agreements() { return any(1, payload(), encode); }
+
+bool Executor::merge() {
+  return any(0, rounds_.size(), [](RoundRun& round) { return round.merge_one(); });
+}
+
+bool Executor::encode_agreements() { return any(0, payload(), encode); }
+
+bool Executor::fill_wire() {
+  const auto peers = static_cast<std::size_t>(std::max(1, factory_.setup().ranks - 1));
+  return encode_payload_while_sends_below(factory_.setup().tuning.sends_per_peer * peers);
+}
+
+bool Executor::encode_for_merge() {
+  RoundRun* const round = running(payload());
+  return round != nullptr && round->encode_for_merge();
+}
+
+bool Executor::encode_behind_payload() { return any(payload() + 1, rounds_.size(), encode); }
+
+bool Executor::decode() {
+  return any(0, rounds_.size(), [](RoundRun& round) { return round.decode_one(); });
+}
+
+bool Executor::encode_ahead() {
+  return encode_payload_while_sends_below(std::numeric_limits<std::size_t>::max());
 }
 
 /// The messages in which ranks agree are short, and all decoding waits for them. On a slow network they
 /// would queue behind all of the payload, so half of it stays here until they have passed.
 void Executor::release_sends() {
-  RoundRun* const payload = running(std::size_t(payload_));
-  if (payload != nullptr && payload->holds_sends() && !decoding_waits_for_vector())
-    payload->release_sends();
+  RoundRun* const round = running(payload());
+  if (round != nullptr && round->holds_sends() && !decoding_waits_for_vector())
+    round->release_sends();
 }
 
 bool Executor::advance() {
@@ -262,10 +236,28 @@ bool Executor::advance() {
 }
 
 bool Executor::finished() const {
-  if (!open_ || !late_decided_ || !offloaded_.settled()) return false;
+  if (!open_ || !late_.decided() || !offloaded_.settled()) return false;
   for (std::size_t r = 0; r < rounds_.size(); ++r)
     if (running(r) != nullptr && !running(r)->finished()) return false;
   return true;
+}
+
+bool Executor::late_rounds_due() const {
+  if (!open_ || late_.decided()) return false;
+  if (late_.wait_for_payload()) return !running(payload()) || running(payload())->finished();
+  for (std::size_t r = 0; r < payload(); ++r)
+    if (running(r) != nullptr && !running(r)->all_agreed()) return false;
+  return true;
+}
+
+void Executor::start_late_rounds() {
+  for (std::size_t r = 0; r < rounds_.size(); ++r) {
+    auto round = late_.take(r);
+    if (!round) continue;
+    rounds_[r] = std::move(round);
+    begin_round(r);
+    rounds_[r]->open();
+  }
 }
 
 }  // namespace cohom

@@ -2,14 +2,12 @@
 // Executor: the only loop over time. A resumable state machine that runs the rounds of one call.
 
 #include "agreement/call_signature.hpp"
-#include "codecs/common/codec.hpp"
 #include "executor/chunking.hpp"
+#include "executor/late_rounds.hpp"
 #include "executor/offloaded_rounds.hpp"
+#include "executor/round_factory.hpp"
 #include "executor/round_run.hpp"
-#include "kernels/table/kernel_table.hpp"
-#include "schedule/algorithms/algorithm.hpp"
 
-#include <cohom/offload.hpp>
 #include <cohom/transport.hpp>
 
 #include <cstddef>
@@ -20,24 +18,6 @@
 #include <vector>
 
 namespace cohom {
-
-/// Everything an executor is made of. What is pointed at outlives it.
-struct ExecutorSetup {
-  int rank = 0;
-  int ranks = 1;
-  std::size_t elements = 0;
-  ElementType type = ElementType::f32;
-  Codec* codec = nullptr;
-  const kernels::KernelTable* kernels = nullptr;  ///< the processor's
-  /// Where elements and the payload's words lie; the words of all other rounds are the host's.
-  Memory* memory = &host_memory();
-  const kernels::KernelTable* memory_kernels = nullptr;  ///< of `memory`; null: `kernels` are
-  const AlgorithmRow* algorithm = nullptr;
-  Aggregator* aggregator = nullptr;
-  std::size_t segment = 0;  ///< elements
-  std::size_t message_bytes = 0;
-  Tuning tuning;
-};
 
 class Executor {
  public:
@@ -72,41 +52,49 @@ class Executor {
   /// order of their rounds, though not in time.
   [[nodiscard]] bool late_rounds_due() const;
   /// Whether the codec has late rounds: then all ranks agree on how many elements each has.
-  [[nodiscard]] bool has_late_rounds() const;
+  [[nodiscard]] bool has_late_rounds() const { return late_.any(); }
   /// Finds how many elements the late rounds of this call have, adds the numbers to `signature`,
   /// and takes memory for those that have some. Once all ranks agree, start or skip them.
-  void prepare_late_rounds(CallSignature& signature);
+  void prepare_late_rounds(CallSignature& signature) { late_.prepare(signature); }
   void start_late_rounds();
-  void skip_late_rounds();
+  void skip_late_rounds() { late_.skip(); }
 
   /// Which rank and round it waits for; for messages.
   [[nodiscard]] std::string waits_for() const;
 
  private:
-  const AlgorithmRow& algorithm_of(int round) const;
-  [[nodiscard]] Chunking make_chunking(int round, const AlgorithmRow& algorithm,
-                                       std::size_t elements) const;
+  [[nodiscard]] std::size_t payload() const { return factory_.payload(); }
   [[nodiscard]] RoundRun* running(std::size_t round) const;
-  std::unique_ptr<RoundRun> make_round(int round, const AlgorithmRow& algorithm,
-                                       const Chunking& chunking) const;
-  void begin_round(std::size_t index);
-  [[nodiscard]] bool goes_on_behind_call(const RoundRun& round) const;
-  [[nodiscard]] bool offloads(const RoundTraits& traits) const;
-  [[nodiscard]] const RoundTraits& traits_of(std::size_t round) const {
-    return setup_.codec->rounds()[round]->traits();
-  }
   void take_workspaces();
-  void prepare_late_round(int round, CallSignature& signature);
-  [[nodiscard]] bool lies_apart(int round) const {
-    return round == payload_ && !setup_.memory->is_host();
-  }
-  bool work();
+  void begin_round(std::size_t number);
+  void lend_users_memory(const RoundRun& round, const RoundTraits& traits, RoundCall& call);
+  [[nodiscard]] bool goes_on_behind_call(const RoundRun& round) const;
   [[nodiscard]] bool decoding_waits_for_vector() const;
   void release_sends();
   [[nodiscard]] std::size_t open_sends() const;
 
-  ExecutorSetup setup_;
-  int payload_ = 0;
+  // Slices of work, in the order of their priority.
+  bool work();
+  bool keep_wire_busy();
+  bool encode_dependent_agreements();
+  bool merge();
+  bool encode_agreements();
+  bool fill_wire();
+  bool encode_for_merge();
+  bool encode_behind_payload();
+  bool decode();
+  bool encode_ahead();
+
+  /// Runs a slice of the first of these rounds that has one.
+  template <class Slice>
+  bool any(std::size_t first, std::size_t end, Slice&& slice) {
+    for (std::size_t r = first; r < end; ++r)
+      if (RoundRun* const round = running(r); round != nullptr && slice(*round)) return true;
+    return false;
+  }
+  bool encode_payload_while_sends_below(std::size_t limit);
+
+  RoundFactory factory_;
   Chunking chunking_;
   std::vector<std::unique_ptr<Chunking>> own_chunking_;  ///< of rounds behind the payload
   MemoryArray<std::uint64_t> workspace_;
@@ -114,7 +102,7 @@ class Executor {
       apart_workspace_;  ///< the payload's, where elements are not the host's
   std::vector<std::unique_ptr<RoundRun>> rounds_;  ///< by round; late ones null until they run
   OffloadedRounds offloaded_;
-  bool late_wait_for_payload_ = false;
+  LateRounds late_;
 
   // Of the call in flight.
   CallBuffers buffers_;
@@ -122,14 +110,7 @@ class Executor {
   Profile* profile_ = nullptr;
   bool may_give_up_ = false, uses_users_memory_ = false;
   bool open_ = false;
-  bool late_decided_ = false;
   std::vector<bool> skipped_;  ///< by round
-  struct Late {
-    std::unique_ptr<Chunking> chunking;
-    MemoryArray<std::uint64_t> workspace;
-    std::unique_ptr<RoundRun> round;  ///< until it starts
-  };
-  std::vector<Late> late_;
 };
 
 }  // namespace cohom

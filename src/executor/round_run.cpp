@@ -1,212 +1,167 @@
 #include "executor/round_run.hpp"
 
-#include <cohom/error.hpp>
-
 #include <algorithm>
-#include <string>
-#include <utility>
 
 namespace cohom {
 
-namespace {
-
-constexpr std::uint32_t no_stream = 0xffffffffu;
-
-bool is_stream(StepKind kind) {
-  return kind == StepKind::send || kind == StepKind::receive || kind == StepKind::offload;
-}
-
-}  // namespace
-
-RoundRun::RoundRun(RoundSetup setup)
-    : setup_(std::move(setup)),
-      layout_(*setup_.round, std::move(setup_.schedule), *setup_.chunking, setup_.type),
-      agrees_(traits().time == RoundTime::before_payload) {
-  const auto& steps = schedule().steps;
-  stream_of_step_.assign(steps.size(), no_stream);
-  for (std::uint32_t s = 0; s < steps.size(); ++s) {
-    if (!is_stream(steps[s].kind)) continue;
-    stream_of_step_[s] = static_cast<std::uint32_t>(streams_.size());
-    streams_.push_back({s});
-  }
-  send_encodes_.tasks = &layout_.encodes_for_send();
-  merge_encodes_.tasks = &layout_.encodes_for_merge();
-  missing_.resize(layout_.tasks());
-  messages_left_.resize(layout_.tasks());
-  received_bytes_.resize(layout_.tasks());
-  slot_words_.resize(layout_.slot_units());
-  // Nothing is taken while a call runs: a rank that lacks memory then could not tell the others.
-  ready_.reserve(layout_.tasks());
-  encoded_.reserve(layout_.tasks());
-  summed_.reserve(layout_.tasks());
-  if (agrees_) {
-    agreed_.reserve(setup_.chunking->pieces().size());
-    agreed_slot_.resize(schedule().chunks);
-    extents_.resize(setup_.chunking->pieces().size());
-  }
-  for (TaskQueue* queue : {&demanded_, &merges_, &decodes_}) queue->reserve(layout_.tasks());
-  std::size_t most_sources = 0;
-  for (const Step& step : steps)
-    most_sources = std::max<std::size_t>(most_sources, step.source_count);
-  merge_sources_.reserve(most_sources);
-  source_words_.reserve(most_sources);
-  const bool may_widen =
-      layout_.offloads() && traits().narrow() && setup_.round->widening().has_value();
-  if (traits().merges_itself() || may_widen)
-    apart_sum_ = {*setup_.memory, layout_.longest_unit(Form::wide)};
-}
-
-std::size_t RoundRun::reductions() const {
-  std::size_t count = 0;
-  for (const Step& step : schedule().steps)
-    if (step.kind == StepKind::offload) count += layout_.units_of(step).size();
-  return count;
+RoundRun::RoundRun(const RoundSetup& setup)
+    : round_(*setup.round),
+      memory_(*setup.memory),
+      layout_(round_, setup.schedule, *setup.chunking, setup.type),
+      places_(layout_, setup.chunking->pieces(), size_of(setup.type)),
+      flow_(layout_),
+      agreed_(round_, layout_, places_),
+      work_(round_, *setup.kernels, memory_, layout_, places_, agreed_),
+      replay_(round_, memory_, layout_, places_, flow_),
+      messenger_({setup.number, setup.message_bytes, setup.tuning}, layout_, places_, flow_,
+                 replay_) {
+  decodes_.reserve(layout_.tasks());
 }
 
 void RoundRun::begin(const RoundCall& call) {
   call_ = call;
-  if (agrees_) setup_.round->keep_agreed_in(*this);
-  open_ = false;
-  pending_ = layout_.tasks();
-  open_sends_ = 0;
-  for (auto& stream : streams_) stream.next = stream.in_flight = 0;
-  send_encodes_.next = merge_encodes_.next = 0;
-  ready_.assign(layout_.tasks(), false);
-  encoded_.assign(layout_.tasks(), false);
-  summed_.assign(layout_.tasks(), false);
-  sums_left_ = reductions();
-  words_handed_over_ = 0;
-  repeating_ = false;
-  agreed_.assign(agrees_ ? setup_.chunking->pieces().size() : 0, false);
-  std::ranges::fill(extents_, Extent{});
-  std::fill(messages_left_.begin(), messages_left_.end(), 1u);  // what is not posted is not done
-  agreed_pieces_ = 0;
-  demanded_.clear();
-  merges_.clear();
+  if (agreed_.agrees()) round_.keep_agreed_in(agreed_);
+  places_.begin(call.input, call.output);
+  flow_.begin();
+  agreed_.begin();
+  work_.begin(call.profile);
+  replay_.begin(call.widening);
+  messenger_.begin(*call.channel, call.profile, call.hold_sends);
   decodes_.clear();
-  partial_pieces_ = partial_words_ = 0;
-  for (std::uint32_t s = 0; s < schedule().steps.size(); ++s) {
-    const Step& step = schedule().steps[s];
-    const std::size_t first = layout_.task_index({s, 0});
-    std::fill_n(missing_.begin() + std::ptrdiff_t(first), layout_.units_of(step).size(),
-                static_cast<std::uint16_t>(step.source_count));
-  }
 }
 
 void RoundRun::open(Reduction* reduction) {
-  open_ = true;
-  reduction_ = reduction;
-  for (auto& stream : streams_) pump(stream);
+  replay_.set_reduction(reduction);
+  messenger_.open();
 }
 
-void RoundRun::release_sends() {
-  call_.hold_sends = false;
-  for (auto& stream : streams_) pump(stream);
+void RoundRun::write_slot(std::uint32_t slot, std::uint32_t unit, std::size_t words) {
+  places_.set_length(slot, unit, words);
+  flow_.slot_written(slot, unit);
+  while (flow_.has_woken()) wake(flow_.pop_woken());
 }
 
-const Piece& RoundRun::piece(std::size_t index) const { return setup_.chunking->pieces()[index]; }
-
-const Piece& RoundRun::piece_of(std::uint32_t slot, std::uint32_t unit) const {
-  return piece(layout_.unit(slot, unit).first_piece);
-}
-
-bool RoundRun::in_output(std::uint32_t slot, std::uint32_t unit) const {
-  return call_.output != nullptr && layout_.unit(slot, unit).aliasable &&
-         layout_.buffer_decoded(schedule().slots[slot].buffer);
-}
-
-std::byte* RoundRun::address(std::uint32_t slot, std::uint32_t unit) const {
-  const Unit& u = layout_.unit(slot, unit);
-  if (u.aliasable) {
-    const std::size_t byte = piece(u.first_piece).first * size_of(setup_.type);
-    if (in_output(slot, unit)) return call_.output + byte;
-    // Contributions are only read, so the user's const memory can stand for them.
-    if (call_.input != nullptr && layout_.is_contribution(slot))
-      return const_cast<std::byte*>(call_.input) + byte;
-  }
-  return reinterpret_cast<std::byte*>(workspace_ + layout_.workspace_offset(slot, unit));
-}
-
-ConstWords RoundRun::words(std::uint32_t slot, std::uint32_t unit) const {
-  return {reinterpret_cast<const std::uint64_t*>(address(slot, unit)),
-          slot_words_[layout_.slot_index(slot, unit)]};
-}
-
-ConstWords RoundRun::words(const Piece& piece) const {
-  const std::uint32_t slot = agreed_slot_[layout_.chunk_of_piece(piece.index)];
-  const ConstWords all = words(slot, layout_.unit_of_piece(piece.index));
-  if (traits().scope == RoundScope::vector) return all;
-  const Extent& extent = extents_[piece.index];
-  return all.subspan(extent.begin, extent.words);
-}
-
-void RoundRun::slot_ready(std::uint32_t slot, std::uint32_t unit, std::size_t words) {
-  slot_words_[layout_.slot_index(slot, unit)] = static_cast<std::uint32_t>(words);
-  for (std::uint32_t reader : layout_.consumers(slot))
-    if (--missing_[layout_.task_index({reader, unit})] == 0) make_ready({reader, unit});
-}
-
-void RoundRun::make_ready(const Task& task) {
-  switch (step_of(task).kind) {
-    case StepKind::merge: merges_.push(task); break;
-    case StepKind::decode:
-      if (agrees_)
-        publish(task);
-      else
-        decodes_.push(task);
-      break;
-    default: ready_[layout_.task_index(task)] = true; pump(streams_[stream_of_step_[task.step]]);
-  }
-}
-
-/// What just arrived wants to be merged with contributions of this rank: encode those next.
-void RoundRun::demand_encodes(std::uint32_t slot, std::uint32_t unit) {
-  for (std::uint32_t reader : layout_.consumers(slot)) {
-    for (std::uint32_t source : schedule().sources_of(schedule().steps[reader])) {
-      const Task task{layout_.producer(source), unit};
-      if (layout_.is_contribution(source) && !encoded_[layout_.task_index(task)])
-        demanded_.push(task);
-    }
-  }
-}
-
-/// How long a payload is that varies shows when it is merged, published or decoded.
-void RoundRun::expect_right_payload(const Task& task, std::size_t bytes) const {
-  const std::size_t whole = 8 * layout_.capacity(step_of(task).result, task.unit);
-  if (!traits().varies() || bytes % 8 != 0) expect_length(bytes, whole);
-}
-
-void RoundRun::expect_length(std::size_t bytes, std::size_t right) {
-  if (bytes != right)
-    throw Error(ErrorKind::transport, "a payload of " + std::to_string(bytes) +
-                                          " bytes came where " + std::to_string(right) +
-                                          " were expected");
+void RoundRun::wake(const Task& task) {
+  if (step_of(task).kind != StepKind::decode) return messenger_.wake(task);
+  if (!agreed_.agrees()) return decodes_.push(task);
+  agreed_.add(schedule().sources_of(step_of(task))[0], task.unit);
+  flow_.done();
 }
 
 void RoundRun::complete(std::uint64_t cookie, std::size_t bytes) {
-  const Task task{static_cast<std::uint32_t>(cookie >> 32) & 0xffffffu,
-                  static_cast<std::uint32_t>(cookie)};
-  const std::size_t index = layout_.task_index(task);
-  received_bytes_[index] += static_cast<std::uint32_t>(bytes);
-  if (--messages_left_[index] != 0) return;
-  --pending_;
-  const Step& step = step_of(task);
-  Stream& stream = streams_[stream_of_step_[task.step]];
-  --stream.in_flight;
-  switch (step.kind) {
-    case StepKind::send: --open_sends_; break;
-    case StepKind::offload: take_sum(task); break;
-    default: take_received(task);
-  }
-  pump(stream);
+  if (const auto arrival = messenger_.complete(cookie, bytes)) take(*arrival);
+  messenger_.post_next(cookie);
 }
 
-void RoundRun::take_received(const Task& task) {
+void RoundRun::take(const Messenger::Arrival& arrival) {
+  const Task& task = arrival.task;
   const std::uint32_t slot = step_of(task).result;
-  const std::size_t bytes = received_bytes_[layout_.task_index(task)];
-  expect_right_payload(task, bytes);
-  demand_encodes(slot, task.unit);
-  slot_ready(slot, task.unit, bytes / 8);
+  if (step_of(task).kind == StepKind::offload) {
+    if (replay_.take_sum(task))
+      write_slot(slot, task.unit, work_.finish_sum(slot, task.unit, arrival.bytes / 8));
+    return;
+  }
+  expect_right_payload(task, arrival.bytes);
+  flow_.demand_encodes(slot, task.unit);
+  write_slot(slot, task.unit, arrival.bytes / 8);
+}
+
+/// How long a payload is that varies shows when it is merged, agreed on or decoded.
+void RoundRun::expect_right_payload(const Task& task, std::size_t bytes) const {
+  const std::size_t whole = 8 * layout_.capacity(step_of(task).result, task.unit);
+  if (!round_.traits().varies() || bytes % 8 != 0) expect_length(bytes, whole);
+}
+
+bool RoundRun::may_encode(const Task& task) const {
+  const std::uint32_t slot = step_of(task).result;
+  // A contribution that lies in the user's output (fabric) is a write to it.
+  if (!messenger_.is_open() && places_.in_output(slot, task.unit)) return false;
+  return agreed_before(layout_.unit(slot, task.unit), NeededBy::encoding);
+}
+
+/// Whether earlier rounds agree on the unit's pieces: those that encoding waits for, or those that only
+/// the payload's decoding does.
+bool RoundRun::agreed_before(const Unit& unit, NeededBy needed_by) const {
+  const bool is_payload = round_.traits().time == RoundTime::payload;
+  for (const auto& round : call_.earlier) {
+    if ((is_payload ? round->needed_by() : NeededBy::encoding) != needed_by) continue;
+    for (std::size_t p = unit.first_piece; p < unit.first_piece + unit.pieces; ++p)
+      if (!round->agreed(p)) return false;
+  }
+  return true;
+}
+
+bool RoundRun::may_decode(const Task& task) const {
+  const std::uint32_t source = schedule().sources_of(step_of(task))[0];
+  return agreed_before(layout_.unit(source, task.unit), NeededBy::decoding) &&
+         !input_being_sent(task);
+}
+
+/// In place, what decoding overwrites may still have to leave straight from the user's memory: in
+/// recursive doubling the sum can be here before the own contribution was even posted, and anywhere
+/// before the transport has given the memory back.
+bool RoundRun::input_being_sent(const Task& task) const {
+  if (!call_.in_place || !places_.input_is_used()) return false;
+  const std::uint32_t mine = layout_.contribution(schedule().chunk_of(step_of(task)));
+  if (mine == Step::no_slot) return false;
+  return std::ranges::any_of(layout_.consumers(mine), [&](std::uint32_t reader) {
+    return schedule().steps[reader].kind == StepKind::send &&
+           !messenger_.is_done({reader, task.unit});
+  });
+}
+
+bool RoundRun::continue_encoding() {
+  const auto begun = work_.begun();
+  if (begun) encode(*begun);
+  return begun.has_value();
+}
+
+bool RoundRun::encode_if_ready(const Task* task) {
+  if (task == nullptr || !may_encode(*task)) return false;
+  encode(*task);
+  return true;
+}
+
+bool RoundRun::encode_for_send() {
+  return continue_encoding() || encode_if_ready(flow_.next_encode_for_send());
+}
+
+bool RoundRun::encode_for_merge() {
+  return continue_encoding() || encode_if_ready(flow_.next_demanded()) ||
+         encode_if_ready(flow_.next_encode_for_merge());
+}
+
+void RoundRun::encode(const Task& task) {
+  const Task own = task;  // the queue that it lies in may move
+  const std::uint32_t slot = step_of(own).result;
+  const Form form = replay_.form_of_contribution(schedule().slots[slot]);
+  const auto words = work_.encode(own, form);
+  if (!words) return;
+  flow_.set_encoded(own);
+  flow_.done();
+  write_slot(slot, own.unit, *words);
+}
+
+bool RoundRun::merge_one() {
+  if (flow_.merges().empty()) return false;
+  const Task task = flow_.merges().pop();
+  const std::size_t words = work_.merge(task);
+  flow_.done();
+  write_slot(step_of(task).result, task.unit, words);
+  return true;
+}
+
+bool RoundRun::decode_one() {
+  for (std::size_t tries = decodes_.size(); tries > 0; --tries) {
+    const Task task = decodes_.pop();
+    if (may_decode(task)) {
+      work_.decode(task);
+      flow_.done();
+      return true;
+    }
+    decodes_.push(task);
+  }
+  return false;
 }
 
 }  // namespace cohom

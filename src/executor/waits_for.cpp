@@ -3,7 +3,7 @@
 #include "executor/executor.hpp"
 #include "executor/offloaded_rounds.hpp"
 #include "executor/rank_reduction.hpp"
-#include "executor/round_run.hpp"
+#include "executor/messenger.hpp"
 
 #include <algorithm>
 #include <string>
@@ -29,7 +29,7 @@ std::string named(std::vector<int> ranks) {
 
 }  // namespace
 
-std::string RoundRun::waits_for(std::string_view aggregator) const {
+std::string Messenger::waits_for(std::string_view aggregator) const {
   std::vector<int> senders, receivers;
   bool offloads = false;
   for (const Stream& stream : streams_) {
@@ -63,7 +63,7 @@ std::string OffloadedRounds::waits_for() const {
 }
 
 std::string Executor::waits_for() const {
-  const Aggregator* const sums = setup_.aggregator;
+  const Aggregator* const sums = factory_.setup().aggregator;
   const std::string aggregator = sums == nullptr || sums->may_fail()
                                      ? "the aggregator"
                                      : std::string(sums->name()) + " on other ranks";
@@ -72,7 +72,7 @@ std::string Executor::waits_for() const {
     if (round == nullptr || round->finished()) continue;
     std::string what = round->offloads() ? offloaded_.waits_for() : "";
     if (what.empty()) what = round->waits_for(aggregator);
-    if (!what.empty()) return what + " in round " + std::string(traits_of(r).name);
+    if (!what.empty()) return what + " in round " + std::string(factory_.traits(r).name);
   }
   const std::string rest = offloaded_.waits_for();
   return rest.empty() ? "its own work" : rest;

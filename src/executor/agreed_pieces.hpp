@@ -1,0 +1,48 @@
+#pragma once
+// AgreedPieces: what a round before the payload agreed on, piece by piece as it completes.
+
+#include "codecs/common/round.hpp"
+#include "executor/payload_places.hpp"
+#include "executor/round_layout.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace cohom {
+
+class AgreedPieces final : public AgreedWords {
+ public:
+  /// What is referred to outlives it. Of rounds that do not agree it stays empty.
+  AgreedPieces(const Round& round, const RoundLayout& layout, const PayloadPlaces& places);
+
+  void begin();
+  /// Where this rank's words of a piece lie in its unit's; those of the sum lie there too.
+  void set_own(const Piece& piece, std::size_t begin, std::size_t words) {
+    if (agrees_) extents_[piece.index] = {begin, words};
+  }
+  /// The sum of a slot's unit is there. @throws Error(transport) when it is not as long as this rank's
+  void add(std::uint32_t slot, std::uint32_t unit);
+
+  [[nodiscard]] bool agrees() const { return agrees_; }
+  [[nodiscard]] bool has(std::size_t piece) const { return agreed_[piece]; }
+  [[nodiscard]] bool has_all() const { return count_ == agreed_.size(); }
+  [[nodiscard]] ConstWords words(const Piece& piece) const override;
+
+ private:
+  struct Extent {
+    std::size_t begin = 0;
+    std::size_t words = 0;
+  };
+
+  const RoundLayout& layout_;
+  const PayloadPlaces& places_;
+  bool agrees_;
+  bool whole_;                        ///< one set of words for the whole vector
+  std::vector<std::uint32_t> slots_;  ///< by chunk: of the sum
+  std::vector<Extent> extents_;       ///< by piece
+  std::vector<bool> agreed_;          ///< by piece
+  std::size_t count_ = 0;             ///< pieces agreed on
+};
+
+}  // namespace cohom

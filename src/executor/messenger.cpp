@@ -1,0 +1,157 @@
+#include "executor/messenger.hpp"
+
+#include "base/lap.hpp"
+
+#include <algorithm>
+
+namespace cohom {
+
+namespace {
+
+constexpr std::uint32_t no_stream = 0xffffffffu;
+
+bool is_stream(StepKind kind) {
+  return kind == StepKind::send || kind == StepKind::receive || kind == StepKind::offload;
+}
+
+}  // namespace
+
+Messenger::Messenger(const Setup& setup, const RoundLayout& layout, const PayloadPlaces& places,
+                     DataFlow& flow, OffloadReplay& replay)
+    : setup_(setup),
+      layout_(layout),
+      places_(places),
+      flow_(flow),
+      replay_(replay),
+      stream_of_step_(layout.schedule().steps.size(), no_stream),
+      messages_left_(layout.tasks()),
+      received_bytes_(layout.tasks()) {
+  const auto& steps = schedule().steps;
+  for (std::uint32_t s = 0; s < steps.size(); ++s) {
+    if (!is_stream(steps[s].kind)) continue;
+    stream_of_step_[s] = static_cast<std::uint32_t>(streams_.size());
+    streams_.push_back({s});
+  }
+}
+
+void Messenger::begin(Channel& channel, Profile* profile, bool hold_sends) {
+  channel_ = &channel;
+  profile_ = profile;
+  hold_sends_ = hold_sends;
+  open_ = false;
+  open_sends_ = 0;
+  for (Stream& stream : streams_) stream.next = stream.in_flight = 0;
+  std::ranges::fill(messages_left_, 1u);  // what is not posted is not done
+}
+
+void Messenger::open() {
+  open_ = true;
+  for (Stream& stream : streams_) post(stream);
+}
+
+void Messenger::release_sends() {
+  hold_sends_ = false;
+  for (Stream& stream : streams_) post(stream);
+}
+
+std::size_t Messenger::messages(std::size_t words) const {
+  // From the capacity, which both ends know, so that a payload may be shorter without a word about it.
+  const std::size_t bytes = words * 8;
+  return std::max<std::size_t>(1, (bytes + setup_.message_bytes - 1) / setup_.message_bytes);
+}
+
+std::uint64_t Messenger::cookie(const Task& task) const {
+  return std::uint64_t(setup_.round) << 56 | std::uint64_t(task.step) << 32 | task.unit;
+}
+
+std::uint32_t Messenger::tag(const Step& step) const {
+  return std::uint32_t(setup_.round) << 16 | step.stream;
+}
+
+std::size_t Messenger::window_of(StepKind kind) const {
+  switch (kind) {
+    case StepKind::receive: return setup_.tuning.receive_window;
+    case StepKind::offload: return setup_.tuning.offload_window;
+    default: return setup_.tuning.send_window;
+  }
+}
+
+/// Whatever may be posted of a stream.
+void Messenger::post(Stream& stream) {
+  if (!open_) return;
+  const Step& step = schedule().steps[stream.step];
+  const std::size_t units = layout_.units_of(step).size();
+  const bool receives = step.kind == StepKind::receive;
+  const std::size_t window = window_of(step.kind);
+  const bool held = hold_sends_ && step.kind == StepKind::send;
+  const std::size_t may_leave = held ? std::max<std::size_t>(1, units / 2) : units;
+  while (stream.next < may_leave && stream.in_flight < window) {
+    const Task task{stream.step, static_cast<std::uint32_t>(stream.next)};
+    if (!receives && !flow_.ready(task)) return;
+    ++stream.next;
+    ++stream.in_flight;
+    received_bytes_[layout_.task_index(task)] = 0;
+    lap(profile_, Phase::other);
+    if (step.kind == StepKind::send) {
+      post_send(task);
+    } else if (receives) {
+      post_receive(task);
+    } else {
+      messages_left_[layout_.task_index(task)] = 1;
+      replay_.start(task, cookie(task));
+    }
+    lap(profile_, Phase::wire);
+  }
+}
+
+void Messenger::post_send(const Task& task) {
+  const Step& step = step_of(task);
+  const std::uint32_t source = schedule().sources_of(step)[0];
+  const auto data = std::as_bytes(places_.words(source, task.unit));
+  const std::size_t count = messages(layout_.capacity(source, task.unit));
+  messages_left_[layout_.task_index(task)] = static_cast<std::uint32_t>(count);
+  ++open_sends_;
+  for (std::size_t m = 0; m < count; ++m) {
+    const std::size_t begin = std::min(m * setup_.message_bytes, data.size());
+    const std::size_t size = std::min(setup_.message_bytes, data.size() - begin);
+    channel_->send(data.subspan(begin, size), step.peer, tag(step), cookie(task));
+  }
+}
+
+void Messenger::post_receive(const Task& task) {
+  const Step& step = step_of(task);
+  const std::size_t capacity = layout_.capacity(step.result, task.unit);
+  const std::size_t count = messages(capacity);
+  messages_left_[layout_.task_index(task)] = static_cast<std::uint32_t>(count);
+  const std::size_t bytes = capacity * 8;
+  std::byte* const buffer = places_.address(step.result, task.unit);
+  for (std::size_t m = 0; m < count; ++m) {
+    const std::size_t begin = m * setup_.message_bytes;
+    const std::size_t size = std::min(setup_.message_bytes, bytes - begin);
+    channel_->receive({buffer + begin, size}, step.peer, tag(step), cookie(task));
+  }
+}
+
+std::optional<Messenger::Arrival> Messenger::complete(std::uint64_t cookie, std::size_t bytes) {
+  const Task task = task_of(cookie);
+  const std::size_t index = layout_.task_index(task);
+  received_bytes_[index] += static_cast<std::uint32_t>(bytes);
+  if (--messages_left_[index] != 0) return std::nullopt;
+  flow_.done();
+  --streams_[stream_of_step_[task.step]].in_flight;
+  if (step_of(task).kind != StepKind::send) return Arrival{task, received_bytes_[index]};
+  --open_sends_;
+  return std::nullopt;
+}
+
+void Messenger::repeat_reductions(Reduction& reduction) {
+  replay_.repeat_by(reduction);
+  for (Stream& stream : streams_) {
+    if (schedule().steps[stream.step].kind != StepKind::offload) continue;
+    replay_.reopen(stream.step, stream.next);
+    stream.next = stream.in_flight = 0;
+    post(stream);
+  }
+}
+
+}  // namespace cohom

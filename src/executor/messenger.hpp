@@ -1,0 +1,117 @@
+#pragma once
+// Messenger: the messages of one round, and its reductions at an aggregator: which may leave, how many
+// are under way, and what has arrived.
+
+#include "executor/data_flow.hpp"
+#include "executor/offload_replay.hpp"
+#include "executor/payload_places.hpp"
+#include "executor/round_layout.hpp"
+
+#include <cohom/profile.hpp>
+#include <cohom/transport.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cohom {
+
+/// Limits of the pipeline. Tests shrink them to find deadlocks.
+struct Tuning {
+  std::size_t send_window = 4;      ///< units of one stream being sent
+  std::size_t receive_window = 8;   ///< units of one stream with receives posted
+  std::size_t offload_window = 16;  ///< units at the aggregator, whose answer is a round trip away
+  std::size_t low_sends = 6;        ///< encode before anything else while fewer sends are open
+  std::size_t sends_per_peer = 3;   ///< encode before decoding while fewer sends a peer are open
+};
+
+class Messenger {
+ public:
+  struct Setup {
+    int round = 0;  ///< its number among the codec's
+    std::size_t message_bytes = 0;
+    Tuning tuning;
+  };
+  /// What is referred to outlives it.
+  Messenger(const Setup& setup, const RoundLayout& layout, const PayloadPlaces& places,
+            DataFlow& flow, OffloadReplay& replay);
+
+  /// `hold_sends`: the second half of each stream's, until release_sends().
+  void begin(Channel& channel, Profile* profile, bool hold_sends);
+  /// From now on messages may leave.
+  void open();
+  [[nodiscard]] bool is_open() const { return open_; }
+  [[nodiscard]] bool holds_sends() const { return hold_sends_; }
+  void release_sends();
+  /// A task of a send or an offload has what it reads.
+  void wake(const Task& task) { post(streams_[stream_of_step_[task.step]]); }
+  /// Starts all reductions that were started, and all that follow, with `reduction`; those that are
+  /// complete for the sake of other ranks.
+  void repeat_reductions(Reduction& reduction);
+
+  struct Arrival {
+    Task task;
+    std::size_t bytes = 0;  ///< of receives and reductions
+  };
+  /// Takes a completion. What is complete with it: the task of a receive or a reduction; none for
+  /// sends, and while messages of the task are under way. post_next() comes behind it.
+  std::optional<Arrival> complete(std::uint64_t cookie, std::size_t bytes);
+  /// Posts what may follow the task of a completion.
+  void post_next(std::uint64_t cookie) { wake(task_of(cookie)); }
+
+  [[nodiscard]] std::size_t open_sends() const { return open_sends_; }
+  /// Whether the task's messages have all left or arrived.
+  [[nodiscard]] bool is_done(const Task& task) const {
+    return messages_left_[layout_.task_index(task)] == 0;
+  }
+  /// RoundRun::waits_for().
+  [[nodiscard]] std::string waits_for(std::string_view aggregator) const;
+
+  static constexpr int round_of_cookie(std::uint64_t cookie) {
+    return static_cast<int>(cookie >> 56);
+  }
+
+ private:
+  /// Units of one send, receive or offload step: they are posted in order.
+  struct Stream {
+    std::uint32_t step = 0;
+    std::size_t next = 0;
+    std::size_t in_flight = 0;
+  };
+
+  [[nodiscard]] const Schedule& schedule() const { return layout_.schedule(); }
+  [[nodiscard]] const Step& step_of(const Task& task) const { return schedule().steps[task.step]; }
+  [[nodiscard]] std::size_t messages(std::size_t words) const;
+  [[nodiscard]] std::uint64_t cookie(const Task& task) const;
+  static Task task_of(std::uint64_t cookie) {
+    return {static_cast<std::uint32_t>(cookie >> 32) & 0xffffffu,
+            static_cast<std::uint32_t>(cookie)};
+  }
+  [[nodiscard]] std::uint32_t tag(const Step& step) const;
+  [[nodiscard]] std::size_t window_of(StepKind kind) const;
+  void post(Stream& stream);
+  void post_send(const Task& task);
+  void post_receive(const Task& task);
+
+  Setup setup_;
+  const RoundLayout& layout_;
+  const PayloadPlaces& places_;
+  DataFlow& flow_;
+  OffloadReplay& replay_;
+  std::vector<std::uint32_t> stream_of_step_;
+  std::vector<Stream> streams_;
+
+  // Of the call in flight.
+  Channel* channel_ = nullptr;
+  Profile* profile_ = nullptr;
+  bool open_ = false;
+  bool hold_sends_ = false;
+  std::size_t open_sends_ = 0;
+  std::vector<std::uint32_t> messages_left_;   ///< by task: under way, or 1 before it is posted
+  std::vector<std::uint32_t> received_bytes_;  ///< by task
+};
+
+}  // namespace cohom

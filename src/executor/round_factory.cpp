@@ -1,0 +1,60 @@
+#include "executor/round_factory.hpp"
+
+#include <cohom/error.hpp>
+
+#include <string>
+
+namespace cohom {
+
+Chunking RoundFactory::make_chunking(std::size_t number, std::size_t elements) const {
+  const std::size_t chunks = algorithm_of(number).chunks(setup_.ranks, traits(number).disjoint());
+  return {elements, setup_.codec->block(), chunks, setup_.segment};
+}
+
+const AlgorithmRow& RoundFactory::algorithm_of(std::size_t number) const {
+  const RoundTraits& round = traits(number);
+  const AlgorithmRow& chosen = *setup_.algorithm;
+  const bool offloaded = chosen.needs_aggregator && offloads(round);
+  if (round.time == RoundTime::payload) {
+    if (chosen.needs_aggregator && !offloaded)
+      throw Error(ErrorKind::unsupported,
+                  "algorithm " + std::string(chosen.name) + " cannot merge by " +
+                      to_string(round.merge) +
+                      "; take ring, direct, tree or recursive_doubling, or another codec");
+    return chosen;
+  }
+  if (round.algorithm == RoundAlgorithm::direct) return *find_algorithm("direct");
+  const bool large = round.algorithm == RoundAlgorithm::as_payload;
+  if (offloaded || (large && !chosen.needs_aggregator)) return chosen;
+  return *find_algorithm("recursive_doubling");
+}
+
+/// A plan is fixed, but the aggregator of a network may be replaced between calls. So only the payload
+/// may need a merge that not every aggregator supports; each call checks it.
+bool RoundFactory::offloads(const RoundTraits& round) const {
+  // A late round exists only when something was escaped: no place at the aggregator is kept for it.
+  if (round.late()) return false;
+  if (!setup_.aggregator->may_fail()) return setup_.aggregator->supports(round.merge);
+  if (round.merges_itself()) return false;
+  return round.time == RoundTime::payload || round.merge.kind != MergeKind::add_float;
+}
+
+std::unique_ptr<RoundRun> RoundFactory::make(std::size_t number, const Chunking& chunking) const {
+  const bool apart = lies_apart(number);
+  return std::make_unique<RoundRun>(RoundSetup{
+      .number = static_cast<int>(number),
+      .round = &round(number),
+      .schedule = algorithm_of(number).build({.rank = setup_.rank,
+                                              .ranks = setup_.ranks,
+                                              .narrow = traits(number).narrow(),
+                                              .disjoint = traits(number).disjoint()}),
+      .chunking = &chunking,
+      .kernels = apart ? setup_.memory_kernels : setup_.kernels,
+      .memory = apart ? setup_.memory : &host_memory(),
+      .type = setup_.type,
+      .message_bytes = setup_.message_bytes,
+      .tuning = setup_.tuning,
+  });
+}
+
+}  // namespace cohom

@@ -1,0 +1,66 @@
+#pragma once
+// RoundFactory: how the rounds of a codec are run: by which algorithm, cut into which pieces.
+
+#include "codecs/common/codec.hpp"
+#include "executor/chunking.hpp"
+#include "executor/messenger.hpp"
+#include "executor/round_run.hpp"
+#include "kernels/table/kernel_table.hpp"
+#include "memory/memory.hpp"
+#include "schedule/algorithms/algorithm.hpp"
+
+#include <cohom/offload.hpp>
+
+#include <cstddef>
+#include <memory>
+
+namespace cohom {
+
+/// Everything an executor is made of. What is pointed at outlives it.
+struct ExecutorSetup {
+  int rank = 0;
+  int ranks = 1;
+  std::size_t elements = 0;
+  ElementType type = ElementType::f32;
+  Codec* codec = nullptr;
+  const kernels::KernelTable* kernels = nullptr;  ///< the processor's
+  /// Where elements and the payload's words lie; the words of all other rounds are the host's.
+  Memory* memory = &host_memory();
+  const kernels::KernelTable* memory_kernels = nullptr;  ///< of `memory`; null: `kernels` are
+  const AlgorithmRow* algorithm = nullptr;
+  Aggregator* aggregator = nullptr;
+  std::size_t segment = 0;  ///< elements
+  std::size_t message_bytes = 0;
+  Tuning tuning;
+};
+
+class RoundFactory {
+ public:
+  explicit RoundFactory(const ExecutorSetup& setup) : setup_(setup) {}
+
+  [[nodiscard]] const ExecutorSetup& setup() const { return setup_; }
+  [[nodiscard]] std::size_t rounds() const { return setup_.codec->rounds().size(); }
+  [[nodiscard]] std::size_t payload() const { return setup_.codec->payload_round(); }
+  [[nodiscard]] Round& round(std::size_t number) const { return *setup_.codec->rounds()[number]; }
+  [[nodiscard]] const RoundTraits& traits(std::size_t number) const {
+    return round(number).traits();
+  }
+  /// Whether the round's words lie where the elements do, which is not the host.
+  [[nodiscard]] bool lies_apart(std::size_t number) const {
+    return number == payload() && !setup_.memory->is_host();
+  }
+
+  /// For a vector of so many elements.
+  /// @throws Error(unsupported) when no aggregator can merge what the codec sends.
+  [[nodiscard]] Chunking make_chunking(std::size_t number, std::size_t elements) const;
+  /// `chunking` outlives it.
+  [[nodiscard]] std::unique_ptr<RoundRun> make(std::size_t number, const Chunking& chunking) const;
+
+ private:
+  [[nodiscard]] const AlgorithmRow& algorithm_of(std::size_t number) const;
+  [[nodiscard]] bool offloads(const RoundTraits& traits) const;
+
+  ExecutorSetup setup_;
+};
+
+}  // namespace cohom
