@@ -25,8 +25,8 @@ CURVES = [
     ("thc, direct", "thc", "direct", "#009e73", "^"),
     ("thc:levels=full, ring", "thc:levels=full", "ring", "#cc79a7", "v"),
 ]
-# Methods with a budget of 5 bits where they have one: head of the column (d: direct, r: ring), codec
-# and algorithm.
+# Methods, with a budget of 5 bits where they have one: head of the column (d: direct, r: ring),
+# codec and algorithm.
 METHODS = [
     ("packed d", "packed:bits=5", "direct"),
     ("packed r", "packed:bits=5", "ring"),
