@@ -49,8 +49,8 @@ except ImportError as missing:
 import output_file  # noqa: E402  (after what may be missing)
 
 MIB = 1 << 20
-TABLE_HEAD = ["file", "bytes", "model", "d", "step", "loss", "nonzero", "rms", "max/rms",
-              "kurtosis", "mean rms/rms", "sha256"]
+TABLE_HEAD = ["file", "d", "step", "loss", "nonzero", "rms", "max/rms", "kurtosis",
+              "mean rms/rms"]
 LOG_EVERY = 20  # steps between two lines of output
 DEFAULT_STEPS = {"transformer": [20, 500], "lstm": [20, 300], "digits": [20, 100]}
 
@@ -304,7 +304,7 @@ def parse_arguments():
 
 
 def main():
-    """Train the chosen models, save the gradients, print a Markdown table of them."""
+    """Train the chosen models, save the gradients, print a Markdown table and their SHA-256."""
     options = parse_arguments()
     torch.set_num_threads(options.threads)
     torch.use_deterministic_algorithms(True)
@@ -313,6 +313,7 @@ def main():
     except OSError as error:
         fail(f"--out {options.out}: {error.strerror}")
     rows, left = [TABLE_HEAD, ["---"] * len(TABLE_HEAD)], int(options.max_mib * MIB)
+    digests = []
     for name in options.models:
         torch.manual_seed(options.seed)
         task = TASKS[name](options.ranks, options.seed)
@@ -326,11 +327,11 @@ def main():
                 output_file.write(options.out / file_name, content)
             except OSError as error:
                 fail(f"{error.filename}: cannot be written: {error.strerror}")
-            rows.append([file_name, len(content), name, array.shape[1], step,
-                         f"{loss:.3f}", *statistics(array),
-                         hashlib.sha256(content).hexdigest()])
+            rows.append([file_name, array.shape[1], step, f"{loss:.3f}", *statistics(array)])
+            digests.append(f"{hashlib.sha256(content).hexdigest()} {len(content):8} {file_name}")
     for cells in rows:
         print("| " + " | ".join(map(str, cells)) + " |")
+    print("\n```\n" + "\n".join(digests) + "\n```")
 
 
 if __name__ == "__main__":

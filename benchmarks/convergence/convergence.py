@@ -41,6 +41,11 @@ PROBLEMS = [("quadratic, equal ranks", ["--problem", "quadratic"], 0.01, 1500),
             ("digits, shares drawn at random", ["--problem", "digits"], 0.1, 600),
             ("digits, shares sorted by class",
              ["--problem", "digits", "--heterogeneous"], 0.1, 600)]
+# Heads of the table's columns, by title.
+HEADS = {"quadratic, equal ranks": "quadratic, equal",
+         "quadratic, ranks that differ": "quadratic, differ",
+         "digits, shares drawn at random": "digits, random",
+         "digits, shares sorted by class": "digits, sorted"}
 BEGIN, END = "<!-- losses: begin -->", "<!-- losses: end -->"
 
 
@@ -95,7 +100,8 @@ def draw(reports, path):
 
 def table(reports):
     """Return the Markdown table of losses over the last tenth, and of bytes."""
-    lines = ["| codec | bits a value | " + " | ".join(r["title"] for r in reports) + " |",
+    heads = [HEADS.get(report["title"], report["title"]) for report in reports]
+    lines = ["| codec | bits a value | " + " | ".join(heads) + " |",
              "| --- " * (len(reports) + 2) + "|"]
     for index, label in enumerate(LABELS):
         first = reports[0]
@@ -105,7 +111,7 @@ def table(reports):
                  f" ({report['curves'][index]['last'] / report['curves'][0]['last']:.2f})"
                  for report in reports]
         bits = 8 * curve["bytes"][-1] / share
-        lines.append(f"| {label} (`{CODECS[index]}`) | {bits:.2f} | " + " | ".join(cells) + " |")
+        lines.append(f"| {label} | {bits:.2f} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 

@@ -25,6 +25,17 @@ CURVES = [
     ("thc, direct", "thc", "direct", "#009e73", "^"),
     ("thc:levels=full, ring", "thc:levels=full", "ring", "#cc79a7", "v"),
 ]
+# Methods, with a budget of 5 bits where they have one: head of the column (d: direct, r: ring),
+# codec and algorithm.
+METHODS = [
+    ("packed d", "packed:bits=5", "direct"),
+    ("packed r", "packed:bits=5", "ring"),
+    ("DynamiQ r", "dynamiq-like:bits=5", "ring"),
+    ("DynamiQ d", "dynamiq-like:bits=5", "direct"),
+    ("MXFP8 r", "mxfp8", "ring"),
+    ("thc d", "thc", "direct"),
+    ("full r", "thc:levels=full", "ring"),
+]
 CALL_WORDS = 25  # every call's agreement
 PACKED_WORDS = 1 + 64  # packed's own: a maximum, and 128 counters
 
@@ -63,45 +74,55 @@ def agreement_bits(ranks, elements):
     return words * 64 * ranks * hops / (2 * (ranks - 1) * elements)
 
 
-def overview(results):
-    """Return the table of all methods at 5 bits, and of those without a budget."""
-    head = ["input", "ranks", "d", "packed direct", "packed ring", "DynamiQ-like ring",
-            "DynamiQ-like direct", "MXFP8 ring", "thc direct", "thc:levels=full ring"]
-    columns = [("packed:bits=5", "direct"), ("packed:bits=5", "ring"),
-               ("dynamiq-like:bits=5", "ring"), ("dynamiq-like:bits=5", "direct"),
-               ("mxfp8", "ring"), ("thc", "direct"), ("thc:levels=full", "ring")]
+def stem(name):
+    """Return an input's name without the suffix of a file, for tables of 100 columns."""
+    return pathlib.Path(name).stem
+
+
+def errors(results):
+    """Return the table of the errors of all methods."""
+    lines = [[stem(name), ranks] +
+             [f"{results.get(name, ranks, *method)['vnmse']:.1e}" for _, *method in METHODS]
+             for name, ranks in results.vectors]
+    return markdown(["input", "ranks"] + [head for head, *_ in METHODS], lines)
+
+
+def bits(results):
+    """Return the table of the bits a value, all in, of all methods."""
     lines = []
     for name, ranks in results.vectors:
-        cells = [results.get(name, ranks, *column) for column in columns]
-        lines.append([name, ranks, cells[0]["elements"]] +
-                     [f"{cell['vnmse']:.1e} ({cell['bits']:.2f})" for cell in cells])
-    return markdown(head, lines)
+        cells = [results.get(name, ranks, *method) for _, *method in METHODS]
+        lines.append([stem(name), ranks, cells[0]["elements"]] +
+                     [f"{cell['bits']:.2f}" for cell in cells])
+    return markdown(["input", "ranks", "d"] + [head for head, *_ in METHODS], lines)
 
 
-def at_equal_bits(results):
+def at_equal_bits(results, budgets, with_agreement=False):
     """Return the table of packed's error over that of DynamiQ-like with as many bits all in."""
-    budgets = ["packed:bits=4", "packed:bits=5", "packed:bits=6", "packed:bits=8"]
     head = ["input", "ranks"]
-    for codec in budgets:
-        head += [codec.removeprefix("packed:"), "/ ring", "/ direct"]
-    head.append("agreement")
+    for budget in budgets:
+        head += [f"bits={budget}", "/ ring", "/ direct"]
     lines = []
     for name, ranks in results.vectors:
-        line = [name, ranks]
-        for codec in budgets:
+        line = [stem(name), ranks]
+        for codec in (f"packed:bits={budget}" for budget in budgets):
             ours = results.get(name, ranks, codec, "direct")
             line.append(f"{ours['bits']:.2f}")
             for schedule in ("ring", "direct"):
                 theirs = results.get(name, ranks, f"dynamiq-like:as={codec}", schedule)
                 line.append(f"{ours['vnmse'] / theirs['vnmse']:.2g}")
-        lines.append(line + [f"{agreement_bits(ranks, ours['elements']):.2f}"])
-    return markdown(head, lines)
+        if with_agreement:
+            line.append(f"{agreement_bits(ranks, ours['elements']):.2f}")
+        lines.append(line)
+    return markdown(head + ["agreement"] * with_agreement, lines)
 
 
 def tables(measured):
     """Return all tables by the name they have in the Markdown file."""
     results = Results(measured)
-    return {"errors": overview(results), "equal bits": at_equal_bits(results)}
+    return {"errors": errors(results), "bits": bits(results),
+            "4 and 5 bits": at_equal_bits(results, (4, 5)),
+            "6 and 8 bits": at_equal_bits(results, (6, 8), with_agreement=True)}
 
 
 def replace_tables(path, new):

@@ -7,8 +7,8 @@ vector, beside lines of what theory says. A rank's density is on the axis; the
 union of n ranks has 1 - (1 - density)^n.
 
 Run it where matplotlib is (Debian's /usr/bin/python3), after scripts/build. 64
-ranks on a few cores take minutes. The table in the Markdown file replaces what
-stands between its lines "<!-- bytes: begin -->" and "<!-- bytes: end -->".
+ranks on a few cores take minutes. The tables in the Markdown file replace what
+stands between its lines "<!-- NAME: begin -->" and "<!-- NAME: end -->".
 """
 
 import argparse
@@ -65,6 +65,8 @@ def sum_lane(ranks):
     return next(width for width in (8, 12, 16, 21, 32) if 30 * ranks < 2**width)
 
 
+# Heads of columns, for tables of 100 columns; else the codec's own name.
+HEADS = {"sparse:index=flat": "flat", "sparse:index=bloom": "bloom", "sketch:cells=f32": "f32"}
 # label, codec, its index, bits of a value by ranks, colour, marker
 CURVES = [
     ("raw", "raw", lambda density, ranks: (0, 1), lambda ranks: 32, "#555555", "."),
@@ -108,18 +110,28 @@ def measure(options):
     return {"schema": SCHEMA, **facts, "elements": ELEMENTS, "results": results}
 
 
-def table(results):
-    """Return as Markdown what was counted: bytes over the vector's, in brackets over theory."""
+def over_theory(row):
+    """Return what was counted over what theory says."""
+    _, _, index, value_bits, *_ = next(curve for curve in CURVES if curve[1] == row["codec"])
+    return row["share"] / formula(index, value_bits, row["density"], row["ranks"])
+
+
+def table(results, cell):
+    """Return as Markdown what `cell` makes of each row, a line for ranks and density."""
     lines = {}
     for row in results:
         line = lines.setdefault((row["ranks"], row["density"]),
                                 [row["ranks"], f"{row['density']:g}", f"{row['union']:.2g}"])
-        _, _, index, value_bits, *_ = next(curve for curve in CURVES if curve[1] == row["codec"])
-        theory = formula(index, value_bits, row["density"], row["ranks"])
-        line.append(f"{row['share']:.2g} ({row['share'] / theory:.2f})")
-    head = ["ranks", "density of a rank", "of the union"]
-    head += [f"`{codec}`" for _, codec, *_ in CURVES]
+        line.append(cell(row))
+    head = ["ranks", "density", "union"]
+    head += [f"`{HEADS.get(codec, codec)}`" for _, codec, *_ in CURVES]
     return quality_report.markdown(head, lines.values())
+
+
+def tables(results):
+    """Return both tables: bytes over the vector's, and over theory."""
+    return {"bytes": table(results, lambda row: f"{row['share']:.2g}"),
+            "over theory": table(results, lambda row: f"{over_theory(row):.2f}")}
 
 
 def draw(results, path):
@@ -171,7 +183,7 @@ def parse_arguments():
 def main():
     """Measure or read, print, write."""
     bench_run.present("sparse_bytes", parse_arguments(), measure, SCHEMA,
-                      lambda results: {"bytes": table(results)}, draw)
+                      tables, draw)
 
 
 if __name__ == "__main__":

@@ -56,6 +56,24 @@ class BrokenJsonTest(unittest.TestCase):
         self.refuse(ROOT / "scripts/plot_demo.py", None, self.folder / "demo.png",
                     contents={**BROKEN, **BROKEN_ROWS})
 
+    def test_plot_times(self):
+        """The picture of the README."""
+        self.refuse(ROOT / "scripts/plot_times.py", None, "-o", self.folder / "times.png",
+                    contents={**BROKEN, **BROKEN_ROWS})
+
+    def test_plot_times_of_no_rows(self):
+        """One line says that no row is by an algorithm, or that vectors differ."""
+        folder = ROOT / "docs/results/two-cores/json/1gbit"
+        for said, words in (("no row of 67108864 bytes is by tree",
+                             [folder / "dense.json", "--algorithm", "tree"]),
+                            ("there are several inputs",
+                             [folder / "dense.json", folder / "sparse.json"])):
+            done = subprocess.run(["/usr/bin/python3", ROOT / "scripts/plot_times.py", *words, "-o",
+                                   self.folder / "times.png"], check=False, text=True,
+                                  capture_output=True, timeout=60)
+            self.assertEqual((done.returncode, len(done.stderr.splitlines())), (1, 1), done.stderr)
+            self.assertIn(said, done.stderr)
+
     def test_convergence(self):
         """Curves of an earlier run."""
         self.refuse(ROOT / "benchmarks/convergence/convergence.py", "--read", None)
