@@ -90,7 +90,8 @@ std::optional<CodecBytes> thc_bytes(const std::string& spec, std::size_t element
   return CodecBytes{.block = block,
                     .contribution = lanes(block, std::min(contribution_width, sum_width)),
                     .sum = lanes(block, sum_width),
-                    .agreement = global ? 8 : (blocks + 1) / 2 * 8};
+                    .agreement = global ? 8 : (blocks + 1) / 2 * 8,
+                    .narrow = contribution_width < sum_width};
 }
 
 /// What packed may send with a budget, for contributions and sums together, agreement included. How it
@@ -169,7 +170,8 @@ std::optional<CodecBytes> sparse_thc_bytes(const std::string& spec, std::uint64_
   return CodecBytes{.block = unit,
                     .contribution = of_unit(thc->contribution),
                     .sum = of_unit(thc->sum),
-                    .agreement = of.agreement + units * thc->agreement};
+                    .agreement = of.agreement + units * thc->agreement,
+                    .narrow = thc->narrow};
 }
 
 /// The maximum of integer cells, and a bit for each block of 256, are agreed on as well.
@@ -197,7 +199,8 @@ CodecBytes signcount_bytes(const std::string& spec, std::size_t elements, std::u
   CodecBytes bytes{.block = sign_block,
                    .contribution = lanes(sign_block, 1),
                    .sum = lanes(sign_block, width),
-                   .agreement = (blocks + 31) / 32 * 8};
+                   .agreement = (blocks + 31) / 32 * 8,
+                   .narrow = width > 1};
   if (!scale || *scale == "l1")
     bytes.agreement = 2 * ((blocks + 1) / 2 * 8);
   else if (*scale == "global")
@@ -228,6 +231,7 @@ CodecBytes marsit_bytes(const std::string& spec, std::size_t elements, ElementTy
           .contribution = own,
           .sum = lanes(sign_block, 1),
           .agreement = (blocks + 31) / 32 * 8 + (l1 ? 16 : 0),
+          .narrow = ranks > 1,
           .disjoint = ranks > 1};
 }
 

@@ -22,6 +22,7 @@ struct CodecBytes {
   RunBytes sum;           ///< as partial sums travel, and finished ones if `finished` is empty
   std::uint64_t agreement = 0;  ///< of the vector; it goes by recursive doubling
   RunBytes finished = {};
+  bool narrow = false;     ///< contributions are shorter than sums
   bool disjoint = false;   ///< `direct` sends every rank's contribution to all others, and no sums
   bool by_direct = false;  ///< whatever the algorithm
 

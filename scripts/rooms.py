@@ -46,7 +46,7 @@ kernels/ebpf               src/aggregation/protocol
 src/plan                   src/base src/memory src/schedule src/agreement src/codecs src/executor src/transport
 src/call                   src/base src/memory src/agreement src/plan
 src/api                    src/base src/memory src/call
-src/testing                src/base kernels/table
+src/testing                src/base src/aggregation/client kernels/table
 ucx_transport              src/base src/transport src/aggregation
 mpi_ext/base               src/base
 mpi_ext/transport          src/base src/agreement src/transport mpi_ext/base

@@ -6,6 +6,7 @@
 #include "aggregation/client/network_aggregator.hpp"
 #include "job_keys.hpp"
 #include "offload_load.hpp"
+#include "testing/packet_faults.hpp"
 #if COHOM_HAVE_UCX
 #include "ucx_transport/message_path.hpp"
 #endif
@@ -34,6 +35,7 @@ struct CommandLine {
       false;  ///< the number by which aggregators and packets know it, and nothing else
   GroupMembership membership{.job = test::job(0)};
   ClientOptions options;
+  PacketFaults::Rates faults;
   test::Load load;
   int phases = 1;
   std::size_t later_calls = 0;  ///< of the phases behind the first
@@ -88,6 +90,7 @@ void run(const CommandLine& line) {
     return;
   }
   ClientOptions options = line.options;
+  options.packet_order = PacketFaults::with(line.faults);
   GroupMembership membership = line.membership;
   membership.job = test::job(line.job);
 #if COHOM_HAVE_UCX
@@ -115,10 +118,10 @@ void add_options(CLI::App& app, CommandLine& line) {
   app.add_option("--payload", line.options.payload_bytes);
   app.add_option("--slots", line.options.slots);
   app.add_option("--message", line.options.message_bytes);
-  app.add_option("--lose", line.options.lose_sent);
-  app.add_option("--repeat", line.options.repeat_sent);
-  app.add_option("--reorder", line.options.reorder_sent);
-  app.add_option("--fault-seed", line.options.fault_seed);
+  app.add_option("--lose", line.faults.lose);
+  app.add_option("--repeat", line.faults.repeat);
+  app.add_option("--reorder", line.faults.reorder);
+  app.add_option("--fault-seed", line.faults.seed);
   app.add_option("--calls", line.load.calls);
   app.add_option("--in-flight", line.load.in_flight);
   app.add_option("--reductions", line.load.reductions);

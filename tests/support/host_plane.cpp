@@ -1,11 +1,11 @@
 #include "host_plane.hpp"
 
-#include "aggregation/client/packet_faults.hpp"
 #include "aggregation/net/endpoint.hpp"
 #include "aggregation/protocol/verdict_names.hpp"
 #include "aggregation/server/group_table.hpp"
 #include "switch_frames.hpp"
 #include "switch_program.h"
+#include "testing/packet_faults.hpp"
 
 #include <arpa/inet.h>
 #include <poll.h>
@@ -36,7 +36,7 @@ class HostPlane final : public DataPlane {
   explicit HostPlane(const HostPlaneSetup& setup)
       : program_(cohom_switch_make(setup.groups, setup.slots)),
         table_({cohom_switch_groups(program_.get()), setup.groups}, setup.slots),
-        faults_(setup.lose_sums, 0, 0, 1),
+        faults_({.lose = setup.lose_sums}),
         broken_(setup.broken),
         no_memory_(setup.no_memory),
         served_(setup.served),

@@ -7,6 +7,7 @@
 #include "job_keys.hpp"
 #include "offload_load.hpp"
 #include "offload_switch.hpp"
+#include "testing/packet_faults.hpp"
 
 #include <cohom/error.hpp>
 
@@ -48,13 +49,16 @@ using Work = std::function<void(NetworkAggregator&, int rank)>;
 
 /// Runs the work as all ranks of a group; nobody leaves before all are through.
 void run_ranks(int ranks, const std::function<Endpoint(int rank)>& where,
-               const ClientOptions& common, const Work& work) {
+               const ClientOptions& common, const Work& work,
+               const PacketFaults::Rates& faults = {}) {
   std::barrier through(ranks);
   std::vector<std::jthread> threads;
   for (int rank = 0; rank < ranks; ++rank)
     threads.emplace_back([&, rank] {
       ClientOptions mine = common;
-      mine.fault_seed += std::uint64_t(rank);
+      PacketFaults::Rates own = faults;
+      own.seed += std::uint64_t(rank);
+      mine.packet_order = PacketFaults::with(own);
       NetworkAggregator aggregator(
           where(rank), {.job = test::job(1), .group = 2, .rank = rank, .ranks = ranks}, mine);
       work(aggregator, rank);
@@ -95,15 +99,14 @@ TEST_P(Offload, SumsAreRight) {
 
 TEST(OffloadByPackets, SumsAreRightWhateverPacketsDo) {
   Switch one(test::make_host_plane({.lose_sums = 0.02}));
-  ClientOptions bad = packet_options();
-  bad.lose_sent = 0.02, bad.repeat_sent = 0.1, bad.reorder_sent = 0.3;
   std::atomic<std::uint64_t> repeated = 0;
   run_ranks(
-      4, [&](int) { return one.endpoint(); }, bad,
+      4, [&](int) { return one.endpoint(); }, packet_options(),
       [&](auto& aggregator, int rank) {
         expect_right_sums(aggregator, rank, 4);
         repeated += aggregator.counters().repeated;
-      });
+      },
+      {.lose = 0.02, .repeat = 0.1, .reorder = 0.3});
   EXPECT_GT(repeated, 0u);
   EXPECT_GT(one.status()["packets"]["answered"], 0);
 }
@@ -123,13 +126,12 @@ TEST(OffloadByPackets, TreesOfThreeLevelsThatLose) {
   Switch root(test::make_host_plane({}));
   Switch middle(test::make_host_plane({}), {}, root.port());
   Switch leaf(test::make_host_plane({.lose_sums = 0.02}), {}, middle.port());
-  ClientOptions bad = packet_options();
-  bad.lose_sent = 0.02, bad.repeat_sent = 0.1;
   const auto where = [&](int rank) {
     return rank < 2 ? root.endpoint() : rank == 2 ? middle.endpoint() : leaf.endpoint();
   };
-  run_ranks(5, where, bad,
-            [&](auto& aggregator, int rank) { expect_right_sums(aggregator, rank, 5); });
+  run_ranks(5, where, packet_options(),
+            [&](auto& aggregator, int rank) { expect_right_sums(aggregator, rank, 5); },
+            {.lose = 0.02, .repeat = 0.1});
 }
 
 TEST_P(Offload, WrongToken) {

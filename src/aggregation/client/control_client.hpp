@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace cohom::offload {
 
@@ -44,11 +45,9 @@ struct ClientOptions {
   /// Between attempts to connect; doubles up to 16 times that.
   std::chrono::milliseconds retry{250};
 
-  // Faults for tests, as shares of packets.
-  double lose_sent = 0;     ///< never leave
-  double repeat_sent = 0;   ///< leave twice
-  double reorder_sent = 0;  ///< leave behind the next one
-  std::uint64_t fault_seed = 1;
+  /// In which order that many packets leave, some never, some twice: for tests. Empty: as they come.
+  using PacketOrder = std::function<const std::vector<std::size_t>&(std::size_t packets)>;
+  PacketOrder packet_order = {};
 };
 
 /// A client for one rank, which connects in the background and connects again when the aggregator was

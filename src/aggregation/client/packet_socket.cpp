@@ -49,16 +49,15 @@ std::size_t payload_bytes_of_path(const sockaddr_in& address) {
 }
 
 PacketSocket::PacketSocket(const sockaddr_in& address, const ClientOptions& options)
-    : socket_(connected_socket(address)), buffers_(std::make_unique<std::array<Buffer, batch>>()) {
+    : socket_(connected_socket(address)),
+      buffers_(std::make_unique<std::array<Buffer, batch>>()),
+      order_(options.packet_order) {
   // Switches change the words, and links check themselves.
   const int one = 1;
   if (::setsockopt(socket_.get(), SOL_SOCKET, SO_NO_CHECK, &one, sizeof one) != 0)
     throw_system_error("setsockopt");
   enlarge_buffer(socket_, SO_RCVBUFFORCE, SO_RCVBUF);
   enlarge_buffer(socket_, SO_SNDBUFFORCE, SO_SNDBUF);
-  if (options.lose_sent > 0 || options.repeat_sent > 0 || options.reorder_sent > 0)
-    faults_.emplace(options.lose_sent, options.repeat_sent, options.reorder_sent,
-                    options.fault_seed);
 }
 
 std::size_t PacketSocket::send(std::span<const OutgoingPacket> packets) {
@@ -73,8 +72,8 @@ std::size_t PacketSocket::send(std::span<const OutgoingPacket> packets) {
     messages[used].msg_hdr.msg_iovlen = 2;
     ++used;
   };
-  if (faults_)
-    for (const std::size_t i : faults_->order(count)) add(packets[i]);
+  if (order_)
+    for (const std::size_t i : order_(count)) add(packets[i]);
   else
     for (const OutgoingPacket& packet : packets.first(count)) add(packet);
 
@@ -89,9 +88,9 @@ std::size_t PacketSocket::send(std::span<const OutgoingPacket> packets) {
     if (errno == EINTR) continue;
     if (errno == EMSGSIZE) throw_system_error("the path to the aggregator has become narrower");
     if (errno != EAGAIN && errno != ENOBUFS) ++sent;  // lost, as in any network
-    // With faults, packets leave in an order of their own: what did not fit is lost.
+    // In an order of their own, what did not fit is lost.
     else
-      return faults_ ? count : sent;
+      return order_ ? count : sent;
   }
   return count;
 }

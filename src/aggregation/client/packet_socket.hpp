@@ -2,7 +2,6 @@
 // PacketSocket: a worker's packets to and from its aggregator, many a system call.
 
 #include "aggregation/client/control_client.hpp"
-#include "aggregation/client/packet_faults.hpp"
 #include "aggregation/protocol/packet.h"
 #include "base/file_descriptor.hpp"
 
@@ -12,7 +11,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 
 namespace cohom::offload {
@@ -59,7 +57,7 @@ class PacketSocket {
   FileDescriptor socket_;
   std::unique_ptr<std::array<Buffer, batch>> buffers_;
   std::array<Arrived, batch> arrived_;
-  std::optional<PacketFaults> faults_;
+  ClientOptions::PacketOrder order_;  ///< empty: packets leave as they come
 };
 
 }  // namespace cohom::offload
