@@ -1,11 +1,11 @@
 #pragma once
 // Row: all that is known about one (codec, algorithm, size, input) when it has been measured.
 
+#include "codecs/common/index/union_shape.hpp"
 #include "counter_command.hpp"
 #include "measure.hpp"
 #include "profile_means.hpp"
 #include "quality.hpp"
-#include "union_shape.hpp"
 #include "wire_formula.hpp"
 
 #include <cohom/offload.hpp>

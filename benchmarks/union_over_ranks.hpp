@@ -1,8 +1,8 @@
 #pragma once
 // The UnionShape of the vectors that the ranks of a communicator hold.
 
+#include "codecs/common/index/union_shape.hpp"
 #include "element_values.hpp"
-#include "union_shape.hpp"
 
 #include <mpi.h>
 

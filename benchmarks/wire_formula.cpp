@@ -1,7 +1,8 @@
 #include "wire_formula.hpp"
 
-#include "codec_bytes.hpp"
+#include "codecs/codec_table.hpp"
 #include "executor/chunking.hpp"
+#include "plan/spec.hpp"
 #include "schedule/algorithms/algorithm.hpp"
 
 #include <algorithm>
@@ -56,7 +57,11 @@ PerRank sent_by(const AlgorithmRow& algorithm, const CodecBytes& codec, std::siz
 std::optional<WireBytes> wire_formula(const std::string& codec, const std::string& algorithm,
                                       std::size_t elements, ElementType type, int ranks,
                                       const std::optional<UnionShape>& shape, std::uint64_t step) {
-  const auto found = codec_bytes(codec, algorithm, elements, type, ranks, shape, step);
+  const Spec spec = parse_spec(codec);
+  const CodecRow& row_of_codec = find_codec(spec.name);
+  const BytesQuery query{spec.parameters, algorithm, elements, type, ranks, shape, step};
+  const auto found = row_of_codec.bytes != nullptr ? row_of_codec.bytes(query)
+                                                   : bytes_of_rounds(row_of_codec.make, query);
   if (!found) return std::nullopt;
   const AlgorithmRow* const row = find_algorithm(found->by_direct ? "direct" : algorithm);
   if (row == nullptr || row->build == nullptr || row->needs_aggregator) return std::nullopt;

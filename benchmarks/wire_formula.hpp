@@ -2,7 +2,7 @@
 // What a codec and an algorithm should put on the wire, computed from their descriptions alone: the
 // yardstick beside the bytes that the transport counted.
 
-#include "union_shape.hpp"
+#include "codecs/common/index/union_shape.hpp"
 
 #include <cohom/element_type.hpp>
 

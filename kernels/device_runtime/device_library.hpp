@@ -5,7 +5,6 @@
 #include "kernels/device_runtime/device_runtime.hpp"
 
 #include <cstdint>
-#include <string_view>
 
 namespace cohom::kernels {
 
@@ -13,7 +12,7 @@ class DeviceContext;
 struct KernelTable;
 
 /// Changes with anything that both sides of the door see: this row, DeviceRuntime, DeviceContext, KernelTable.
-inline constexpr std::uint32_t device_library_version = 8;
+inline constexpr std::uint32_t device_library_version = 9;
 
 struct DeviceLibrary {
   std::uint32_t version;
@@ -32,10 +31,8 @@ struct DeviceLibrary {
   ///
   /// They throw DeviceError, and Error(invalid_argument) for addresses that are not aligned. They work on the
   /// stream of the calling thread's context: see DeviceScope.
+  /// Functions of a family that the library does not have are null.
   const KernelTable* kernels;
-
-  /// Whether the table has what a codec ("thc") calls. Functions of other codecs may be null.
-  bool (*supports)(std::string_view codec);
 
   /// Brings all kernels to the current device, so that none is loaded in a call.
   /// @throws DeviceError

@@ -86,4 +86,10 @@ struct PackedKernels {
                  std::uint64_t divisor, std::uint32_t* escaped, void* output);
 };
 
+/// Whether a device has all that codecs call.
+constexpr bool complete(const PackedKernels& row) {
+  return row.measure != nullptr && row.encode != nullptr && row.merge != nullptr &&
+         row.shift != nullptr && row.decode != nullptr;
+}
+
 }  // namespace cohom::kernels

@@ -53,4 +53,9 @@ struct SampleKernels {
                 const std::uint64_t* const* contributions, std::uint64_t* bits);
 };
 
+/// Whether a device has all that codecs call.
+constexpr bool complete(const SampleKernels& row) {
+  return row.keep_own != nullptr && row.gather_own != nullptr && row.place != nullptr;
+}
+
 }  // namespace cohom::kernels

@@ -66,4 +66,11 @@ struct SignKernels {
                         const double* scales, std::uint64_t divisor, void* output);
 };
 
+/// Whether a device has all that codecs call.
+constexpr bool complete(const SignKernels& row) {
+  return row.measure != nullptr && row.pack != nullptr && row.pack_feedback != nullptr &&
+         row.count != nullptr && row.majority != nullptr && row.expand != nullptr &&
+         row.expand_counts != nullptr;
+}
+
 }  // namespace cohom::kernels

@@ -91,4 +91,11 @@ struct SketchKernels {
                   std::size_t count, void* elements);
 };
 
+/// Whether a device has all that codecs call.
+constexpr bool complete(const SketchKernels& row) {
+  return row.largest != nullptr && row.unheld != nullptr && row.insert != nullptr &&
+         row.peel != nullptr && row.keep_unknown != nullptr && row.gather != nullptr &&
+         row.scatter != nullptr;
+}
+
 }  // namespace cohom::kernels

@@ -21,4 +21,9 @@ struct BloomKernels {
                std::size_t count, std::uint64_t* bitmap);
 };
 
+/// Whether a device has all that codecs call.
+constexpr bool complete(const BloomKernels& row) {
+  return row.insert != nullptr && row.find != nullptr;
+}
+
 }  // namespace cohom::kernels

@@ -40,4 +40,10 @@ struct SparseKernels {
                  void* elements);
 };
 
+/// Whether a device has all that codecs call.
+constexpr bool complete(const SparseKernels& row) {
+  return row.scan != nullptr && row.count_bits != nullptr && row.compact != nullptr &&
+         row.expand != nullptr;
+}
+
 }  // namespace cohom::kernels

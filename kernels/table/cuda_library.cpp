@@ -33,7 +33,7 @@ cohom_device_library(const char** why) {
     return nullptr;
   }
   static const DeviceLibrary library{
-      device_library_version, &device::cuda_device_runtime(), code(),       &device::table(),
-      device::supports,       device::load_kernels,           device::enter};
+      device_library_version, &device::cuda_device_runtime(), code(),
+      &device::table(),       device::load_kernels,           device::enter};
   return &library;
 }

@@ -10,8 +10,7 @@ namespace cohom::kernels {
 const DeviceLibrary& emulated_device() {
   static const DeviceLibrary library{device_library_version, &device::emulated_device_runtime(),
                                      "compute_80",           &device::table(),
-                                     device::supports,       device::load_kernels,
-                                     device::enter};
+                                     device::load_kernels,   device::enter};
   return library;
 }
 

@@ -82,4 +82,10 @@ struct ThcKernels {
 
 inline constexpr std::uint32_t escaped_code = 0xffffffffu;
 
+/// Whether a device has all that codecs call.
+constexpr bool complete(const ThcKernels& row) {
+  return row.measure != nullptr && row.encode != nullptr && row.widen != nullptr &&
+         row.decode != nullptr;
+}
+
 }  // namespace cohom::kernels

@@ -1,20 +1,14 @@
 #include "codecs/codec_table.hpp"
 
 #include "base/text.hpp"
-#include "codecs/common/index/sparse_options.hpp"
 #include "codecs/marsit/marsit.hpp"
-#include "codecs/marsit/marsit_options.hpp"
 #include "codecs/packed/packed.hpp"
-#include "codecs/packed/packed_options.hpp"
 #include "codecs/raw/raw.hpp"
 #include "codecs/signcount/signcount.hpp"
-#include "codecs/signcount/signcount_options.hpp"
 #include "codecs/sketch/sketch.hpp"
-#include "codecs/sketch/sketch_options.hpp"
 #include "codecs/sparse/sparse.hpp"
 #include "codecs/sparse_thc/sparse_thc.hpp"
 #include "codecs/thc/thc.hpp"
-#include "codecs/thc/thc_options.hpp"
 
 #include <cohom/error.hpp>
 
@@ -23,34 +17,9 @@
 namespace cohom {
 
 std::span<const CodecRow> codec_table() {
-  static const CodecRow rows[] = {
-      {{"raw", "the vector itself: baseline, exact up to the order of additions", raw_parameters()},
-       make_raw},
-      {{"packed", "integers of one step in mini-blocks of their own width: least error a byte",
-        packed_parameters()},
-       make_packed,
-       {},
-       packed_bounds_errors},
-      {{"sketch", "the same as a count sketch that is peeled: adds in the network, lossless",
-        sketch_parameters()},
-       make_sketch,
-       {sketch_has_integers, "cells=i64"}},
-      {{"sparse", "the elements that are not zero on every rank: every bit of raw's sum",
-        sparse_parameters()},
-       make_sparse},
-      {{"sparse+thc", "thc on the elements that are not zero on every rank",
-        sparse_thc_parameters()},
-       make_sparse_thc},
-      {{"thc", "rotated, 4-bit quantised gradients whose lanes add in the network (NSDI'24)",
-        thc_parameters()},
-       make_thc},
-      {{"signcount", "one bit a value up, exact counts of signs or a majority vote down",
-        signcount_parameters()},
-       make_signcount},
-      {{"marsit", "one bit a value through every hop: signs of ranks chosen at random (DAC'22)",
-        marsit_parameters()},
-       make_marsit},
-  };
+  static const CodecRow rows[] = {raw_codec(),       packed_codec(),     sketch_codec(),
+                                  sparse_codec(),    sparse_thc_codec(), thc_codec(),
+                                  signcount_codec(), marsit_codec()};
   return rows;
 }
 

@@ -35,7 +35,7 @@ bool PlanCore::runs_on_device(const Placement& placement, const AlgorithmRow& al
   else if (algorithm.needs_aggregator)
     log_once("algorithm " + std::string(algorithm.name) +
              " sums the host's words: calls with a device's buffers run on the host, on copies");
-  else if (!loaded_device_library()->supports(spec.name))
+  else if (!form.has_kernels(*loaded_device_library()->kernels))
     log_once("codec " + spec.name +
              " has no kernels for the device: calls with its buffers run on the host, on copies");
   else if (form.is != nullptr && !form.is(spec.parameters, type_))

@@ -162,9 +162,13 @@ CompactedUnits::CompactedUnits(const CodecContext& context, std::size_t shortest
       kernels_(context.kernels.sparse),
       host_(context.on_host().sparse),
       memory_(context.memory),
-      unit_(std::max(shortest_unit, shortest)),
+      unit_(length(shortest)),
       index_(index),
       call_(call) {}
+
+std::size_t CompactedUnits::length(std::size_t shortest) {
+  return std::max(shortest_unit, shortest);
+}
 
 void CompactedUnits::reserve(std::size_t elements) {
   elements_ = elements;

@@ -25,6 +25,9 @@ class CompactedUnits {
     Piece outer;
   };
 
+  /// Elements of a unit that has at least `shortest`.
+  static std::size_t length(std::size_t shortest);
+
   /// Each of at least `shortest` elements. `index` and `call` outlive it.
   CompactedUnits(const CodecContext& context, std::size_t shortest, SparseIndex& index,
                  const CallBuffers& call);

@@ -173,10 +173,52 @@ class MarsitCodec final : public Codec {
   MarsitExact exact_;
 };
 
+// The sign of one rank stands for all: n^2 of the mean's energy is lost.
+constexpr CodecSample samples[] = {{.spec = "marsit",
+                                    .clamped = 3,
+                                    .rounded = 1.5,
+                                    .full_levels = true,
+                                    .block_scale = false,
+                                    .escapes = 1024,
+                                    .shares_step = true,
+                                    .signs = true},
+                                   {.spec = "marsit:compensation=on,seed=3",
+                                    .clamped = 3,
+                                    .rounded = 1.5,
+                                    .full_levels = true,
+                                    .block_scale = false,
+                                    .escapes = 1024,
+                                    .shares_step = true,
+                                    .signs = true},
+                                   {.spec = "marsit:scale=0.8,period=none",
+                                    .clamped = 40,
+                                    .rounded = 40,
+                                    .full_levels = true,
+                                    .block_scale = false,
+                                    .escapes = 1024,
+                                    .absolute = true,
+                                    .signs = true},
+                                   {.spec = "marsit:period=1,compensation=on"}};
+
 }  // namespace
 
 std::unique_ptr<Codec> make_marsit(const CodecContext& context) {
   return std::make_unique<MarsitCodec>(context, parse_marsit_options(context.parameters));
+}
+
+const CodecRow& marsit_codec() {
+  static const CodecRow row{
+      .info = {"marsit",
+               "one bit a value through every hop: signs of ranks chosen at random (DAC'22)",
+               marsit_parameters()},
+      .make = make_marsit,
+      .device = {.has_kernels =
+                     [](const kernels::KernelTable& device) {
+                       return complete(device.sign) && complete(device.sample);
+                     }},
+      .samples = samples,
+  };
+  return row;
 }
 
 }  // namespace cohom

@@ -5,8 +5,7 @@
 // chosen uniformly. Here the ranks share the choice, so that merging is `or`: the same law, but
 // independent of the order of hops. The wire is specified in docs/wire-format.md, "marsit".
 
-#include "codecs/common/codec.hpp"
-#include "codecs/common/codec_context.hpp"
+#include "codecs/common/codec_row.hpp"
 
 #include <memory>
 
@@ -14,5 +13,7 @@ namespace cohom {
 
 /// @throws Error(invalid_argument), see parse_marsit_options().
 std::unique_ptr<Codec> make_marsit(const CodecContext& context);
+
+const CodecRow& marsit_codec();
 
 }  // namespace cohom

@@ -16,6 +16,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -211,12 +212,64 @@ std::size_t PackedCodec::device_scratch(std::size_t elements, std::size_t longes
   return std::max(agreement_.device_scratch(elements), offsets + shifted);
 }
 
+/// What it may send with a budget, for contributions and sums together, agreement included. How it splits
+/// them depends on the vectors, so only `direct` has a formula.
+std::optional<CodecBytes> packed_bytes(const BytesQuery& query) {
+  const Parameters& given = query.parameters;
+  if (query.algorithm != "direct" || text_of(given, "budget", "mean") != "mean" ||
+      given.contains("abs_error") || given.contains("rel_error"))
+    return std::nullopt;
+  return CodecBytes{.block = kernels::packed_group,
+                    .contribution = evenly(std::stod(text_of(given, "bits", "5")) / 8),
+                    .sum = evenly(std::stod(text_of(given, "bits", "5")) / 8)};
+}
+
+// Of a budget, a tenth goes to the agreement of vectors as short as the tests'.
+constexpr CodecSample samples[] = {
+    {.spec = "packed", .clamped = 0.05, .block_scale = false, .escapes = 32, .shares_step = true},
+    {.spec = "packed:bits=8,budget=max,dither=nearest",
+     .clamped = 0.0005,
+     .block_scale = false,
+     .escapes = 32,
+     .shares_step = true},
+    {.spec = "packed:bits=3.5,dither=independent,seed=3",
+     .clamped = 0.7,
+     .block_scale = false,
+     .escapes = 32,
+     .shares_step = true},
+    {.spec = "packed:error_feedback=on,down_shift=0",
+     .clamped = 0.06,
+     .block_scale = false,
+     .escapes = 32,
+     .shares_step = true},
+    {.spec = "packed:abs_error=0.001", .clamped = 1e-5, .escapes = 32, .absolute = true},
+    {.spec = "packed:rel_error=0.0001,predict=delta",
+     .clamped = 1e-6,
+     .block_scale = false,
+     .escapes = 1024,
+     .shares_step = true}};
+
 }  // namespace
 
 std::unique_ptr<Codec> make_packed(const CodecContext& context) {
   const auto options =
       parse_packed_options(context.parameters, static_cast<std::uint32_t>(context.ranks));
   return std::make_unique<PackedCodec>(context, options);
+}
+
+const CodecRow& packed_codec() {
+  static const CodecRow row{
+      .info = {"packed",
+               "integers of one step in mini-blocks of their own width: least error a byte",
+               packed_parameters()},
+      .make = make_packed,
+      .device = {.has_kernels =
+                     [](const kernels::KernelTable& device) { return complete(device.packed); }},
+      .samples = samples,
+      .bounds_errors = packed_bounds_errors,
+      .bytes = packed_bytes,
+  };
+  return row;
 }
 
 }  // namespace cohom

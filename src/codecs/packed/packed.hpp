@@ -5,8 +5,7 @@
 // Rounds: those that agree on the step (`maximum`, and for a mean budget `histogram` by add; none with
 // abs_error), `payload` by add_packed, `escape` for mini-blocks with values that no integer can hold.
 
-#include "codecs/common/codec.hpp"
-#include "codecs/common/codec_context.hpp"
+#include "codecs/common/codec_row.hpp"
 
 #include <memory>
 
@@ -14,5 +13,7 @@ namespace cohom {
 
 /// @throws Error(invalid_argument), see parse_packed_options().
 std::unique_ptr<Codec> make_packed(const CodecContext& context);
+
+const CodecRow& packed_codec();
 
 }  // namespace cohom

@@ -51,6 +51,8 @@ class RawCodec final : public Codec {
   RawPayload payload_;
 };
 
+constexpr CodecSample samples[] = {{.spec = "raw"}};
+
 }  // namespace
 
 std::span<const ParameterInfo> raw_parameters() { return {}; }
@@ -58,6 +60,17 @@ std::span<const ParameterInfo> raw_parameters() { return {}; }
 std::unique_ptr<Codec> make_raw(const CodecContext& context) {
   const ParameterReader reader("raw", raw_parameters(), context.parameters);
   return std::make_unique<RawCodec>(context);
+}
+
+const CodecRow& raw_codec() {
+  static const CodecRow row{
+      .info = {"raw", "the vector itself: baseline, exact up to the order of additions",
+               raw_parameters()},
+      .make = make_raw,
+      .device = {.has_kernels = [](const kernels::KernelTable&) { return true; }},
+      .samples = samples,
+  };
+  return row;
 }
 
 }  // namespace cohom

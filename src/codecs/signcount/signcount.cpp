@@ -165,10 +165,53 @@ class SigncountCodec final : public Codec {
   EscapeRound escape_;
 };
 
+// A sign with the mean magnitude leaves 1 - 2/pi of a normal vector's energy; a vote for all
+// ranks is wrong by as much as their sum is large.
+constexpr CodecSample samples[] = {
+    {.spec = "signcount", .clamped = 0.5, .signs = true},
+    {.spec = "signcount:error_feedback=on", .clamped = 0.5, .signs = true},
+    {.spec = "signcount:scale=global",
+     .clamped = 1.5,
+     .block_scale = false,
+     .escapes = 1024,
+     .shares_step = true,
+     .signs = true},
+    {.spec = "signcount:scale=0.8",
+     .clamped = 40,
+     .block_scale = false,
+     .escapes = 1024,
+     .absolute = true,
+     .signs = true},
+    {.spec = "signcount:vote=majority",
+     .clamped = 1,
+     .rounded = 1,
+     .full_levels = true,
+     .signs = true},
+    {.spec = "signcount:vote=majority,scale=global,error_feedback=on",
+     .clamped = 1.5,
+     .rounded = 1,
+     .full_levels = true,
+     .block_scale = false,
+     .escapes = 1024,
+     .shares_step = true,
+     .signs = true}};
+
 }  // namespace
 
 std::unique_ptr<Codec> make_signcount(const CodecContext& context) {
   return std::make_unique<SigncountCodec>(context, parse_signcount_options(context.parameters));
+}
+
+const CodecRow& signcount_codec() {
+  static const CodecRow row{
+      .info = {"signcount", "one bit a value up, exact counts of signs or a majority vote down",
+               signcount_parameters()},
+      .make = make_signcount,
+      .device = {.has_kernels =
+                     [](const kernels::KernelTable& device) { return complete(device.sign); }},
+      .samples = samples,
+  };
+  return row;
 }
 
 }  // namespace cohom

@@ -4,8 +4,7 @@
 // Karimireddy et al., Error Feedback Fixes SignSGD, ICML'19, arXiv 1901.09847). The wire is specified
 // in docs/wire-format.md, "signcount".
 
-#include "codecs/common/codec.hpp"
-#include "codecs/common/codec_context.hpp"
+#include "codecs/common/codec_row.hpp"
 
 #include <memory>
 
@@ -13,5 +12,7 @@ namespace cohom {
 
 /// @throws Error(invalid_argument), see parse_signcount_options().
 std::unique_ptr<Codec> make_signcount(const CodecContext& context);
+
+const CodecRow& signcount_codec();
 
 }  // namespace cohom

@@ -1,6 +1,7 @@
 #include "codecs/sketch/sketch.hpp"
 
 #include "codecs/common/escape_round.hpp"
+#include "codecs/common/index/union_bytes.hpp"
 #include "codecs/sketch/sketch_cells.hpp"
 #include "codecs/sketch/sketch_leftover.hpp"
 #include "codecs/sketch/sketch_maximum.hpp"
@@ -11,6 +12,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace cohom {
@@ -233,11 +235,60 @@ class SketchCodec final : public Codec {
   SketchPayload payload_;
 };
 
+/// The maximum of integer cells, and a bit for each block of 256, are agreed on as well.
+std::optional<CodecBytes> sketch_bytes(const BytesQuery& query) {
+  if (!query.shape || query.elements == 0) return std::nullopt;
+  const Parameters& given = query.parameters;
+  const bool wide = query.type == ElementType::f64;
+  const bool integers = !wide && text_of(given, "cells", "i64") == "i64";
+  const std::string size = text_of(given, "size", "auto");
+  const UnionBytes of = union_bytes(given, *query.shape);
+  const double cells =
+      size != "auto" ? fraction_of(size) : fraction_of(text_of(given, "gamma", "1.3")) * of.values;
+  const RunBytes run = evenly(of.index + cells * (integers || wide ? 8 : 4));
+  const std::size_t escapes = (query.elements / escape_block + 63) / 64 * 8;
+  return CodecBytes{.block = escape_block,
+                    .contribution = run,
+                    .sum = run,
+                    .agreement = of.agreement + escapes + (integers ? 8 : 0)};
+}
+
+constexpr CodecSample samples[] = {
+    {.spec = "sketch", .clamped = 1e-14, .block_scale = false, .escapes = 256, .shares_step = true},
+    {.spec = "sketch:gamma=1.1,index=flat,seed=5",
+     .clamped = 1e-14,
+     .block_scale = false,
+     .escapes = 256,
+     .shares_step = true},
+    {.spec = "sketch:size=0.3,index=bloom,seed=2",
+     .clamped = 1e-14,
+     .block_scale = false,
+     .escapes = 256,
+     .shares_step = true}};
+
 }  // namespace
 
 std::unique_ptr<Codec> make_sketch(const CodecContext& context) {
   return std::make_unique<SketchCodec>(context,
                                        parse_sketch_options(context.parameters, context.type));
+}
+
+const CodecRow& sketch_codec() {
+  static const CodecRow row{
+      .info = {"sketch", "the same as a count sketch that is peeled: adds in the network, lossless",
+               sketch_parameters()},
+      .make = make_sketch,
+      .device = {.has_kernels =
+                     [](const kernels::KernelTable& device) {
+                       return complete(device.sparse) && complete(device.bloom) &&
+                              complete(device.sketch);
+                     },
+                 .is = sketch_has_integers,
+                 .only = "cells=i64"},
+      .samples = samples,
+      .bytes = sketch_bytes,
+  };
+  return row;
 }
 
 }  // namespace cohom

@@ -9,8 +9,7 @@
 // beside the largest, too small; `payload` adds the cells. Late: `escape`, those blocks, and `leftover`,
 // elements that did not peel, which follows from the index alone.
 
-#include "codecs/common/codec.hpp"
-#include "codecs/common/codec_context.hpp"
+#include "codecs/common/codec_row.hpp"
 
 #include <memory>
 
@@ -18,5 +17,7 @@ namespace cohom {
 
 /// @throws Error(invalid_argument), see parse_sketch_options().
 std::unique_ptr<Codec> make_sketch(const CodecContext& context);
+
+const CodecRow& sketch_codec();
 
 }  // namespace cohom

@@ -2,9 +2,11 @@
 
 #include "codecs/common/index/sparse_index.hpp"
 #include "codecs/common/index/sparse_options.hpp"
+#include "codecs/common/index/union_bytes.hpp"
 
 #include <cohom/error.hpp>
 
+#include <optional>
 #include <string>
 
 namespace cohom {
@@ -107,10 +109,36 @@ class SparseCodec final : public Codec {
   SparsePayload payload_;
 };
 
+std::optional<CodecBytes> sparse_bytes(const BytesQuery& query) {
+  if (!query.shape || query.elements == 0) return std::nullopt;
+  const UnionBytes of = union_bytes(query.parameters, *query.shape);
+  const RunBytes run = evenly(of.index + of.values * static_cast<double>(size_of(query.type)));
+  return CodecBytes{.block = 256, .contribution = run, .sum = run, .agreement = of.agreement};
+}
+
+constexpr CodecSample samples[] = {{.spec = "sparse"},
+                                   {.spec = "sparse:index=flat"},
+                                   {.spec = "sparse:index=bloom,false_positives=1/64"}};
+
 }  // namespace
 
 std::unique_ptr<Codec> make_sparse(const CodecContext& context) {
   return std::make_unique<SparseCodec>(context, parse_sparse_options(context.parameters));
+}
+
+const CodecRow& sparse_codec() {
+  static const CodecRow row{
+      .info = {"sparse", "the elements that are not zero on every rank: every bit of raw's sum",
+               sparse_parameters()},
+      .make = make_sparse,
+      .device = {.has_kernels =
+                     [](const kernels::KernelTable& device) {
+                       return complete(device.sparse) && complete(device.bloom);
+                     }},
+      .samples = samples,
+      .bytes = sparse_bytes,
+  };
+  return row;
 }
 
 }  // namespace cohom

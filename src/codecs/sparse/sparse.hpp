@@ -6,8 +6,7 @@
 // Rounds: those of SparseIndex agree by `or` on the union of all ranks' positions; `payload` adds the
 // values there. A piece whose union spares no word travels as it is.
 
-#include "codecs/common/codec.hpp"
-#include "codecs/common/codec_context.hpp"
+#include "codecs/common/codec_row.hpp"
 
 #include <memory>
 
@@ -15,5 +14,7 @@ namespace cohom {
 
 /// @throws Error(invalid_argument), see parse_sparse_options().
 std::unique_ptr<Codec> make_sparse(const CodecContext& context);
+
+const CodecRow& sparse_codec();
 
 }  // namespace cohom

@@ -1,8 +1,7 @@
 #pragma once
 // sparse+thc: thc on the elements that are not zero on every rank.
 
-#include "codecs/common/codec.hpp"
-#include "codecs/common/codec_context.hpp"
+#include "codecs/common/codec_row.hpp"
 #include "codecs/common/parameters.hpp"
 
 #include <memory>
@@ -16,5 +15,7 @@ std::span<const ParameterInfo> sparse_thc_parameters();
 
 /// @throws Error(invalid_argument), see parse_thc_options().
 std::unique_ptr<Codec> make_sparse_thc(const CodecContext& context);
+
+const CodecRow& sparse_thc_codec();
 
 }  // namespace cohom

@@ -171,12 +171,45 @@ void ThcCodec::find_escaped(EscapedBlocks& escaped) {
   }
 }
 
+constexpr CodecSample samples[] = {
+    {.spec = "thc", .clamped = 0.009, .rounded = 0.017},
+    {.spec = "thc:levels=full", .clamped = 0.0006, .rounded = 0.00017, .full_levels = true},
+    {.spec = "thc:levels=full,lane=16", .clamped = 0.0005},
+    {.spec = "thc:scale=global", .clamped = 0.009, .rounded = 0.017, .block_scale = false},
+    {.spec = "thc:scale=global,rotation=16,levels=full,lane=21",
+     .clamped = 0.0003,
+     .block_scale = false},
+    {.spec = "thc:rotation=16", .clamped = 0.009, .rounded = 0.017},
+    {.spec = "thc:rotation=1024", .clamped = 0.009, .rounded = 0.017},
+    {.spec = "thc:bits=1", .clamped = 0.009, .rounded = 4},
+    {.spec = "thc:bits=2,granularity=9", .clamped = 0.009, .rounded = 0.42},
+    {.spec = "thc:bits=6,granularity=100,tail=1/256", .clamped = 0.001, .rounded = 0.0016},
+    {.spec = "thc:dither=independent", .clamped = 0.009, .rounded = 0.017, .correlated = false},
+    {.spec = "thc:dither=nearest", .clamped = 0.009, .rounded = 0.009, .correlated = false},
+    {.spec = "thc:error_feedback=on", .clamped = 0.009, .rounded = 0.009, .correlated = false},
+    {.spec = "thc:lane=8", .clamped = 0.009, .rounded = 0.017, .max_ranks = 8},
+    {.spec = "thc:lane=9", .clamped = 0.009, .rounded = 0.017},
+    {.spec = "thc:lane=12,seed=7", .clamped = 0.009, .rounded = 0.019},
+    {.spec = "thc:lane=16", .clamped = 0.009, .rounded = 0.017}};
+
 }  // namespace
 
 std::unique_ptr<Codec> make_thc(const CodecContext& context) {
   const auto options =
       parse_thc_options(context.parameters, static_cast<std::uint32_t>(context.ranks));
   return std::make_unique<ThcCodec>(context, options);
+}
+
+const CodecRow& thc_codec() {
+  static const CodecRow row{
+      .info = {"thc", "rotated, 4-bit quantised gradients whose lanes add in the network (NSDI'24)",
+               thc_parameters()},
+      .make = make_thc,
+      .device = {.has_kernels =
+                     [](const kernels::KernelTable& device) { return complete(device.thc); }},
+      .samples = samples,
+  };
+  return row;
 }
 
 }  // namespace cohom

@@ -6,8 +6,7 @@
 // Rounds: `norms` agrees on a scale by max, `payload` adds lanes, `escape` adds the elements of
 // blocks that hold a NaN or an infinity on any rank, exactly and in rank order.
 
-#include "codecs/common/codec.hpp"
-#include "codecs/common/codec_context.hpp"
+#include "codecs/common/codec_row.hpp"
 
 #include <memory>
 
@@ -15,5 +14,7 @@ namespace cohom {
 
 /// @throws Error(invalid_argument), see parse_thc_options().
 std::unique_ptr<Codec> make_thc(const CodecContext& context);
+
+const CodecRow& thc_codec();
 
 }  // namespace cohom

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-namespace cohom::bench {
+namespace cohom {
 
 struct UnionShape {
   std::size_t elements = 0;     ///< of the vector
@@ -19,4 +19,4 @@ struct UnionShape {
   }
 };
 
-}  // namespace cohom::bench
+}  // namespace cohom
