@@ -2,7 +2,7 @@
 // The program that sums in the switch's kernel (kernels/ebpf/aggregate.bpf.c), from the same
 // source, built for user space: for tests without root, with sanitizers, and for the fuzzer.
 
-#include "aggregation/protocol/group.h"
+#include "src/aggregation/protocol/group.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -35,7 +35,7 @@ SiteAuth find_site_auth(const AuthOptions& given) {
   if (auth == "token") {
     if (!given.munge_users.empty())
       refuse("--munge-users is '" + given.munge_users + "'; it should come with --auth munge");
-    return {.token = find_token(given.token_file, "--token-file", site_token)};
+    return {.token = find_token(given.token_file, "--token-file", site_token_variables)};
   }
   if (auth != "munge") refuse(what + " is '" + auth + "'; it should be token or munge");
   if (!given.token_file.empty())

@@ -11,9 +11,10 @@ struct TokenVariables {
   const char* token;
   const char* file;
 };
-inline constexpr TokenVariables site_token{"COHOM_AGGREGATOR_TOKEN", "COHOM_AGGREGATOR_TOKEN_FILE"};
-inline constexpr TokenVariables operator_token{"COHOM_AGGREGATOR_OPERATOR_TOKEN",
-                                               "COHOM_AGGREGATOR_OPERATOR_TOKEN_FILE"};
+inline constexpr TokenVariables site_token_variables{"COHOM_AGGREGATOR_TOKEN",
+                                                     "COHOM_AGGREGATOR_TOKEN_FILE"};
+inline constexpr TokenVariables operator_token_variables{"COHOM_AGGREGATOR_OPERATOR_TOKEN",
+                                                         "COHOM_AGGREGATOR_OPERATOR_TOKEN_FILE"};
 
 /// The content of a file without the end of its line. `what` names the option in errors.
 /// @throws Error(invalid_argument) for what is no regular file, belongs to another user than this

@@ -76,15 +76,16 @@ SiteAuth site_auth(const CommandLine& line) {
 }
 
 std::string token_of_operator(const CommandLine& line) {
-  return find_token(line.operator_token_file, "--operator-token-file", operator_token);
+  return find_token(line.operator_token_file, "--operator-token-file", operator_token_variables);
 }
 
 void refuse_one_token_for_both(const ServerSetup& setup) {
   if (!setup.token.empty() && setup.token == setup.operator_token)
     throw Error(ErrorKind::invalid_argument,
-                std::string("the operators' token (--operator-token-file, ") + operator_token.file +
-                    ", " + operator_token.token + ") is the site's (--token-file, " +
-                    site_token.file + ", " + site_token.token +
+                std::string("the operators' token (--operator-token-file, ") +
+                    operator_token_variables.file + ", " + operator_token_variables.token +
+                    ") is the site's (--token-file, " + site_token_variables.file + ", " +
+                    site_token_variables.token +
                     "), so every member would be an operator; they should differ");
 }
 
