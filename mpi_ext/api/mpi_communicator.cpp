@@ -4,6 +4,7 @@
 #include "base/float_mode.hpp"
 #include "base/log.hpp"
 #include "call/communicator_impl.hpp"
+#include "call/kept_calls.hpp"
 #include "mpi_ext/base/finalize_hook.hpp"
 #include "mpi_ext/base/mpi_check.hpp"
 #include "mpi_ext/base/thread_level.hpp"
@@ -58,7 +59,7 @@ static int forget(MPI_Comm /*comm*/, int /*keyval*/, void* attribute, void* /*ex
     entries.erase(found);
   }
   (*entry)->user = MPI_COMM_NULL;
-  release_kept_calls();
+  KeptCalls::instance().release_calls();
   return MPI_SUCCESS;
 }
 }  // extern "C"
@@ -75,7 +76,7 @@ void forget_all() {
     MPI_Comm_delete_attr(cached.user, registry().keyval);
     cached.user = MPI_COMM_NULL;
   }
-  release_kept_transports();
+  KeptCalls::instance().release_transports();
   MPI_Comm_free_keyval(&registry().keyval);
 }
 

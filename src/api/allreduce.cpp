@@ -4,6 +4,7 @@
 #include "call/call.hpp"
 #include "call/call_arguments.hpp"
 #include "call/communicator_impl.hpp"
+#include "call/waiting.hpp"
 #include "memory/device_order.hpp"
 
 #include <exception>
@@ -61,26 +62,28 @@ void prepare(CallRequest& request, const void* input, void* output, std::size_t 
 
 }  // namespace
 
-Request::Request(std::shared_ptr<CallImpl> call) : call_(std::move(call)) {}
+Request::Request(std::shared_ptr<CallImpl> call, CommunicatorImpl& communicator)
+    : call_(std::move(call)), communicator_(&communicator) {}
 
 Request& Request::operator=(Request&& other) noexcept {
   std::swap(call_, other.call_);
+  std::swap(communicator_, other.communicator_);
   return *this;
 }
 
 Request::~Request() {
   if (!call_ || call_->done()) return;
   try {
-    call_->wait();
+    wait_for(*call_, *communicator_);
   } catch (const std::exception&) {
     // The caller did not ask for the result.
   }
 }
 
-bool Request::test() { return !call_ || call_->test(); }
+bool Request::test() { return !call_ || cohom::test(*call_, *communicator_); }
 
 void Request::wait() {
-  if (call_) call_->wait();
+  if (call_) wait_for(*call_, *communicator_);
 }
 
 namespace {
@@ -98,9 +101,9 @@ Request start(const void* input, void* output, std::size_t count, ElementType ty
     request.timeout = timeout_of(options);
     prepare(request, input, output, count, type, impl, options);
   } catch (...) {
-    request.error = impl.take_failure("a plan of " + std::to_string(count) + " elements");
+    request.error = impl.failures().take("a plan of " + std::to_string(count) + " elements");
   }
-  return Request(impl.start(std::move(request)));
+  return Request(impl.start(std::move(request)), impl);
 }
 
 }  // namespace
@@ -125,7 +128,7 @@ Request allreduce_fail(const Error& error, Communicator& communicator) {
   } catch (const Error&) {
     // Ranks hear of one error, and this is not the first.
   }
-  return Request(communicator.impl().start(std::move(request)));
+  return Request(communicator.impl().start(std::move(request)), communicator.impl());
 }
 
 }  // namespace cohom

@@ -5,7 +5,7 @@
 #include "call/call.hpp"
 #include "call/call_arguments.hpp"
 #include "call/communicator_impl.hpp"
-#include "call/thread_progress.hpp"
+#include "call/waiting.hpp"
 #include "memory/device_order.hpp"
 
 #include <cohom/error.hpp>
@@ -37,13 +37,13 @@ class PlanImpl {
     } catch (...) {
       request.error = current_failure("a plan of " + std::to_string(count) + " elements");
     }
-    communicator_.start(std::move(request))->wait();
+    wait_for(*communicator_.start(std::move(request)), communicator_);
   }
 
   ~PlanImpl() {
     if (!call_) return;
     try {
-      call_->wait();
+      wait_for(*call_, communicator_);
     } catch (const std::exception&) {
       // Nobody asked for the result.
     }
@@ -81,7 +81,7 @@ class PlanImpl {
         core_ = core_for(placement);
       }
     } catch (...) {
-      error = communicator_.take_failure("a plan's memory on a device");
+      error = communicator_.failures().take("a plan's memory on a device");
     }
     core_->sign_memory(request.signature);
     request.core = core_;
@@ -100,11 +100,11 @@ class PlanImpl {
       require_idle("preparing it");
       if (!error) prepare_for(input, output);
     } catch (...) {
-      error = communicator_.take_failure("a plan's memory on a device");
+      error = communicator_.failures().take("a plan's memory on a device");
     }
     core_->sign_memory(request.signature);
     request.error = std::move(error);
-    communicator_.start(std::move(request))->wait();
+    wait_for(*communicator_.start(std::move(request)), communicator_);
   }
 
   [[nodiscard]] std::size_t bytes() const { return core_->count() * size_of(core_->type()); }
@@ -120,7 +120,7 @@ class PlanImpl {
     // Given up before it throws: the next start is right after an error, too.
     const auto call = std::exchange(call_, nullptr);
     if (!call) return;
-    call->wait();
+    wait_for(*call, communicator_);
     if (!counts_in_state()) ++state_.step;
   }
 
