@@ -54,7 +54,7 @@ void prepare(CallRequest& request, const void* input, void* output, std::size_t 
   request.output = output;
   request.state = state_of(communicator, *core, options);
   request.step = request.state != nullptr ? request.state->step : communicator.next_call();
-  core->sign(request.signature);
+  core->add_to_signature(request.signature);
   request.signature.text("buffer", request.state != nullptr ? options.buffer : std::string());
   request.signature.number("step", request.step);
   request.core = std::move(core);

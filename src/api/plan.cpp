@@ -31,7 +31,7 @@ class PlanImpl {
       options_ = resolve(options);
       core_ = std::make_shared<PlanCore>(communicator.environment(), count, type, options_);
       cores_.emplace(Placement{}.text(), core_);
-      core_->sign(request.signature);
+      core_->add_to_signature(request.signature);
       request.signature.text("buffer", {});
       request.signature.number("step", 0);
     } catch (...) {
@@ -83,7 +83,7 @@ class PlanImpl {
     } catch (...) {
       error = communicator_.failures().take("a plan's memory on a device");
     }
-    core_->sign_memory(request.signature);
+    core_->add_memory_to_signature(request.signature);
     request.core = core_;
     request.error = std::move(error);
     if (counts_in_state()) request.state = &state_;
@@ -102,7 +102,7 @@ class PlanImpl {
     } catch (...) {
       error = communicator_.failures().take("a plan's memory on a device");
     }
-    core_->sign_memory(request.signature);
+    core_->add_memory_to_signature(request.signature);
     request.error = std::move(error);
     wait_for(*communicator_.start(std::move(request)), communicator_);
   }
@@ -182,7 +182,7 @@ class PlanImpl {
 
   CommunicatorImpl& communicator_;
   std::uint64_t id_;
-  ResolvedOptions options_;
+  PlanOptions options_;
   double timeout_ = 0;
   std::map<std::string, std::shared_ptr<PlanCore>> cores_;  ///< by where buffers lie
   std::shared_ptr<PlanCore> core_;                          ///< of the last call; first the host's

@@ -6,9 +6,9 @@ namespace cohom {
 
 std::shared_ptr<PlanCore> PlanCache::find_or_make(const PlanEnvironment& environment,
                                                   std::size_t count, ElementType type,
-                                                  const ResolvedOptions& options,
+                                                  const PlanOptions& options,
                                                   const Placement& placement) {
-  const std::string key = options.key(count, type, placement);
+  const PlanKey key{.count = count, .type = type, .placement = placement, .options = options};
   const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
     return entry.key == key && !entry.plan->in_flight && !entry.plan->given_up;
   });
