@@ -212,6 +212,11 @@ Shared shared_communicator(MPI_Comm comm, const Options& options) {
   return *attribute;
 }
 
+CallHome::CallHome(MPI_Comm comm, MPI_Info given)
+    : communicator(find_communicator(comm)), info(options_of(given)) {
+  if (!communicator) communicator = shared_communicator(comm, info.options);
+}
+
 Communicator& cached_communicator(MPI_Comm comm, const Options& options) {
   return shared_communicator(comm, options)->communicator;
 }

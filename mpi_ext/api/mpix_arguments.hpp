@@ -1,9 +1,10 @@
 #pragma once
 // What the functions of the C API have in common: reading their arguments.
 
+#include "mpi_ext/api/mpi_options.hpp"
+
 #include <cohom/element_type.hpp>
 #include <cohom/error.hpp>
-#include <cohom/options.hpp>
 
 #include <mpi.h>
 
@@ -15,16 +16,16 @@
 
 namespace cohom::mpi {
 
-/// All of a call but its buffers.
+/// A call but for its buffers and options.
 struct CallShape {
   std::size_t count = 0;
   ElementType type = ElementType::f32;
-  Options options;
 };
 
-/// An error is returned, not thrown: this rank still has to take part in the call, with it.
+/// An error, the options' own among them, is returned, not thrown: this rank still has to take part
+/// in the call, with it.
 std::variant<CallShape, Error> read_shape(MPI_Count count, MPI_Datatype datatype, MPI_Op op,
-                                          MPI_Info info);
+                                          const InfoOptions& options);
 
 /// `sendbuf`, or `recvbuf` where that says MPI_IN_PLACE.
 const void* input_of(const void* sendbuf, const void* recvbuf);

@@ -47,8 +47,8 @@ void prepare(CallRequest& request, const void* input, void* output, std::size_t 
              ElementType type, CommunicatorImpl& communicator, const Options& options) {
   const Placement placement = count != 0 ? placement_of(input, output, type) : Placement{};
   if (count != 0) expect_order(placement, request.stream);
-  auto core = communicator.plans().find_or_make(communicator.environment(), count, type,
-                                                resolve(options), placement);
+  auto core = communicator.plans().find_or_make(communicator.environment(), count, type, options,
+                                                placement);
   if (auto error = buffer_error(input, output, count * size_of(type))) throw std::move(*error);
   request.input = input;
   request.output = output;
@@ -98,7 +98,7 @@ Request start(const void* input, void* output, std::size_t count, ElementType ty
   request.stream = stream;
   request.signature.text("call", call_kind);
   try {
-    request.timeout = timeout_of(options);
+    request.timeout = timeout_of(options, impl.defaults());
     prepare(request, input, output, count, type, impl, options);
   } catch (...) {
     request.error = impl.failures().take("a plan of " + std::to_string(count) + " elements");
@@ -124,7 +124,7 @@ Request allreduce_fail(const Error& error, Communicator& communicator) {
   request.signature.text("call", call_kind);
   request.error = error;
   try {
-    request.timeout = timeout_of({});
+    request.timeout = timeout_of({}, communicator.impl().defaults());
   } catch (const Error&) {
     // Ranks hear of one error, and this is not the first.
   }

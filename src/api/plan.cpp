@@ -27,8 +27,8 @@ class PlanImpl {
     CallRequest request;
     request.signature.text("call", "plan creation");
     try {
-      request.timeout = timeout_ = timeout_of(options);
-      options_ = resolve(options);
+      request.timeout = timeout_ = timeout_of(options, communicator.defaults());
+      options_ = resolve(options, communicator.defaults());
       core_ = std::make_shared<PlanCore>(communicator.environment(), count, type, options_);
       cores_.emplace(Placement{}.text(), core_);
       core_->add_to_signature(request.signature);

@@ -55,7 +55,8 @@ PlanEnvironment CommunicatorImpl::environment() {
           .fabric = aggregators_.fabric.get(),
           .offloading = [this](const std::string& address) { return offloading(address); },
           .kernels = &kernels::kernel_table(),
-          .tuning = tuning};
+          .tuning = tuning,
+          .defaults = &defaults_};
 }
 
 Offloading* CommunicatorImpl::offloading(const std::string& address) {

@@ -38,6 +38,8 @@ class CommunicatorImpl final : public CallOwner, public CallQueue {
   /// @throws Error(invalid_argument) when COHOM_ISA is wrong: not in the constructor, where no
   /// other rank would learn of it.
   [[nodiscard]] PlanEnvironment environment();
+  /// What calls take for options that say nothing.
+  [[nodiscard]] const OptionDefaults& defaults() const { return defaults_; }
   [[nodiscard]] PlanCache& plans() { return plans_; }
   /// By buffer name.
   using States = std::map<std::string, StateBuffer, std::less<>>;
@@ -80,6 +82,7 @@ class CommunicatorImpl final : public CallOwner, public CallQueue {
 
   std::shared_ptr<Transport> transport_;
   Aggregators aggregators_;
+  OptionDefaults defaults_ = OptionDefaults::of_environment();
   CallFailures failures_;
   std::map<std::string, Offloading> offloading_;  ///< by address
   std::uint64_t next_call_ = 0;

@@ -3,6 +3,7 @@
 
 #include "executor/executor.hpp"
 #include "kernels/table/kernel_table.hpp"
+#include "plan/plan_options.hpp"
 
 #include <cohom/offload.hpp>
 #include <cohom/transport.hpp>
@@ -21,6 +22,7 @@ struct PlanEnvironment {
   std::function<Offloading*(const std::string& address)> offloading;
   const kernels::KernelTable* kernels = nullptr;
   Tuning tuning;
+  const OptionDefaults* defaults = nullptr;
 };
 
 }  // namespace cohom
