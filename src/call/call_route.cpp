@@ -10,7 +10,8 @@ void CallRoute::of_plan(PlanCore& plan) {
 }
 
 void CallRoute::prepare(bool fails) {
-  if (network() == nullptr) return executor_->offloaded().reserve(call_);
+  if (plan_->fabric() != nullptr) executor_->offloaded().reserve(call_);
+  if (network() == nullptr) return;
   if (!fails) offloads_ = network()->ready(executor_->offloaded(), call_);
   if (!offloads_) executor_ = &plan_->other_executor();
 }

@@ -33,6 +33,10 @@ class PlanCore {
   [[nodiscard]] ElementType type() const { return type_; }
   /// Null unless calls go to an aggregator in the network.
   [[nodiscard]] Offloading* offloading() const { return offloading_; }
+  /// MPI's, where it sums for all calls; else null.
+  [[nodiscard]] Aggregator* fabric() const {
+    return offloading_ == nullptr ? route_.aggregator : nullptr;
+  }
   /// Null unless a buffer lies on a device.
   [[nodiscard]] DevicePlan* device() const { return device_.get(); }
   /// The device's, where calls run there; else null.

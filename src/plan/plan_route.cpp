@@ -56,12 +56,16 @@ void expect_aggregator(const AlgorithmRow& algorithm, const Aggregator* aggregat
 PlanRoute make_route(const RouteMaterial& material, std::unique_ptr<Codec> codec,
                      const AlgorithmRow& algorithm, Aggregator* aggregator) {
   Transport& transport = *material.environment.transport;
-  if (algorithm.needs_aggregator) expect_aggregator(algorithm, aggregator, transport.rank());
+  if (algorithm.needs_aggregator)
+    expect_aggregator(algorithm, aggregator, transport.rank());
+  else
+    aggregator = nullptr;
   const int ranks = transport.ranks();
   const std::size_t count = material.count;
   const std::size_t chunk = count / algorithm.chunks(ranks, payload_of(*codec).disjoint);
   DeviceWork* const work = material.device != nullptr ? material.device->work().get() : nullptr;
   PlanRoute route;
+  route.aggregator = aggregator;
   route.segment = material.segment != 0 ? std::min(material.segment, longest_segment)
                   : work != nullptr     ? default_device_segment(chunk)
                                         : default_segment(*codec, material.message_bytes, chunk);

@@ -18,6 +18,7 @@ struct PlanRoute {
   std::unique_ptr<Executor> executor;
   std::unique_ptr<Registration> registration;  ///< of the executor's workspace
   std::size_t segment = 0;
+  Aggregator* aggregator = nullptr;  ///< sums the payload; null: the ranks do
 };
 
 /// Of what a route is made, besides its codec. What is pointed at outlives the route.
