@@ -127,6 +127,7 @@ std::string CallImpl::waits_for() const {
     case State::leaving: return "messages that it sent to leave";
     case State::agreeing:
       if (!agreement_->finished()) return agreement_->waits_for();
+      if (request_.core->fabric() != nullptr) return "all ranks to use fabric for the first time";
       if (request_.core->offloading() == nullptr)
         return "the device, which still has to do with the words of the plan";
       return "an earlier call, which comes before it at the aggregator";
@@ -219,7 +220,7 @@ bool CallImpl::open() {
   // A rank that was ready to offload may have begun so; what it encoded then is encoded again.
   if (route_.agree(agreement_->unready_rank(), owner_.transport().rank())) begun_ = false;
   if (route_.offloads() && !owner_.has_turn(number_)) return false;
-  route_.open();
+  if (!route_.open()) return false;
   if (!begun_) begin();
   route_.executor()->open();
   state_ = State::running;

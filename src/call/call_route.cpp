@@ -32,8 +32,10 @@ bool CallRoute::agree(std::optional<int> unready_rank, int own_rank) {
   return changes;
 }
 
-void CallRoute::open() {
+bool CallRoute::open() {
+  if (plan_->fabric() != nullptr) return plan_->fabric()->prepare();
   if (offloads_) executor_->offloaded().reserve(call_);
+  return true;
 }
 
 void CallRoute::finished() {

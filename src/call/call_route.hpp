@@ -24,8 +24,9 @@ class CallRoute {
   [[nodiscard]] Offloads word() const;
   /// What all ranks agreed on. Whether the call goes another way than this rank was prepared for.
   bool agree(std::optional<int> unready_rank, int own_rank);
-  /// Takes the call's place at an aggregator in the network, if it goes there.
-  void open();
+  /// Takes the call's place at an aggregator in the network, if it goes there. False: what sums for
+  /// it is not prepared, call again.
+  [[nodiscard]] bool open();
   /// All rounds are complete.
   void finished();
 
