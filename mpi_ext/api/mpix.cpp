@@ -1,6 +1,6 @@
 // The C API: calls and their requests. An argument that is wrong on one rank becomes the same error
-// on all of them, so nothing may return before the rank took part in the call; except what cannot be
-// told to others, because there is no communicator to tell it on.
+// on all of them, so nothing may return before the rank took part in the call; except what cannot
+// be told to others, because there is no communicator to tell it on.
 
 #include <cohom/mpix.h>
 

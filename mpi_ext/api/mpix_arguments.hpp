@@ -36,7 +36,8 @@ std::optional<Error> check_recvbuf(const void* recvbuf);
 /// @throws Error(invalid_argument) for a null pointer to something the caller wants written.
 void require(const void* pointer, const char* name);
 
-/// `*bytes`: room in `state` on entry, size of `saved` on return. Only the size when `state` is null.
+/// `*bytes`: room in `state` on entry, size of `saved` on return. Only the size when `state` is
+/// null.
 void copy_state(std::span<const std::byte> saved, void* state, MPI_Count* bytes);
 
 /// @throws Error(invalid_argument) for a negative size, or no memory for a positive one.

@@ -2,7 +2,6 @@
 // PlanEnvironment: what a communicator gives to its plans.
 
 #include "executor/executor.hpp"
-#include "kernels/table/kernel_table.hpp"
 #include "plan/plan_options.hpp"
 
 #include <cohom/offload.hpp>
