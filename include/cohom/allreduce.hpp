@@ -19,13 +19,14 @@
 namespace cohom {
 
 class CallImpl;
+class CommunicatorImpl;
 
 /// An allreduce in flight. Destroying it waits for the call. It may outlive its communicator, which
 /// completes the call when it is destroyed.
 class Request {
  public:
-  Request() = default;                               ///< nothing in flight; test() is true
-  explicit Request(std::shared_ptr<CallImpl> call);  ///< internal
+  Request() = default;  ///< nothing in flight; test() is true
+  Request(std::shared_ptr<CallImpl> call, CommunicatorImpl& communicator);  ///< internal
   Request(Request&&) noexcept = default;
   Request& operator=(Request&&) noexcept;
   ~Request();
@@ -39,6 +40,7 @@ class Request {
 
  private:
   std::shared_ptr<CallImpl> call_;
+  CommunicatorImpl* communicator_ = nullptr;  ///< may be gone once the call is complete
 };
 
 /// Starts: output := sum or mean over all ranks of input (count elements of `type` on every rank).

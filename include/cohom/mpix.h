@@ -41,6 +41,7 @@ int MPIX_Program_comm(MPI_Comm* comm);
  *   cohom_transport  "mpi" or "ucx", in the first call on comm (else COHOM_TRANSPORT, else mpi)
  *   cohom_timeout    seconds without progress that are an error (else COHOM_TIMEOUT, else never)
  *   cohom_checksum   "on": messages are checked              (else COHOM_CHECKSUM, else off)
+ * Variables of the environment are read in the first call on comm.
  * Other keys that start with cohom_ are an error; keys of others are ignored.
  * Buffers may lie in the host's memory or in a GPU's, here and in all functions below; ranks must have the
  * same kind unless cohom_segment is given. Of a GPU's the call first waits for all that the GPU has to do.

@@ -77,6 +77,11 @@ class Aggregator {
   /// is summed from rank to rank.
   [[nodiscard]] virtual bool may_fail() const = 0;
 
+  /// Makes what reductions need that is too dear to have for nothing. Called on all ranks, once
+  /// they have agreed on a call that goes there and before its first reduction starts, until it is
+  /// true. Never blocks. @throws Error(transport)
+  [[nodiscard]] virtual bool prepare() { return true; }
+
   /// Opens the reductions of round `round` of call number `call` (counted alike on all ranks; together
   /// they are unique in the communicator); `reductions` is how many will be started, unless the call
   /// ends early. Calls are opened in the order of their numbers on all ranks: of an aggregator that

@@ -17,7 +17,7 @@ constexpr std::string_view name_of(ReduceOp op) noexcept {
 }
 
 /// Must be equal on all ranks. An empty string means: take the environment variable named beside
-/// it, or its default.
+/// it, as it was when the communicator was made, or its default.
 struct Options {
   /// `name` or `name:parameter=value,...`, e.g. "thc:bits=4,dither=nearest". COHOM_CODEC, "thc".
   std::string codec = {};

@@ -4,6 +4,7 @@
 #include "base/float_mode.hpp"
 #include "base/log.hpp"
 #include "call/communicator_impl.hpp"
+#include "call/kept_calls.hpp"
 #include "mpi_ext/base/finalize_hook.hpp"
 #include "mpi_ext/base/mpi_check.hpp"
 #include "mpi_ext/base/thread_level.hpp"
@@ -58,7 +59,7 @@ static int forget(MPI_Comm /*comm*/, int /*keyval*/, void* attribute, void* /*ex
     entries.erase(found);
   }
   (*entry)->user = MPI_COMM_NULL;
-  release_kept_calls();
+  KeptCalls::instance().release_calls();
   return MPI_SUCCESS;
 }
 }  // extern "C"
@@ -75,7 +76,7 @@ void forget_all() {
     MPI_Comm_delete_attr(cached.user, registry().keyval);
     cached.user = MPI_COMM_NULL;
   }
-  release_kept_transports();
+  KeptCalls::instance().release_transports();
   MPI_Comm_free_keyval(&registry().keyval);
 }
 
@@ -209,6 +210,11 @@ Shared shared_communicator(MPI_Comm comm, const Options& options) {
   }
   check(MPI_Comm_set_attr(comm, keyval(), attribute), "MPI_Comm_set_attr");
   return *attribute;
+}
+
+CallHome::CallHome(MPI_Comm comm, MPI_Info given)
+    : communicator(find_communicator(comm)), info(options_of(given)) {
+  if (!communicator) communicator = shared_communicator(comm, info.options);
 }
 
 Communicator& cached_communicator(MPI_Comm comm, const Options& options) {

@@ -1,6 +1,8 @@
 #pragma once
 // The library's communicator for a user's one: made once, cached on it, freed with it.
 
+#include "mpi_ext/api/mpi_options.hpp"
+
 #include <cohom/mpi.hpp>
 
 #include <mpi.h>
@@ -33,5 +35,13 @@ std::shared_ptr<CachedCommunicator> shared_communicator(MPI_Comm comm, const Opt
 
 /// Local: null when there is none yet. @throws what check_usable() does.
 std::shared_ptr<CachedCommunicator> find_communicator(MPI_Comm comm);
+
+/// shared_communicator(), and what the call's Info says, which is read once.
+struct CallHome {
+  CallHome(MPI_Comm comm, MPI_Info info);
+
+  std::shared_ptr<CachedCommunicator> communicator;
+  InfoOptions info;
+};
 
 }  // namespace cohom::mpi

@@ -21,8 +21,8 @@ int raise(MPI_Comm comm, ErrorKind kind, const char* text) noexcept;
 /// The same for one of MPI's own codes.
 int raise(MPI_Comm comm, int mpi_code) noexcept;
 
-/// Runs one function of the C API: exceptions end here. `comm` is asked for after a failure, because
-/// the function may find its communicator on the way.
+/// Runs one function of the C API: exceptions end here. `comm` is asked for after a failure,
+/// because the function may find its communicator on the way.
 template <class Function, class CommOf>
 int guarded(Function&& function, CommOf&& comm_of) noexcept {
   try {

@@ -10,7 +10,8 @@ namespace cohom::mpi {
 
 namespace {
 
-/// The two datatypes of ours. One mutex for all threads; what MPI does inside takes no lock of ours.
+/// The two datatypes of ours. One mutex for all threads; what MPI does inside takes no lock of
+/// ours.
 struct HalfDatatypes {
   std::mutex mutex;
   bool made = false;

@@ -4,6 +4,7 @@
 #include "base/log.hpp"
 #include "mpi_ext/base/mpi_check.hpp"
 
+#include <new>
 #include <string>
 #include <string_view>
 
@@ -21,11 +22,16 @@ std::string value_of(MPI_Info info, const char* key) {
   return value;
 }
 
-}  // namespace
+/// A key that is wrong leaves the others right: they say which communicator learns of the error.
+void take_key(InfoOptions& read, MPI_Info info, const char* name) {
+  try {
+    set_option(read.options, name, value_of(info, name));
+  } catch (const Error& error) {
+    if (!read.error) read.error = error;
+  }
+}
 
-Options options_of(MPI_Info info) {
-  Options options;
-  if (info == MPI_INFO_NULL) return options;
+void take_keys(InfoOptions& read, MPI_Info info) {
   int count = 0;
   int rank = 0;
   check(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "MPI_Comm_rank");
@@ -33,24 +39,27 @@ Options options_of(MPI_Info info) {
   for (int i = 0; i < count; ++i) {
     char name[MPI_MAX_INFO_KEY + 1] = "";
     check(MPI_Info_get_nthkey(info, i, name), "MPI_Info_get_nthkey");
-    if (!std::string_view(name).starts_with("cohom_")) {
-      if (const std::string text = ignored_key(name); !text.empty()) warn_once_for_all(rank, text);
-      continue;
+    if (std::string_view(name).starts_with("cohom_")) {
+      take_key(read, info, name);
+    } else if (const std::string text = ignored_key(name); !text.empty()) {
+      warn_once_for_all(rank, text);
     }
-    set_option(options, name, value_of(info, name));
   }
-  return options;
 }
 
-Options communicator_options_of(MPI_Info info) {
-  constexpr const char* key = "cohom_transport";
-  Options options;
-  if (info == MPI_INFO_NULL) return options;
-  int length = 0;
-  int found = 0;
-  check(MPI_Info_get_valuelen(info, key, &length, &found), "MPI_Info_get_valuelen");
-  if (found != 0) set_option(options, key, value_of(info, key));
-  return options;
+}  // namespace
+
+InfoOptions options_of(MPI_Info info) {
+  InfoOptions read;
+  if (info == MPI_INFO_NULL) return read;
+  try {
+    take_keys(read, info);
+  } catch (const Error& error) {
+    if (!read.error) read.error = error;
+  } catch (const std::bad_alloc&) {
+    if (!read.error) read.error = Error(ErrorKind::state, "out of memory");
+  }
+  return read;
 }
 
 }  // namespace cohom::mpi

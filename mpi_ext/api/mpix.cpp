@@ -1,13 +1,12 @@
 // The C API: calls and their requests. An argument that is wrong on one rank becomes the same error
-// on all of them, so nothing may return before the rank took part in the call; except what cannot be
-// told to others, because there is no communicator to tell it on.
+// on all of them, so nothing may return before the rank took part in the call; except what cannot
+// be told to others, because there is no communicator to tell it on.
 
 #include <cohom/mpix.h>
 
 #include "mpi_ext/api/mpi_communicator.hpp"
 #include "mpi_ext/api/mpi_errors.hpp"
 #include "mpi_ext/api/mpi_handles.hpp"
-#include "mpi_ext/api/mpi_options.hpp"
 #include "mpi_ext/api/mpix_arguments.hpp"
 
 #include <cohom/allreduce.hpp>
@@ -29,13 +28,13 @@ struct MPIX_Compressed_request_s {
 namespace {
 
 Request start(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op,
-              MPI_Info info, Communicator& communicator) {
-  const auto read = mpi::read_shape(count, datatype, op, info);
+              const mpi::InfoOptions& given, Communicator& communicator) {
+  const auto read = mpi::read_shape(count, datatype, op, given);
   if (const auto* error = std::get_if<Error>(&read)) return allreduce_fail(*error, communicator);
   if (const auto error = mpi::check_recvbuf(recvbuf)) return allreduce_fail(*error, communicator);
   const auto& shape = std::get<mpi::CallShape>(read);
   return allreduce_start(mpi::input_of(sendbuf, recvbuf), recvbuf, shape.count, shape.type,
-                         communicator, shape.options);
+                         communicator, given.options);
 }
 
 /// MPI frees a request whether its call went well or not.
@@ -64,8 +63,9 @@ int MPIX_Allreduce_compressed(const void* sendbuf, void* recvbuf, MPI_Count coun
                               MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info) {
   return mpi::guarded(
       [&] {
-        const auto home = mpi::shared_communicator(comm, mpi::communicator_options_of(info));
-        start(sendbuf, recvbuf, count, datatype, op, info, home->communicator).wait();
+        const mpi::CallHome home(comm, info);
+        start(sendbuf, recvbuf, count, datatype, op, home.info, home.communicator->communicator)
+            .wait();
       },
       [&] { return comm; });
 }
@@ -75,14 +75,14 @@ int MPIX_Iallreduce_compressed(const void* sendbuf, void* recvbuf, MPI_Count cou
                                MPIX_Compressed_request* request) {
   return mpi::guarded(
       [&] {
-        auto home = mpi::shared_communicator(comm, mpi::communicator_options_of(info));
-        Communicator& communicator = home->communicator;
+        const mpi::CallHome home(comm, info);
+        Communicator& communicator = home.communicator->communicator;
         if (request == nullptr)
           allreduce_fail(Error(ErrorKind::invalid_argument, "request is a null pointer"),
                          communicator)
               .wait();
-        auto handle = std::make_unique<MPIX_Compressed_request_s>(std::move(home));
-        handle->call = start(sendbuf, recvbuf, count, datatype, op, info, communicator);
+        auto handle = std::make_unique<MPIX_Compressed_request_s>(home.communicator);
+        handle->call = start(sendbuf, recvbuf, count, datatype, op, home.info, communicator);
         *request = handle.release();
       },
       [&] { return comm; });

@@ -1,7 +1,6 @@
 #include "mpi_ext/api/mpix_arguments.hpp"
 
 #include "mpi_ext/api/mpi_handles.hpp"
-#include "mpi_ext/api/mpi_options.hpp"
 
 #include <algorithm>
 #include <new>
@@ -10,15 +9,16 @@
 namespace cohom::mpi {
 
 std::variant<CallShape, Error> read_shape(MPI_Count count, MPI_Datatype datatype, MPI_Op op,
-                                          MPI_Info info) {
+                                          const InfoOptions& options) {
   try {
     if (count < 0)
       throw Error(ErrorKind::invalid_argument,
                   "count is " + std::to_string(count) + "; it must not be negative");
     check_op(op);
-    return CallShape{.count = static_cast<std::size_t>(count),
-                     .type = element_type_of(datatype),
-                     .options = options_of(info)};
+    const CallShape shape{.count = static_cast<std::size_t>(count),
+                          .type = element_type_of(datatype)};
+    if (options.error) return *options.error;
+    return shape;
   } catch (const Error& error) {
     return error;
   } catch (const std::bad_alloc&) {

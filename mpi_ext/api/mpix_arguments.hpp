@@ -1,9 +1,10 @@
 #pragma once
 // What the functions of the C API have in common: reading their arguments.
 
+#include "mpi_ext/api/mpi_options.hpp"
+
 #include <cohom/element_type.hpp>
 #include <cohom/error.hpp>
-#include <cohom/options.hpp>
 
 #include <mpi.h>
 
@@ -15,16 +16,16 @@
 
 namespace cohom::mpi {
 
-/// All of a call but its buffers.
+/// A call but for its buffers and options.
 struct CallShape {
   std::size_t count = 0;
   ElementType type = ElementType::f32;
-  Options options;
 };
 
-/// An error is returned, not thrown: this rank still has to take part in the call, with it.
+/// An error, the options' own among them, is returned, not thrown: this rank still has to take part
+/// in the call, with it.
 std::variant<CallShape, Error> read_shape(MPI_Count count, MPI_Datatype datatype, MPI_Op op,
-                                          MPI_Info info);
+                                          const InfoOptions& options);
 
 /// `sendbuf`, or `recvbuf` where that says MPI_IN_PLACE.
 const void* input_of(const void* sendbuf, const void* recvbuf);
@@ -35,7 +36,8 @@ std::optional<Error> check_recvbuf(const void* recvbuf);
 /// @throws Error(invalid_argument) for a null pointer to something the caller wants written.
 void require(const void* pointer, const char* name);
 
-/// `*bytes`: room in `state` on entry, size of `saved` on return. Only the size when `state` is null.
+/// `*bytes`: room in `state` on entry, size of `saved` on return. Only the size when `state` is
+/// null.
 void copy_state(std::span<const std::byte> saved, void* state, MPI_Count* bytes);
 
 /// @throws Error(invalid_argument) for a negative size, or no memory for a positive one.

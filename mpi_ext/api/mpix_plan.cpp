@@ -5,7 +5,6 @@
 
 #include "mpi_ext/api/mpi_communicator.hpp"
 #include "mpi_ext/api/mpi_errors.hpp"
-#include "mpi_ext/api/mpi_options.hpp"
 #include "mpi_ext/api/mpix_arguments.hpp"
 
 #include <cohom/allreduce.hpp>
@@ -36,15 +35,15 @@ namespace {
 std::unique_ptr<MPIX_Compressed_plan_s> make_plan(MPI_Count count, MPI_Datatype datatype, MPI_Op op,
                                                   MPI_Comm comm, MPI_Info info,
                                                   const MPIX_Compressed_plan* destination) {
-  auto home = mpi::shared_communicator(comm, mpi::communicator_options_of(info));
-  Communicator& communicator = home->communicator;
-  const auto read = mpi::read_shape(count, datatype, op, info);
+  const mpi::CallHome home(comm, info);
+  Communicator& communicator = home.communicator->communicator;
+  const auto read = mpi::read_shape(count, datatype, op, home.info);
   if (const auto* error = std::get_if<Error>(&read)) fail_on_all_ranks(*error, communicator);
   if (destination == nullptr)
     fail_on_all_ranks(Error(ErrorKind::invalid_argument, "plan is a null pointer"), communicator);
   const auto& shape = std::get<mpi::CallShape>(read);
   return std::make_unique<MPIX_Compressed_plan_s>(
-      std::move(home), AllreducePlan(communicator, shape.count, shape.type, shape.options));
+      home.communicator, AllreducePlan(communicator, shape.count, shape.type, home.info.options));
 }
 
 /// Runs `function` on the plan behind the handle.

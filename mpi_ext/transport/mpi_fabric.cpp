@@ -1,5 +1,7 @@
 #include "mpi_ext/transport/mpi_fabric.hpp"
 
+#include "mpi_ext/base/mpi_check.hpp"
+#include "mpi_ext/base/thread_level.hpp"
 #include "mpi_ext/transport/collective_layers.hpp"
 #include "mpi_ext/transport/mpi_reduction.hpp"
 
@@ -15,10 +17,45 @@ void RoundLine::expect_right_order(std::uint64_t number) const {
 
 MpiFabric::MpiFabric(MPI_Comm comm, const Operations& operations) : operations_(operations) {
   lines_.reserve(rounds_of_their_own);
-  for (int round = 0; round < rounds_of_their_own; ++round) lines_.emplace_back(comm, operations_);
+  lines_.emplace_back(OwnedComm(comm), operations_);
+  for (int round = 1; round < rounds_of_their_own; ++round)
+    lines_.emplace_back(OwnedComm::adopt(MPI_COMM_NULL), operations_);
 }
 
-MpiFabric::~MpiFabric() = default;
+MpiFabric::~MpiFabric() {
+  // Of a call that ended before all ranks had come this far.
+  static_cast<void>(duplicates_.release());
+}
+
+/// Of the first line's communicator, on which nothing else has begun: so the order is the same on
+/// all ranks, whatever they do with the user's.
+bool MpiFabric::prepare() {
+  if (prepared_) return true;
+  const MpiUse use;
+  if (!duplicates_) {
+    duplicates_ = std::make_unique<Duplicates>();
+    duplicates_->comms.fill(MPI_COMM_NULL);
+    duplicates_->requests.fill(MPI_REQUEST_NULL);
+    for (std::size_t i = 0; i < duplicates_->comms.size(); ++i)
+      check(MPI_Comm_idup(lines_.front().comm.get(), &duplicates_->comms[i],
+                          &duplicates_->requests[i]),
+            "MPI_Comm_idup");
+  }
+  int done = 0;
+  check(MPI_Testall(static_cast<int>(duplicates_->requests.size()), duplicates_->requests.data(),
+                    &done, MPI_STATUSES_IGNORE),
+        "MPI_Testall");
+  if (done == 0) return false;
+  for (std::size_t i = 0; i < duplicates_->comms.size(); ++i) {
+    const MPI_Comm comm = duplicates_->comms[i];
+    if (comm == MPI_COMM_NULL)  // asking for it failed
+      throw Error(ErrorKind::transport, "MPI made no communicator for fabric");
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    lines_[i + 1].comm = OwnedComm::adopt(comm);
+  }
+  duplicates_.reset();
+  return prepared_ = true;
+}
 
 std::string MpiFabric::describe() const {
   // Asked once a process: MPI opens all its components to tell.

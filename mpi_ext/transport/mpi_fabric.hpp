@@ -7,6 +7,7 @@
 
 #include <cohom/offload.hpp>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -14,6 +15,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace cohom::mpi {
@@ -25,12 +27,12 @@ class MpiReduction;
 /// each has a communicator; the calls of a round line up: one starts all its reductions, then the
 /// next.
 struct RoundLine {
-  RoundLine(MPI_Comm user, const Operations& mpis) : comm(user), operations(&mpis) {}
+  RoundLine(OwnedComm own, const Operations& mpis) : comm(std::move(own)), operations(&mpis) {}
 
   /// Of reduction `number` of the line. @throws Error(transport) when an earlier one gave up
   void expect_right_order(std::uint64_t number) const;
 
-  OwnedComm comm;
+  OwnedComm comm;  ///< the first line's at once, the others' behind MpiFabric::prepare()
   const Operations* operations;
   std::deque<MpiReduction*> starting;  ///< in the order they were opened; only the first may start
   std::uint64_t opened = 0;
@@ -46,7 +48,8 @@ class MpiFabric final : public Aggregator {
   /// Rounds with this index or a higher one share a line with lower ones.
   static constexpr int rounds_of_their_own = 3;
 
-  /// Duplicates `comm` once for each round. Collective. @throws Error(transport)
+  /// Duplicates `comm` once; there is one for each round behind prepare(), as most communicators
+  /// never use it. Collective. @throws Error(transport)
   explicit MpiFabric(MPI_Comm comm) : MpiFabric(comm, Operations::agreed(comm)) {}
   /// `operations` are the same on all ranks.
   MpiFabric(MPI_Comm comm, const Operations& operations);
@@ -58,12 +61,21 @@ class MpiFabric final : public Aggregator {
   [[nodiscard]] bool supports(Merge merge) const override;
   [[nodiscard]] bool ready() override { return true; }
   [[nodiscard]] bool may_fail() const override { return false; }
+  [[nodiscard]] bool prepare() override;
   /// @throws Error(transport) when an earlier call gave up
   std::unique_ptr<Reduction> open(std::uint64_t call, int round, std::size_t reductions) override;
 
  private:
+  /// Communicators that MPI makes meanwhile, and writes here: it cannot be stopped.
+  struct Duplicates {
+    std::array<MPI_Comm, rounds_of_their_own - 1> comms;
+    std::array<MPI_Request, rounds_of_their_own - 1> requests;
+  };
+
   Operations operations_;         ///< first: the lines refer to it
   std::vector<RoundLine> lines_;  ///< by round index; reductions keep references into it
+  bool prepared_ = false;
+  std::unique_ptr<Duplicates> duplicates_;  ///< under way
 };
 
 }  // namespace cohom::mpi

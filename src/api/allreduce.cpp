@@ -4,6 +4,7 @@
 #include "call/call.hpp"
 #include "call/call_arguments.hpp"
 #include "call/communicator_impl.hpp"
+#include "call/waiting.hpp"
 #include "memory/device_order.hpp"
 
 #include <exception>
@@ -46,14 +47,14 @@ void prepare(CallRequest& request, const void* input, void* output, std::size_t 
              ElementType type, CommunicatorImpl& communicator, const Options& options) {
   const Placement placement = count != 0 ? placement_of(input, output, type) : Placement{};
   if (count != 0) expect_order(placement, request.stream);
-  auto core = communicator.plans().find_or_make(communicator.environment(), count, type,
-                                                resolve(options), placement);
+  auto core = communicator.plans().find_or_make(communicator.environment(), count, type, options,
+                                                placement);
   if (auto error = buffer_error(input, output, count * size_of(type))) throw std::move(*error);
   request.input = input;
   request.output = output;
   request.state = state_of(communicator, *core, options);
   request.step = request.state != nullptr ? request.state->step : communicator.next_call();
-  core->sign(request.signature);
+  core->add_to_signature(request.signature);
   request.signature.text("buffer", request.state != nullptr ? options.buffer : std::string());
   request.signature.number("step", request.step);
   request.core = std::move(core);
@@ -61,26 +62,28 @@ void prepare(CallRequest& request, const void* input, void* output, std::size_t 
 
 }  // namespace
 
-Request::Request(std::shared_ptr<CallImpl> call) : call_(std::move(call)) {}
+Request::Request(std::shared_ptr<CallImpl> call, CommunicatorImpl& communicator)
+    : call_(std::move(call)), communicator_(&communicator) {}
 
 Request& Request::operator=(Request&& other) noexcept {
   std::swap(call_, other.call_);
+  std::swap(communicator_, other.communicator_);
   return *this;
 }
 
 Request::~Request() {
   if (!call_ || call_->done()) return;
   try {
-    call_->wait();
+    wait_for(*call_, *communicator_);
   } catch (const std::exception&) {
     // The caller did not ask for the result.
   }
 }
 
-bool Request::test() { return !call_ || call_->test(); }
+bool Request::test() { return !call_ || cohom::test(*call_, *communicator_); }
 
 void Request::wait() {
-  if (call_) call_->wait();
+  if (call_) wait_for(*call_, *communicator_);
 }
 
 namespace {
@@ -95,12 +98,12 @@ Request start(const void* input, void* output, std::size_t count, ElementType ty
   request.stream = stream;
   request.signature.text("call", call_kind);
   try {
-    request.timeout = timeout_of(options);
+    request.timeout = timeout_of(options, impl.defaults());
     prepare(request, input, output, count, type, impl, options);
   } catch (...) {
-    request.error = impl.take_failure("a plan of " + std::to_string(count) + " elements");
+    request.error = impl.failures().take("a plan of " + std::to_string(count) + " elements");
   }
-  return Request(impl.start(std::move(request)));
+  return Request(impl.start(std::move(request)), impl);
 }
 
 }  // namespace
@@ -121,11 +124,11 @@ Request allreduce_fail(const Error& error, Communicator& communicator) {
   request.signature.text("call", call_kind);
   request.error = error;
   try {
-    request.timeout = timeout_of({});
+    request.timeout = timeout_of({}, communicator.impl().defaults());
   } catch (const Error&) {
     // Ranks hear of one error, and this is not the first.
   }
-  return Request(communicator.impl().start(std::move(request)));
+  return Request(communicator.impl().start(std::move(request)), communicator.impl());
 }
 
 }  // namespace cohom

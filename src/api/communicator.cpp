@@ -27,7 +27,7 @@ OffloadCounters Communicator::offload_counters() const {
   const auto guard = impl_->lock();
   return impl_->offload_counters();
 }
-void Communicator::set_profile(Profile* profile) { impl_->profile = profile; }
+void Communicator::set_profile(Profile* profile) { impl_->set_profile(profile); }
 bool Communicator::progress() { return impl_->progress(); }
 
 std::vector<std::byte> Communicator::save_state(std::string_view buffer) const {

@@ -5,7 +5,7 @@
 #include "call/call.hpp"
 #include "call/call_arguments.hpp"
 #include "call/communicator_impl.hpp"
-#include "call/thread_progress.hpp"
+#include "call/waiting.hpp"
 #include "memory/device_order.hpp"
 
 #include <cohom/error.hpp>
@@ -27,23 +27,23 @@ class PlanImpl {
     CallRequest request;
     request.signature.text("call", "plan creation");
     try {
-      request.timeout = timeout_ = timeout_of(options);
-      options_ = resolve(options);
+      request.timeout = timeout_ = timeout_of(options, communicator.defaults());
+      options_ = resolve(options, communicator.defaults());
       core_ = std::make_shared<PlanCore>(communicator.environment(), count, type, options_);
       cores_.emplace(Placement{}.text(), core_);
-      core_->sign(request.signature);
+      core_->add_to_signature(request.signature);
       request.signature.text("buffer", {});
       request.signature.number("step", 0);
     } catch (...) {
       request.error = current_failure("a plan of " + std::to_string(count) + " elements");
     }
-    communicator_.start(std::move(request))->wait();
+    wait_for(*communicator_.start(std::move(request)), communicator_);
   }
 
   ~PlanImpl() {
     if (!call_) return;
     try {
-      call_->wait();
+      wait_for(*call_, communicator_);
     } catch (const std::exception&) {
       // Nobody asked for the result.
     }
@@ -81,9 +81,9 @@ class PlanImpl {
         core_ = core_for(placement);
       }
     } catch (...) {
-      error = communicator_.take_failure("a plan's memory on a device");
+      error = communicator_.failures().take("a plan's memory on a device");
     }
-    core_->sign_memory(request.signature);
+    core_->add_memory_to_signature(request.signature);
     request.core = core_;
     request.error = std::move(error);
     if (counts_in_state()) request.state = &state_;
@@ -100,11 +100,11 @@ class PlanImpl {
       require_idle("preparing it");
       if (!error) prepare_for(input, output);
     } catch (...) {
-      error = communicator_.take_failure("a plan's memory on a device");
+      error = communicator_.failures().take("a plan's memory on a device");
     }
-    core_->sign_memory(request.signature);
+    core_->add_memory_to_signature(request.signature);
     request.error = std::move(error);
-    communicator_.start(std::move(request))->wait();
+    wait_for(*communicator_.start(std::move(request)), communicator_);
   }
 
   [[nodiscard]] std::size_t bytes() const { return core_->count() * size_of(core_->type()); }
@@ -120,7 +120,7 @@ class PlanImpl {
     // Given up before it throws: the next start is right after an error, too.
     const auto call = std::exchange(call_, nullptr);
     if (!call) return;
-    call->wait();
+    wait_for(*call, communicator_);
     if (!counts_in_state()) ++state_.step;
   }
 
@@ -182,7 +182,7 @@ class PlanImpl {
 
   CommunicatorImpl& communicator_;
   std::uint64_t id_;
-  ResolvedOptions options_;
+  PlanOptions options_;
   double timeout_ = 0;
   std::map<std::string, std::shared_ptr<PlanCore>> cores_;  ///< by where buffers lie
   std::shared_ptr<PlanCore> core_;                          ///< of the last call; first the host's

@@ -4,6 +4,7 @@
 #include <cohom/error.hpp>
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace cohom {
@@ -15,6 +16,8 @@ constexpr double most_seconds = 1e9;
 std::optional<double> parse_seconds(std::string_view text);
 /// Whether it is from 0 to most_seconds.
 bool are_seconds(double number);
+/// As users write them: 0.5, not 0.500000.
+std::string seconds_text(double seconds);
 /// What is wrong with the value of an option.
 Error not_seconds(std::string_view option, std::string_view value);
 

@@ -2,6 +2,9 @@
 // CallImpl: one allreduce in flight, from the agreement of all ranks to the last decoded element.
 
 #include "agreement/call_agreement.hpp"
+#include "call/call_request.hpp"
+#include "call/call_route.hpp"
+#include "call/kept_calls.hpp"
 #include "call/stall_clock.hpp"
 #include "call/state_buffer.hpp"
 #include "plan/device_plan.hpp"
@@ -17,25 +20,13 @@
 
 namespace cohom {
 
-class CommunicatorImpl;
+class CallOwner;
 
-/// What one rank brings to a call.
-struct CallRequest {
-  CallSignature signature;
-  std::optional<Error> error;      ///< this rank cannot make the call
-  std::shared_ptr<PlanCore> core;  ///< null: only agree
-  const void* input = nullptr;
-  void* output = nullptr;
-  StateBuffer* state = nullptr;  ///< outlives the call; null: the codec keeps none
-  std::uint64_t step = 0;
-  std::optional<kernels::DeviceStream> stream = std::nullopt;  ///< the user's; none: any
-  double timeout = 0;  ///< seconds without progress; 0: no limit
-};
-
-class CallImpl : public std::enable_shared_from_this<CallImpl> {
+class CallImpl final : public EndedCall, public std::enable_shared_from_this<CallImpl> {
  public:
-  CallImpl(CommunicatorImpl& communicator, std::uint64_t number, CallRequest request);
-  ~CallImpl();
+  /// The owner outlives the call until it is done.
+  CallImpl(CallOwner& owner, std::uint64_t number, CallRequest request);
+  ~CallImpl() override;
   CallImpl(const CallImpl&) = delete;
   CallImpl& operator=(const CallImpl&) = delete;
 
@@ -51,33 +42,25 @@ class CallImpl : public std::enable_shared_from_this<CallImpl> {
   [[nodiscard]] std::uint64_t number() const { return number_; }
   [[nodiscard]] bool uses(const StateBuffer& state) const { return request_.state == &state; }
 
-  /// It ended with an error on this rank. Whether messages or reductions of it go on all the same;
-  /// asked for the first time, it gives them seconds to end.
-  [[nodiscard]] bool goes_on() noexcept;
-
-  /// Blocks until done(), advancing all calls that this thread started on any communicator.
-  void finish_quietly();
-  /// The same; throws error().
-  void wait();
-  /// Advances calls once; throws error() when this one is done with one.
-  bool test();
+  [[nodiscard]] bool goes_on() noexcept override;
 
  private:
   enum class State { agreeing, running, agreeing_late, leaving, done };
 
-  void leave_given_up_plan();
-  void open_channel(Transport& transport);
+  void open_channel();
   void prepare();
+  void begin_on_device();
+  void begin();
   bool step();
   bool poll();
-  void begin();
+  bool leave_agreement();
   bool open();
-  void take_agreed_way();
-  void decide_late_rounds();
+  bool advance_rounds();
+  void agree_on_late_rounds();
+  void leave_late_agreement();
+  void finish_rounds();
   void leave(std::optional<Error> error);
   bool try_to_finish();
-  [[nodiscard]] Offloads own_word() const;
-  void begin_on_device();
   [[nodiscard]] DeviceWork* device_work() const;
   [[nodiscard]] bool waits_for_users_stream() const;
   [[nodiscard]] std::string waits_for() const;
@@ -86,11 +69,10 @@ class CallImpl : public std::enable_shared_from_this<CallImpl> {
   [[nodiscard]] bool keep() noexcept;
   void give_back_plan();
 
-  CommunicatorImpl& communicator_;
+  CallOwner& owner_;
   std::uint64_t number_;
   CallRequest request_;
-  Executor* executor_ = nullptr;            ///< of the way the call goes, as far as is known
-  bool offloads_ = false;                   ///< as far as this rank knows
+  CallRoute route_;
   std::optional<CallAgreement> agreement_;  ///< before the channel, which may still write to it
   std::unique_ptr<Channel> channel_;
   std::optional<DeviceCall> device_;  ///< none: all buffers are the host's

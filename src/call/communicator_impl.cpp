@@ -1,10 +1,9 @@
 #include "call/communicator_impl.hpp"
 
-#include "base/failure.hpp"
 #include "base/float_mode.hpp"
 #include "base/known_names.hpp"
 #include "base/log.hpp"
-#include "call/thread_progress.hpp"
+#include "call/waiting.hpp"
 
 #include <algorithm>
 #include <new>
@@ -15,6 +14,7 @@ namespace cohom {
 CommunicatorImpl::CommunicatorImpl(std::shared_ptr<Transport> transport, Aggregators aggregators)
     : transport_(std::move(transport)),
       aggregators_(std::move(aggregators)),
+      failures_(transport_, aggregators_.fabric),
       progress_handle_(std::make_shared<ProgressHandle>(*this)) {
   if (speaks_for_all(transport_->rank())) warn_of_unknown_variables();
 }
@@ -25,23 +25,6 @@ CommunicatorImpl::~CommunicatorImpl() {
 }
 
 namespace {
-
-struct KeptTransport {
-  std::shared_ptr<Transport> transport;
-  std::shared_ptr<Aggregator> fabric;
-};
-
-struct Kept {
-  std::mutex mutex;
-  std::vector<KeptTransport> transports;
-  std::vector<std::shared_ptr<CallImpl>> calls;
-};
-
-/// Never destroyed: what they wait for may be over before the process ends, or not.
-Kept& kept() {
-  static Kept& all = *std::make_unique<Kept>().release();
-  return all;
-}
 
 /// Nobody may ever hear of an error that only waits to be told.
 bool can_be_forgotten(const std::shared_ptr<CallImpl>& call, long owners) {
@@ -63,7 +46,7 @@ void CommunicatorImpl::finish_calls() {
     if (can_be_forgotten(call, 2))  // ours and in_flight_
       in_flight_.erase(in_flight_.begin());
     else
-      call->finish_quietly();
+      finish(*call, *this);
   }
 }
 
@@ -72,7 +55,8 @@ PlanEnvironment CommunicatorImpl::environment() {
           .fabric = aggregators_.fabric.get(),
           .offloading = [this](const std::string& address) { return offloading(address); },
           .kernels = &kernels::kernel_table(),
-          .tuning = tuning};
+          .tuning = tuning,
+          .defaults = &defaults_};
 }
 
 Offloading* CommunicatorImpl::offloading(const std::string& address) {
@@ -98,84 +82,9 @@ OffloadCounters CommunicatorImpl::offload_counters() const {
   return sum;
 }
 
-Error CommunicatorImpl::take_failure(const std::string& doing) {
-  try {
-    throw;
-  } catch (const kernels::DeviceError& failure) {
-    if (failure.sticky() && !device_failure_)
-      device_failure_ =
-          Error(failure.kind(), std::string("the device cannot go on: ") + failure.what() +
-                                    "; calls with its buffers need a new process");
-    return failure;
-  } catch (...) {
-    return current_failure(doing);
-  }
-}
-
-void CommunicatorImpl::ended_with(const Error& error, bool goes_on) {
-  call_goes_on_ |= goes_on;
-  if (!broken_by_ && (call_goes_on_ || transport_->failure())) broken_by_ = error.what();
-}
-
-bool CommunicatorImpl::keep_transport() noexcept {
-  if (transport_is_kept_) return true;
-  try {
-    const std::lock_guard lock(kept().mutex);
-    kept().transports.push_back({transport_, aggregators_.fabric});
-  } catch (const std::bad_alloc&) {
-    return false;
-  }
-  return transport_is_kept_ = true;
-}
-
-bool CommunicatorImpl::keep(std::shared_ptr<CallImpl> call) noexcept {
-  if (!keep_transport()) return false;
-  try {
-    const std::lock_guard lock(kept().mutex);
-    kept().calls.push_back(std::move(call));
-    warn_once(
-        "a call ended early, and its messages may go on: its memory stays until they end, or the "
-        "process");
-  } catch (const std::bad_alloc&) {
-    return false;
-  }
-  return true;
-}
-
-void release_kept_calls() noexcept {
-  std::vector<std::shared_ptr<CallImpl>> calls;
-  {
-    const std::lock_guard lock(kept().mutex);
-    calls.swap(kept().calls);
-  }
-  // Without the lock: this calls MPI.
-  std::erase_if(calls, [](const auto& call) { return !call->goes_on(); });
-  const std::lock_guard lock(kept().mutex);
-  calls.swap(kept().calls);
-  for (auto& newer : calls) kept().calls.push_back(std::move(newer));
-}
-
-void release_kept_transports() noexcept {
-  release_kept_calls();
-  std::vector<KeptTransport> transports;
-  const std::lock_guard lock(kept().mutex);
-  if (kept().calls.empty()) transports.swap(kept().transports);
-}
-
-std::optional<Error> CommunicatorImpl::transport_failure() const {
-  auto failure = transport_->failure();
-  if (!failure && call_goes_on_)
-    failure = Error(ErrorKind::transport,
-                    "an earlier call on this communicator ended early on this rank; make a new "
-                    "communicator");
-  if (!failure || !broken_by_) return failure;
-  return Error(failure->kind(),
-               std::string(failure->what()) + "; the first error was: " + *broken_by_);
-}
-
-bool CommunicatorImpl::turn_of(const CallImpl& call) const {
+bool CommunicatorImpl::has_turn(std::uint64_t number) const {
   for (const auto& earlier : in_flight_) {
-    if (earlier->number() >= call.number()) return true;
+    if (earlier->number() >= number) return true;
     if (earlier->agreeing()) return false;
   }
   return true;
@@ -186,8 +95,8 @@ std::shared_ptr<CallImpl> CommunicatorImpl::start(CallRequest request) {
   const auto guard = lock();
   // Channels are numbered modulo a limit: the call that had this number before must be over.
   while (!in_flight_.empty() && in_flight_.front()->number() + transport_->channels() <= next_call_)
-    std::shared_ptr(in_flight_.front())->finish_quietly();
-  if (profile != nullptr && in_flight_.empty()) profile->start();
+    finish(*std::shared_ptr(in_flight_.front()), *this);
+  if (profile_ != nullptr && in_flight_.empty()) profile_->start();
   std::shared_ptr<CallImpl> call = make_call(std::move(request));
   // One that could not even begin is over, and nobody would take it out again.
   if (!call->done()) in_flight_.push_back(call);  // there is room
@@ -214,7 +123,7 @@ std::shared_ptr<CallImpl> CommunicatorImpl::make_call(CallRequest request) {
 void CommunicatorImpl::finish_calls_with(const StateBuffer& state) {
   const auto guard = lock();
   for (const auto& call : std::vector(in_flight_))
-    if (call->uses(state)) call->finish_quietly();
+    if (call->uses(state)) finish(*call, *this);
 }
 
 bool CommunicatorImpl::progress() {

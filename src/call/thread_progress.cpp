@@ -1,7 +1,5 @@
 #include "call/thread_progress.hpp"
 
-#include "call/communicator_impl.hpp"
-
 #include <algorithm>
 #include <vector>
 
@@ -18,32 +16,32 @@ std::vector<std::shared_ptr<ProgressHandle>>& communicators_of_thread() {
 
 void ProgressHandle::close() {
   const std::lock_guard lock(mutex_);
-  communicator_ = nullptr;
+  calls_ = nullptr;
 }
 
 bool ProgressHandle::progress() {
   const std::unique_lock lock(mutex_, std::try_to_lock);
-  return lock.owns_lock() && communicator_ != nullptr && communicator_->progress_if_free();
+  return lock.owns_lock() && calls_ != nullptr && calls_->progress_if_free();
 }
 
 bool ProgressHandle::idle() {
   const std::unique_lock lock(mutex_, std::try_to_lock);
-  return lock.owns_lock() && (communicator_ == nullptr || communicator_->idle());
+  return lock.owns_lock() && (calls_ == nullptr || calls_->idle());
 }
 
 bool ProgressHandle::closed() {
   const std::lock_guard lock(mutex_);
-  return communicator_ == nullptr;
+  return calls_ == nullptr;
 }
 
 std::size_t ProgressHandle::calls_in_flight() {
   const std::lock_guard lock(mutex_);
-  return communicator_ == nullptr ? 0 : communicator_->calls_in_flight();
+  return calls_ == nullptr ? 0 : calls_->calls_in_flight();
 }
 
 void ProgressHandle::finish_calls() {
   const std::lock_guard lock(mutex_);
-  if (communicator_ != nullptr) communicator_->finish_calls();
+  if (calls_ != nullptr) calls_->finish_calls();
 }
 
 void advance_in_this_thread(const std::shared_ptr<ProgressHandle>& communicator) {
@@ -51,7 +49,7 @@ void advance_in_this_thread(const std::shared_ptr<ProgressHandle>& communicator)
   if (std::ranges::find(all, communicator) == all.end()) all.push_back(communicator);
 }
 
-bool progress_in_this_thread(CommunicatorImpl& own) {
+bool progress_in_this_thread(CallQueue& own) {
   bool moved = own.progress();
   auto& all = communicators_of_thread();
   for (const auto& one : all)

@@ -21,6 +21,12 @@ struct Placement {
   [[nodiscard]] bool all_on_device() const {
     return input == MemorySpace::cuda && output == MemorySpace::cuda;
   }
+  /// Pinned memory is the host's.
+  friend bool operator==(const Placement& a, const Placement& b) {
+    const auto there = [](MemorySpace space) { return space == MemorySpace::cuda; };
+    return there(a.input) == there(b.input) && there(a.output) == there(b.output) &&
+           a.device == b.device;
+  }
   /// "host", "cuda:0" or "host to cuda:0"; pinned memory is the host's.
   [[nodiscard]] std::string text() const;
 };

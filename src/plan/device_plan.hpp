@@ -1,9 +1,9 @@
 #pragma once
-// DevicePlan: what a plan has besides its rounds because its buffers lie on a device, and DeviceCall: what
-// a call does besides them.
+// DevicePlan: what a plan has besides its rounds because its buffers lie on a device, and
+// DeviceCall: what a call does besides them.
 //
-// Where the device has kernels for all of the codec the call runs there: elements and the payload's words
-// stay on the device. Else it runs on the host, on copies in pinned memory.
+// Where the device has kernels for all of the codec the call runs there: elements and the payload's
+// words stay on the device. Else it runs on the host, on copies in pinned memory.
 
 #include "memory/device_channel.hpp"
 #include "memory/device_work.hpp"
@@ -76,7 +76,8 @@ class DeviceCall {
   /// What the rounds read and write.
   [[nodiscard]] const void* input() const { return input_; }
   [[nodiscard]] void* output() const { return output_; }
-  /// All rounds are complete: whether the output is there, for whoever asks, or for the user's stream.
+  /// All rounds are complete: whether the output is there, for whoever asks, or for the user's
+  /// stream.
   [[nodiscard]] bool finish();
 
  private:

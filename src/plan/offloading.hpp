@@ -18,7 +18,8 @@ namespace cohom {
 
 class Offloading {
  public:
-  /// Calls that stay away after a first failure; each further one doubles it, up to `longest_pause`.
+  /// Calls that stay away after a first failure; each further one doubles it, up to
+  /// `longest_pause`.
   static constexpr std::uint64_t first_pause = 8;
   static constexpr std::uint64_t longest_pause = 1024;
 

@@ -195,6 +195,19 @@ TEST(WrongCalls, EnvironmentVariablesAreCheckedLikeOptions) {
   EXPECT_EQ(error_with("COHOM_CODEC", "raw"), "");
 }
 
+/// So that its calls go by the same, whatever plans they find made.
+TEST(WrongCalls, EnvironmentVariablesAreReadWhenACommunicatorIsMade) {
+  LoopbackHub hub(1), other_hub(1);
+  std::vector<float> data(10);
+  Communicator before(hub.transport(0));
+  setenv("COHOM_CODEC", "thx", 1);
+  Communicator behind(other_hub.transport(0));
+  EXPECT_NO_THROW(allreduce(std::span(data), before));
+  unsetenv("COHOM_CODEC");
+  EXPECT_THROW(allreduce(std::span(data), behind), Error);
+  EXPECT_NO_THROW(allreduce(std::span(data), behind, {.codec = "raw"}));
+}
+
 /// Without an aggregator there is no fabric.
 TEST(WrongCalls, FabricWithoutAnAggregator) {
   LoopbackHub hub(2);

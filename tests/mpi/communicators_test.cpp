@@ -244,5 +244,25 @@ TEST_F(Communicators, AreWaitedForInDifferentOrders) {
   MPI_Comm_free(&other);
 }
 
+// What fabric needs is made in its first call, which must not wait for other ranks to start theirs.
+TEST_F(Communicators, UseTheFabricFirstInDifferentOrders) {
+  constexpr std::size_t many = 4;
+  std::vector<Communicator> own;
+  std::vector<std::vector<float>> data;
+  for (std::size_t c = 0; c < many; ++c) {
+    own.push_back(mpi::communicator(comm_));
+    data.emplace_back(20000, static_cast<float>(c + 1));
+  }
+  std::vector<Request> requests(many);
+  for (std::size_t i = 0; i < many; ++i) {
+    const std::size_t c = rank_ % 2 == 0 ? i : many - 1 - i;
+    requests[c] = allreduce_start(data[c].data(), data[c].data(), data[c].size(), ElementType::f32,
+                                  own[c], {.codec = "raw", .algorithm = "fabric"});
+  }
+  for (std::size_t i = 0; i < many; ++i) requests[rank_ % 3 == 0 ? i : many - 1 - i].wait();
+  for (std::size_t c = 0; c < many; ++c)
+    EXPECT_EQ(data[c], std::vector<float>(20000, static_cast<float>(ranks_) * float(c + 1)));
+}
+
 }  // namespace
 }  // namespace cohom::testing

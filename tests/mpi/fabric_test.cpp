@@ -51,6 +51,7 @@ class MpiFabricTest : public ::testing::TestWithParam<const char*> {
   MpiFabricTest() {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks_);
+    while (!fabric_.prepare()) std::this_thread::yield();
   }
 
   [[nodiscard]] std::uint64_t rank() const { return static_cast<std::uint64_t>(rank_); }

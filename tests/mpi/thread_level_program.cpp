@@ -108,6 +108,8 @@ bool messages_at_once() {
 /// A reduction of MPI's is one more way into MPI, and so is making a communicator.
 bool fabric_at_once() {
   cohom::mpi::MpiFabric fabric(MPI_COMM_WORLD);
+  while (!fabric.prepare()) {
+  }
   std::uint64_t refused = 1, word = 1;
   const auto add = [&](cohom::Reduction& reduction, std::uint64_t& sum) {
     reduction.start({&sum, 1}, {&sum, 1}, {.kind = cohom::MergeKind::add}, 0);

@@ -1,19 +1,15 @@
-// ControlServer: its connections: who may come, who must go, and who has proven what.
-
-#include "aggregation/server/control_server.hpp"
+#include "aggregation/server/server_clients.hpp"
 
 #include "base/log.hpp"
 
-#include <cohom/error.hpp>
-
-#include <spdlog/spdlog.h>
-
+#include <fcntl.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <string>
+#include <utility>
 
 namespace cohom::offload {
 
@@ -22,9 +18,61 @@ namespace {
 /// Then those who are there are served; so somebody who is quick is not thrown out by a flood.
 constexpr int max_accepted_at_once = 32;
 
+FileDescriptor duplicate(int socket) {
+  FileDescriptor copy(::fcntl(socket, F_DUPFD_CLOEXEC, 0));
+  if (!copy.open()) throw_system_error("fcntl");
+  return copy;
+}
+
 }  // namespace
 
-void ControlServer::accept_clients() {
+ServerClients::ServerClients(const ServerSetup& setup, ServerJournal& journal)
+    : limits_(setup.limits),
+      journal_(journal),
+      listener_(setup.listener < 0 ? listen_on(setup.listen) : duplicate(setup.listener)),
+      handshakes_(setup, journal) {}
+
+sockaddr_in ServerClients::address() const {
+  sockaddr_in address{};
+  socklen_t size = sizeof address;
+  if (::getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0)
+    throw_system_error("getsockname");
+  return address;
+}
+
+bool ServerClients::add_descriptors(std::vector<pollfd>& waiting) const {
+  if (may_accept() && !no_descriptors_) waiting.push_back({listener_.get(), POLLIN, 0});
+  if (handshakes_.descriptor() >= 0) waiting.push_back({handshakes_.descriptor(), POLLIN, 0});
+  bool busy = false;
+  for (const auto& [id, client] : clients_) {
+    // What is not read is not waited for either; else the loop would not sleep.
+    const int event = client.connection.wants_to_write() ? POLLOUT
+                      : client.waits()                   ? POLLRDHUP
+                                                         : POLLIN;
+    waiting.push_back({client.connection.descriptor(), short(event), 0});
+    busy |= client.gone;
+  }
+  return busy;
+}
+
+ServerClients::Clock::time_point ServerClients::next_deadline(Clock::time_point next) const {
+  const auto now = Clock::now();
+  for (const auto& [id, client] : clients_) {
+    const auto due = client.held ? journal_.sources.answer_at(client.source, now)
+                                 : deadline_of(client).value_or(next);
+    next = std::min(next, due);
+  }
+  return next;
+}
+
+void ServerClients::take_verdicts() {
+  for (const CredentialJudge::Verdict& verdict : handshakes_.verdicts())
+    // It may have gone meanwhile.
+    if (const auto found = clients_.find(verdict.client); found != clients_.end())
+      journal_.guarded(found->second, [&] { handshakes_.take_verdict(found->second, verdict); });
+}
+
+void ServerClients::accept() {
   no_descriptors_ = false;
   for (int i = 0; i < max_accepted_at_once && may_accept(); ++i) {
     sockaddr_in peer{};
@@ -38,10 +86,10 @@ void ControlServer::accept_clients() {
                   " (ulimit -n)");
       return;
     }
-    Client client;
+    ServerClient client;
     client.source = peer.sin_addr.s_addr;
     client.since = Clock::now();
-    guarded(client, [&] {
+    journal_.guarded(client, [&] {
       client.peer = text_of(peer);
       keep_alive(socket);
       client.connection = {std::move(socket), most_request_bytes};
@@ -51,16 +99,15 @@ void ControlServer::accept_clients() {
 }
 
 /// Those who have proven themselves are not thrown out for others.
-bool ControlServer::may_accept() const {
-  return clients_.size() < setup_.limits.connections ||
+bool ServerClients::may_accept() const {
+  return clients_.size() < limits_.connections ||
          std::ranges::any_of(clients_, [](const auto& entry) { return !entry.second.proven; });
 }
 
 /// Throws out whom the newcomer takes the place of; false: it is the newcomer who goes. Those
 /// without a proof have a share of their own, so they leave the rest to those with one; and no
 /// source takes all.
-bool ControlServer::make_way(Client& newcomer) {
-  const ServerLimits& limits = setup_.limits;
+bool ServerClients::make_way(ServerClient& newcomer) {
   std::size_t unproven = 0;
   std::map<std::uint32_t, std::size_t> of_source, unproven_of_source;
   for (const auto& [id, client] : clients_) {
@@ -69,17 +116,17 @@ bool ControlServer::make_way(Client& newcomer) {
     unproven_of_source[client.source] += client.proven ? 0 : 1;
   }
   const std::uint32_t source = newcomer.source;
-  const bool source_is_full = of_source[source] >= limits.share_of_source();
+  const bool source_is_full = of_source[source] >= limits_.share_of_source();
   if (source_is_full && unproven_of_source[source] == 0) {
-    ++counts_.thrown_out;
-    refuse(newcomer,
-           {Refusal::no_resources, "this address has all of its " +
-                                       std::to_string(limits.share_of_source()) + " connections"});
+    ++journal_.counts.thrown_out;
+    journal_.refuse(newcomer, {Refusal::no_resources,
+                               "this address has all of its " +
+                                   std::to_string(limits_.share_of_source()) + " connections"});
     return false;
   }
-  if (source_is_full || unproven_of_source[source] >= limits.unproven_of_source())
+  if (source_is_full || unproven_of_source[source] >= limits_.unproven_of_source())
     throw_out_oldest(source);
-  else if (unproven >= limits.unproven() || clients_.size() >= limits.connections)
+  else if (unproven >= limits_.unproven() || clients_.size() >= limits_.connections)
     throw_out_oldest(std::ranges::max_element(unproven_of_source, {}, [](const auto& entry) {
                        return entry.second;
                      })->first);
@@ -87,9 +134,9 @@ bool ControlServer::make_way(Client& newcomer) {
 }
 
 /// Of a source's connections without a proof: first those that have said nothing.
-void ControlServer::throw_out_oldest(std::uint32_t source) {
+void ServerClients::throw_out_oldest(std::uint32_t source) {
   auto victim = clients_.end();
-  const auto order = [](const Client& client) {
+  const auto order = [](const ServerClient& client) {
     return std::pair(client.handshake.begun() || client.held.has_value(), client.since);
   };
   for (auto i = clients_.begin(); i != clients_.end(); ++i)
@@ -97,35 +144,32 @@ void ControlServer::throw_out_oldest(std::uint32_t source) {
         (victim == clients_.end() || order(i->second) < order(victim->second)))
       victim = i;
   if (victim == clients_.end()) return;
-  ++counts_.thrown_out;
-  report(victim->second, "thrown out for a newer connection: it has not proven itself");
+  ++journal_.counts.thrown_out;
+  journal_.report(victim->second, "thrown out for a newer connection: it has not proven itself");
   clients_.erase(victim);
 }
 
-/// For its turn, or for munged.
-bool ControlServer::waits(const Client& client) { return client.held || client.is_judged; }
-
-/// Nothing is read for later: neither while a handshake waits, nor before the client has taken our
-/// answer. So the client's own socket is what fills up, and no client makes us keep more than one
-/// answer.
-bool ControlServer::listens_to(const Client& client) {
-  return !client.leaving && !waits(client) && !client.connection.wants_to_write();
+void ServerClients::serve(const Handler& handler) {
+  for (auto& [id, client] : clients_) serve(id, client, handler);
 }
 
-void ControlServer::serve(ClientId id, Client& client) {
+void ServerClients::serve(ClientId id, ServerClient& client, const Handler& handler) {
   client.connection.write();
   if (client.leaving && !client.connection.wants_to_write()) client.gone = true;
   if (client.gone) return;
-  guarded(client, [&] {
-    if (waits(client)) {
+  journal_.guarded(client, [&] {
+    if (client.waits()) {
       client.gone = client.connection.hung_up();
       if (client.gone) return;  // it takes no turn
-      if (client.held) begin_in_turn(client);
+      if (client.held) handshakes_.begin_in_turn(client);
     }
     // One read, and only when no whole message is left of those before.
-    for (bool has_read = false; listens_to(client);) {
+    for (bool has_read = false; client.is_read();) {
       if (const auto message = client.connection.next()) {
-        handle(id, client, *message);
+        if (client.proven)
+          handler(id, client, *message);
+        else
+          handshakes_.take(id, client, *message);
       } else {
         if (std::exchange(has_read, true)) break;
         client.gone |= !client.connection.read();
@@ -134,158 +178,48 @@ void ControlServer::serve(ClientId id, Client& client) {
   });
 }
 
-/// Until the client has proven itself nothing else is taken from it.
-void ControlServer::shake_hands(ClientId id, Client& client, const Message& message) {
-  if (const auto* begun = std::get_if<Begin>(&message); begun && !client.handshake.begun()) {
-    if (begun->version != control_version)
-      return refuse(client, {Refusal::not_supported,
-                             "control channel of version " + std::to_string(begun->version) +
-                                 ", here is " + std::to_string(control_version)});
-    // Behind wrong tokens handshakes of a source wait, right ones as well: they cannot be told
-    // apart.
-    client.held = *begun;
-    return begin_in_turn(client);
-  }
-  if (const auto* proof = std::get_if<Proof>(&message); proof && client.handshake.begun())
-    return take_token(client, *proof);
-  if (const auto* proof = std::get_if<MungeCredential>(&message); proof && client.handshake.begun())
-    return ask_munged(id, client, *proof);
-  throw_meaningless_message();
-}
-
-void ControlServer::take_token(Client& client, const Proof& proof) {
-  const bool as_operator = proof.credential == Credential::operator_token;
-  if (!as_operator && setup_.munge)
-    return refuse(client, {Refusal::wrong_token,
-                           "this aggregator takes credentials of munge, and no token "
-                           "(COHOM_AGGREGATOR_AUTH=munge)"});
-  const auto answer =
-      client.handshake.judge(proof, as_operator ? setup_.operator_token : setup_.token);
-  if (!answer)
-    return refuse(
-        client, {Refusal::wrong_token, as_operator ? "the operator's token is not this aggregator's"
-                                                   : "the token is not this aggregator's"});
-  welcome(client, *answer, as_operator);
-}
-
-void ControlServer::ask_munged(ClientId id, Client& client, const MungeCredential& message) {
-  if (!judge_)
-    return refuse(client, {Refusal::wrong_token,
-                           "this aggregator takes a token, and no credentials of munge "
-                           "(COHOM_AGGREGATOR_AUTH=token)"});
-  // Also of those who have gone: a question stays.
-  if (judge_->waiting() >= setup_.limits.unproven())
-    return refuse(client, {Refusal::no_resources, "munged is slow, and others wait for it"});
-  const auto texts = client.handshake.munge_texts();
-  if (!texts) throw Error(ErrorKind::transport, "a second proof");
-  client.is_judged = true;
-  judge_->ask({id, message.credential, texts->client, texts->server});
-}
-
-void ControlServer::take_verdicts() {
-  if (!judge_) return;
-  for (const CredentialJudge::Verdict& verdict : judge_->take())
-    // It may have gone meanwhile.
-    if (const auto found = clients_.find(verdict.client); found != clients_.end())
-      guarded(found->second, [&] { take_verdict(found->second, verdict); });
-}
-
-void ControlServer::take_verdict(Client& client, const CredentialJudge::Verdict& verdict) {
-  client.is_judged = false;
-  if (!verdict.user) {
-    if (!verdict.is_wrong) report(client, verdict.why_not);
-    return refuse(
-        client, {verdict.is_wrong ? Refusal::wrong_token : Refusal::no_resources, verdict.why_not});
-  }
-  if (!setup_.munge->contains(*verdict.user))
-    return refuse(client,
-                  {Refusal::wrong_user, "user " + std::to_string(*verdict.user) +
-                                            " may not use this aggregator (--munge-users)"});
-  welcome(client, MungeCredential{verdict.credential},
-          *verdict.user == 0 || *verdict.user == ::geteuid());
-}
-
-void ControlServer::welcome(Client& client, const Message& message, bool is_operator) {
-  sources_.right_token(client.source);
-  client.proven = true;
-  client.is_operator = is_operator;
-  client.since = Clock::now();
-  client.connection.send(message);
-}
-
-void ControlServer::begin_in_turn(Client& client) {
-  const auto now = Clock::now();
-  if (sources_.answer_at(client.source, now) > now) return;
-  sources_.answered(client.source, now);
-  client.since = now;  // it waited for us
-  client.connection.send(client.handshake.challenge(*std::exchange(client.held, std::nullopt)));
-}
-
-void ControlServer::refuse(Client& client, const Refused& refused) {
-  const bool is_stranger =
-      refused.reason == Refusal::wrong_token || refused.reason == Refusal::wrong_user;
-  ++(is_stranger                            ? counts_.wrong_tokens
-     : refused.reason == Refusal::wrong_key ? counts_.wrong_keys
-                                            : counts_.refused);
-  if (is_stranger) sources_.wrong_token(client.source, Clock::now());
-  const std::string text = std::string(name_of(refused.reason)) + ": " + refused.text;
-  // The rest is the refused one's own business, which it is told.
-  if (is_stranger || refused.reason == Refusal::wrong_key)
-    report(client, text);
-  else
-    note(client.peer + " refused: " + text);
-  client.connection.send(refused);
-  client.since = Clock::now();  // it may take its time to read that
-  client.leaving = true;
-}
-
-void ControlServer::report(const Client& client, std::string_view text) noexcept {
-  if (!log().should_log(spdlog::level::warn)) return;
-  try {
-    if (const auto more = sources_.log_line(client.source, Clock::now()))
-      log().warn("{}: {}{}", client.peer, text, *more);
-  } catch (const std::exception&) {  // without memory for the line it is left out
-  }
-}
-
-void ControlServer::note(std::string_view text) noexcept {
-  if (!log().should_log(spdlog::level::info)) return;
-  try {
-    if (const auto more = notes_.take(Clock::now())) log().info("{}{}", text, *more);
-  } catch (const std::exception&) {  // likewise
+void ServerClients::dismiss(GroupKey group, const Refused& why) {
+  for (auto& entry : clients_) {
+    ServerClient& client = entry.second;
+    if (client.group != group) continue;
+    client.group.reset();
+    client.since = Clock::now();
+    client.leaving = true;
+    journal_.guarded(client, [&] { client.connection.send(why); });
   }
 }
 
 /// When a connection that has not done what it is to do must go; none: it may stay.
-std::optional<ControlServer::Clock::time_point> ControlServer::deadline_of(
-    const Client& client) const {
+std::optional<ServerClients::Clock::time_point> ServerClients::deadline_of(
+    const ServerClient& client) const {
   if (client.held) return std::nullopt;
-  if (!client.proven || client.leaving) return client.since + setup_.limits.handshake;
-  if (!client.group) return client.since + setup_.limits.patience;
+  if (!client.proven || client.leaving) return client.since + limits_.handshake;
+  if (!client.group) return client.since + limits_.patience;
   return std::nullopt;
 }
 
-void ControlServer::remove_late_clients() {
+void ServerClients::mark_late() {
   const auto now = Clock::now();
   for (auto& [id, client] : clients_)
     if (const auto deadline = deadline_of(client); deadline && now > *deadline) {
-      if (!client.proven && !client.leaving) report(client, "has not proven itself in time");
+      if (!client.proven && !client.leaving)
+        journal_.report(client, "has not proven itself in time");
       client.gone = true;
     }
 }
 
-void ControlServer::remove_gone_clients() {
-  for (auto& [id, client] : clients_) {
-    if (!client.gone || !client.group) continue;
-    const ServerGroup& group = groups_.at(*client.group);
-    const auto worker = std::ranges::find_if(
-        group.joined, [id = id](const auto& member) { return member.second == id; });
-    ++counts_.gone;
-    guarded(group.key, [&] {
-      dissolve(group.key, {Refusal::gone, "worker " + std::to_string(worker->first) + " has left"});
-    });
-  }
+void ServerClients::for_gone_members(const std::function<void(ClientId, GroupKey)>& action) const {
+  for (const auto& [id, client] : clients_)
+    if (client.gone && client.group) action(id, *client.group);
+}
+
+void ServerClients::remove_gone() {
   std::erase_if(clients_, [](const auto& entry) { return entry.second.gone; });
+}
+
+void ServerClients::close() {
+  clients_.clear();
+  listener_.reset();
 }
 
 }  // namespace cohom::offload

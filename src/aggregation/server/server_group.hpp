@@ -27,6 +27,11 @@ struct GroupKey {
   }
 };
 
+/// The longest payload that a worker can, in the messages of the data plane.
+inline std::uint32_t asked_payload(const Join& request, bool takes_messages) {
+  return takes_messages ? request.message_bytes : request.payload_bytes;
+}
+
 /// A group forms in this order, here and at the leaves below.
 enum class GroupState {
   gathering,  ///< workers join

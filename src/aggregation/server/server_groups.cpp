@@ -1,30 +1,50 @@
-// ControlServer: the life of a group, here and at the parent.
+#include "aggregation/server/server_groups.hpp"
 
-#include "aggregation/server/control_server.hpp"
-
-#include "aggregation/net/random_word.hpp"
-#include "aggregation/protocol/admission.hpp"
+#include "aggregation/auth/job_key.hpp"
 
 #include <cohom/error.hpp>
-#include <cohom/merge.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
 
 namespace cohom::offload {
 
-namespace {
-
-/// Who comes again with another UCX library comes in another job; the rest may pass.
-Refusal refusal_of(const Error& error) {
-  return error.kind() == ErrorKind::unsupported ? Refusal::not_supported : Refusal::gone;
+void ServerGroups::seat(ClientId id, ServerClient& client, const Join& request) {
+  const GroupKey key{job_of(request.job), request.group};
+  if (const auto found = groups_.find(key); found != groups_.end())
+    found->second.joined.emplace(request.worker, id);
+  else
+    // With its first member: without memory for that one nothing stays of the group.
+    groups_.emplace(key, new_group(key, request, id));
+  client.group = key;
+  ServerGroup& group = groups_.at(key);
+  group.payload_bytes =
+      std::min(group.payload_bytes, asked_payload(request, plane_.takes_messages()));
+  group.slots = std::min(group.slots, request.slots);
+  if (setup_.parent)
+    ask_parent(group, request);
+  else if (group.joined.size() == group.workers)
+    end_if(key, admissions_.admit(group));
 }
 
-}  // namespace
+ServerGroup ServerGroups::new_group(GroupKey key, const Join& request, ClientId id) const {
+  ServerGroup group;
+  group.key = key;
+  group.job = request.job;
+  group.workers = request.workers;
+  group.joined.emplace(request.worker, id);
+  group.payload_bytes = std::min(setup_.limits.payload_bytes, plane_.most_payload_bytes());
+  group.slots = setup_.limits.group_slots;
+  group.since = Clock::now();
+  return group;
+}
 
 /// A leaf joins for each of its workers; only the root knows when all are there.
-void ControlServer::ask_parent(ServerGroup& group, const Join& request) {
+void ServerGroups::ask_parent(ServerGroup& group, const Join& request) {
   try {
     if (!group.uplink) {
       group.uplink =
@@ -46,7 +66,7 @@ void ControlServer::ask_parent(ServerGroup& group, const Join& request) {
     group.uplink->waiting.push_back(up);
 }
 
-void ControlServer::serve_parent(ServerGroup& group) {
+void ServerGroups::serve_parent(ServerGroup& group) {
   if (!group.uplink) return;
   Uplink& uplink = *group.uplink;
   const GroupKey key = group.key;
@@ -70,7 +90,7 @@ void ControlServer::serve_parent(ServerGroup& group) {
   if (!alive) dissolve(key, {Refusal::gone, "the connection to the parent has ended"});
 }
 
-void ControlServer::handle_from_parent(ServerGroup& group, const Message& message) {
+void ServerGroups::handle_from_parent(ServerGroup& group, const Message& message) {
   if (const auto* refused = std::get_if<Refused>(&message))
     return dissolve(group.key, {refused->reason, "the parent: " + refused->text});
   Uplink& uplink = *group.uplink;
@@ -85,102 +105,34 @@ void ControlServer::handle_from_parent(ServerGroup& group, const Message& messag
       return clients_.at(found->second).connection.send(*challenge);
   }
   if (std::holds_alternative<Go>(message) && group.state == GroupState::greeting &&
-      uplink.said_ready) {
-    group.state = GroupState::open;
-    plane_.start(*group.number);
-    for (const auto& [client, worker] : group.branches()) clients_.at(client).connection.send(Go{});
-    return;
-  }
+      uplink.said_ready)
+    return admissions_.start(group);
   const auto* admitted = std::get_if<Admitted>(&message);
   if (admitted == nullptr || group.state != GroupState::gathering) throw_meaningless_message();
-  if (admitted->kind != plane_.kind())
-    return dissolve(group.key, {Refusal::not_supported, "the parent is of kind '" + admitted->kind +
-                                                            "', this aggregator of kind '" +
-                                                            std::string(plane_.kind()) + "'"});
-  check_admitted(*admitted, {.payload_bytes = group.payload_bytes, .slots = group.slots});
-  const GroupKey key = group.key;
-  group.parent_merges = admitted->merges;
-  group.epoch = admitted->epoch;
-  group.slots = admitted->slots;
-  group.payload_bytes = admitted->payload_bytes;
-  open_and_tell(group, {.parent = ParentPlan{.number = admitted->number,
-                                             .worker = group.joined.begin()->first,
-                                             .key = admitted->key,
-                                             .data_address = admitted->data_address,
-                                             .ucx_address = admitted->ucx_address,
-                                             .control = *setup_.parent}});
-  if (const auto found = groups_.find(key); found != groups_.end() && plane_.takes_messages())
-    found->second.uplink->connection.send(WorkerAddress{plane_.ucx_address()});
+  end_if(group.key, admissions_.admit(group, *admitted, *setup_.parent));
 }
 
-/// The root's word: all workers have joined.
-void ControlServer::admit(ServerGroup& group) {
-  group.epoch = random_word();
-  group.slots = std::min(group.slots, plane_.free_slots());
-  group.payload_bytes -= group.payload_bytes % 8;
-  open_and_tell(group, {});
+bool ServerGroups::take_ready(ClientId id, const ServerClient& client) {
+  if (!client.group) return false;
+  ServerGroup& group = groups_.at(*client.group);
+  if (group.state != GroupState::greeting) return false;
+  group.ready.insert(id);
+  return true;
 }
 
-/// `plan` has the parent, if there is one; the rest is the group's.
-void ControlServer::open_and_tell(ServerGroup& group, const GroupPlan& plan) {
-  GroupPlan whole = plan;
-  whole.job = group.key.job;
-  whole.epoch = group.epoch;
-  for (const auto& [client, worker] : group.branches()) {
-    whole.members |= std::uint64_t{1} << worker;
-    whole.keys[worker] = random_word();
-  }
-  whole.slots = group.slots;
-  whole.payload_bytes = group.payload_bytes;
-  try {
-    group.number = plane_.open(whole);
-  } catch (const Error& error) {  // a parent's address that is none
-    return dissolve(group.key, {refusal_of(error), error.what()});
-  } catch (const std::exception& error) {
-    return dissolve(group.key, {Refusal::no_resources, error.what()});
-  }
-  if (!group.number)
-    return dissolve(
-        group.key, {Refusal::no_resources, "no room for a group of " + std::to_string(group.slots) +
-                                               " slots; the aggregator has " +
-                                               std::to_string(plane_.slots()) + ", of which " +
-                                               std::to_string(plane_.free_slots()) + " are free"});
-  group.state = GroupState::greeting;
-  group.since = Clock::now();
-  // A leaf's sum of floats would change the order of additions, which is that of ranks.
-  const std::uint32_t merges =
-      group.uplink ? plane_.merges() & group.parent_merges & ~(1u << unsigned(MergeKind::add_float))
-                   : plane_.merges();
-  Admitted admitted{.kind = std::string(plane_.kind()),
-                    .number = *group.number,
-                    .epoch = group.epoch,
-                    .key = 0,
-                    .payload_bytes = group.payload_bytes,
-                    .slots = group.slots,
-                    .merges = merges,
-                    .takes_narrow = plane_.takes_narrow() ? 1u : 0u,
-                    .data_address = plane_.data_address(),
-                    .ucx_address = plane_.ucx_address()};
-  // To each its own key, and to nobody else: it is what a stranger lacks.
-  for (const auto& [client, worker] : group.branches()) {
-    admitted.key = whole.keys[worker];
-    clients_.at(client).connection.send(admitted);
-  }
-  ++counts_.admitted;
-  note(fmt::format("job {:x} group {}: {} workers, {} slots of {} bytes", group.key.job,
-                   group.key.group, group.workers, group.slots, group.payload_bytes));
+bool ServerGroups::pass_up(ClientId id, const ServerClient& client, const JoinProof& proof) {
+  if (!client.group) return false;
+  const ServerGroup& group = groups_.at(*client.group);
+  const auto member = group.joined.find(proof.worker);
+  if (!group.uplink || member == group.joined.end() || member->second != id ||
+      group.uplink->asked.erase(proof.worker) == 0)
+    return false;
+  group.uplink->connection.send(proof);
+  return true;
 }
 
-/// What a member says is not enough: the data plane must have met it.
-bool ControlServer::all_ready(const ServerGroup& group) const {
-  const auto branches = group.branches();
-  if (group.ready.size() != branches.size()) return false;
-  const std::uint64_t met = plane_.met(*group.number);
-  return std::ranges::all_of(branches,
-                             [met](const auto& branch) { return (met >> branch.second & 1) != 0; });
-}
-
-bool ControlServer::take_address(ClientId id, const Client& client, const UcxAddress& address) {
+bool ServerGroups::take_address(ClientId id, const ServerClient& client,
+                                const UcxAddress& address) {
   if (!client.group) return false;
   const ServerGroup& group = groups_.at(*client.group);
   if (group.state != GroupState::greeting) return false;
@@ -194,40 +146,48 @@ bool ControlServer::take_address(ClientId id, const Client& client, const UcxAdd
 }
 
 /// From greeting to open, when everybody here is ready.
-void ControlServer::advance(ServerGroup& group) {
+void ServerGroups::leave_greeting(ServerGroup& group) {
   if (group.state != GroupState::greeting) return;
   const bool met = !group.uplink || plane_.meet_parent(*group.number);
-  if (!met || !all_ready(group)) return;
+  if (!met || !admissions_.all_ready(group)) return;
   if (group.uplink) {
     if (!std::exchange(group.uplink->said_ready, true)) group.uplink->connection.send(Ready{});
     return;
   }
-  group.state = GroupState::open;
-  plane_.start(*group.number);
-  for (const auto& [client, worker] : group.branches()) clients_.at(client).connection.send(Go{});
+  admissions_.start(group);
 }
 
-void ControlServer::dissolve(GroupKey key, const Refused& why) {
+void ServerGroups::dissolve(GroupKey key, const Refused& why) {
   const auto found = groups_.find(key);
   if (found == groups_.end()) return;
   if (found->second.number) plane_.close(*found->second.number);
   groups_.erase(found);
   try {
-    note(fmt::format("job {:x} group {} ends: {}", key.job, key.group, why.text));
+    journal_.note(fmt::format("job {:x} group {} ends: {}", key.job, key.group, why.text));
   } catch (const std::exception&) {  // without memory for the line it is left out
   }
-  for (auto& entry : clients_) {
-    Client& client = entry.second;
-    if (client.group != key) continue;
-    client.group.reset();
-    client.since = Clock::now();
-    client.leaving = true;
-    guarded(client, [&] { client.connection.send(why); });
-  }
+  clients_.dismiss(key, why);
 }
 
-/// Those that the data plane has given up.
-void ControlServer::dissolve_failed_groups() {
+void ServerGroups::end_if(GroupKey key, const std::optional<Refused>& why) {
+  if (why) dissolve(key, *why);
+}
+
+void ServerGroups::dissolve_all(const Refused& why) {
+  while (!groups_.empty()) dissolve(groups_.begin()->first, why);
+}
+
+void ServerGroups::lose_member(ClientId id, GroupKey key) {
+  const ServerGroup& group = groups_.at(key);
+  const auto worker =
+      std::ranges::find(group.joined, id, [](const auto& member) { return member.second; });
+  ++journal_.counts.gone;
+  guarded(key, [&] {
+    dissolve(key, {Refusal::gone, "worker " + std::to_string(worker->first) + " has left"});
+  });
+}
+
+void ServerGroups::dissolve_failed() {
   for (const auto& [number, why] : plane_.failures()) {
     const auto found = std::ranges::find_if(
         groups_, [number = number](const auto& entry) { return entry.second.number == number; });
@@ -236,7 +196,7 @@ void ControlServer::dissolve_failed_groups() {
   }
 }
 
-void ControlServer::dissolve_if_late(ServerGroup& group) {
+void ServerGroups::dissolve_if_late(ServerGroup& group) {
   if (group.state == GroupState::open || Clock::now() - group.since <= setup_.limits.patience)
     return;
   dissolve(group.key,
@@ -248,14 +208,31 @@ void ControlServer::dissolve_if_late(ServerGroup& group) {
                                             " members have shown where they are"});
 }
 
-/// Any of this may end it.
-void ControlServer::look_after(GroupKey key) {
-  for (const auto step :
-       {&ControlServer::serve_parent, &ControlServer::advance, &ControlServer::dissolve_if_late})
-    guarded(key, [&] {
-      if (const auto found = groups_.find(key); found != groups_.end())
-        (this->*step)(found->second);
-    });
+bool ServerGroups::add_descriptors(std::vector<pollfd>& waiting) const {
+  if (plane_.failures_descriptor() >= 0)
+    waiting.push_back({plane_.failures_descriptor(), POLLIN, 0});
+  bool busy = false;
+  for (const auto& [key, group] : groups_) {
+    if (!group.uplink) continue;
+    const Connection& uplink = group.uplink->connection;
+    const bool writes = group.uplink->connecting || uplink.wants_to_write();
+    waiting.push_back({uplink.descriptor(), short(writes ? POLLIN | POLLOUT : POLLIN), 0});
+    busy |= group.state == GroupState::greeting && !group.uplink->said_ready;
+  }
+  return busy;
+}
+
+void ServerGroups::advance() {
+  for (auto next = groups_.begin(); next != groups_.end();) {
+    const GroupKey key = next->first;
+    for (const auto step : {&ServerGroups::serve_parent, &ServerGroups::leave_greeting,
+                            &ServerGroups::dissolve_if_late})
+      guarded(key, [&] {
+        if (const auto found = groups_.find(key); found != groups_.end())
+          (this->*step)(found->second);
+      });
+    next = groups_.upper_bound(key);
+  }
 }
 
 }  // namespace cohom::offload

@@ -1,6 +1,4 @@
-// ControlServer: how things stand, as JSON.
-
-#include "aggregation/server/control_server.hpp"
+#include "aggregation/server/server_status.hpp"
 
 #include "aggregation/auth/job_key.hpp"
 
@@ -20,13 +18,12 @@ double seconds_since(std::chrono::steady_clock::time_point since) {
 
 }  // namespace
 
-/// Operators are told of all jobs, who has the key of a job of that one, and the others how many
-/// there are.
-void ControlServer::tell_status(Client& client, const StatusRequest& request) {
+void ServerStatus::tell(ServerClient& client, const StatusRequest& request) {
   std::optional<std::uint64_t> job;
   if (request.job != PublicKey{}) {
     if (!is_signed(request.job, request.signature, client.handshake.status_statement()))
-      return refuse(client, {Refusal::wrong_key, "the status of a job is for who has its key"});
+      return journal_.refuse(client,
+                             {Refusal::wrong_key, "the status of a job is for who has its key"});
     job = job_of(request.job);
   }
   client.connection.send(Status{status(client.is_operator, job).dump()});
@@ -34,7 +31,7 @@ void ControlServer::tell_status(Client& client, const StatusRequest& request) {
 }
 
 /// Without what lets one join or send: epochs and keys.
-nlohmann::ordered_json ControlServer::status_of(const ServerGroup& group) const {
+nlohmann::ordered_json ServerStatus::status_of(const ServerGroup& group) const {
   const GroupCounters counters = group.number ? plane_.counters(*group.number) : GroupCounters{};
   return {{"job", group.key.job},
           {"group", group.key.group},
@@ -48,11 +45,11 @@ nlohmann::ordered_json ControlServer::status_of(const ServerGroup& group) const 
           {"sums", counters.sums}};
 }
 
-nlohmann::ordered_json ControlServer::status(bool of_all, std::optional<std::uint64_t> job) const {
+nlohmann::ordered_json ServerStatus::status(bool of_all, std::optional<std::uint64_t> job) const {
   using Json = nlohmann::ordered_json;
   std::set<std::uint64_t> jobs;
   Json groups = Json::array();
-  for (const auto& [key, group] : groups_) {
+  for (const auto& [key, group] : groups_.all()) {
     jobs.insert(key.job);
     if (of_all || job == key.job) groups.push_back(status_of(group));
   }
@@ -60,22 +57,22 @@ nlohmann::ordered_json ControlServer::status(bool of_all, std::optional<std::uin
   for (const auto& [name, count] : plane_.packets()) packets[name] = count;
   Json status{{"schema", "cohom-aggregator/2"},
               {"kind", plane_.kind()},
-              {"listen", text_of(address())},
+              {"listen", text_of(clients_.address())},
               {"parent", setup_.parent ? Json(text_of(*setup_.parent)) : Json(nullptr)},
               {"seconds", seconds_since(start_)},
               {"restarts", setup_.restarts},
               {"slots", plane_.slots()},
               {"free_slots", plane_.free_slots()},
               {"jobs", jobs.size()},
-              {"group_count", groups_.size()},
+              {"group_count", groups_.all().size()},
               {"connections", clients_.size()},
-              {"thrown_out", counts_.thrown_out},
-              {"groups_admitted", counts_.admitted},
-              {"workers_gone", counts_.gone},
-              {"refused", counts_.refused},
-              {"wrong_tokens", counts_.wrong_tokens},
-              {"wrong_keys", counts_.wrong_keys},
-              {"bad_messages", counts_.bad_messages}};
+              {"thrown_out", journal_.counts.thrown_out},
+              {"groups_admitted", journal_.counts.admitted},
+              {"workers_gone", journal_.counts.gone},
+              {"refused", journal_.counts.refused},
+              {"wrong_tokens", journal_.counts.wrong_tokens},
+              {"wrong_keys", journal_.counts.wrong_keys},
+              {"bad_messages", journal_.counts.bad_messages}};
   if (of_all || job) status["groups"] = std::move(groups);
   status["packets"] = std::move(packets);
   return status;

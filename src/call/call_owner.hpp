@@ -1,0 +1,27 @@
+#pragma once
+// CallOwner: what a call asks of the communicator that it is made on.
+
+#include <cohom/profile.hpp>
+#include <cohom/transport.hpp>
+
+#include <cstdint>
+
+namespace cohom {
+
+class CallFailures;
+
+class CallOwner {
+ public:
+  [[nodiscard]] virtual Transport& transport() const = 0;
+  [[nodiscard]] virtual CallFailures& failures() = 0;
+  /// Null: nobody wants to know.
+  [[nodiscard]] virtual Profile* profile() const = 0;
+  /// Whether all calls before call `number` have been agreed on, and have their place at an
+  /// aggregator.
+  [[nodiscard]] virtual bool has_turn(std::uint64_t number) const = 0;
+
+ protected:
+  ~CallOwner() = default;
+};
+
+}  // namespace cohom

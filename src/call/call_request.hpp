@@ -1,0 +1,34 @@
+#pragma once
+// CallRequest: what one rank brings to a call.
+
+#include "agreement/call_signature.hpp"
+#include "call/state_buffer.hpp"
+#include "memory/device_work.hpp"
+#include "plan/plan_core.hpp"
+
+#include <cohom/error.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+namespace cohom {
+
+class CallFailures;
+
+struct CallRequest {
+  CallSignature signature;
+  std::optional<Error> error;      ///< this rank cannot make the call
+  std::shared_ptr<PlanCore> core;  ///< null: only agree
+  const void* input = nullptr;
+  void* output = nullptr;
+  StateBuffer* state = nullptr;  ///< outlives the call; null: the codec keeps none
+  std::uint64_t step = 0;
+  std::optional<kernels::DeviceStream> stream = std::nullopt;  ///< the user's; none: any
+  double timeout = 0;  ///< seconds without progress; 0: no limit
+
+  /// A plan that was given up gives its place to an error: its memory may still be in use.
+  void drop_given_up_plan(const CallFailures& failures);
+};
+
+}  // namespace cohom

@@ -1,0 +1,45 @@
+#include "call/call_route.hpp"
+
+#include "plan/offloading.hpp"
+
+namespace cohom {
+
+void CallRoute::of_plan(PlanCore& plan) {
+  plan_ = &plan;
+  executor_ = &plan.executor();
+}
+
+void CallRoute::prepare(bool fails) {
+  if (plan_->fabric() != nullptr) executor_->offloaded().reserve(call_);
+  if (network() == nullptr) return;
+  if (!fails) offloads_ = network()->ready(executor_->offloaded(), call_);
+  if (!offloads_) executor_ = &plan_->other_executor();
+}
+
+Offloads CallRoute::word() const {
+  if (offloads_) return Offloads::yes;
+  const bool waits = network() != nullptr && network()->waits_for_others();
+  return waits ? Offloads::waits_for_others : Offloads::no;
+}
+
+bool CallRoute::agree(std::optional<int> unready_rank, int own_rank) {
+  if (network() == nullptr || !unready_rank) return false;
+  const bool changes = offloads_;
+  offloads_ = false;
+  executor_ = &plan_->other_executor();
+  network()->declined(*unready_rank == own_rank, *unready_rank,
+                      plan_->description().other_algorithm);
+  return changes;
+}
+
+bool CallRoute::open() {
+  if (plan_->fabric() != nullptr) return plan_->fabric()->prepare();
+  if (offloads_) executor_->offloaded().reserve(call_);
+  return true;
+}
+
+void CallRoute::finished() {
+  if (offloads_) network()->finished(executor_->offloaded(), call_);
+}
+
+}  // namespace cohom

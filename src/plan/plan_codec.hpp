@@ -1,0 +1,41 @@
+#pragma once
+// PlanCodec: the codec that a spec asks for, or raw where a plan bypasses it.
+
+#include "codecs/codec_table.hpp"
+#include "codecs/common/codec_context.hpp"
+#include "memory/device_work.hpp"
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace cohom {
+
+class PlanCodec {
+ public:
+  /// `context` says all but the parameters, and is the host's.
+  /// @throws Error(invalid_argument) for a spec that is none.
+  PlanCodec(std::string_view spec, const CodecContext& context);
+
+  /// A new one for the host's memory, or for a device's.
+  /// @throws Error(invalid_argument) for wrong parameters.
+  [[nodiscard]] std::unique_ptr<Codec> make() const { return row_->make(context_); }
+  [[nodiscard]] std::unique_ptr<Codec> make(DeviceWork& device) const;
+
+  /// Takes raw instead of what was asked for.
+  void bypass();
+
+  [[nodiscard]] std::string_view name() const { return row_->info.name; }
+  /// The full spec, with every parameter that differs from its default.
+  [[nodiscard]] std::string spec() const { return canonical_spec(*row_, context_.parameters); }
+  /// Whether errors are bounded, which raw's are not.
+  [[nodiscard]] bool bounds_errors() const;
+  /// Empty: there are kernels for it on a device. Else why not, for the log.
+  [[nodiscard]] std::string why_not_on_device() const;
+
+ private:
+  const CodecRow* row_;
+  CodecContext context_;
+};
+
+}  // namespace cohom

@@ -1,0 +1,27 @@
+#pragma once
+// PlanEnvironment: what a communicator gives to its plans.
+
+#include "executor/executor.hpp"
+#include "plan/plan_options.hpp"
+
+#include <cohom/offload.hpp>
+#include <cohom/transport.hpp>
+
+#include <functional>
+#include <string>
+
+namespace cohom {
+
+class Offloading;
+
+struct PlanEnvironment {
+  Transport* transport = nullptr;
+  Aggregator* fabric = nullptr;
+  /// The communicator's end of the aggregator at an address; null when it has none there.
+  std::function<Offloading*(const std::string& address)> offloading;
+  const kernels::KernelTable* kernels = nullptr;
+  Tuning tuning;
+  const OptionDefaults* defaults = nullptr;
+};
+
+}  // namespace cohom

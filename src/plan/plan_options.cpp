@@ -1,0 +1,63 @@
+#include "plan/plan_options.hpp"
+
+#include "base/environment.hpp"
+#include "base/seconds.hpp"
+#include "base/text.hpp"
+
+#include <cohom/error.hpp>
+
+namespace cohom {
+
+namespace {
+
+const std::string& given_or(const std::string& given, const std::string& fallback) {
+  return given.empty() ? fallback : given;
+}
+
+}  // namespace
+
+OptionDefaults OptionDefaults::of_environment() {
+  return {.codec = option_or_environment({}, "COHOM_CODEC", "thc"),
+          .algorithm = option_or_environment({}, "COHOM_ALGORITHM", "auto"),
+          .segment = option_or_environment({}, "COHOM_SEGMENT", "0"),
+          .aggregator = option_or_environment({}, "COHOM_AGGREGATOR", ""),
+          .checksum = option_or_environment({}, "COHOM_CHECKSUM", "off"),
+          .timeout = option_or_environment({}, "COHOM_TIMEOUT", "0")};
+}
+
+PlanOptions resolve(const Options& options, const OptionDefaults& defaults) {
+  PlanOptions resolved{
+      .codec = given_or(options.codec, defaults.codec),
+      .algorithm = given_or(options.algorithm, defaults.algorithm),
+      .op = options.op,
+      .segment = options.segment,
+      .aggregator = given_or(options.aggregator, defaults.aggregator),
+      .transport = options.transport,
+  };
+  if (resolved.segment == 0) {
+    const auto segment = parse_number<std::size_t>(defaults.segment);
+    if (!segment)
+      throw Error(ErrorKind::invalid_argument, "COHOM_SEGMENT=" + defaults.segment +
+                                                   " is not a number of elements (0: the default)");
+    resolved.segment = *segment;
+  }
+  const std::string& checksum = given_or(options.checksum, defaults.checksum);
+  resolved.checksum = checksum == "on";
+  if (!resolved.checksum && checksum != "off")
+    throw Error(ErrorKind::invalid_argument,
+                "checksum=" + checksum +
+                    " is neither on nor off (Options::checksum, Info key "
+                    "cohom_checksum, COHOM_CHECKSUM)");
+  return resolved;
+}
+
+double timeout_of(const Options& options, const OptionDefaults& defaults) {
+  if (!are_seconds(options.timeout))
+    throw not_seconds("Options::timeout", std::to_string(options.timeout));
+  if (options.timeout != 0) return options.timeout;
+  const auto seconds = parse_seconds(defaults.timeout);
+  if (!seconds) throw not_seconds("COHOM_TIMEOUT", defaults.timeout);
+  return *seconds;
+}
+
+}  // namespace cohom

@@ -1,0 +1,39 @@
+#pragma once
+// PlanOptions: a call's options with environment and defaults filled in.
+
+#include <cohom/element_type.hpp>
+#include <cohom/options.hpp>
+
+#include <cstddef>
+#include <string>
+
+namespace cohom {
+
+struct PlanOptions {
+  std::string codec;
+  std::string algorithm;
+  ReduceOp op = ReduceOp::sum;
+  std::size_t segment = 0;  ///< 0: by transport
+  std::string aggregator = {};
+  std::string transport;  ///< empty: the communicator's, whatever it is
+  bool checksum = false;
+};
+
+/// What the environment says where options say nothing, as text: what is wrong with it is an error
+/// of the calls, which all ranks hear of. Read once a communicator, so that all its calls go by the
+/// same, whatever plans they reuse.
+struct OptionDefaults {
+  static OptionDefaults of_environment();
+
+  std::string codec, algorithm, segment, aggregator, checksum, timeout;
+};
+
+/// @throws Error(invalid_argument) for a COHOM_SEGMENT that is no number, or a checksum that is
+/// neither on nor off.
+PlanOptions resolve(const Options& options, const OptionDefaults& defaults);
+
+/// Seconds, with the default filled in; 0: no limit. Apart from the others: a rank whose options
+/// are wrong waits for others, too. @throws Error(invalid_argument)
+double timeout_of(const Options& options, const OptionDefaults& defaults);
+
+}  // namespace cohom

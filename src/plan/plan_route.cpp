@@ -1,0 +1,101 @@
+#include "plan/plan_route.hpp"
+
+#include "base/log.hpp"
+#include "memory/memory.hpp"
+#include "plan/plan_codec.hpp"
+
+#include <cohom/error.hpp>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace cohom {
+
+namespace {
+
+/// Far above what is useful; the executor counts a unit's bytes in 32 bits.
+constexpr std::size_t longest_segment = std::size_t{1} << 26;
+
+/// Segments that keep codec slices short and messages at the transport's best size, and that cut
+/// every chunk into a few, so that encoding, sending and decoding overlap. Where contributions are
+/// very short, messages of such segments would cost more than the codec: then they are longer.
+std::size_t default_segment(const Codec& codec, int ranks, std::size_t message_bytes,
+                            std::size_t chunk_elements) {
+  constexpr std::size_t shortest = 8192;
+  constexpr std::size_t short_message = 8192;  // bytes
+  constexpr std::size_t most = std::size_t{1} << 18;
+  std::size_t longest = message_bytes >= 65536 ? 65536 : 32768;
+  // A payload of varying length should fit one message: more would mostly travel empty.
+  const Round& payload = codec.payload();
+  const auto of_sum = static_cast<std::size_t>(ranks);
+  const std::size_t contributions = payload.traits().narrow() ? alone : of_sum;
+  while (longest < most && payload.capacity(contributions, longest) * 8 < short_message)
+    longest *= 2;
+  if (payload.traits().merges_itself())
+    while (longest > shortest && payload.capacity(of_sum, longest) * 8 > message_bytes)
+      longest -= codec.block();
+  return std::clamp(chunk_elements / 4, shortest, longest);
+}
+
+/// A device wants a few megabytes at a time: its kernels and copies each take microseconds to
+/// start.
+std::size_t default_device_segment(std::size_t chunk_elements) {
+  return std::clamp(chunk_elements / 4, std::size_t{1} << 18, std::size_t{1} << 22);
+}
+
+void expect_aggregator(const AlgorithmRow& algorithm, const Aggregator* aggregator, int rank) {
+  const std::string name(algorithm.name);
+  if (aggregator == nullptr)
+    throw Error(ErrorKind::unsupported,
+                "algorithm " + name + " needs an aggregator, and this communicator has none");
+  log_once_for_all(rank, "algorithm " + name + ": " + aggregator->describe());
+}
+
+}  // namespace
+
+PlanRoute make_route(const RouteMaterial& material, std::unique_ptr<Codec> codec,
+                     const AlgorithmRow& algorithm, Aggregator* aggregator) {
+  Transport& transport = *material.environment.transport;
+  if (algorithm.needs_aggregator)
+    expect_aggregator(algorithm, aggregator, transport.rank());
+  else
+    aggregator = nullptr;
+  const int ranks = transport.ranks();
+  const std::size_t count = material.count;
+  const std::size_t chunk = count / algorithm.chunks(ranks, codec->payload().traits().disjoint());
+  DeviceWork* const work = material.device != nullptr ? material.device->work().get() : nullptr;
+  PlanRoute route;
+  route.aggregator = aggregator;
+  route.segment = material.segment != 0 ? std::min(material.segment, longest_segment)
+                  : work != nullptr     ? default_device_segment(chunk)
+                                    : default_segment(*codec, ranks, material.message_bytes, chunk);
+  expect_room_for(codec->payload().capacity(std::size_t(ranks), count));
+  if (work != nullptr) {
+    const std::size_t longest_piece = std::min(route.segment, count) + codec->block();
+    work->context().reserve(longest_piece, codec->device_scratch(count, longest_piece));
+  }
+  route.codec = std::move(codec);
+  route.executor = std::make_unique<Executor>(
+      ExecutorSetup{.rank = transport.rank(),
+                    .ranks = ranks,
+                    .elements = count,
+                    .type = material.type,
+                    .codec = route.codec.get(),
+                    .kernels = material.environment.kernels,
+                    .memory = work != nullptr ? &work->memory() : &host_memory(),
+                    .memory_kernels = work != nullptr ? &work->kernels() : nullptr,
+                    .algorithm = &algorithm,
+                    .aggregator = aggregator,
+                    .segment = route.segment,
+                    .message_bytes = material.message_bytes,
+                    .tuning = material.environment.tuning});
+  if (ranks == 1) return route;
+  route.registration = transport.register_memory(route.executor->workspace(), MemorySpace::host);
+  if (work != nullptr)
+    material.device->take_words(route.executor->apart_workspace(), transport,
+                                material.reaches_device);
+  return route;
+}
+
+}  // namespace cohom

@@ -1,0 +1,40 @@
+#pragma once
+// PlanRoute: a way for calls to go, with a codec of its own, whose scratch fits its pieces.
+
+#include "codecs/common/codec.hpp"
+#include "executor/executor.hpp"
+#include "plan/device_plan.hpp"
+#include "plan/plan_environment.hpp"
+
+#include <cohom/element_type.hpp>
+
+#include <cstddef>
+#include <memory>
+
+namespace cohom {
+
+struct PlanRoute {
+  std::unique_ptr<Codec> codec;
+  std::unique_ptr<Executor> executor;
+  std::unique_ptr<Registration> registration;  ///< of the executor's workspace
+  std::size_t segment = 0;
+  Aggregator* aggregator = nullptr;  ///< sums the payload; null: the ranks do
+};
+
+/// Of what a route is made, besides its codec. What is pointed at outlives the route.
+struct RouteMaterial {
+  const PlanEnvironment& environment;
+  std::size_t count = 0;
+  ElementType type = ElementType::f32;
+  std::size_t segment = 0;  ///< elements; 0: by codec and transport
+  std::size_t message_bytes = 0;
+  DevicePlan* device = nullptr;  ///< where the device does the work; else null
+  bool reaches_device = false;   ///< the transport does
+};
+
+/// `aggregator`: for an algorithm that needs one; or null.
+/// @throws Error(unsupported) for such an algorithm without one; std::bad_alloc
+PlanRoute make_route(const RouteMaterial& material, std::unique_ptr<Codec> codec,
+                     const AlgorithmRow& algorithm, Aggregator* aggregator);
+
+}  // namespace cohom

@@ -1,0 +1,101 @@
+#include "plan/route_choice.hpp"
+
+#include "base/log.hpp"
+#include "plan/offloading.hpp"
+
+#include <cohom/error.hpp>
+
+#include <utility>
+
+namespace cohom {
+
+namespace {
+
+/// What all ranks know alike when they make a plan, whichever of them has reached the aggregator by
+/// then: not its answer, but what every one merges that may come and go.
+bool merges_for_certain(const Aggregator& aggregator, Merge merge) {
+  if (!aggregator.may_fail()) return aggregator.supports(merge);
+  return merge.kind == MergeKind::add || merge.kind == MergeKind::bit_or ||
+         merge.kind == MergeKind::max;
+}
+
+std::string why_not_for_certain(Merge merge) {
+  if (merge.kind == MergeKind::add_packed) return "no aggregator merges by " + to_string(merge);
+  return "not every aggregator merges by " + to_string(merge) +
+         "; algorithm=offload takes one that does";
+}
+
+class Chooser {
+ public:
+  Chooser(const PlanEnvironment& environment, const PlanOptions& options,
+          const RouteQuestion& question)
+      : transport_(*environment.transport), options_(options), question_(question) {
+    if (options.algorithm == "auto" || options.algorithm == "offload")
+      network_ = environment.offloading(options.aggregator);
+    certain_ = network_ != nullptr && merges_for_certain(network_->aggregator(), question.payload);
+  }
+
+  [[nodiscard]] RouteChoice choose() const {
+    // Checksums are for messages between ranks: `auto` takes those.
+    if (certain_ && options_.checksum && options_.algorithm == "auto")
+      return without_network("auto", "checksum=on is for messages between ranks");
+    const Selection selection = select(options_.algorithm, certain_);
+    if (selection.algorithm->in_network) return by_network(selection);
+    if (network_ != nullptr && !certain_)
+      return without_network(options_.algorithm, why_not_for_certain(question_.payload));
+    return {.selection = selection};
+  }
+
+ private:
+  [[nodiscard]] Selection select(std::string_view algorithm, bool aggregator) const {
+    return select_algorithm(algorithm, question_.codec, question_.bytes, transport_.ranks(),
+                            aggregator);
+  }
+
+  /// Says why, if an aggregator that is certain would have been taken.
+  [[nodiscard]] RouteChoice without_network(std::string_view algorithm, std::string why) const {
+    RouteChoice choice;
+    if (select(algorithm, true).algorithm->in_network) {
+      choice.not_offloaded = std::move(why);
+      log_once_for_all(transport_.rank(), "codec " + std::string(question_.codec) +
+                                              " is not offloaded: " + choice.not_offloaded);
+    }
+    choice.selection = select(algorithm, false);
+    return choice;
+  }
+
+  [[nodiscard]] RouteChoice by_network(const Selection& selection) const {
+    if (network_ == nullptr)
+      throw Error(
+          ErrorKind::unsupported,
+          "algorithm offload needs an aggregator; give its address (Options::aggregator, Info "
+          "key cohom_aggregator, COHOM_AGGREGATOR)");
+    // Sums of floats depend on the order of additions: direct's is that of aggregators.
+    const AlgorithmRow* const other = question_.payload.kind == MergeKind::add_float
+                                          ? find_algorithm("direct")
+                                          : select("auto", false).algorithm;
+    if (transport_.ranks() == 1) return {.selection = {other, false, "one rank: nothing travels"}};
+    return {.selection = selection, .network = network_, .other_algorithm = other};
+  }
+
+  const Transport& transport_;
+  const PlanOptions& options_;
+  const RouteQuestion& question_;
+  Offloading* network_ = nullptr;
+  bool certain_ = false;  ///< merges the payload for certain
+};
+
+}  // namespace
+
+RouteChoice choose_route(const PlanEnvironment& environment, const PlanOptions& options,
+                         const RouteQuestion& question) {
+  RouteChoice choice = Chooser(environment, options, question).choose();
+  if (options.checksum && choice.selection.algorithm->needs_aggregator)
+    throw Error(ErrorKind::unsupported,
+                "checksum=on is for messages between ranks, and algorithm " +
+                    std::string(choice.selection.algorithm->name) +
+                    " has others sum; take ring, direct, tree or recursive_doubling");
+  return choice;
+}
+
+}  // namespace cohom

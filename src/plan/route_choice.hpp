@@ -1,0 +1,36 @@
+#pragma once
+// Which way the calls of a plan go: the algorithm, and where that is `offload`, who offloads, and
+// the algorithm of calls that cannot be offloaded.
+
+#include "plan/plan_environment.hpp"
+#include "plan/plan_options.hpp"
+#include "plan/selector.hpp"
+
+#include <cohom/merge.hpp>
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace cohom {
+
+struct RouteChoice {
+  Selection selection;
+  Offloading* network = nullptr;  ///< the aggregator that calls go to; null: to none
+  const AlgorithmRow* other_algorithm = nullptr;  ///< of calls that cannot go to `network`
+  std::string not_offloaded = {};  ///< why `auto` leaves out the aggregator that there is; or empty
+};
+
+/// What the choice depends on, besides environment and options; alike on all ranks.
+struct RouteQuestion {
+  std::string_view codec;  ///< its name
+  Merge payload;           ///< what merges the codec's contributions
+  std::size_t bytes = 0;   ///< of the vector
+};
+
+/// @throws Error(unsupported) for `offload` without an aggregator, and for checksums with an
+/// algorithm that has others sum; Error(invalid_argument) for an unknown algorithm.
+RouteChoice choose_route(const PlanEnvironment& environment, const PlanOptions& options,
+                         const RouteQuestion& question);
+
+}  // namespace cohom
