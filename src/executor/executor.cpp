@@ -1,5 +1,7 @@
 #include "executor/executor.hpp"
 
+#include "base/tags.hpp"
+
 #include <cohom/error.hpp>
 
 #include <algorithm>
@@ -207,8 +209,8 @@ void Executor::open() {
 
 void Executor::complete(const Completion& completion) {
   if (offloaded_.owns(completion.cookie)) return offloaded_.complete(completion);
-  rounds_[std::size_t(RoundRun::round_of_cookie(completion.cookie))]->complete(completion.cookie,
-                                                                               completion.bytes);
+  rounds_[std::size_t(round_of_cookie(completion.cookie))]->complete(completion.cookie,
+                                                                     completion.bytes);
 }
 
 std::size_t Executor::open_sends() const {

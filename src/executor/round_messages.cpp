@@ -2,6 +2,8 @@
 
 #include "executor/round_run.hpp"
 
+#include "base/tags.hpp"
+
 #include <algorithm>
 
 namespace cohom {
@@ -13,7 +15,7 @@ std::size_t RoundRun::messages(std::size_t words) const {
 }
 
 std::uint64_t RoundRun::cookie(const Task& task) const {
-  return std::uint64_t(setup_.round) << 56 | std::uint64_t(task.step) << 32 | task.unit;
+  return payload_cookie(setup_.round, task.step, task.unit);
 }
 
 std::size_t RoundRun::window_of(StepKind kind) const {
@@ -56,7 +58,7 @@ void RoundRun::post_send(const Task& task) {
   const std::size_t count = messages(layout_.capacity(source, task.unit));
   messages_left_[layout_.task_index(task)] = static_cast<std::uint32_t>(count);
   ++open_sends_;
-  const std::uint32_t tag = std::uint32_t(setup_.round) << 16 | step.stream;
+  const std::uint32_t tag = payload_tag(setup_.round, step.stream);
   for (std::size_t m = 0; m < count; ++m) {
     const std::size_t begin = std::min(m * setup_.message_bytes, data.size());
     const std::size_t size = std::min(setup_.message_bytes, data.size() - begin);
@@ -70,7 +72,7 @@ void RoundRun::post_receive(const Task& task) {
   const std::size_t count = messages(capacity);
   messages_left_[layout_.task_index(task)] = static_cast<std::uint32_t>(count);
   const std::size_t bytes = capacity * 8;
-  const std::uint32_t tag = std::uint32_t(setup_.round) << 16 | step.stream;
+  const std::uint32_t tag = payload_tag(setup_.round, step.stream);
   std::byte* const buffer = address(step.result, task.unit);
   for (std::size_t m = 0; m < count; ++m) {
     const std::size_t begin = m * setup_.message_bytes;

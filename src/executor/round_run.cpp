@@ -1,5 +1,7 @@
 #include "executor/round_run.hpp"
 
+#include "base/tags.hpp"
+
 #include <cohom/error.hpp>
 
 #include <algorithm>
@@ -184,8 +186,7 @@ void RoundRun::expect_length(std::size_t bytes, std::size_t right) {
 }
 
 void RoundRun::complete(std::uint64_t cookie, std::size_t bytes) {
-  const Task task{static_cast<std::uint32_t>(cookie >> 32) & 0xffffffu,
-                  static_cast<std::uint32_t>(cookie)};
+  const Task task{step_of_cookie(cookie), unit_of_cookie(cookie)};
   const std::size_t index = layout_.task_index(task);
   received_bytes_[index] += static_cast<std::uint32_t>(bytes);
   if (--messages_left_[index] != 0) return;

@@ -119,10 +119,6 @@ class RoundRun {
   /// The words agreed for the piece; all words when the round's scope is `vector`.
   [[nodiscard]] ConstWords agreed_words(const Piece& piece) const;
 
-  static constexpr int round_of_cookie(std::uint64_t cookie) {
-    return static_cast<int>(cookie >> 56);
-  }
-
  private:
   /// Units of one send, receive or offload step: they are posted in order.
   struct Stream {
