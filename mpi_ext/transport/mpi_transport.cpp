@@ -8,7 +8,6 @@
 #include "transport/message_bytes.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -45,16 +44,9 @@ bool on_one_host(MPI_Comm comm, int rank, int ranks) {
 
 /// 0 when the variable is not set.
 std::size_t agreed_message_bytes(MPI_Comm comm) {
-  std::size_t mine = 0;
-  std::optional<Error> error;
-  try {
-    mine = message_bytes_of_environment();
-  } catch (const Error& wrong) {
-    error = wrong;
-  }
-  throw_on_all_ranks(comm, error);
-  expect_same_message_bytes(gather_numbers(comm, mine));
-  return mine;
+  const auto by_rank = tell_all(comm, [] { return message_bytes_of_environment(); });
+  expect_same_message_bytes(by_rank);
+  return by_rank[0];
 }
 
 }  // namespace
