@@ -11,9 +11,6 @@
 #include "mpi_ext/job/job.hpp"
 #include "mpi_ext/transport/mpi_fabric.hpp"
 #include "mpi_ext/transport/transport_choice.hpp"
-#if COHOM_HAVE_UCX
-#include "ucx_transport/message_path.hpp"
-#endif
 
 #include <algorithm>
 #include <cstdint>
@@ -126,12 +123,9 @@ void finish_at_finalize(const Communicator& communicator) {
 
 ConnectAggregator connector(const JobSecret& job, const Transport& transport,
                             const std::string& token) {
-  offload::ClientOptions options;
-#if COHOM_HAVE_UCX
-  options.messages = [](const offload::PathSetup& setup) { return ucx::make_message_path(setup); };
-#endif
-  options.token = token;
-  return offload::connector(job, transport.rank(), transport.ranks(), options);
+  const int rank = transport.rank(), ranks = transport.ranks();
+  if (auto connect = daemon_connector(job, rank, ranks, token)) return *connect;
+  return offload::connector(job, rank, ranks, {.token = token});
 }
 
 /// What aggregators know the communicator by, and what opens its seats there. Collective.
