@@ -5,6 +5,7 @@
 #include "memory/device_loader.hpp"
 #include "plan/selector.hpp"
 #include "schedule/algorithms/algorithm.hpp"
+#include "transport/registry.hpp"
 
 #include <cohom/codec.hpp>
 #include <cohom/version.hpp>
@@ -12,6 +13,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <span>
 #include <string_view>
@@ -45,12 +47,10 @@ Json algorithm_list() {
 Json transport_list() {
   Json list = Json::array();
   list.push_back({{"name", "loopback"}, {"summary", "ranks as threads of one process; for tests"}});
-#if COHOM_HAVE_MPI
-  list.push_back({{"name", "mpi"}, {"summary", "messages of the MPI library"}});
-#endif
-#if COHOM_HAVE_UCX
-  list.push_back({{"name", "ucx"}, {"summary", "messages of UCX, set up for this library"}});
-#endif
+  constexpr std::string_view built[] = {"loopback", COHOM_TRANSPORTS};
+  for (const TransportRow& row : transport_table())
+    if (std::ranges::find(built, row.name) != std::end(built))
+      list.push_back({{"name", row.name}, {"summary", row.summary}});
   return list;
 }
 

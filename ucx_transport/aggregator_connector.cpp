@@ -1,4 +1,4 @@
-// Connecting to aggregators, daemons among them.
+#include "ucx_transport/aggregator_connector.hpp"
 
 #include "aggregation/client/connector.hpp"
 #include "ucx_transport/message_path.hpp"
@@ -7,11 +7,15 @@
 
 namespace cohom::ucx {
 
-ConnectAggregator aggregator_connector(const JobSecret& job, int rank, int ranks) {
+ConnectAggregator connector(const JobSecret& job, int rank, int ranks, const std::string& token) {
   return offload::connector(job, rank, ranks,
-                            {.token = {}, .messages = [](const offload::PathSetup& setup) {
+                            {.token = token, .messages = [](const offload::PathSetup& setup) {
                                return make_message_path(setup);
                              }});
+}
+
+ConnectAggregator aggregator_connector(const JobSecret& job, int rank, int ranks) {
+  return connector(job, rank, ranks, {});
 }
 
 }  // namespace cohom::ucx

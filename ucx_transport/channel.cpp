@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <string>
-#include <thread>
-#include <utility>
 
 namespace cohom::ucx {
 
@@ -49,7 +47,8 @@ void name_memory(ucp_request_param_t& params, const MemoryHandle& memory) {
 }  // namespace
 
 UcxChannel::UcxChannel(UcxTransport& transport, std::uint32_t number)
-    : transport_(transport),
+    : ChannelBase(transport, patience),
+      transport_(transport),
       worker_(*transport.worker_),
       number_(number),
       used_(static_cast<std::size_t>(transport.ranks())),
@@ -58,46 +57,29 @@ UcxChannel::UcxChannel(UcxTransport& transport, std::uint32_t number)
 }
 
 UcxChannel::~UcxChannel() {
-  give_up();
-  auto lock = worker_.lock();
-  while (is_being_written_to()) progress(lock);
+  end();
+  const auto lock = worker_.lock();
   for (Operation* operation : open_) operation->channel = nullptr;
 }
 
-bool UcxChannel::give_up() noexcept {
-  auto lock = worker_.lock();
-  if (std::exchange(closing_, true)) {
-    worker_.progress();
-    return !uses_memory();
-  }
-  // Who waited for one call need not be waited for again.
-  const auto wait = transport_.call_ended_early_ ? 0s : patience;
-  // Of a call that ended early; then its peers' messages may still come, and a later call with the
-  // same tags would take them for its own.
-  transport_.call_ended_early_ |= uses_memory();
-  cancel_receives();
-  const auto deadline = std::chrono::steady_clock::now() + wait;
-  while (!open_.empty() && std::chrono::steady_clock::now() < deadline) progress(lock);
-  return !uses_memory();
+/// Other threads may have the worker between two steps.
+bool UcxChannel::advance() noexcept {
+  const auto lock = worker_.lock();
+  if (!open_.empty()) worker_.progress();
+  return open_.empty();
 }
 
-/// Others may have the worker between two steps.
-void UcxChannel::progress(std::unique_lock<std::mutex>& lock) noexcept {
-  worker_.progress();
-  lock.unlock();
-  std::this_thread::yield();
-  lock.lock();
-}
-
-bool UcxChannel::uses_memory() const {
+bool UcxChannel::uses_memory() const noexcept {
+  const auto lock = worker_.lock();
   return std::ranges::any_of(
       open_, [](auto* operation) { return operation->kind != OperationKind::full_stop; });
 }
 
 void UcxChannel::send(std::span<const std::byte> data, int peer, std::uint32_t tag,
                       std::uint64_t cookie) {
+  expect_tag(tag);
   const auto lock = worker_.lock();
-  const ucp_tag_t whole = transport_.tag(number_, tag, transport_.rank_, peer);
+  const ucp_tag_t whole = transport_.tag(number_, tag, transport_.rank(), peer);
   const Endpoint& endpoint = transport_.endpoint_of(peer);
   if (endpoint.path() != Path::memory) use(peer);  // there it is the peer's when it is complete
   Operation& operation = start(OperationKind::send, peer, {.cookie = cookie, .bytes = data.size()});
@@ -118,15 +100,14 @@ void UcxChannel::send(std::span<const std::byte> data, int peer, std::uint32_t t
     params.op_attr_mask |= UCP_OP_ATTR_FLAG_FAST_CMPL;
   void* const request = ucp_tag_send_nbx(endpoint.get(), from, data.size(), whole, &params);
   started(operation, request);
-  if (peer == transport_.rank_) return;  // never on a wire
-  transport_.counters_.bytes_sent += data.size();
-  ++transport_.counters_.messages_sent;
+  count_sent(peer, data.size());
 }
 
 void UcxChannel::receive(std::span<std::byte> buffer, int peer, std::uint32_t tag,
                          std::uint64_t cookie) {
+  expect_tag(tag);
   const auto lock = worker_.lock();
-  const ucp_tag_t whole = transport_.tag(number_, tag, peer, transport_.rank_);
+  const ucp_tag_t whole = transport_.tag(number_, tag, peer, transport_.rank());
   expect_reachable(peer);
   Operation& operation =
       start(OperationKind::receive, peer, {.cookie = cookie, .bytes = buffer.size()});
@@ -141,15 +122,9 @@ void UcxChannel::receive(std::span<std::byte> buffer, int peer, std::uint32_t ta
 
 std::size_t UcxChannel::poll(std::span<Completion> out) {
   const auto lock = worker_.lock();
-  if (next_ready_ == ready_.size()) {
-    ready_.clear();
-    next_ready_ = 0;
-  }
   // Also where sends were complete at once: who sends on and on would receive nothing.
   worker_.progress();
-  const std::size_t count = std::min(out.size(), ready_.size() - next_ready_);
-  std::copy_n(ready_.begin() + static_cast<std::ptrdiff_t>(next_ready_), count, out.begin());
-  next_ready_ += count;
+  const std::size_t count = ready_.pop(out);
   if (count == 0) throw_failure();
   return count;
 }
@@ -186,9 +161,7 @@ void UcxChannel::use(int peer) {
 }
 
 Operation& UcxChannel::start(OperationKind kind, int peer, const Completion& completion) {
-  // Room for what UCX will finish: its callbacks cannot fail.
-  const std::size_t finished = ready_.size() + open_.size() + 1;
-  if (ready_.capacity() < finished) ready_.reserve(2 * finished);
+  ready_.reserve(open_.size() + 1);  // for what UCX will finish: its callbacks cannot fail
   open_.push_back(nullptr);
   Operation* const operation = worker_.operations().take();
   operation->kind = kind;
@@ -239,7 +212,7 @@ void UcxChannel::finish(Operation& operation, ucs_status_t status, std::size_t b
 void UcxChannel::note(const Operation& operation, ucs_status_t status, std::size_t bytes) {
   if (operation.kind == OperationKind::full_stop) return end_full_stop(operation);
   if (status == UCS_OK) {
-    ready_.push_back({.cookie = operation.completion.cookie, .bytes = bytes});
+    ready_.push({.cookie = operation.completion.cookie, .bytes = bytes});
     // Who read from the sender's memory tells it so. Over TCP nobody does.
     if (operation.kind == OperationKind::receive && bytes >= least_read_from_sender &&
         transport_.endpoint_of(operation.peer).path() != Path::tcp)
@@ -278,6 +251,8 @@ void UcxChannel::expect_reachable(int peer) {
 }
 
 void UcxChannel::cancel_receives() noexcept {
+  const auto lock = worker_.lock();
+  closing_ = true;
   for (std::size_t i = open_.size(); i-- > 0;) {  // cancelling closes, and the last one moves up
     const Operation& operation = *open_[i];
     if (operation.kind == OperationKind::receive)
@@ -287,7 +262,8 @@ void UcxChannel::cancel_receives() noexcept {
 
 /// A receive that met its message cannot be cancelled, and must not be left behind; unless nobody is
 /// there any more who could send the rest.
-bool UcxChannel::is_being_written_to() const {
+bool UcxChannel::is_being_written_to() const noexcept {
+  const auto lock = worker_.lock();
   return std::ranges::any_of(open_, [&](const Operation* operation) {
     return operation->kind == OperationKind::receive &&
            transport_.endpoint_of(operation->peer).failure() == UCS_OK;

@@ -1,6 +1,8 @@
 #pragma once
 // UcxChannel: the messages of one call in flight over UCX.
 
+#include "transport/completion_queue.hpp"
+#include "transport/transport_base.hpp"
 #include "ucx_transport/operation.hpp"
 #include "ucx_transport/transport.hpp"
 
@@ -9,14 +11,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
 
 namespace cohom::ucx {
 
-class UcxChannel final : public Channel {
+class UcxChannel final : public ChannelBase {
  public:
   /// `transport` must outlive the channel.
   UcxChannel(UcxTransport& transport, std::uint32_t number);
@@ -35,11 +36,13 @@ class UcxChannel final : public Channel {
   /// UCX completes a short send over a network when it has copied it, which may be before the socket
   /// took it, and a long receive before its sender knows. So a full stop goes behind such messages.
   bool settled() override;
-  /// UCX can neither cancel a send nor a receive that has met its message.
-  [[nodiscard]] bool ends_at_once() const override { return false; }
-  bool give_up() noexcept override;
 
  private:
+  bool advance() noexcept override;
+  void cancel_receives() noexcept override;
+  [[nodiscard]] bool uses_memory() const noexcept override;
+  [[nodiscard]] bool is_being_written_to() const noexcept override;
+
   static void on_sent(void* request, ucs_status_t status, void* operation);
   static void on_received(void* request, ucs_status_t status, const ucp_tag_recv_info_t* info,
                           void* operation);
@@ -54,18 +57,12 @@ class UcxChannel final : public Channel {
   bool full_stop_has_left(int peer);
   void throw_failure();
   void expect_reachable(int peer);
-  void cancel_receives() noexcept;
-  void progress(std::unique_lock<std::mutex>& lock) noexcept;
-  /// Whether any message is open.
-  [[nodiscard]] bool uses_memory() const;
-  [[nodiscard]] bool is_being_written_to() const;
 
   UcxTransport& transport_;
   Worker& worker_;
   std::uint32_t number_;
   std::vector<Operation*> open_;
-  std::vector<Completion> ready_;  ///< completed, not yet reported: from next_ready_ on
-  std::size_t next_ready_ = 0;
+  CompletionQueue ready_;
   std::vector<std::uint64_t> used_;  ///< by rank: the last use that needs a full stop; 0: none
   std::vector<int> used_list_;       ///< the ranks of used_
   std::size_t failures_seen_;

@@ -1,19 +1,11 @@
 #pragma once
-// Handshake: what ranks tell each other before they can send messages.
-
-#include <cohom/ucx.hpp>
+// Handshake: what ranks tell each other (transport/exchange.hpp) before they can send messages.
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 namespace cohom::ucx {
-
-/// Runs `local` and gives what it returns on all ranks, by rank. An Error that it throws on any rank is
-/// thrown on all: that of the lowest. Collective, by one exchange.
-std::vector<std::vector<std::byte>> tell_all(const Exchange& exchange,
-                                             const std::function<std::vector<std::byte>()>& local);
 
 /// What the others must know of a rank.
 struct Introduction {

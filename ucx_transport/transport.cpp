@@ -1,6 +1,7 @@
 #include "ucx_transport/transport.hpp"
 
 #include "base/log.hpp"
+#include "transport/exchange.hpp"
 #include "transport/message_bytes.hpp"
 #include "ucx_transport/channel.hpp"
 #include "ucx_transport/handshake.hpp"
@@ -24,15 +25,15 @@ static_assert(Worker::groups == 1u << (64 - tag_bits - sender_bits - channel_bit
 
 UcxTransport::UcxTransport(const std::function<std::shared_ptr<Worker>()>& worker, int rank,
                            int ranks, const Exchange& exchange)
-    : rank_(rank) {
-  introduce(worker, ranks, exchange);
+    : TransportBase(rank, ranks) {
+  std::size_t bytes = introduce(worker, exchange);
   const Path path = agree_on_path(exchange);
-  device_message_bytes_ = message_bytes_ != 0 ? message_bytes_ : device_message_bytes;
-  if (message_bytes_ == 0)
-    message_bytes_ = path == Path::tcp ? tcp_message_bytes : memory_message_bytes;
-  log_once_for_all(rank_, "transport ucx: UCX " + version() + ", " + std::to_string(ranks) +
-                              " ranks, " + std::string(name_of(path)) + ", messages of " +
-                              std::to_string(message_bytes_) + " bytes");
+  device_message_bytes_ = bytes != 0 ? bytes : device_message_bytes;
+  if (bytes == 0) bytes = path == Path::tcp ? tcp_message_bytes : memory_message_bytes;
+  set_message_bytes(bytes);
+  log_once_for_all(rank, "transport ucx: UCX " + version() + ", " + std::to_string(ranks) +
+                             " ranks, " + std::string(name_of(path)) + ", messages of " +
+                             std::to_string(bytes) + " bytes");
 }
 
 UcxTransport::~UcxTransport() {
@@ -42,8 +43,8 @@ UcxTransport::~UcxTransport() {
 }
 
 /// Learns how to reach the others, and that COHOM_MESSAGE_BYTES is one number.
-void UcxTransport::introduce(const std::function<std::shared_ptr<Worker>()>& worker, int ranks,
-                             const Exchange& exchange) {
+std::size_t UcxTransport::introduce(const std::function<std::shared_ptr<Worker>()>& worker,
+                                    const Exchange& exchange) {
   const auto all = tell_all(exchange, [&] {
     const std::size_t message_bytes = message_bytes_of_environment();
     auto own = worker();
@@ -56,9 +57,9 @@ void UcxTransport::introduce(const std::function<std::shared_ptr<Worker>()>& wor
                      .group = group_,
                      .address = std::move(address)});
   });
-  if (all.size() != static_cast<std::size_t>(ranks))
+  if (all.size() != static_cast<std::size_t>(ranks()))
     throw Error(ErrorKind::transport, "the exchange gave " + std::to_string(all.size()) +
-                                          " messages for " + std::to_string(ranks) + " ranks");
+                                          " messages for " + std::to_string(ranks()) + " ranks");
   std::vector<std::uint64_t> message_bytes;
   for (const auto& bytes : all) {
     Introduction peer = introduction_of(bytes);
@@ -67,17 +68,17 @@ void UcxTransport::introduce(const std::function<std::shared_ptr<Worker>()>& wor
         {.worker = peer.worker, .group = peer.group, .address = std::move(peer.address)});
   }
   expect_same_message_bytes(message_bytes);
-  message_bytes_ = message_bytes[0];
+  return message_bytes[0];
 }
 
 /// Where ranks are on several hosts, some neighbours are: so every rank asks UCX about one path, and the
 /// worst of all counts for all.
 Path UcxTransport::agree_on_path(const Exchange& exchange) {
   const auto all = tell_all(exchange, [&] {
-    const int right = (rank_ + 1) % ranks();
+    const int right = (rank() + 1) % ranks();
     const auto lock = worker_->lock();
     const Endpoint& endpoint = endpoint_of(right);
-    log_once("transport ucx: rank " + std::to_string(rank_) + " reaches rank " +
+    log_once("transport ucx: rank " + std::to_string(rank()) + " reaches rank " +
              std::to_string(right) + " by " + endpoint.path_text());
     device_path_ = device_path_by(endpoint.path_text());
     return std::vector{static_cast<std::byte>(endpoint.path())};
@@ -103,13 +104,6 @@ std::unique_ptr<Channel> UcxTransport::open(std::uint32_t number) {
   return std::make_unique<UcxChannel>(*this, number);
 }
 
-std::optional<Error> UcxTransport::failure() const {
-  if (!call_ended_early_) return std::nullopt;
-  return Error(ErrorKind::transport,
-               "an earlier call on this communicator ended with messages under way; make a new "
-               "communicator");
-}
-
 Endpoint& UcxTransport::endpoint_of(int peer) {
   Peer& other = peers_[static_cast<std::size_t>(peer)];
   if (!other.endpoint) other.endpoint = worker_->connect(other.worker, other.address);
@@ -118,9 +112,6 @@ Endpoint& UcxTransport::endpoint_of(int peer) {
 
 ucp_tag_t UcxTransport::tag(std::uint32_t channel, std::uint32_t tag, int sender,
                             int receiver) const {
-  if (tag >= tag_limit)
-    throw Error(ErrorKind::transport,
-                "tag " + std::to_string(tag) + " is not below " + std::to_string(tag_limit));
   std::uint64_t bits = peers_[static_cast<std::size_t>(receiver)].group;
   bits = bits << channel_bits | channel;
   bits = bits << sender_bits | static_cast<std::uint64_t>(sender);

@@ -1,6 +1,7 @@
 #pragma once
 // UcxTransport: cohom's messages over UCX's tagged ones.
 
+#include "transport/transport_base.hpp"
 #include "ucx_transport/endpoint.hpp"
 #include "ucx_transport/memory.hpp"
 #include "ucx_transport/worker.hpp"
@@ -12,7 +13,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -21,7 +21,7 @@ namespace cohom::ucx {
 
 /// A tag of UCX has 64 bits: the receiver's number of the group (20), channel (8), sender (16) and tag
 /// (20). Every rank numbers its groups by itself, so no agreement on numbers is needed.
-class UcxTransport final : public Transport {
+class UcxTransport final : public TransportBase {
  public:
   /// Best message over TCP: the next one leaves while a receiver looks at this one.
   static constexpr std::size_t tcp_message_bytes = 56 << 10;
@@ -40,9 +40,6 @@ class UcxTransport final : public Transport {
   UcxTransport& operator=(const UcxTransport&) = delete;
 
   [[nodiscard]] std::string_view name() const override { return "ucx"; }
-  [[nodiscard]] int rank() const override { return rank_; }
-  [[nodiscard]] int ranks() const override { return static_cast<int>(peers_.size()); }
-  [[nodiscard]] std::size_t preferred_message_bytes() const override { return message_bytes_; }
   [[nodiscard]] bool reaches(MemorySpace space) const override;
   [[nodiscard]] std::size_t preferred_device_message_bytes() const override {
     return device_message_bytes_;
@@ -52,9 +49,6 @@ class UcxTransport final : public Transport {
                                                               MemorySpace space) override;
   [[nodiscard]] std::uint32_t channels() const override { return channel_limit; }
   std::unique_ptr<Channel> open(std::uint32_t number) override;
-  /// Once a channel was destroyed with messages under way: a later call could take them for its own.
-  [[nodiscard]] std::optional<Error> failure() const override;
-  [[nodiscard]] WireCounters counters() const override { return counters_; }
 
  private:
   friend class UcxChannel;
@@ -73,19 +67,17 @@ class UcxTransport final : public Transport {
   /// Of a message from `sender` to `receiver`.
   [[nodiscard]] ucp_tag_t tag(std::uint32_t channel, std::uint32_t tag, int sender,
                               int receiver) const;
-  void introduce(const std::function<std::shared_ptr<Worker>()>& worker, int ranks,
-                 const Exchange& exchange);
+  /// COHOM_MESSAGE_BYTES; 0: not set.
+  std::size_t introduce(const std::function<std::shared_ptr<Worker>()>& worker,
+                        const Exchange& exchange);
   [[nodiscard]] Path agree_on_path(const Exchange& exchange);
 
   std::shared_ptr<Worker> worker_;
-  int rank_;
   std::uint32_t group_ = 0;
-  std::size_t message_bytes_ = 0, device_message_bytes_ = 0;
+  std::size_t device_message_bytes_ = 0;
   std::string_view device_path_ = "cuda_copy";
   std::vector<Peer> peers_;  ///< by rank, this one included
   std::shared_ptr<MemoryTable> memory_ = std::make_shared<MemoryTable>();
-  bool call_ended_early_ = false;
-  WireCounters counters_;
 };
 
 }  // namespace cohom::ucx

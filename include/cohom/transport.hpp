@@ -8,12 +8,18 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 namespace cohom {
+
+/// Gives every rank the bytes of all ranks, by rank: what joins them before there is a transport,
+/// over MPI, a launcher or a file. Collective, and blocks.
+using Exchange = std::function<std::vector<std::vector<std::byte>>(std::span<const std::byte>)>;
 
 /// A finished send, receive or reduction. `cookie` is the caller's own number for it.
 struct Completion {

@@ -6,19 +6,13 @@
 #include <cohom/offload.hpp>
 #include <cohom/transport.hpp>
 
-#include <cstddef>
-#include <cstdint>
-#include <functional>
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
 namespace cohom::ucx {
 
-/// Gives every rank the bytes of all ranks, by rank: what joins them before there is a transport, over
-/// MPI, a launcher or a file. Collective, and blocks.
-using Exchange = std::function<std::vector<std::vector<std::byte>>(std::span<const std::byte>)>;
+using cohom::Exchange;
 
 /// A transport between `ranks` ranks, this one being `rank`. Calls `exchange` twice, and keeps nothing
 /// of it. Processes join the network at their first transport and leave it when they end; transports

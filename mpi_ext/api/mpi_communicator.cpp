@@ -5,15 +5,13 @@
 #include "base/log.hpp"
 #include "call/communicator_impl.hpp"
 #include "call/kept_calls.hpp"
+#include "mpi_ext/base/callable.hpp"
 #include "mpi_ext/base/finalize_hook.hpp"
 #include "mpi_ext/base/mpi_check.hpp"
 #include "mpi_ext/base/thread_level.hpp"
 #include "mpi_ext/job/job.hpp"
 #include "mpi_ext/transport/mpi_fabric.hpp"
 #include "mpi_ext/transport/transport_choice.hpp"
-#if COHOM_HAVE_UCX
-#include "ucx_transport/message_path.hpp"
-#endif
 
 #include <algorithm>
 #include <cstdint>
@@ -126,12 +124,9 @@ void finish_at_finalize(const Communicator& communicator) {
 
 ConnectAggregator connector(const JobSecret& job, const Transport& transport,
                             const std::string& token) {
-  offload::ClientOptions options;
-#if COHOM_HAVE_UCX
-  options.messages = [](const offload::PathSetup& setup) { return ucx::make_message_path(setup); };
-#endif
-  options.token = token;
-  return offload::connector(job, transport.rank(), transport.ranks(), options);
+  const int rank = transport.rank(), ranks = transport.ranks();
+  if (auto connect = daemon_connector(job, rank, ranks, token)) return *connect;
+  return offload::connector(job, rank, ranks, {.token = token});
 }
 
 /// What aggregators know the communicator by, and what opens its seats there. Collective.
@@ -153,25 +148,6 @@ JobSecret agreed_job(MPI_Comm comm) {
 }
 
 }  // namespace
-
-void check_callable() {
-  if (!initialized())
-    throw Error(ErrorKind::invalid_argument, "MPI is not initialized; call MPI_Init first");
-  if (finalized())
-    throw Error(ErrorKind::invalid_argument,
-                "MPI is finalized; cohom must be called before MPI_Finalize");
-  check_calling_thread();
-}
-
-void check_usable(MPI_Comm comm) {
-  check_callable();
-  const auto reject = [](const char* why) { throw Error(ErrorKind::invalid_argument, why); };
-  if (comm == MPI_COMM_NULL) reject("the communicator is MPI_COMM_NULL");
-  int between_groups = 0;
-  check(MPI_Comm_test_inter(comm, &between_groups), "MPI_Comm_test_inter");
-  if (between_groups != 0)
-    reject("the communicator is an intercommunicator; merge it with MPI_Intercomm_merge first");
-}
 
 Communicator communicator(MPI_Comm comm, const Options& options) {
   const DefaultFloatMode mode;

@@ -22,13 +22,6 @@ struct CachedCommunicator {
   MPI_Comm user;
 };
 
-/// @throws Error(invalid_argument) before MPI_Init and after MPI_Finalize.
-void check_callable();
-
-/// @throws Error(invalid_argument) when MPI cannot be called, or `comm` is MPI_COMM_NULL or an
-/// intercommunicator: the errors that other ranks cannot be told of.
-void check_usable(MPI_Comm comm);
-
 /// Collective when it is the first call for `comm`, which alone reads the options.
 /// @throws what communicator() does.
 std::shared_ptr<CachedCommunicator> shared_communicator(MPI_Comm comm, const Options& options = {});

@@ -8,6 +8,7 @@
 #include "mpi_ext/api/mpi_errors.hpp"
 #include "mpi_ext/api/mpi_handles.hpp"
 #include "mpi_ext/api/mpix_arguments.hpp"
+#include "mpi_ext/base/callable.hpp"
 
 #include <cohom/allreduce.hpp>
 

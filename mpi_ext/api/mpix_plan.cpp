@@ -6,6 +6,7 @@
 #include "mpi_ext/api/mpi_communicator.hpp"
 #include "mpi_ext/api/mpi_errors.hpp"
 #include "mpi_ext/api/mpix_arguments.hpp"
+#include "mpi_ext/base/callable.hpp"
 
 #include <cohom/allreduce.hpp>
 #include <cohom/plan.hpp>

@@ -46,6 +46,18 @@ std::vector<std::uint64_t> gather_numbers(MPI_Comm comm, std::uint64_t own) {
   return gather<std::uint64_t>(comm, own, MPI_UINT64_T);
 }
 
+std::vector<std::uint64_t> tell_all(MPI_Comm comm, const std::function<std::uint64_t()>& local) {
+  std::uint64_t own = 0;
+  std::optional<Error> error;
+  try {
+    own = local();
+  } catch (const Error& wrong) {
+    error = wrong;
+  }
+  throw_on_all_ranks(comm, error);
+  return gather_numbers(comm, own);
+}
+
 std::vector<std::vector<std::byte>> gather_bytes(MPI_Comm comm, std::span<const std::byte> own) {
   const int size = static_cast<int>(own.size());
   const auto sizes = gather<int>(comm, size, MPI_INT);

@@ -1,6 +1,6 @@
 #include "mpi_ext/job/job.hpp"
 
-#include "mpi_ext/api/mpi_communicator.hpp"
+#include "mpi_ext/base/callable.hpp"
 #include "mpi_ext/base/finalize_hook.hpp"
 #include "mpi_ext/base/mpi_agreement.hpp"
 #include "mpi_ext/base/mpi_check.hpp"

@@ -3,6 +3,7 @@
 #include "mpi_ext/base/mpi_check.hpp"
 #include "mpi_ext/base/thread_level.hpp"
 
+#include <chrono>
 #include <climits>
 #include <string>
 #include <utility>
@@ -24,27 +25,25 @@ int message_size(std::size_t bytes) {
 }  // namespace
 
 MpiChannel::MpiChannel(MpiTransport& transport, std::uint32_t first_tag)
-    : transport_(transport), first_tag_(first_tag), requests_(transport.take_requests()) {}
+    : ChannelBase(transport, patience),
+      transport_(transport),
+      first_tag_(first_tag),
+      requests_(transport.take_requests()) {}
 
 MpiChannel::~MpiChannel() {
-  if (!give_up()) requests_->abandon();
+  end();
+  requests_->abandon();
   transport_.give_back(std::move(requests_));
 }
 
-bool MpiChannel::give_up() noexcept {
-  if (std::exchange(gave_up_, true)) return requests_->advance();
-  // Who waited for one call need not be waited for again.
-  const auto wait = transport_.call_ended_early_ ? 0ms : patience;
-  // Of a call that ended early; then its peers' messages may still come, and a later call with the
-  // same tags would take them for its own.
-  if (!requests_->empty()) transport_.call_ended_early_ = true;
-  return requests_->cancel(wait);
-}
+bool MpiChannel::advance() noexcept { return requests_->advance(); }
+void MpiChannel::cancel_receives() noexcept { requests_->cancel_receives(); }
+/// MPI_Finalize ends all messages.
+bool MpiChannel::uses_memory() const noexcept { return !requests_->empty() && usable(); }
+bool MpiChannel::is_being_written_to() const noexcept { return requests_->has_receives(); }
 
 int MpiChannel::mpi_tag(std::uint32_t tag) const {
-  if (tag >= Transport::tag_limit)
-    throw Error(ErrorKind::transport, "tag " + std::to_string(tag) + " is not below " +
-                                          std::to_string(Transport::tag_limit));
+  expect_tag(tag);
   return static_cast<int>(first_tag_ + tag);
 }
 
@@ -58,9 +57,7 @@ void MpiChannel::send(std::span<const std::byte> data, int peer, std::uint32_t t
       MPI_Isend(data.data(), bytes, MPI_BYTE, peer, mpi_tag(tag), transport_.comm_.get(), &request),
       "MPI_Isend");
   requests_->add(request, {.cookie = cookie, .bytes = data.size()}, false);
-  if (peer == transport_.rank_) return;  // never on a wire
-  transport_.counters_.bytes_sent += data.size();
-  ++transport_.counters_.messages_sent;
+  count_sent(peer, data.size());
 }
 
 void MpiChannel::receive(std::span<std::byte> buffer, int peer, std::uint32_t tag,

@@ -3,6 +3,7 @@
 
 #include "mpi_ext/transport/mpi_transport.hpp"
 #include "mpi_ext/transport/open_requests.hpp"
+#include "transport/transport_base.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +12,7 @@
 
 namespace cohom::mpi {
 
-class MpiChannel final : public Channel {
+class MpiChannel final : public ChannelBase {
  public:
   /// `transport` must outlive the channel.
   MpiChannel(MpiTransport& transport, std::uint32_t first_tag);
@@ -26,17 +27,17 @@ class MpiChannel final : public Channel {
   void receive(std::span<std::byte> buffer, int peer, std::uint32_t tag,
                std::uint64_t cookie) override;
   std::size_t poll(std::span<Completion> out) override;
-  /// MPI can neither cancel a send nor a receive that has met its message.
-  [[nodiscard]] bool ends_at_once() const override { return false; }
-  bool give_up() noexcept override;
 
  private:
+  bool advance() noexcept override;
+  void cancel_receives() noexcept override;
+  [[nodiscard]] bool uses_memory() const noexcept override;
+  [[nodiscard]] bool is_being_written_to() const noexcept override;
   [[nodiscard]] int mpi_tag(std::uint32_t tag) const;
 
   MpiTransport& transport_;
   std::uint32_t first_tag_;
   std::unique_ptr<OpenRequests> requests_;
-  bool gave_up_ = false;
 };
 
 }  // namespace cohom::mpi

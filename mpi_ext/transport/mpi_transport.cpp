@@ -8,7 +8,6 @@
 #include "transport/message_bytes.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -45,27 +44,22 @@ bool on_one_host(MPI_Comm comm, int rank, int ranks) {
 
 /// 0 when the variable is not set.
 std::size_t agreed_message_bytes(MPI_Comm comm) {
-  std::size_t mine = 0;
-  std::optional<Error> error;
-  try {
-    mine = message_bytes_of_environment();
-  } catch (const Error& wrong) {
-    error = wrong;
-  }
-  throw_on_all_ranks(comm, error);
-  expect_same_message_bytes(gather_numbers(comm, mine));
-  return mine;
+  const auto by_rank = tell_all(comm, [] { return message_bytes_of_environment(); });
+  expect_same_message_bytes(by_rank);
+  return by_rank[0];
 }
 
 }  // namespace
 
 MpiTransport::MpiTransport(OwnedComm comm)
-    : comm_(std::move(comm)), rank_(comm_.rank()), ranks_(comm_.ranks()) {
-  channels_ = channels_that_fit();
-  message_bytes_ = agreed_message_bytes(comm_.get());
-  if (message_bytes_ == 0)
-    message_bytes_ = on_one_host(comm_.get(), rank_, ranks_) ? shared_memory_message_bytes
-                                                             : network_message_bytes;
+    : TransportBase(comm.rank(), comm.ranks()),
+      comm_(std::move(comm)),
+      channels_(channels_that_fit()) {
+  std::size_t bytes = agreed_message_bytes(comm_.get());
+  if (bytes == 0)
+    bytes = on_one_host(comm_.get(), rank(), ranks()) ? shared_memory_message_bytes
+                                                      : network_message_bytes;
+  set_message_bytes(bytes);
 }
 
 MpiTransport::~MpiTransport() = default;
@@ -88,13 +82,6 @@ std::unique_ptr<OpenRequests> MpiTransport::take_requests() {
 void MpiTransport::give_back(std::unique_ptr<OpenRequests> requests) noexcept {
   if (idle_requests_.size() < idle_requests_.capacity())
     idle_requests_.push_back(std::move(requests));
-}
-
-std::optional<Error> MpiTransport::failure() const {
-  if (!call_ended_early_) return std::nullopt;
-  return Error(ErrorKind::transport,
-               "an earlier call on this communicator ended with messages under way; make a new "
-               "communicator");
 }
 
 }  // namespace cohom::mpi

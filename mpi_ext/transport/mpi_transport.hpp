@@ -2,13 +2,13 @@
 // MpiTransport: cohom's messages over MPI's.
 
 #include "mpi_ext/base/owned_comm.hpp"
+#include "transport/transport_base.hpp"
 
 #include <cohom/transport.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -19,7 +19,7 @@ class OpenRequests;
 /// The tag of an MPI message is (channel number) * Transport::tag_limit + (tag): calls in flight
 /// share one communicator and do not mix. Only the thread that calls in here calls MPI, so programs
 /// with MPI_THREAD_SINGLE work.
-class MpiTransport final : public Transport {
+class MpiTransport final : public TransportBase {
  public:
   /// Best message over a network: ob1 of Open MPI sends up to 64 KiB, its header included, without
   /// waiting for the receiver, and a pipeline of such messages fills a TCP link.
@@ -39,17 +39,11 @@ class MpiTransport final : public Transport {
   ~MpiTransport() override;
 
   [[nodiscard]] std::string_view name() const override { return "mpi"; }
-  [[nodiscard]] int rank() const override { return rank_; }
-  [[nodiscard]] int ranks() const override { return ranks_; }
-  [[nodiscard]] std::size_t preferred_message_bytes() const override { return message_bytes_; }
   [[nodiscard]] bool reaches(MemorySpace space) const override {
     return space != MemorySpace::cuda;
   }
   [[nodiscard]] std::uint32_t channels() const override { return channels_; }
   std::unique_ptr<Channel> open(std::uint32_t number) override;
-  /// Once a channel was destroyed with messages under way: a later call could take them for its own.
-  [[nodiscard]] std::optional<Error> failure() const override;
-  [[nodiscard]] WireCounters counters() const override { return counters_; }
 
  private:
   friend class MpiChannel;
@@ -58,12 +52,7 @@ class MpiTransport final : public Transport {
   void give_back(std::unique_ptr<OpenRequests> requests) noexcept;
 
   OwnedComm comm_;
-  int rank_ = 0;
-  int ranks_ = 1;
   std::uint32_t channels_ = 0;
-  std::size_t message_bytes_ = 0;
-  bool call_ended_early_ = false;
-  WireCounters counters_;
   std::vector<std::unique_ptr<OpenRequests>> idle_requests_;  ///< of channels that are closed
 };
 

@@ -25,7 +25,7 @@ void OpenRequests::make_room() {
   const std::size_t room = 2 * wanted;
   requests_.reserve(room);
   entries_.reserve(room);
-  ready_.reserve(room);
+  ready_.reserve(wanted);
   statuses_.resize(room);
   indices_.resize(room);  // last: its size says that all have room
 }
@@ -36,17 +36,10 @@ void OpenRequests::add(MPI_Request request, Completion completion, bool receives
 }
 
 std::size_t OpenRequests::poll(std::span<Completion> out) {
-  if (next_ready_ == ready_.size()) {
-    ready_.clear();
-    next_ready_ = 0;
-    // MPI looks at the network only when nothing is complete, and sends of buffered data are at once:
-    // a rank that computes and sends would never see what came.
-    if (collect() == Found::sends) collect();
-  }
-  const std::size_t count = std::min(out.size(), ready_.size() - next_ready_);
-  std::copy_n(ready_.begin() + static_cast<std::ptrdiff_t>(next_ready_), count, out.begin());
-  next_ready_ += count;
-  return count;
+  // MPI looks at the network only when nothing is complete, and sends of buffered data are at once:
+  // a rank that computes and sends would never see what came.
+  if (ready_.empty() && collect() == Found::sends) collect();
+  return ready_.pop(out);
 }
 
 OpenRequests::Found OpenRequests::collect() {
@@ -87,7 +80,7 @@ void OpenRequests::take(const MPI_Status& status, Entry& entry, int& error) {
     MPI_Get_count(&status, MPI_BYTE, &bytes);
     entry.completion.bytes = static_cast<std::size_t>(bytes);
   }
-  ready_.push_back(entry.completion);
+  ready_.push(entry.completion);
 }
 
 /// Closes the gaps of finished requests, the first of which is known; keeps the order.
@@ -114,20 +107,19 @@ bool OpenRequests::advance() noexcept {
   return requests_.empty();
 }
 
-bool OpenRequests::cancel(std::chrono::milliseconds patience) noexcept {
+void OpenRequests::cancel_receives() noexcept {
   ready_.clear();
-  next_ready_ = 0;
-  if (advance()) return true;
+  if (advance()) return;
   for (std::size_t i = 0; i < requests_.size(); ++i)
     if (entries_[i].receives) MPI_Cancel(&requests_[i]);
-  const auto deadline = std::chrono::steady_clock::now() + patience;
-  while (!advance() && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
-  return requests_.empty();
+}
+
+bool OpenRequests::has_receives() const noexcept {
+  return std::ranges::any_of(entries_, &Entry::receives);
 }
 
 void OpenRequests::abandon() noexcept {
-  const auto must_wait = [this] { return std::ranges::any_of(entries_, &Entry::receives); };
-  while (!advance() && must_wait()) std::this_thread::yield();
+  if (requests_.empty()) return;
   if (usable())
     for (auto& request : requests_) MPI_Request_free(&request);
   requests_.clear();

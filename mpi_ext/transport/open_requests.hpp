@@ -1,11 +1,12 @@
 #pragma once
 // OpenRequests: MPI requests that are polled together.
 
+#include "transport/completion_queue.hpp"
+
 #include <cohom/transport.hpp>
 
 #include <mpi.h>
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -30,15 +31,14 @@ class OpenRequests {
   /// is then gone; the others stay.
   std::size_t poll(std::span<Completion> out);
 
-  /// Forgets what was not reported, cancels the receives that met no message, and waits for the
-  /// rest for so long. Whether nothing is open any more.
-  bool cancel(std::chrono::milliseconds patience) noexcept;
-  /// After that: waits for all receives, however long it takes, as they are being written to. Sends
-  /// are left to MPI (few MPIs can cancel one).
+  /// Forgets what was not reported, and cancels the receives that met no message.
+  void cancel_receives() noexcept;
+  /// Leaves what is open to MPI (few MPIs can cancel a send). No receive is, unless MPI has ended.
   void abandon() noexcept;
 
   [[nodiscard]] bool empty() const { return requests_.empty(); }
-  /// Completes what can be completed now; whether nothing is open any more.
+  [[nodiscard]] bool has_receives() const noexcept;
+  /// Completes what can be completed now; whether nothing is open any more, or MPI has ended.
   bool advance() noexcept;
   /// Completes all requests, however long it takes.
   void drain() noexcept;
@@ -59,8 +59,7 @@ class OpenRequests {
   std::vector<Entry> entries_;  ///< of the request with the same index
   std::vector<int> indices_;
   std::vector<MPI_Status> statuses_;
-  std::vector<Completion> ready_;  ///< completed, not yet reported: from next_ready_ on
-  std::size_t next_ready_ = 0;
+  CompletionQueue ready_;
 };
 
 }  // namespace cohom::mpi

@@ -11,8 +11,6 @@ namespace cohom {
 
 namespace {
 
-constexpr std::uint64_t cookie_of(std::uint64_t round) { return round << 56; }
-
 /// Of a table without its last word.
 template <class Table>
 std::uint64_t checksum_of(const Table& table) {
@@ -65,15 +63,15 @@ void CallAgreement::next_hop() {
   leaving_ = maximum_;
   leaving_.back() = checksum_of(leaving_);
   pending_ = 2;
-  channel_.receive(std::as_writable_bytes(std::span(arriving_)), peer_of_hop(), tag + hop_,
-                   cookie_of(cookie_round));
-  channel_.send(std::as_bytes(std::span(leaving_)), (rank_ + distance_) % ranks_, tag + hop_,
-                cookie_of(cookie_round) | sent_bit);
+  channel_.receive(std::as_writable_bytes(std::span(arriving_)), peer_of_hop(), call_tag(hop_),
+                   call_cookie(false));
+  channel_.send(std::as_bytes(std::span(leaving_)), (rank_ + distance_) % ranks_, call_tag(hop_),
+                call_cookie(true));
 }
 
 void CallAgreement::complete(const Completion& completion) {
   --pending_;
-  if ((completion.cookie & sent_bit) == 0) {
+  if (!is_sent(completion.cookie)) {
     expect_bytes(completion.bytes, state_ == State::maximum ? sizeof(Table) : message_bytes);
     if (state_ == State::records) return take_record();
   }
@@ -128,12 +126,12 @@ void CallAgreement::evaluate() {
 
 void CallAgreement::send(const Message& message, int peer, std::uint32_t with_tag) {
   ++pending_;
-  channel_.send(message, peer, with_tag, cookie_of(cookie_round) | sent_bit);
+  channel_.send(message, peer, with_tag, call_cookie(true));
 }
 
 void CallAgreement::receive(Message& message, int peer, std::uint32_t with_tag) {
   ++pending_;
-  channel_.receive(message, peer, with_tag, cookie_of(cookie_round));
+  channel_.receive(message, peer, with_tag, call_cookie(false));
 }
 
 /// Everybody knows that the calls differ; rank 0 finds out in what, from one record after the
@@ -168,7 +166,7 @@ void CallAgreement::take_record() {
 void CallAgreement::exchange_message(int telling_rank, const std::string& prefix) {
   state_ = State::message;
   telling_rank_ = telling_rank;
-  if (rank_ != telling_rank) return receive(message_, telling_rank, message_tag);
+  if (rank_ != telling_rank) return receive(message_, telling_rank, failure_tag);
   message_.fill(std::byte{0});
   const std::string text = prefix + own_error_->what();
   const auto kind = static_cast<std::uint32_t>(own_error_->kind());
@@ -177,7 +175,7 @@ void CallAgreement::exchange_message(int telling_rank, const std::string& prefix
               std::min(text.size(), message_bytes - content - sizeof kind - 1));
   seal(message_);
   for (int peer = 0; peer < ranks_; ++peer)
-    if (peer != rank_) send(message_, peer, message_tag);
+    if (peer != rank_) send(message_, peer, failure_tag);
   if (pending_ == 0) read_message();
 }
 

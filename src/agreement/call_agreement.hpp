@@ -12,6 +12,7 @@
 
 #include "agreement/call_differences.hpp"
 #include "agreement/call_signature.hpp"
+#include "base/tags.hpp"
 
 #include <cohom/error.hpp>
 #include <cohom/transport.hpp>
@@ -36,7 +37,9 @@ class CallAgreement {
   /// Takes one completion whose cookie is one of ours. @throws Error(transport) for words that were
   /// changed on their way
   void complete(const Completion& completion);
-  [[nodiscard]] static bool owns(std::uint64_t cookie) { return (cookie >> 56) == cookie_round; }
+  [[nodiscard]] static bool owns(std::uint64_t cookie) {
+    return round_of_cookie(cookie) == call_round;
+  }
 
   [[nodiscard]] bool finished() const { return state_ == State::finished && pending_ == 0; }
   /// The error that all ranks have in common, once finished.
@@ -49,10 +52,6 @@ class CallAgreement {
 
  private:
   enum class State { maximum, records, message, finished };
-  static constexpr std::uint64_t cookie_round = 0xff;
-  static constexpr std::uint64_t sent_bit = 1u << 8;               ///< of a send's cookie
-  static constexpr std::uint32_t tag = Transport::tag_limit - 64;  // one tag a hop
-  static constexpr std::uint32_t record_tag = tag + 62, message_tag = tag + 63;
   static constexpr std::size_t message_bytes = 1024;
 
   /// {error, not offloading, hash, ~hash, checksum}; equal words have equal checksums.

@@ -6,13 +6,6 @@
 
 namespace cohom {
 
-namespace {
-
-/// A completion of hop k has cookie round << 56 | k; of its send, this bit as well.
-constexpr std::uint64_t sent_bit = 1u << 8;
-
-}  // namespace
-
 OutcomeAgreement::OutcomeAgreement(Channel& channel, int rank, int ranks)
     : channel_(channel),
       rank_(rank),
@@ -21,7 +14,7 @@ OutcomeAgreement::OutcomeAgreement(Channel& channel, int rank, int ranks)
   pending_ = hops_;
   for (std::size_t hop = 0; hop < hops_; ++hop)
     channel_.receive(std::as_writable_bytes(std::span(arriving_).subspan(hop, 1)), peer_of(hop),
-                     first_tag + static_cast<std::uint32_t>(hop), cookie_round << 56 | hop);
+                     outcome_tag(hop), outcome_cookie(hop, false));
 }
 
 /// Whose word comes in a hop.
@@ -44,8 +37,8 @@ void OutcomeAgreement::tell(bool failed) {
 
 void OutcomeAgreement::complete(const Completion& completion) {
   --pending_;
-  if ((completion.cookie & sent_bit) != 0) return;
-  const std::size_t hop = completion.cookie & (sent_bit - 1);
+  if (is_sent(completion.cookie)) return;
+  const std::size_t hop = hop_of_cookie(completion.cookie);
   arrived_[hop] = true;
   if (completion.bytes != sizeof arriving_[hop] ||
       (arriving_[hop] != all_well && arriving_[hop] != some_failed))
@@ -62,7 +55,7 @@ void OutcomeAgreement::send_what_may_go() {
     leaving_[hop] = failed_ ? some_failed : all_well;
     ++pending_;
     channel_.send(std::as_bytes(std::span(leaving_).subspan(hop, 1)), (rank_ + (1 << hop)) % ranks_,
-                  first_tag + static_cast<std::uint32_t>(hop), cookie_round << 56 | sent_bit | hop);
+                  outcome_tag(hop), outcome_cookie(hop, true));
   }
 }
 

@@ -8,6 +8,8 @@
 // The two values are far apart, so that words that were changed on their way are an error and not
 // the other outcome.
 
+#include "base/tags.hpp"
+
 #include <cohom/transport.hpp>
 
 #include <array>
@@ -28,7 +30,9 @@ class OutcomeAgreement {
   /// Takes one completion whose cookie is one of ours. @throws Error(transport) for a word that no
   /// rank sends
   void complete(const Completion& completion);
-  [[nodiscard]] static bool owns(std::uint64_t cookie) { return (cookie >> 56) == cookie_round; }
+  [[nodiscard]] static bool owns(std::uint64_t cookie) {
+    return round_of_cookie(cookie) == outcome_round;
+  }
 
   [[nodiscard]] bool told() const { return told_ || failed_; }
   /// Whether it failed on some rank, as far as is known; the same on all ranks once finished.
@@ -39,11 +43,8 @@ class OutcomeAgreement {
   [[nodiscard]] std::string waits_for() const;
 
  private:
-  static constexpr std::uint64_t cookie_round = 0xfe;
   /// What travels (docs/wire-format.md).
   static constexpr std::uint64_t all_well = 0x9d3a5c7b16e4f208, some_failed = 0x62c5a384e91b0df7;
-  static constexpr std::uint32_t first_tag = Transport::tag_limit - 128;  // one tag a hop
-  static constexpr std::size_t most_hops = 16;                            // 32768 ranks
 
   void send_what_may_go();
   [[nodiscard]] int peer_of(std::size_t hop) const;
@@ -51,8 +52,8 @@ class OutcomeAgreement {
   Channel& channel_;
   int rank_, ranks_;
   std::size_t hops_;
-  std::array<std::uint64_t, most_hops> arriving_{}, leaving_{};
-  std::array<bool, most_hops> arrived_{};
+  std::array<std::uint64_t, max_outcome_hops> arriving_{}, leaving_{};
+  std::array<bool, max_outcome_hops> arrived_{};
   std::size_t sent_ = 0;     ///< hops
   std::size_t pending_ = 0;  ///< requests under way
   bool told_ = false, failed_ = false;

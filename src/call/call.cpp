@@ -4,7 +4,7 @@
 #include "base/seconds.hpp"
 #include "call/call_failures.hpp"
 #include "call/call_owner.hpp"
-#include "call/late_rounds.hpp"
+#include "call/late_rounds_offer.hpp"
 
 #include <array>
 #include <new>

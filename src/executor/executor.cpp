@@ -1,5 +1,7 @@
 #include "executor/executor.hpp"
 
+#include "base/tags.hpp"
+
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -155,8 +157,8 @@ void Executor::open() {
 
 void Executor::complete(const Completion& completion) {
   if (offloaded_.owns(completion.cookie)) return offloaded_.complete(completion);
-  rounds_[std::size_t(RoundRun::round_of_cookie(completion.cookie))]->complete(completion.cookie,
-                                                                               completion.bytes);
+  rounds_[std::size_t(round_of_cookie(completion.cookie))]->complete(completion.cookie,
+                                                                     completion.bytes);
 }
 
 std::size_t Executor::open_sends() const {

@@ -61,11 +61,11 @@ std::size_t Messenger::messages(std::size_t words) const {
 }
 
 std::uint64_t Messenger::cookie(const Task& task) const {
-  return std::uint64_t(setup_.round) << 56 | std::uint64_t(task.step) << 32 | task.unit;
+  return payload_cookie(setup_.round, task.step, task.unit);
 }
 
 std::uint32_t Messenger::tag(const Step& step) const {
-  return std::uint32_t(setup_.round) << 16 | step.stream;
+  return payload_tag(setup_.round, step.stream);
 }
 
 std::size_t Messenger::window_of(StepKind kind) const {

@@ -2,6 +2,7 @@
 // Messenger: the messages of one round, and its reductions at an aggregator: which may leave, how many
 // are under way, and what has arrived.
 
+#include "base/tags.hpp"
 #include "executor/data_flow.hpp"
 #include "executor/offload_replay.hpp"
 #include "executor/payload_places.hpp"
@@ -70,10 +71,6 @@ class Messenger {
   /// RoundRun::waits_for().
   [[nodiscard]] std::string waits_for(std::string_view aggregator) const;
 
-  static constexpr int round_of_cookie(std::uint64_t cookie) {
-    return static_cast<int>(cookie >> 56);
-  }
-
  private:
   /// Units of one send, receive or offload step: they are posted in order.
   struct Stream {
@@ -87,8 +84,7 @@ class Messenger {
   [[nodiscard]] std::size_t messages(std::size_t words) const;
   [[nodiscard]] std::uint64_t cookie(const Task& task) const;
   static Task task_of(std::uint64_t cookie) {
-    return {static_cast<std::uint32_t>(cookie >> 32) & 0xffffffu,
-            static_cast<std::uint32_t>(cookie)};
+    return {step_of_cookie(cookie), unit_of_cookie(cookie)};
   }
   [[nodiscard]] std::uint32_t tag(const Step& step) const;
   [[nodiscard]] std::size_t window_of(StepKind kind) const;

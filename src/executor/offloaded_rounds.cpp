@@ -2,6 +2,7 @@
 
 #include "base/failure.hpp"
 #include "base/lap.hpp"
+#include "base/tags.hpp"
 
 #include <algorithm>
 #include <array>
@@ -134,7 +135,7 @@ void OffloadedRounds::repeat() {
 
 bool OffloadedRounds::owns(std::uint64_t cookie) const {
   if (OutcomeAgreement::owns(cookie)) return true;
-  const int round = RoundRun::round_of_cookie(cookie);
+  const int round = round_of_cookie(cookie);
   return repeating_ && std::ranges::find(rounds_, round, &Offloaded::number) != rounds_.end();
 }
 
@@ -142,7 +143,7 @@ void OffloadedRounds::complete(const Completion& completion) {
   if (OutcomeAgreement::owns(completion.cookie))
     outcome_->complete(completion);
   else
-    find(RoundRun::round_of_cookie(completion.cookie))->by_ranks->complete(completion);
+    find(round_of_cookie(completion.cookie))->by_ranks->complete(completion);
 }
 
 bool OffloadedRounds::settled() const {

@@ -1,5 +1,7 @@
 #include "executor/rank_reduction.hpp"
 
+#include "base/tags.hpp"
+
 #include <cohom/error.hpp>
 
 #include <algorithm>
@@ -65,7 +67,7 @@ void RankReduction::enter(std::size_t index, Stage stage) {
 }
 
 void RankReduction::complete(const Completion& completion) {
-  const std::size_t index = completion.cookie & 0xff;
+  const std::size_t index = place_of_cookie(completion.cookie);
   Place& place = places_[index];
   if (arrives(place.stage)) place.bytes_left -= std::min(place.bytes_left, completion.bytes);
   if (--place.messages_left != 0) return;
@@ -119,7 +121,7 @@ void RankReduction::send(std::size_t place, std::span<const std::uint64_t> words
   for (std::size_t m = 0; m < messages(bytes.size()); ++m) {
     const std::size_t begin = m * message_bytes_;
     channel_->send(bytes.subspan(begin, std::min(message_bytes_, bytes.size() - begin)), peer,
-                   tag(place, down), std::uint64_t(round_) << 56 | place);
+                   rank_sum_tag(round_, place, down), rank_sum_cookie(round_, place));
   }
 }
 
@@ -130,12 +132,8 @@ void RankReduction::receive(std::size_t place, int peer, bool down) {
   for (std::size_t m = 0; m < messages(bytes.size()); ++m) {
     const std::size_t begin = m * message_bytes_;
     channel_->receive(bytes.subspan(begin, std::min(message_bytes_, bytes.size() - begin)), peer,
-                      tag(place, down), std::uint64_t(round_) << 56 | place);
+                      rank_sum_tag(round_, place, down), rank_sum_cookie(round_, place));
   }
-}
-
-std::uint32_t RankReduction::tag(std::size_t place, bool down) const {
-  return std::uint32_t(round_) << 16 | std::uint32_t(2 * place + (down ? 1 : 0));
 }
 
 std::size_t RankReduction::messages(std::size_t bytes) const {

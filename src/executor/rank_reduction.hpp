@@ -70,7 +70,6 @@ class RankReduction final : public Reduction {
   void finish(std::size_t place);
   void send(std::size_t place, std::span<const std::uint64_t> words, int peer, bool down);
   void receive(std::size_t place, int peer, bool down);
-  [[nodiscard]] std::uint32_t tag(std::size_t place, bool down) const;
   [[nodiscard]] std::size_t messages(std::size_t bytes) const;
 
   const kernels::KernelTable& kernels_;

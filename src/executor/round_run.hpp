@@ -113,10 +113,6 @@ class RoundRun {
   [[nodiscard]] NeededBy needed_by() const { return round_.traits().needed_by; }
   [[nodiscard]] bool all_agreed() const { return agreed_.has_all(); }
 
-  static constexpr int round_of_cookie(std::uint64_t cookie) {
-    return Messenger::round_of_cookie(cookie);
-  }
-
  private:
   [[nodiscard]] const Schedule& schedule() const { return layout_.schedule(); }
   [[nodiscard]] const Step& step_of(const Task& task) const { return schedule().steps[task.step]; }

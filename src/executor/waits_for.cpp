@@ -1,9 +1,9 @@
 // What a call waits for that makes no progress: the ranks and the round that its error names.
 
 #include "executor/executor.hpp"
+#include "executor/messenger.hpp"
 #include "executor/offloaded_rounds.hpp"
 #include "executor/rank_reduction.hpp"
-#include "executor/messenger.hpp"
 
 #include <algorithm>
 #include <string>

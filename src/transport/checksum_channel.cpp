@@ -1,5 +1,7 @@
 #include "transport/checksum_channel.hpp"
 
+#include "base/tags.hpp"
+
 #include <cohom/error.hpp>
 
 #include <xxhash.h>
@@ -11,10 +13,6 @@
 namespace cohom {
 
 namespace {
-
-/// Tags of agreements (CallAgreement, OutcomeAgreement), and the upper byte of their cookies.
-constexpr std::uint32_t first_agreement_tag = Transport::tag_limit - 128;
-constexpr std::uint64_t first_agreement_cookie = std::uint64_t{0xfe} << 56;
 
 /// Of the second part of a pair; its number is in the bits above.
 constexpr std::uint64_t checksum_part = 1;
@@ -37,7 +35,7 @@ std::size_t ChecksumChannel::take_pair() {
 
 void ChecksumChannel::send(std::span<const std::byte> data, int peer, std::uint32_t tag,
                            std::uint64_t cookie) {
-  if (tag >= first_agreement_tag) return channel_->send(data, peer, tag, cookie);
+  if (is_agreement_tag(tag)) return channel_->send(data, peer, tag, cookie);
   const std::size_t index = take_pair();
   Pair& pair = pairs_[index];
   pair = {.checksum = checksum_of(data),
@@ -53,7 +51,7 @@ void ChecksumChannel::send(std::span<const std::byte> data, int peer, std::uint3
 
 void ChecksumChannel::receive(std::span<std::byte> buffer, int peer, std::uint32_t tag,
                               std::uint64_t cookie) {
-  if (tag >= first_agreement_tag) return channel_->receive(buffer, peer, tag, cookie);
+  if (is_agreement_tag(tag)) return channel_->receive(buffer, peer, tag, cookie);
   const std::size_t index = take_pair();
   Pair& pair = pairs_[index];
   offsets_.try_emplace(offset_key(peer, tag));
@@ -75,7 +73,7 @@ std::size_t ChecksumChannel::poll(std::span<Completion> out) {
   std::size_t done = 0;
   for (std::size_t i = 0; i < count; ++i) {
     const std::uint64_t cookie = parts[i].cookie;
-    if (cookie >= first_agreement_cookie) {
+    if (is_agreement_cookie(cookie)) {
       out[done++] = parts[i];
     } else if (complete(parts[i])) {
       out[done++] = pairs_[cookie >> 1].completion;
@@ -111,7 +109,7 @@ void ChecksumChannel::check(const Pair& pair) {
 }
 
 std::string ChecksumChannel::round_name(std::uint32_t tag) const {
-  const std::size_t round = tag >> 16;
+  const std::size_t round = round_of_tag(tag);
   return round < rounds_.size() ? std::string(rounds_[round]->traits().name)
                                 : std::to_string(round);
 }

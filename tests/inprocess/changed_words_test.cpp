@@ -2,6 +2,7 @@
 // round that the others do without.
 
 #include "altering_transport.hpp"
+#include "base/tags.hpp"
 #include "nasty_values.hpp"
 #include "testing/loopback_transport.hpp"
 #include "watchdog.hpp"
@@ -83,7 +84,7 @@ TEST_P(LateRounds, AreAgreedOn) {
   const Outcome outcome =
       calls(ranks, {.codec = codec, .algorithm = algorithm},
             [&](std::vector<std::byte>& bytes, int, std::uint32_t tag) {
-              if (is_agreement(tag) || round_of_tag(tag) != 0 || changed.exchange(true))
+              if (is_agreement_tag(tag) || round_of_tag(tag) != 0 || changed.exchange(true))
                 return true;
               std::ranges::fill(bytes, std::byte{0xff});
               return true;
@@ -112,7 +113,7 @@ TEST(Agreements, WordsThatWereChangedAreAnError) {
     std::atomic<bool> changed = false;
     const Outcome outcome = calls(2, {.codec = "raw", .algorithm = "ring", .timeout = 0.05},
                                   [&](std::vector<std::byte>& bytes, int, std::uint32_t tag) {
-                                    if (is_agreement(tag) && !changed.exchange(true))
+                                    if (is_agreement_tag(tag) && !changed.exchange(true))
                                       bytes[byte] ^= std::byte{4};
                                     return true;
                                   });
@@ -128,7 +129,7 @@ TEST(Agreements, AnErrorThatThisRankDoesNotHave) {
   const Watchdog watchdog("an error that nobody has");
   const Outcome outcome = calls(2, {.codec = "raw", .algorithm = "ring", .timeout = 0.05},
                                 [](std::vector<std::byte>& bytes, int, std::uint32_t tag) {
-                                  if (!is_agreement(tag)) return true;
+                                  if (!is_agreement_tag(tag)) return true;
                                   std::uint64_t words[5];
                                   EXPECT_EQ(bytes.size(), sizeof words);
                                   std::memcpy(words, bytes.data(), sizeof words);
@@ -146,7 +147,7 @@ TEST(Agreements, OfAnotherLengthAreOfAnotherVersion) {
   const Watchdog watchdog("agreements of another length");
   const Outcome outcome = calls(2, {.codec = "raw", .algorithm = "ring", .timeout = 0.05},
                                 [](std::vector<std::byte>& bytes, int, std::uint32_t tag) {
-                                  if (is_agreement(tag)) bytes.resize(208);
+                                  if (is_agreement_tag(tag)) bytes.resize(208);
                                   return true;
                                 });
   EXPECT_NE(outcome.first[0].find("the same version of cohom"), std::string::npos)

@@ -2,6 +2,7 @@
 // unseen.
 
 #include "altering_transport.hpp"
+#include "base/tags.hpp"
 #include "codec_specs.hpp"
 #include "device_vector.hpp"
 #include "loopback_ranks.hpp"
@@ -78,7 +79,7 @@ std::string error_of_flip(std::uint32_t round, int target, const Options& option
       if (rank == 1)
         transport = std::make_shared<AlteringTransport>(
             transport, [&](std::vector<std::byte>& bytes, int, std::uint32_t tag) {
-              if (is_agreement(tag) || round_of_tag(tag) != round) return true;
+              if (is_agreement_tag(tag) || round_of_tag(tag) != round) return true;
               if (before != nullptr && sent < target && sent % 2 == 0) *before += bytes.size();
               if (sent++ == target) bytes.back() ^= std::byte{1};
               return true;

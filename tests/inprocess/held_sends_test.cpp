@@ -1,7 +1,7 @@
 // Of a payload that is decoded by a number of the whole vector, half stays at home until ranks have agreed
 // on it: the short messages in which they do would otherwise queue behind the payload.
 
-#include "executor/round_run.hpp"
+#include "base/tags.hpp"
 #include "forwarding_transport.hpp"
 #include "rank_inputs.hpp"
 #include "testing/loopback_transport.hpp"
@@ -39,12 +39,12 @@ class WatchedChannel final : public ForwardingChannel {
 
   void send(std::span<const std::byte> data, int peer, std::uint32_t tag,
             std::uint64_t cookie) override {
-    if (RoundRun::round_of_cookie(cookie) == payload_round) ++seen_.all[peer];
+    if (round_of_cookie(cookie) == payload_round) ++seen_.all[peer];
     ForwardingChannel::send(data, peer, tag, cookie);
   }
   void receive(std::span<std::byte> buffer, int peer, std::uint32_t tag,
                std::uint64_t cookie) override {
-    if (RoundRun::round_of_cookie(cookie) == mean_round) expected_.insert(cookie);
+    if (round_of_cookie(cookie) == mean_round) expected_.insert(cookie);
     ForwardingChannel::receive(buffer, peer, tag, cookie);
   }
   std::size_t poll(std::span<Completion> out) override {

@@ -2,6 +2,7 @@
 // it stands; and one that does make progress is not, however slowly.
 
 #include "altering_transport.hpp"
+#include "base/tags.hpp"
 #include "call/stall_clock.hpp"
 #include "loopback_ranks.hpp"
 #include "testing/loopback_transport.hpp"
@@ -144,7 +145,7 @@ TEST(Timeout, NotWhileEarlierCallsGoOn) {
       if (rank == 1)
         transport = std::make_shared<AlteringTransport>(
             transport, [&](std::vector<std::byte>&, int, std::uint32_t tag) {
-              if (!is_agreement(tag) && ++sent < 100) std::this_thread::sleep_for(10ms);
+              if (!is_agreement_tag(tag) && ++sent < 100) std::this_thread::sleep_for(10ms);
               return true;
             });
       Communicator communicator(transport);
@@ -177,7 +178,7 @@ void with_a_silent_round(std::uint32_t round, const Options& options, const std:
       if (rank == 1)
         transport = std::make_shared<AlteringTransport>(
             transport, [&](std::vector<std::byte>&, int, std::uint32_t tag) {
-              return is_agreement(tag) || round_of_tag(tag) != round;
+              return is_agreement_tag(tag) || round_of_tag(tag) != round;
             });
       Communicator communicator(transport);
       if (rank == 0) {

@@ -54,8 +54,4 @@ class AlteringTransport final : public ForwardingTransport {
   Alter alter_;
 };
 
-/// The round of a message, from its tag; agreements have numbers above those of rounds.
-constexpr std::uint32_t round_of_tag(std::uint32_t tag) { return tag >> 16; }
-constexpr bool is_agreement(std::uint32_t tag) { return tag >= Transport::tag_limit - 128; }
-
 }  // namespace cohom::test

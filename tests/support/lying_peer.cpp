@@ -1,5 +1,6 @@
 #include "lying_peer.hpp"
 
+#include "base/tags.hpp"
 #include "codec_specs.hpp"
 #include "elements.hpp"
 #include "forwarding_transport.hpp"
@@ -81,7 +82,7 @@ class LyingChannel final : public CountingChannel {
   bool lies_in(std::uint32_t tag) {
     const LyingPeerCase& lying = *wire_.lying;
     // The call's own agreement has the highest tags.
-    if (tag >= Transport::tag_limit - 128) return lying.agreement && draw() % 4 == 0;
+    if (is_agreement_tag(tag)) return lying.agreement && draw() % 4 == 0;
     const int number = wire_.sent++;
     if (lying.percent == 0) return number == lying.target;
     return draw() % 100 < static_cast<unsigned>(lying.percent);

@@ -1,12 +1,12 @@
-#include "call/late_rounds.hpp"
+#include "call/late_rounds_offer.hpp"
 
 #include "base/failure.hpp"
 #include "plan/plan_core.hpp"
 
 namespace cohom {
 
-std::optional<LateRounds> prepare_late_rounds(Executor& executor, const std::string& codec) {
-  LateRounds late;
+std::optional<LateRoundsOffer> prepare_late_rounds(Executor& executor, const std::string& codec) {
+  LateRoundsOffer late;
   late.signature.text("call", "late rounds");
   late.signature.differs_by(ErrorKind::transport,
                             "elements of late rounds differ when words were changed on their way");

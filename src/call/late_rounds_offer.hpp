@@ -17,12 +17,12 @@ namespace cohom {
 class Executor;
 
 /// What a rank brings to that agreement.
-struct LateRounds {
+struct LateRoundsOffer {
   CallSignature signature;
   std::optional<Error> failure;  ///< this rank has no memory for them
 };
 
 /// None: the codec has no late rounds, so nothing has to be agreed on.
-std::optional<LateRounds> prepare_late_rounds(Executor& executor, const std::string& codec);
+std::optional<LateRoundsOffer> prepare_late_rounds(Executor& executor, const std::string& codec);
 
 }  // namespace cohom
