@@ -62,7 +62,7 @@ Json device_info() {
   for (int device = 0; device < library->runtime->devices(); ++device)
     names.push_back(library->runtime->device_name(device));
   for (const CodecRow& codec : codec_table())
-    if (codec.device.has_kernels(*library->kernels)) {
+    if (codec.device.has_kernels != nullptr && codec.device.has_kernels(*library->kernels)) {
       there.push_back(codec.info.name);
       if (!codec.device.only.empty()) only[std::string(codec.info.name)] = codec.device.only;
     }
