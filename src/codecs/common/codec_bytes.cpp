@@ -38,7 +38,7 @@ std::optional<CodecBytes> bytes_of_rounds(std::unique_ptr<Codec> (*make)(const C
   if (round == nullptr || round->traits().varies()) return std::nullopt;
   const auto ranks = static_cast<std::size_t>(query.ranks);
   const auto of_contributions = [codec, round](std::size_t contributions) -> RunBytes {
-    return [=](std::size_t elements) {
+    return [codec, round, contributions](std::size_t elements) {
       return std::uint64_t{8} * round->capacity(contributions, elements);
     };
   };
@@ -50,7 +50,7 @@ std::optional<CodecBytes> bytes_of_rounds(std::unique_ptr<Codec> (*make)(const C
                    .disjoint = traits.disjoint(),
                    .by_direct = traits.algorithm == RoundAlgorithm::direct};
   if (traits.sums == CompleteSums::finished && ranks > 1)
-    bytes.finished = [=](std::size_t elements) {
+    bytes.finished = [codec, round, ranks](std::size_t elements) {
       return std::uint64_t{8} * round->finished_capacity(ranks, elements);
     };
   for (const Round* const before : codec->rounds())
