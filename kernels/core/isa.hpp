@@ -8,8 +8,9 @@
 namespace cohom::kernels {
 
 /// scalar is the plain C++ reference in kernels/body; the next ones are one Highway source compiled
-/// for several targets. `device` is no instruction set of this machine's, but that of a device's table.
-enum class Isa : std::uint8_t { scalar, sse4, avx2, avx512, device };
+/// for several targets. `device` is no instruction set of this machine's, but that of a device's
+/// table.
+enum class Isa : std::uint8_t { scalar, sse4, avx2, avx512, neon, device };
 
 constexpr std::string_view name_of(Isa isa) noexcept {
   switch (isa) {
@@ -17,6 +18,7 @@ constexpr std::string_view name_of(Isa isa) noexcept {
     case Isa::sse4: return "sse4";
     case Isa::avx2: return "avx2";
     case Isa::avx512: return "avx512";
+    case Isa::neon: return "neon";
     case Isa::device: return "device";
   }
   return "?";

@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -97,6 +98,17 @@ TEST_P(ThcEquality, MatchesReference) {
   if (block <= 1024) counts = {0, 1, 15, 16, 17, 255, 256, 257, 511, 4096 + 13, 40 * block};
   for (const ElementType type : all_element_types)
     for (const std::size_t count : counts) compare(tested.table->thc, from, type, count);
+}
+
+TEST_P(ThcEquality, MatchesReferenceOfNoNumbers) {
+  const auto& [tested, from] = GetParam();
+  const std::size_t count = std::max<std::size_t>(from.options.rotation, 32 * 256);
+  for (const ElementType type : all_element_types) {
+    ThcComparison run(tested.table->thc, from.options, from.ranks, type, count, 0, from.seed);
+    run.measure(false);
+    run.understate();
+    for (const Form form : {Form::narrow, Form::wide}) run.encode(form, false);
+  }
 }
 
 std::string case_name(const testing::TestParamInfo<ThcEquality::ParamType>& instance) {

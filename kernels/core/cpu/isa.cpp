@@ -15,11 +15,13 @@ namespace {
 
 std::vector<Isa> detect() {
   std::vector<Isa> isas = {Isa::scalar};
-#if COHOM_HIGHWAY_TARGETS
+#if defined(__x86_64__)
   const auto targets = hwy::SupportedTargets();
   if (targets & HWY_SSE4) isas.push_back(Isa::sse4);
   if (targets & HWY_AVX2) isas.push_back(Isa::avx2);
   if (targets & HWY_AVX3) isas.push_back(Isa::avx512);
+#elif COHOM_HIGHWAY_TARGETS
+  isas.push_back(Isa::neon);
 #endif
   return isas;
 }

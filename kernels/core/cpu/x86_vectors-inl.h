@@ -1,7 +1,4 @@
-// The few x86 instructions that Highway 1.0.3 does not offer, at each vector width.
-//
-// All of them work inside blocks of 128 bits, or on whole blocks: the shuffles a processor does in
-// one step. A "block" here is such a quarter of a vector, not a codec's block.
+// block_vectors-inl.h for x86.
 
 #if defined(COHOM_X86_VECTORS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef COHOM_X86_VECTORS_INL_H
@@ -9,6 +6,8 @@
 #else
 #define COHOM_X86_VECTORS_INL_H
 #endif
+
+#include "kernels/core/cpu/full_vectors-inl.h"
 
 #include <hwy/highway.h>
 
@@ -21,15 +20,6 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-template <class T>
-using Full = hn::Vec<hn::ScalableTag<T>>;
-using I32 = Full<std::int32_t>;
-using U32 = Full<std::uint32_t>;
-using I16 = Full<std::int16_t>;
-using U16 = Full<std::uint16_t>;
-using U8 = Full<std::uint8_t>;
-using U64 = Full<std::uint64_t>;
-
 #if HWY_MAX_BYTES == 64
 #define COHOM_X86(name) _mm512_##name
 #elif HWY_MAX_BYTES == 32
@@ -41,6 +31,10 @@ using U64 = Full<std::uint64_t>;
 /// Nearest integers, ties to even; what is out of range becomes the smallest one.
 HWY_INLINE I32 nearest(Full<float> v) { return I32{COHOM_X86(cvtps_epi32)(v.raw)}; }
 
+/// The smaller ones; NaN where v is, for the minimum is its second operand then.
+HWY_INLINE Full<float> at_most(Full<float> limit, Full<float> v) { return hn::Min(limit, v); }
+HWY_INLINE Full<double> at_most(Full<double> limit, Full<double> v) { return hn::Min(limit, v); }
+
 /// In each block the four lanes of a, then those of b, saturated to 0 .. 65535.
 HWY_INLINE U16 narrow(I32 a, I32 b) { return U16{COHOM_X86(packus_epi32)(a.raw, b.raw)}; }
 
@@ -49,14 +43,23 @@ HWY_INLINE I16 narrow_signed(I32 a, I32 b) { return I16{COHOM_X86(packs_epi32)(a
 HWY_INLINE U8 narrow_signed(I16 a, I16 b) { return U8{COHOM_X86(packs_epi16)(a.raw, b.raw)}; }
 HWY_INLINE U8 narrow_unsigned(I16 a, I16 b) { return U8{COHOM_X86(packus_epi16)(a.raw, b.raw)}; }
 
-/// In each 16-bit lane the unsigned byte 2i of a times the signed byte 2i of b, plus the same of the
-/// odd bytes; saturated.
-HWY_INLINE I16 multiply_add_bytes(U8 a, Full<std::int8_t> b) {
-  return I16{COHOM_X86(maddubs_epi16)(a.raw, b.raw)};
+/// In each lane of twice the bits the sum of the two lanes it had, or the even one less the odd one.
+HWY_INLINE I16 pair_sums(U8 v) {
+  const Full<std::int8_t> ones = hn::Set(hn::ScalableTag<std::int8_t>(), 1);
+  return I16{COHOM_X86(maddubs_epi16)(v.raw, ones.raw)};
 }
-
-/// In each 32-bit lane the sum of products of the two 16-bit lanes.
-HWY_INLINE I32 multiply_add_pairs(I16 a, I16 b) { return I32{COHOM_X86(madd_epi16)(a.raw, b.raw)}; }
+HWY_INLINE I16 pair_differences(U8 v) {
+  const I16 signs = hn::Set(hn::ScalableTag<std::int16_t>(), static_cast<std::int16_t>(0xff01));
+  return I16{COHOM_X86(maddubs_epi16)(v.raw, signs.raw)};
+}
+HWY_INLINE I32 pair_sums(I16 v) {
+  const I16 ones = hn::Set(hn::ScalableTag<std::int16_t>(), 1);
+  return I32{COHOM_X86(madd_epi16)(v.raw, ones.raw)};
+}
+HWY_INLINE I32 pair_differences(I16 v) {
+  const I32 signs = hn::Set(hn::ScalableTag<std::int32_t>(), static_cast<std::int32_t>(0xffff0001));
+  return I32{COHOM_X86(madd_epi16)(v.raw, signs.raw)};
+}
 
 /// In each block the even lanes of a, then those of b; likewise the odd ones.
 HWY_INLINE Full<float> even_lanes(Full<float> a, Full<float> b) {

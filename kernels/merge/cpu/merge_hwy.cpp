@@ -5,10 +5,9 @@
 // reference.
 
 #include "kernels/core/cpu/highway_targets.hpp"
+#include "kernels/merge/cpu/merge_rows.hpp"
 
 #if COHOM_HIGHWAY_TARGETS
-
-#include "kernels/merge/cpu/merge_rows.hpp"
 
 #include <cohom/element_type.hpp>
 #include <cohom/merge.hpp>
@@ -180,6 +179,8 @@ void finish_elements(ElementType type, const void* source, std::size_t elements,
   finish<float>(source, elements, divisor, destination);
 }
 
+MergeKernels merge_row() { return {merge, finish_elements}; }
+
 }  // namespace HWY_NAMESPACE
 }  // namespace cohom::kernels
 HWY_AFTER_NAMESPACE();
@@ -187,13 +188,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace cohom::kernels {
 
-MergeKernels highway_merge(Isa isa) {
-  switch (isa) {
-    case Isa::avx512: return {N_AVX3::merge, N_AVX3::finish_elements};
-    case Isa::avx2: return {N_AVX2::merge, N_AVX2::finish_elements};
-    default: return {N_SSE4::merge, N_SSE4::finish_elements};
-  }
-}
+MergeKernels highway_merge(Isa isa) { return COHOM_ROW_OF(isa, merge_row); }
 
 }  // namespace cohom::kernels
 #endif

@@ -1,13 +1,13 @@
 // The packed kernels, one row for each compiled target.
 
 #include "kernels/core/cpu/highway_targets.hpp"
+#include "kernels/packed/cpu/packed_rows.hpp"
 
 #if COHOM_HIGHWAY_TARGETS
 
 #include "kernels/core/cpu/lane_permutations.hpp"
 #include "kernels/packed/body/packed_payload.hpp"
 #include "kernels/packed/body/packed_quantize.hpp"
-#include "kernels/packed/cpu/packed_rows.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/packed/cpu/packed_hwy.cpp"
@@ -85,13 +85,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace cohom::kernels {
 
-PackedKernels highway_packed(Isa isa) {
-  switch (isa) {
-    case Isa::avx512: return N_AVX3::packed_row();
-    case Isa::avx2: return N_AVX2::packed_row();
-    default: return N_SSE4::packed_row();
-  }
-}
+PackedKernels highway_packed(Isa isa) { return COHOM_ROW_OF(isa, packed_row); }
 
 }  // namespace cohom::kernels
 #endif

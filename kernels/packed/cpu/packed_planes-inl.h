@@ -130,6 +130,26 @@ HWY_INLINE const std::uint32_t* read_planes(const std::uint32_t* from, const Wid
   return from;
 }
 
+/// Bit m of `minis` is set where mini-block m's word of plane k differs from that of `other`.
+HWY_INLINE void add_minis_that_differ(const Planes& planes, std::size_t k,
+                                      const U32 (&other)[plane_vectors], std::uint32_t& minis) {
+#if HWY_ARCH_ARM
+  // Adding up lanes takes as long as several comparisons, so it is done once.
+  const std::uint32_t first[4] = {1, 2, 4, 8};
+  uint32x4_t bit = vld1q_u32(first), differ = vdupq_n_u32(0);
+#pragma GCC unroll 8
+  for (std::size_t j = 0; j < plane_vectors; ++j) {
+    differ = vorrq_u32(differ, vbicq_u32(bit, vceqq_u32(planes.load(k, j).raw, other[j].raw)));
+    bit = vshlq_n_u32(bit, lanes32);
+  }
+  minis |= vaddvq_u32(differ);
+#else
+#pragma GCC unroll 8
+  for (std::size_t j = 0; j < plane_vectors; ++j)
+    minis |= lanes_that_differ(planes.load(k, j), other[j]) << (j * lanes32);
+#endif
+}
+
 /// The smallest widths that hold the integers; those not in `kept` get no planes.
 HWY_INLINE WidthMasks masks_of_planes(const Planes& planes, std::uint32_t kept) {
   const hn::ScalableTag<std::uint32_t> d;
@@ -148,9 +168,7 @@ HWY_INLINE WidthMasks masks_of_planes(const Planes& planes, std::uint32_t kept) 
   std::uint32_t needed = 0;
   masks.widest = 0;
   for (std::size_t k = planes.count; k-- > 0;) {
-#pragma GCC unroll 8
-    for (std::size_t j = 0; j < plane_vectors; ++j)
-      needed |= lanes_that_differ(planes.load(k, j), sign[j]) << (j * lanes32);
+    add_minis_that_differ(planes, k, sign, needed);
     masks.above[k + 1] = needed & kept;
     masks.widest += masks.above[k + 1] != 0 ? 1 : 0;
   }

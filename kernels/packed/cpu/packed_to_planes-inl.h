@@ -57,8 +57,48 @@ HWY_INLINE void bytes_of_integers(const Integer* integers, U8 (&byte)[bytes]) {
   }
 }
 
+#if HWY_ARCH_ARM
+/// Bits of `mask` change places with those that are `distance` higher.
+template <int distance>
+HWY_INLINE U64 exchange_bits(U64 v, std::uint64_t mask) {
+  const hn::ScalableTag<std::uint64_t> d;
+  const auto moved = hn::And(hn::Xor(hn::ShiftRight<distance>(v), v), hn::Set(d, mask));
+  return hn::Xor(hn::Xor(v, moved), hn::ShiftLeft<distance>(moved));
+}
+#endif
+
 /// Planes first .. first + count - 1 (4 or 8 of them) of as many elements as a vector has bytes, from
 /// the lower bits of the bytes; `place` counts such vectors.
+#if HWY_ARCH_ARM
+template <std::size_t count>
+HWY_INLINE void store_bits(U8 v, std::size_t first, std::size_t place, Planes& planes) {
+  // There is no instruction for the topmost bits of all bytes. Squares of eight bytes and eight bits
+  // are transposed instead: pairs of bits change places, then pairs of pairs, then halves.
+  const hn::ScalableTag<std::uint8_t> d8;
+  U64 square = hn::BitCast(hn::ScalableTag<std::uint64_t>(), v);
+  square = exchange_bits<7>(square, 0x00aa00aa00aa00aau);
+  square = exchange_bits<14>(square, 0x0000cccc0000ccccu);
+  square = exchange_bits<28>(square, 0x00000000f0f0f0f0u);
+  // Byte k of each half has its elements' bits k.
+  const U8 byte = hn::BitCast(d8, square);
+  const uint16x8_t bits =
+      vreinterpretq_u16_u8(vzip1q_u8(byte.raw, vextq_u8(byte.raw, byte.raw, 8)));
+  const auto store = [&](std::size_t k, std::uint16_t of_plane) HWY_ATTR {
+    std::memcpy(reinterpret_cast<char*>(planes.words[first + k]) + place * sizeof of_plane,
+                &of_plane, sizeof of_plane);
+  };
+  store(0, vgetq_lane_u16(bits, 0));
+  store(1, vgetq_lane_u16(bits, 1));
+  store(2, vgetq_lane_u16(bits, 2));
+  store(3, vgetq_lane_u16(bits, 3));
+  if constexpr (count == 8) {
+    store(4, vgetq_lane_u16(bits, 4));
+    store(5, vgetq_lane_u16(bits, 5));
+    store(6, vgetq_lane_u16(bits, 6));
+    store(7, vgetq_lane_u16(bits, 7));
+  }
+}
+#else
 template <std::size_t count>
 HWY_INLINE void store_bits(U8 v, std::size_t first, std::size_t place, Planes& planes) {
   const hn::ScalableTag<std::uint8_t> d8;
@@ -85,6 +125,7 @@ HWY_INLINE void store_bits(U8 v, std::size_t first, std::size_t place, Planes& p
     v = hn::Add(v, v);
   }
 }
+#endif
 
 /// Planes of integers that fit `bytes` bytes, of which the last has `top` planes.
 template <std::size_t bytes, std::size_t top, class Integer>

@@ -8,8 +8,8 @@
 #define COHOM_PLANE_VECTORS_INL_H
 #endif
 
+#include "kernels/core/cpu/block_vectors-inl.h"
 #include "kernels/core/cpu/lane_permutations.hpp"
-#include "kernels/core/cpu/x86_vectors-inl.h"
 
 #include <hwy/highway.h>
 
@@ -39,6 +39,12 @@ HWY_INLINE U32 expand_words(const std::uint32_t* words, std::uint32_t mask, U32 
   const __m256i expanded = _mm256_permutevar8x32_epi32(loaded, order);
   return U32{_mm256_castps_si256(_mm256_blendv_ps(
       _mm256_castsi256_ps(expanded), _mm256_castsi256_ps(others.raw), _mm256_castsi256_ps(order)))};
+#elif HWY_ARCH_ARM
+  const auto& indices = permutations_of_4.expand[mask];
+  const uint8x16_t order = vreinterpretq_u8_s8(vld1q_s8(indices.part.data()));
+  const uint8x16_t loaded = vreinterpretq_u8_u32(vld1q_u32(words));
+  const uint8x16_t lanes = vqtbx1q_u8(vreinterpretq_u8_u32(others.raw), loaded, order);
+  return U32{vreinterpretq_u32_u8(lanes)};
 #else
   const auto& indices = permutations_of_4.expand[mask];
   const __m128i order = _mm_load_si128(reinterpret_cast<const __m128i*>(&indices));
@@ -57,6 +63,10 @@ HWY_INLINE void compress_words(U32 v, std::uint32_t mask, std::uint32_t* words) 
   const __m256i order =
       _mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(&indices)));
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(words), _mm256_permutevar8x32_epi32(v.raw, order));
+#elif HWY_ARCH_ARM
+  const auto& indices = permutations_of_4.compress[mask];
+  const uint8x16_t order = vreinterpretq_u8_s8(vld1q_s8(indices.part.data()));
+  vst1q_u32(words, vreinterpretq_u32_u8(vqtbl1q_u8(vreinterpretq_u8_u32(v.raw), order)));
 #else
   const auto& indices = permutations_of_4.compress[mask];
   const __m128i order = _mm_load_si128(reinterpret_cast<const __m128i*>(&indices));
@@ -71,6 +81,9 @@ HWY_INLINE std::uint32_t lanes_that_differ(U32 a, U32 b) {
 #elif HWY_MAX_BYTES == 32
   const __m256 equal = _mm256_castsi256_ps(_mm256_cmpeq_epi32(a.raw, b.raw));
   return static_cast<std::uint32_t>(_mm256_movemask_ps(equal)) ^ all_lanes32;
+#elif HWY_ARCH_ARM
+  const std::uint32_t bits[4] = {1, 2, 4, 8};
+  return vaddvq_u32(vbicq_u32(vld1q_u32(bits), vceqq_u32(a.raw, b.raw)));
 #else
   const __m128 equal = _mm_castsi128_ps(_mm_cmpeq_epi32(a.raw, b.raw));
   return static_cast<std::uint32_t>(_mm_movemask_ps(equal)) ^ all_lanes32;
@@ -81,11 +94,14 @@ HWY_INLINE std::uint32_t lanes_that_differ(U32 a, U32 b) {
 HWY_INLINE U32 majority(U32 a, U32 b, U32 c) {
 #if HWY_MAX_BYTES == 64
   return U32{_mm512_ternarylogic_epi32(a.raw, b.raw, c.raw, 0xe8)};
+#elif HWY_ARCH_ARM  // selects by bits in one operation
+  return hn::IfVecThenElse(hn::Xor(a, b), c, b);
 #else
   return hn::Or(hn::And(a, b), hn::And(c, hn::Or(a, b)));
 #endif
 }
 
+#if HWY_ARCH_X86
 /// A bit of every byte of a vector.
 using ByteBits =
     std::conditional_t<HWY_MAX_BYTES == 64, std::uint64_t,
@@ -100,6 +116,7 @@ HWY_INLINE ByteBits top_bits(U8 v) {
   return static_cast<ByteBits>(_mm_movemask_epi8(v.raw));
 #endif
 }
+#endif
 
 /// Puts the bytes of four vectors of i32 in order, which were narrowed twice in blocks.
 HWY_INLINE U8 in_order(U8 v) {
@@ -118,6 +135,8 @@ HWY_INLINE U8 in_order(U8 v) {
 HWY_INLINE I32 floor_integers(Full<float> v) {
 #if HWY_MAX_BYTES == 64
   return I32{_mm512_cvt_roundps_epi32(v.raw, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC)};
+#elif HWY_ARCH_ARM
+  return I32{vcvtmq_s32_f32(v.raw)};
 #else
   return nearest(hn::Floor(v));
 #endif

@@ -50,8 +50,10 @@ void place_of_ranks(const SampleFormat& format, std::uint64_t key, const SignRun
                     const std::uint64_t* const* contributions, std::uint64_t* bits) {
   switch (format.ranks) {
     case 4: return place_groups<2>(format, key, run, contributions, bits);
+#if !HWY_ARCH_ARM  // with NEON a table takes fewer instructions
     case 8: return place_groups<3>(format, key, run, contributions, bits);
     case 16: return place_groups<4>(format, key, run, contributions, bits);
+#endif
     default: return place<draw_permutations>(format, key, run, contributions, bits);
   }
 }
@@ -67,13 +69,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace cohom::kernels {
 
-SampleKernels highway_sample(Isa isa) {
-  switch (isa) {
-    case Isa::avx512: return N_AVX3::sample_target_row();
-    case Isa::avx2: return N_AVX2::sample_target_row();
-    default: return N_SSE4::sample_target_row();
-  }
-}
+SampleKernels highway_sample(Isa isa) { return COHOM_ROW_OF(isa, sample_target_row); }
 
 }  // namespace cohom::kernels
 #endif

@@ -1,11 +1,11 @@
 // The one-bit kernels, one row for each compiled target. A ragged block goes to the reference.
 
 #include "kernels/core/cpu/highway_targets.hpp"
+#include "kernels/sign/cpu/sign_rows.hpp"
 
 #if COHOM_HIGHWAY_TARGETS
 
 #include "kernels/core/body/element.hpp"
-#include "kernels/sign/cpu/sign_rows.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/sign/cpu/sign_hwy.cpp"
@@ -156,13 +156,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace cohom::kernels {
 
-SignKernels highway_sign(Isa isa) {
-  switch (isa) {
-    case Isa::avx512: return N_AVX3::sign_row();
-    case Isa::avx2: return N_AVX2::sign_row();
-    default: return N_SSE4::sign_row();
-  }
-}
+SignKernels highway_sign(Isa isa) { return COHOM_ROW_OF(isa, sign_row); }
 
 }  // namespace cohom::kernels
 #endif

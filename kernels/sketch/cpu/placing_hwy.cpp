@@ -1,10 +1,11 @@
 // Placing with vectors, one row for each compiled target.
 
 #include "kernels/core/cpu/highway_targets.hpp"
+#include "kernels/sketch/cpu/placing_rows.hpp"
 
 #if COHOM_HIGHWAY_TARGETS
 
-#include "kernels/sketch/cpu/placing_rows.hpp"
+#include "kernels/core/cpu/lane_permutations.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -27,6 +28,15 @@ using Vec32 = hn::Vec<Tag32>;
 using Vec64 = hn::Vec<Tag64>;
 inline constexpr std::size_t lanes32 = HWY_MAX_BYTES / 4;
 inline constexpr std::size_t lanes64 = HWY_MAX_BYTES / 8;
+
+#if HWY_ARCH_ARM  // NEON does not multiply 64 bits, and the processor does
+
+void places(const SketchShape& shape, const std::uint32_t* names, std::size_t items,
+            SketchPlace* places) {
+  scalar_placing().places(shape, names, items, places);
+}
+
+#else
 
 HWY_INLINE Vec64 mix(Vec64 x) {
   const Tag64 d;
@@ -68,6 +78,25 @@ void places(const SketchShape& shape, const std::uint32_t* names, std::size_t it
     places[i] = SketchPlace(shape, names != nullptr ? names[i] : static_cast<std::uint32_t>(i));
 }
 
+#endif
+
+/// Stores the lanes of v whose condition is true side by side; returns how many.
+HWY_INLINE std::size_t store_selected(Vec32 v, hn::Mask<Tag32> condition, std::uint32_t* to) {
+#if HWY_ARCH_ARM
+  // One sum over the lanes says which they are, and above that how many.
+  const std::uint32_t bit_and_one[4] = {0x101, 0x102, 0x104, 0x108};
+  const auto selected = hn::IfThenElseZero(condition, hn::LoadU(Tag32(), bit_and_one));
+  const std::uint32_t sum = vaddvq_u32(selected.raw);
+  const auto& order = permutations_of_4.compress[sum & 0xf].part;
+  const uint8x16_t bytes = vreinterpretq_u8_u32(v.raw);
+  vst1q_u32(to,
+            vreinterpretq_u32_u8(vqtbl1q_u8(bytes, vreinterpretq_u8_s8(vld1q_s8(order.data())))));
+  return sum >> 8;
+#else
+  return hn::CompressStore(v, condition, Tag32(), to);
+#endif
+}
+
 std::size_t find_singles(const std::uint32_t* links, std::size_t count, std::uint32_t* numbers) {
   const Tag32 d;
   const std::size_t whole = count / lanes32 * lanes32;
@@ -75,7 +104,7 @@ std::size_t find_singles(const std::uint32_t* links, std::size_t count, std::uin
   std::size_t found = 0;
   for (std::size_t i = 0; i < whole; i += lanes32) {
     const auto single = hn::Eq(hn::ShiftRight<16>(hn::LoadU(d, links + i)), hn::Set(d, 1));
-    found += hn::CompressStore(next, single, d, numbers + found);
+    found += store_selected(next, single, numbers + found);
     next = hn::Add(next, hn::Set(d, lanes32));
   }
   std::uint32_t* const rest = numbers + found;
@@ -93,13 +122,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace cohom::kernels {
 
-PlacingKernels highway_placing(Isa isa) {
-  switch (isa) {
-    case Isa::avx512: return N_AVX3::placing_row();
-    case Isa::avx2: return N_AVX2::placing_row();
-    default: return N_SSE4::placing_row();
-  }
-}
+PlacingKernels highway_placing(Isa isa) { return COHOM_ROW_OF(isa, placing_row); }
 
 }  // namespace cohom::kernels
 #endif

@@ -1,10 +1,9 @@
 // Bloom filters with vectors, one row for each compiled target.
 
 #include "kernels/core/cpu/highway_targets.hpp"
+#include "kernels/sparse/cpu/bloom_rows.hpp"
 
 #if COHOM_HIGHWAY_TARGETS
-
-#include "kernels/sparse/cpu/bloom_rows.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -91,13 +90,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace cohom::kernels {
 
-BloomKernels highway_bloom(Isa isa) {
-  switch (isa) {
-    case Isa::avx512: return N_AVX3::bloom_row();
-    case Isa::avx2: return N_AVX2::bloom_row();
-    default: return N_SSE4::bloom_row();
-  }
-}
+BloomKernels highway_bloom(Isa isa) { return COHOM_ROW_OF(isa, bloom_row); }
 
 }  // namespace cohom::kernels
 #endif

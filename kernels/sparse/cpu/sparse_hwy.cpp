@@ -4,11 +4,11 @@
 // bits, which no processor would foresee. Only eight empty words in a row are passed over.
 
 #include "kernels/core/cpu/highway_targets.hpp"
+#include "kernels/sparse/cpu/sparse_rows.hpp"
 
 #if COHOM_HIGHWAY_TARGETS
 
 #include "kernels/core/cpu/cached_output.hpp"
-#include "kernels/sparse/cpu/sparse_rows.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -63,19 +63,27 @@ HWY_INLINE void prefetch_word(const T* from) {
 
 template <class T>
 void scan_run(const SparseRun& run, const void* elements, std::uint64_t* bitmap) {
-  constexpr std::size_t lanes = HWY_MAX_BYTES / sizeof(T);
   const std::size_t words = run.count / 64;
 #pragma GCC unroll 4
   for (std::size_t w = 0; w < words; ++w) {
     const T* const from = element_at<T>(elements, w * 64);
     prefetch_word(from);
-    std::uint64_t bits = 0;
-#pragma GCC unroll 32
-    for (std::size_t i = 0; i < 64; i += lanes) bits |= lanes_not_zero(from + i) << i;
-    bitmap[w] = bits;
+    bitmap[w] = bits_not_zero(from);
   }
   scalar_sparse().scan(rest_of(run, words * 64), element_at<T>(elements, words * 64),
                        bitmap + words);
+}
+
+/// Whether the selected ones of 64 elements are moved one by one. With NEON that is less work as long
+/// as they are no more than the vectors; on x86 a branch that was not foreseen costs more.
+template <class T>
+HWY_INLINE bool moves_alone(std::uint64_t bits) {
+#if HWY_ARCH_ARM
+  return static_cast<std::size_t>(std::popcount(bits)) <= 64 / selected_lanes<T>;
+#else
+  (void)bits;
+  return false;
+#endif
 }
 
 /// Stores the selected ones of 64 elements; returns where the next ones go.
@@ -83,6 +91,11 @@ template <class T>
 HWY_INLINE T* compact_word(const T* from, std::uint64_t bits, T* to) {
   constexpr std::size_t lanes = selected_lanes<T>;
   prefetch_word(from);
+  if (moves_alone<T>(bits)) {
+    for (; bits != 0; bits &= bits - 1, ++to)
+      std::memcpy(to, from + std::countr_zero(bits), sizeof(T));
+    return to;
+  }
 #pragma GCC unroll 32
   for (std::size_t i = 0; i < 64; i += lanes) {
     const std::uint32_t mask = next_mask<lanes>(bits);
@@ -118,10 +131,22 @@ HWY_INLINE void write_lanes(Selected<T> v, T* to) {
     hn::StoreU(v, SelectedTag<T>(), to);
 }
 
+template <class T, bool streamed>
+HWY_INLINE void write_zeros(std::size_t count, T* to) {
+  for (std::size_t i = 0; i < count; i += selected_lanes<T>)
+    write_lanes<T, streamed>(hn::Zero(SelectedTag<T>()), to + i);
+}
+
 /// Writes 64 elements; returns where the values of the next ones are.
 template <class T, bool streamed>
 HWY_INLINE const T* expand_word(const T* from, std::uint64_t bits, T* to) {
   constexpr std::size_t lanes = selected_lanes<T>;
+  if (moves_alone<T>(bits)) {
+    write_zeros<T, streamed>(64, to);
+    for (; bits != 0; bits &= bits - 1, ++from)
+      std::memcpy(to + std::countr_zero(bits), from, sizeof(T));
+    return from;
+  }
 #pragma GCC unroll 32
   for (std::size_t i = 0; i < 64; i += lanes) {
     const std::uint32_t mask = next_mask<lanes>(bits);
@@ -129,12 +154,6 @@ HWY_INLINE const T* expand_word(const T* from, std::uint64_t bits, T* to) {
     from += std::popcount(mask);
   }
   return from;
-}
-
-template <class T, bool streamed>
-HWY_INLINE void write_zeros(std::size_t count, T* to) {
-  for (std::size_t i = 0; i < count; i += selected_lanes<T>)
-    write_lanes<T, streamed>(hn::Zero(SelectedTag<T>()), to + i);
 }
 
 template <class T, bool streamed>
@@ -221,13 +240,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace cohom::kernels {
 
-SparseKernels highway_sparse(Isa isa) {
-  switch (isa) {
-    case Isa::avx512: return N_AVX3::sparse_row();
-    case Isa::avx2: return N_AVX2::sparse_row();
-    default: return N_SSE4::sparse_row();
-  }
-}
+SparseKernels highway_sparse(Isa isa) { return COHOM_ROW_OF(isa, sparse_row); }
 
 }  // namespace cohom::kernels
 #endif

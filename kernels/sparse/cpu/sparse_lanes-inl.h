@@ -1,7 +1,7 @@
 // Lanes of 16, 32 and 64 bits that a mask selects: finding, gathering and spreading them.
 //
 // AVX-512 moves lanes of 32 and 64 bits by a mask; its 16-bit lanes go through 32 bits, because the
-// first processors that have it cannot. AVX2 and SSE4 look permutations up in tables.
+// first processors that have it cannot. The others look permutations up in tables.
 
 #if defined(COHOM_SPARSE_LANES_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef COHOM_SPARSE_LANES_INL_H
@@ -74,9 +74,17 @@ HWY_INLINE Selected<std::uint16_t> spread_lanes(const std::uint16_t* from, std::
 /// Bytes of a block of 128 bits by a table's indices; zero where there is -1.
 template <class T, class Indices>
 HWY_INLINE hn::Vec128<T> permuted_block(const T* from, const Indices& indices) {
+#if HWY_ARCH_ARM
+  const hn::FixedTag<T, 16 / sizeof(T)> d;
+  const hn::FixedTag<std::uint8_t, 16> d8;
+  const uint8x16_t bytes = hn::BitCast(d8, hn::LoadU(d, from)).raw;
+  const uint8x16_t order = vreinterpretq_u8_s8(vld1q_s8(indices.part.data()));
+  return hn::BitCast(d, hn::Vec128<std::uint8_t>{vqtbl1q_u8(bytes, order)});
+#else
   const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
   const __m128i order = _mm_load_si128(reinterpret_cast<const __m128i*>(&indices));
   return hn::Vec128<T>{_mm_shuffle_epi8(bytes, order)};
+#endif
 }
 HWY_INLINE Selected<std::uint16_t> select_lanes(const std::uint16_t* from, std::uint32_t mask) {
   return permuted_block(from, permutations_of_halves.compress[mask]);
@@ -127,6 +135,46 @@ HWY_INLINE Selected<std::uint64_t> spread_lanes(const std::uint64_t* from, std::
 #endif
 #endif
 
+#if HWY_ARCH_ARM
+
+/// 16 lanes that are all ones or zeros, from `from` on: all ones where an element is not zero.
+HWY_INLINE uint8x16_t bytes_not_zero(const std::uint16_t* from) {
+  const uint16x8_t a = vld1q_u16(from), b = vld1q_u16(from + 8);
+  return vuzp1q_u8(vreinterpretq_u8_u16(vtstq_u16(a, a)), vreinterpretq_u8_u16(vtstq_u16(b, b)));
+}
+HWY_INLINE uint16x8_t halves_not_zero(const std::uint32_t* from) {
+  const uint32x4_t a = vld1q_u32(from), b = vld1q_u32(from + 4);
+  return vuzp1q_u16(vreinterpretq_u16_u32(vtstq_u32(a, a)), vreinterpretq_u16_u32(vtstq_u32(b, b)));
+}
+HWY_INLINE uint32x4_t words_not_zero(const std::uint64_t* from) {
+  const uint64x2_t a = vld1q_u64(from), b = vld1q_u64(from + 2);
+  return vuzp1q_u32(vreinterpretq_u32_u64(vtstq_u64(a, a)), vreinterpretq_u32_u64(vtstq_u64(b, b)));
+}
+HWY_INLINE uint16x8_t halves_not_zero(const std::uint64_t* from) {
+  return vuzp1q_u16(vreinterpretq_u16_u32(words_not_zero(from)),
+                    vreinterpretq_u16_u32(words_not_zero(from + 4)));
+}
+template <class T>
+HWY_INLINE uint8x16_t bytes_not_zero(const T* from) {
+  return vuzp1q_u8(vreinterpretq_u8_u16(halves_not_zero(from)),
+                   vreinterpretq_u8_u16(halves_not_zero(from + 8)));
+}
+
+/// Bit i: element i of the 64 at `from` is not zero.
+template <class T>
+HWY_INLINE std::uint64_t bits_not_zero(const T* from) {
+  // Each byte keeps the bit of its place in a byte of the result. Sums of neighbours do the rest.
+  const uint8x16_t place = vreinterpretq_u8_u64(vdupq_n_u64(0x8040201008040201u));
+  const uint8x16_t a = vandq_u8(bytes_not_zero(from), place);
+  const uint8x16_t b = vandq_u8(bytes_not_zero(from + 16), place);
+  const uint8x16_t c = vandq_u8(bytes_not_zero(from + 32), place);
+  const uint8x16_t d = vandq_u8(bytes_not_zero(from + 48), place);
+  const uint8x16_t halves = vpaddq_u8(vpaddq_u8(a, b), vpaddq_u8(c, d));
+  return vgetq_lane_u64(vreinterpretq_u64_u8(vpaddq_u8(halves, halves)), 0);
+}
+
+#else
+
 /// Bit i: lane i of a vector at `from` is not zero.
 template <class T>
 HWY_INLINE std::uint64_t lanes_not_zero(const T* from) {
@@ -136,6 +184,18 @@ HWY_INLINE std::uint64_t lanes_not_zero(const T* from) {
                     reinterpret_cast<std::uint8_t*>(&bits));
   return bits;
 }
+
+/// Bit i: element i of the 64 at `from` is not zero.
+template <class T>
+HWY_INLINE std::uint64_t bits_not_zero(const T* from) {
+  constexpr std::size_t lanes = HWY_MAX_BYTES / sizeof(T);
+  std::uint64_t bits = 0;
+#pragma GCC unroll 32
+  for (std::size_t i = 0; i < 64; i += lanes) bits |= lanes_not_zero(from + i) << i;
+  return bits;
+}
+
+#endif
 
 }  // namespace HWY_NAMESPACE
 }  // namespace cohom::kernels

@@ -12,7 +12,7 @@
 #define COHOM_THC_BYTE_SUMS_INL_H
 #endif
 
-#include "kernels/core/cpu/x86_vectors-inl.h"
+#include "kernels/core/cpu/block_vectors-inl.h"
 #include "kernels/thc/cpu/thc_rotate-inl.h"
 
 #include <hwy/highway.h>
@@ -66,17 +66,13 @@ struct ByteTransform {
 
   HWY_INLINE explicit ByteTransform(const std::uint64_t* words) {
     const hn::ScalableTag<std::uint8_t> d8;
-    const hn::ScalableTag<std::int8_t> di8;
-    const hn::ScalableTag<std::int16_t> d16;
-    const auto sum = hn::Set(di8, 1);
-    const auto difference = hn::BitCast(di8, hn::Set(d16, static_cast<std::int16_t>(0xff01)));
 #pragma GCC unroll 32
     for (int i = 0; i < vectors; ++i) {
       if (i & b1) continue;
       const int word = (i & a3 ? 8 : 0) + (i & b0 ? 16 : 0) + (i & a2 ? 4 : 0) + (i & a1 ? 2 : 0);
       const auto bytes = hn::LoadU(d8, reinterpret_cast<const std::uint8_t*>(words + word));
-      v[i] = multiply_add_bytes(bytes, sum);
-      v[i + b1] = multiply_add_bytes(bytes, difference);
+      v[i] = pair_sums(bytes);
+      v[i + b1] = pair_differences(bytes);
     }
     pairs(
         b0, [](I16 & a, I16 & b) __attribute__((always_inline)) { butterfly(a, b); });
@@ -95,10 +91,6 @@ struct ByteTransform {
 
   /// rows[a] := elements 16 a + column + lane; the widening is the butterfly of a3.
   HWY_INLINE void rows(std::size_t column, I32 (&rows)[16]) const {
-    const hn::ScalableTag<std::int16_t> d16;
-    const hn::ScalableTag<std::int32_t> d32;
-    const auto sum = hn::Set(d16, 1);
-    const auto difference = hn::BitCast(d16, hn::Set(d32, static_cast<std::int32_t>(0xffff0001)));
     // Who is where by now: a3 has become a0; b0 is a1, or b2 if there is one block only; b1 is a2,
     // or b3 if there are fewer than four.
     const int at_column =
@@ -108,8 +100,8 @@ struct ByteTransform {
       const int at_a1 = a & 2 ? (blocks == 1 ? a1 : b0) : 0;
       const int at_a2 = a & 4 ? (blocks == 4 ? b1 : a2) : 0;
       const I16& pair = v[at_column + (a & 1 ? a3 : 0) + at_a1 + at_a2];
-      rows[a] = multiply_add_pairs(pair, sum);
-      rows[a + 8] = multiply_add_pairs(pair, difference);
+      rows[a] = pair_sums(pair);
+      rows[a + 8] = pair_differences(pair);
     }
   }
 

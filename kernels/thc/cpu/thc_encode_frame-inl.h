@@ -7,6 +7,7 @@
 #define COHOM_THC_ENCODE_FRAME_INL_H
 #endif
 
+#include "kernels/core/cpu/block_vectors-inl.h"
 #include "kernels/core/cpu/element_vectors-inl.h"
 #include "kernels/thc/cpu/thc_grid-inl.h"
 #include "kernels/thc/cpu/thc_quantize-inl.h"
@@ -61,8 +62,7 @@ HWY_INLINE void rotate_and_quantize(D d, const Quantizer& quantizer, const Dithe
         d, load, [&](std::size_t column, Rows & v) __attribute__((always_inline)) {
           const auto grid_row = [&](std::size_t r) __attribute__((always_inline)) {
             if (column == 0) prefetch(r);
-            // In this order the minimum passes a NaN on, and nearest() and narrow() make it 0.
-            return nearest(hn::Min(top, hn::Add(v[r], centre)));
+            return nearest(at_most(top, hn::Add(v[r], centre)));  // NaN: narrow() makes it 0
           };
           quantize_rows(quantizer, dithers, column, grid_row, s);
           store(column, s);

@@ -8,6 +8,7 @@
 #define COHOM_THC_GRID_INL_H
 #endif
 
+#include "kernels/core/cpu/block_vectors-inl.h"
 #include "kernels/thc/body/quantize.hpp"
 #include "kernels/thc/cpu/thc_rotate-inl.h"
 #include "kernels/thc/cpu/thc_small_table.hpp"
@@ -27,14 +28,14 @@ namespace hn = hwy::HWY_NAMESPACE;
 HWY_INLINE I32 grid_positions(Full<float> coefficient, std::uint32_t intervals) {
   const hn::ScalableTag<float> d;
   const auto shifted = hn::Add(coefficient, hn::Set(d, static_cast<float>(128 * intervals)));
-  const auto below = hn::Min(hn::Set(d, static_cast<float>(256 * intervals)), shifted);
+  const auto below = at_most(hn::Set(d, static_cast<float>(256 * intervals)), shifted);
   return hn::Max(nearest(below), hn::Zero(hn::ScalableTag<std::int32_t>()));
 }
 HWY_INLINE hn::Vec<hn::Rebind<std::int32_t, hn::ScalableTag<double>>> grid_positions(
     Full<double> coefficient, std::uint32_t intervals) {
   const hn::ScalableTag<double> d;
   const auto shifted = hn::Add(coefficient, hn::Set(d, static_cast<double>(128 * intervals)));
-  const auto below = hn::Min(hn::Set(d, static_cast<double>(256 * intervals)), shifted);
+  const auto below = at_most(hn::Set(d, static_cast<double>(256 * intervals)), shifted);
   const auto inside = hn::Max(below, hn::Zero(d));  // in this order NaN becomes 0
   return hn::DemoteTo(hn::Rebind<std::int32_t, hn::ScalableTag<double>>(), hn::Round(inside));
 }
@@ -61,7 +62,7 @@ HWY_INLINE Quantized quantize_level(I32 x, I32 dither) {
 
 HWY_INLINE Quantized quantize_in_table(const ThcCell* cells, I32 x, I32 dither) {
   const hn::ScalableTag<std::int32_t> d;
-#if HWY_TARGET == HWY_SSE4  // no gather instruction
+#if HWY_MAX_BYTES == 16  // no gather instruction
   HWY_ALIGN std::int32_t position[4], draw[4], value[4], level[4];
   hn::Store(x, d, position);
   hn::Store(dither, d, draw);

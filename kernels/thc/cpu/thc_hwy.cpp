@@ -69,13 +69,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace cohom::kernels {
 
-ThcKernels highway_thc(Isa isa) {
-  switch (isa) {
-    case Isa::avx512: return N_AVX3::thc_row();
-    case Isa::avx2: return N_AVX2::thc_row();
-    default: return N_SSE4::thc_row();
-  }
-}
+ThcKernels highway_thc(Isa isa) { return COHOM_ROW_OF(isa, thc_row); }
 
 }  // namespace cohom::kernels
 #endif

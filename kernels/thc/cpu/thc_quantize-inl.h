@@ -14,7 +14,7 @@
 #define COHOM_THC_QUANTIZE_INL_H
 #endif
 
-#include "kernels/core/cpu/x86_vectors-inl.h"
+#include "kernels/core/cpu/block_vectors-inl.h"
 #include "kernels/thc/cpu/thc_rotate-inl.h"
 #include "kernels/thc/cpu/thc_small_table.hpp"
 
@@ -55,6 +55,11 @@ class TableQuantizer {
     const U16 entry{_mm512_permutexvar_epi16(hn::ShiftRight<8>(x).raw, entries_.raw)};
     const U16 gap = hn::ShiftLeft<8>(entry);
     const U16 start = hn::IfVecThenElse(low_bytes, x, entry);
+#elif HWY_ARCH_ARM
+    // One lookup of 32 bytes; an index beyond them gives zero.
+    const U8 cell = hn::BitCast(d8_, hn::Or(x, low_bytes));
+    const U16 gap = lookup(gap_low_, gap_high_, cell);
+    const U16 start = hn::Or(lookup(base_low_, base_high_, cell), hn::And(x, low_bytes));
 #else
     // Two lookups of 16 bytes each; an index with its top bit set gives zero.
     const U8 cell = hn::BitCast(d8_, hn::Or(x, low_bytes));
@@ -87,10 +92,17 @@ class TableQuantizer {
 #if HWY_MAX_BYTES == 64
   U16 entries_;
 #else
+#if HWY_ARCH_ARM
+  HWY_INLINE U16 lookup(U8 table_low, U8 table_high, U8 index) const {
+    const uint8x16x2_t table = {{table_low.raw, table_high.raw}};
+    return hn::BitCast(d16_, U8{vqtbl2q_u8(table, index.raw)});
+  }
+#else
   HWY_INLINE U16 lookup(U8 table_low, U8 table_high, U8 low, U8 high) const {
     return hn::BitCast(d16_, hn::Or(hn::TableLookupBytesOr0(table_low, low),
                                     hn::TableLookupBytesOr0(table_high, high)));
   }
+#endif
   U8 gap_low_, gap_high_, base_low_, base_high_;
 #endif
   U8 level_;

@@ -17,7 +17,7 @@
 #endif
 
 #include "kernels/core/body/random.hpp"
-#include "kernels/core/cpu/x86_vectors-inl.h"
+#include "kernels/core/cpu/block_vectors-inl.h"
 
 #include <hwy/highway.h>
 

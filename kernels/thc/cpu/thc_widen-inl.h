@@ -11,8 +11,8 @@
 #define COHOM_THC_WIDEN_INL_H
 #endif
 
+#include "kernels/core/cpu/block_vectors-inl.h"
 #include "kernels/core/cpu/lanes-inl.h"
-#include "kernels/core/cpu/x86_vectors-inl.h"
 #include "kernels/thc/cpu/thc_blocks.hpp"
 #include "kernels/thc/cpu/thc_scratch.hpp"
 

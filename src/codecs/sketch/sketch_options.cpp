@@ -39,7 +39,7 @@ SketchCellKind read_cells(const ParameterReader& reader, ElementType type) {
 std::span<const ParameterInfo> sketch_parameters() {
   static const std::vector<ParameterInfo> all = [] {
     std::vector<ParameterInfo> parameters(std::begin(own_parameters), std::end(own_parameters));
-    parameters.insert(parameters.end(), index_parameters().begin(), index_parameters().end());
+    for (const ParameterInfo& parameter : index_parameters()) parameters.push_back(parameter);
     std::ranges::sort(parameters, {}, &ParameterInfo::name);
     return parameters;
   }();
