@@ -1,6 +1,6 @@
 #pragma once
-// CallVectors: what measured calls reduce, in the memory that --memory names. Inputs are made, and results
-// judged, in the host's memory.
+// CallVectors: what measured calls reduce, in the memory that --memory names. Inputs are made, and
+// results judged, in the host's memory.
 
 #include "element_values.hpp"
 

@@ -1,7 +1,8 @@
 // cohom-bench: the compressed allreduce beside the native one, on the same vectors.
 //
 // Exit status: 0 measured, and all ranks had the same bits in every row; 1 they had not; 2 the
-// command line, an input or a combination cannot be run (one message from rank 0, nothing measured).
+// command line, an input or a combination cannot be run (one message from rank 0, nothing
+// measured).
 
 #include "base/standard_output.hpp"
 #include "bench_options.hpp"

@@ -1,7 +1,8 @@
 // device_bench: how fast a device encodes, merges and decodes, beside its own copies.
 //
-// ms are those of a vector of 1 GiB of f32. A row's floor is the time in which the device copies as many bytes
-// as the row must read and write at least: all kernels here would be bound by memory if instructions were free.
+// ms are those of a vector of 1 GiB of f32. A row's floor is the time in which the device copies as
+// many bytes as the row must read and write at least: all kernels here would be bound by memory if
+// instructions were free.
 
 #include "base/standard_output.hpp"
 #include "device_rows.hpp"

@@ -167,7 +167,8 @@ void DeviceRows::add_sparse(std::vector<DeviceRow>& rows) const {
                   }});
 }
 
-/// The elements that are not zero, 1.3 cells each: in sketches of 8192 and more items, as the codec cuts them.
+/// The elements that are not zero, 1.3 cells each: in sketches of 8192 and more items, as the codec
+/// cuts them.
 void DeviceRows::add_sketch(std::vector<DeviceRow>& rows) const {
   auto* const bitmap = bitmap_.data<std::uint64_t>();
   kernels_.sparse.scan(sparse_run_, other_.data(), bitmap);
@@ -211,8 +212,8 @@ void DeviceRows::add_packed(std::vector<DeviceRow>& rows) const {
   };
   packed_words_ = encode();
   const double payload = 8.0 * static_cast<double>(packed_words_);
-  // Planes lie behind those of all groups before, so the vector is read twice. The rows below have the words
-  // that this one has written.
+  // Planes lie behind those of all groups before, so the vector is read twice. The rows below have
+  // the words that this one has written.
   rows.push_back({"packed encode", 2 * bytes_ + payload, [=] { encode(); }});
   rows.push_back({"packed decode", bytes_ + payload, [=, this] {
                     kernels_.packed.decode(packed_run_, {words, packed_words_}, quantizer_.step,

@@ -1,5 +1,6 @@
 #pragma once
-// What device_bench times: calls of a device's kernels on one vector, and the bytes that each must move.
+// What device_bench times: calls of a device's kernels on one vector, and the bytes that each must
+// move.
 
 #include "codecs/thc/thc_options.hpp"
 #include "device_memory.hpp"

@@ -40,9 +40,9 @@ inline constexpr std::string_view input_kinds =
 ///                   elements and is the same on all ranks: skew between blocks, as in gradients
 ///   smooth          a sum of four sine waves of 500 to 9000 elements, phases differing by rank
 ///   field           a periodic 3-D field, as simulations have: 24 plane waves with 1 to 8 periods,
-///                   amplitude 1/periods^2, directions alike and phases differing by rank, and noise
-///                   of 1e-5 N(0, 1). Row-major (z fastest) over the smallest cube that holds the
-///                   vector; the cube's end is cut off
+///                   amplitude 1/periods^2, directions alike and phases differing by rank, and
+///                   noise of 1e-5 N(0, 1). Row-major (z fastest) over the smallest cube that holds
+///                   the vector; the cube's end is cut off
 ///   sparse:DENSITY  N(0, 1) where a coin of probability DENSITY says so, else 0; 0 < DENSITY <= 1;
 ///                   :blocks has one coin for 1024 elements, :same the same coins on all ranks
 ///   a file          .npy or .npz, [ranks, d]; rank r takes row r mod rows

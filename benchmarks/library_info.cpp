@@ -54,7 +54,8 @@ Json transport_list() {
   return list;
 }
 
-/// What a device would do here, if there is one: codecs whose calls run on it, and with what parameters only.
+/// What a device would do here, if there is one: codecs whose calls run on it, and with what
+/// parameters only.
 Json device_info() {
   const kernels::DeviceLibrary* const library = device_library();
   if (library == nullptr) return {{"library", nullptr}, {"why", why_no_device()}};

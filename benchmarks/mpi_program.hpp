@@ -1,6 +1,6 @@
 #pragma once
-// What lies between MPI_Init and MPI_Finalize in the benchmarks that run under mpirun: the command line,
-// and one message for whatever keeps the program from running.
+// What lies between MPI_Init and MPI_Finalize in the benchmarks that run under mpirun: the command
+// line, and one message for whatever keeps the program from running.
 
 #include "command_line.hpp"
 #include "shared_failure.hpp"
@@ -20,8 +20,8 @@ namespace cohom::bench {
 /// Exit status of a program whose command line, input or combination cannot be run.
 inline constexpr int cannot_run = 2;
 
-/// Returns the program's exit status: what `work` does, or `cannot_run` after one message from rank 0
-/// for a SharedFailure or an Error, which all ranks have. Any other exception ends the job.
+/// Returns the program's exit status: what `work` does, or `cannot_run` after one message from rank
+/// 0 for a SharedFailure or an Error, which all ranks have. Any other exception ends the job.
 int run_guarded(std::string_view program, const std::function<int()>& work);
 
 /// On rank 0.

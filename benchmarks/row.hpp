@@ -37,7 +37,8 @@ struct Timed {
   [[nodiscard]] double speedup() const { return native.time.median / time.median; }
 };
 
-/// Bytes of the busiest rank in theory, had the same call other numbers of ranks: what a model needs.
+/// Bytes of the busiest rank in theory, had the same call other numbers of ranks: what a model
+/// needs.
 using FormulaByRanks = std::vector<std::pair<int, std::uint64_t>>;
 
 struct Row {

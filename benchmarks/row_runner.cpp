@@ -102,7 +102,8 @@ void RowRunner::call(AllreducePlan& plan) {
   plan.wait();
 }
 
-/// Of what raw makes of the vector, reduced once, into the output; nothing where raw is unsupported.
+/// Of what raw makes of the vector, reduced once, into the output; nothing where raw is
+/// unsupported.
 std::optional<std::uint64_t> RowRunner::raw_hash(const std::string& algorithm) {
   const auto [hash, fresh] = raw_hashes_.try_emplace(algorithm);
   if (!fresh) return hash->second;

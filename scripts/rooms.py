@@ -36,14 +36,17 @@ src/codecs/sparse          src/base src/memory src/codecs/common kernels
 src/codecs/sparse_thc      src/base src/memory src/codecs/common src/codecs/thc kernels
 src/codecs/sketch          src/base src/memory src/codecs/common kernels
 src/codecs                 src/base src/memory src/codecs kernels
-src/executor               src/base src/memory src/schedule src/agreement src/codecs/common kernels/table
+src/executor               src/base src/memory src/schedule src/agreement src/codecs/common \
+                           kernels/table
 src/transport              src/base src/agreement src/codecs/common
 src/aggregation/net        src/base
 src/aggregation/auth       src/base
 src/aggregation/protocol   src/base src/aggregation/net src/aggregation/auth kernels/core
-src/aggregation/client     src/base src/aggregation/net src/aggregation/auth src/aggregation/protocol
+src/aggregation/client     src/base src/aggregation/net src/aggregation/auth \
+                           src/aggregation/protocol
 kernels/ebpf               src/aggregation/protocol
-src/plan                   src/base src/memory src/schedule src/agreement src/codecs src/executor src/transport
+src/plan                   src/base src/memory src/schedule src/agreement src/codecs \
+                           src/executor src/transport
 src/call                   src/base src/memory src/agreement src/plan
 src/api                    src/base src/memory src/call
 src/testing                src/base src/aggregation/client kernels/table
@@ -91,7 +94,8 @@ def complaints():
                            check=True, capture_output=True, text=True).stdout.split("\n")
     found = []
     for name in sorted(set(names)):
-        if pathlib.Path(name).suffix not in (".cpp", ".hpp", ".h", ".c") or not (ROOT / name).exists():
+        path = ROOT / name
+        if path.suffix not in (".cpp", ".hpp", ".h", ".c") or not path.exists():
             continue
         room = room_of(name, rooms)
         if room is None:
@@ -99,7 +103,7 @@ def complaints():
             continue
         allowed = {other for other in above[room] for folder in rooms[room]
                    if other == folder or other.startswith(folder + "/")} | {room, "include/cohom"}
-        for text in re.findall(r'^ *# *include "([^"]+)"', (ROOT / name).read_text(), re.M):
+        for text in re.findall(r'^ *# *include "([^"]+)"', path.read_text(), re.M):
             target = target_of(text)
             if target is None and text.endswith(".skel.h"):
                 continue
@@ -111,6 +115,6 @@ def complaints():
 
 
 if __name__ == "__main__":
-    for complaint in complaints():
-        print(complaint)
-    sys.exit(1 if complaints() else 0)
+    lines = complaints()
+    print(*lines, sep="\n", end="\n" if lines else "")
+    sys.exit(1 if lines else 0)

@@ -260,8 +260,8 @@ void UcxChannel::cancel_receives() noexcept {
   }
 }
 
-/// A receive that met its message cannot be cancelled, and must not be left behind; unless nobody is
-/// there any more who could send the rest.
+/// A receive that met its message cannot be cancelled, and must not be left behind; unless nobody
+/// is there any more who could send the rest.
 bool UcxChannel::is_being_written_to() const noexcept {
   const auto lock = worker_.lock();
   return std::ranges::any_of(open_, [&](const Operation* operation) {

@@ -31,10 +31,12 @@ class UcxChannel final : public ChannelBase {
             std::uint64_t cookie) override;
   void receive(std::span<std::byte> buffer, int peer, std::uint32_t tag,
                std::uint64_t cookie) override;
-  /// @throws Error(transport) when a message failed, or a rank is gone that a message is to come from.
+  /// @throws Error(transport) when a message failed, or a rank is gone that a message is to come
+  /// from.
   std::size_t poll(std::span<Completion> out) override;
-  /// UCX completes a short send over a network when it has copied it, which may be before the socket
-  /// took it, and a long receive before its sender knows. So a full stop goes behind such messages.
+  /// UCX completes a short send over a network when it has copied it, which may be before the
+  /// socket took it, and a long receive before its sender knows. So a full stop goes behind such
+  /// messages.
   bool settled() override;
 
  private:

@@ -56,8 +56,8 @@ bool contains(const std::vector<std::string>& names, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
 }
 
-/// Sets a parameter of transports, whose names change with UCX's versions: some refuse those that they
-/// do not know, others warn by themselves.
+/// Sets a parameter of transports, whose names change with UCX's versions: some refuse those that
+/// they do not know, others warn by themselves.
 void set_of_transports(const Config& config, const char* name, const char* value) {
   const ucs_status_t status = ucp_config_modify(config.get(), name, value);
   if (status != UCS_OK)
@@ -65,9 +65,9 @@ void set_of_transports(const Config& config, const char* name, const char* value
                              ucs_status_string(status));
 }
 
-/// A peer that dies is an error, in shared memory too, and not only after UCX's 20 s. What UCX calls
-/// invalidation is for senders that go on after an error; ours do not. UCX warns of parameters of
-/// transports that it does not use.
+/// A peer that dies is an error, in shared memory too, and not only after UCX's 20 s. What UCX
+/// calls invalidation is for senders that go on after an error; ours do not. UCX warns of
+/// parameters of transports that it does not use.
 void notice_failures(const Config& config, const std::vector<std::string>& transports) {
   if (contains(transports, "posix") || contains(transports, "sysv"))
     set_of_transports(config, "MM_ERROR_HANDLING", "y");

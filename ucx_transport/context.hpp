@@ -30,11 +30,12 @@ class Context {
   Context& operator=(const Context&) = delete;
 
   [[nodiscard]] ucp_context_h get() const { return context_; }
-  /// Whether UCX moves bytes from and to memory there. Asked of UCX: a pointer that it does not know
-  /// would end the process.
+  /// Whether UCX moves bytes from and to memory there. Asked of UCX: a pointer that it does not
+  /// know would end the process.
   [[nodiscard]] bool reaches(MemorySpace space) const;
-  /// Whether UCX itself sends messages of up to a megabyte over TCP without waiting for the receiver,
-  /// from the memory they lie in. Else, and above, sends must ask for fast completion, which copies.
+  /// Whether UCX itself sends messages of up to a megabyte over TCP without waiting for the
+  /// receiver, from the memory they lie in. Else, and above, sends must ask for fast completion,
+  /// which copies.
   [[nodiscard]] bool eager_over_tcp() const { return eager_over_tcp_; }
 
  private:

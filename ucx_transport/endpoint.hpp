@@ -16,8 +16,9 @@ namespace cohom::ucx {
 /// Every function wants the worker's lock.
 class Endpoint {
  public:
-  /// `address` is the peer's worker's. Local: the connection comes with the first message. Counts up
-  /// `failures`, which outlives it, when it breaks. @throws Error(transport) when no path leads there.
+  /// `address` is the peer's worker's. Local: the connection comes with the first message. Counts
+  /// up `failures`, which outlives it, when it breaks. @throws Error(transport) when no path leads
+  /// there.
   Endpoint(ucp_worker_h worker, std::span<const std::byte> address, bool to_itself,
            std::size_t& failures);
   /// What is still under way fails.
@@ -32,9 +33,9 @@ class Endpoint {
   /// UCS_OK as long as the peer can be reached.
   [[nodiscard]] ucs_status_t failure() const { return failure_; }
 
-  /// A full stop is a message behind all others; once it has left, so have they. Uses are counted, so
-  /// that one full stop is enough for the uses of many channels: where the peer looks no more, every
-  /// further one would stay in its queue, until there is no room for another.
+  /// A full stop is a message behind all others; once it has left, so have they. Uses are counted,
+  /// so that one full stop is enough for the uses of many channels: where the peer looks no more,
+  /// every further one would stay in its queue, until there is no room for another.
   /// @return the number of this use
   std::uint64_t use() { return ++uses_; }
   [[nodiscard]] bool needs_full_stop(std::uint64_t use) const { return use > covered_; }

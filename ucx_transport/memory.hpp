@@ -21,8 +21,8 @@ struct MemoryHandle {
   ucp_mem_h registered = nullptr;  ///< null: UCX finds out itself
 };
 
-/// The registrations of one transport. Every message looks its memory up here, so that memory of another
-/// space takes the same way as the host's. Its functions want the worker's lock.
+/// The registrations of one transport. Every message looks its memory up here, so that memory of
+/// another space takes the same way as the host's. Its functions want the worker's lock.
 class MemoryTable {
  public:
   /// Unregistered memory is the host's.

@@ -59,8 +59,8 @@ class MessageLink {
   MessageLink(const MessageLink&) = delete;
   MessageLink& operator=(const MessageLink&) = delete;
 
-  /// Starts sending, without waiting for the receiver and from where the words are. `keep` is held until
-  /// they have left. `open` is one more until then; it may be null.
+  /// Starts sending, without waiting for the receiver and from where the words are. `keep` is held
+  /// until they have left. `open` is one more until then; it may be null.
   void send(const cohom_header& header, std::span<const std::byte> data,
             std::shared_ptr<const void> keep = {}, std::size_t* open = nullptr,
             const Widening* widening = nullptr);

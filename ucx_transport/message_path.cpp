@@ -155,8 +155,8 @@ void MessagePath::say_hello() {
   link_->send(hello, {});
 }
 
-/// In a session that is not over the stream has all its sums, so that the aggregator has all its words,
-/// though UCX may not have told so yet.
+/// In a session that is not over the stream has all its sums, so that the aggregator has all its
+/// words, though UCX may not have told so yet.
 void MessagePath::leave(const ReductionStream& stream) {
   line_of(stream.round).leave(stream);
   if (stream.finished != stream.started) over_ = true;

@@ -30,14 +30,14 @@ struct Operation {
   std::size_t place = 0;         ///< in the channel's list
   Endpoint* endpoint = nullptr;  ///< of a full stop; it ends what is under way before it goes
   std::uint64_t covered = 0;     ///< uses that the full stop covers
-  /// Room for the bytes of a short message. A call that fails may end before its messages have left:
-  /// UCX waits for as long as the peer takes to connect.
+  /// Room for the bytes of a short message. A call that fails may end before its messages have
+  /// left: UCX waits for as long as the peer takes to connect.
   std::unique_ptr<std::byte[]> copy = nullptr;
   static constexpr std::size_t max_copied = 1024;
 };
 
-/// UCX may finish an operation after its channel is gone, so the memory belongs to the worker. It grows
-/// to the most operations ever open and stays: a message allocates nothing.
+/// UCX may finish an operation after its channel is gone, so the memory belongs to the worker. It
+/// grows to the most operations ever open and stays: a message allocates nothing.
 class OperationPool {
  public:
   Operation* take() {

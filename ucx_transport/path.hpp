@@ -25,8 +25,9 @@ constexpr Path path_by(std::string_view transport) noexcept {
   return Path::network;
 }
 
-/// What carries words from one device's memory to another's, where the lanes of an endpoint are these
-/// (UCX's names, with blanks between them). Only the first two do so without a copy in the host's memory.
+/// What carries words from one device's memory to another's, where the lanes of an endpoint are
+/// these (UCX's names, with blanks between them). Only the first two do so without a copy in the
+/// host's memory.
 constexpr std::string_view device_path_by(std::string_view lanes) noexcept {
   const auto has = [&](std::string_view name) { return lanes.find(name) != lanes.npos; };
   if (has("cuda_ipc")) return "cuda_ipc";

@@ -71,8 +71,8 @@ std::size_t UcxTransport::introduce(const std::function<std::shared_ptr<Worker>(
   return message_bytes[0];
 }
 
-/// Where ranks are on several hosts, some neighbours are: so every rank asks UCX about one path, and the
-/// worst of all counts for all.
+/// Where ranks are on several hosts, some neighbours are: so every rank asks UCX about one path,
+/// and the worst of all counts for all.
 Path UcxTransport::agree_on_path(const Exchange& exchange) {
   const auto all = tell_all(exchange, [&] {
     const int right = (rank() + 1) % ranks();

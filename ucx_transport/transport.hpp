@@ -19,14 +19,14 @@
 
 namespace cohom::ucx {
 
-/// A tag of UCX has 64 bits: the receiver's number of the group (20), channel (8), sender (16) and tag
-/// (20). Every rank numbers its groups by itself, so no agreement on numbers is needed.
+/// A tag of UCX has 64 bits: the receiver's number of the group (20), channel (8), sender (16) and
+/// tag (20). Every rank numbers its groups by itself, so no agreement on numbers is needed.
 class UcxTransport final : public TransportBase {
  public:
   /// Best message over TCP: the next one leaves while a receiver looks at this one.
   static constexpr std::size_t tcp_message_bytes = 56 << 10;
-  /// Best message where the receiver reads from the sender's memory: whatever arrived should still be in
-  /// a core's cache when it is merged.
+  /// Best message where the receiver reads from the sender's memory: whatever arrived should still
+  /// be in a core's cache when it is merged.
   static constexpr std::size_t memory_message_bytes = 256 << 10;
   /// Least message between devices: shorter ones spend their time on starting copies.
   static constexpr std::size_t device_message_bytes = 4 << 20;

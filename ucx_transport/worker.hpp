@@ -33,8 +33,9 @@ class Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  /// The one of this process, made at first use. It stays until the process ends, when all ranks are
-  /// known to be done: what was sent last may still be on its way when a transport is destroyed.
+  /// The one of this process, made at first use. It stays until the process ends, when all ranks
+  /// are known to be done: what was sent last may still be on its way when a transport is
+  /// destroyed.
   static std::shared_ptr<Worker> of_process();
 
   [[nodiscard]] std::unique_lock<std::mutex> lock() { return std::unique_lock(mutex_); }
@@ -50,8 +51,8 @@ class Worker {
   std::shared_ptr<Endpoint> connect(std::uint64_t id, std::span<const std::byte> address);
 
   [[nodiscard]] ucp_worker_h get() const { return worker_; }
-  /// An active message that means nothing. Connections carry messages in order, and take one only when
-  /// the network took those before it: when this one is sent, they have left.
+  /// An active message that means nothing. Connections carry messages in order, and take one only
+  /// when the network took those before it: when this one is sent, they have left.
   static constexpr unsigned full_stop = 0;
   /// Whether anything moved.
   bool progress() { return ucp_worker_progress(worker_) != 0; }

@@ -78,8 +78,8 @@ class Output {
   std::optional<OutputFile> file_;
 };
 
-/// Says of each bound how far it is kept; returns whether all are. A loss that is not a number keeps
-/// none.
+/// Says of each bound how far it is kept; returns whether all are. A loss that is not a number
+/// keeps none.
 bool bounds_hold(const std::vector<Bound>& bounds, const std::map<std::string, double>& last,
                  bool speaks) {
   bool all = true;

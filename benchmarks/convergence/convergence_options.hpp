@@ -27,8 +27,8 @@ struct ConvergenceOptions {
   bool heterogeneous = false;
   double rate = 0.01;
   std::uint64_t steps = 2000;
-  /// Steps from one loss to the next; no multiple of a period, right after whose call of full precision
-  /// all codecs look well.
+  /// Steps from one loss to the next; no multiple of a period, right after whose call of full
+  /// precision all codecs look well.
   std::uint64_t every = 17;
   std::uint64_t seed = 1;
 };

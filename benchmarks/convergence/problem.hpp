@@ -36,8 +36,8 @@ struct ProblemOptions {
 /// Heterogeneous: every rank has a target of its own, 3 N(0, 1) around t, whose mean is t.
 std::unique_ptr<Problem> make_quadratic(const ProblemOptions& options);
 
-/// Logistic regression of handwritten digits on 1024 random features. Every rank has its share of the
-/// images, drawn at random or, heterogeneous, in the order of their class.
+/// Logistic regression of handwritten digits on 1024 random features. Every rank has its share of
+/// the images, drawn at random or, heterogeneous, in the order of their class.
 /// @throws std::runtime_error for a file that holds no digits, or fewer than there are ranks.
 std::unique_ptr<Problem> make_digits(const ProblemOptions& options);
 

@@ -44,12 +44,12 @@ class Request {
 };
 
 /// Starts: output := sum or mean over all ranks of input (count elements of `type` on every rank).
-/// `output` may equal `input`, or not overlap it. Buffers may be the host's or a device's, each: the
-/// driver is asked. A device's are aligned to an element. Of them it first waits for all that the
-/// device has to do, which is an error while the thread captures a graph, and the output is there
-/// when the request is complete; docs/gpu.md says what runs where. Every error, of this rank's
-/// arguments too, comes out of the request, on all ranks. Collective. Does not block, except to
-/// finish an earlier call that has the same Options::buffer, or the oldest call when
+/// `output` may equal `input`, or not overlap it. Buffers may be the host's or a device's, each:
+/// the driver is asked. A device's are aligned to an element. Of them it first waits for all that
+/// the device has to do, which is an error while the thread captures a graph, and the output is
+/// there when the request is complete; docs/gpu.md says what runs where. Every error, of this
+/// rank's arguments too, comes out of the request, on all ranks. Collective. Does not block, except
+/// to finish an earlier call that has the same Options::buffer, or the oldest call when
 /// Transport::channels() of them are in flight.
 Request allreduce_start(const void* input, void* output, std::size_t count, ElementType type,
                         Communicator& communicator, const Options& options = {});
@@ -74,8 +74,8 @@ Request allreduce_fail(const Error& error, Communicator& communicator);
 /// Blocking form. All ranks end with bit-identical results (raw by fabric: as far as MPI's own
 /// reduction gives them).
 /// @throws Error on all ranks alike; then `output` is undefined, and the state of a named buffer as
-/// after reset if the call had begun. The exception is Error(transport) in the middle of a call: like
-/// an error of MPI it comes on the rank that met it, and others may wait for that rank.
+/// after reset if the call had begun. The exception is Error(transport) in the middle of a call:
+/// like an error of MPI it comes on the rank that met it, and others may wait for that rank.
 inline void allreduce(const void* input, void* output, std::size_t count, ElementType type,
                       Communicator& communicator, const Options& options = {}) {
   allreduce_start(input, output, count, type, communicator, options).wait();

@@ -37,8 +37,8 @@ class Communicator {
   [[nodiscard]] int rank() const;
   [[nodiscard]] int ranks() const;
   [[nodiscard]] const Transport& transport() const;
-  /// Bytes and messages this rank has sent so far, counted by the transport; and the bytes that were
-  /// handed to aggregators in the network (which may send some again).
+  /// Bytes and messages this rank has sent so far, counted by the transport; and the bytes that
+  /// were handed to aggregators in the network (which may send some again).
   [[nodiscard]] WireCounters wire_counters() const;
   /// What became of the calls that aggregators in the network were to sum.
   [[nodiscard]] OffloadCounters offload_counters() const;

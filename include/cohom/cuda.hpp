@@ -1,5 +1,6 @@
 #pragma once
-// cohom with CUDA's own types, for programs that have its headers. Nothing of CUDA is needed to link.
+// cohom with CUDA's own types, for programs that have its headers. Nothing of CUDA is needed to
+// link.
 
 #include <cohom/cxx20.hpp>
 

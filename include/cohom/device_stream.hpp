@@ -5,8 +5,8 @@
 
 namespace cohom {
 
-/// As the device's library calls it: a cudaStream_t, where null is the default stream. <cohom/cuda.hpp>
-/// takes one as it is.
+/// As the device's library calls it: a cudaStream_t, where null is the default stream.
+/// <cohom/cuda.hpp> takes one as it is.
 struct DeviceStream {
   void* handle = nullptr;
 };

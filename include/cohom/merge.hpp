@@ -17,7 +17,8 @@ enum class MergeKind : std::uint8_t {
   bit_or,  ///< 64-bit bitwise or
   max,     ///< unsigned maximum of each 32-bit half
   add_packed,  ///< integers in mini-blocks of their own width; the length varies up to a capacity
-  add_float,  ///< floating-point addition of elements of `Merge::type`, in an order fixed by rank numbers
+  add_float,   ///< floating-point addition of elements of `Merge::type`, in an order fixed by rank
+               ///< numbers
 };
 
 struct Merge {

@@ -23,10 +23,10 @@ typedef struct MPIX_Compressed_plan_s* MPIX_Compressed_plan;
 MPI_Datatype MPIX_Float16(void);
 MPI_Datatype MPIX_Bfloat16(void);
 
-/* *comm := the ranks of this rank's own program, to be used in place of MPI_COMM_WORLD in jobs of several
- * programs, such as `mpirun -n 4 app : -n 1 cohom-aggregator`: there MPI_COMM_WORLD holds the aggregator,
- * too. Calls on it and on its duplicates that name no aggregator go to the job's. Do not free it. The
- * first call is collective over MPI_COMM_WORLD, before any other on it. */
+/* *comm := the ranks of this rank's own program, to be used in place of MPI_COMM_WORLD in jobs of
+ * several programs, such as `mpirun -n 4 app : -n 1 cohom-aggregator`: there MPI_COMM_WORLD holds
+ * the aggregator, too. Calls on it and on its duplicates that name no aggregator go to the job's.
+ * Do not free it. The first call is collective over MPI_COMM_WORLD, before any other on it. */
 int MPIX_Program_comm(MPI_Comm* comm);
 
 /* recvbuf := sum over all ranks of sendbuf (MPI_IN_PLACE: of recvbuf), `count` elements.
@@ -43,17 +43,17 @@ int MPIX_Program_comm(MPI_Comm* comm);
  *   cohom_checksum   "on": messages are checked              (else COHOM_CHECKSUM, else off)
  * Variables of the environment are read in the first call on comm.
  * Other keys that start with cohom_ are an error; keys of others are ignored.
- * Buffers may lie in the host's memory or in a GPU's, here and in all functions below; ranks must have the
- * same kind unless cohom_segment is given. Of a GPU's the call first waits for all that the GPU has to do.
- * Collective over comm. All ranks get bit-identical results. */
+ * Buffers may lie in the host's memory or in a GPU's, here and in all functions below; ranks must
+ * have the same kind unless cohom_segment is given. Of a GPU's the call first waits for all that
+ * the GPU has to do. Collective over comm. All ranks get bit-identical results. */
 int MPIX_Allreduce_compressed(const void* sendbuf, void* recvbuf, MPI_Count count,
                               MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info);
 
 /* The same without blocking. Several may be in flight on one communicator, started in the same
  * order on all ranks. Buffers must stay untouched until test or wait says it is complete. Errors of
  * the arguments come from test or wait, on all ranks (a null `request` alone at once).
- * A call advances while its ranks are in functions of this library, not in MPI's: a rank that blocks
- * in MPI before its wait keeps the others waiting. */
+ * A call advances while its ranks are in functions of this library, not in MPI's: a rank that
+ * blocks in MPI before its wait keeps the others waiting. */
 int MPIX_Iallreduce_compressed(const void* sendbuf, void* recvbuf, MPI_Count count,
                                MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info,
                                MPIX_Compressed_request* request);
@@ -70,8 +70,8 @@ int MPIX_Compressed_wait(MPIX_Compressed_request* request);
 int MPIX_Compressed_plan_create(MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
                                 MPI_Info info, MPIX_Compressed_plan* plan);
 /* Starts a call of the plan, without blocking. Collective. Buffers as above; their errors come from
- * test or wait. A plan has one call in flight at a time: starting it twice is an error at once, which
- * the other ranks get too. */
+ * test or wait. A plan has one call in flight at a time: starting it twice is an error at once,
+ * which the other ranks get too. */
 int MPIX_Compressed_plan_start(MPIX_Compressed_plan plan, const void* sendbuf, void* recvbuf);
 /* Local. *flag := 1 when no call is in flight (any more), also when it ended with the error that is
  * returned; else 0. */
@@ -89,13 +89,13 @@ int MPIX_Compressed_plan_restore_state(MPIX_Compressed_plan plan, const void* st
                                        MPI_Count bytes);
 int MPIX_Compressed_plan_reset_state(MPIX_Compressed_plan plan);
 /* Waits for a call in flight, frees the plan and sets *plan to MPIX_COMPRESSED_PLAN_NULL (which may
- * be freed, too). Local, but for that call. A plan or request may outlive its communicator; freeing the
- * last one of a freed communicator is collective. */
+ * be freed, too). Local, but for that call. A plan or request may outlive its communicator; freeing
+ * the last one of a freed communicator is collective. */
 int MPIX_Compressed_plan_free(MPIX_Compressed_plan* plan);
 
-/* The same for the state kept under a buffer name (key cohom_buffer) on a communicator. They wait for
- * calls in flight with that name and are local but for that, and for a restore that is the first use of
- * comm (after a restart): that one is collective. */
+/* The same for the state kept under a buffer name (key cohom_buffer) on a communicator. They wait
+ * for calls in flight with that name and are local but for that, and for a restore that is the
+ * first use of comm (after a restart): that one is collective. */
 int MPIX_Compressed_save_state(MPI_Comm comm, const char* buffer, void* state, MPI_Count* bytes);
 int MPIX_Compressed_restore_state(MPI_Comm comm, const char* buffer, const void* state,
                                   MPI_Count bytes);

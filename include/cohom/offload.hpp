@@ -19,9 +19,10 @@
 
 namespace cohom {
 
-/// The reductions of one round of one call. Every rank starts the same reductions in the same order,
-/// though not at the same time. Used by one thread at a time. No function blocks, the destructor of
-/// an aggregator that may fail included: it gives up what is under way, and the memory is free.
+/// The reductions of one round of one call. Every rank starts the same reductions in the same
+/// order, though not at the same time. Used by one thread at a time. No function blocks, the
+/// destructor of an aggregator that may fail included: it gives up what is under way, and the
+/// memory is free.
 class Reduction {
  public:
   virtual ~Reduction() = default;
@@ -30,9 +31,10 @@ class Reduction {
   /// the memory is free. If not, the destructor waits for other ranks. After this it is only
   /// asked again, and destroyed. Of an aggregator that does not fail it must be implemented.
   virtual bool give_up() noexcept { return true; }
-  /// Starts summing `contribution` over all ranks into `sum`, which has as many words and is the same
-  /// memory or disjoint. Both stay untouched by the caller until the completion; a contribution in
-  /// memory of its own is never changed. A network that is out of order says so in poll(), not here.
+  /// Starts summing `contribution` over all ranks into `sum`, which has as many words and is the
+  /// same memory or disjoint. Both stay untouched by the caller until the completion; a
+  /// contribution in memory of its own is never changed. A network that is out of order says so in
+  /// poll(), not here.
   virtual void start(std::span<const std::uint64_t> contribution, std::span<std::uint64_t> sum,
                      Merge merge, std::uint64_t cookie) = 0;
   /// The same for a contribution in narrow form; `sum` is wide. Of aggregators that take it
@@ -40,7 +42,8 @@ class Reduction {
   virtual void start_narrow(std::span<const std::uint64_t> contribution,
                             std::span<std::uint64_t> sum, Merge merge, const Widening& widening,
                             std::uint64_t cookie);
-  /// Makes progress and reports at most `out.size()` finished reductions, whose sums are then there.
+  /// Makes progress and reports at most `out.size()` finished reductions, whose sums are then
+  /// there.
   /// @throws Error(transport) when the network's sum failed or timed out on this rank; after that
   /// the reduction is only destroyed.
   virtual std::size_t poll(std::span<Completion> out) = 0;
@@ -62,7 +65,8 @@ class Aggregator {
   [[nodiscard]] virtual std::size_t most_words() const {
     return std::numeric_limits<std::size_t>::max();
   }
-  /// Whether contributions may be narrow, and are widened there so. Alike on all ranks that are ready.
+  /// Whether contributions may be narrow, and are widened there so. Alike on all ranks that are
+  /// ready.
   [[nodiscard]] virtual bool takes_narrow(const Widening& /*widening*/) const { return false; }
 
   /// Whether this rank could offload a call now. Local, cheap, never blocks; it may go on with
@@ -72,9 +76,9 @@ class Aggregator {
   [[nodiscard]] virtual std::string why_not_ready() const { return "not ready"; }
   /// Whether it is other ranks that this one waits for, so that one of them knows better why.
   [[nodiscard]] virtual bool waits_for_others() const { return false; }
-  /// False for the MPI library, whose errors end the call as all of MPI's do. True for a network that
-  /// may refuse, die or lose its place: then calls keep their contributions, and what it failed to sum
-  /// is summed from rank to rank.
+  /// False for the MPI library, whose errors end the call as all of MPI's do. True for a network
+  /// that may refuse, die or lose its place: then calls keep their contributions, and what it
+  /// failed to sum is summed from rank to rank.
   [[nodiscard]] virtual bool may_fail() const = 0;
 
   /// Makes what reductions need that is too dear to have for nothing. Called on all ranks, once
@@ -82,10 +86,11 @@ class Aggregator {
   /// true. Never blocks. @throws Error(transport)
   [[nodiscard]] virtual bool prepare() { return true; }
 
-  /// Opens the reductions of round `round` of call number `call` (counted alike on all ranks; together
-  /// they are unique in the communicator); `reductions` is how many will be started, unless the call
-  /// ends early. Calls are opened in the order of their numbers on all ranks: of an aggregator that
-  /// may fail those that all ranks agreed to offload, else all calls at their start.
+  /// Opens the reductions of round `round` of call number `call` (counted alike on all ranks;
+  /// together they are unique in the communicator); `reductions` is how many will be started,
+  /// unless the call ends early. Calls are opened in the order of their numbers on all ranks: of an
+  /// aggregator that may fail those that all ranks agreed to offload, else all calls at their
+  /// start.
   virtual std::unique_ptr<Reduction> open(std::uint64_t call, int round,
                                           std::size_t reductions) = 0;
 };

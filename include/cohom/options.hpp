@@ -32,11 +32,12 @@ struct Options {
   /// calls (error feedback). Needed by allreduce() exactly when the codec keeps state; a plan keeps
   /// its own and takes no name. Where `auto` sends the vector raw there is no state.
   std::string buffer = {};
-  /// HOST:PORT of the aggregator that algorithm=offload takes, and `auto` where it is given. Which ones
-  /// a communicator can reach is said where it is made. COHOM_AGGREGATOR; none.
+  /// HOST:PORT of the aggregator that algorithm=offload takes, and `auto` where it is given. Which
+  /// ones a communicator can reach is said where it is made. COHOM_AGGREGATOR; none.
   std::string aggregator = {};
-  /// How messages travel, "mpi" or "ucx". COHOM_TRANSPORT, "mpi". A communicator has one, chosen when
-  /// it is made (by the C API: in its first call). Calls need not name it; another one is an error.
+  /// How messages travel, "mpi" or "ucx". COHOM_TRANSPORT, "mpi". A communicator has one, chosen
+  /// when it is made (by the C API: in its first call). Calls need not name it; another one is an
+  /// error.
   std::string transport = {};
   /// Seconds after which a call that makes no progress is an Error(transport) that names the rank
   /// and the round it waits for; 0: COHOM_TIMEOUT, or never. Time counts while the rank is in

@@ -29,8 +29,9 @@ struct PlanDescription {
   bool bypass = false;          ///< a compressing codec was asked for, and the vector goes raw
   std::size_t segment = 0;      ///< elements
   std::string memory = {};      ///< whose kernels do the work: "host" or "cuda"
-  /// How words travel: "host"; of a device's buffers "staged" through the host's memory, or what the
-  /// transport calls its way, e.g. "cuda_ipc"; "copied": the vectors are, and the host does the work.
+  /// How words travel: "host"; of a device's buffers "staged" through the host's memory, or what
+  /// the transport calls its way, e.g. "cuda_ipc"; "copied": the vectors are, and the host does the
+  /// work.
   std::string path = {};
   std::size_t workspace_bytes = 0;  ///< for words on their way, of all rounds but late ones
   std::size_t state_bytes = 0;      ///< what the codec remembers between calls
@@ -63,15 +64,15 @@ class AllreducePlan {
   /// must be equal (in place) or not overlap, and stay untouched until wait() or a true test().
   /// Does not block (but for what allreduce_start() says). Errors of the arguments are
   /// thrown by test() or wait(), on all ranks.
-  /// @throws Error(state) when a call of this plan is in flight; the other ranks get it from the call
-  /// they start.
+  /// @throws Error(state) when a call of this plan is in flight; the other ranks get it from the
+  /// call they start.
   void start(const void* input, void* output);
   /// The same on a device's buffers in the order of a stream: see allreduce_async(). Buffers may
   /// lie elsewhere in each call; memory for those of a device is taken by prepare(), else in the
   /// first call that has some, which then waits for what the device has to do.
   void start(const void* input, void* output, DeviceStream stream);
-  /// start() on a rank that has an error of its own, e.g. from checking arguments of another language:
-  /// takes part, so that all ranks get `error` where start() would report one.
+  /// start() on a rank that has an error of its own, e.g. from checking arguments of another
+  /// language: takes part, so that all ranks get `error` where start() would report one.
   void start_with_error(const Error& error);
   /// Advances the call; true when it is complete (or none is in flight). Does not block.
   /// @throws Error, the call's, on all ranks alike; the plan can be started again, unless the
@@ -86,8 +87,8 @@ class AllreducePlan {
   /// What the codec remembers between calls and the number of calls, to be put into a checkpoint.
   /// This and the next two: @throws Error(state) while a call is in flight.
   [[nodiscard]] std::vector<std::byte> save_state() const;
-  /// Puts back what save_state gave, on a plan of the same codec, count and type. Call it on all ranks
-  /// with their own bytes. @throws Error(invalid_argument) for other bytes; nothing changes.
+  /// Puts back what save_state gave, on a plan of the same codec, count and type. Call it on all
+  /// ranks with their own bytes. @throws Error(invalid_argument) for other bytes; nothing changes.
   void restore_state(std::span<const std::byte> saved);
   /// As after creation.
   void reset_state();

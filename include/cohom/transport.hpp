@@ -55,9 +55,9 @@ class Channel {
   /// Makes progress and reports at most `out.size()` completions.
   virtual std::size_t poll(std::span<Completion> out) = 0;
 
-  /// Makes progress; whether all that was sent will arrive without another call in here. To be asked
-  /// when every request is complete, until it is true: the rank may then go where nobody makes progress
-  /// for this transport. @throws Error(transport)
+  /// Makes progress; whether all that was sent will arrive without another call in here. To be
+  /// asked when every request is complete, until it is true: the rank may then go where nobody
+  /// makes progress for this transport. @throws Error(transport)
   [[nodiscard]] virtual bool settled() { return true; }
 };
 

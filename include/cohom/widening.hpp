@@ -8,9 +8,9 @@
 
 namespace cohom {
 
-/// A contribution is a run of blocks of lanes (docs/wire-format.md, "Lanes"): in narrow form lanes of
-/// `narrow_width` bits, in a sum of `wide_width`. A lane v of the one stands for levels[v] in the other, or
-/// for v itself.
+/// A contribution is a run of blocks of lanes (docs/wire-format.md, "Lanes"): in narrow form lanes
+/// of `narrow_width` bits, in a sum of `wide_width`. A lane v of the one stands for levels[v] in
+/// the other, or for v itself.
 struct Widening {
   std::uint8_t narrow_width = 1;
   std::uint8_t wide_width = 1;

@@ -1,5 +1,6 @@
 #pragma once
-// Rotations of blocks that are no frames: values lie in memory, and every stride is a phase of its own.
+// Rotations of blocks that are no frames: values lie in memory, and every stride is a phase of its
+// own.
 
 #include "kernels/core/hd.hpp"
 

@@ -8,7 +8,8 @@ namespace cohom::kernels::device {
 /// @throws Error(state) outside of a DeviceScope
 DeviceContext& current_context();
 
-/// current_context() with the scratch of earlier calls given back: how a call of a kernel row begins.
+/// current_context() with the scratch of earlier calls given back: how a call of a kernel row
+/// begins.
 DeviceContext& begin_call();
 
 /// DeviceLibrary::enter.

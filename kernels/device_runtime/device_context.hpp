@@ -1,6 +1,6 @@
 #pragma once
-// What kernels of a device work with besides their arguments: a stream, scratch memory, and pinned memory on
-// the way between host and device.
+// What kernels of a device work with besides their arguments: a stream, scratch memory, and pinned
+// memory on the way between host and device.
 
 #include "kernels/device_runtime/device_library.hpp"
 
@@ -35,8 +35,8 @@ class DeviceContext {
   [[nodiscard]] DeviceStream stream() const { return stream_; }
   void synchronise() { runtime().synchronise(stream_); }
 
-  /// What follows is for kernels. A call of a kernel row begins by giving back the scratch of the one before:
-  /// the stream keeps their work apart.
+  /// What follows is for kernels. A call of a kernel row begins by giving back the scratch of the
+  /// one before: the stream keeps their work apart.
   void begin_call();
   /// Device memory until the next begin_call(), aligned to 256 bytes.
   [[nodiscard]] void* scratch(std::size_t bytes);

@@ -1,6 +1,6 @@
 #pragma once
-// What is needed of a device's driver, without naming one: memory, copies, streams, events. Implemented by
-// CUDA and, for tests, by a device that is emulated in the host's memory.
+// What is needed of a device's driver, without naming one: memory, copies, streams, events.
+// Implemented by CUDA and, for tests, by a device that is emulated in the host's memory.
 
 #include <cohom/error.hpp>
 
@@ -35,8 +35,8 @@ struct ComputeCapability {
   friend auto operator<=>(const ComputeCapability&, const ComputeCapability&) = default;
 };
 
-/// What a driver reported; what() names the call. After a sticky error no call on the device succeeds until
-/// the process ends.
+/// What a driver reported; what() names the call. After a sticky error no call on the device
+/// succeeds until the process ends.
 class DeviceError : public Error {
  public:
   DeviceError(ErrorKind kind, const std::string& message, bool is_sticky)
@@ -47,8 +47,9 @@ class DeviceError : public Error {
   bool sticky_;
 };
 
-/// Any thread may call it. Where nothing else is said, calls work on the calling thread's current device and
-/// throw DeviceError: ErrorKind::memory when memory is short, else ErrorKind::transport. Nothing exits.
+/// Any thread may call it. Where nothing else is said, calls work on the calling thread's current
+/// device and throw DeviceError: ErrorKind::memory when memory is short, else ErrorKind::transport.
+/// Nothing exits.
 class DeviceRuntime {
  public:
   DeviceRuntime() = default;
@@ -72,8 +73,8 @@ class DeviceRuntime {
   [[nodiscard]] virtual void* allocate_pinned(std::size_t bytes) = 0;
   virtual void free_pinned(void* memory) noexcept = 0;
 
-  /// In the order of the stream. With pinned memory on the host's side they return at once; with other
-  /// memory the host's bytes are read, or there, when they return.
+  /// In the order of the stream. With pinned memory on the host's side they return at once; with
+  /// other memory the host's bytes are read, or there, when they return.
   virtual void copy_to_device(void* device, const void* host, std::size_t bytes,
                               DeviceStream stream) = 0;
   virtual void copy_to_host(void* host, const void* device, std::size_t bytes,
@@ -108,7 +109,8 @@ class DeviceRuntime {
   [[nodiscard]] virtual bool capturing_here() const = 0;
   /// Whether the stream is the current device's. Not of one under capture.
   [[nodiscard]] virtual bool has(DeviceStream stream) = 0;
-  /// What a kernel or copy that already returned has failed with since; throws it. Else does nothing.
+  /// What a kernel or copy that already returned has failed with since; throws it. Else does
+  /// nothing.
   virtual void check() = 0;
 };
 

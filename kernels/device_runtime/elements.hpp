@@ -26,8 +26,8 @@ COHOM_HD inline void put_element(void* array, std::size_t index, Arithmetic<T> v
   static_cast<T*>(array)[index] = body::from_arithmetic<T>(value);
 }
 
-/// a + b with the NaN that a host writes: the first operand's, quiet, or a negative one where neither is
-/// NaN. What ranks keep between calls is the same wherever they run.
+/// a + b with the NaN that a host writes: the first operand's, quiet, or a negative one where
+/// neither is NaN. What ranks keep between calls is the same wherever they run.
 template <class Real>
 COHOM_HD inline Real host_sum(Real a, Real b) {
   Real sum = a + b;
@@ -48,7 +48,8 @@ COHOM_HD inline Real host_sum(Real a, Real b) {
   return sum;
 }
 
-/// A division at the end of decoding. By powers of two it is a multiplication, which gives the same bits.
+/// A division at the end of decoding. By powers of two it is a multiplication, which gives the same
+/// bits.
 template <class Real>
 class Divider {
  public:

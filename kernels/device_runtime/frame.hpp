@@ -1,7 +1,7 @@
 #pragma once
-// A frame of 256 values, as 16 rows of 16, in the registers of 16 threads; half a warp. Butterflies of
-// strides 16 to 128 lie in columns, those of 1 to 8 in rows, so with a column in a thread, and then a row,
-// every butterfly is between registers, and values change threads once.
+// A frame of 256 values, as 16 rows of 16, in the registers of 16 threads; half a warp. Butterflies
+// of strides 16 to 128 lie in columns, those of 1 to 8 in rows, so with a column in a thread, and
+// then a row, every butterfly is between registers, and values change threads once.
 
 #include "kernels/core/body/float_bits.hpp"
 #include "kernels/core/hd.hpp"
@@ -48,8 +48,8 @@ COHOM_HD inline Real flip_by_bit(Real value, std::uint32_t bits, unsigned bit) {
   return body::from_bits<Real>(body::bits_of(value) ^ sign);
 }
 
-/// Where the frames of a tile change threads. Rows have gaps such that neither rows, four values at a time,
-/// nor columns meet in a bank of shared memory.
+/// Where the frames of a tile change threads. Rows have gaps such that neither rows, four values at
+/// a time, nor columns meet in a bank of shared memory.
 template <class Real>
 struct FrameRows {
   static constexpr unsigned row = sizeof(Real) == 4 ? 20 : 18;
@@ -82,8 +82,9 @@ COHOM_HD constexpr std::size_t in_column(const FramePlace& place, unsigned r) {
   return std::size_t{r} * frame_side + place.side;
 }
 
-// Coefficient c of row `side` is at position 16 c + side of the frame (body::position_of), so in lanes of 4
-// bits this thread has all of word `side`, and in lanes of 4 m bits, m = 1, 2, 4 or 8, all of m words.
+// Coefficient c of row `side` is at position 16 c + side of the frame (body::position_of), so in
+// lanes of 4 bits this thread has all of word `side`, and in lanes of 4 m bits, m = 1, 2, 4 or 8,
+// all of m words.
 
 /// m, or 0 when words have lanes of several threads.
 COHOM_HD constexpr unsigned own_words(unsigned width) {

@@ -11,8 +11,8 @@ namespace cohom::kernels::device {
 
 using body::count_ones;
 
-/// Bytes of b:a that the low three bits of the four lowest nibbles of `selector` choose. With a nibble's
-/// high bit set: the sign of that byte in all its bits.
+/// Bytes of b:a that the low three bits of the four lowest nibbles of `selector` choose. With a
+/// nibble's high bit set: the sign of that byte in all its bits.
 COHOM_HD inline std::uint32_t permute_bytes(std::uint32_t a, std::uint32_t b,
                                             std::uint32_t selector) {
 #if defined(__CUDA_ARCH__)

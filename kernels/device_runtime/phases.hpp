@@ -1,21 +1,21 @@
 #pragma once
-// The shape of a kernel: what one thread does, in phases. One source for the device, where threads run
-// side by side, and for the host, where loops run them (launch.hpp).
+// The shape of a kernel: what one thread does, in phases. One source for the device, where threads
+// run side by side, and for the host, where loops run them (launch.hpp).
 //
-// Work is cut into tiles. A block of threads takes tile after tile; in each, all its threads run phase 0,
-// then all run phase 1, and so on. Between phases lies a barrier: what a thread wrote in one, to `Shared` or
-// to memory, the others of its block read in the next. Within a phase no thread may read what another one
-// writes; but several may add to a place, or set bits of it, at once (intrinsics.hpp). A kernel is plain data,
-// its arguments, with
+// Work is cut into tiles. A block of threads takes tile after tile; in each, all its threads run
+// phase 0, then all run phase 1, and so on. Between phases lies a barrier: what a thread wrote in
+// one, to `Shared` or to memory, the others of its block read in the next. Within a phase no thread
+// may read what another one writes; but several may add to a place, or set bits of it, at once
+// (intrinsics.hpp). A kernel is plain data, its arguments, with
 //
 //   static constexpr unsigned threads;      // of a block, a multiple of 32
 //   static constexpr Barrier barrier;       // whom the threads of one phase wait for
-//   struct Shared; struct Local;            // what a block keeps through a tile, and what one thread keeps
-//   std::size_t tiles;
-//   static constexpr int phases;            // with   template <int phase> void run(At, Shared&, Local&) const
-//   int phase_count() const;                // or instead: void run(int phase, At, Shared&, Local&) const
-//   static constexpr int repeated_from;     // optional: phases from this one on are run once more as long as
-//   bool again(const Shared&) const;        // this says so, to all threads behind a barrier of its own
+//   struct Shared; struct Local;            // what a block keeps through a tile, and what one
+//   thread keeps std::size_t tiles; static constexpr int phases;            // with   template <int
+//   phase> void run(At, Shared&, Local&) const int phase_count() const;                // or
+//   instead: void run(int phase, At, Shared&, Local&) const static constexpr int repeated_from; //
+//   optional: phases from this one on are run once more as long as bool again(const Shared&) const;
+//   // this says so, to all threads behind a barrier of its own
 
 #include "kernels/core/hd.hpp"
 

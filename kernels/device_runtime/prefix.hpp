@@ -1,6 +1,6 @@
 #pragma once
-// Exclusive prefix sums: over the 256 threads of a block in shared memory, and over an array of counts, one
-// of each tile of a kernel.
+// Exclusive prefix sums: over the 256 threads of a block in shared memory, and over an array of
+// counts, one of each tile of a kernel.
 
 #include "kernels/core/hd.hpp"
 #include "kernels/device_runtime/device_context.hpp"
@@ -44,8 +44,8 @@ struct BlockPrefix {
   }
 };
 
-/// Replaces counts[0 .. count - 1] by the sums of those before, and writes the sum of all to counts[count].
-/// Addresses as kernels see them.
+/// Replaces counts[0 .. count - 1] by the sums of those before, and writes the sum of all to
+/// counts[count]. Addresses as kernels see them.
 void sum_up(std::uint64_t* counts, std::size_t count);
 
 }  // namespace cohom::kernels::device

@@ -1,5 +1,5 @@
-// The switch that sums. It sees what enters the switch's ports (tc, clsact ingress), before the bridge
-// does. Contributions stay here; the last one leaves as the sum, once for each worker.
+// The switch that sums. It sees what enters the switch's ports (tc, clsact ingress), before the
+// bridge does. Contributions stay here; the last one leaves as the sum, once for each worker.
 //
 // Packets of others pass untouched; so do those of ours that other programs on the port lose.
 
@@ -120,7 +120,8 @@ static __always_inline long write_words(struct __sk_buff* skb, __u32 words) {
   return bpf_skb_store_bytes(skb, frame_bytes, payload->words, 8 * words, 0);
 }
 
-// Functions that are not static are verified by themselves, and not once for every way that leads there.
+// Functions that are not static are verified by themselves, and not once for every way that leads
+// there.
 
 /// Sends the sum to each of the workers.
 __attribute__((noinline)) int send_sum(struct __sk_buff* skb, __u32 number, __u64 workers) {

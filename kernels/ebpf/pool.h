@@ -1,6 +1,6 @@
 #pragma once
-// The sums themselves: what a contribution does to the pools of its slot. The kernel's program runs it
-// below the slot's lock; tests run the same lines on the host.
+// The sums themselves: what a contribution does to the pools of its slot. The kernel's program runs
+// it below the slot's lock; tests run the same lines on the host.
 //
 // Why two pools are enough: a worker uses a slot for the n-th time only when it has the sum of use
 // n - 1. For that sum everybody has contributed to n - 1, so everybody has the sum of n - 2, whose
@@ -13,7 +13,8 @@
 #endif
 
 enum {
-  // Words are handled in blocks, so that the kernel's verifier has few rounds to follow. What lies in
+  // Words are handled in blocks, so that the kernel's verifier has few rounds to follow. What lies
+  // in
   // the last block behind the payload is never sent.
   cohom_block_words = 16,
   cohom_most_blocks = cohom_most_words / cohom_block_words,

@@ -37,8 +37,8 @@ constexpr std::size_t packed_capacity(std::size_t elements, bool based) {
 /// How values become integers in one call. Plain data, equal on all ranks but for `dither_offsets`.
 struct PackedQuantizer {
   double step = 1;
-  /// Arithmetic in f64 whatever the element type: step / 2 bounds the error, and steps far below the
-  /// normal range of f32 do no harm.
+  /// Arithmetic in f64 whatever the element type: step / 2 bounds the error, and steps far below
+  /// the normal range of f32 do no harm.
   bool in_f64 = false;
   /// Mini-blocks whose largest magnitude is below 0.7 steps become zeros.
   bool drops_small = false;
@@ -65,7 +65,8 @@ using PackedWords = std::span<const std::uint64_t>;
 /// f64 vectors; one value an element) may be null: no error feedback.
 struct PackedKernels {
   /// bins[largest magnitude of the mini-block] += 1 for every finite mini-block of the run; see
-  /// PackedBins. With feedback: v = input + feedback is stored to feedback first, and v is measured.
+  /// PackedBins. With feedback: v = input + feedback is stored to feedback first, and v is
+  /// measured.
   void (*measure)(const PackedRun& run, const void* input, void* feedback, std::uint32_t* bins);
   /// Writes this rank's payload, at most packed_capacity() words; returns the words written. With
   /// feedback: reads v from feedback, leaves v - decode(own), or v where a mini-block escapes.

@@ -1,6 +1,6 @@
 #pragma once
-// What the kernels of one-bit codecs share: the layout of signs and counts, what is known of a block,
-// and the row of functions. The bits are specified in docs/wire-format.md ("Signs").
+// What the kernels of one-bit codecs share: the layout of signs and counts, what is known of a
+// block, and the row of functions. The bits are specified in docs/wire-format.md ("Signs").
 
 #include <cohom/element_type.hpp>
 
@@ -53,15 +53,16 @@ struct SignKernels {
   void (*count)(const SignCounts& counts, const SignRun& run,
                 const std::uint64_t* const* contributions, std::size_t contribution_count,
                 std::uint64_t* sum);
-  /// bits := the sign of most ranks. A tie is plus in bits of even number, or with `odd` in the others.
-  /// `bits` may be `sum`.
+  /// bits := the sign of most ranks. A tie is plus in bits of even number, or with `odd` in the
+  /// others. `bits` may be `sum`.
   void (*majority)(const SignCounts& counts, const SignRun& run, const std::uint64_t* sum, bool odd,
                    std::uint64_t* bits);
-  /// output := +-scale * ranks, with `divisor` > 1 divided by it. With state (may be null): state :=
-  /// state -+ scale. Leaves the output of escaped blocks untouched, their state too.
+  /// output := +-scale * ranks, with `divisor` > 1 divided by it. With state (may be null): state
+  /// := state -+ scale. Leaves the output of escaped blocks untouched, their state too.
   void (*expand)(const SignRun& run, const std::uint64_t* bits, const double* scales,
                  std::uint32_t ranks, std::uint64_t divisor, void* state, void* output);
-  /// output := scale * (2 count - ranks), with `divisor` > 1 divided by it; escaped blocks likewise.
+  /// output := scale * (2 count - ranks), with `divisor` > 1 divided by it; escaped blocks
+  /// likewise.
   void (*expand_counts)(const SignCounts& counts, const SignRun& run, const std::uint64_t* sum,
                         const double* scales, std::uint64_t divisor, void* output);
 };

@@ -1,7 +1,7 @@
 #pragma once
-// Sketches (sketch.hpp) whose cells are 64-bit integers: elements to cells, and back by peeling. Integers have
-// one sum in any order of additions, and a cell of one item has its value whoever looks first: so kernels are
-// free to take items as they come.
+// Sketches (sketch.hpp) whose cells are 64-bit integers: elements to cells, and back by peeling.
+// Integers have one sum in any order of additions, and a cell of one item has its value whoever
+// looks first: so kernels are free to take items as they come.
 
 #include "kernels/core/body/fixed_point.hpp"
 #include "kernels/sketch/body/sketch_place.hpp"
@@ -74,8 +74,8 @@ struct SketchKernels {
   /// Writes the cells of the run's elements; what cells cannot hold is left out.
   void (*insert)(const SketchRun& run, const void* elements, std::uint64_t* cells);
 
-  /// The inverse of a sum. known[i] says whether item i was found, which its and the others' names alone
-  /// decide; elements of those that were not are left as they are.
+  /// The inverse of a sum. known[i] says whether item i was found, which its and the others' names
+  /// alone decide; elements of those that were not are left as they are.
   /// @return items that were not found
   std::size_t (*peel)(const SketchRun& run, const std::uint64_t* cells, std::uint8_t* known,
                       void* elements);

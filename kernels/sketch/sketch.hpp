@@ -1,11 +1,12 @@
 #pragma once
-// Count sketches that are peeled: sums of sparse vectors in few cells, from which every value comes back
-// exactly (Li et al., Lossless Homomorphic Compression, 2024, arXiv 2402.07529).
+// Count sketches that are peeled: sums of sparse vectors in few cells, from which every value comes
+// back exactly (Li et al., Lossless Homomorphic Compression, 2024, arXiv 2402.07529).
 //
-// A sketch has three rows of cells. An item, value x, is added to one cell of each row, with a sign. When
-// all that were added are known by name, a cell with a single item tells its value, which is taken out of
-// its other cells, and so on. 1.23 cells an item suffice for many items; which items are left when fewer
-// do, or when two share all their cells, follows from their names alone.
+// A sketch has three rows of cells. An item, value x, is added to one cell of each row, with a
+// sign. When all that were added are known by name, a cell with a single item tells its value,
+// which is taken out of its other cells, and so on. 1.23 cells an item suffice for many items;
+// which items are left when fewer do, or when two share all their cells, follows from their names
+// alone.
 
 #include "kernels/sketch/placing.hpp"
 
@@ -16,8 +17,8 @@
 
 namespace cohom::kernels {
 
-/// Adds values to the cells of their places. Cells and values are float, double, or std::uint64_t for
-/// integers that wrap.
+/// Adds values to the cells of their places. Cells and values are float, double, or std::uint64_t
+/// for integers that wrap.
 template <class Cell>
 void sketch_insert(std::span<const SketchPlace> places, const Cell* values, Cell* cells);
 

@@ -1,6 +1,6 @@
 #pragma once
-// What the host needs to make and to peel the parts of a run (integer_sketch.hpp), one after the other: taken
-// before any call, so that calls take nothing.
+// What the host needs to make and to peel the parts of a run (integer_sketch.hpp), one after the
+// other: taken before any call, so that calls take nothing.
 
 #include "kernels/sketch/integer_sketch.hpp"
 #include "kernels/sketch/sketch.hpp"

@@ -11,8 +11,8 @@ namespace cohom::kernels {
 using body::BloomShape;
 
 struct BloomKernels {
-  /// Sets the bits of the elements that a bitmap names in a filter. Its bit i is element first + i of the
-  /// vector; `first` is a multiple of 256.
+  /// Sets the bits of the elements that a bitmap names in a filter. Its bit i is element first + i
+  /// of the vector; `first` is a multiple of 256.
   void (*insert)(const BloomShape& shape, std::size_t first, const std::uint64_t* bitmap,
                  std::size_t count, std::uint64_t* filter);
 

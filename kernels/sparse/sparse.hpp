@@ -3,7 +3,8 @@
 // bitmap selects, side by side.
 //
 // Bit i of a bitmap (bit i mod 64 of word i div 64) stands for element i of a run; bits behind the
-// last element are zero. Elements are bits here, no numbers: zero is all bits zero, and -0.0 is not.
+// last element are zero. Elements are bits here, no numbers: zero is all bits zero, and -0.0 is
+// not.
 
 #include <cstddef>
 #include <cstdint>
@@ -29,8 +30,8 @@ struct SparseKernels {
   /// Bits that are set in so many words.
   std::size_t (*count_bits)(const std::uint64_t* words, std::size_t count);
 
-  /// Writes the elements that the bitmap selects, in order. There is room for the whole run, and what
-  /// lies behind the selected ones may be written.
+  /// Writes the elements that the bitmap selects, in order. There is room for the whole run, and
+  /// what lies behind the selected ones may be written.
   void (*compact)(const SparseRun& run, const void* elements, const std::uint64_t* bitmap,
                   void* compacted);
 

@@ -65,7 +65,8 @@ struct ThcKernels {
   /// first, and the norms are v's.
   void (*measure)(const ThcFormat& format, const ThcRun& run, const void* input, void* feedback,
                   std::uint32_t* codes);
-  /// Words of this rank's contribution. With feedback: reads v from feedback, leaves v - decode(own).
+  /// Words of this rank's contribution. With feedback: reads v from feedback, leaves v -
+  /// decode(own).
   void (*encode)(const ThcFormat& format, const ThcDraws& draws, const ThcRun& run,
                  const void* input, void* feedback, const std::uint32_t* codes, Form form,
                  std::uint64_t* words);

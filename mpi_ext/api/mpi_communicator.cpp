@@ -27,8 +27,9 @@ namespace {
 using Shared = std::shared_ptr<CachedCommunicator>;
 
 /// All cached communicators, to free them in MPI_Finalize, which deletes only the attributes of
-/// MPI_COMM_SELF. Threads may work on different communicators at once, hence the mutex. MPI is never
-/// called while it is held: MPI's own lock may be held by a thread that comes from a delete callback.
+/// MPI_COMM_SELF. Threads may work on different communicators at once, hence the mutex. MPI is
+/// never called while it is held: MPI's own lock may be held by a thread that comes from a delete
+/// callback.
 struct Registry {
   std::mutex mutex;
   std::vector<std::unique_ptr<Shared>> entries;  ///< attributes point at the Shared

@@ -13,8 +13,8 @@ static int run_action(MPI_Comm /*self*/, int /*keyval*/, void* action, void* /*e
 
 }  // extern "C"
 
-// MPI_Finalize begins with freeing MPI_COMM_SELF, which calls the delete callbacks of the attributes
-// on it, last set first (MPI-3.1, section 8.7.1).
+// MPI_Finalize begins with freeing MPI_COMM_SELF, which calls the delete callbacks of the
+// attributes on it, last set first (MPI-3.1, section 8.7.1).
 void at_finalize(void (*action)()) {
   int keyval = MPI_KEYVAL_INVALID;
   check(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, run_action, &keyval, nullptr),

@@ -1,5 +1,6 @@
 #pragma once
-// What ranks find out about each other while a communicator is made, before it has messages of its own.
+// What ranks find out about each other while a communicator is made, before it has messages of its
+// own.
 
 #include <cohom/error.hpp>
 

@@ -8,8 +8,8 @@
 namespace cohom::mpi {
 
 /// Returns errors instead of calling a handler, and takes none of the user's info: hints such as
-/// mpi_assert_allow_overtaking or mpi_assert_exact_length promise for the user's messages, and would
-/// break ours.
+/// mpi_assert_allow_overtaking or mpi_assert_exact_length promise for the user's messages, and
+/// would break ours.
 class OwnedComm {
  public:
   /// Collective over `comm`. @throws Error(transport)

@@ -1,6 +1,6 @@
 #pragma once
-// Job: several programs that mpirun started as one, and how they meet: an aggregator among them tells
-// the others where it is, and they tell it when they are done.
+// Job: several programs that mpirun started as one, and how they meet: an aggregator among them
+// tells the others where it is, and they tell it when they are done.
 
 #include "mpi_ext/base/owned_comm.hpp"
 
@@ -27,8 +27,8 @@ class Job {
   /// What the job's aggregator offers.
   [[nodiscard]] const AggregatorOffer& offer() const { return offer_; }
 
-  /// This rank is done with the aggregator: blocks until all ranks of all programs are. Collective over
-  /// the job, as is the next.
+  /// This rank is done with the aggregator: blocks until all ranks of all programs are. Collective
+  /// over the job, as is the next.
   void leave();
   /// Begins the same without blocking; whether it is over is for left() to say.
   void start_leaving();
@@ -43,8 +43,8 @@ class Job {
 /// The job of this process, which its first use joins without an offer.
 Job& job_of_process();
 
-/// What the job's aggregator offers to calls on `comm`, which is program_ranks() or a duplicate of it;
-/// null for any other communicator. Local.
+/// What the job's aggregator offers to calls on `comm`, which is program_ranks() or a duplicate of
+/// it; null for any other communicator. Local.
 const AggregatorOffer* offer_to(MPI_Comm comm);
 
 }  // namespace cohom::mpi

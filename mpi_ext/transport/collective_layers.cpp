@@ -24,8 +24,8 @@ bool hcoll_uses_sharp() {
   return !value.empty() && value != "0";
 }
 
-/// UCC's layers list what they use; SHARP is not among the defaults. Open MPI's UCC reads the variables
-/// with its own prefix first.
+/// UCC's layers list what they use; SHARP is not among the defaults. Open MPI's UCC reads the
+/// variables with its own prefix first.
 bool ucc_uses_sharp() {
   constexpr std::array lists{
       "OMPI_UCC_CL_BASIC_TLS",

@@ -19,8 +19,8 @@ struct CollectiveLayer {
 /// library does not tell: what is asked for are parameters of Open MPI.
 std::vector<CollectiveLayer> collective_layers();
 
-/// In words, for logs: "sums in software (HCOLL absent, UCC not enabled)". Whether SHARP has a tree for a
-/// communicator is something that only its own log tells.
+/// In words, for logs: "sums in software (HCOLL absent, UCC not enabled)". Whether SHARP has a tree
+/// for a communicator is something that only its own log tells.
 std::string summary(std::span<const CollectiveLayer> layers);
 
 }  // namespace cohom::mpi

@@ -41,8 +41,8 @@ struct RoundLine {
 };
 
 /// Calls must open the reductions of one round index in the same order on all ranks: when the call
-/// starts, whatever it has to wait for before the first reduction. An open reduction keeps its place
-/// in the line, and later calls from starting theirs, until it is destroyed.
+/// starts, whatever it has to wait for before the first reduction. An open reduction keeps its
+/// place in the line, and later calls from starting theirs, until it is destroyed.
 class MpiFabric final : public Aggregator {
  public:
   /// Rounds with this index or a higher one share a line with lower ones.

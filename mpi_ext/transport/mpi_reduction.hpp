@@ -14,12 +14,12 @@ namespace cohom::mpi {
 
 class MpiReduction final : public Reduction {
  public:
-  /// Lines up behind those that opened before, until it has started `reductions` or is destroyed. Who
-  /// does not know their number yet announces more than there can be. `line` must outlive it.
+  /// Lines up behind those that opened before, until it has started `reductions` or is destroyed.
+  /// Who does not know their number yet announces more than there can be. `line` must outlive it.
   MpiReduction(RoundLine& line, std::size_t reductions);
-  /// Waits for what was started: MPI has no way to end a collective early, and goes on writing to the
-  /// words. What was not started is dropped and counts as done for those behind: all ranks do so
-  /// alike, or one gave up.
+  /// Waits for what was started: MPI has no way to end a collective early, and goes on writing to
+  /// the words. What was not started is dropped and counts as done for those behind: all ranks do
+  /// so alike, or one gave up.
   ~MpiReduction() override;
   /// If it has not started all, those behind can start nothing any more: MPI matches collectives by
   /// their order alone.

@@ -24,8 +24,8 @@ class MpiTransport final : public TransportBase {
   /// Best message over a network: ob1 of Open MPI sends up to 64 KiB, its header included, without
   /// waiting for the receiver, and a pipeline of such messages fills a TCP link.
   static constexpr std::size_t network_message_bytes = 56 << 10;
-  /// Best message in shared memory, where one copy moves a large message whole: from 64 KiB to 2 MiB
-  /// all are alike, and what arrived should still be in a core's cache when it is merged.
+  /// Best message in shared memory, where one copy moves a large message whole: from 64 KiB to 2
+  /// MiB all are alike, and what arrived should still be in a core's cache when it is merged.
   static constexpr std::size_t shared_memory_message_bytes = 256 << 10;
 
   /// Channels at most; fewer where MPI has few tags.

@@ -25,7 +25,8 @@
 
 namespace cohom {
 
-/// Whether a rank could offload the call. The numbers travel (docs/wire-format.md); a greater one is heard first.
+/// Whether a rank could offload the call. The numbers travel (docs/wire-format.md); a greater one
+/// is heard first.
 enum class Offloads : std::uint64_t { yes, waits_for_others, no };
 
 class CallAgreement {
@@ -44,8 +45,8 @@ class CallAgreement {
   [[nodiscard]] bool finished() const { return state_ == State::finished && pending_ == 0; }
   /// The error that all ranks have in common, once finished.
   [[nodiscard]] const std::optional<Error>& error() const { return result_; }
-  /// The lowest rank that cannot offload the call, of those that do not just wait for others if there is
-  /// one; once finished. None: all can.
+  /// The lowest rank that cannot offload the call, of those that do not just wait for others if
+  /// there is one; once finished. None: all can.
   [[nodiscard]] std::optional<int> unready_rank() const;
   /// Whom it waits for until it is finished; for messages.
   [[nodiscard]] std::string waits_for() const;

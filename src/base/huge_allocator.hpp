@@ -10,8 +10,8 @@
 
 namespace cohom {
 
-/// Aligned to a cache line, so that output can go around the caches; from 2 MiB on in huge pages where
-/// the system has them, since a walk through small ones takes longer than the work.
+/// Aligned to a cache line, so that output can go around the caches; from 2 MiB on in huge pages
+/// where the system has them, since a walk through small ones takes longer than the work.
 template <class T>
 struct HugeAllocator {
   using value_type = T;

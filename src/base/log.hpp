@@ -22,10 +22,12 @@ void warn_once(const std::string& message);
 /// Logs what all ranks of a communicator would say alike: its rank 0 alone does.
 void log_once_for_all(int rank, const std::string& message);
 
-/// Whether this process says what all of the job would: rank 0 of the job does. `rank`, which is one
-/// of a communicator, counts where nobody said which rank of the job this is; 0: every process does.
+/// Whether this process says what all of the job would: rank 0 of the job does. `rank`, which is
+/// one of a communicator, counts where nobody said which rank of the job this is; 0: every process
+/// does.
 bool speaks_for_all(int rank);
-/// Warns of what all ranks of the job would. The others log it at info level: their hosts may differ.
+/// Warns of what all ranks of the job would. The others log it at info level: their hosts may
+/// differ.
 void warn_once_for_all(int rank, const std::string& message);
 
 }  // namespace cohom

@@ -13,8 +13,8 @@ bool same_letter(char a, char b) {
   return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
 }
 
-/// Fewest characters to insert, delete or replace, whatever their case; one row of the usual table at a
-/// time.
+/// Fewest characters to insert, delete or replace, whatever their case; one row of the usual table
+/// at a time.
 std::size_t edit_distance(std::string_view from, std::string_view to) {
   std::vector<std::size_t> row(to.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});

@@ -1,5 +1,6 @@
 #pragma once
-// The list of codecs: one row each. Adding a codec is a folder in codecs/ and a row here (docs/adding-a-codec.md).
+// The list of codecs: one row each. Adding a codec is a folder in codecs/ and a row here
+// (docs/adding-a-codec.md).
 
 #include "codecs/common/codec_row.hpp"
 

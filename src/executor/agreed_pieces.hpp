@@ -21,7 +21,8 @@ class AgreedPieces final : public AgreedWords {
   void set_own(const Piece& piece, std::size_t begin, std::size_t words) {
     if (agrees_) extents_[piece.index] = {begin, words};
   }
-  /// The sum of a slot's unit is there. @throws Error(transport) when it is not as long as this rank's
+  /// The sum of a slot's unit is there. @throws Error(transport) when it is not as long as this
+  /// rank's
   void add(std::uint32_t slot, std::uint32_t unit);
 
   [[nodiscard]] bool agrees() const { return agrees_; }

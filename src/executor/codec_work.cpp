@@ -32,8 +32,8 @@ std::optional<std::size_t> CodecWork::encode(const Task& task, Form form) {
   const std::uint32_t slot = step_of(task).result;
   const Unit& unit = layout_.unit(slot, task.unit);
   const Words room = places_.room(slot, task.unit, form);
-  // Where the words already lie in the user's input there is nothing to do. (One rank, not in place:
-  // its contribution is the sum, and lies in the output.)
+  // Where the words already lie in the user's input there is nothing to do. (One rank, not in
+  // place: its contribution is the sum, and lies in the output.)
   const bool is_input = round_.traits().identity != Identity::none;
   if (is_input && places_.in_input(slot, task.unit)) return room.size();
   const bool whole = round_.traits().scope == RoundScope::vector;

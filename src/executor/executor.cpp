@@ -101,8 +101,8 @@ void Executor::begin_round(std::size_t number) {
   const RoundTraits& traits = factory_.traits(number);
   RoundCall call{.channel = channel_, .profile = profile_};
   if (!traits.late()) {
-    // Piece by piece. Late rounds start when everything is agreed, and others behind the payload read
-    // no agreement.
+    // Piece by piece. Late rounds start when everything is agreed, and others behind the payload
+    // read no agreement.
     if (traits.time != RoundTime::behind_payload) call.earlier = std::span(rounds_).first(number);
     call.hold_sends = traits.time == RoundTime::payload && decoding_waits_for_vector();
     lend_users_memory(round, traits, call);
@@ -193,8 +193,8 @@ bool Executor::keep_wire_busy() {
   return encode_payload_while_sends_below(factory_.setup().tuning.low_sends);
 }
 
-/// Rounds that agree on what an earlier one found are short, and all ranks' decoding may wait for the
-/// last of them.
+/// Rounds that agree on what an earlier one found are short, and all ranks' decoding may wait for
+/// the last of them.
 bool Executor::encode_dependent_agreements() { return any(1, payload(), encode); }
 
 bool Executor::merge() {
@@ -223,8 +223,8 @@ bool Executor::encode_ahead() {
   return encode_payload_while_sends_below(std::numeric_limits<std::size_t>::max());
 }
 
-/// The messages in which ranks agree are short, and all decoding waits for them. On a slow network they
-/// would queue behind all of the payload, so half of it stays here until they have passed.
+/// The messages in which ranks agree are short, and all decoding waits for them. On a slow network
+/// they would queue behind all of the payload, so half of it stays here until they have passed.
 void Executor::release_sends() {
   RoundRun* const round = running(payload());
   if (round != nullptr && round->holds_sends() && !decoding_waits_for_vector())

@@ -24,14 +24,14 @@ class Executor {
   /// @throws Error(unsupported) when no aggregator can merge what the codec sends.
   explicit Executor(const ExecutorSetup& setup);
 
-  /// Where words lie on their way, those of late rounds excepted: in the host's memory, and those of the
-  /// payload in another one.
+  /// Where words lie on their way, those of late rounds excepted: in the host's memory, and those
+  /// of the payload in another one.
   [[nodiscard]] std::span<std::byte> workspace() const { return workspace_.bytes(); }
   [[nodiscard]] std::span<std::byte> apart_workspace() const { return apart_workspace_.bytes(); }
 
   /// What it has at the aggregator, where calls take a place with reserve(): at MPI as soon as they
-  /// exist, long before they may be known to be right; in a network when all ranks agreed to offload
-  /// them.
+  /// exist, long before they may be known to be right; in a network when all ranks agreed to
+  /// offload them.
   [[nodiscard]] OffloadedRounds& offloaded() { return offloaded_; }
   /// Whether messages or reductions of the call in flight lie in the user's memory.
   [[nodiscard]] bool uses_users_memory() const { return uses_users_memory_; }

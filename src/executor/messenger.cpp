@@ -55,7 +55,8 @@ void Messenger::release_sends() {
 }
 
 std::size_t Messenger::messages(std::size_t words) const {
-  // From the capacity, which both ends know, so that a payload may be shorter without a word about it.
+  // From the capacity, which both ends know, so that a payload may be shorter without a word about
+  // it.
   const std::size_t bytes = words * 8;
   return std::max<std::size_t>(1, (bytes + setup_.message_bytes - 1) / setup_.message_bytes);
 }

@@ -1,6 +1,6 @@
 #pragma once
-// Messenger: the messages of one round, and its reductions at an aggregator: which may leave, how many
-// are under way, and what has arrived.
+// Messenger: the messages of one round, and its reductions at an aggregator: which may leave, how
+// many are under way, and what has arrived.
 
 #include "base/tags.hpp"
 #include "executor/data_flow.hpp"

@@ -1,6 +1,6 @@
 #pragma once
-// OffloadReplay: a round's reductions at the aggregator, and what is kept so that the ranks can sum them
-// once more when the aggregator fails.
+// OffloadReplay: a round's reductions at the aggregator, and what is kept so that the ranks can sum
+// them once more when the aggregator fails.
 
 #include "codecs/common/round.hpp"
 #include "executor/data_flow.hpp"

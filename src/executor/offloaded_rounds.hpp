@@ -1,9 +1,9 @@
 #pragma once
 // OffloadedRounds: the rounds of one executor that an aggregator sums.
 //
-// Of an aggregator that may fail, a call ends with the agreement of all ranks on how its sums went. If
-// any rank lacks one, all ranks give up the rest and sum these rounds once more, from rank to rank and
-// from the contributions that are still there: the same words, whoever added them.
+// Of an aggregator that may fail, a call ends with the agreement of all ranks on how its sums went.
+// If any rank lacks one, all ranks give up the rest and sum these rounds once more, from rank to
+// rank and from the contributions that are still there: the same words, whoever added them.
 
 #include "agreement/outcome_agreement.hpp"
 #include "executor/rank_reduction.hpp"

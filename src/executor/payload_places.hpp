@@ -1,6 +1,6 @@
 #pragma once
-// PayloadPlaces: where the payload of each slot and unit lies, and how long it is: in the workspace, or
-// in the user's memory where its words are the elements themselves.
+// PayloadPlaces: where the payload of each slot and unit lies, and how long it is: in the
+// workspace, or in the user's memory where its words are the elements themselves.
 
 #include "executor/round_layout.hpp"
 

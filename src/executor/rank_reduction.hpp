@@ -2,10 +2,10 @@
 // RankReduction: the reductions of one round as messages from rank to rank, for what an aggregator
 // failed to sum.
 //
-// The ranks form a line. A partial sum goes up the line, each rank adding its contribution behind what
-// arrived, and the complete sum comes back down. So contributions are added in the order of ranks, as
-// an aggregator adds floats; every rank sends each word at most twice, as in a ring; and only
-// neighbours talk. It is the way of a bad day: latency grows with the number of ranks.
+// The ranks form a line. A partial sum goes up the line, each rank adding its contribution behind
+// what arrived, and the complete sum comes back down. So contributions are added in the order of
+// ranks, as an aggregator adds floats; every rank sends each word at most twice, as in a ring; and
+// only neighbours talk. It is the way of a bad day: latency grows with the number of ranks.
 
 #include "kernels/table/kernel_table.hpp"
 
@@ -32,7 +32,8 @@ class RankReduction final : public Reduction {
   /// A call begins; its channel outlives it. The messages have the tags of the round.
   void begin(Channel& channel);
 
-  /// An empty `sum` for a contribution of some words: this rank has the sum, and others need its part.
+  /// An empty `sum` for a contribution of some words: this rank has the sum, and others need its
+  /// part.
   void start(std::span<const std::uint64_t> contribution, std::span<std::uint64_t> sum, Merge merge,
              std::uint64_t cookie) override;
   std::size_t poll(std::span<Completion> out) override;

@@ -29,8 +29,8 @@ const AlgorithmRow& RoundFactory::algorithm_of(std::size_t number) const {
   return *find_algorithm("recursive_doubling");
 }
 
-/// A plan is fixed, but the aggregator of a network may be replaced between calls. So only the payload
-/// may need a merge that not every aggregator supports; each call checks it.
+/// A plan is fixed, but the aggregator of a network may be replaced between calls. So only the
+/// payload may need a merge that not every aggregator supports; each call checks it.
 bool RoundFactory::offloads(const RoundTraits& round) const {
   // A late round exists only when something was escaped: no place at the aggregator is kept for it.
   if (round.late()) return false;

@@ -12,8 +12,9 @@
 
 namespace cohom {
 
-/// What goes through the pipeline at once: one piece of a chunk; where the schedule has one chunk and
-/// the payload's has more, the pieces of one segment of all chunks; in a round of scope `vector`, all pieces.
+/// What goes through the pipeline at once: one piece of a chunk; where the schedule has one chunk
+/// and the payload's has more, the pieces of one segment of all chunks; in a round of scope
+/// `vector`, all pieces.
 struct Unit {
   std::size_t first_piece = 0;
   std::size_t pieces = 0;

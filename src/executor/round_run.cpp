@@ -79,8 +79,8 @@ bool RoundRun::may_encode(const Task& task) const {
   return agreed_before(layout_.unit(slot, task.unit), NeededBy::encoding);
 }
 
-/// Whether earlier rounds agree on the unit's pieces: those that encoding waits for, or those that only
-/// the payload's decoding does.
+/// Whether earlier rounds agree on the unit's pieces: those that encoding waits for, or those that
+/// only the payload's decoding does.
 bool RoundRun::agreed_before(const Unit& unit, NeededBy needed_by) const {
   const bool is_payload = round_.traits().time == RoundTime::payload;
   for (const auto& round : call_.earlier) {

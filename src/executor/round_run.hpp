@@ -3,8 +3,8 @@
 //
 // It owns no thread and no clock. The executor tells it what arrived and asks it for one slice of
 // codec work at a time; everything else (which send may go, which merge is now possible) follows
-// from the schedule's data flow. Its parts: PayloadPlaces, DataFlow, AgreedPieces, CodecWork, Messenger,
-// OffloadReplay.
+// from the schedule's data flow. Its parts: PayloadPlaces, DataFlow, AgreedPieces, CodecWork,
+// Messenger, OffloadReplay.
 
 #include "executor/agreed_pieces.hpp"
 #include "executor/codec_work.hpp"
@@ -90,8 +90,8 @@ class RoundRun {
   [[nodiscard]] std::size_t words_handed_over() const { return replay_.words_handed_over(); }
   /// Whether all reductions are complete.
   [[nodiscard]] bool summed() const { return replay_.summed(); }
-  /// Restarts every reduction begun so far, and starts all that follow, with `reduction`. Those that
-  /// are complete here restart, too, because other ranks still need this rank's contributions.
+  /// Restarts every reduction begun so far, and starts all that follow, with `reduction`. Those
+  /// that are complete here restart, too, because other ranks still need this rank's contributions.
   void repeat_reductions(Reduction& reduction) { messenger_.repeat_reductions(reduction); }
 
   // One slice of work each; false when there is none that can run now.

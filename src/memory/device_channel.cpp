@@ -6,7 +6,8 @@ namespace cohom {
 
 namespace {
 
-/// A staged message's cookie is its place in the list. Rounds and agreements have other upper bytes.
+/// A staged message's cookie is its place in the list. Rounds and agreements have other upper
+/// bytes.
 constexpr std::uint64_t arriving_cookie = std::uint64_t{0xfd} << 56;
 
 bool is_arriving(std::uint64_t cookie) { return cookie >> 56 == arriving_cookie >> 56; }
@@ -69,8 +70,9 @@ void DeviceChannel::send_what_is_written() {
   }
 }
 
-/// Kernels that read what came are started later and behind the copies, so nobody waits for these. They
-/// overwrite nothing that is still read: a receive is the first in a call that writes its words.
+/// Kernels that read what came are started later and behind the copies, so nobody waits for these.
+/// They overwrite nothing that is still read: a receive is the first in a call that writes its
+/// words.
 std::size_t DeviceChannel::poll(std::span<Completion> out) {
   send_what_is_written();
   const std::size_t count = channel_->poll(out);

@@ -1,8 +1,9 @@
 #pragma once
-// DeviceChannel: messages of words in a device's memory, through a channel that knows nothing of streams.
+// DeviceChannel: messages of words in a device's memory, through a channel that knows nothing of
+// streams.
 //
-// A send waits until the device has written its words. Where the transport does not reach the device, words
-// go through pinned memory of the host, which has a place for each of them.
+// A send waits until the device has written its words. Where the transport does not reach the
+// device, words go through pinned memory of the host, which has a place for each of them.
 
 #include "memory/device_work.hpp"
 
@@ -61,7 +62,8 @@ class DeviceChannel final : public Channel {
     std::uint64_t cookie = 0;
   };
 
-  /// Empty messages too, which must not overtake others of their stream: they may lie behind the last word.
+  /// Empty messages too, which must not overtake others of their stream: they may lie behind the
+  /// last word.
   [[nodiscard]] bool is_on_device(const std::byte* data) const {
     return data >= memory_.words.data() && data <= memory_.words.data() + memory_.words.size();
   }

@@ -7,8 +7,8 @@
 
 namespace cohom {
 
-/// Null where there is none. Loads it at the first use: from COHOM_CUDA_LIBRARY, from where this library
-/// lies, or from where the system looks. Any thread.
+/// Null where there is none. Loads it at the first use: from COHOM_CUDA_LIBRARY, from where this
+/// library lies, or from where the system looks. Any thread.
 const kernels::DeviceLibrary* device_library();
 
 /// The one in use so far; loads nothing.

@@ -24,8 +24,8 @@ class DeviceMemory final : public Memory {
     }
     return memory;
   }
-  /// Waits for what was put into the stream: a plan that cannot be made gives back memory that is still
-  /// being filled.
+  /// Waits for what was put into the stream: a plan that cannot be made gives back memory that is
+  /// still being filled.
   void free(std::byte* memory, std::size_t) noexcept override {
     try {
       context_.synchronise();
@@ -46,7 +46,8 @@ class DeviceMemory final : public Memory {
     runtime().copy_to_host(to, from, bytes, context_.stream());
     context_.synchronise();
   }
-  /// Put together on the device, because each copy over the bus takes as long as a long one to start.
+  /// Put together on the device, because each copy over the bus takes as long as a long one to
+  /// start.
   void gather_to_host(void* to, std::span<const void* const> from, std::size_t bytes) override {
     context_.begin_call();
     auto* const together = static_cast<std::byte*>(context_.scratch(from.size() * bytes));

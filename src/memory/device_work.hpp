@@ -1,6 +1,6 @@
 #pragma once
-// DeviceWork: what the calls of one plan need of a device: streams of their own, one for kernels with
-// their context and two for copies, and events that say how far they are.
+// DeviceWork: what the calls of one plan need of a device: streams of their own, one for kernels
+// with their context and two for copies, and events that say how far they are.
 
 #include "kernels/device_runtime/device_context.hpp"
 #include "memory/memory.hpp"
@@ -51,7 +51,8 @@ class DeviceWork {
   [[nodiscard]] int device() const { return device_; }
   [[nodiscard]] const kernels::KernelTable& kernels() const { return *library_.kernels; }
   [[nodiscard]] kernels::DeviceRuntime& runtime() const { return *library_.runtime; }
-  /// Of kernels, and of copies from and to the host's memory, which overlap with them and each other.
+  /// Of kernels, and of copies from and to the host's memory, which overlap with them and each
+  /// other.
   [[nodiscard]] kernels::DeviceStream stream() const { return stream_.get(); }
   [[nodiscard]] kernels::DeviceStream to_host() const { return to_host_.get(); }
   [[nodiscard]] kernels::DeviceStream from_host() const { return from_host_.get(); }

@@ -1,6 +1,7 @@
 #pragma once
-// HostWindow: a short run of elements where the processor can work on it: the elements themselves where
-// they lie in its memory, else a copy. For what is rare, or too small for a kernel of its own.
+// HostWindow: a short run of elements where the processor can work on it: the elements themselves
+// where they lie in its memory, else a copy. For what is rare, or too small for a kernel of its
+// own.
 
 #include "memory/memory.hpp"
 
@@ -30,7 +31,8 @@ class HostWindow {
     if (!memory_.is_host()) memory_.from_host(to, copy_.data(), bytes);
   }
 
-  /// Calls visit(elements before the run, its elements) for so many elements of at most eight bytes.
+  /// Calls visit(elements before the run, its elements) for so many elements of at most eight
+  /// bytes.
   template <class Visit>
   static void for_each_run(std::size_t elements, Visit&& visit) {
     constexpr std::size_t most = longest / 8;

@@ -1,8 +1,8 @@
 #pragma once
 // Memory: what code that does not know where elements lie may do with them.
 //
-// The elements of a call and the words of its payload lie in one memory space. Kernels of that space
-// work on them; whoever else wants to copy, clear or look at some goes through here.
+// The elements of a call and the words of its payload lie in one memory space. Kernels of that
+// space work on them; whoever else wants to copy, clear or look at some goes through here.
 
 #include <cohom/memory_space.hpp>
 
@@ -35,12 +35,12 @@ class Memory {
   virtual void from_host(void* to, const void* from, std::size_t bytes) = 0;
 };
 
-/// The processor's own. Large pieces ask for huge pages, and all are touched when they are taken, so that
-/// no call pays for page faults (which cost native per-call scratch half its speed).
+/// The processor's own. Large pieces ask for huge pages, and all are touched when they are taken,
+/// so that no call pays for page faults (which cost native per-call scratch half its speed).
 Memory& host_memory();
 
-/// @throws std::bad_alloc when the machine can never give so many words. Touches nothing, so that an
-/// absurd size is an error at once, and not after lists of its pieces have filled the memory.
+/// @throws std::bad_alloc when the machine can never give so many words. Touches nothing, so that
+/// an absurd size is an error at once, and not after lists of its pieces have filled the memory.
 void expect_room_for(std::size_t words);
 
 /// Words := so many bytes of elements, and zeros up to the end of the words.

@@ -16,8 +16,9 @@ namespace cohom {
 
 namespace {
 
-/// Asks the kernel, which refuses to read a set of signals from where there is nothing to read, before it
-/// refuses the senseless request itself. Costs a tenth of a microsecond and cannot be forbidden.
+/// Asks the kernel, which refuses to read a set of signals from where there is nothing to read,
+/// before it refuses the senseless request itself. Costs a tenth of a microsecond and cannot be
+/// forbidden.
 bool processor_can_read(const void* address) {
   const auto word = reinterpret_cast<std::uintptr_t>(address) / 8 * 8;
   const int saved = errno;

@@ -35,11 +35,13 @@ struct Placement {
 /// cannot read loads one, and so does what a driver in this process knows: so memory is placed the
 /// same before and after, and managed memory as a device's. Without a library, what the processor
 /// can read is the host's.
-/// @throws Error(unsupported) for such memory and no library; Error(invalid_argument) for two devices, and for
+/// @throws Error(unsupported) for such memory and no library; Error(invalid_argument) for two
+/// devices, and for
 ///         a device's addresses that are not aligned to an element.
 Placement placement_of(const void* input, const void* output, ElementType type);
 
-/// Of a call in the order of a stream. @throws Error(invalid_argument) when nothing of it is a device's.
+/// Of a call in the order of a stream. @throws Error(invalid_argument) when nothing of it is a
+/// device's.
 void expect_on_device(const Placement& placement);
 
 }  // namespace cohom

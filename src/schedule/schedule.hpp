@@ -76,8 +76,8 @@ class ScheduleBuilder {
   std::uint32_t encode(std::uint32_t chunk, Form form);
   std::uint32_t receive(std::uint32_t chunk, Form form, std::uint32_t contributions, int peer,
                         std::uint32_t stream);
-  /// `in_place` names a source whose buffer the result takes over, or no_slot for a buffer of its own.
-  /// Contributions of this rank (encode slots) are never overwritten.
+  /// `in_place` names a source whose buffer the result takes over, or no_slot for a buffer of its
+  /// own. Contributions of this rank (encode slots) are never overwritten.
   std::uint32_t merge(std::span<const std::uint32_t> sources,
                       std::uint32_t in_place = Step::no_slot);
   /// `in_place`: in the buffer of the source, which is gone then.

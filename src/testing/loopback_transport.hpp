@@ -54,8 +54,8 @@ struct LoopbackOptions {
   /// A message leaves only in a later poll of its sender, though its send is complete: as from the
   /// buffer of a full socket.
   bool lingering_sends = false;
-  /// How bytes are copied from or to memory of a device, which the loopback then reaches. Empty: it does
-  /// not.
+  /// How bytes are copied from or to memory of a device, which the loopback then reaches. Empty: it
+  /// does not.
   std::function<void(void* to, const void* from, std::size_t bytes)> copy = {};
 };
 

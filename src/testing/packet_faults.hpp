@@ -30,7 +30,8 @@ class PacketFaults {
     };
   }
 
-  /// In which order packets 0 .. count - 1 leave: some never, some twice, some later than they should.
+  /// In which order packets 0 .. count - 1 leave: some never, some twice, some later than they
+  /// should.
   const std::vector<std::size_t>& order(std::size_t count) {
     order_.clear();
     for (std::size_t i = 0; i < count; ++i) {

@@ -1,5 +1,5 @@
-// Bloom filters: every instruction set and device gives the bits of the scalar reference, a filter holds what was put in,
-// and not much else.
+// Bloom filters: every instruction set and device gives the bits of the scalar reference, a filter
+// holds what was put in, and not much else.
 
 #include "kernels/sparse/cpu/bloom_rows.hpp"
 #include "kernels/table/kernel_table.hpp"

@@ -1,4 +1,5 @@
-// Five million random words through the kernels of devices: the reference's bits, whatever floats they are.
+// Five million random words through the kernels of devices: the reference's bits, whatever floats
+// they are.
 
 #include "elements.hpp"
 #include "kernels/table/kernel_table.hpp"

@@ -318,8 +318,8 @@ TEST_F(EmulatedDevice, FirstLaunchesWaitUnlessKernelsAreLoaded) {
   runtime_.destroy_stream(held);
 }
 
-/// A call that finds no memory leaves a context with which the next one works, and one that cannot be made
-/// leaves nothing.
+/// A call that finds no memory leaves a context with which the next one works, and one that cannot
+/// be made leaves nothing.
 TEST_F(EmulatedDevice, ContextsGoOnAfterAFailure) {
   const std::size_t before = kernels::emulated::allocated();
   kernels::emulated::set_capacity(before + 1000);

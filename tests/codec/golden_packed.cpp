@@ -1,6 +1,6 @@
-// Golden hashes of packed's words and results: the wire format, pinned, for every instruction set. A
-// difference means that ranks built before and after the change cannot talk to each other: it takes
-// a new wire_format_version, not new numbers here.
+// Golden hashes of packed's words and results: the wire format, pinned, for every instruction set.
+// A difference means that ranks built before and after the change cannot talk to each other: it
+// takes a new wire_format_version, not new numbers here.
 
 #include "codecs/packed/packed.hpp"
 

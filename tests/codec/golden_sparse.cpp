@@ -1,6 +1,6 @@
-// Golden hashes of sparse's, sparse+thc's and sketch's words and results: the wire format, pinned, for every instruction set. A
-// difference means that ranks built before and after the change cannot talk to each other: it takes
-// a new wire_format_version, not new numbers here.
+// Golden hashes of sparse's, sparse+thc's and sketch's words and results: the wire format, pinned,
+// for every instruction set. A difference means that ranks built before and after the change cannot
+// talk to each other: it takes a new wire_format_version, not new numbers here.
 
 #include "codecs/sketch/sketch.hpp"
 #include "codecs/sparse/sparse.hpp"
@@ -76,7 +76,8 @@ const Golden goldens[] = {
      {0xbca21ef09ada3a23u, 0x19ca77eb3cf732a6u, 0xd690edb1a9dafd51u}},
     {"sketch_size", ElementType::f32, {{"size", "1/3"}}, 4, 40000,
      {0x00e4a13e032e5b8fu, 0xb5bf11b30ce8b8dbu, 0xc07bbbd9719a2ca2u}},
-    {"sketch_bloom", ElementType::f32, {{"false_positives", "0.5"}, {"index", "bloom"}, {"size", "0.25"}}, 3, 20000,
+    {"sketch_bloom", ElementType::f32, {{"false_positives", "0.5"}, {"index", "bloom"}, {"size", "0.25"}}, 3,
+     20000,
      {0x26e0814b496dd8a8u, 0x5d9e29db77e40655u, 0xa42a771a64d0f230u}},
     {"bloom", ElementType::f32, {{"index", "bloom"}, {"false_positives", "0.5"}}, 4, 9900,
      {0xd8acdc9150d8d1dbu, 0xcfddcbdb9343eaadu, 0x20d591ab4fae0ed6u}},

@@ -22,8 +22,8 @@ namespace {
 constexpr std::size_t elements = 60000;
 constexpr int tested[] = {2, 3, 5, 7, 8, 13};
 
-/// On so many ranks, the first ones, an element is positive: an operator that favours some ranks shows.
-/// Elements that share a permutation are 16 apart and differ.
+/// On so many ranks, the first ones, an element is positive: an operator that favours some ranks
+/// shows. Elements that share a permutation are 16 apart and differ.
 std::size_t positives(std::size_t element, int ranks) {
   return element / 16 % (std::size_t(ranks) + 1);
 }

@@ -1,4 +1,5 @@
-// Whether the tests of kernels have met a device of this machine's; if not, this one is counted as skipped.
+// Whether the tests of kernels have met a device of this machine's; if not, this one is counted as
+// skipped.
 
 #include "tested_tables.hpp"
 

@@ -14,8 +14,8 @@
 namespace cohom::test {
 namespace {
 
-/// Bits a value that direct sends: the mean of the contributions' and the sum's, and the agreement, which
-/// takes a hop for every doubling of the ranks.
+/// Bits a value that direct sends: the mean of the contributions' and the sum's, and the agreement,
+/// which takes a hop for every doubling of the ranks.
 double bits_of(const CodecHarness& harness, int ranks, std::size_t count) {
   const int payload = harness.codec(0).payload_round();
   double words = double(harness.sum(payload).size());
@@ -41,8 +41,8 @@ Vectors related_vectors(Shape shape, Alike alike, int ranks, std::size_t count) 
   return vectors;
 }
 
-/// Sums of identical vectors are wider by log2(ranks), of uncorrelated ones by half of that, and where one
-/// rank is loud they are as wide as its contribution: a sample tells.
+/// Sums of identical vectors are wider by log2(ranks), of uncorrelated ones by half of that, and
+/// where one rank is loud they are as wide as its contribution: a sample tells.
 TEST(PackedBudget, IsMetOnAverage) {
   constexpr std::size_t count = 1 << 18;
   for (int ranks : {2, 4, 9})

@@ -1,5 +1,6 @@
 #pragma once
-// The kernels of packed beside the scalar reference: the same bits, and nothing outside of the buffers.
+// The kernels of packed beside the scalar reference: the same bits, and nothing outside of the
+// buffers.
 
 #include "elements.hpp"
 #include "fenced_words.hpp"

@@ -91,8 +91,8 @@ TEST(PackedError, StaysBelowTheBound) {
       }
 }
 
-/// What shares a mini-block (or with differences a group) with a value out of range is added as it is, and
-/// must not lose more to the rounding of partial sums.
+/// What shares a mini-block (or with differences a group) with a value out of range is added as it
+/// is, and must not lose more to the rounding of partial sums.
 TEST(PackedError, StaysBelowTheBoundBesideWhatEscapes) {
   constexpr std::size_t count = 2048;
   for (const char* predict : {"none", "delta"}) {

@@ -1,4 +1,5 @@
-// packed on the captured gradients: its budget holds, and it errs less than formats that encode again.
+// packed on the captured gradients: its budget holds, and it errs less than formats that encode
+// again.
 
 #include "npy.hpp"
 #include "packed_vectors.hpp"
@@ -29,7 +30,8 @@ class PackedGradients : public testing::TestWithParam<Gradients> {
     return vectors;
   }
 
-  /// All in, by direct: contributions and sums, and the agreement, a hop for every doubling of the ranks.
+  /// All in, by direct: contributions and sums, and the agreement, a hop for every doubling of the
+  /// ranks.
   static double bits_of(const CodecHarness& harness, std::size_t count) {
     const int ranks = GetParam().ranks, payload = harness.codec(0).payload_round();
     double agreed = 26;  // on the call itself

@@ -1,5 +1,5 @@
-// packed: payloads from hostile hands give the reference's verdict on every instruction set, and nothing
-// outside of the buffers is read or written.
+// packed: payloads from hostile hands give the reference's verdict on every instruction set, and
+// nothing outside of the buffers is read or written.
 
 #include "packed_comparison.hpp"
 
@@ -57,7 +57,8 @@ TEST_P(PackedEquality, HostilePayloads) {
       payloads.push_back(random_payload(groups, based, narrow, engine));
     compare_hostile(tested, groups, payloads);
     if (HasFatalFailure()) return;
-    // One that ends too early, too late, lies about its length or its groups, or is of another kind.
+    // One that ends too early, too late, lies about its length or its groups, or is of another
+    // kind.
     const std::size_t victim = engine() % payloads.size();
     for (int damage = 0; damage < 7; ++damage) {
       SCOPED_TRACE("damage " + std::to_string(damage));

@@ -1,4 +1,5 @@
-// packed: every instruction set and device gives the bits of the scalar reference, and stays inside its buffers.
+// packed: every instruction set and device gives the bits of the scalar reference, and stays inside
+// its buffers.
 
 #include "packed_comparison.hpp"
 
@@ -29,8 +30,8 @@ TEST_P(PackedEquality, EncodeAroundIntegers) {
   }
 }
 
-/// A group whose largest integers are where another way to make planes begins, between groups of small
-/// ones.
+/// A group whose largest integers are where another way to make planes begins, between groups of
+/// small ones.
 TEST_P(PackedEquality, EncodeAroundWidths) {
   for (const Dither dither : {Dither::nearest, Dither::independent})
     for (const double largest : {7.0, 127.0, 2047.0, 32766.0, 32767.0, 32768.0, 33000.0, 65535.0})

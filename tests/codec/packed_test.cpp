@@ -1,4 +1,5 @@
-// packed: sums are exact integers whatever their order, nothing overflows, and parameters are checked.
+// packed: sums are exact integers whatever their order, nothing overflows, and parameters are
+// checked.
 
 #include "packed_vectors.hpp"
 

@@ -1,5 +1,5 @@
-// How far one-bit results are from the mean: against the synthetic model of signs in noise, and what
-// feedback, compensation and full-precision calls do about it.
+// How far one-bit results are from the mean: against the synthetic model of signs in noise, and
+// what feedback, compensation and full-precision calls do about it.
 
 #include "codecs/marsit/marsit.hpp"
 #include "codecs/signcount/signcount.hpp"
@@ -57,9 +57,9 @@ struct Oracle {
   double signcount, majority, marsit;
 };
 
-/// Closed forms of 1 - E[m y]^2 / (E[m^2] E[y^2]), m the mean. With a normal signal, of which a share r
-/// of the variance is common: E[y^2] = 1/n + (1 - 1/n) (2 / pi) asin(r) for counts, and 1 for one rank's
-/// sign. Majority with a normal signal by simulation in double precision.
+/// Closed forms of 1 - E[m y]^2 / (E[m^2] E[y^2]), m the mean. With a normal signal, of which a
+/// share r of the variance is common: E[y^2] = 1/n + (1 - 1/n) (2 / pi) asin(r) for counts, and 1
+/// for one rank's sign. Majority with a normal signal by simulation in double precision.
 TEST(OneShotError, IsThatOfTheModel) {
   for (const Oracle& oracle : {Oracle{Signal::normal, 8, 1, 0.1405, 0.41, 0.642},
                                Oracle{Signal::normal, 64, 4, 0.1086, 0.43, 0.953},
@@ -101,8 +101,8 @@ TEST(Feedback, MakesTheErrorOfManyCallsVanish) {
   EXPECT_GT(running_error(make_signcount, {}, 60), 0.1);
 }
 
-/// The calls' results add up to the vectors' means but for what is left over, and a full-precision call
-/// leaves nothing.
+/// The calls' results add up to the vectors' means but for what is left over, and a full-precision
+/// call leaves nothing.
 TEST(Compensation, LeavesNothingAfterAFullPrecisionCall) {
   EXPECT_LT(running_error(make_marsit, {{"compensation", "on"}}, 60), 1e-10);
   EXPECT_GT(running_error(make_marsit, {{"compensation", "on"}}, 59), 1e-6);
@@ -123,8 +123,8 @@ TEST(FullPrecision, IsEveryPeriodthCall) {
   }
 }
 
-/// Elements that are zero everywhere: with an even number of ranks votes cancel, and else they do so in
-/// pairs of calls.
+/// Elements that are zero everywhere: with an even number of ranks votes cancel, and else they do
+/// so in pairs of calls.
 TEST(Zeros, HaveNoSignOfTheirOwn) {
   for (const int ranks : {4, 5}) {
     Vectors inputs(static_cast<std::size_t>(ranks), std::vector<double>(3000, 0.0));

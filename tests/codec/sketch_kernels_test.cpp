@@ -1,5 +1,5 @@
-// Sketches of integers: every instruction set and device gives the bits of the scalar reference, cell by cell
-// and item by item, whether all of a sketch peels or next to nothing.
+// Sketches of integers: every instruction set and device gives the bits of the scalar reference,
+// cell by cell and item by item, whether all of a sketch peels or next to nothing.
 
 #include "elements.hpp"
 #include "kernels/sketch/sketch_workspace.hpp"
@@ -155,8 +155,8 @@ TEST_P(SketchTable, KnownItemsAreExactSums) {
   }
 }
 
-/// Which items are left is a matter of their cells alone: those that share each of theirs with another one
-/// that is left.
+/// Which items are left is a matter of their cells alone: those that share each of theirs with
+/// another one that is left.
 TEST_P(SketchTable, WhatIsLeftSharesAllItsCells) {
   const auto parts = parts_of({8192}, 1.15);
   const SketchRun run{{ElementType::f32, {3, 1}}, parts};

@@ -1,4 +1,5 @@
-// sketch whose length is a share of the vector's, and indexes with ghosts: sums are exact all the same.
+// sketch whose length is a share of the vector's, and indexes with ghosts: sums are exact all the
+// same.
 
 #include "codecs/sketch/sketch_layout.hpp"
 #include "elements.hpp"
@@ -44,7 +45,8 @@ TEST(SketchSize, LengthIsAShareOfTheVector) {
   }
 }
 
-/// Told without looking at each instance, of which a vector that nobody has room for would have too many.
+/// Told without looking at each instance, of which a vector that nobody has room for would have too
+/// many.
 TEST(SketchSize, LengthIsThatOfAllInstances) {
   for (const double size : {0.001, 0.1, 1.0 / 3, 4.0}) {
     SketchLayout layout(0, size);
@@ -66,8 +68,8 @@ TEST(SketchSize, LengthIsThatOfAllInstances) {
   }
 }
 
-/// 16 Mi elements, a tenth as many cells: nearly nothing is left over at 7.4% (1.35 cells a value), and
-/// much at 8.6% (1.16, below the threshold of 1.22).
+/// 16 Mi elements, a tenth as many cells: nearly nothing is left over at 7.4% (1.35 cells a value),
+/// and much at 8.6% (1.16, below the threshold of 1.22).
 TEST(SketchSize, ATenthIsEnoughForSevenPercent) {
   constexpr std::size_t count = 16 << 20;
   for (const double density : {0.074, 0.086}) {

@@ -1,5 +1,5 @@
-// sketch: integer cells give exact sums rounded once, whatever peels; what cells cannot hold escapes; and
-// nothing is estimated.
+// sketch: integer cells give exact sums rounded once, whatever peels; what cells cannot hold
+// escapes; and nothing is estimated.
 
 #include "kernels/sketch/sketch.hpp"
 #include "codecs/sketch/sketch_layout.hpp"
@@ -74,8 +74,8 @@ TEST(Sketch, ShapesOfSupport) {
   }
 }
 
-/// 2^39 / ranks between the largest and the smallest fit; smaller ones escape with their block, and are
-/// added as floating-point numbers in rank order.
+/// 2^39 / ranks between the largest and the smallest fit; smaller ones escape with their block, and
+/// are added as floating-point numbers in rank order.
 TEST(Sketch, SmallBesideLargeEscapes) {
   for (const double tiny : {0x1p-36, 0x1p-60, 1e-38, -1e-44}) {
     Vectors vectors(4, std::vector<double>(2000));
@@ -148,8 +148,9 @@ TEST(Sketch, NegativeZerosAreZeros) {
   }
 }
 
-/// Two elements that share all their cells never peel, in no order: with seeds chosen so, they are sent
-/// once more. One of them has, on some rank, a block that escapes: then the other is left over alone.
+/// Two elements that share all their cells never peel, in no order: with seeds chosen so, they are
+/// sent once more. One of them has, on some rank, a block that escapes: then the other is left over
+/// alone.
 TEST(Sketch, SeedsThatCollide) {
   constexpr std::size_t count = 512;
   const Vectors dense(2, normal_values(count, 4));
@@ -199,7 +200,8 @@ TEST(Sketch, TakesGammaCellsAnElement) {
   }
 }
 
-/// One sketch of many items: at 1.22 cells an item 40% are left, at 1.225 nearly none (figures of the method's analysis: 3 hashes, threshold 1.222).
+/// One sketch of many items: at 1.22 cells an item 40% are left, at 1.225 nearly none (figures of
+/// the method's analysis: 3 hashes, threshold 1.222).
 TEST(SketchPeeling, HasItsThreshold) {
   constexpr std::size_t items = 1'700'000;
   std::vector<std::uint64_t> values(items), found(items);

@@ -1,4 +1,5 @@
-// sparse: every instruction set and device gives the bits of the scalar reference, and stays inside its buffers.
+// sparse: every instruction set and device gives the bits of the scalar reference, and stays inside
+// its buffers.
 
 #include "elements.hpp"
 #include "fenced_words.hpp"

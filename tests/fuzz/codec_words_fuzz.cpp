@@ -1,7 +1,7 @@
 // libFuzzer target: one rank of a codec, without ranks, transport or schedule. What the others sent
 // is made up: this rank's own words, changed as the input says. So agreed words reach every check
-// and decoder, and contributions and sums every promote(), merge(), finish() and decode(). Buffers are
-// as long as what is in them, so that the address sanitizer sees a step outside.
+// and decoder, and contributions and sums every promote(), merge(), finish() and decode(). Buffers
+// are as long as what is in them, so that the address sanitizer sees a step outside.
 
 #include "agreed_words.hpp"
 #include "codec_specs.hpp"

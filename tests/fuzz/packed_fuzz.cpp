@@ -1,6 +1,6 @@
-// libFuzzer target: packed payloads from hostile hands. Whatever they say, nothing is read or written
-// outside of the buffers (the address sanitizer watches), and every instruction set gives the
-// reference's verdict and words. See scripts/fuzz.
+// libFuzzer target: packed payloads from hostile hands. Whatever they say, nothing is read or
+// written outside of the buffers (the address sanitizer watches), and every instruction set gives
+// the reference's verdict and words. See scripts/fuzz.
 
 #include "fuzz_input.hpp"
 #include "require.hpp"

@@ -147,8 +147,9 @@ void add_cases(std::vector<Case>& cases, const CodecSpec& codec, const RankInput
 
 class AllreduceMatrix : public testing::TestWithParam<std::tuple<int, ElementType>> {};
 
-/// Every codec meets every algorithm, with a few thousand elements in several segments, and with one
-/// of the sizes at the edges: which one changes with codec, type and ranks, so that all pairs occur.
+/// Every codec meets every algorithm, with a few thousand elements in several segments, and with
+/// one of the sizes at the edges: which one changes with codec, type and ranks, so that all pairs
+/// occur.
 TEST_P(AllreduceMatrix, HoldsTheInvariants) {
   const auto [ranks, type] = GetParam();
   std::vector<RankInputs> edges;

@@ -1,4 +1,5 @@
-// Calls with buffers on the (emulated) device: where they run, streams, state, buffers in different memory.
+// Calls with buffers on the (emulated) device: where they run, streams, state, buffers in different
+// memory.
 
 #include "device_vector.hpp"
 #include "loopback_ranks.hpp"

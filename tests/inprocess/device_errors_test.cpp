@@ -1,5 +1,5 @@
-// What goes wrong with a device: one clear message on all ranks, nobody hangs, and the communicator goes on
-// or says why it cannot.
+// What goes wrong with a device: one clear message on all ranks, nobody hangs, and the communicator
+// goes on or says why it cannot.
 
 #include "device_vector.hpp"
 #include "loopback_ranks.hpp"
@@ -356,7 +356,8 @@ TEST_F(DeviceErrors, AddressesThatAreNotAligned) {
   });
 }
 
-/// A broken device ends all that has to do with it, with the same words every time; the host goes on.
+/// A broken device ends all that has to do with it, with the same words every time; the host goes
+/// on.
 TEST_F(DeviceErrors, ADeviceThatCannotGoOn) {
   on_ranks(ranks, [&](int rank, Communicator& communicator) {
     const DeviceVector data(inputs_.bytes(rank));

@@ -1,5 +1,5 @@
-// Sketches of vectors on the (emulated) device, from empty ones to those that are too full to peel: the bits of
-// the host, on several ranks.
+// Sketches of vectors on the (emulated) device, from empty ones to those that are too full to peel:
+// the bits of the host, on several ranks.
 
 #include "device_vector.hpp"
 #include "loopback_ranks.hpp"
@@ -36,8 +36,8 @@ struct Case {
   }
 };
 
-/// Calls of the host and of the device, whose input is kept and overwritten. What an index names and what is
-/// left over shows in the bytes that travel.
+/// Calls of the host and of the device, whose input is kept and overwritten. What an index names
+/// and what is left over shows in the bytes that travel.
 void expect_equal(const Case& c, const std::vector<Bytes>& inputs) {
   const WithDevice device;
   on_ranks(int(inputs.size()), [&](int rank, Communicator& communicator) {
@@ -100,7 +100,8 @@ TEST(DeviceSketch, EscapesBesideWhatIsLeft) {
   }
 }
 
-/// Plans have all that their calls need of the device, whatever the union and whatever is left over.
+/// Plans have all that their calls need of the device, whatever the union and whatever is left
+/// over.
 TEST(DeviceSketch, CallsTakeNoMemoryOfTheDevice) {
   const WithDevice device;
   constexpr int ranks = 2;

@@ -1,6 +1,6 @@
-// Wrong calls through the C++ API: whatever is wrong on whichever rank, all ranks get the error within
-// a second, it says what is wrong and what would be right, nothing is remembered of the call, and the
-// next correct call works.
+// Wrong calls through the C++ API: whatever is wrong on whichever rank, all ranks get the error
+// within a second, it says what is wrong and what would be right, nothing is remembered of the
+// call, and the next correct call works.
 
 #include "bad_calls.hpp"
 #include "codec_specs.hpp"
@@ -30,7 +30,8 @@ constexpr std::chrono::seconds patience{20};
 constexpr std::chrono::seconds patience{1};
 #endif
 
-/// A correct call with state: what it gives depends on all correct calls before it, and on no other.
+/// A correct call with state: what it gives depends on all correct calls before it, and on no
+/// other.
 Bytes call_with_state(Communicator& communicator, const RankInputs& inputs) {
   Bytes output(inputs.bytes(0).size());
   allreduce(inputs.bytes(communicator.rank()).data(), output.data(), inputs.count(), inputs.type(),

@@ -1,5 +1,5 @@
-// The executor under bad weather: messages that are late and out of order, no eager messages at all,
-// windows of one. Nothing may hang, and no bit may change.
+// The executor under bad weather: messages that are late and out of order, no eager messages at
+// all, windows of one. Nothing may hang, and no bit may change.
 
 #include "call/communicator_impl.hpp"
 #include "loopback_ranks.hpp"

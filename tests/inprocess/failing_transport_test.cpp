@@ -1,4 +1,5 @@
-// Transports that fail: the error reaches the caller, a later call says what it was, and nothing hangs.
+// Transports that fail: the error reaches the caller, a later call says what it was, and nothing
+// hangs.
 
 #include "forwarding_transport.hpp"
 #include "testing/loopback_transport.hpp"
@@ -37,7 +38,8 @@ class UnreachableTransport final : public ForwardingTransport {
   }
 };
 
-/// A call that fails before its first message is over at once; nothing waits for it, and nothing frees it twice.
+/// A call that fails before its first message is over at once; nothing waits for it, and nothing
+/// frees it twice.
 TEST(FailingTransport, ACallThatCannotBegin) {
   const Watchdog watchdog("a call that cannot begin");
   LoopbackHub hub(1);

@@ -1,5 +1,5 @@
-// Of a payload that is decoded by a number of the whole vector, half stays at home until ranks have agreed
-// on it: the short messages in which they do would otherwise queue behind the payload.
+// Of a payload that is decoded by a number of the whole vector, half stays at home until ranks have
+// agreed on it: the short messages in which they do would otherwise queue behind the payload.
 
 #include "base/tags.hpp"
 #include "forwarding_transport.hpp"
@@ -30,8 +30,8 @@ struct Seen {
   std::map<int, std::size_t> before_mean, all;  ///< payload messages by peer
 };
 
-/// Keeps the mean from its rank until half of the payload has left, and for some time more, in which what is
-/// not held would leave as well.
+/// Keeps the mean from its rank until half of the payload has left, and for some time more, in
+/// which what is not held would leave as well.
 class WatchedChannel final : public ForwardingChannel {
  public:
   WatchedChannel(std::unique_ptr<Channel> channel, Seen& seen)

@@ -1,5 +1,5 @@
-// Calls to an aggregator in the network, seen from outside: several in flight while it fails, one that
-// dies and comes back, and what is refused.
+// Calls to an aggregator in the network, seen from outside: several in flight while it fails, one
+// that dies and comes back, and what is refused.
 
 #include "loopback_ranks.hpp"
 #include "rank_inputs.hpp"
@@ -203,7 +203,8 @@ struct Automatic {
   const char* not_offloaded;  ///< a part of the reason; null: none
 };
 
-/// An aggregator that comes and goes is asked for nothing that another one in its place may not have.
+/// An aggregator that comes and goes is asked for nothing that another one in its place may not
+/// have.
 TEST(OffloadedCalls, AutoTakesWhatEveryAggregatorMerges) {
   const Automatic cases[] = {{"thc", "offload", nullptr},
                              {"signcount", "offload", nullptr},

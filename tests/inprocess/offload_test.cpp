@@ -1,5 +1,6 @@
-// algorithm=offload over an aggregator that refuses, loses what it was given, or has no place: every
-// result must have the bits of an algorithm that needs none, on all ranks, and nobody may hang.
+// algorithm=offload over an aggregator that refuses, loses what it was given, or has no place:
+// every result must have the bits of an algorithm that needs none, on all ranks, and nobody may
+// hang.
 
 #include "codec_specs.hpp"
 #include "loopback_ranks.hpp"

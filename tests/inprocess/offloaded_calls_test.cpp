@@ -1,5 +1,5 @@
-// Calls over aggregators in the network, from the user's vector to the sum: the same bits as without one,
-// also when packets are lost, and when it goes and comes back in the middle.
+// Calls over aggregators in the network, from the user's vector to the sum: the same bits as
+// without one, also when packets are lost, and when it goes and comes back in the middle.
 
 #include "aggregation/auth/job_key_file.hpp"
 #include "aggregation/client/connector.hpp"
@@ -156,7 +156,8 @@ TEST_P(OffloadedCalls, AddFloatsInTheOrderOfRanks) {
   }
 }
 
-/// A daemon widens, so that contributions of thc have 4 bits and not 8, and of signcount 1 and not 3.
+/// A daemon widens, so that contributions of thc have 4 bits and not 8, and of signcount 1 and
+/// not 3.
 TEST_P(OffloadedCalls, ContributionsAreNarrowWhereTheyMayBe) {
   constexpr int ranks = 4;
   constexpr std::size_t count = 1 << 16;
@@ -172,7 +173,8 @@ TEST_P(OffloadedCalls, ContributionsAreNarrowWhereTheyMayBe) {
       plan.execute(data.data(), data.data());
       return communicator.offload_counters().bytes - before;
     };
-    // Behind the payload's bits: norms of 4 bytes a block of 256, scales of one code a block of 1024.
+    // Behind the payload's bits: norms of 4 bytes a block of 256, scales of one code a block of
+    // 1024.
     EXPECT_EQ(bytes_of("thc"), count * (narrow ? 4 : 8) / 8 + count / 256 * 4);
     EXPECT_EQ(bytes_of("thc:levels=full"), count / 256 * (8 * (narrow ? 26 : 32) + 4));
     EXPECT_LT(bytes_of("signcount") - count / 1024 * (8 * (narrow ? 16 : 49)), 1024u);

@@ -1,5 +1,5 @@
-// signcount and marsit through whole calls: bytes on the wire, state in and out of checkpoints, wrong
-// parameters, and the message of each of them.
+// signcount and marsit through whole calls: bytes on the wire, state in and out of checkpoints,
+// wrong parameters, and the message of each of them.
 
 #include "loopback_ranks.hpp"
 #include "rank_inputs.hpp"

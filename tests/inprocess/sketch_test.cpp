@@ -1,4 +1,5 @@
-// sketch of a fixed size: cells leave before the index is agreed on, and may be summed before it, too.
+// sketch of a fixed size: cells leave before the index is agreed on, and may be summed before it,
+// too.
 
 #include "loopback_ranks.hpp"
 #include "schedule/algorithms/algorithm.hpp"

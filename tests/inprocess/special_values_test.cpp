@@ -1,4 +1,5 @@
-// NaN, infinities, zeros of both signs, denormals and huge ranges, for every codec and element type.
+// NaN, infinities, zeros of both signs, denormals and huge ranges, for every codec and element
+// type.
 
 #include "codec_specs.hpp"
 #include "elements.hpp"
@@ -235,7 +236,8 @@ TEST_P(SpecialValues, TinyAndHugeInOneBlock) {
 INSTANTIATE_TEST_SUITE_P(Types, SpecialValues, testing::ValuesIn(tested_types()),
                          [](const auto& test) { return std::string(name_of(test.param)); });
 
-/// Ranks of zeros meet ties in every coefficient. Were they all rounded up, their sum would be a spike.
+/// Ranks of zeros meet ties in every coefficient. Were they all rounded up, their sum would be a
+/// spike.
 TEST(RanksOfZeros, AddLittleErrorToNearestRounding) {
   Vectors vectors(ranks, std::vector<double>(count, 0.0));
   vectors[0] = normal_values(count, 70, 1);

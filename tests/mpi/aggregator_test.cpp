@@ -1,5 +1,5 @@
-// The address of an aggregator as a key of an MPI_Info: what is wrong with it is an error on all ranks,
-// and an aggregator that is not there only changes the algorithm.
+// The address of an aggregator as a key of an MPI_Info: what is wrong with it is an error on all
+// ranks, and an aggregator that is not there only changes the algorithm.
 
 #include "mpix_fixture.hpp"
 

@@ -1,4 +1,5 @@
-// The C API with buffers on the (emulated) device, over MPI, which does not reach it: words are staged.
+// The C API with buffers on the (emulated) device, over MPI, which does not reach it: words are
+// staged.
 
 #include "device_vector.hpp"
 #include "mpix_fixture.hpp"

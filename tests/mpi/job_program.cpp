@@ -42,8 +42,8 @@ void sum(cohom::Communicator& ranks, const char* codec, const char* algorithm) {
   for (const float x : data) expect(std::abs(x - float(ranks.ranks())) < 0.5f, "sums are right");
 }
 
-/// On a busy machine the aggregator may answer late; until then calls go from rank to rank. Counters
-/// are equal on all ranks, so that all make the same calls.
+/// On a busy machine the aggregator may answer late; until then calls go from rank to rank.
+/// Counters are equal on all ranks, so that all make the same calls.
 void expect_offloaded(MPI_Comm comm) {
   constexpr std::uint64_t max_declined = 400;
   cohom::Communicator ranks = cohom::mpi::communicator(comm);

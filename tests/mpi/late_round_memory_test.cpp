@@ -1,5 +1,5 @@
-// A rank that has no memory for a late round finds out in the middle of a call. All ranks must hear of
-// it, no message may be left behind, and the next call must work.
+// A rank that has no memory for a late round finds out in the middle of a call. All ranks must hear
+// of it, no message may be left behind, and the next call must work.
 
 #include "mpix_fixture.hpp"
 

@@ -1,4 +1,5 @@
-/* The C API from plain C: it compiles, works, and says so before MPI_Init and after MPI_Finalize. */
+/* The C API from plain C: it compiles, works, and says so before MPI_Init and after MPI_Finalize.
+ */
 
 #include <cohom/mpix.h>
 

@@ -1,4 +1,5 @@
-// signcount and marsit over MPI: every algorithm gives the same bits, MPI_BOR's and MPI_SUM's included.
+// signcount and marsit over MPI: every algorithm gives the same bits, MPI_BOR's and MPI_SUM's
+// included.
 
 #include "mpix_fixture.hpp"
 

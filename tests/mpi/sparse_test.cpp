@@ -77,7 +77,8 @@ TEST_F(SparseOverMpi, SendsIndexAndUnion) {
   }
 }
 
-/// 2A(1/32 + gamma rho), twice the second term for integer cells; what is left over and escapes is little.
+/// 2A(1/32 + gamma rho), twice the second term for integer cells; what is left over and escapes is
+/// little.
 TEST_F(SparseOverMpi, SketchSendsIndexAndCells) {
   constexpr std::size_t count = 1 << 20;
   const double share = 2.0 * (ranks_ - 1) / ranks_;

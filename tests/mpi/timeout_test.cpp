@@ -189,9 +189,8 @@ bool TimeoutInMidCall::attempt(double part_of_call) {
   MPI_Bcast(&took_, sizeof took_, MPI_BYTE, 0, comm_);
   // Where many programs share few cores a call may make no progress for long.
   const std::string timeout = std::to_string(std::max(0.5, 8 * took_.count()));
-  MPIX_Compressed_plan plan = make_plan({{"cohom_codec", "raw"},
-                                         {"cohom_algorithm", algorithm},
-                                         {"cohom_timeout", timeout.c_str()}});
+  MPIX_Compressed_plan plan = make_plan(
+      {{"cohom_codec", "raw"}, {"cohom_algorithm", algorithm}, {"cohom_timeout", timeout.c_str()}});
   out_.assign(count, changed);
   const std::string text = text_of(call(plan, part_of_call * took_));
   std::ranges::fill(in_, changed);

@@ -168,8 +168,8 @@ TEST(MpiTransport, ForgetsReceivesOfADestroyedChannel) {
   EXPECT_TRUE(received == pattern(100000, std::uint64_t(left_of(transport))));
 }
 
-// A send that no rank receives cannot be taken back. It must neither hang this rank nor be taken for
-// a message of a later call; and the other ranks must learn that there will be no later call.
+// A send that no rank receives cannot be taken back. It must neither hang this rank nor be taken
+// for a message of a later call; and the other ranks must learn that there will be no later call.
 TEST(MpiTransport, RefusesToGoOnAfterAMessageNobodyTook) {
   const auto begin = std::chrono::steady_clock::now();
   const auto sent = pattern(8 << 20, 1);  // outlives the transport, as MPI may still read it

@@ -1,5 +1,5 @@
-// The UCX transport among processes that MPI joins: the contract, how it is chosen, and that it gives
-// the bits that MPI's gives.
+// The UCX transport among processes that MPI joins: the contract, how it is chosen, and that it
+// gives the bits that MPI's gives.
 
 #include "mpix_fixture.hpp"
 #include "tests/transport/transport_contract.hpp"

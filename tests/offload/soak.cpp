@@ -1,5 +1,5 @@
-// An MPI program that makes random calls through an aggregator until rank 0's standard input ends, and
-// compares the bits of every result with the same call by ring over MPI, and over all ranks.
+// An MPI program that makes random calls through an aggregator until rank 0's standard input ends,
+// and compares the bits of every result with the same call by ring over MPI, and over all ranks.
 // soak_test.py does the faults meanwhile. The last line of output is JSON: what came of the calls.
 
 #include "hang_watch.hpp"
@@ -35,8 +35,8 @@ struct CommandLine {
   double hang_seconds = 60;
 };
 
-/// One way of making the calls. Both ways make the same ones in the same order, because the number of
-/// a call is among what seeds its random draws.
+/// One way of making the calls. Both ways make the same ones in the same order, because the number
+/// of a call is among what seeds its random draws.
 class Way {
  public:
   Way(std::string name, HangWatch& watch)

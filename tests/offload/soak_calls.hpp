@@ -1,5 +1,6 @@
 #pragma once
-// SoakCall: one random call of the soak, drawn alike on all ranks, and the call that must give its bits.
+// SoakCall: one random call of the soak, drawn alike on all ranks, and the call that must give its
+// bits.
 
 #include "elements.hpp"
 

@@ -1,6 +1,6 @@
-// A worker outside MPI: sums numbers that everybody can compute through an aggregator, and checks every
-// word. What happened is one line of JSON a phase. It stays in its group until standard input ends,
-// because an aggregator that loses a worker lets go of the others.
+// A worker outside MPI: sums numbers that everybody can compute through an aggregator, and checks
+// every word. What happened is one line of JSON a phase. It stays in its group until standard input
+// ends, because an aggregator that loses a worker lets go of the others.
 
 #include "aggregation/auth/site_auth.hpp"
 #include "aggregation/client/network_aggregator.hpp"
@@ -99,7 +99,8 @@ void run(const CommandLine& line) {
   NetworkAggregator aggregator(parse_endpoint(line.address, "--connect"), membership, options);
   for (int phase = 0; phase < line.phases; ++phase) {
     auto result = run_phase(aggregator, line, phase);
-    // Another worker may learn late of the failure that ended the phase before, and end this one, too.
+    // Another worker may learn late of the failure that ended the phase before, and end this one,
+    // too.
     for (int again = 0; again < 10 && phase > 0 && result.contains("failure"); ++again)
       result = run_phase(aggregator, line, phase);
     std::cout << result.dump() << std::endl;

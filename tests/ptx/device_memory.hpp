@@ -1,7 +1,7 @@
 #pragma once
 // The interpreter's device memory: one piece of memory that is mapped twice, as the emulated
-// device's (kernels/device_runtime/emulated/arena.hpp). Its device addresses fault on the host. Besides, it
-// knows of every byte whether it is allocated, and whether anybody has written it.
+// device's (kernels/device_runtime/emulated/arena.hpp). Its device addresses fault on the host.
+// Besides, it knows of every byte whether it is allocated, and whether anybody has written it.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// OutcomeAgreement without a transport: whatever the order in which messages arrive, all ranks end with
-// the same outcome, and a failure ends the waiting of those who have nothing to tell yet.
+// OutcomeAgreement without a transport: whatever the order in which messages arrive, all ranks end
+// with the same outcome, and a failure ends the waiting of those who have nothing to tell yet.
 
 #include "agreement/outcome_agreement.hpp"
 

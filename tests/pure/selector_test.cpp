@@ -58,7 +58,8 @@ TEST(Selector, AnAttachedAggregatorTakesWhatIsNotSmall) {
   EXPECT_EQ(choose("thc", 64 << 20, 1, true), (Choice{"direct", true})) << "nothing travels";
 }
 
-/// A row nobody reaches, an algorithm that does not exist, a call without a row: defects of the table.
+/// A row nobody reaches, an algorithm that does not exist, a call without a row: defects of the
+/// table.
 TEST(Selector, EveryRowIsUsedAndEveryCallHasOne) {
   for (const SelectionRow& row : selection_table()) {
     ASSERT_NE(find_algorithm(row.algorithm), nullptr) << row.algorithm;

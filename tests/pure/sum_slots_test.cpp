@@ -1,4 +1,5 @@
-// A daemon's slots: every contribution once, in one use after the other, and floats in the order of workers.
+// A daemon's slots: every contribution once, in one use after the other, and floats in the order of
+// workers.
 
 #include "aggregation/server/sum_slots.hpp"
 #include "aggregation/protocol/merge_code.hpp"

@@ -132,7 +132,8 @@ TEST(WireFormula, SparseSendsIndexAndValues) {
   EXPECT_NEAR(ratio_of("sparse", clustered, 8), 2 * 7 / 8.0 * (1 / 256.0 + 0.06) + upper, 1e-6);
 }
 
-/// Bits of a filter for the values of all ranks, the others' ghosts, cells or lanes for what is left.
+/// Bits of a filter for the values of all ranks, the others' ghosts, cells or lanes for what is
+/// left.
 TEST(WireFormula, FiltersFixedSketchesAndComposition) {
   const auto ratio_of = [](const char* spec, const UnionShape& shape) {
     const auto bytes = wire_formula(spec, "ring", large, ElementType::f32, 8, shape);
@@ -150,7 +151,8 @@ TEST(WireFormula, FiltersFixedSketchesAndComposition) {
   EXPECT_NEAR(ratio_of("sketch:index=flat,cells=f32,size=0.1", many),
               a * (1 / 32.0 + 0.1) + escapes, 1e-5);
   EXPECT_NEAR(ratio_of("sketch:index=flat,size=1/10", few), a * (1 / 32.0 + 0.2) + escapes, 1e-5);
-  // 819 values a unit: four blocks, the last one of 51 values in 64 lanes; 8 bits a lane, one norm a block.
+  // 819 values a unit: four blocks, the last one of 51 values in 64 lanes; 8 bits a lane, one norm
+  // a block.
   const double values = (3 * 256 + 64) / 16384.0;
   EXPECT_NEAR(ratio_of("sparse+thc:index=flat", many),
               a * (1 / 32.0 + values / 4) + 3 * 4 / 16384.0, 1e-5);

@@ -33,7 +33,8 @@ class CodecHarness {
   explicit CodecHarness(HarnessSetup setup);
 
   /// Sums (or averages) the ranks' vectors. All ranks decode; checks with gtest that they agree bit
-  /// for bit and that every round of fixed length fills exactly its capacity. State lives on from call to call.
+  /// for bit and that every round of fixed length fills exactly its capacity. State lives on from
+  /// call to call.
   Bytes allreduce(std::span<const Bytes> inputs, std::uint64_t step = 0);
 
   /// The same from and to doubles.

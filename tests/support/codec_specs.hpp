@@ -37,8 +37,8 @@ inline RoundTraits payload_of(std::string_view spec, ElementType type = ElementT
   return codec->payload().traits();
 }
 
-/// The algorithms that can run a spec's codec: payloads that merge themselves are merged by our own code
-/// only.
+/// The algorithms that can run a spec's codec: payloads that merge themselves are merged by our own
+/// code only.
 inline std::vector<AlgorithmRow> algorithms_for(std::string_view spec) {
   std::vector<AlgorithmRow> usable;
   for (const AlgorithmRow& row : algorithm_table())

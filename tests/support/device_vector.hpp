@@ -1,6 +1,6 @@
 #pragma once
-// Vectors on the device that tests run on: the emulated one, whose memory the host cannot touch, or with
-// COHOM_TEST_DEVICE=cuda a real one.
+// Vectors on the device that tests run on: the emulated one, whose memory the host cannot touch, or
+// with COHOM_TEST_DEVICE=cuda a real one.
 
 #include "elements.hpp"
 #include "kernels/device_runtime/emulated/emulated_runtime.hpp"

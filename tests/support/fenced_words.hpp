@@ -1,6 +1,6 @@
 #pragma once
-// FencedWords: 64-bit words that end where memory ends, so that reading or writing behind them faults,
-// whatever instruction does it.
+// FencedWords: 64-bit words that end where memory ends, so that reading or writing behind them
+// faults, whatever instruction does it.
 
 #include <sys/mman.h>
 #include <unistd.h>

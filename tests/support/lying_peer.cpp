@@ -27,7 +27,8 @@ constexpr int liar_rank = 1;
 /// work, in slices, takes far fewer.
 constexpr int most_quiet_sweeps = 5000, most_quiet_sweeps_after_failure = 500;
 
-/// Normal values: a part of those that are drawn once, because drawing them took most of a case's time.
+/// Normal values: a part of those that are drawn once, because drawing them took most of a case's
+/// time.
 std::vector<double> normal_part(std::size_t count, std::uint64_t seed) {
   constexpr std::size_t most = 1 << 16;
   static const std::vector<double> drawn = normal_values(most, 1);

@@ -1,7 +1,8 @@
 // main() of the tests that run under mpirun: all ranks run the same tests in the same order, rank 0
 // prints, and a test fails when it fails on any rank.
 //
-// --threads asks for MPI_THREAD_MULTIPLE; without it MPI is as single-threaded as MPI_Init makes it.
+// --threads asks for MPI_THREAD_MULTIPLE; without it MPI is as single-threaded as MPI_Init makes
+// it.
 
 #include <gtest/gtest.h>
 #include <mpi.h>

@@ -13,8 +13,8 @@
 
 namespace cohom::test {
 
-/// Makes some blocks zeros, -0.0, huge, tiny, denormal or constant, or gives them a spike, a NaN or an
-/// infinity; each is 256 elements long, so that larger blocks mix them.
+/// Makes some blocks zeros, -0.0, huge, tiny, denormal or constant, or gives them a spike, a NaN or
+/// an infinity; each is 256 elements long, so that larger blocks mix them.
 inline void make_nasty(std::span<double> values, std::uint64_t seed) {
   std::mt19937_64 engine(seed);
   for (std::size_t first = 0; first < values.size(); first += 256) {

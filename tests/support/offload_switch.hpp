@@ -1,5 +1,6 @@
 #pragma once
-// A switch that sums, with its control server, in this process; and how its clients are set up and waited for.
+// A switch that sums, with its control server, in this process; and how its clients are set up and
+// waited for.
 
 #include "aggregation/client/network_aggregator.hpp"
 #include "aggregation/server/control_query.hpp"

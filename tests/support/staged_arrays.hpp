@@ -1,6 +1,6 @@
 #pragma once
-// Arrays of the host as a call of a device's kernel needs them: copies in device memory for as long as the
-// call takes, with nothing behind their ends, at addresses that are as badly aligned.
+// Arrays of the host as a call of a device's kernel needs them: copies in device memory for as long
+// as the call takes, with nothing behind their ends, at addresses that are as badly aligned.
 
 #include "kernels/device_runtime/device_context.hpp"
 

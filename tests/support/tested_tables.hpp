@@ -16,8 +16,8 @@ struct TestedTable {
   friend void PrintTo(const TestedTable& tested, std::ostream* out) { *out << tested.name; }
 };
 
-/// The reference first. Tables of devices (host_called.hpp) are among them: of the emulated one, and of this
-/// machine's first one where there is one.
+/// The reference first. Tables of devices (host_called.hpp) are among them: of the emulated one,
+/// and of this machine's first one where there is one.
 std::vector<TestedTable> tested_tables();
 
 /// Those that are compared with the reference.

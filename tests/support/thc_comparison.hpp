@@ -23,8 +23,9 @@
 
 namespace cohom::test {
 
-/// The steps are called in the order measure(), agree(), encode(), widen(), decode(); with feedback,
-/// measure(), agree(), encode(). What is written is written to unaligned buffers between fences.
+/// The steps are called in the order measure(), agree(), encode(), widen(), decode(); with
+/// feedback, measure(), agree(), encode(). What is written is written to unaligned buffers between
+/// fences.
 class ThcComparison {
  public:
   ThcComparison(const kernels::ThcKernels& tested, const ThcOptions& options, std::uint32_t ranks,
@@ -61,7 +62,8 @@ class ThcComparison {
         code = engine() % 8 == 0 ? kernels::escaped_code : std::max(code, larger);
   }
 
-  /// As no ranks agree: norms so small that scaled elements are infinite, and their sums no numbers.
+  /// As no ranks agree: norms so small that scaled elements are infinite, and their sums no
+  /// numbers.
   void understate() {
     const std::uint32_t tiny =
         run_.type == ElementType::f64 ? (1100u + 1023 - 400) << 20 : (150u + 127 - 50) << 23;
@@ -102,7 +104,8 @@ class ThcComparison {
     expect_same(found, sum_, "sum");
   }
 
-  /// `first` is where in the vector the run lies, in elements: far in, output is written differently.
+  /// `first` is where in the vector the run lies, in elements: far in, output is written
+  /// differently.
   void decode(std::uint64_t divisor, std::size_t first = 0) {
     kernels::ThcRun run = run_;
     run.first += first;

@@ -1,5 +1,5 @@
-// Aggregators of all kinds in one process: control server, the kernel program's lines on a UDP socket or
-// a daemon's data plane, and workers as threads.
+// Aggregators of all kinds in one process: control server, the kernel program's lines on a UDP
+// socket or a daemon's data plane, and workers as threads.
 
 #include "aggregation/client/network_aggregator.hpp"
 #include "aggregator_kind.hpp"
@@ -246,7 +246,8 @@ TEST(OffloadByPackets, SilenceIsAnError) {
   EXPECT_GE(silent, 1);
 }
 
-/// While a rank encodes, its answers wait in the socket: they are not lost, and nothing is sent again.
+/// While a rank encodes, its answers wait in the socket: they are not lost, and nothing is sent
+/// again.
 TEST_P(Offload, ARankThatWorksIsNoLoss) {
   Switch one(plane());
   run_ranks(

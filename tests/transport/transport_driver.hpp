@@ -30,7 +30,8 @@ class Driver {
 
   /// Polls once. A completion that was not asked for, or comes twice, is a test failure.
   void poll();
-  /// Until all requests are complete, and what was sent has left. @throws std::runtime_error after 30 seconds
+  /// Until all requests are complete, and what was sent has left. @throws std::runtime_error after
+  /// 30 seconds
   void finish();
   [[nodiscard]] bool is_done(std::uint64_t cookie) const { return done_.contains(cookie); }
   /// Of a completed request.

@@ -13,8 +13,8 @@ class FixedPoint {
  public:
   FixedPoint() = default;
 
-  /// For sums of `ranks` numbers below 2^(exponent + 1) in magnitude. Numbers of 24 significant bits are
-  /// held exactly from 2^(exponent - 39 + ceil(log2 ranks)) on.
+  /// For sums of `ranks` numbers below 2^(exponent + 1) in magnitude. Numbers of 24 significant
+  /// bits are held exactly from 2^(exponent - 39 + ceil(log2 ranks)) on.
   COHOM_HD FixedPoint(int exponent, std::uint32_t ranks)
       : shift_(62 - static_cast<int>(bit_width(ranks - 1)) - exponent) {}
 
@@ -24,8 +24,8 @@ class FixedPoint {
     return static_cast<double>(static_cast<std::int64_t>(whole)) == whole;
   }
 
-  /// Integers are in two's complement: sums of more terms than fit come right again when these are taken
-  /// away.
+  /// Integers are in two's complement: sums of more terms than fit come right again when these are
+  /// taken away.
   [[nodiscard]] COHOM_HD std::uint64_t integer(double value) const {
     return static_cast<std::uint64_t>(static_cast<std::int64_t>(scaled(value, shift_)));
   }
@@ -36,8 +36,8 @@ class FixedPoint {
     return static_cast<float>(scaled(rounded, -shift_));
   }
 
-  /// The number rounded to odd: what is lost shows in the last of 24 bits, so that rounding to fewer than
-  /// 23 is the only rounding (Boldo and Melquiond, 2008).
+  /// The number rounded to odd: what is lost shows in the last of 24 bits, so that rounding to
+  /// fewer than 23 is the only rounding (Boldo and Melquiond, 2008).
   [[nodiscard]] COHOM_HD float number_to_odd(std::uint64_t integer) const {
     const bool negative = static_cast<std::int64_t>(integer) < 0;
     const std::uint64_t magnitude = negative ? 0 - integer : integer;

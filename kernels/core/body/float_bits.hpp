@@ -60,7 +60,8 @@ COHOM_HD inline Real power_of_two(int exponent) {
   return from_bits<Real>(static_cast<Bits>(exponent + Format::bias) << Format::mantissa_bits);
 }
 
-/// value * 2^exponent, also where 2^exponent is no number of f64; exact unless the result is denormal.
+/// value * 2^exponent, also where 2^exponent is no number of f64; exact unless the result is
+/// denormal.
 COHOM_HD inline double scaled(double value, int exponent) {
   return value * power_of_two<double>(exponent / 2) * power_of_two<double>(exponent - exponent / 2);
 }

@@ -1,5 +1,5 @@
-// Elements of the user's vector as Highway vectors of the type they are computed in: f32, or f64 for
-// f64. Rounds as kernels/core/body/float16.hpp does: to nearest even, denormals kept, one NaN.
+// Elements of the user's vector as Highway vectors of the type they are computed in: f32, or f64
+// for f64. Rounds as kernels/core/body/float16.hpp does: to nearest even, denormals kept, one NaN.
 //
 // Highway 1.0.3's own conversions differ: its bfloat16 truncates, and where there is no F16C its
 // float16 does too.
@@ -35,9 +35,9 @@ HWY_INLINE T* element_at(void* array, std::size_t index) {
   return reinterpret_cast<T*>(static_cast<char*>(array) + index * sizeof(T));
 }
 
-/// Asks for the memory that a pass over an array will come to: lines soon needed into the first cache,
-/// later ones into the second, which has more requests in flight. To be called between additions and
-/// multiplications rather than between loads: both wait for the same buffers.
+/// Asks for the memory that a pass over an array will come to: lines soon needed into the first
+/// cache, later ones into the second, which has more requests in flight. To be called between
+/// additions and multiplications rather than between loads: both wait for the same buffers.
 template <class T>
 HWY_INLINE void prefetch_row(const void* array, std::size_t index) {
   const char* row = reinterpret_cast<const char*>(element_at<T>(array, index));
@@ -55,8 +55,8 @@ HWY_INLINE hn::Vec<D> canonical_nans(D d, hn::Vec<D> v) {
   return hn::IfThenElse(hn::IsNaN(v), nan, v);
 }
 
-/// How elements of type T are loaded into vectors of D and stored from them. store() rounds, and makes
-/// NaNs canonical where it has to round; store_canonical() always does.
+/// How elements of type T are loaded into vectors of D and stored from them. store() rounds, and
+/// makes NaNs canonical where it has to round; store_canonical() always does.
 template <class T>
 struct Elements {  // f32 and f64: as they are
   using Real = T;
@@ -143,7 +143,8 @@ struct Elements<float16> {
   using Half = hn::Vec<hn::Rebind<std::uint16_t, D>>;
 
 #if HWY_TARGET == HWY_SSE4 || HWY_TARGET == HWY_SSSE3
-  // No F16C: the integer arithmetic of kernels/core/body/float16.hpp, all cases computed and selected.
+  // No F16C: the integer arithmetic of kernels/core/body/float16.hpp, all cases computed and
+  // selected.
   template <class D>
   static HWY_INLINE hn::Vec<D> expand(D d, Half<D> half) {
     const hn::RebindToSigned<D> di;

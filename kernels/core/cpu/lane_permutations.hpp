@@ -7,8 +7,8 @@
 
 namespace cohom::kernels {
 
-/// One permutation for every mask of `lanes` bits, as indices of the parts to take; a lane is `parts`
-/// of them. -1: the lane is not selected.
+/// One permutation for every mask of `lanes` bits, as indices of the parts to take; a lane is
+/// `parts` of them. -1: the lane is not selected.
 template <std::size_t lanes, std::size_t parts>
 struct LanePermutations {
   struct alignas(lanes* parts) Indices {
@@ -38,7 +38,8 @@ struct LanePermutations {
   }
 };
 
-/// For lanes taken as their bytes: eight of 16 bits and two of 64. For four of 64 bits taken as their words.
+/// For lanes taken as their bytes: eight of 16 bits and two of 64. For four of 64 bits taken as
+/// their words.
 inline constexpr LanePermutations<8, 2> permutations_of_halves;
 inline constexpr LanePermutations<2, 8> permutations_of_pairs;
 inline constexpr LanePermutations<4, 2> permutations_of_doubles;

@@ -1,4 +1,5 @@
-// Packing 16-bit values into vertical lanes of 64-bit words and back (docs/wire-format.md, "Lanes").
+// Packing 16-bit values into vertical lanes of 64-bit words and back (docs/wire-format.md,
+// "Lanes").
 //
 // Lanes of 4, 8 and 16 bits are done eight words at a time: four runs of 16-bit units, a unit being
 // four, two or one values, are interleaved into words. Other widths shift whole 64-bit words.

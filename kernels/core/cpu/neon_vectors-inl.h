@@ -46,7 +46,8 @@ HWY_INLINE U8 narrow_unsigned(I16 a, I16 b) {
   return U8{vqmovun_high_s16(vqmovun_s16(a.raw), b.raw)};
 }
 
-/// In each lane of twice the bits the sum of the two lanes it had, or the even one less the odd one.
+/// In each lane of twice the bits the sum of the two lanes it had, or the even one less the odd
+/// one.
 HWY_INLINE I16 pair_sums(U8 v) { return I16{vreinterpretq_s16_u16(vpaddlq_u8(v.raw))}; }
 HWY_INLINE I16 pair_differences(U8 v) {
   const uint8x8_t even = vget_low_u8(vuzp1q_u8(v.raw, v.raw));

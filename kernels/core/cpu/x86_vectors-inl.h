@@ -43,7 +43,8 @@ HWY_INLINE I16 narrow_signed(I32 a, I32 b) { return I16{COHOM_X86(packs_epi32)(a
 HWY_INLINE U8 narrow_signed(I16 a, I16 b) { return U8{COHOM_X86(packs_epi16)(a.raw, b.raw)}; }
 HWY_INLINE U8 narrow_unsigned(I16 a, I16 b) { return U8{COHOM_X86(packus_epi16)(a.raw, b.raw)}; }
 
-/// In each lane of twice the bits the sum of the two lanes it had, or the even one less the odd one.
+/// In each lane of twice the bits the sum of the two lanes it had, or the even one less the odd
+/// one.
 HWY_INLINE I16 pair_sums(U8 v) {
   const Full<std::int8_t> ones = hn::Set(hn::ScalableTag<std::int8_t>(), 1);
   return I16{COHOM_X86(maddubs_epi16)(v.raw, ones.raw)};

@@ -12,8 +12,8 @@ namespace cohom::kernels::device {
 namespace {
 
 constexpr std::size_t page = 4096;
-/// As CUDA aligns; so up to 255 bytes behind an allocation are not its own and do not fault, but under the
-/// address sanitizer.
+/// As CUDA aligns; so up to 255 bytes behind an allocation are not its own and do not fault, but
+/// under the address sanitizer.
 constexpr std::size_t alignment = 256;
 
 constexpr std::size_t rounded_up(std::size_t bytes, std::size_t unit) {

@@ -1,7 +1,8 @@
 #pragma once
-// The memory of the emulated device: one piece of memory that is mapped twice. At its device addresses
-// every access faults, as on a device that the host cannot reach. What kernels and copies may touch they
-// touch through the other mapping, a fixed distance away, where all that is not allocated faults as well.
+// The memory of the emulated device: one piece of memory that is mapped twice. At its device
+// addresses every access faults, as on a device that the host cannot reach. What kernels and copies
+// may touch they touch through the other mapping, a fixed distance away, where all that is not
+// allocated faults as well.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,8 +16,8 @@ class Arena {
   /// Of the process, made at the first use.
   static Arena& instance();
 
-  /// Device address of so many bytes, on pages of their own, of which the last ones are used: what lies
-  /// behind them faults at once. Null when the capacity is used up. They hold no zeros.
+  /// Device address of so many bytes, on pages of their own, of which the last ones are used: what
+  /// lies behind them faults at once. Null when the capacity is used up. They hold no zeros.
   void* allocate(std::size_t bytes, int device);
   /// False for an address that allocate() did not return.
   bool free(void* memory);

@@ -1,5 +1,6 @@
 #pragma once
-// What the emulated device is made of besides memory: streams that wait, events, and what goes wrong.
+// What the emulated device is made of besides memory: streams that wait, events, and what goes
+// wrong.
 
 #include "kernels/device_runtime/emulated/emulated_runtime.hpp"
 
@@ -93,7 +94,8 @@ class Stream {
     if (!broken) work.run();
   }
 
-  /// One for all: work of a stream may wait for another one's, and the device does one thing at a time.
+  /// One for all: work of a stream may wait for another one's, and the device does one thing at a
+  /// time.
   static inline std::recursive_mutex mutex_;
   int device_;
   std::deque<Work> works_;

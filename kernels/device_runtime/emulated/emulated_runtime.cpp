@@ -198,7 +198,8 @@ class EmulatedRuntime final : public DeviceRuntime {
       works->put(std::move(copy));
   }
 
-  /// Memory of the host that is not pinned is read before the call returns, and written before it does.
+  /// Memory of the host that is not pinned is read before the call returns, and written before it
+  /// does.
   static void copy(void* to, const void* from, std::size_t bytes, DeviceStream stream) {
     expect_working("copy");
     if (bytes == 0) return;

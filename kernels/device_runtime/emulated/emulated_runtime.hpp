@@ -45,8 +45,8 @@ void set_capturing(DeviceStream stream, bool capturing, bool shows = true);
 bool capture_broken(DeviceStream stream);
 void restore();
 
-/// What an address of device memory holds, for a test to look at or to set. The streams that work on it must
-/// be synchronised.
+/// What an address of device memory holds, for a test to look at or to set. The streams that work
+/// on it must be synchronised.
 void read(void* host, const void* device, std::size_t bytes);
 void write(void* device, const void* host, std::size_t bytes);
 

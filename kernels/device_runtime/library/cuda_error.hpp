@@ -10,7 +10,8 @@
 
 namespace cohom::kernels::device {
 
-/// @throws DeviceError naming the call, where it stands, and what CUDA says; does nothing for cudaSuccess
+/// @throws DeviceError naming the call, where it stands, and what CUDA says; does nothing for
+/// cudaSuccess
 void check_cuda(cudaError_t result, const char* call,
                 std::source_location where = std::source_location::current());
 

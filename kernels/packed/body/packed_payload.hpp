@@ -1,6 +1,7 @@
 #pragma once
-// A packed payload as a whole: its first word, where headers, bases and planes lie, and whether they
-// fit each other. All that reads a payload opens it here first, so nothing is read outside of it.
+// A packed payload as a whole: its first word, where headers, bases and planes lie, and whether
+// they fit each other. All that reads a payload opens it here first, so nothing is read outside of
+// it.
 
 #include "kernels/core/hd.hpp"
 #include "kernels/packed/body/packed_group.hpp"

@@ -56,8 +56,8 @@ struct PackedDitherFrame {
   }
 };
 
-/// Bins of largest magnitudes: bin 0 holds zero, bin b > 0 quarter octave number b - 1 of the type's
-/// range, from its least denormal on. Magnitudes that are not finite have none.
+/// Bins of largest magnitudes: bin 0 holds zero, bin b > 0 quarter octave number b - 1 of the
+/// type's range, from its least denormal on. Magnitudes that are not finite have none.
 template <class Real>
 struct PackedBins;
 template <>

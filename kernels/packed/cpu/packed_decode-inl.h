@@ -1,5 +1,5 @@
-// Decoding runs: planes to bytes in the first cache, from there to elements; far into a large vector,
-// elements that need no conversion go around the caches.
+// Decoding runs: planes to bytes in the first cache, from there to elements; far into a large
+// vector, elements that need no conversion go around the caches.
 
 #if defined(COHOM_PACKED_DECODE_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef COHOM_PACKED_DECODE_INL_H

@@ -26,7 +26,8 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// predict=delta: every integer minus the one before it; returns the first, in whose place is a zero.
+/// predict=delta: every integer minus the one before it; returns the first, in whose place is a
+/// zero.
 HWY_INLINE std::int32_t take_differences(QuantizedGroup& group, std::size_t count) {
   if (group.escaped != 0) {  // a chain with a gap says nothing
     group.escaped = ~0u;
@@ -47,8 +48,8 @@ HWY_INLINE std::int32_t take_differences(QuantizedGroup& group, std::size_t coun
   return base;
 }
 
-/// feedback := v - decode(own), v where a mini-block escaped. The feedback has the arithmetic's type
-/// of the elements, T; the quantiser's may be wider.
+/// feedback := v - decode(own), v where a mini-block escaped. The feedback has the arithmetic's
+/// type of the elements, T; the quantiser's may be wider.
 template <class T, class Real>
 HWY_INLINE void leave_residual(const QuantizedGroup& group, Real step, void* feedback) {
   const RealLanes<Real> d;
@@ -76,8 +77,8 @@ HWY_INLINE void leave_residual(const QuantizedGroup& group, Real step, void* fee
 }
 
 /// Encodes a run's groups in order. A group's planes are written out after the next one's are made:
-/// they are stored in parts of a vector and loaded whole, which a processor can only do once the stores
-/// have reached the cache.
+/// they are stored in parts of a vector and loaded whole, which a processor can only do once the
+/// stores have reached the cache.
 template <class T, class Real>
 class GroupEncoder {
  public:

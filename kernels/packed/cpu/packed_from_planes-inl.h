@@ -1,5 +1,5 @@
-// Bit planes of a group to integers: squares of eight planes and eight elements are transposed, which
-// gives bytes.
+// Bit planes of a group to integers: squares of eight planes and eight elements are transposed,
+// which gives bytes.
 
 #if defined(COHOM_PACKED_FROM_PLANES_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef COHOM_PACKED_FROM_PLANES_INL_H

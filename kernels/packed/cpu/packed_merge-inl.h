@@ -1,7 +1,7 @@
 // Adding and shifting packed payloads, as planes: a bit-sliced adder.
 //
-// An owner's sum stays in the first cache as planes while the contributions of its group are added one
-// by one, so each is read once and the sum is written once.
+// An owner's sum stays in the first cache as planes while the contributions of its group are added
+// one by one, so each is read once and the sum is written once.
 
 #if defined(COHOM_PACKED_MERGE_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef COHOM_PACKED_MERGE_INL_H
@@ -155,8 +155,8 @@ std::size_t merge(std::size_t groups, const PackedWords* payloads, std::size_t c
   return body::close_packed(words, groups, based, room.parts.planes);
 }
 
-/// planes := planes / 2^by, to nearest, ties to even: what is shifted out rounds up when its top bit
-/// is set, and a lower one or the last bit that stays.
+/// planes := planes / 2^by, to nearest, ties to even: what is shifted out rounds up when its top
+/// bit is set, and a lower one or the last bit that stays.
 HWY_INLINE void shift_planes(std::size_t by, Planes& planes) {
   const std::size_t sign = planes.count - 1;
   // Rounding may need a plane more than shifting leaves.

@@ -47,7 +47,8 @@ class PackedReader {
   /// Where the planes begin that were not read yet.
   [[nodiscard]] const std::uint32_t* position() const { return parts_.planes; }
 
-  /// Where the next group's planes can be read, and a vector beyond their end: in `copy` if need be.
+  /// Where the next group's planes can be read, and a vector beyond their end: in `copy` if need
+  /// be.
   HWY_INLINE const std::uint32_t* planes(const WidthMasks& masks, PlanesOfGroup& copy) const {
     if (HWY_MAX_BYTES == 64 || end_ - parts_.planes >= PlanesOfGroup::most) return parts_.planes;
     std::memcpy(copy.words, parts_.planes, masks.words() * sizeof *copy.words);

@@ -1,5 +1,5 @@
-// A group of packed integers as bit planes of all its mini-blocks: plane k has bit k of element i of
-// mini-block m as bit i of word m. Adding, shifting and measuring integers are a few logical
+// A group of packed integers as bit planes of all its mini-blocks: plane k has bit k of element i
+// of mini-block m as bit i of word m. Adding, shifting and measuring integers are a few logical
 // operations a plane for as many elements as a vector has bits.
 
 #if defined(COHOM_PACKED_PLANES_INL_H) == defined(HWY_TARGET_TOGGLE)
@@ -63,8 +63,8 @@ struct AbsentBits {
 };
 inline constexpr AbsentBits absent_bits;
 
-/// Compares all widths with all k at once, from the lowest bit up: where the bits differ, the width's
-/// decides, where they do not, what the lower bits said. That is a majority vote.
+/// Compares all widths with all k at once, from the lowest bit up: where the bits differ, the
+/// width's decides, where they do not, what the lower bits said. That is a majority vote.
 HWY_INLINE WidthMasks masks_of_header(const std::uint32_t* header) {
   const hn::ScalableTag<std::uint32_t> d;
   WidthMasks masks;
@@ -177,8 +177,8 @@ HWY_INLINE WidthMasks masks_of_planes(const Planes& planes, std::uint32_t kept) 
   return masks;
 }
 
-/// Bit b of a width changes at every 2^b-th plane, so it is the parity of the planes there, of which
-/// there are less than `planes`.
+/// Bit b of a width changes at every 2^b-th plane, so it is the parity of the planes there, of
+/// which there are less than `planes`.
 template <std::size_t planes>
 HWY_INLINE void write_header_of(const WidthMasks& masks, std::uint32_t escaped,
                                 std::uint32_t* header) {

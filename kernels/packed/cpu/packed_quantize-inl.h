@@ -58,8 +58,8 @@ class GroupQuantizer {
     return magnitude_bits(scale_.inverse) < body::FloatFormat<Real>::infinity;
   }
 
-  /// The group of `values` that starts at element `first` of the vector; `wide`: its integers are to have
-  /// 32 bits.
+  /// The group of `values` that starts at element `first` of the vector; `wide`: its integers are
+  /// to have 32 bits.
   HWY_INLINE void quantize(std::size_t first, const void* values, bool wide,
                            QuantizedGroup& group) {
     group.escaped = 0;

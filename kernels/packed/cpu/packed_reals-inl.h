@@ -1,5 +1,5 @@
-// Vectors of the type packed computes in, which may be wider than the elements are, and the integers
-// beside them.
+// Vectors of the type packed computes in, which may be wider than the elements are, and the
+// integers beside them.
 
 #if defined(COHOM_PACKED_REALS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef COHOM_PACKED_REALS_INL_H

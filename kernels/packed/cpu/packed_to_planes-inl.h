@@ -67,13 +67,13 @@ HWY_INLINE U64 exchange_bits(U64 v, std::uint64_t mask) {
 }
 #endif
 
-/// Planes first .. first + count - 1 (4 or 8 of them) of as many elements as a vector has bytes, from
-/// the lower bits of the bytes; `place` counts such vectors.
+/// Planes first .. first + count - 1 (4 or 8 of them) of as many elements as a vector has bytes,
+/// from the lower bits of the bytes; `place` counts such vectors.
 #if HWY_ARCH_ARM
 template <std::size_t count>
 HWY_INLINE void store_bits(U8 v, std::size_t first, std::size_t place, Planes& planes) {
-  // There is no instruction for the topmost bits of all bytes. Squares of eight bytes and eight bits
-  // are transposed instead: pairs of bits change places, then pairs of pairs, then halves.
+  // There is no instruction for the topmost bits of all bytes. Squares of eight bytes and eight
+  // bits are transposed instead: pairs of bits change places, then pairs of pairs, then halves.
   const hn::ScalableTag<std::uint8_t> d8;
   U64 square = hn::BitCast(hn::ScalableTag<std::uint64_t>(), v);
   square = exchange_bits<7>(square, 0x00aa00aa00aa00aau);
@@ -139,8 +139,8 @@ HWY_INLINE void planes_of_bytes(const Integer* integers, Planes& planes) {
   }
 }
 
-/// planes.count of integers' bits, enough for all of them; `integers` is aligned. Those of 16 bits are as
-/// narrow_signed() leaves them.
+/// planes.count of integers' bits, enough for all of them; `integers` is aligned. Those of 16 bits
+/// are as narrow_signed() leaves them.
 template <class Integer>
 HWY_INLINE void planes_of_integers(const Integer* integers, Planes& planes) {
   switch (planes.count) {

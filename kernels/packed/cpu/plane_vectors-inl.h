@@ -1,5 +1,5 @@
-// What bit planes need of a processor beyond Highway 1.0.3: expanding and compressing u32 lanes by a
-// mask in memory order, the bits of a comparison, and a byte's bits across a vector.
+// What bit planes need of a processor beyond Highway 1.0.3: expanding and compressing u32 lanes by
+// a mask in memory order, the bits of a comparison, and a byte's bits across a vector.
 
 #if defined(COHOM_PLANE_VECTORS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef COHOM_PLANE_VECTORS_INL_H
@@ -26,8 +26,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 inline constexpr std::size_t lanes32 = HWY_MAX_BYTES / 4;
 inline constexpr std::uint32_t all_lanes32 = (1u << lanes32) - 1;
 
-/// Lanes whose bit is set: `words` in order; other lanes: those of `others`. With AVX-512 only the words
-/// that are wanted are read, otherwise a whole vector.
+/// Lanes whose bit is set: `words` in order; other lanes: those of `others`. With AVX-512 only the
+/// words that are wanted are read, otherwise a whole vector.
 HWY_INLINE U32 expand_words(const std::uint32_t* words, std::uint32_t mask, U32 others) {
 #if HWY_MAX_BYTES == 64
   return U32{_mm512_mask_expandloadu_epi32(others.raw, static_cast<__mmask16>(mask), words)};

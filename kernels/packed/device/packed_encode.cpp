@@ -1,5 +1,6 @@
-// Quantising values into packed groups, a warp each. Where a group's planes begin depends on all groups
-// before, so there are two passes, which quantise alike: the first one writes headers, the other planes.
+// Quantising values into packed groups, a warp each. Where a group's planes begin depends on all
+// groups before, so there are two passes, which quantise alike: the first one writes headers, the
+// other planes.
 //
 //   0  values, side by side in memory, are put where lanes find their mini-blocks
 //   1  integers; with feedback what is left
@@ -131,7 +132,8 @@ struct EncodeGroups {
     }
   }
 
-  /// Of the mini-block that starts at element `element` of the vector, with `elements` at least from there on.
+  /// Of the mini-block that starts at element `element` of the vector, with `elements` at least
+  /// from there on.
   COHOM_HD void find_integers(std::uint64_t element, unsigned elements,
                               const Real (&scaled)[packed_mini], Local& local) const {
     if (quantiser.dither == Dither::nearest) {

@@ -1,6 +1,7 @@
 #pragma once
-// A group of packed integers in a warp: every lane has a mini-block, 32 integers in registers. Planes are
-// integers transposed; which lanes have a plane, and where it lies, follows from the header alone.
+// A group of packed integers in a warp: every lane has a mini-block, 32 integers in registers.
+// Planes are integers transposed; which lanes have a plane, and where it lies, follows from the
+// header alone.
 
 #include "kernels/core/body/bits.hpp"
 #include "kernels/core/hd.hpp"
@@ -162,7 +163,8 @@ struct OpenPayload {
 NewPayload new_payload(DeviceContext& context, std::uint64_t* words, std::size_t groups,
                        bool based);
 
-/// Sums the offsets up, which were counts: between the pass that writes headers and that of the planes.
+/// Sums the offsets up, which were counts: between the pass that writes headers and that of the
+/// planes.
 void place_planes(const NewPayload& payload);
 
 /// Writes what a payload begins and ends with.
@@ -170,8 +172,8 @@ void close_payload(const NewPayload& payload);
 /// Words of a payload that is finished. Waits for the stream.
 std::size_t finished_words(DeviceContext& context, const NewPayload& payload);
 
-/// Opens payloads, whose words are in device memory; `views` gets them as an array in device memory. False
-/// when one is not of `groups` groups. Waits for the stream.
+/// Opens payloads, whose words are in device memory; `views` gets them as an array in device
+/// memory. False when one is not of `groups` groups. Waits for the stream.
 bool open_payloads(DeviceContext& context, const PackedWords* payloads, std::size_t count,
                    std::size_t groups, const OpenPayload** views, bool* based);
 

@@ -1,5 +1,5 @@
-// The histogram of mini-blocks' largest magnitudes. A block of threads looks at a long stretch, round by
-// round, and adds up in shared memory; then what it found is added to everybody's.
+// The histogram of mini-blocks' largest magnitudes. A block of threads looks at a long stretch,
+// round by round, and adds up in shared memory; then what it found is added to everybody's.
 
 #include "kernels/device_runtime/current_context.hpp"
 #include "kernels/device_runtime/elements.hpp"

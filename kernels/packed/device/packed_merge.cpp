@@ -1,5 +1,5 @@
-// Sums of packed payloads, and their division by powers of two, a warp a group. As in encoding, a pass makes
-// the headers and another one the planes.
+// Sums of packed payloads, and their division by powers of two, a warp a group. As in encoding, a
+// pass makes the headers and another one the planes.
 
 #include "kernels/device_runtime/current_context.hpp"
 #include "kernels/device_runtime/elements.hpp"

@@ -32,8 +32,8 @@ struct Source {
   std::size_t size;
 };
 
-/// Tile t is of payload t / (tiles / payloads). Behind the offsets of a payload come their sum and its
-/// first word.
+/// Tile t is of payload t / (tiles / payloads). Behind the offsets of a payload come their sum and
+/// its first word.
 struct CountPlanes {
   static constexpr unsigned threads = 256;
   static constexpr Barrier barrier = Barrier::warp;

@@ -54,8 +54,8 @@ class GroupDraws {
   Groups next_;
 };
 
-/// Position i of a group takes rank (factor i + shift) mod ranks. With 2^log ranks the odd numbers are
-/// the units, and the draw's upper bits are first the shift, then the number of the factor.
+/// Position i of a group takes rank (factor i + shift) mod ranks. With 2^log ranks the odd numbers
+/// are the units, and the draw's upper bits are first the shift, then the number of the factor.
 template <int log>
 struct GroupPermutations {
   Groups factor, shift;

@@ -1,4 +1,5 @@
-// Sampling signs: a thread makes a word, and draws the permutations of the groups that it has bits of.
+// Sampling signs: a thread makes a word, and draws the permutations of the groups that it has bits
+// of.
 
 #include "kernels/core/body/random.hpp"
 #include "kernels/device_runtime/current_context.hpp"

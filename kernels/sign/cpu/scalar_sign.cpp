@@ -153,8 +153,8 @@ void majority(const SignCounts& counts, const SignRun& run, const std::uint64_t*
   });
 }
 
-/// Calls visit(block, its scale) for blocks that have signs. Those that are zero on all ranks become
-/// zeros, escaped ones stay as they are.
+/// Calls visit(block, its scale) for blocks that have signs. Those that are zero on all ranks
+/// become zeros, escaped ones stay as they are.
 template <class T, class Visit>
 void for_each_sign_block(const SignRun& run, const double* scales, void* output, Visit visit) {
   for_each_block(run, [&](const Block& block) {

@@ -22,8 +22,8 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Widths whose lanes divide words: then bit b of a word of signs is lane b div width of the word of
-/// counts 16 * (b mod width) further on.
+/// Widths whose lanes divide words: then bit b of a word of signs is lane b div width of the word
+/// of counts 16 * (b mod width) further on.
 constexpr bool is_whole_width(unsigned width) { return (width & (width - 1)) == 0; }
 
 /// The lowest bit of every lane.

@@ -103,8 +103,8 @@ void measure_run(const SignRun& run, const void* input, void* state, bool of_inp
   }
 }
 
-/// One request a line: a second one, as prefetch_row() makes, takes longer than packing the line where
-/// the vector lies in the last cache.
+/// One request a line: a second one, as prefetch_row() makes, takes longer than packing the line
+/// where the vector lies in the last cache.
 template <class T>
 HWY_INLINE void prefetch_signs(const void* values, std::size_t index) {
   const char* const ahead = reinterpret_cast<const char*>(element_at<T>(values, index)) + 4096;

@@ -1,6 +1,7 @@
 #pragma once
-// Blocks of signs as kernels work on them: 16 threads a block, each with a word of its signs, and so with
-// every 16th element. All that lie side by side in memory are read and written side by side.
+// Blocks of signs as kernels work on them: 16 threads a block, each with a word of its signs, and
+// so with every 16th element. All that lie side by side in memory are read and written side by
+// side.
 
 #include "kernels/core/hd.hpp"
 #include "kernels/device_runtime/device_context.hpp"

@@ -13,8 +13,8 @@ namespace {
 
 constexpr unsigned most_planes = 16;
 
-/// Counts of 64 elements at once, bit by bit: bit k of their counts is in planes[k]. Then a thread puts a
-/// word of lanes together.
+/// Counts of 64 elements at once, bit by bit: bit k of their counts is in planes[k]. Then a thread
+/// puts a word of lanes together.
 struct CountSigns {
   static constexpr unsigned threads = sign_threads;
   static constexpr Barrier barrier = Barrier::warp;

@@ -1,5 +1,5 @@
-// What blocks of signs hold: a column of 64 magnitudes stays in the registers of a thread. The order of
-// additions is that of body::folded.
+// What blocks of signs hold: a column of 64 magnitudes stays in the registers of a thread. The
+// order of additions is that of body::folded.
 
 #include "kernels/device_runtime/current_context.hpp"
 #include "kernels/device_runtime/elements.hpp"

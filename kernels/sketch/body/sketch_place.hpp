@@ -20,8 +20,8 @@ struct SketchShape {
   }
 };
 
-/// The cells of one item in 21 bits each, and its sign in the highest: 64 bits that are made once and read
-/// at every use of the item.
+/// The cells of one item in 21 bits each, and its sign in the highest: 64 bits that are made once
+/// and read at every use of the item.
 class SketchPlace {
  public:
   SketchPlace() = default;
@@ -38,7 +38,8 @@ class SketchPlace {
     return static_cast<std::uint32_t>(packed_ >> row * cell_bits & ((1u << cell_bits) - 1));
   }
   [[nodiscard]] COHOM_HD constexpr bool negative() const { return packed_ >> 63 != 0; }
-  /// The integer or its negative, without a branch on a sign that a hash drew, which would be a coin's.
+  /// The integer or its negative, without a branch on a sign that a hash drew, which would be a
+  /// coin's.
   [[nodiscard]] COHOM_HD constexpr std::uint64_t with_sign(std::uint64_t integer) const {
     const std::uint64_t one = packed_ >> 63;
     return (integer ^ (0 - one)) + one;

@@ -39,8 +39,8 @@ void sketch_insert(std::span<const SketchPlace> places, const Cell* values, Cell
 
 namespace {
 
-/// The items that a cell holds: how many in the upper half, the exclusive or of their numbers in the lower.
-/// The smaller, the more of them are in the first cache.
+/// The items that a cell holds: how many in the upper half, the exclusive or of their numbers in
+/// the lower. The smaller, the more of them are in the first cache.
 template <class Link>
 inline constexpr int half = 4 * sizeof(Link);
 template <class Link>
@@ -51,8 +51,8 @@ bool holds_one(Link link) {
   return link >> half<Link> == 1;
 }
 
-/// Which items were found. All others share each of their cells with one another, and a found one has a
-/// cell that it did not.
+/// Which items were found. All others share each of their cells with one another, and a found one
+/// has a cell that it did not.
 template <class Link>
 void tell_known(std::span<const SketchPlace> places, const Link* links, std::size_t found,
                 std::uint8_t* known) {
@@ -69,8 +69,9 @@ void tell_known(std::span<const SketchPlace> places, const Link* links, std::siz
 /// What find_singles() writes beyond the cells; offer() needs less.
 constexpr std::size_t queue_padding = 16;
 
-/// Cells that were seen to hold one item, first in first out. A cell falls to one item once at most, so
-/// there is room. What comes next is always stored, and kept when it counts: a branch would be a coin's.
+/// Cells that were seen to hold one item, first in first out. A cell falls to one item once at
+/// most, so there is room. What comes next is always stored, and kept when it counts: a branch
+/// would be a coin's.
 template <class Link>
 class Singles {
  public:

@@ -1,4 +1,5 @@
-// Elements of sketches apart from their cells: what can be held, and those that are looked for one by one.
+// Elements of sketches apart from their cells: what can be held, and those that are looked for one
+// by one.
 
 #include "kernels/device_runtime/current_context.hpp"
 #include "kernels/device_runtime/elements.hpp"

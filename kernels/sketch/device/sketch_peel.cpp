@@ -1,7 +1,8 @@
-// Peeling. A block of threads takes a part, in rounds: all items that lie alone in a cell when a round begins
-// are taken in it. Where several cells name the same item, that of the lowest row gives its value; they all
-// have the same one, because integers are exact. So what is found in which round is the same however threads
-// come, and what is left when nothing is found is what no order would have found.
+// Peeling. A block of threads takes a part, in rounds: all items that lie alone in a cell when a
+// round begins are taken in it. Where several cells name the same item, that of the lowest row
+// gives its value; they all have the same one, because integers are exact. So what is found in
+// which round is the same however threads come, and what is left when nothing is found is what no
+// order would have found.
 
 #include "kernels/device_runtime/current_context.hpp"
 #include "kernels/device_runtime/elements.hpp"
@@ -14,8 +15,8 @@ namespace {
 
 using Word = std::uint64_t;
 
-/// The items that a cell holds: how many in the lower half, the sum of their numbers in the upper one, which
-/// may wrap: of one item it is right.
+/// The items that a cell holds: how many in the lower half, the sum of their numbers in the upper
+/// one, which may wrap: of one item it is right.
 COHOM_HD constexpr Word link_of(std::uint32_t item) { return Word{item} << 32 | 1; }
 COHOM_HD constexpr std::uint32_t held_by(Word link) { return static_cast<std::uint32_t>(link); }
 COHOM_HD constexpr std::uint32_t item_of(Word link) {
@@ -67,8 +68,8 @@ struct Link {
   }
 };
 
-/// Cells that hold one item stand in a queue, those of a round behind those of the one before. A cell comes to
-/// hold one item once at most, so there is room.
+/// Cells that hold one item stand in a queue, those of a round behind those of the one before. A
+/// cell comes to hold one item once at most, so there is room.
 struct Peel {
   static constexpr unsigned threads = 1024;
   static constexpr Barrier barrier = Barrier::block;
@@ -123,7 +124,8 @@ struct Peel {
     work.queue[part.first_cell + atomic_fetch_add(&shared.tail, 1)] = cell;
   }
 
-  /// Strikes out cells that do not give their item's value: it was found meanwhile, or a lower row has it.
+  /// Strikes out cells that do not give their item's value: it was found meanwhile, or a lower row
+  /// has it.
   COHOM_HD void choose(const SketchPart& part, std::uint32_t q) const {
     const Word* const links = work.links + part.first_cell;
     std::uint32_t& cell = work.queue[part.first_cell + q];

@@ -41,7 +41,8 @@ class SketchParts {
     }
     shared.part = low;
   }
-  /// Calls visit(part, item) for the items of the tile that are the thread's, one of sketch_threads.
+  /// Calls visit(part, item) for the items of the tile that are the thread's, one of
+  /// sketch_threads.
   template <class Visit>
   COHOM_HD void for_each_item(At at, const Shared& shared, Visit&& visit) const {
     const std::size_t behind = (at.tile + 1) * sketch_tile;

@@ -1,6 +1,6 @@
 #pragma once
-// A Bloom filter of elements (B. Bloom, 1970): an element sets as many bits as there are probes, and may
-// be in the set where all of them are set. Elements are numbered in the whole vector.
+// A Bloom filter of elements (B. Bloom, 1970): an element sets as many bits as there are probes,
+// and may be in the set where all of them are set. Elements are numbered in the whole vector.
 
 #include "kernels/core/body/random.hpp"
 #include "kernels/core/hd.hpp"

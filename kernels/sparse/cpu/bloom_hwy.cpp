@@ -40,8 +40,8 @@ HWY_INLINE Vec32 bits_of(Vec32 random, Vec32 bits) {
   return hn::OddEven(hn::BitCast(d, odd), hn::BitCast(d, even));
 }
 
-/// Which of the elements 256 q + x, 256 q + x + 1, ... the filter may hold, as bits. Half of a filter is
-/// set, and so half of the lanes that are left fall out with each probe.
+/// Which of the elements 256 q + x, 256 q + x + 1, ... the filter may hold, as bits. Half of a
+/// filter is set, and so half of the lanes that are left fall out with each probe.
 HWY_INLINE std::uint64_t find_lanes(const BloomShape& shape, const std::uint64_t* filter,
                                     std::uint32_t frame, std::uint32_t x) {
   const Tag32 d;

@@ -74,8 +74,8 @@ void scan_run(const SparseRun& run, const void* elements, std::uint64_t* bitmap)
                        bitmap + words);
 }
 
-/// Whether the selected ones of 64 elements are moved one by one. With NEON that is less work as long
-/// as they are no more than the vectors; on x86 a branch that was not foreseen costs more.
+/// Whether the selected ones of 64 elements are moved one by one. With NEON that is less work as
+/// long as they are no more than the vectors; on x86 a branch that was not foreseen costs more.
 template <class T>
 HWY_INLINE bool moves_alone(std::uint64_t bits) {
 #if HWY_ARCH_ARM

@@ -34,8 +34,8 @@ template <class T>
 using Selected = hn::Vec<SelectedTag<T>>;
 
 // select_lanes(from, mask): the selected lanes at `from` side by side, and anything behind them.
-// spread_lanes(from, mask): the next lanes at `from` where the mask says so, and zeros elsewhere. Both
-// read a whole vector.
+// spread_lanes(from, mask): the next lanes at `from` where the mask says so, and zeros elsewhere.
+// Both read a whole vector.
 
 #if HWY_MAX_BYTES == 64
 

@@ -1,5 +1,5 @@
-// Bitmaps of elements that are not zero, and the elements that a bitmap selects. A tile is 256 words of a
-// bitmap: 16384 elements.
+// Bitmaps of elements that are not zero, and the elements that a bitmap selects. A tile is 256
+// words of a bitmap: 16384 elements.
 
 #include "kernels/device_runtime/current_context.hpp"
 #include "kernels/device_runtime/elements.hpp"
@@ -17,7 +17,8 @@ constexpr unsigned tile_threads = 256;
 constexpr std::size_t tile_words = 256;
 constexpr std::size_t sparse_tile_elements = 64 * tile_words;
 
-/// A thread looks at 16 bytes at a time, and puts a bit for each element into a byte; then bytes become words.
+/// A thread looks at 16 bytes at a time, and puts a bit for each element into a byte; then bytes
+/// become words.
 template <class T>
 struct Scan {
   static constexpr unsigned threads = tile_threads;
@@ -54,8 +55,8 @@ struct Scan {
     }
   }
 
-  /// Apart from the shift: of (x != 0 ? 1u : 0u) << i, GCC 12 with its sanitizer of undefined behaviour
-  /// makes a shift by what i was where x was not zero last.
+  /// Apart from the shift: of (x != 0 ? 1u : 0u) << i, GCC 12 with its sanitizer of undefined
+  /// behaviour makes a shift by what i was where x was not zero last.
   [[nodiscard]] COHOM_HD static std::uint32_t bit_of(T element) { return element != 0 ? 1 : 0; }
 
   [[nodiscard]] COHOM_HD std::uint8_t bits_of_pack(std::size_t first) const {
@@ -108,8 +109,8 @@ Word* count_tiles(DeviceContext& context, const Word* words, std::size_t count) 
   return counts;
 }
 
-/// Moves elements between their places and those side by side. A thread has every 256th element of a tile,
-/// so neighbours read and write side by side.
+/// Moves elements between their places and those side by side. A thread has every 256th element of
+/// a tile, so neighbours read and write side by side.
 template <class T, bool expands>
 struct Select {
   static constexpr unsigned threads = tile_threads;

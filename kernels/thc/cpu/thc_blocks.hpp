@@ -1,7 +1,7 @@
 #pragma once
-// Calls of the thc kernels as one value each, and what of them is rare and goes to the reference, as
-// runs of one block or of what is left: ragged blocks, blocks of fewer than a frame, norms near the
-// ends of the exponent's range.
+// Calls of the thc kernels as one value each, and what of them is rare and goes to the reference,
+// as runs of one block or of what is left: ragged blocks, blocks of fewer than a frame, norms near
+// the ends of the exponent's range.
 
 #include "kernels/core/body/lanes.hpp"
 #include "kernels/thc/body/norm_code.hpp"

@@ -52,8 +52,8 @@ HWY_INLINE void block_butterfly(I16& a, I16& b) {
 
 /// The Walsh-Hadamard transform of a frame of 8-bit sums, but for the last stride, in 16-bit lanes.
 ///
-/// Position 16 b + a is byte b div 2 of word a + 16 (b mod 2). With a3 .. b0 the bits of a and b, what
-/// number a lane or a vector has is written from the lowest bit up. Vectors of one block:
+/// Position 16 b + a is byte b div 2 of word a + 16 (b mod 2). With a3 .. b0 the bits of a and b,
+/// what number a lane or a vector has is written from the lowest bit up. Vectors of one block:
 ///   bytes of a word  b1 b2 b3     words of a vector  a0     vectors  a3 b0 a2 a1 (in our order)
 /// and one bit of the words more from the vectors to the blocks each time the vector doubles.
 /// The stages below, with the pair's bit first, leave 16-bit lanes a3 b0 b1 (then b2, b3).

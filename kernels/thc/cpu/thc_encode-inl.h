@@ -50,9 +50,9 @@ HWY_INLINE void for_each_coded_block(const EncodeCall& call, Visit visit) {
   if (end < call.run.count) call.by_reference(end, call.run.count - end);
 }
 
-/// What a block of one frame needs besides its elements. Drawn for several blocks ahead, because the
-/// draws are long chains of dependent steps, which the processor overlaps with each other but hardly
-/// with the previous block's rotation.
+/// What a block of one frame needs besides its elements. Drawn for several blocks ahead, because
+/// the draws are long chains of dependent steps, which the processor overlaps with each other but
+/// hardly with the previous block's rotation.
 struct FramePreparation {
   alignas(64) DitherBytes dithers;
   alignas(64) std::uint32_t sign_draws[16];
@@ -98,8 +98,8 @@ HWY_INLINE void subtract_own_bytes(const EncodeCall& call, const FramePreparatio
       });
 }
 
-/// Blocks of one frame to 4-bit indices or 8-bit levels. T is the type of `source`, the user's vector
-/// or the feedback.
+/// Blocks of one frame to 4-bit indices or 8-bit levels. T is the type of `source`, the user's
+/// vector or the feedback.
 template <class T, class Quantizer>
 void encode_frames(const EncodeCall& call, const Quantizer& quantizer, const void* source) {
   using Real = typename Elements<T>::Real;

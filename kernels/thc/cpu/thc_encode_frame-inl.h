@@ -47,8 +47,8 @@ HWY_INLINE void load_rows(D d, const hn::TFromD<D>* frame, std::size_t column,
 }
 
 /// Rotates a frame (load as in rotate_frame) and quantises it in 16-bit lanes; store(column, s) is
-/// given what quantize_rows() makes. prefetch(r) is called for every row meanwhile. `grid` is room for
-/// a frame, used by f64 only: its coefficients are too wide to be quantised where they are.
+/// given what quantize_rows() makes. prefetch(r) is called for every row meanwhile. `grid` is room
+/// for a frame, used by f64 only: its coefficients are too wide to be quantised where they are.
 template <class D, class Quantizer, class Load, class Store, class Prefetch>
 HWY_INLINE void rotate_and_quantize(D d, const Quantizer& quantizer, const DitherBytes& dithers,
                                     std::uint32_t intervals, std::int32_t* grid, Load load,

@@ -24,7 +24,8 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Nearest grid position of each coefficient, clamped to 0 .. 256 * intervals (body::grid_position).
+/// Nearest grid position of each coefficient, clamped to 0 .. 256 * intervals
+/// (body::grid_position).
 HWY_INLINE I32 grid_positions(Full<float> coefficient, std::uint32_t intervals) {
   const hn::ScalableTag<float> d;
   const auto shifted = hn::Add(coefficient, hn::Set(d, static_cast<float>(128 * intervals)));

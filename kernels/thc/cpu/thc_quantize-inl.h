@@ -1,11 +1,11 @@
 // Quantising a frame in 16-bit lanes, 32 coefficients at a time with AVX-512: small tables, and
 // levels=full with at most 255 intervals.
 //
-// Rows are taken in pairs (r, r + 2), because the dithers of rows 4m .. 4m + 3 are the four bytes of
-// one draw: moved so that a block holds the lower halves of its four draws and then the upper ones,
-// the low bytes of the 16-bit lanes serve the pair (4m, 4m + 2) and the high bytes (4m + 1, 4m + 3).
-// The same order comes from narrowing the two rows, and the result, in the upper bits of each lane, is
-// assembled into words by two shuffles.
+// Rows are taken in pairs (r, r + 2), because the dithers of rows 4m .. 4m + 3 are the four bytes
+// of one draw: moved so that a block holds the lower halves of its four draws and then the upper
+// ones, the low bytes of the 16-bit lanes serve the pair (4m, 4m + 2) and the high bytes (4m + 1,
+// 4m + 3). The same order comes from narrowing the two rows, and the result, in the upper bits of
+// each lane, is assembled into words by two shuffles.
 
 #if defined(COHOM_THC_QUANTIZE_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef COHOM_THC_QUANTIZE_INL_H
@@ -47,8 +47,8 @@ class TableQuantizer {
 #endif
   }
 
-  /// Index in the upper four bits of each lane, anything below. `dither` is 256 d + 128, which makes
-  /// the upper half of its product with 256 gap the whole of gap * d + gap div 2.
+  /// Index in the upper four bits of each lane, anything below. `dither` is 256 d + 128, which
+  /// makes the upper half of its product with 256 gap the whole of gap * d + gap div 2.
   HWY_INLINE U16 quantize(U16 x, U16 dither) const {
     const auto low_bytes = hn::Set(d16_, 0x00ff);
 #if HWY_MAX_BYTES == 64
@@ -123,8 +123,8 @@ class LevelQuantizer {
   }
 };
 
-/// The dithers of a frame: for rows 4m .. 4m + 3 and a column, 2 * MaxLanes bytes at [m][2 * column] in
-/// the order described above.
+/// The dithers of a frame: for rows 4m .. 4m + 3 and a column, 2 * MaxLanes bytes at [m][2 *
+/// column] in the order described above.
 using DitherBytes = std::uint16_t[4][32];
 
 HWY_INLINE void draw_dithers(const FrameDither& dither, DitherBytes& bytes) {
@@ -192,8 +192,8 @@ HWY_INLINE void store_nibbles(const U16 (&s)[8], std::uint64_t* out) {
   store_words(half(s), half(s + 4), out);
 }
 
-/// The words of a block of 256 in 8-bit lanes of levels (32 words: lane j of word i is row 2j + i div
-/// 16, column i mod 16).
+/// The words of a block of 256 in 8-bit lanes of levels (32 words: lane j of word i is row 2j + i
+/// div 16, column i mod 16).
 template <class Quantizer>
 HWY_INLINE void store_level_bytes(const Quantizer& quantizer, const U16 (&s)[8],
                                   std::uint64_t* out) {

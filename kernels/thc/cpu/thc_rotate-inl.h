@@ -6,8 +6,8 @@
 // That is the order of positions in a payload, so an encoder never transposes back, and a decoder
 // that starts with positions ends with elements: both run the same code.
 //
-// With vectors of 16 lanes a frame stays in registers. With shorter ones it goes through memory once
-// between the two halves, 16 vectors at a time.
+// With vectors of 16 lanes a frame stays in registers. With shorter ones it goes through memory
+// once between the two halves, 16 vectors at a time.
 
 #if defined(COHOM_THC_ROTATE_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef COHOM_THC_ROTATE_INL_H
@@ -49,8 +49,8 @@ HWY_INLINE void draw_signs(std::uint32_t frame, std::uint32_t (&draws)[16]) {
     hn::StoreU(frame_draws(d, frame, l), d, draws + l);
 }
 
-/// Flips signs of the rows 15, 14, ... 0 of a frame, one call a row. Bit r of a column's draw is the
-/// sign in row r; doubling brings the next lower row's bit to the top.
+/// Flips signs of the rows 15, 14, ... 0 of a frame, one call a row. Bit r of a column's draw is
+/// the sign in row r; doubling brings the next lower row's bit to the top.
 template <class D>
 class RowSigns {
   using DU = hn::RebindToUnsigned<D>;
@@ -155,7 +155,8 @@ HWY_INLINE void rotate_frame(D d, Load load, Emit emit) {
   }
 }
 
-/// Strides of `count` frames, 256 and up: radix 16, so that a value is loaded once for four strides.
+/// Strides of `count` frames, 256 and up: radix 16, so that a value is loaded once for four
+/// strides.
 template <std::size_t radix, class D, class Real>
 HWY_INLINE void rotate_frames_by(D d, Real* values, std::size_t count, std::size_t stride) {
   for (std::size_t base = 0; base < count; base += radix * stride)

@@ -2,9 +2,9 @@
 // The quantiser's table in bytes, for formats whose arithmetic fits 16-bit lanes; and the dither of
 // a frame. Plain data that the vector code loads.
 //
-// docs/wire-format.md: index = k + 1 if (x - 256 T[k]) + gap * d + gap div 2 >= 256 gap, else k, all of
-// k, T[k], gap from cell x div 256. With f = x mod 256 and c = gap - (cell - T[k]) the condition is
-// f + gap * d + gap div 2 >= 256 c, so
+// docs/wire-format.md: index = k + 1 if (x - 256 T[k]) + gap * d + gap div 2 >= 256 gap, else k,
+// all of k, T[k], gap from cell x div 256. With f = x mod 256 and c = gap - (cell - T[k]) the
+// condition is f + gap * d + gap div 2 >= 256 c, so
 //   index = (256 * base + f + gap * d + gap div 2) div 4096    with base = 16 k + 16 - c,
 // a byte: while the gap is at most 16 the middle term stays below 4096 + 256 c.
 

@@ -1,8 +1,9 @@
 // Adding narrow contributions into a wide sum.
 //
 // Lanes of 4 bits widened to 8 need no unpacking: with W words in 4-bit lanes, lane 2m of word i is
-// value 2m W + i, which in 8-bit lanes (2W words) is lane m of word i; lane 2m + 1 is lane m of word
-// W + i. So the low nibbles of a word's bytes, looked up, are one wide word, the high ones another.
+// value 2m W + i, which in 8-bit lanes (2W words) is lane m of word i; lane 2m + 1 is lane m of
+// word W + i. So the low nibbles of a word's bytes, looked up, are one wide word, the high ones
+// another.
 
 #if defined(COHOM_THC_WIDEN_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef COHOM_THC_WIDEN_INL_H

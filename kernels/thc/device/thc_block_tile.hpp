@@ -1,6 +1,6 @@
 #pragma once
-// Blocks that are no frames: other rotations than 256, and what is ragged. A tile is one large block or
-// several small ones; up to 2048 values turn in shared memory, more in scratch.
+// Blocks that are no frames: other rotations than 256, and what is ragged. A tile is one large
+// block or several small ones; up to 2048 values turn in shared memory, more in scratch.
 
 #include "kernels/core/body/lanes.hpp"
 #include "kernels/device_runtime/block_turns.hpp"
@@ -71,7 +71,8 @@ struct BlockTile {
   }
 };
 
-/// Calls visit(tile, tiles, elements and blocks before them) for all tiles, in parts whose scratch fits.
+/// Calls visit(tile, tiles, elements and blocks before them) for all tiles, in parts whose scratch
+/// fits.
 template <class T, class Visit>
 void for_each_part(DeviceContext& context, const ThcSettings& settings, const BlockRun& run,
                    const std::uint32_t* codes, bool needs_lanes, Visit visit) {

@@ -1,6 +1,7 @@
 // Decoding with the default rotation: blocks of one frame.
 //
-//   0  facts of the frames; a row of each is read from the words, butterflies inside rows; rows become
+//   0  facts of the frames; a row of each is read from the words, butterflies inside rows; rows
+//   become
 //      columns
 //   1  butterflies inside columns, signs, scale; elements
 
@@ -89,7 +90,8 @@ struct DecodeFrames {
               body::lane_at(words, size, width, c * frame_side + place.side));
     }
     if (small) {
-      // 2^23 plus a small number has it in its lowest bits; taking 2^23 plus the bias away is exact.
+      // 2^23 plus a small number has it in its lowest bits; taking 2^23 plus the bias away is
+      // exact.
       constexpr Real magic = Real(8388608);
       const Real zero = magic + static_cast<Real>(bias);
       COHOM_UNROLL

@@ -1,11 +1,11 @@
-// Encoding with the default rotation: blocks of one frame. Every element is read once, unless a rest is
-// kept; what is left of a block between phases is in registers.
+// Encoding with the default rotation: blocks of one frame. Every element is read once, unless a
+// rest is kept; what is left of a block between phases is in registers.
 //
 //   0  facts of the frames; the columns of the blocks are read
 //   1  scale, signs, butterflies inside columns; columns become rows
-//   2  butterflies inside rows, quantising, words; with feedback what the words stand for, turned back in rows
-//   3  words that several threads have lanes of; rows become columns
-//   4  butterflies inside columns, signs, scale; what is left of the input
+//   2  butterflies inside rows, quantising, words; with feedback what the words stand for, turned
+//   back in rows 3  words that several threads have lanes of; rows become columns 4  butterflies
+//   inside columns, signs, scale; what is left of the input
 
 #include "kernels/core/body/lanes.hpp"
 #include "kernels/device_runtime/current_context.hpp"
@@ -33,7 +33,8 @@ COHOM_HD inline std::uint32_t add_to_bytes(std::uint32_t bytes, std::uint32_t of
   return ((bytes & 0x7f7f7f7fu) + (offsets & 0x7f7f7f7fu)) ^ ((bytes ^ offsets) & 0x80808080u);
 }
 
-/// body::grid_position for ranges below 2^22: adding 2^23 (2^52) rounds to the nearest even integer.
+/// body::grid_position for ranges below 2^22: adding 2^23 (2^52) rounds to the nearest even
+/// integer.
 template <class Real>
 COHOM_HD inline std::uint32_t small_grid_position(Real coefficient, std::uint32_t intervals) {
   constexpr Real magic = sizeof(Real) == 4 ? Real(8388608) : Real(4503599627370496);

@@ -1,5 +1,5 @@
-// Norm codes of blocks. The order of additions is that of body::norm_code: 16 running sums down the columns
-// of a frame, folded; then frame after frame.
+// Norm codes of blocks. The order of additions is that of body::norm_code: 16 running sums down the
+// columns of a frame, folded; then frame after frame.
 
 #include "kernels/device_runtime/elements.hpp"
 #include "kernels/device_runtime/frame.hpp"
@@ -21,7 +21,8 @@ COHOM_HD inline Arithmetic<T> measured(const T* input, Arithmetic<T>* feedback, 
   return feedback[i] = host_sum(value, feedback[i]);
 }
 
-/// The exact scale that brings a magnitude into [1, 2), as two factors; one power may be out of range.
+/// The exact scale that brings a magnitude into [1, 2), as two factors; one power may be out of
+/// range.
 template <class Real>
 struct UnitScaling {
   int exponent;

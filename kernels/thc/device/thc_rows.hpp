@@ -1,6 +1,6 @@
 #pragma once
-// The parts that the thc row is made of: frames are blocks of 256 elements, all that come; blocks are those
-// of other sizes, and ragged ones. Pointers are as kernels see them.
+// The parts that the thc row is made of: frames are blocks of 256 elements, all that come; blocks
+// are those of other sizes, and ragged ones. Pointers are as kernels see them.
 
 #include "kernels/device_runtime/device_context.hpp"
 #include "kernels/thc/device/thc_settings.hpp"
@@ -11,8 +11,8 @@
 
 namespace cohom::kernels::device {
 
-/// Blocks of one size, side by side; `padded` is a power of two of at least 16. Only in a single block may
-/// elements be missing.
+/// Blocks of one size, side by side; `padded` is a power of two of at least 16. Only in a single
+/// block may elements be missing.
 struct BlockRun {
   ElementType type;
   std::size_t first;  ///< element of the vector

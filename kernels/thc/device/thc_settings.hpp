@@ -14,7 +14,8 @@
 
 namespace cohom::kernels::device {
 
-/// How a coefficient becomes an index: by a table of a few bytes, by the table of cells, or as it is.
+/// How a coefficient becomes an index: by a table of a few bytes, by the table of cells, or as it
+/// is.
 enum class ThcQuantiser : std::uint8_t { small, table, full };
 
 struct ThcSettings {
@@ -30,8 +31,8 @@ struct ThcSettings {
   std::uint32_t units = 0;        ///< 0: no offsets
   const std::uint8_t* offsets = nullptr;
 
-  /// small: 32 entries by cell, the gap in the lowest byte and 256 base + gap div 2 above it, in 16 bits (see
-  /// kernels/thc/cpu/thc_small_table.hpp); behind them 16 levels by index.
+  /// small: 32 entries by cell, the gap in the lowest byte and 256 base + gap div 2 above it, in 16
+  /// bits (see kernels/thc/cpu/thc_small_table.hpp); behind them 16 levels by index.
   const std::uint32_t* entries = nullptr;
   const ThcCell* cells = nullptr;         ///< table
   const std::uint16_t* levels = nullptr;  ///< small and table, unless an index is its level

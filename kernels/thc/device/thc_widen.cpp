@@ -1,4 +1,5 @@
-// Adding narrow contributions: their lanes are looked up in the table of levels, added, and are wide lanes.
+// Adding narrow contributions: their lanes are looked up in the table of levels, added, and are
+// wide lanes.
 
 #include "kernels/core/body/lanes.hpp"
 #include "kernels/device_runtime/frame.hpp"
@@ -9,9 +10,9 @@
 namespace cohom::kernels::device {
 namespace {
 
-/// 4 bits to 8, frames of 256 values, levels below 128: a thread looks a word's 16 nibbles up by byte
-/// permutations of a table in four registers, and has all of two words of the sum. Nibble 16 j + t of a frame
-/// is number j of word t there, and byte j / 2 of word t or, for odd j, 16 + t here.
+/// 4 bits to 8, frames of 256 values, levels below 128: a thread looks a word's 16 nibbles up by
+/// byte permutations of a table in four registers, and has all of two words of the sum. Nibble 16 j
+/// + t of a frame is number j of word t there, and byte j / 2 of word t or, for odd j, 16 + t here.
 struct WidenNibbles {
   static constexpr unsigned threads = 256;
   static constexpr Barrier barrier = Barrier::warp;

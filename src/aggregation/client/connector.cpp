@@ -55,8 +55,8 @@ ConnectAggregator connector(const JobSecret& job, int rank, int ranks,
       throw Error(ErrorKind::invalid_argument, "aggregator " + address + " wants a secret, and " +
                                                    offload::site_token_variables.token +
                                                    " is not set");
-    // Of one job at one aggregator there is one group; should two addresses be the same aggregator's,
-    // they need two.
+    // Of one job at one aggregator there is one group; should two addresses be the same
+    // aggregator's, they need two.
     const auto group = static_cast<std::uint32_t>(XXH3_64bits(address.data(), address.size()));
     const GroupMembership membership{
         .job = JobKey(job), .group = group, .rank = rank, .ranks = ranks};

@@ -45,14 +45,15 @@ struct ClientOptions {
   /// Between attempts to connect; doubles up to 16 times that.
   std::chrono::milliseconds retry{250};
 
-  /// In which order that many packets leave, some never, some twice: for tests. Empty: as they come.
+  /// In which order that many packets leave, some never, some twice: for tests. Empty: as they
+  /// come.
   using PacketOrder = std::function<const std::vector<std::size_t>&(std::size_t packets)>;
   PacketOrder packet_order = {};
 };
 
-/// A client for one rank, which connects in the background and connects again when the aggregator was
-/// away. Local and does not block. The client has one thread, which sleeps while all is well, and never
-/// calls MPI. It may fail: Aggregator::may_fail().
+/// A client for one rank, which connects in the background and connects again when the aggregator
+/// was away. Local and does not block. The client has one thread, which sleeps while all is well,
+/// and never calls MPI. It may fail: Aggregator::may_fail().
 std::shared_ptr<Aggregator> connect_aggregator(const Endpoint& address,
                                                const GroupMembership& membership,
                                                const ClientOptions& options);

@@ -34,21 +34,21 @@ struct PathSetup {
   std::stop_token stop = {};  ///< of whoever calls meet()
 };
 
-/// Made by the thread that keeps the control channel, which meets the aggregator; from then on used by
-/// the caller's thread alone.
+/// Made by the thread that keeps the control channel, which meets the aggregator; from then on used
+/// by the caller's thread alone.
 class DataPath {
  public:
   virtual ~DataPath() = default;
 
   /// Where the aggregator's messages reach this rank, for the control channel; none: nowhere.
   [[nodiscard]] virtual std::optional<UcxAddress> own_address() const { return std::nullopt; }
-  /// Shows the aggregator where this worker is; whether it has answered. Blocks for some milliseconds at
-  /// most, the first time for some seconds where PathSetup::stop does not end that; to be called
-  /// until it is true. @throws Error(transport)
+  /// Shows the aggregator where this worker is; whether it has answered. Blocks for some
+  /// milliseconds at most, the first time for some seconds where PathSetup::stop does not end that;
+  /// to be called until it is true. @throws Error(transport)
   virtual bool meet() = 0;
 
-  /// Streams enter in the same order on all ranks, and leave before they go. Once one has left, its memory
-  /// is not touched any more.
+  /// Streams enter in the same order on all ranks, and leave before they go. Once one has left, its
+  /// memory is not touched any more.
   virtual void enter(ReductionStream& stream) = 0;
   virtual void leave(const ReductionStream& stream) = 0;
   /// Takes what has arrived, sends what may leave. @throws Error(transport): the session is over.

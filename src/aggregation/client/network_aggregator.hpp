@@ -1,5 +1,6 @@
 #pragma once
-// NetworkAggregator: an aggregator in the network, by packets or messages (docs/offload-protocol.md).
+// NetworkAggregator: an aggregator in the network, by packets or messages
+// (docs/offload-protocol.md).
 
 #include "aggregation/client/control_client.hpp"
 #include "aggregation/client/data_path.hpp"

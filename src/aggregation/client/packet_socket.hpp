@@ -40,8 +40,8 @@ class PacketSocket {
     cohom_header header;
     std::span<const std::uint64_t> words;
   };
-  /// What has arrived, at most batch packets, of which those that are no packets at all are left out.
-  /// Valid until the next call.
+  /// What has arrived, at most batch packets, of which those that are no packets at all are left
+  /// out. Valid until the next call.
   std::span<const Arrived> receive();
   /// Whether the answer to this hello is among what has arrived.
   bool has_answer(const cohom_header& hello);

@@ -1,6 +1,7 @@
 #pragma once
 // RoundTrip: how long the aggregator takes to answer, and how long to wait before asking again
-// (Jacobson and Karels, SIGCOMM'88; repeated packets are no samples: Karn and Partridge, SIGCOMM'87).
+// (Jacobson and Karels, SIGCOMM'88; repeated packets are no samples: Karn and Partridge,
+// SIGCOMM'87).
 
 #include <algorithm>
 #include <chrono>

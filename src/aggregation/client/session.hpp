@@ -1,6 +1,6 @@
 #pragma once
-// Session: a group that has formed, from its first word to its end. The thread that keeps the control
-// channel makes it and says when it is over; the caller's thread moves words.
+// Session: a group that has formed, from its first word to its end. The thread that keeps the
+// control channel makes it and says when it is over; the caller's thread moves words.
 
 #include "aggregation/client/data_path.hpp"
 

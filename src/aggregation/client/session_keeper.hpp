@@ -27,8 +27,8 @@ class SessionKeeper {
   [[nodiscard]] std::string why_none() const;
   /// Whether there is none because of other ranks: they have not joined, or have left.
   [[nodiscard]] bool waits_for_others() const;
-  /// A call has failed on this rank: ends the session, also one that is just forming, in which another
-  /// rank may be waiting for this one's part of the same call.
+  /// A call has failed on this rank: ends the session, also one that is just forming, in which
+  /// another rank may be waiting for this one's part of the same call.
   void abandon(const std::string& reason);
 
  private:

@@ -117,8 +117,8 @@ void SlotEngine::send_lost(Time now) {
   }
 }
 
-/// When nothing moves, the oldest packet alone finds out why: it is answered by its sum, or by word that
-/// a rank is late, which is then true of all behind it.
+/// When nothing moves, the oldest packet alone finds out why: it is answered by its sum, or by word
+/// that a rank is late, which is then true of all behind it.
 void SlotEngine::send_due(std::size_t line, Time now) {
   Patience& patience = patience_[line];
   if (lines_[line].under_way() == 0 || now < patience.due) return;

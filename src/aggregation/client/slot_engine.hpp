@@ -1,5 +1,6 @@
 #pragma once
-// SlotEngine: moves the packets of all reductions under way in one session. Used by the caller's thread.
+// SlotEngine: moves the packets of all reductions under way in one session. Used by the caller's
+// thread.
 
 #include "aggregation/client/data_path.hpp"
 #include "aggregation/client/packet_socket.hpp"

@@ -1,10 +1,11 @@
 #pragma once
 // SlotLine: a run of a group's slots, and the reductions that pass through it one after the other.
 //
-// Packets of a line are numbered 0, 1, 2, ... over all its reductions, in an order that all ranks have:
-// calls in the order in which they are opened, their reductions as started, words from the first on.
-// Packet q of a line of W slots takes slot q mod W for the (q div W)-th time. So slot and use follow
-// from what is summed, never from when, and a packet waits for no packet but earlier ones of its line.
+// Packets of a line are numbered 0, 1, 2, ... over all its reductions, in an order that all ranks
+// have: calls in the order in which they are opened, their reductions as started, words from the
+// first on. Packet q of a line of W slots takes slot q mod W for the (q div W)-th time. So slot and
+// use follow from what is summed, never from when, and a packet waits for no packet but earlier
+// ones of its line.
 
 #include "aggregation/protocol/control_message.hpp"
 #include "aggregation/protocol/packet.h"
@@ -90,11 +91,12 @@ class SlotLine {
   Flight* oldest();
   /// Takes the sum and frees the slot.
   void finish(Flight& flight, std::span<const std::byte> words);
-  /// A packet was lost, maybe in a queue that had no room: fewer are under way from now on, then slowly
-  /// more again (AIMD, as TCP's). What was sent before the last loss was noticed says nothing new.
+  /// A packet was lost, maybe in a queue that had no room: fewer are under way from now on, then
+  /// slowly more again (AIMD, as TCP's). What was sent before the last loss was noticed says
+  /// nothing new.
   void lost(const Flight& flight);
-  /// Whether packets sent well after this one have been answered: then this one was lost, or is late
-  /// by so much that sending it again costs less than waiting.
+  /// Whether packets sent well after this one have been answered: then this one was lost, or is
+  /// late by so much that sending it again costs less than waiting.
   [[nodiscard]] bool overtaken(const Flight& flight) const {
     return flight.number + overtaking < highest_finished_;
   }
@@ -116,8 +118,8 @@ class SlotLine {
   std::size_t under_way_ = 0;
 };
 
-/// The lines that all ranks cut a group's slots into. Rounds have lines of their own, so that a payload
-/// never waits for an agreement of its own call that depends on it.
+/// The lines that all ranks cut a group's slots into. Rounds have lines of their own, so that a
+/// payload never waits for an agreement of its own call that depends on it.
 std::vector<SlotLine> lines_of(const Admitted& admitted);
 
 }  // namespace cohom::offload

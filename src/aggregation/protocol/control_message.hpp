@@ -1,6 +1,7 @@
 #pragma once
-// The messages of the control channel (docs/offload-protocol.md). One on the wire: its bytes (32 bits),
-// its kind (32 bits), its fields as they stand here; a text is its bytes (32 bits) and itself.
+// The messages of the control channel (docs/offload-protocol.md). One on the wire: its bytes (32
+// bits), its kind (32 bits), its fields as they stand here; a text is its bytes (32 bits) and
+// itself.
 
 #include "aggregation/auth/cryptography.hpp"
 #include "aggregation/protocol/ucx_address.hpp"

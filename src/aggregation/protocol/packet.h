@@ -1,6 +1,6 @@
 #pragma once
-// The packets of the switch path, word by word as docs/offload-protocol.md has them. Plain C, because
-// the kernel's program and the library share it. Numbers are little-endian.
+// The packets of the switch path, word by word as docs/offload-protocol.md has them. Plain C,
+// because the kernel's program and the library share it. Numbers are little-endian.
 
 #include <linux/types.h>
 

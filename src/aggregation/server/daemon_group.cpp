@@ -16,8 +16,8 @@ namespace cohom::offload {
 
 namespace {
 
-/// The codecs' own kernels do what is asked here of them: those of thc for lanes of any kind, those of the
-/// signs for single bits.
+/// The codecs' own kernels do what is asked here of them: those of thc for lanes of any kind, those
+/// of the signs for single bits.
 void widen(const Widening& widening, std::size_t values, const std::uint64_t* words,
            std::uint64_t* wide) {
   const kernels::KernelTable& kernels = kernels::kernel_table();

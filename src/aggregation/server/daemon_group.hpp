@@ -15,8 +15,8 @@
 
 namespace cohom::offload {
 
-/// What comes may be anything; everything is checked before any word is touched. Every function wants the
-/// worker's lock.
+/// What comes may be anything; everything is checked before any word is touched. Every function
+/// wants the worker's lock.
 class DaemonGroup {
  public:
   /// `number` is the daemon's own for the group. `notes` are of all of its groups.

@@ -30,7 +30,8 @@ namespace cohom::offload {
 namespace {
 
 constexpr int looks_a_lock = 32;
-/// Looks without news until the thread sleeps: a fraction of a millisecond, in which others may run.
+/// Looks without news until the thread sleeps: a fraction of a millisecond, in which others may
+/// run.
 constexpr int idle_looks = 20;
 constexpr int most_sleep_milliseconds = 500;  ///< UCX wants to find out who has died
 

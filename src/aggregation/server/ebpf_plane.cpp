@@ -77,8 +77,8 @@ class GroupMemory {
   std::uint32_t groups_;
 };
 
-/// Says hello to parents. It has the port of the data path, so that answers come to the program. What
-/// gets past the program ends here unread.
+/// Says hello to parents. It has the port of the data path, so that answers come to the program.
+/// What gets past the program ends here unread.
 FileDescriptor data_socket(const sockaddr_in& address) {
   FileDescriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   const int one = 1, little = 1;

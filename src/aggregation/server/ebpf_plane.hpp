@@ -22,10 +22,10 @@ struct EbpfSetup {
 bool has_ebpf();
 std::string why_no_ebpf();
 
-/// Loads the program and puts it on the ports, in place of what a killed process has left there. The
-/// program goes with the plane.
-/// @throws Error(invalid_argument) for a port that is no device, Error(unsupported) without the program,
-/// Error(transport) when the kernel refuses.
+/// Loads the program and puts it on the ports, in place of what a killed process has left there.
+/// The program goes with the plane.
+/// @throws Error(invalid_argument) for a port that is no device, Error(unsupported) without the
+/// program, Error(transport) when the kernel refuses.
 std::unique_ptr<DataPlane> make_ebpf_plane(const EbpfSetup& setup);
 
 }  // namespace cohom::offload

@@ -8,9 +8,9 @@
 
 namespace cohom::offload {
 
-/// Serves the other programs of the job until all of their ranks are in MPI_Finalize; returns the exit
-/// status. The address is this host's name and any free port; the token is drawn here; both travel by MPI.
-/// When it cannot serve it says why, and the others do without.
+/// Serves the other programs of the job until all of their ranks are in MPI_Finalize; returns the
+/// exit status. The address is this host's name and any free port; the token is drawn here; both
+/// travel by MPI. When it cannot serve it says why, and the others do without.
 /// @throws Error(invalid_argument) where there is no job, Error(unsupported) in builds without MPI.
 int serve_job(ServerSetup setup,
               const std::function<std::unique_ptr<DataPlane>(const ServerSetup&)>& make_plane);

@@ -12,8 +12,8 @@ class SlotRanges {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// A packet that is being summed while its group goes may touch its slot for a moment: `rest` must
-  /// be longer than that.
+  /// A packet that is being summed while its group goes may touch its slot for a moment: `rest`
+  /// must be longer than that.
   SlotRanges(std::uint32_t slots, Clock::duration rest) : slots_(slots), rest_(rest) {}
 
   /// The first slot of a run; none when there is no such run free now.

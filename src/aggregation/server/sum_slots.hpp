@@ -1,8 +1,8 @@
 #pragma once
-// SumSlots: one group's slots at a daemon, in which contributions meet. Words come in order and once, so a
-// slot holds two sums at most: the one being made and the one being sent. A sum that is there
-// before the one before it has left waits for that, and until then the slot takes nothing: whoever
-// contributes without taking sums fills no memory.
+// SumSlots: one group's slots at a daemon, in which contributions meet. Words come in order and
+// once, so a slot holds two sums at most: the one being made and the one being sent. A sum that is
+// there before the one before it has left waits for that, and until then the slot takes nothing:
+// whoever contributes without taking sums fills no memory.
 
 #include "aggregation/protocol/group.h"
 #include "kernels/table/kernel_table.hpp"
@@ -20,7 +20,8 @@ namespace cohom::offload {
 
 using SharedWords = std::shared_ptr<std::vector<std::uint64_t>>;
 
-/// Gives out words, and gives them out again when nobody holds them any more. For one thread at a time.
+/// Gives out words, and gives them out again when nobody holds them any more. For one thread at a
+/// time.
 class WordsPool {
  public:
   SharedWords take(std::size_t count);
@@ -32,7 +33,8 @@ class WordsPool {
 
 class SumSlots {
  public:
-  /// `members` has a bit for each worker that contributes here. A leaf's sums go to its parent first.
+  /// `members` has a bit for each worker that contributes here. A leaf's sums go to its parent
+  /// first.
   SumSlots(std::uint32_t slots, std::uint64_t members, bool leaf,
            const kernels::KernelTable& kernels);
 
@@ -41,8 +43,9 @@ class SumSlots {
     SharedWords words =
         {};  ///< of cohom_spread and cohom_pass_up; whole, to be sent and not changed
   };
-  /// A contribution whose header is right (check_message()). Floats are added in the order of workers,
-  /// whatever the order in which they come: the earlier ones wait for nobody, the later ones are kept.
+  /// A contribution whose header is right (check_message()). Floats are added in the order of
+  /// workers, whatever the order in which they come: the earlier ones wait for nobody, the later
+  /// ones are kept.
   Outcome contribute(const cohom_header& header, std::span<const std::byte> data);
   /// The parent's sum.
   Outcome take_sum(const cohom_header& header, std::span<const std::byte> data);

@@ -11,8 +11,8 @@ namespace cohom::offload {
 
 class TcPorts {
  public:
-  /// Puts the program on all ports, or on none. What an ended process of ours has left is replaced; what a
-  /// living one has put there is an error.
+  /// Puts the program on all ports, or on none. What an ended process of ours has left is replaced;
+  /// what a living one has put there is an error.
   /// @throws Error(invalid_argument), Error(transport)
   TcPorts(const std::vector<std::string>& ports, int program);
   /// Takes the program away. The (empty) clsact queueing discipline stays: others may use it.

@@ -1,6 +1,6 @@
 #pragma once
-// BlockScale: the round in which all ranks agree on a code for the scale of every block. BlockCodes: the
-// common form of it, the maximum of the ranks' codes, two a word.
+// BlockScale: the round in which all ranks agree on a code for the scale of every block.
+// BlockCodes: the common form of it, the maximum of the ranks' codes, two a word.
 
 #include "codecs/common/codec.hpp"
 
@@ -51,8 +51,8 @@ class BlockCodes : public BlockScale {
   std::vector<std::uint32_t> codes_;  ///< of one piece
 };
 
-/// Two 32-bit numbers a word, the first one low. Other rounds that send a number a block lay them out so,
-/// too.
+/// Two 32-bit numbers a word, the first one low. Other rounds that send a number a block lay them
+/// out so, too.
 std::size_t put_halves(std::span<const std::uint32_t> numbers, Words out);
 inline std::uint32_t half_of(ConstWords words, std::size_t index) {
   return static_cast<std::uint32_t>(words[index / 2] >> (index % 2 * 32));

@@ -47,8 +47,8 @@ struct BytesQuery {
   std::uint64_t step = 0;                ///< the call's number, from 0
 };
 
-/// Of a codec whose payloads have a fixed length: from the capacities of its rounds. Empty where the codec
-/// refuses the call, and for payloads that vary.
+/// Of a codec whose payloads have a fixed length: from the capacities of its rounds. Empty where
+/// the codec refuses the call, and for payloads that vary.
 std::optional<CodecBytes> bytes_of_rounds(std::unique_ptr<Codec> (*make)(const CodecContext&),
                                           const BytesQuery& query);
 

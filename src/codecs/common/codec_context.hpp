@@ -23,7 +23,8 @@ struct CodecContext {
   std::uint64_t divisor = 1;  ///< 1 for a sum, `ranks` for a mean: applied once, at the very end
   const kernels::KernelTable& kernels;  ///< of `memory`; outlives the codec
   Parameters parameters = {};
-  /// Where elements, feedback and the payload's words lie. The words of all other rounds are the host's.
+  /// Where elements, feedback and the payload's words lie. The words of all other rounds are the
+  /// host's.
   Memory& memory = host_memory();
   const kernels::KernelTable* host_kernels = nullptr;  ///< null: `kernels` are
 

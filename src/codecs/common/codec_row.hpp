@@ -1,6 +1,6 @@
 #pragma once
-// CodecRow: all that the rest of the project knows of a codec. cohom-info, plans, the benchmarks' byte
-// formulas and the tests read it, and have no list of codecs of their own.
+// CodecRow: all that the rest of the project knows of a codec. cohom-info, plans, the benchmarks'
+// byte formulas and the tests read it, and have no list of codecs of their own.
 
 #include "codecs/common/codec.hpp"
 #include "codecs/common/codec_bytes.hpp"
@@ -17,17 +17,17 @@
 
 namespace cohom {
 
-/// The form of a codec of which only kernels and Memory touch elements and the payload's words, wherever
-/// they lie: any, or those that the parameters say.
+/// The form of a codec of which only kernels and Memory touch elements and the payload's words,
+/// wherever they lie: any, or those that the parameters say.
 struct DeviceForm {
   bool (*has_kernels)(const kernels::KernelTable& device) = nullptr;  ///< null: no device has
   bool (*is)(const Parameters&, ElementType) = nullptr;               ///< null: any
   std::string_view only = {};                                         ///< the same in words
 };
 
-/// A spec that takes a path of its own through the codec, and what its error may be: squared errors of a
-/// sum of normal vectors, relative to ranks * (largest energy of a rank's vector), with a quarter or more
-/// of room above what theory and measurement say. Tests run all of them.
+/// A spec that takes a path of its own through the codec, and what its error may be: squared errors
+/// of a sum of normal vectors, relative to ranks * (largest energy of a rank's vector), with a
+/// quarter or more of room above what theory and measurement say. Tests run all of them.
 struct CodecSample {
   std::string_view spec;
   double clamped = 0;        ///< what is lost whatever the number of ranks

@@ -1,10 +1,11 @@
 #pragma once
-// CompactedCodec: another codec on what is left of a vector without the elements that are zero on every
-// rank. The wire is specified in docs/wire-format.md, "sparse+thc".
+// CompactedCodec: another codec on what is left of a vector without the elements that are zero on
+// every rank. The wire is specified in docs/wire-format.md, "sparse+thc".
 //
 // SparseIndex's rounds come first, then those of the inner codec. Each *unit*, a fixed number of
-// elements of the vector, is compacted by itself and is a piece of the inner codec, which starts where
-// the unit does: what the inner codec sees does not depend on chunks and segments, nor do its draws.
+// elements of the vector, is compacted by itself and is a piece of the inner codec, which starts
+// where the unit does: what the inner codec sees does not depend on chunks and segments, nor do its
+// draws.
 
 #include "codecs/common/codec.hpp"
 #include "codecs/common/codec_context.hpp"
@@ -67,8 +68,8 @@ class CompactedUnits {
 
 class CompactedCodec final : public Codec {
  public:
-  /// The inner codec keeps no state, its rounds have scope `piece` or are late and do not wait for the
-  /// payload, any of its pieces may be ragged or empty, and it works in place.
+  /// The inner codec keeps no state, its rounds have scope `piece` or are late and do not wait for
+  /// the payload, any of its pieces may be ragged or empty, and it works in place.
   CompactedCodec(const CodecContext& context, const IndexOptions& index,
                  std::unique_ptr<Codec> inner);
 

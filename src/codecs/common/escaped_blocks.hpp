@@ -17,8 +17,8 @@ class EscapedBlocks {
   /// In any order: pieces are listed segment by segment, not along the vector.
   void add(std::size_t first, std::size_t count) { blocks_.push_back({first, count, 0}); }
 
-  /// Puts the blocks in the vector's order, neighbours together; returns the elements of the compacted
-  /// vector.
+  /// Puts the blocks in the vector's order, neighbours together; returns the elements of the
+  /// compacted vector.
   std::size_t finish() {
     std::ranges::sort(blocks_, {}, &Block::first);
     std::size_t elements = 0, runs = 0;

@@ -15,8 +15,8 @@ namespace cohom {
 std::uint32_t global_code(ElementType type, std::span<const std::uint32_t> block_codes,
                           std::size_t elements);
 
-/// Whether a block with this norm code has at least twice the norm that the global code gives a block
-/// of `padded` elements, so that much of it is clipped.
+/// Whether a block with this norm code has at least twice the norm that the global code gives a
+/// block of `padded` elements, so that much of it is clipped.
 bool clipped_by_global(ElementType type, std::uint32_t block_code, std::uint32_t code,
                        std::size_t padded);
 

@@ -20,7 +20,8 @@ namespace cohom {
 using Words = std::span<std::uint64_t>;
 using ConstWords = std::span<const std::uint64_t>;
 
-/// A run of whole blocks of a round's vector; only the vector's last piece may end in a ragged block.
+/// A run of whole blocks of a round's vector; only the vector's last piece may end in a ragged
+/// block.
 struct Piece {
   std::size_t first = 0;  ///< index of its first element, a multiple of the codec's block
   std::size_t count = 0;  ///< elements, > 0
@@ -131,8 +132,8 @@ class Round {
   /// Elements of a late round's own vector, asked once a call when LateSize says.
   virtual std::size_t late_elements() { return 0; }
 
-  /// Writes this rank's contribution to `piece`; returns the words written. For scope `vector` it is
-  /// called for every piece in order, with the same `out`; the last call finishes it.
+  /// Writes this rank's contribution to `piece`; returns the words written. For scope `vector` it
+  /// is called for every piece in order, with the same `out`; the last call finishes it.
   virtual std::size_t encode(std::size_t contributions, const Piece& piece, Words out) = 0;
 
   /// Makes a sum of contributions that are `alone`, in rank order; returns the words written.
@@ -148,13 +149,14 @@ class Round {
 
   /// Changes a complete sum before anybody sees it, in place: `sum` has room for the capacity and
   /// holds `words` words. A function of the sum alone, so that it is the same whatever the
-  /// algorithm. Returns the words left: finished_capacity(), or fewer where the round merges itself.
+  /// algorithm. Returns the words left: finished_capacity(), or fewer where the round merges
+  /// itself.
   virtual std::size_t finish(const Piece& /*piece*/, Words /*sum*/, std::size_t words) {
     return words;
   }
 
-  /// Writes the output elements of `piece` from a sum of `contributions` contributions. Not asked of
-  /// rounds before the payload.
+  /// Writes the output elements of `piece` from a sum of `contributions` contributions. Not asked
+  /// of rounds before the payload.
   virtual void decode(const Piece& piece, ConstWords sum, std::size_t contributions);
 
   /// Where the words that this round agrees on will lie, until the next call. Of rounds before the

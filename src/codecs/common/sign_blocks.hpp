@@ -1,6 +1,6 @@
 #pragma once
-// SignBlocks: what this rank knows of the blocks of its vector before ranks agree on a scale of signs, and
-// which numbers ranks can agree on.
+// SignBlocks: what this rank knows of the blocks of its vector before ranks agree on a scale of
+// signs, and which numbers ranks can agree on.
 
 #include "codecs/common/codec.hpp"
 #include "codecs/common/codec_context.hpp"
@@ -16,8 +16,8 @@ namespace cohom {
 
 class SignBlocks {
  public:
-  /// `codec`: the name that errors are said with. `of_input`: means leave out what calls before have
-  /// left over. `call` outlives it.
+  /// `codec`: the name that errors are said with. `of_input`: means leave out what calls before
+  /// have left over. `call` outlives it.
   SignBlocks(const CodecContext& context, std::string_view codec, bool of_input,
              const CallBuffers& call);
 
@@ -35,8 +35,8 @@ class SignBlocks {
   /// The largest code of blocks that do not escape.
   [[nodiscard]] std::uint32_t largest_code() const;
 
-  /// An agreed code of a block's or the vector's largest magnitude, if it is one that a rank can have
-  /// sent. @throws Error(transport)
+  /// An agreed code of a block's or the vector's largest magnitude, if it is one that a rank can
+  /// have sent. @throws Error(transport)
   [[nodiscard]] std::uint32_t checked(std::string_view round, std::uint64_t code,
                                       bool may_escape) const;
   /// An agreed maximum is no less than what this rank sent. @throws Error(transport)

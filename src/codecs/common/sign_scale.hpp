@@ -1,8 +1,8 @@
 #pragma once
 // SignScale: the rounds in which ranks agree on what a sign stands for, and on blocks that have no
-// signs: those with a NaN or an infinity on some rank, which escape, and those that are zero on all.
-// Means of magnitudes are exact sums of fixed-point numbers below an agreed power of two, so that no
-// order of additions matters (docs/wire-format.md, "Scales of signs").
+// signs: those with a NaN or an infinity on some rank, which escape, and those that are zero on
+// all. Means of magnitudes are exact sums of fixed-point numbers below an agreed power of two, so
+// that no order of additions matters (docs/wire-format.md, "Scales of signs").
 
 #include "codecs/common/codec.hpp"
 #include "codecs/common/codec_context.hpp"

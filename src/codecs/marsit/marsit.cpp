@@ -89,8 +89,8 @@ void MarsitPayload::reserve(std::size_t elements, std::size_t longest_piece) {
   some_scale_.assign(cached_run_ / sign_block, 1.0);
 }
 
-/// Signs do not depend on what the ranks agree on, but for blocks that have none: so the vector is read
-/// from memory once.
+/// Signs do not depend on what the ranks agree on, but for blocks that have none: so the vector is
+/// read from memory once.
 void MarsitPayload::measure_and_pack(const Piece& piece) {
   for (std::size_t done = 0; done < piece.count; done += cached_run_) {
     const std::size_t first = piece.first + done;

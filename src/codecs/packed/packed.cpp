@@ -212,8 +212,8 @@ std::size_t PackedCodec::device_scratch(std::size_t elements, std::size_t longes
   return std::max(agreement_.device_scratch(elements), offsets + shifted);
 }
 
-/// What it may send with a budget, for contributions and sums together, agreement included. How it splits
-/// them depends on the vectors, so only `direct` has a formula.
+/// What it may send with a budget, for contributions and sums together, agreement included. How it
+/// splits them depends on the vectors, so only `direct` has a formula.
 std::optional<CodecBytes> packed_bytes(const BytesQuery& query) {
   const Parameters& given = query.parameters;
   if (query.algorithm != "direct" || text_of(given, "budget", "mean") != "mean" ||

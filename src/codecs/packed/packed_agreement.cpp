@@ -33,7 +33,8 @@ constexpr std::int32_t step_offset = 1 << 20;
 constexpr std::int32_t least_step_code = PackedStep::codes_per_octave * (-1074 - 32),
                        largest_step_code = PackedStep::codes_per_octave * (1024 + 2);
 
-/// An error bound in steps of all ranks, a little below so that no rounding of arithmetic breaks it.
+/// An error bound in steps of all ranks, a little below so that no rounding of arithmetic breaks
+/// it.
 double step_for_bound(double error, std::uint32_t ranks) {
   return 2 * error / ranks * (1 - 0x1p-20);
 }
@@ -145,8 +146,8 @@ void PackedMaximum::measure(const Piece& piece) {
   });
 }
 
-/// What the ranks take the maximum of: a bin, a step or a magnitude, as a number that orders like it; 0
-/// on a rank of zeros, which must not decide.
+/// What the ranks take the maximum of: a bin, a step or a magnitude, as a number that orders like
+/// it; 0 on a rank of zeros, which must not decide.
 std::uint32_t PackedMaximum::own_maximum() const {
   if (options_.target == PackedTarget::relative_error)
     return largest_ == 0 ? 0  // rounded down, but no zero

@@ -10,14 +10,15 @@
 
 namespace cohom {
 
-/// Bins that one rank counts in, for elements of this type (kernels/packed/body/packed_quantize.hpp).
+/// Bins that one rank counts in, for elements of this type
+/// (kernels/packed/body/packed_quantize.hpp).
 std::size_t packed_bins(ElementType type);
 
 /// The highest bin that is not empty, 0 when there is none but that of zeros.
 std::size_t top_bin(std::span<const std::uint32_t> bins);
 
-/// What the ranks agree on: the counts of the 127 quarter octaves up to the largest magnitude. What is
-/// smaller than all of them takes no bits, and counts as zero.
+/// What the ranks agree on: the counts of the 127 quarter octaves up to the largest magnitude. What
+/// is smaller than all of them takes no bits, and counts as zero.
 struct PackedHistogram {
   static constexpr std::size_t window = 128;
 

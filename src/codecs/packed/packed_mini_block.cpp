@@ -16,8 +16,8 @@ using kernels::packed_mini;
 
 constexpr double least_projection = 1.0 / 64;
 
-/// Sums and products run in eight chains, element i in chain i mod 8, so that one need not wait for the
-/// other; then chain c takes chain c + 4, c + 2 and c + 1.
+/// Sums and products run in eight chains, element i in chain i mod 8, so that one need not wait for
+/// the other; then chain c takes chain c + 4, c + 2 and c + 1.
 constexpr std::size_t chains = 8;
 using Chains = std::array<double, chains>;
 
@@ -28,7 +28,8 @@ double folded(Chains values, Combine combine) {
   return values[0];
 }
 
-/// Probability that none of the steps rounds to an integer of at least `above`, or of at most -`below`.
+/// Probability that none of the steps rounds to an integer of at least `above`, or of at most
+/// -`below`.
 double probability_of_none(const PackedMini& steps, double above, double below, bool nearest) {
   Chains none;
   none.fill(1);
@@ -46,7 +47,8 @@ double with_sign(double value, std::uint32_t negative) {
   return from_bits<double>(bits_of(value) ^ std::uint64_t{negative} << 63);
 }
 
-/// Width that rounding gives these values on average, their largest magnitude being `largest` steps.
+/// Width that rounding gives these values on average, their largest magnitude being `largest`
+/// steps.
 double mean_width(const PackedMini& steps, double largest, bool nearest) {
   if (largest < 0.7) return 0;
   double width = 1 - probability_of_none(steps, 1, 1, nearest);

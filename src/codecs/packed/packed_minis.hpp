@@ -1,6 +1,6 @@
 #pragma once
-// PackedMinis: the mini-blocks of a rank's vector that a PackedSample looks at, where the processor can
-// read them: in place, or copied together from where they lie.
+// PackedMinis: the mini-blocks of a rank's vector that a PackedSample looks at, where the processor
+// can read them: in place, or copied together from where they lie.
 
 #include "kernels/packed/packed.hpp"
 #include "memory/memory.hpp"

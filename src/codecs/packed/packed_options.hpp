@@ -39,8 +39,8 @@ std::span<const ParameterInfo> packed_parameters();
 /// Whether these parameters ask for a bound of the error.
 bool packed_bounds_errors(const Parameters& parameters);
 
-/// @throws Error(invalid_argument) for an unknown parameter, a value out of range, or parameters that
-/// exclude each other.
+/// @throws Error(invalid_argument) for an unknown parameter, a value out of range, or parameters
+/// that exclude each other.
 PackedOptions parse_packed_options(const Parameters& parameters, std::uint32_t ranks);
 
 }  // namespace cohom

@@ -17,8 +17,9 @@ using kernels::body::draw;
 
 constexpr std::int32_t codes_per_octave = PackedStep::codes_per_octave;
 
-/// A sample costs four bytes a rank and hop: a sixth of a bit a value (1/8 with 2 ranks), and finds the bits
-/// of 64 Ki values within 0.05 (one standard deviation); 512 samples find them within 0.04.
+/// A sample costs four bytes a rank and hop: a sixth of a bit a value (1/8 with 2 ranks), and finds
+/// the bits of 64 Ki values within 0.05 (one standard deviation); 512 samples find them within
+/// 0.04.
 constexpr std::size_t minis_a_sample_and_hop = 4, least_samples = 32, most_samples = 512;
 
 /// A projection adds up 32 magnitudes.
@@ -101,7 +102,8 @@ Crests crests(std::uint64_t count, std::uint64_t codes) {
   return {.count = static_cast<std::uint32_t>(count), .codes = static_cast<std::int64_t>(codes)};
 }
 
-/// Magnitudes as shares of the largest, without their mean: what is alike in them is where large values are.
+/// Magnitudes as shares of the largest, without their mean: what is alike in them is where large
+/// values are.
 PackedMini shape_of(const PackedMini& values, double largest) {
   PackedMini shape{};
   if (largest == 0 || !std::isfinite(largest)) return shape;
@@ -201,8 +203,8 @@ std::int64_t PackedSample::fixed_point_sum(ConstWords counters, std::size_t inde
   return counter(counters, index) - (std::int64_t{ranks_} << precision_);
 }
 
-/// As the sum of uncorrelated ranks would look: neighbours of a mini-block have its scale, density and
-/// distribution.
+/// As the sum of uncorrelated ranks would look: neighbours of a mini-block have its scale, density
+/// and distribution.
 PackedMini PackedSample::mix(const PackedVector& vector, std::size_t mini, int exponent,
                              std::uint32_t signs) const {
   PackedMini sum{};
@@ -265,8 +267,8 @@ PackedFindings PackedSample::findings(ConstWords sum, std::int32_t top_code,
   return findings;
 }
 
-/// How far the largest value of a sum stands out of its projection, in codes: as in contributions where
-/// the ranks' shapes are alike, as in mixtures where they are uncorrelated.
+/// How far the largest value of a sum stands out of its projection, in codes: as in contributions
+/// where the ranks' shapes are alike, as in mixtures where they are uncorrelated.
 double PackedSample::crest_of_sums(ConstWords sum) const {
   const ConstWords counters = sum.subspan(fixed_words);
   double count = 0, squares = 0;

@@ -1,9 +1,9 @@
 #pragma once
-// What packed's budget cannot know from a histogram of contributions. How wide sums are depends on how
-// alike the ranks' vectors are, and how their scales differ block by block; how wide mini-blocks are, on
-// how many of their values are close to the largest. So a call looks at a few mini-blocks: the ranks
-// add random projections of them, and compare them with what each knows of its own.
-// Specified in docs/wire-format.md, "packed".
+// What packed's budget cannot know from a histogram of contributions. How wide sums are depends on
+// how alike the ranks' vectors are, and how their scales differ block by block; how wide
+// mini-blocks are, on how many of their values are close to the largest. So a call looks at a few
+// mini-blocks: the ranks add random projections of them, and compare them with what each knows of
+// its own. Specified in docs/wire-format.md, "packed".
 
 #include "codecs/common/codec.hpp"
 #include "codecs/packed/packed_histogram.hpp"
@@ -27,8 +27,9 @@ class PackedFindings {
   /// Bits by which contributions are wider than expected of their maxima.
   [[nodiscard]] double deviation() const { return deviation_; }
 
-  /// Mean width of a sum's mini-blocks, as owners send them, where `histogram` counts the maxima of all
-  /// contributions. That of the sample, and by how much contributions are wider in all than in the sample.
+  /// Mean width of a sum's mini-blocks, as owners send them, where `histogram` counts the maxima of
+  /// all contributions. That of the sample, and by how much contributions are wider in all than in
+  /// the sample.
   [[nodiscard]] double sum_width(ElementType type, const PackedHistogram& histogram,
                                  PackedStep step) const;
 
@@ -65,8 +66,8 @@ class PackedSample {
     return samples_ == 0 ? 0 : samples_ + mixtures() * mixed_minis();
   }
 
-  /// A rank's words. `top_code`: of the octave that all ranks' largest magnitude lies in. `step`: the one
-  /// that this rank alone would take. `nearest`: values are rounded without dither.
+  /// A rank's words. `top_code`: of the octave that all ranks' largest magnitude lies in. `step`:
+  /// the one that this rank alone would take. `nearest`: values are rounded without dither.
   void look(const PackedVector& vector, std::int32_t top_code, PackedStep step, bool nearest,
             Words out) const;
 

@@ -33,8 +33,8 @@ int octave_of_code(std::int32_t code) {
 }
 
 /// Expected width of a mini-block of 32 normal values whose largest magnitude is `steps` steps.
-/// The width grows by one around every power of two: below it when another value rounds up, above it
-/// while the largest may be negative. Fitted to simulated mini-blocks, within 0.1 bit.
+/// The width grows by one around every power of two: below it when another value rounds up, above
+/// it while the largest may be negative. Fitted to simulated mini-blocks, within 0.1 bit.
 double width_of_normal_values(double steps) {
   if (steps < 0.7) return 0;
   double width = 2;

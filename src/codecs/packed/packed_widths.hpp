@@ -1,6 +1,6 @@
 #pragma once
-// How wide the mini-blocks of packed are expected to be with a step, on all ranks alike (+ - * / and
-// sqrt of IEEE 754 only; libm differs by machine). Specified in docs/wire-format.md, "packed".
+// How wide the mini-blocks of packed are expected to be with a step, on all ranks alike (+ - * /
+// and sqrt of IEEE 754 only; libm differs by machine). Specified in docs/wire-format.md, "packed".
 
 #include "kernels/packed/body/packed_quantize.hpp"
 
@@ -23,8 +23,9 @@ struct PackedStep {
 /// Bits of a mini-block's width in its header, for each value.
 inline constexpr double packed_header_bits = 5.0 / 32;
 
-/// Expected width, without header, of mini-blocks whose largest magnitudes lie in a quarter (0 to 3) of
-/// the octave that begins at 2^(octave code / 32): a function of (octave code - step code) alone.
+/// Expected width, without header, of mini-blocks whose largest magnitudes lie in a quarter (0 to
+/// 3) of the octave that begins at 2^(octave code / 32): a function of (octave code - step code)
+/// alone.
 double expected_width(std::size_t quarter, std::int32_t code_difference);
 
 /// 32 times the exponent of the octave that a bin > 0 lies in; Real: float, or double for f64.

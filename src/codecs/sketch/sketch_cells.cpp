@@ -104,8 +104,8 @@ void SketchCells::from_cells(const void* cells, std::size_t count, std::byte* el
   });
 }
 
-/// Items are called by their number, or, where a union is not known yet when cells are made, by their
-/// position.
+/// Items are called by their number, or, where a union is not known yet when cells are made, by
+/// their position.
 SketchRun SketchCells::run_of(const Place& place) {
   std::size_t cells = 0;
   parts_.clear();

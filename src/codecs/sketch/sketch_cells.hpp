@@ -1,8 +1,9 @@
 #pragma once
-// SketchCells: elements of a piece's union to the cells of its sketches and back, in any type of cell.
+// SketchCells: elements of a piece's union to the cells of its sketches and back, in any type of
+// cell.
 //
-// Cells that are integers may lie on a device, with their elements. Those of floating-point numbers are the
-// host's: their sums depend on the order in which items are taken out.
+// Cells that are integers may lie on a device, with their elements. Those of floating-point numbers
+// are the host's: their sums depend on the order in which items are taken out.
 
 #include "codecs/common/codec.hpp"
 #include "codecs/common/codec_context.hpp"
@@ -51,7 +52,8 @@ class SketchCells {
   void agree_on(int exponent) { exponent_ = exponent; }
   [[nodiscard]] int exponent() const { return exponent_; }
 
-  /// Writes a bit for each block of 256 elements, in whole words: whether cells cannot hold all of them.
+  /// Writes a bit for each block of 256 elements, in whole words: whether cells cannot hold all of
+  /// them.
   void find_unheld(const std::byte* elements, std::size_t count, Words blocks) const;
 
   /// What sketch() and recover() know of a piece.
@@ -61,11 +63,11 @@ class SketchCells {
     const std::uint64_t* bits;  ///< those of the union, beside the elements
   };
 
-  /// Writes the cells of a piece's elements at these positions, side by side at `elements`; what cells cannot
-  /// hold is left out. Returns the words written.
+  /// Writes the cells of a piece's elements at these positions, side by side at `elements`; what
+  /// cells cannot hold is left out. Returns the words written.
   std::size_t sketch(const Place& place, const std::byte* elements, Words out);
-  /// The inverse of a sum: the elements at the union's positions, and which of them were recovered. Returns
-  /// how many were not.
+  /// The inverse of a sum: the elements at the union's positions, and which of them were recovered.
+  /// Returns how many were not.
   std::size_t recover(const Place& place, ConstWords sum, std::byte* elements, std::uint8_t* known);
 
   /// Elements of the host as cells, one each, and back.

@@ -1,9 +1,9 @@
 #pragma once
-// Where the cells of a piece lie: it is cut into instances, each a sketch of its own, as equal as they can
-// be. Specified in docs/wire-format.md, "sketch".
+// Where the cells of a piece lie: it is cut into instances, each a sketch of its own, as equal as
+// they can be. Specified in docs/wire-format.md, "sketch".
 //
-// With `gamma` the union is cut, and has gamma cells an element. With `size` the piece is cut, and the
-// length of its sketches does not depend on the union: cells can be made before it is known.
+// With `gamma` the union is cut, and has gamma cells an element. With `size` the piece is cut, and
+// the length of its sketches does not depend on the union: cells can be made before it is known.
 
 #include "codecs/common/codec.hpp"
 #include "codecs/common/index/sparse_index.hpp"
@@ -33,8 +33,9 @@ struct SketchInstance {
 
 class SketchLayout {
  public:
-  /// Items of an instance, at least, where there are so many: small ones fail to peel more often, large
-  /// ones do not fit the caches. All others have less than twice as many. (With `size`: cells.)
+  /// Items of an instance, at least, where there are so many: small ones fail to peel more often,
+  /// large ones do not fit the caches. All others have less than twice as many. (With `size`:
+  /// cells.)
   static constexpr std::size_t instance_items = 8192;
   static constexpr std::size_t fewest_items = 256;
 
@@ -69,8 +70,8 @@ class SketchLayout {
     return cells;
   }
 
-  /// The most that a piece of so many elements can take; by position, what it takes. Of lengths that no
-  /// memory holds, too many for any.
+  /// The most that a piece of so many elements can take; by position, what it takes. Of lengths
+  /// that no memory holds, too many for any.
   [[nodiscard]] std::size_t most_cells(std::size_t elements) const {
     if (by_position()) return cells_by_position(elements);
     const std::size_t instances = elements / instance_items + 1;
@@ -117,8 +118,9 @@ class SketchLayout {
     return std::clamp<std::size_t>(cells / instance_items, 1, std::max<std::size_t>(words, 1));
   }
 
-  /// The sum over cut_piece(), without a step for each instance: those of a vector that somebody asks for by
-  /// mistake could be without end. Instances have one of two lengths, and only the last one is ragged.
+  /// The sum over cut_piece(), without a step for each instance: those of a vector that somebody
+  /// asks for by mistake could be without end. Instances have one of two lengths, and only the last
+  /// one is ragged.
   [[nodiscard]] std::size_t cells_by_position(std::size_t elements) const {
     const std::size_t words = kernels::bitmap_words(elements);
     const std::size_t instances = instances_by_position(elements);

@@ -20,7 +20,8 @@ class SketchLeftover final : public Round {
   void reserve(std::size_t longest_piece);
   void clear() { blocks_.clear(); }
 
-  /// Adds items of a piece's union that are not known, but those of blocks of 256 that `escapes` names.
+  /// Adds items of a piece's union that are not known, but those of blocks of 256 that `escapes`
+  /// names.
   void add(const SketchCells::Place& place, const std::uint8_t* known, ConstWords escapes);
 
   [[nodiscard]] std::size_t capacity(std::size_t, std::size_t elements) const override {

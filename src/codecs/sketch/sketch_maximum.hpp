@@ -25,7 +25,8 @@ class SketchMaximum final : public Round {
   /// Tells the cells what was agreed on, before anything is made a cell.
   /// @throws Error(transport) for what no rank can have sent
   void tell_cells() const;
-  /// Whether a block of 256 elements has numbers that the cells cannot hold; of vectors of the host.
+  /// Whether a block of 256 elements has numbers that the cells cannot hold; of vectors of the
+  /// host.
   [[nodiscard]] bool exceeds_cells(std::size_t block) const {
     return memory_.is_host() && exponent_.exceeds(block, cells_.exponent());
   }

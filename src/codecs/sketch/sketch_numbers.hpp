@@ -20,7 +20,8 @@ class SketchNumbers<T, std::uint64_t> : public kernels::body::SketchIntegers<T> 
   using kernels::body::SketchIntegers<T>::SketchIntegers;
 };
 
-/// Floating point, in the elements' arithmetic. Sums of a cell's items may be larger than all of them.
+/// Floating point, in the elements' arithmetic. Sums of a cell's items may be larger than all of
+/// them.
 template <class T>
 class SketchNumbers<T, kernels::body::Arithmetic<T>> {
  public:

@@ -32,7 +32,8 @@ std::span<const ParameterInfo> sketch_parameters();
 /// @throws Error(invalid_argument) for an unknown parameter or a wrong value.
 SketchOptions parse_sketch_options(const Parameters& parameters, ElementType type);
 
-/// Whether the parameters, which are right, mean cells=i64, whose sums come out the same in any order.
+/// Whether the parameters, which are right, mean cells=i64, whose sums come out the same in any
+/// order.
 bool sketch_has_integers(const Parameters& parameters, ElementType type);
 
 }  // namespace cohom

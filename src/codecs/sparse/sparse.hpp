@@ -1,10 +1,10 @@
 #pragma once
-// sparse: the elements that are not zero on every rank, summed as floating-point numbers in the order
-// in which raw sums them: every bit of the result is raw's by the same algorithm. The wire is specified
-// in docs/wire-format.md, "sparse".
+// sparse: the elements that are not zero on every rank, summed as floating-point numbers in the
+// order in which raw sums them: every bit of the result is raw's by the same algorithm. The wire is
+// specified in docs/wire-format.md, "sparse".
 //
-// Rounds: those of SparseIndex agree by `or` on the union of all ranks' positions; `payload` adds the
-// values there. A piece whose union spares no word travels as it is.
+// Rounds: those of SparseIndex agree by `or` on the union of all ranks' positions; `payload` adds
+// the values there. A piece whose union spares no word travels as it is.
 
 #include "codecs/common/codec_row.hpp"
 

@@ -9,8 +9,8 @@
 
 namespace cohom {
 
-/// sparse's parameters and those of thc's that make sense for values whose places change from call to
-/// call: no error feedback, no scale for the vector.
+/// sparse's parameters and those of thc's that make sense for values whose places change from call
+/// to call: no error feedback, no scale for the vector.
 std::span<const ParameterInfo> sparse_thc_parameters();
 
 /// @throws Error(invalid_argument), see parse_thc_options().

@@ -1,5 +1,6 @@
 #pragma once
-// The round of thc in which ranks agree on the norms of blocks. Specified in docs/wire-format.md, "thc".
+// The round of thc in which ranks agree on the norms of blocks. Specified in docs/wire-format.md,
+// "thc".
 
 #include "codecs/common/block_scale.hpp"
 #include "codecs/common/codec_context.hpp"

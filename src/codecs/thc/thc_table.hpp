@@ -1,6 +1,7 @@
 #pragma once
-// The numbers behind thc: the clamping threshold and the optimal table of levels. Computed with + - * / on doubles only, which IEEE 754 makes equal on every
-// machine (libm is not): all ranks must come to the same table.
+// The numbers behind thc: the clamping threshold and the optimal table of levels. Computed with + -
+// * / on doubles only, which IEEE 754 makes equal on every machine (libm is not): all ranks must
+// come to the same table.
 
 #include "kernels/thc/thc.hpp"
 
@@ -21,8 +22,9 @@ double normal_tail_threshold(double tail);
 std::vector<std::uint16_t> optimal_levels(unsigned bits, std::uint32_t granularity,
                                           double threshold);
 
-/// Squared error of rounding a standard normal variable to these levels, clamping included: relative to
-/// its variance. Not part of any bits. Feedback of an error of 1 or more grows from call to call.
+/// Squared error of rounding a standard normal variable to these levels, clamping included:
+/// relative to its variance. Not part of any bits. Feedback of an error of 1 or more grows from
+/// call to call.
 double rounding_loss(std::span<const std::uint16_t> levels, double threshold, bool nearest);
 
 /// For every cell [x, x+1) of 0..granularity the table interval that holds it; one more entry for

@@ -5,8 +5,9 @@
 // never passed on, so it can travel in its narrow form and be widened where it is added.
 // In round k every rank sends to the rank k after it, so nobody is sent to by all at once.
 //
-// Disjoint contributions are so short that owners do not pay: all of them together are one sum. Every
-// rank sends its own to everybody and merges all itself, which takes one hop and half the bytes.
+// Disjoint contributions are so short that owners do not pay: all of them together are one sum.
+// Every rank sends its own to everybody and merges all itself, which takes one hop and half the
+// bytes.
 
 #include "schedule/algorithms/algorithms.hpp"
 

@@ -78,8 +78,9 @@ class FilterRound final : public Round {
   MemoryArray<std::uint64_t> filter_;  ///< of one piece, where bits are no neighbours of elements
 };
 
-/// The filter of as many values as all ranks have, no bits where a bitmap is no longer. A filter has the
-/// fewest false positives for its size when half of its bits are set: 1 / ln 2 bits a probe and value.
+/// The filter of as many values as all ranks have, no bits where a bitmap is no longer. A filter
+/// has the fewest false positives for its size when half of its bits are set: 1 / ln 2 bits a probe
+/// and value.
 BloomShape FilterRound::shape_of(const Piece& piece) const {
   constexpr std::uint64_t bits_a_probe = 94549;  // 2^16 / ln 2
   const std::uint64_t values = values_.values(piece);

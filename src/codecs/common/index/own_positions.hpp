@@ -1,6 +1,6 @@
 #pragma once
-// OwnPositions: the positions of this rank's values, a bit an element, and where all ranks' take their
-// place. Zero is tested on the bits of an element, so -0.0 is a value.
+// OwnPositions: the positions of this rank's values, a bit an element, and where all ranks' take
+// their place. Zero is tested on the bits of an element, so -0.0 is a value.
 
 #include "codecs/common/codec.hpp"
 #include "codecs/common/codec_context.hpp"
@@ -27,7 +27,8 @@ class OwnPositions {
   /// The caller is to put the union in the bits' place; false: it has done so in this call.
   [[nodiscard]] bool becomes_union(const Piece& piece);
 
-  /// Bits of a piece where its elements lie, for kernels. Valid until the next call of any of these.
+  /// Bits of a piece where its elements lie, for kernels. Valid until the next call of any of
+  /// these.
   [[nodiscard]] const std::uint64_t* beside_elements(const std::uint64_t* bits, const Piece& piece);
   /// Room for the bits of a piece where its elements lie, if that is not the host.
   [[nodiscard]] std::uint64_t* room_beside_elements() { return beside_elements_.data(); }

@@ -1,6 +1,7 @@
 #pragma once
-// SparseIndex: the rounds that agree on which elements are not zero on any rank, for codecs that send
-// those alone. The wire is specified in docs/wire-format.md, "sparse"; union_index.hpp has the forms.
+// SparseIndex: the rounds that agree on which elements are not zero on any rank, for codecs that
+// send those alone. The wire is specified in docs/wire-format.md, "sparse"; union_index.hpp has the
+// forms.
 
 #include "codecs/common/index/union_index.hpp"
 
@@ -20,7 +21,8 @@ class SparseIndex {
     std::size_t elements = 0;             ///< that are in the union
   };
 
-  /// `codec`: the name that errors are said with; `call`: the codec's. What is referred to outlives it.
+  /// `codec`: the name that errors are said with; `call`: the codec's. What is referred to outlives
+  /// it.
   SparseIndex(const CodecContext& context, const IndexOptions& options, std::string_view codec,
               const CallBuffers& call, NeededBy needed_by = NeededBy::encoding);
 
@@ -37,7 +39,8 @@ class SparseIndex {
   /// @throws Error(transport) when an index arrived that is none of this piece.
   [[nodiscard]] Union union_of(const Piece& piece);
 
-  /// The bits of a piece where its elements lie, for kernels. Valid until the next call of any of these.
+  /// The bits of a piece where its elements lie, for kernels. Valid until the next call of any of
+  /// these.
   [[nodiscard]] const std::uint64_t* beside_elements(const Union& positions, const Piece& piece) {
     return own_.beside_elements(positions.bits, piece);
   }

@@ -9,8 +9,8 @@
 namespace cohom {
 namespace {
 
-/// The filter has 1 / ln 2 bits a probe and value of each rank. Half of them are set where no two ranks have
-/// a value in common, else fewer.
+/// The filter has 1 / ln 2 bits a probe and value of each rank. Half of them are set where no two
+/// ranks have a value in common, else fewer.
 UnionBytes bloom_bytes(const Parameters& parameters, const UnionShape& shape) {
   const auto elements = static_cast<double>(shape.elements);
   const double wanted = fraction_of(text_of(parameters, "false_positives", "1/1024"));
@@ -25,7 +25,8 @@ UnionBytes bloom_bytes(const Parameters& parameters, const UnionShape& shape) {
 
 }  // namespace
 
-/// Of a two-level index the upper level, two bits a block of 512, is small and goes as agreement does.
+/// Of a two-level index the upper level, two bits a block of 512, is small and goes as agreement
+/// does.
 UnionBytes union_bytes(const Parameters& parameters, const UnionShape& shape) {
   const std::string form = text_of(parameters, "index", "two-level");
   if (form == "bloom") return bloom_bytes(parameters, shape);

@@ -1,6 +1,6 @@
 #pragma once
-// UnionBytes: what the union of a vector's values takes an element of the vector, as if it were spread
-// evenly: what is named, and how much counts as a value.
+// UnionBytes: what the union of a vector's values takes an element of the vector, as if it were
+// spread evenly: what is named, and how much counts as a value.
 
 #include "codecs/common/codec_context.hpp"
 #include "codecs/common/index/union_shape.hpp"

@@ -40,8 +40,8 @@ std::unique_ptr<UnionIndex> make_flat_index(const IndexSetup& setup);
 /// `index` has the bits of the blocks with values only.
 std::unique_ptr<UnionIndex> make_two_level_index(const IndexSetup& setup);
 /// Round `values`, how many this rank has. Round `index`, a Bloom filter of the size that their sum
-/// needs, or a bit an element where that is less. Zeros that a filter takes for values (ghosts) count
-/// as the union's.
+/// needs, or a bit an element where that is less. Zeros that a filter takes for values (ghosts)
+/// count as the union's.
 std::unique_ptr<UnionIndex> make_bloom_index(const IndexSetup& setup);
 
 /// Of a round whose payload is as long as what was agreed on before, or always a bit an element: a
