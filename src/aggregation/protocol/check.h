@@ -34,13 +34,19 @@ static __always_inline int cohom_check_group(const struct cohom_header* packet,
   return packet->epoch == group->epoch ? cohom_fine : cohom_drop_epoch;
 }
 
+/// Whether there is such a slot, and so many words may lie there.
+static __always_inline int cohom_check_extent(const struct cohom_header* packet, __u32 slots,
+                                              __u32 payload_words) {
+  if (packet->slot >= slots) return cohom_drop_slot;
+  return packet->words == 0 || packet->words > payload_words ? cohom_drop_size : cohom_fine;
+}
+
 /// `bytes` is what UDP carries.
 static __always_inline int cohom_check_words(const struct cohom_header* packet,
                                              const struct cohom_group* group, __u32 bytes) {
-  if (packet->slot >= group->slots) return cohom_drop_slot;
-  if (packet->words == 0 || packet->words > group->payload_words ||
-      bytes != sizeof(*packet) + 8u * packet->words)
-    return cohom_drop_size;
+  const int verdict = cohom_check_extent(packet, group->slots, group->payload_words);
+  if (verdict != cohom_fine) return verdict;
+  if (bytes != sizeof(*packet) + 8u * packet->words) return cohom_drop_size;
   return packet->merge <= cohom_merge_max ? cohom_fine : cohom_drop_merge;
 }
 

@@ -1,5 +1,6 @@
 #include "aggregation/server/daemon_group.hpp"
 
+#include "aggregation/protocol/check.h"
 #include "aggregation/protocol/hello.hpp"
 #include "aggregation/protocol/merge_code.hpp"
 #include "aggregation/protocol/narrow.hpp"
@@ -167,9 +168,9 @@ std::uint64_t DaemonGroup::met() const {
 }
 
 cohom_verdict DaemonGroup::check_words(const cohom_header& packet, std::size_t bytes) const {
-  if (packet.slot >= plan_.slots) return cohom_drop_slot;
-  if (packet.words == 0 || 8u * packet.words > plan_.payload_bytes || bytes != 8u * packet.words)
-    return cohom_drop_size;
+  const int extent = cohom_check_extent(&packet, plan_.slots, plan_.payload_bytes / 8);
+  if (extent != cohom_fine) return static_cast<cohom_verdict>(extent);
+  if (bytes != 8u * packet.words) return cohom_drop_size;
   const bool known = merge_of_code(packet.merge).has_value();
   const bool here = packet.merge < code_of_add_float || !plan_.parent;
   return known && here ? cohom_fine : cohom_drop_merge;
