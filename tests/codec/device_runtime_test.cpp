@@ -231,7 +231,8 @@ TEST_F(EmulatedDevice, KernelsWantAlignedElements) {
 
 TEST_F(EmulatedDevice, HasKernelsOfCodecs) {
   for (const CodecRow& codec : codec_table())
-    EXPECT_TRUE(codec.device.has_kernels(*library_.kernels)) << codec.info.name;
+    if (codec.device.has_kernels != nullptr)
+      EXPECT_TRUE(codec.device.has_kernels(*library_.kernels)) << codec.info.name;
 }
 
 /// What is on its way to the device is not overwritten, however much follows it.
