@@ -83,7 +83,7 @@ class Aggregator {
 
   /// Makes what reductions need that is too dear to have for nothing. Called on all ranks, once
   /// they have agreed on a call that goes there and before its first reduction starts, until it is
-  /// true. Never blocks. @throws Error(transport)
+  /// true. Never blocks. @throws Error(transport), which the other ranks do not learn of
   [[nodiscard]] virtual bool prepare() { return true; }
 
   /// Opens the reductions of round `round` of call number `call` (counted alike on all ranks;

@@ -5,6 +5,8 @@
 #include "mpi_ext/transport/collective_layers.hpp"
 #include "mpi_ext/transport/mpi_reduction.hpp"
 
+#include <algorithm>
+
 namespace cohom::mpi {
 
 void RoundLine::expect_right_order(std::uint64_t number) const {
@@ -46,10 +48,12 @@ bool MpiFabric::prepare() {
                     &done, MPI_STATUSES_IGNORE),
         "MPI_Testall");
   if (done == 0) return false;
+  // Before one of them is taken: asking for another may have failed, and the next call comes here
+  // again.
+  if (std::ranges::find(duplicates_->comms, MPI_COMM_NULL) != duplicates_->comms.end())
+    throw Error(ErrorKind::transport, "MPI made no communicator for fabric");
   for (std::size_t i = 0; i < duplicates_->comms.size(); ++i) {
     const MPI_Comm comm = duplicates_->comms[i];
-    if (comm == MPI_COMM_NULL)  // asking for it failed
-      throw Error(ErrorKind::transport, "MPI made no communicator for fabric");
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
     lines_[i + 1].comm = OwnedComm::adopt(comm);
   }

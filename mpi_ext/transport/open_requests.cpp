@@ -25,7 +25,7 @@ void OpenRequests::make_room() {
   const std::size_t room = 2 * wanted;
   requests_.reserve(room);
   entries_.reserve(room);
-  ready_.reserve(wanted);
+  ready_.reserve(room);
   statuses_.resize(room);
   indices_.resize(room);  // last: its size says that all have room
 }

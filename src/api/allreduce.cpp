@@ -74,16 +74,16 @@ Request& Request::operator=(Request&& other) noexcept {
 Request::~Request() {
   if (!call_ || call_->done()) return;
   try {
-    wait_for(*call_, *communicator_);
+    wait_for(*call_, communicator_);
   } catch (const std::exception&) {
     // The caller did not ask for the result.
   }
 }
 
-bool Request::test() { return !call_ || cohom::test(*call_, *communicator_); }
+bool Request::test() { return !call_ || cohom::test(*call_, communicator_); }
 
 void Request::wait() {
-  if (call_) wait_for(*call_, *communicator_);
+  if (call_) wait_for(*call_, communicator_);
 }
 
 namespace {

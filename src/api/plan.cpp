@@ -37,13 +37,13 @@ class PlanImpl {
     } catch (...) {
       request.error = current_failure("a plan of " + std::to_string(count) + " elements");
     }
-    wait_for(*communicator_.start(std::move(request)), communicator_);
+    wait_for(*communicator_.start(std::move(request)), &communicator_);
   }
 
   ~PlanImpl() {
     if (!call_) return;
     try {
-      wait_for(*call_, communicator_);
+      wait_for(*call_, &communicator_);
     } catch (const std::exception&) {
       // Nobody asked for the result.
     }
@@ -104,7 +104,7 @@ class PlanImpl {
     }
     core_->add_memory_to_signature(request.signature);
     request.error = std::move(error);
-    wait_for(*communicator_.start(std::move(request)), communicator_);
+    wait_for(*communicator_.start(std::move(request)), &communicator_);
   }
 
   [[nodiscard]] std::size_t bytes() const { return core_->count() * size_of(core_->type()); }
@@ -120,7 +120,7 @@ class PlanImpl {
     // Given up before it throws: the next start is right after an error, too.
     const auto call = std::exchange(call_, nullptr);
     if (!call) return;
-    wait_for(*call, communicator_);
+    wait_for(*call, &communicator_);
     if (!counts_in_state()) ++state_.step;
   }
 

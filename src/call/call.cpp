@@ -127,9 +127,8 @@ std::string CallImpl::waits_for() const {
     case State::leaving: return "messages that it sent to leave";
     case State::agreeing:
       if (!agreement_->finished()) return agreement_->waits_for();
+      if (waits_for_device_) return "the device, which still has to do with the words of the plan";
       if (request_.core->fabric() != nullptr) return "all ranks to use fabric for the first time";
-      if (request_.core->offloading() == nullptr)
-        return "the device, which still has to do with the words of the plan";
       return "an earlier call, which comes before it at the aggregator";
     case State::agreeing_late:
       if (!agreement_->finished()) return agreement_->waits_for() + " (late rounds)";
@@ -216,7 +215,8 @@ bool CallImpl::try_to_finish() {
 /// Whether it could: an aggregator in the network wants calls in one order on all ranks, and a
 /// device may still have to do with the words of the call before.
 bool CallImpl::open() {
-  if (device_ && !device_->may_receive()) return false;
+  waits_for_device_ = device_ && !device_->may_receive();
+  if (waits_for_device_) return false;
   // A rank that was ready to offload may have begun so; what it encoded then is encoded again.
   if (route_.agree(agreement_->unready_rank(), owner_.transport().rank())) begun_ = false;
   if (route_.offloads() && !owner_.has_turn(number_)) return false;

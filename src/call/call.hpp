@@ -81,6 +81,7 @@ class CallImpl final : public EndedCall, public std::enable_shared_from_this<Cal
   /// done is the last thing written: another thread may have advanced the call.
   std::atomic<State> state_ = State::agreeing;
   bool begun_ = false;
+  bool waits_for_device_ = false;  ///< agreed on, but for the device
   StallClock stall_;
 };
 

@@ -46,7 +46,7 @@ void CommunicatorImpl::finish_calls() {
     if (can_be_forgotten(call, 2))  // ours and in_flight_
       in_flight_.erase(in_flight_.begin());
     else
-      finish(*call, *this);
+      finish(*call, this);
   }
 }
 
@@ -95,7 +95,7 @@ std::shared_ptr<CallImpl> CommunicatorImpl::start(CallRequest request) {
   const auto guard = lock();
   // Channels are numbered modulo a limit: the call that had this number before must be over.
   while (!in_flight_.empty() && in_flight_.front()->number() + transport_->channels() <= next_call_)
-    finish(*std::shared_ptr(in_flight_.front()), *this);
+    finish(*std::shared_ptr(in_flight_.front()), this);
   if (profile_ != nullptr && in_flight_.empty()) profile_->start();
   std::shared_ptr<CallImpl> call = make_call(std::move(request));
   // One that could not even begin is over, and nobody would take it out again.
@@ -123,7 +123,7 @@ std::shared_ptr<CallImpl> CommunicatorImpl::make_call(CallRequest request) {
 void CommunicatorImpl::finish_calls_with(const StateBuffer& state) {
   const auto guard = lock();
   for (const auto& call : std::vector(in_flight_))
-    if (call->uses(state)) finish(*call, *this);
+    if (call->uses(state)) finish(*call, this);
 }
 
 bool CommunicatorImpl::progress() {

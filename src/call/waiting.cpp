@@ -27,25 +27,25 @@ class Backoff {
 
 }  // namespace
 
-void finish(const CallImpl& call, CallQueue& queue) {
+void finish(const CallImpl& call, CallQueue* queue) {
   Backoff backoff;
   while (!call.done()) {
-    if (progress_in_this_thread(queue)) {
+    if (progress_in_this_thread(*queue)) {
       backoff.moved();
     } else {
       backoff.wait();
-      lap(queue.profile(), Phase::wait);
+      lap(queue->profile(), Phase::wait);
     }
   }
 }
 
-void wait_for(const CallImpl& call, CallQueue& queue) {
+void wait_for(const CallImpl& call, CallQueue* queue) {
   finish(call, queue);
   if (call.error()) throw Error(*call.error());
 }
 
-bool test(const CallImpl& call, CallQueue& queue) {
-  if (!call.done()) progress_in_this_thread(queue);
+bool test(const CallImpl& call, CallQueue* queue) {
+  if (!call.done()) progress_in_this_thread(*queue);
   if (call.done() && call.error()) throw Error(*call.error());
   return call.done();
 }

@@ -15,6 +15,8 @@ class AgreedPieces final : public AgreedWords {
  public:
   /// What is referred to outlives it. Of rounds that do not agree it stays empty.
   AgreedPieces(const Round& round, const RoundLayout& layout, const PayloadPlaces& places);
+  AgreedPieces(const AgreedPieces&) = delete;
+  AgreedPieces& operator=(const AgreedPieces&) = delete;
 
   void begin();
   /// Where this rank's words of a piece lie in its unit's; those of the sum lie there too.

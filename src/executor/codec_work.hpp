@@ -22,6 +22,8 @@ class CodecWork {
   /// What is referred to outlives it. `kernels` are those of `memory`.
   CodecWork(Round& round, const kernels::KernelTable& kernels, Memory& memory,
             const RoundLayout& layout, const PayloadPlaces& places, AgreedPieces& agreed);
+  CodecWork(const CodecWork&) = delete;
+  CodecWork& operator=(const CodecWork&) = delete;
 
   void begin(Profile* profile);
 

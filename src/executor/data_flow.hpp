@@ -16,6 +16,8 @@ class DataFlow {
   /// `layout` outlives it. Takes all memory: a rank that lacks some in a call could not tell the
   /// others.
   explicit DataFlow(const RoundLayout& layout);
+  DataFlow(const DataFlow&) = delete;
+  DataFlow& operator=(const DataFlow&) = delete;
 
   void begin();
   [[nodiscard]] bool finished() const { return pending_ == 0; }

@@ -23,6 +23,8 @@ class Executor {
  public:
   /// @throws Error(unsupported) when no aggregator can merge what the codec sends.
   explicit Executor(const ExecutorSetup& setup);
+  Executor(const Executor&) = delete;
+  Executor& operator=(const Executor&) = delete;
 
   /// Where words lie on their way, those of late rounds excepted: in the host's memory, and those
   /// of the payload in another one.

@@ -18,6 +18,8 @@ class LateRounds {
  public:
   /// `factory` outlives it.
   explicit LateRounds(const RoundFactory& factory);
+  LateRounds(const LateRounds&) = delete;
+  LateRounds& operator=(const LateRounds&) = delete;
 
   /// Whether the codec has any.
   [[nodiscard]] bool any() const;

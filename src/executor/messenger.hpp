@@ -39,6 +39,8 @@ class Messenger {
   /// What is referred to outlives it.
   Messenger(const Setup& setup, const RoundLayout& layout, const PayloadPlaces& places,
             DataFlow& flow, OffloadReplay& replay);
+  Messenger(const Messenger&) = delete;
+  Messenger& operator=(const Messenger&) = delete;
 
   /// `hold_sends`: the second half of each stream's, until release_sends().
   void begin(Channel& channel, Profile* profile, bool hold_sends);
@@ -49,8 +51,7 @@ class Messenger {
   void release_sends();
   /// A task of a send or an offload has what it reads.
   void wake(const Task& task) { post(streams_[stream_of_step_[task.step]]); }
-  /// Starts all reductions that were started, and all that follow, with `reduction`; those that are
-  /// complete for the sake of other ranks.
+  /// Restarts every reduction begun so far, and starts all that follow, with `reduction`.
   void repeat_reductions(Reduction& reduction);
 
   struct Arrival {

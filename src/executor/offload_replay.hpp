@@ -22,6 +22,8 @@ class OffloadReplay {
   /// What is referred to outlives it.
   OffloadReplay(Round& round, Memory& memory, const RoundLayout& layout,
                 const PayloadPlaces& places, DataFlow& flow);
+  OffloadReplay(const OffloadReplay&) = delete;
+  OffloadReplay& operator=(const OffloadReplay&) = delete;
 
   /// Reductions that one call starts.
   [[nodiscard]] std::size_t reductions() const;

@@ -1,13 +1,14 @@
 #include "executor/round_run.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace cohom {
 
-RoundRun::RoundRun(const RoundSetup& setup)
+RoundRun::RoundRun(RoundSetup setup)
     : round_(*setup.round),
       memory_(*setup.memory),
-      layout_(round_, setup.schedule, *setup.chunking, setup.type),
+      layout_(round_, std::move(setup.schedule), *setup.chunking, setup.type),
       places_(layout_, setup.chunking->pieces(), size_of(setup.type)),
       flow_(layout_),
       agreed_(round_, layout_, places_),

@@ -62,7 +62,7 @@ struct RoundCall {
 
 class RoundRun {
  public:
-  explicit RoundRun(const RoundSetup& setup);
+  explicit RoundRun(RoundSetup setup);
   RoundRun(const RoundRun&) = delete;
   RoundRun& operator=(const RoundRun&) = delete;
 

@@ -1,16 +1,18 @@
 #include "plan/plan_cache.hpp"
 
 #include <algorithm>
+#include <tuple>
 
 namespace cohom {
 
 namespace {
 
-/// All that a plan is made of; neither the buffer's name nor the timeout is.
-bool make_one_plan(const Options& a, const Options& b) {
-  return a.op == b.op && a.segment == b.segment && a.codec == b.codec &&
-         a.algorithm == b.algorithm && a.aggregator == b.aggregator && a.transport == b.transport &&
-         a.checksum == b.checksum;
+/// All that a plan is made of. A field that is added to Options does not compile here until
+/// somebody says whether it is.
+auto parts_of_plan(const Options& options) {
+  const auto& [codec, algorithm, op, segment, buffer, aggregator, transport, timeout, checksum] =
+      options;
+  return std::tie(codec, algorithm, op, segment, aggregator, transport, checksum);
 }
 
 }  // namespace
@@ -21,7 +23,8 @@ std::shared_ptr<PlanCore> PlanCache::find_or_make(const PlanEnvironment& environ
                                                   const Placement& placement) {
   const auto found = std::ranges::find_if(entries_, [&](const Entry& entry) {
     return entry.count == count && entry.type == type && entry.placement == placement &&
-           !entry.plan->in_flight && !entry.plan->given_up && make_one_plan(entry.options, options);
+           !entry.plan->in_flight && !entry.plan->given_up &&
+           parts_of_plan(entry.options) == parts_of_plan(options);
   });
   if (found != entries_.end()) {
     entries_.splice(entries_.begin(), entries_, found);

@@ -32,6 +32,8 @@ class CompactedUnits {
   /// Each of at least `shortest` elements. `index` and `call` outlive it.
   CompactedUnits(const CodecContext& context, std::size_t shortest, SparseIndex& index,
                  const CallBuffers& call);
+  CompactedUnits(const CompactedUnits&) = delete;
+  CompactedUnits& operator=(const CompactedUnits&) = delete;
 
   /// Elements of a unit.
   [[nodiscard]] std::size_t unit() const { return unit_; }

@@ -25,6 +25,8 @@ class SparseIndex {
   /// it.
   SparseIndex(const CodecContext& context, const IndexOptions& options, std::string_view codec,
               const CallBuffers& call, NeededBy needed_by = NeededBy::encoding);
+  SparseIndex(const SparseIndex&) = delete;
+  SparseIndex& operator=(const SparseIndex&) = delete;
 
   /// These come first in the codec's list, in this order.
   [[nodiscard]] std::span<Round* const> rounds() { return form_->rounds(); }
