@@ -41,6 +41,7 @@ class RowRunner {
   void call(AllreducePlan& plan);
   void restore_calls_input();
   void restore_native_input();
+  void wait_for_aggregator(const Row& row);
   void check(Row& row);
   [[nodiscard]] std::optional<std::uint64_t> raw_hash(const std::string& algorithm);
   [[nodiscard]] Timed measure(const Row& row);
@@ -51,6 +52,7 @@ class RowRunner {
   NativeAllreduce native_;
   Row vector_;  ///< what all rows of the current vector have in common
   bool shape_known_ = false;
+  bool waited_for_aggregator_ = false;
   /// By algorithm, of the current vector.
   std::map<std::string, std::optional<std::uint64_t>> raw_hashes_;
   std::optional<CounterCommand> counter_command_;  ///< rank 0's
