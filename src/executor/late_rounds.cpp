@@ -27,18 +27,18 @@ void LateRounds::prepare(CallSignature& signature) {
 }
 
 void LateRounds::prepare(std::size_t number, CallSignature& signature) {
-  const std::string name(factory_.traits(number).name);
+  const std::string_view name = factory_.traits(number).name;  // the signature refers to it
   const std::size_t elements = factory_.round(number).late_elements();
   const std::size_t most = factory_.setup().elements;
   signature.number(name, elements);
   if (elements > most)
-    throw Error(ErrorKind::transport, "round " + name + " would have " + std::to_string(elements) +
-                                          " elements of " + std::to_string(most) +
-                                          ": words were changed on their way");
+    throw Error(ErrorKind::transport,
+                "round " + std::string(name) + " would have " + std::to_string(elements) +
+                    " elements of " + std::to_string(most) + ": words were changed on their way");
   if (elements == 0) return;
-  log_once_for_all(
-      factory_.setup().rank,
-      "round " + name + " runs: elements that the payload cannot hold, or lost, travel apart");
+  log_once_for_all(factory_.setup().rank,
+                   "round " + std::string(name) +
+                       " runs: elements that the payload cannot hold, or lost, travel apart");
   Late& late = late_[number];
   late.chunking = std::make_unique<Chunking>(factory_.make_chunking(number, elements));
   late.round = factory_.make(number, *late.chunking);
