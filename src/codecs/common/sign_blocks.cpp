@@ -53,8 +53,9 @@ std::uint32_t SignBlocks::checked(std::string_view round, std::uint64_t code,
   const int bias = is_f64 ? FloatFormat<double>::bias : FloatFormat<float>::bias;
   const int bits = is_f64 ? FloatFormat<double>::mantissa_bits : FloatFormat<float>::mantissa_bits;
   // From the least denormal's exponent to the largest number's.
-  const auto least = static_cast<std::uint64_t>(sign_exponent_offset - (bias - 1) - bits);
-  const auto most = static_cast<std::uint64_t>(sign_exponent_offset + bias);
+  const int lowest = sign_exponent_offset - (bias - 1) - bits;
+  const int highest = sign_exponent_offset + bias;
+  const auto least = static_cast<std::uint64_t>(lowest), most = static_cast<std::uint64_t>(highest);
   if (code == 0 || (code >= least && code <= most) || (may_escape && code == escaped_code))
     return static_cast<std::uint32_t>(code);
   refuse_agreed(codec_, round, code,

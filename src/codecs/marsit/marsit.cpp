@@ -50,8 +50,8 @@ class MarsitPayload final : public Round {
 
   [[nodiscard]] std::size_t capacity(std::size_t contributions,
                                      std::size_t elements) const override {
-    return contributions == alone ? kernels::sampled_words(elements, ranks_)
-                                  : words_of_run(elements, sign_block, 1);
+    return ranks_ > 1 && contributions == alone ? kernels::sampled_words(elements, ranks_)
+                                                : words_of_run(elements, sign_block, 1);
   }
   std::size_t encode(std::size_t contributions, const Piece& piece, Words out) override;
   std::size_t promote(const Piece& piece, std::span<const ConstWords> contributions,
