@@ -28,13 +28,12 @@ std::optional<Refused> ServerAdmissions::admit(ServerGroup& group, const Admitte
   group.epoch = admitted.epoch;
   group.slots = admitted.slots;
   group.payload_bytes = admitted.payload_bytes;
-  const auto refused =
-      open_and_tell(group, {.parent = ParentPlan{.number = admitted.number,
-                                                 .worker = group.joined.begin()->first,
-                                                 .key = admitted.key,
-                                                 .data_address = admitted.data_address,
-                                                 .ucx_address = admitted.ucx_address,
-                                                 .control = parent}});
+  auto refused = open_and_tell(group, {.parent = ParentPlan{.number = admitted.number,
+                                                            .worker = group.joined.begin()->first,
+                                                            .key = admitted.key,
+                                                            .data_address = admitted.data_address,
+                                                            .ucx_address = admitted.ucx_address,
+                                                            .control = parent}});
   if (!refused && plane_.takes_messages())
     group.uplink->connection.send(WorkerAddress{plane_.ucx_address()});
   return refused;

@@ -47,9 +47,9 @@ ServerGroup ServerGroups::new_group(GroupKey key, const Join& request, ClientId 
 void ServerGroups::ask_parent(ServerGroup& group, const Join& request) {
   try {
     if (!group.uplink) {
-      group.uplink =
-          std::make_unique<Uplink>(Connection(start_connecting(*setup_.parent), most_message_bytes),
-                                   ClientHandshake(setup_.token, Credential::token, setup_.munge));
+      group.uplink = std::make_unique<Uplink>(
+          Uplink{.connection = Connection(start_connecting(*setup_.parent), most_message_bytes),
+                 .handshake = ClientHandshake(setup_.token, Credential::token, setup_.munge)});
       group.uplink->connection.send(group.uplink->handshake.begin());
     }
   } catch (const Error& error) {
