@@ -118,13 +118,19 @@ void gather_own(const SampleFormat& format, std::uint64_t key, const SignRun& ru
     draw(block.frame, block.groups, permutations_of(format), numbers);
     GroupBits words{};  // positions beyond the block are zeros
     std::copy_n(bits + block.first / 64, block.words(), words.data());
-    for (std::size_t g = 0; g < block.groups; ++g) {
+    const auto bit_of_group = [&](std::size_t g) {
       const std::size_t position =
           g * format.ranks + (format.positions.empty()
                                   ? position_of(format, numbers[g], format.rank)
                                   : format.positions[numbers[g]]);
       const bool there = position < block.padded;
-      writer.put(there ? words[position / 64] >> (position % 64) & 1 : 0, 1);
+      return there ? words[position / 64] >> (position % 64) & 1 : 0;
+    };
+    for (std::size_t g = 0; g < block.groups; g += 32) {
+      const std::size_t here = std::min<std::size_t>(32, block.groups - g);
+      std::uint64_t some = 0;
+      for (std::size_t i = 0; i < here; ++i) some |= bit_of_group(g + i) << i;
+      writer.put(some, static_cast<unsigned>(here));
     }
   });
   writer.flush();
