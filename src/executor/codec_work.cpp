@@ -107,7 +107,7 @@ void CodecWork::decode(const Task& task) {
   // A merge of ours made the NaNs canonical. A lone contribution was never merged, and an
   // aggregator's NaNs are its own and differ from rank to rank: these are decoded in place.
   if (places_.in_output(source, task.unit) && !layout_.is_contribution(source) &&
-      !layout_.offloads())
+      !layout_.links().offloads())
     return;
   lap(profile_, Phase::other);
   round_.decode(places_.piece_of(source, task.unit), places_.words(source, task.unit),

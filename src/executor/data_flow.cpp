@@ -25,7 +25,7 @@ void DataFlow::begin() {
 }
 
 void DataFlow::slot_written(std::uint32_t slot, std::uint32_t unit) {
-  for (const std::uint32_t reader : layout_.consumers(slot)) {
+  for (const std::uint32_t reader : layout_.links().consumers(slot)) {
     const Task task{reader, unit};
     if (--missing_[layout_.task_index(task)] != 0) continue;
     ready_[layout_.task_index(task)] = true;
@@ -34,9 +34,9 @@ void DataFlow::slot_written(std::uint32_t slot, std::uint32_t unit) {
 }
 
 void DataFlow::demand_encodes(std::uint32_t slot, std::uint32_t unit) {
-  for (const std::uint32_t reader : layout_.consumers(slot)) {
+  for (const std::uint32_t reader : layout_.links().consumers(slot)) {
     for (const std::uint32_t source : schedule().sources_of(schedule().steps[reader])) {
-      const Task task{layout_.producer(source), unit};
+      const Task task{layout_.links().producer(source), unit};
       if (layout_.is_contribution(source) && !encoded(task)) demanded_.push(task);
     }
   }

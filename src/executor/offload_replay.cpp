@@ -6,7 +6,7 @@ OffloadReplay::OffloadReplay(Round& round, Memory& memory, const RoundLayout& la
                              const PayloadPlaces& places, DataFlow& flow)
     : round_(round), memory_(memory), layout_(layout), places_(places), flow_(flow) {
   summed_.reserve(layout.tasks());
-  if (layout.offloads() && round.traits().narrow() && round.widening())
+  if (layout.links().offloads() && round.traits().narrow() && round.widening())
     promoted_ = {memory, longest()};
 }
 

@@ -15,7 +15,7 @@ PayloadPlaces::PayloadPlaces(const RoundLayout& layout, std::span<const Piece> p
 
 bool PayloadPlaces::in_output(std::uint32_t slot, std::uint32_t unit) const {
   return output_ != nullptr && layout_.unit(slot, unit).aliasable &&
-         layout_.buffer_decoded(layout_.schedule().slots[slot].buffer);
+         layout_.links().buffer_decoded(layout_.schedule().slots[slot].buffer);
 }
 
 bool PayloadPlaces::in_input(std::uint32_t slot, std::uint32_t unit) const {

@@ -4,6 +4,8 @@
 
 #include "codecs/common/round.hpp"
 #include "executor/chunking.hpp"
+#include "executor/message_units.hpp"
+#include "executor/schedule_links.hpp"
 #include "schedule/schedule.hpp"
 
 #include <cstddef>
@@ -11,18 +13,6 @@
 #include <vector>
 
 namespace cohom {
-
-/// What goes through the pipeline at once: one piece of a chunk; where the schedule has one chunk
-/// and the payload's has more, the pieces of one segment of all chunks; in a round of scope
-/// `vector`, all pieces.
-struct Unit {
-  std::size_t first_piece = 0;
-  std::size_t pieces = 0;
-  std::size_t offset[2] = {0, 0};    ///< words before it in a buffer, by form
-  std::size_t capacity[2] = {0, 0};  ///< words, by form
-  std::size_t finished = 0;          ///< words of a complete sum on its way
-  bool aliasable = false;            ///< one piece whose elements fill whole words
-};
 
 /// A step on one unit: what the executor runs.
 struct Task {
@@ -36,26 +26,26 @@ class RoundLayout {
 
   [[nodiscard]] const Schedule& schedule() const { return schedule_; }
   [[nodiscard]] const std::vector<Unit>& units_of_chunk(std::uint32_t chunk) const {
-    return units_[chunk];
+    return units_.of_chunk(chunk);
   }
   [[nodiscard]] const std::vector<Unit>& units_of(const Step& step) const {
-    return units_[schedule_.chunk_of(step)];
+    return units_.of_chunk(schedule_.chunk_of(step));
   }
   [[nodiscard]] const Unit& unit(std::uint32_t slot, std::uint32_t unit) const {
-    return units_[schedule_.slots[slot].chunk][unit];
+    return units_.of_chunk(schedule_.slots[slot].chunk)[unit];
   }
 
   /// Most words the slot's unit holds once it is written: a complete sum may be finished.
   [[nodiscard]] std::size_t capacity(std::uint32_t slot, std::uint32_t unit) const {
     const Slot& s = schedule_.slots[slot];
-    const Unit& u = units_[s.chunk][unit];
+    const Unit& u = units_.of_chunk(s.chunk)[unit];
     return s.contributions == std::uint32_t(schedule_.ranks) && schedule_.ranks > 1
                ? u.finished
                : u.capacity[std::size_t(s.form)];
   }
 
   /// Words of the longest unit.
-  [[nodiscard]] std::size_t longest_unit(Form form) const;
+  [[nodiscard]] std::size_t longest_unit(Form form) const { return units_.longest(form); }
 
   /// Dense numbers for per-task and per-(slot, unit) arrays.
   [[nodiscard]] std::size_t task_index(const Task& task) const {
@@ -71,53 +61,35 @@ class RoundLayout {
   [[nodiscard]] std::size_t workspace_offset(std::uint32_t slot, std::uint32_t unit) const;
   [[nodiscard]] std::size_t workspace_words() const { return workspace_words_; }
 
-  [[nodiscard]] const std::vector<std::uint32_t>& consumers(std::uint32_t slot) const {
-    return consumers_[slot];
-  }
-  [[nodiscard]] std::uint32_t producer(std::uint32_t slot) const { return producer_[slot]; }
+  /// Who writes and who reads each slot.
+  [[nodiscard]] const ScheduleLinks& links() const { return links_; }
   [[nodiscard]] bool is_contribution(std::uint32_t slot) const {
-    return schedule_.steps[producer_[slot]].kind == StepKind::encode;
+    return schedule_.steps[links_.producer(slot)].kind == StepKind::encode;
   }
-  /// The slot of this rank's contribution to the chunk, or Step::no_slot.
-  [[nodiscard]] std::uint32_t contribution(std::uint32_t chunk) const {
-    return contribution_[chunk];
-  }
-  /// Whether the buffer's last slot is decoded, so that it may lie in the user's output.
-  [[nodiscard]] bool buffer_decoded(std::uint32_t buffer) const { return buffer_decoded_[buffer]; }
-  [[nodiscard]] bool offloads() const { return offloads_; }
-  [[nodiscard]] bool keeps_contributions() const { return keeps_contributions_; }
 
   /// Encode tasks in the order they should run: those that feed a send, and the others.
   [[nodiscard]] const std::vector<Task>& encodes_for_send() const { return encodes_for_send_; }
   [[nodiscard]] const std::vector<Task>& encodes_for_merge() const { return encodes_for_merge_; }
 
-  /// The chunk of the schedule that a piece belongs to, and the unit of that chunk.
   [[nodiscard]] std::uint32_t chunk_of_piece(std::size_t piece) const {
-    return piece_chunk_[piece];
+    return units_.chunk_of_piece(piece);
   }
-  [[nodiscard]] std::uint32_t unit_of_piece(std::size_t piece) const { return piece_unit_[piece]; }
+  [[nodiscard]] std::uint32_t unit_of_piece(std::size_t piece) const {
+    return units_.unit_of_piece(piece);
+  }
 
  private:
-  void make_units(const Round& round, const Chunking& chunking, ElementType type);
-  void measure_unit(const Round& round, std::span<const Piece> pieces, ElementType type,
-                    Unit& unit) const;
   void lay_out_buffers();
-  void index_steps();
+  void number_tasks();
   void order_encodes();
 
   Schedule schedule_;
-  std::vector<std::vector<Unit>> units_;  ///< by chunk
-  std::vector<std::uint32_t> piece_chunk_, piece_unit_;
+  MessageUnits units_;
+  ScheduleLinks links_;
   std::vector<std::size_t> buffer_base_;
-  std::vector<bool> buffer_decoded_;
   std::vector<std::size_t> step_base_, slot_base_;
-  std::vector<std::vector<std::uint32_t>> consumers_;
-  std::vector<std::uint32_t> producer_;      ///< by slot
-  std::vector<std::uint32_t> contribution_;  ///< by chunk
   std::vector<Task> encodes_for_send_, encodes_for_merge_;
   std::size_t workspace_words_ = 0, tasks_ = 0, slot_units_ = 0;
-  bool offloads_ = false;
-  bool keeps_contributions_ = true;  ///< no offload overwrites one
 };
 
 }  // namespace cohom

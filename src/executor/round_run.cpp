@@ -103,9 +103,9 @@ bool RoundRun::may_decode(const Task& task) const {
 /// before the transport has given the memory back.
 bool RoundRun::input_being_sent(const Task& task) const {
   if (!call_.in_place || !places_.input_is_used()) return false;
-  const std::uint32_t mine = layout_.contribution(schedule().chunk_of(step_of(task)));
+  const std::uint32_t mine = layout_.links().contribution(schedule().chunk_of(step_of(task)));
   if (mine == Step::no_slot) return false;
-  return std::ranges::any_of(layout_.consumers(mine), [&](std::uint32_t reader) {
+  return std::ranges::any_of(layout_.links().consumers(mine), [&](std::uint32_t reader) {
     return schedule().steps[reader].kind == StepKind::send &&
            !messenger_.is_done({reader, task.unit});
   });

@@ -70,13 +70,13 @@ class RoundRun {
   /// Where they lie.
   [[nodiscard]] Memory& memory() const { return memory_; }
   void set_workspace(std::uint64_t* words) { places_.set_workspace(words); }
-  [[nodiscard]] bool offloads() const { return layout_.offloads(); }
+  [[nodiscard]] bool offloads() const { return layout_.links().offloads(); }
   /// Reductions that one call starts at the aggregator.
   [[nodiscard]] std::size_t reductions() const { return replay_.reductions(); }
   /// Words of the longest.
   [[nodiscard]] std::size_t longest_reduction() const { return replay_.longest(); }
   /// Whether sums do not replace the contributions.
-  [[nodiscard]] bool keeps_contributions() const { return layout_.keeps_contributions(); }
+  [[nodiscard]] bool keeps_contributions() const { return layout_.links().keeps_contributions(); }
 
   void begin(const RoundCall& call);
   /// From now on messages may leave: all ranks agreed that the call is right. `reduction` only when

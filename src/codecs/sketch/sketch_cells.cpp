@@ -48,10 +48,10 @@ void SketchCells::reserve(std::size_t longest_piece) {
     workspace_.reserve(layout_.most_items_of_instance(longest_piece),
                        layout_.most_cells_of_instance(longest_piece));
   if (!memory_.is_host() && makes_means()) {
-    host_sum_.resize(most_words(longest_piece));
-    host_names_.resize(by_position() ? longest_piece : 0);
-    host_elements_.resize(longest_piece * size_of(type_));
-    host_known_.resize(longest_piece);
+    host_.sum.resize(most_words(longest_piece));
+    host_.names.resize(by_position() ? longest_piece : 0);
+    host_.elements.resize(longest_piece * size_of(type_));
+    host_.known.resize(longest_piece);
   } else if (!memory_.is_host()) {
     room_ = {memory_, kernels::sketch_room(longest_piece, layout_.most_cells(longest_piece))};
   }
@@ -165,15 +165,15 @@ std::size_t SketchCells::recover_means(const Place& place, ConstWords sum, std::
   SketchRun run = run_of(place);
   if (memory_.is_host()) return peel_on_host(run, sum, elements, known);
   const std::size_t items = place.positions.elements;
-  memory_.to_host(host_sum_.data(), sum.data(), sum.size_bytes());
+  memory_.to_host(host_.sum.data(), sum.data(), sum.size_bytes());
   if (by_position()) {
-    memory_.to_host(host_names_.data(), names_.data(), items * sizeof(std::uint32_t));
-    run.names = host_names_.data();
+    memory_.to_host(host_.names.data(), names_.data(), items * sizeof(std::uint32_t));
+    run.names = host_.names.data();
   }
-  const std::size_t left = peel_on_host(run, std::span(host_sum_).first(sum.size()),
-                                        host_elements_.data(), host_known_.data());
-  memory_.from_host(elements, host_elements_.data(), items * size_of(type_));
-  memory_.from_host(known, host_known_.data(), items);
+  const std::size_t left = peel_on_host(run, std::span(host_.sum).first(sum.size()),
+                                        host_.elements.data(), host_.known.data());
+  memory_.from_host(elements, host_.elements.data(), items * size_of(type_));
+  memory_.from_host(known, host_.known.data(), items);
   return left;
 }
 

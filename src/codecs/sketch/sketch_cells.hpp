@@ -75,6 +75,14 @@ class SketchCells {
   void from_cells(const void* cells, std::size_t count, std::byte* elements) const;
 
  private:
+  /// What the host needs of a piece on a device to make means.
+  struct HostPiece {
+    std::vector<std::uint64_t> sum;
+    std::vector<std::uint32_t> names;
+    std::vector<std::byte> elements;
+    std::vector<std::uint8_t> known;
+  };
+
   /// Calls visit(T{}, numbers) with the types of elements and cells.
   template <class Visit>
   void with_numbers(Visit visit) const;
@@ -104,11 +112,7 @@ class SketchCells {
   MemoryArray<std::uint32_t> numbers_;  ///< 0, 1, 2 ..., on a device, to be compacted to names
   MemoryArray<std::byte> room_;         ///< of a device
   kernels::SketchWorkspace workspace_;  ///< of the host
-  // Of means on a device, which the host makes.
-  std::vector<std::uint64_t> host_sum_;
-  std::vector<std::uint32_t> host_names_;
-  std::vector<std::byte> host_elements_;
-  std::vector<std::uint8_t> host_known_;
+  HostPiece host_;
 };
 
 }  // namespace cohom
