@@ -144,8 +144,8 @@ __attribute__((noinline)) int send_up(struct __sk_buff* skb, __u32 number) {
   struct cohom_group* group = bpf_map_lookup_elem(&groups, &number);
   if (!group || bpf_skb_load_bytes(skb, 0, &frame.ethernet, frame_bytes)) return -1;
   if (write_words(skb, frame.packet.words)) return -1;
-  frame.packet.worker = group->parent_worker;
-  send(skb, &frame, &group->parent);
+  frame.packet.worker = group->parent.worker;
+  send(skb, &frame, &group->parent.place);
   return 0;
 }
 
@@ -196,9 +196,9 @@ static __always_inline int learn_parent(const struct frame* frame, struct cohom_
                                         const struct cohom_source* source) {
   const enum cohom_verdict verdict = cohom_check_answer(&frame->packet, group, source);
   if (verdict != cohom_fine) return verdict;
-  if (!group->parent_known) {
-    learn(&group->parent, frame, source->device);
-    group->parent_known = 1;
+  if (!group->parent.known) {
+    learn(&group->parent.place, frame, source->device);
+    group->parent.known = 1;
   }
   return cohom_parent_learnt;
 }
@@ -214,7 +214,7 @@ static __always_inline int take(struct __sk_buff* skb, const struct cohom_header
   payload->blocks = (words + cohom_block_words - 1) / cohom_block_words;
   if (bpf_skb_load_bytes(skb, frame_bytes, payload->words, 8 * words)) return cohom_drop_malformed;
   const __u64 members = group->members;
-  const int has_parent = group->has_parent != 0;
+  const int has_parent = group->parent.is_there != 0;
   const int down = packet->kind == cohom_sum;
   enum cohom_verdict verdict;
   bpf_spin_lock(&slot->lock);

@@ -20,8 +20,8 @@ static __always_inline enum cohom_verdict cohom_check_group_member(
 
 static __always_inline enum cohom_verdict cohom_check_group_parent(
     const struct cohom_header* packet, const struct cohom_group* group) {
-  return cohom_check_parent(packet, group->has_parent != 0, group->parent_worker,
-                            group->parent.key);
+  return cohom_check_parent(packet, group->parent.is_there != 0, group->parent.worker,
+                            group->parent.place.key);
 }
 
 static __always_inline enum cohom_verdict cohom_check_group_words(const struct cohom_header* packet,
@@ -55,8 +55,8 @@ static __always_inline enum cohom_verdict cohom_check_answer(const struct cohom_
                                                              const struct cohom_source* source) {
   const enum cohom_verdict verdict = cohom_check_group_parent(packet, group);
   if (verdict != cohom_fine) return verdict;
-  if (cohom_nonce(packet) != group->parent_nonce) return cohom_drop_key;
-  return source->address == group->parent.address && source->port == group->parent.port
+  if (cohom_nonce(packet) != group->parent.nonce) return cohom_drop_key;
+  return source->address == group->parent.place.address && source->port == group->parent.place.port
              ? cohom_fine
              : cohom_drop_source;
 }
@@ -70,7 +70,8 @@ static __always_inline enum cohom_verdict cohom_check_packet(const struct cohom_
     return cohom_check_contribution(packet, group, source, bytes);
   const enum cohom_verdict verdict = cohom_check_group_parent(packet, group);
   if (verdict != cohom_fine) return verdict;
-  if (!group->parent_known || !cohom_is_from(&group->parent, source)) return cohom_drop_source;
+  if (!group->parent.known || !cohom_is_from(&group->parent.place, source))
+    return cohom_drop_source;
   if (packet->kind == cohom_waiting) return cohom_parent_waits;
   return cohom_check_group_words(packet, group, bytes);
 }

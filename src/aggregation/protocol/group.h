@@ -21,24 +21,28 @@ struct cohom_place {
   __u32 unused;
 };
 
-/// Everything is written while `epoch` is zero or, for places, by hellos before `open`. The
-/// parent's address and port stand here from the first: only what comes from there can be its
-/// answer.
+/// What a leaf knows of its parent. The address and the port stand here from the first: only what
+/// comes from there can be its answer.
+struct cohom_parent {
+  struct cohom_place place;
+  __u64 nonce;  // of the hello to the parent, whose answer carries it
+  __u32 is_there;
+  __u32 known;   // it has answered
+  __u16 worker;  // what this switch is to its parent
+  __u16 unused[3];
+};
+
+/// Everything is written while `epoch` is zero or, for places, by hellos before `open`.
 struct cohom_group {
   __u64 job;
-  __u64 epoch;         // zero: nobody's
-  __u64 members;       // a bit for each worker whose contributions come here
-  __u64 known;         // those whose place is known
-  __u64 parent_nonce;  // of the hello to the parent, whose answer carries it
+  __u64 epoch;    // zero: nobody's
+  __u64 members;  // a bit for each worker whose contributions come here
+  __u64 known;    // those whose place is known
   __u32 open;
   __u32 first_slot;
   __u32 slots;
   __u32 payload_words;
-  __u32 has_parent;
-  __u32 parent_known;
-  __u16 parent_worker;  // what this switch is to its parent
-  __u16 unused;
-  struct cohom_place parent;
+  struct cohom_parent parent;
   struct cohom_place workers[cohom_most_workers];
   __u64 contributions;
   __u64 sums;
