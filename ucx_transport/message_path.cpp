@@ -36,6 +36,30 @@ constexpr auto between_checks = 50ms;     ///< of who is late
 constexpr auto patience_with_sends = 1s;  ///< of a stream that has its sums
 constexpr int most_progress = 64;         ///< before words are cut again
 
+/// How long the aggregator has given no sign.
+class Silence {
+ public:
+  using Time = SlotLine::Time;
+
+  explicit Silence(std::chrono::milliseconds longest) : longest_(longest) {}
+
+  Time look() { return clock_.look(); }
+  /// It gave a sign, or had nothing to say.
+  void end(Time now) { heard_ = asked_ = now; }
+  /// Whether to ask it now whether it is there. Fails where it was silent for too long.
+  bool must_ask(Time now) {
+    if (now - heard_ > longest_) throw offload::too_silent(longest_);
+    if (now - asked_ <= longest_ / 4) return false;
+    asked_ = now;
+    return true;
+  }
+
+ private:
+  std::chrono::milliseconds longest_;
+  PatientClock clock_;
+  Time heard_{}, asked_{};
+};
+
 class MessagePath final : public offload::DataPath, private MessageReceiver {
  public:
   MessagePath(const PathSetup& setup, const std::string& transports);
@@ -77,9 +101,8 @@ class MessagePath final : public offload::DataPath, private MessageReceiver {
   std::unique_ptr<MessageLink> link_;  ///< null: not connected yet, or broken off
   bool said_hello_ = false, answered_ = false;
   bool over_ = false;  ///< nothing that arrives counts any more
-  PatientClock clock_;
-  Time heard_{};  ///< when the aggregator last gave a sign, or had nothing to say
-  Time asked_{}, checked_{};
+  Silence silence_;
+  Time checked_{};  ///< when it was last looked who is late
   PathCounters counters_;
 };
 
@@ -120,7 +143,8 @@ MessagePath::MessagePath(const PathSetup& setup, const std::string& transports)
           .transports = transports, .features = UCP_FEATURE_AM, .addresses_may_be_wrong = true},
       worker_(context_settings_),
       server_(setup.admitted.ucx_address),
-      stop_(setup.stop) {
+      stop_(setup.stop),
+      silence_(options_.silence) {
   receive_messages(worker_, *this);
 }
 
@@ -173,8 +197,8 @@ void MessagePath::break_off() {
 
 void MessagePath::progress() {
   expect_well();
-  const Time now = clock_.look();
-  if (!waiting()) heard_ = asked_ = now;
+  const Time now = silence_.look();
+  if (!waiting()) silence_.end(now);
   cut(now);
   for (int i = 0; i < most_progress && worker_.progress(); ++i) cut(now);
   if (now - checked_ > between_checks) look_for_late_ones(now);
@@ -228,7 +252,7 @@ void MessagePath::take(const cohom_header& packet, std::span<const std::byte> da
     ++counters_.foreign;
     return;
   }
-  heard_ = asked_ = clock_.look();
+  silence_.end(silence_.look());
   switch (packet.kind) {
     case cohom_hello_answer: answered_ = true; return;
     case cohom_waiting: ++counters_.waiting; return;
@@ -252,9 +276,7 @@ void MessagePath::look_for_late_ones(Time now) {
     if (const SlotLine::Flight* const oldest = line.oldest();
         oldest != nullptr && now - oldest->first_sent > options_.lateness)
       throw offload::too_late(options_.lateness);
-  if (now - heard_ > options_.silence) throw offload::too_silent(options_.silence);
-  if (now - asked_ <= options_.silence / 4) return;
-  asked_ = now;
+  if (!silence_.must_ask(now)) return;
   cohom_header question = blank_;
   question.kind = cohom_waiting;
   link_->send(question, {});

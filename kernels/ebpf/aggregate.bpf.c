@@ -6,8 +6,8 @@
 // clang-format off
 #include <linux/bpf.h>
 // clang-format on
+#include "kernels/ebpf/group_check.h"
 #include "kernels/ebpf/pool.h"
-#include "src/aggregation/protocol/check.h"
 
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
@@ -144,8 +144,8 @@ __attribute__((noinline)) int send_up(struct __sk_buff* skb, __u32 number) {
   struct cohom_group* group = bpf_map_lookup_elem(&groups, &number);
   if (!group || bpf_skb_load_bytes(skb, 0, &frame.ethernet, frame_bytes)) return -1;
   if (write_words(skb, frame.packet.words)) return -1;
-  frame.packet.worker = group->parent_worker;
-  send(skb, &frame, &group->parent);
+  frame.packet.worker = group->parent.worker;
+  send(skb, &frame, &group->parent.place);
   return 0;
 }
 
@@ -178,9 +178,9 @@ static __always_inline void learn(struct cohom_place* place, const struct frame*
 /// from there.
 static __always_inline int greet(struct __sk_buff* skb, const struct frame* frame,
                                  struct cohom_group* group, const struct cohom_source* source) {
-  const int verdict = cohom_check_member(&frame->packet, group);
+  const enum cohom_verdict verdict = cohom_check_group_member(&frame->packet, group);
   if (verdict != cohom_fine) return verdict;
-  const __u32 worker = frame->packet.worker & (cohom_most_workers - 1);
+  const __u32 worker = cohom_worker_index(&frame->packet);
   if (!(group->known >> worker & 1)) {
     learn(&group->workers[worker], frame, source->device);
     group->workers[worker].group = (__u16)frame->packet.call;
@@ -194,11 +194,11 @@ static __always_inline int greet(struct __sk_buff* skb, const struct frame* fram
 /// The first right answer says by which device and to which MAC address packets go up.
 static __always_inline int learn_parent(const struct frame* frame, struct cohom_group* group,
                                         const struct cohom_source* source) {
-  const int verdict = cohom_check_answer(&frame->packet, group, source);
+  const enum cohom_verdict verdict = cohom_check_answer(&frame->packet, group, source);
   if (verdict != cohom_fine) return verdict;
-  if (!group->parent_known) {
-    learn(&group->parent, frame, source->device);
-    group->parent_known = 1;
+  if (!group->parent.known) {
+    learn(&group->parent.place, frame, source->device);
+    group->parent.known = 1;
   }
   return cohom_parent_learnt;
 }
@@ -214,9 +214,9 @@ static __always_inline int take(struct __sk_buff* skb, const struct cohom_header
   payload->blocks = (words + cohom_block_words - 1) / cohom_block_words;
   if (bpf_skb_load_bytes(skb, frame_bytes, payload->words, 8 * words)) return cohom_drop_malformed;
   const __u64 members = group->members;
-  const int has_parent = group->has_parent != 0;
+  const int has_parent = group->parent.is_there != 0;
   const int down = packet->kind == cohom_sum;
-  int verdict;
+  enum cohom_verdict verdict;
   bpf_spin_lock(&slot->lock);
   struct cohom_pool* pool = &slot->pools[packet->use & 1];
   struct cohom_pool* other = &slot->pools[~packet->use & 1];
@@ -230,14 +230,14 @@ static __always_inline int take(struct __sk_buff* skb, const struct cohom_header
 
 static __always_inline int send_what_is_due(struct __sk_buff* skb,
                                             const struct cohom_header* packet,
-                                            struct cohom_group* group, int verdict) {
-  if (packet->kind == cohom_contribution && verdict <= cohom_pass_up)
+                                            struct cohom_group* group, enum cohom_verdict verdict) {
+  if (packet->kind == cohom_contribution && cohom_is_merged(verdict))
     __sync_fetch_and_add(&group->contributions, 1);
   if (verdict == cohom_spread) {
     __sync_fetch_and_add(&group->sums, 1);
     return send_sum(skb, packet->group, group->members);
   }
-  if (verdict == cohom_answered) return send_sum(skb, packet->group, 1ull << packet->worker);
+  if (verdict == cohom_answered) return send_sum(skb, packet->group, cohom_bit_of(packet));
   int failed = 0;
   if (verdict == cohom_pass_up || verdict == cohom_pass_up_again)
     failed = send_up(skb, packet->group);
@@ -254,17 +254,17 @@ static __always_inline int handle(struct __sk_buff* skb, struct frame* frame) {
     return cohom_drop_malformed;
   if (bpf_skb_load_bytes(skb, udp_bytes, &frame->packet, sizeof(*packet)))
     return cohom_drop_malformed;
-  int verdict = cohom_check_form(packet);
+  enum cohom_verdict verdict = cohom_check_form(packet);
   if (verdict != cohom_fine) return verdict;
   const __u32 number = packet->group;
   struct cohom_group* group = bpf_map_lookup_elem(&groups, &number);
   if (!group) return cohom_drop_group;
-  verdict = cohom_check_group(packet, group);
+  verdict = cohom_check_group(packet, group->job, group->epoch);
   if (verdict != cohom_fine) return verdict;
 
   const struct cohom_source source = {
       .address = frame->ip.saddr, .port = frame->udp.source, .device = skb->ifindex};
-  const __u32 bytes = length - sizeof(struct udphdr);
+  const __u32 bytes = length - sizeof(struct udphdr) - sizeof(*packet);
   if (packet->kind == cohom_hello) return greet(skb, frame, group, &source);
   if (packet->kind == cohom_hello_answer) return learn_parent(frame, group, &source);
   verdict = cohom_check_packet(packet, group, &source, bytes);

@@ -57,13 +57,13 @@ class Switch {
       group.epoch = ~std::uint64_t{number};
     }
     cohom_group& group = group_of(leaf);
-    group.has_parent = 1;
-    group.parent_nonce = nonce;
-    group.parent_worker = leaf_worker;
-    group.parent.key = 5000;
-    group.parent.group = 77;
-    group.parent.address = parent_place.address;
-    group.parent.port = parent_place.port;
+    group.parent.is_there = 1;
+    group.parent.nonce = nonce;
+    group.parent.worker = leaf_worker;
+    group.parent.place.key = 5000;
+    group.parent.place.group = 77;
+    group.parent.place.address = parent_place.address;
+    group.parent.place.port = parent_place.port;
   }
 
   [[nodiscard]] cohom_group& group_of(std::uint32_t number) const {
@@ -138,7 +138,8 @@ class Switch {
     if (from_below)
       return packet.worker < cohom_most_workers && (members >> packet.worker & 1) != 0 &&
              packet.key == group.workers[packet.worker].key;
-    return packet.group == leaf && packet.key == group.parent.key && packet.worker == leaf_worker;
+    return packet.group == leaf && packet.key == group.parent.place.key &&
+           packet.worker == leaf_worker;
   }
   /// Adds up what was taken, in a way of its own.
   void learn(const Frame& packet, int verdict) {
@@ -174,7 +175,7 @@ class Switch {
     require(number <= leaf && header.epoch == group.epoch && header.job == group.job);
     require(up ? number == leaf && header.worker == leaf_worker
                : (members >> header.worker & 1) != 0 && (group.known >> header.worker & 1) != 0);
-    const cohom_place& place = up ? group.parent : group.workers[header.worker];
+    const cohom_place& place = up ? group.parent.place : group.workers[header.worker];
     require(header.key == place.key && header.group == static_cast<std::uint16_t>(place.group));
     require(out.target == (Place{place.address, place.port}));
     const Use use{number, header.slot, header.use};
@@ -206,11 +207,11 @@ cohom_header right_packet(const Switch& one, std::uint32_t kind, std::uint32_t n
   packet.epoch = group.epoch;
   packet.group = static_cast<__u16>(number);
   packet.worker = static_cast<__u16>(of_parent ? leaf_worker : worker);
-  packet.key = of_parent ? group.parent.key : group.workers[worker].key;
+  packet.key = of_parent ? group.parent.place.key : group.workers[worker].key;
   packet.call = 6;
   if (kind == cohom_hello_answer) {
-    packet.use = static_cast<__u32>(group.parent_nonce);
-    packet.offset = static_cast<__u32>(group.parent_nonce >> 32);
+    packet.use = static_cast<__u32>(group.parent.nonce);
+    packet.offset = static_cast<__u32>(group.parent.nonce >> 32);
   }
   return packet;
 }

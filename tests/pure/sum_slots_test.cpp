@@ -17,6 +17,7 @@ constexpr std::uint64_t members = 0b10110;  // workers 1, 2 and 4
 
 cohom_header header_of(std::uint32_t worker, std::uint32_t use = 0, Merge merge = {}) {
   cohom_header header{};
+  header.epoch = 77;
   header.worker = static_cast<__u16>(worker);
   header.slot = 1;
   header.words = 2;

@@ -7,15 +7,14 @@
 #include <cohom/merge.hpp>
 
 #include <cstdint>
+#include <iterator>
 #include <optional>
 
 namespace cohom::offload {
 
-/// Of add_float, the type is added. Packets have no merges of floats.
-inline constexpr std::uint8_t code_of_add_float = 16;
-
 static_assert(int(MergeKind::add) == cohom_merge_add && int(MergeKind::bit_or) == cohom_merge_or &&
               int(MergeKind::max) == cohom_merge_max);
+static_assert(cohom_merge_add_float + int(std::size(all_element_types)) == cohom_merge_end);
 
 /// None: no aggregator merges so.
 constexpr std::optional<std::uint8_t> merge_code(Merge merge) {
@@ -24,7 +23,7 @@ constexpr std::optional<std::uint8_t> merge_code(Merge merge) {
     case MergeKind::bit_or:
     case MergeKind::max: return static_cast<std::uint8_t>(merge.kind);
     case MergeKind::add_float:
-      return static_cast<std::uint8_t>(code_of_add_float + int(merge.type));
+      return static_cast<std::uint8_t>(cohom_merge_add_float + int(merge.type));
     case MergeKind::add_packed: break;
   }
   return std::nullopt;
@@ -34,7 +33,7 @@ constexpr std::optional<std::uint8_t> merge_code(Merge merge) {
 constexpr std::optional<Merge> merge_of_code(std::uint8_t code) {
   if (code <= cohom_merge_max) return Merge{static_cast<MergeKind>(code)};
   for (const ElementType type : all_element_types)
-    if (code == code_of_add_float + int(type)) return Merge{MergeKind::add_float, type};
+    if (code == cohom_merge_add_float + int(type)) return Merge{MergeKind::add_float, type};
   return std::nullopt;
 }
 

@@ -10,6 +10,10 @@
 #define COHOM_STATIC_ASSERT _Static_assert
 #endif
 
+#ifndef __always_inline
+#define __always_inline inline __attribute__((always_inline))
+#endif
+
 enum {
   cohom_magic = 0x61686f63,  // the bytes "coha"
   cohom_packet_version = 2,
@@ -25,7 +29,13 @@ enum cohom_packet_kind {
   cohom_hello_answer = 5,
 };
 
-enum cohom_packet_merge { cohom_merge_add = 0, cohom_merge_or = 1, cohom_merge_max = 2 };
+enum cohom_packet_merge {
+  cohom_merge_add = 0,
+  cohom_merge_or = 1,
+  cohom_merge_max = 2,
+  cohom_merge_add_float = 16,  // of f32; of f16, bf16 and f64 behind it. In messages alone
+  cohom_merge_end = 20,
+};
 
 struct cohom_header {
   __u32 magic;
@@ -48,3 +58,8 @@ struct cohom_header {
 };
 
 COHOM_STATIC_ASSERT(sizeof(struct cohom_header) == 64, "eight words without gaps");
+
+/// Of what is kept by worker, whatever the packet says.
+static __always_inline __u32 cohom_worker_index(const struct cohom_header* packet) {
+  return packet->worker & (cohom_most_workers - 1);
+}

@@ -1,7 +1,7 @@
 #pragma once
 // How counters of packets are called (docs/offload-protocol.md).
 
-#include "aggregation/protocol/group.h"
+#include "aggregation/protocol/verdict.h"
 
 #include <string_view>
 

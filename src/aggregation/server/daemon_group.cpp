@@ -2,7 +2,6 @@
 
 #include "aggregation/protocol/check.h"
 #include "aggregation/protocol/hello.hpp"
-#include "aggregation/protocol/merge_code.hpp"
 #include "aggregation/protocol/narrow.hpp"
 #include "base/log.hpp"
 
@@ -90,11 +89,9 @@ cohom_verdict DaemonGroup::take(const cohom_header& header, std::span<const std:
   }
 }
 
-/// Whether a message is from the member that it names, who alone knows its key.
+/// Whether a message is from the member that it names.
 cohom_verdict DaemonGroup::check_key(const cohom_header& header) const {
-  if (header.worker >= cohom_most_workers || (plan_.members >> header.worker & 1) == 0)
-    return cohom_drop_worker;
-  return header.key == plan_.keys[header.worker] ? cohom_fine : cohom_drop_key;
+  return cohom_check_member(&header, plan_.members, plan_.keys[cohom_worker_index(&header)]);
 }
 
 /// Whether that member is connected, too.
@@ -105,17 +102,13 @@ cohom_verdict DaemonGroup::check_member(const cohom_header& header) const {
 }
 
 cohom_verdict DaemonGroup::check_parent(const cohom_header& header) const {
-  if (!plan_.parent) return cohom_drop_source;
-  if (header.worker != plan_.parent->worker) return cohom_drop_worker;
-  return header.key == parent_.key ? cohom_fine : cohom_drop_key;
-}
-
-bool DaemonGroup::expects(std::uint32_t worker) const {
-  return worker < cohom_most_workers && (plan_.members >> worker & 1) != 0;
+  const bool is_leaf = plan_.parent.has_value();
+  return cohom_check_parent(&header, is_leaf, is_leaf ? plan_.parent->worker : 0, parent_.key);
 }
 
 bool DaemonGroup::expect_address(std::uint32_t worker) {
-  return !open_ && expects(worker) && !std::exchange(members_[worker].said_address, true);
+  return !open_ && cohom_is_member(worker, plan_.members) &&
+         !std::exchange(members_[worker].said_address, true);
 }
 
 void DaemonGroup::take_address(std::uint32_t worker, std::span<const std::byte> address) {
@@ -167,13 +160,11 @@ std::uint64_t DaemonGroup::met() const {
   return bits;
 }
 
+/// Floats that leaves had summed would not be added in the order of workers.
 cohom_verdict DaemonGroup::check_words(const cohom_header& packet, std::size_t bytes) const {
-  const int extent = cohom_check_extent(&packet, plan_.slots, plan_.payload_bytes / 8);
-  if (extent != cohom_fine) return static_cast<cohom_verdict>(extent);
-  if (bytes != 8u * packet.words) return cohom_drop_size;
-  const bool known = merge_of_code(packet.merge).has_value();
-  const bool here = packet.merge < code_of_add_float || !plan_.parent;
-  return known && here ? cohom_fine : cohom_drop_merge;
+  const cohom_extent extent{
+      .slots = plan_.slots, .payload_words = plan_.payload_bytes / 8, .adds_floats = !plan_.parent};
+  return cohom_check_words(&packet, extent, bytes);
 }
 
 cohom_verdict DaemonGroup::take_contribution(const cohom_header& header,
@@ -204,7 +195,7 @@ cohom_verdict DaemonGroup::take_narrow(const cohom_header& header, const Widenin
 
 cohom_verdict DaemonGroup::merge(const cohom_header& packet, std::span<const std::byte> data) {
   const auto outcome = slots_.contribute(packet, data);
-  counters_.contributions += outcome.verdict <= cohom_pass_up;
+  counters_.contributions += cohom_is_merged(outcome.verdict);
   if (outcome.verdict == cohom_drop_order) count_out_of_turn(packet.worker);
   if (outcome.verdict == cohom_spread) spread(packet, outcome.words);
   if (outcome.verdict == cohom_pass_up) pass_up(packet, outcome.words);

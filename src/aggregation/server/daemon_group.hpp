@@ -72,7 +72,6 @@ class DaemonGroup {
   [[nodiscard]] cohom_verdict check_member(const cohom_header& header) const;
   [[nodiscard]] cohom_verdict check_parent(const cohom_header& header) const;
   [[nodiscard]] cohom_verdict check_words(const cohom_header& packet, std::size_t bytes) const;
-  [[nodiscard]] bool expects(std::uint32_t worker) const;
   cohom_verdict take_hello(const cohom_header& header, std::span<const std::byte> data);
   cohom_verdict take_contribution(const cohom_header& header, std::span<const std::byte> data);
   cohom_verdict merge(const cohom_header& packet, std::span<const std::byte> data);

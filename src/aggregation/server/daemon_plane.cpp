@@ -325,12 +325,12 @@ void DaemonPlane::count(const cohom_header& header, const Widening* widening,
 /// In the order in which the packets of the kernel's program are looked at.
 cohom_verdict DaemonPlane::judge(const cohom_header& header, const Widening* widening,
                                  std::span<const std::byte> data) {
-  if (const int verdict = cohom_check_form(&header); verdict != cohom_fine)
-    return static_cast<cohom_verdict>(verdict);
+  if (const auto verdict = cohom_check_form(&header); verdict != cohom_fine) return verdict;
   if (header.group >= groups_.size() || !groups_[header.group]) return cohom_drop_group;
   DaemonGroup& group = *groups_[header.group];
-  if (header.job != group.plan().job) return cohom_drop_group;
-  if (header.epoch != group.plan().epoch) return cohom_drop_epoch;
+  const GroupPlan& plan = group.plan();
+  if (const auto verdict = cohom_check_group(&header, plan.job, plan.epoch); verdict != cohom_fine)
+    return verdict;
   if (group.failed()) return cohom_drop_group;
   const bool had_late_sums = group.has_late_sums();
   const cohom_verdict verdict =

@@ -25,13 +25,13 @@ T look_at(const T& field) {
 
 /// All that an answer of the parent must be right in.
 void enter_parent(cohom_group& group, const ParentPlan& plan, const sockaddr_in& address) {
-  group.has_parent = 1;
-  group.parent_nonce = random_word();
-  group.parent_worker = static_cast<__u16>(plan.worker);
-  group.parent.key = plan.key;
-  group.parent.group = plan.number;
-  group.parent.address = address.sin_addr.s_addr;
-  group.parent.port = address.sin_port;
+  group.parent.is_there = 1;
+  group.parent.nonce = random_word();
+  group.parent.worker = static_cast<__u16>(plan.worker);
+  group.parent.place.key = plan.key;
+  group.parent.place.group = plan.number;
+  group.parent.place.address = address.sin_addr.s_addr;
+  group.parent.place.port = address.sin_port;
 }
 
 }  // namespace
@@ -71,18 +71,18 @@ void GroupTable::close(std::uint32_t number) {
 }
 
 bool GroupTable::parent_known(std::uint32_t number) const {
-  return look_at(groups_[number].parent_known) != 0;
+  return look_at(groups_[number].parent.known) != 0;
 }
 
 cohom_header GroupTable::hello_to_parent(std::uint32_t number) const {
   const cohom_group& group = groups_[number];
   return make_hello({.job = group.job,
                      .epoch = group.epoch,
-                     .key = group.parent.key,
-                     .group = group.parent.group,
-                     .worker = group.parent_worker,
+                     .key = group.parent.place.key,
+                     .group = group.parent.place.group,
+                     .worker = group.parent.worker,
                      .own_group = number,
-                     .nonce = group.parent_nonce});
+                     .nonce = group.parent.nonce});
 }
 
 std::uint64_t GroupTable::met(std::uint32_t number) const { return look_at(groups_[number].known); }

@@ -8,6 +8,13 @@
 
 namespace cohom::offload {
 
+namespace {
+
+/// Of a slot: nobody asks for a sum again.
+constexpr std::uint32_t kept_uses = 1;
+
+}  // namespace
+
 SharedWords WordsPool::take(std::size_t count) {
   // Those given out longest ago come first.
   for (std::size_t i = 0; i < all_.size(); ++i) {
@@ -25,78 +32,59 @@ SumSlots::SumSlots(std::uint32_t slots, std::uint64_t members, bool leaf,
                    const kernels::KernelTable& kernels)
     : members_(members), leaf_(leaf), kernels_(kernels), slots_(slots) {}
 
-bool SumSlots::same(const cohom_header& a, const cohom_header& b) {
-  return a.call == b.call && a.round == b.round && a.reduction == b.reduction &&
-         a.offset == b.offset && a.words == b.words && a.merge == b.merge;
-}
-
 SumSlots::Outcome SumSlots::contribute(const cohom_header& header,
                                        std::span<const std::byte> data) {
   Slot& slot = slots_[header.slot];
-  if (header.use != slot.use) return {header.use < slot.use ? cohom_drop_old : cohom_drop_order};
-  if (slot.whole) return {cohom_drop_old};
-  const std::uint64_t bit = std::uint64_t{1} << header.worker;
-  if ((slot.seen & bit) != 0) return {cohom_drop_old};
-  if (slot.seen == 0)
-    slot.identity = header;
-  else if (!same(slot.identity, header))
-    return {cohom_drop_mismatch};
-  slot.seen |= bit;
-  if (header.merge >= code_of_add_float)
+  const cohom_verdict admitted = cohom_admit(&slot.use, &slot.use, kept_uses, &header);
+  if (cohom_is_repeat(admitted)) return {cohom_drop_old};  // no message comes twice
+  if (admitted != cohom_fine) return {admitted};
+  if (header.merge >= cohom_merge_add_float)
     merge_in_order(slot, header.worker, data);
   else
     merge(slot, header.worker, data.data());
-  if (slot.seen != members_) return {cohom_kept};
+  const cohom_verdict verdict = cohom_count(&slot.use, &header, members_, leaf_);
+  if (verdict == cohom_kept) return {verdict};
   slot.merged = 0;
-  if (leaf_) {
-    slot.passed_up = true;
-    return {cohom_pass_up, std::exchange(slot.sum, nullptr)};
-  }
-  return finish(slot);
+  if (verdict == cohom_pass_up) return {verdict, std::exchange(slot.sum, nullptr)};
+  return finish(slot, header);
 }
 
 SumSlots::Outcome SumSlots::take_sum(const cohom_header& header, std::span<const std::byte> data) {
   Slot& slot = slots_[header.slot];
-  if (header.use != slot.use || !slot.passed_up) return {cohom_drop_repeated_sum};
-  if (!same(slot.identity, header)) return {cohom_drop_mismatch};
+  const cohom_verdict verdict = cohom_take_sum(&slot.use, &header);
+  if (verdict != cohom_spread) return {verdict};
   slot.sum = copy(data);
-  slot.passed_up = false;
-  return finish(slot);
+  return finish(slot, header);
 }
 
 /// The sum is there; it goes once nothing of the one before is under way.
-SumSlots::Outcome SumSlots::finish(Slot& slot) {
-  if (slot.leaving == 0) return {cohom_spread, take_whole(slot)};
-  slot.whole = true;
+SumSlots::Outcome SumSlots::finish(Slot& slot, const cohom_header& header) {
+  if (slot.leaving == 0) return {cohom_spread, std::exchange(slot.sum, nullptr)};
+  slot.use.state = cohom_sum_held;
+  slot.held = header;
   ++late_sums_;
   return {cohom_kept};
-}
-
-SharedWords SumSlots::take_whole(Slot& slot) {
-  ++slot.use;
-  slot.seen = 0;
-  slot.whole = false;
-  return std::exchange(slot.sum, nullptr);
 }
 
 std::optional<SumSlots::LateSum> SumSlots::next_late_sum() {
   if (late_sums_ == 0) return std::nullopt;
   for (Slot& slot : slots_) {
-    if (!slot.whole || slot.leaving != 0) continue;
+    if (slot.use.state != cohom_sum_held || slot.leaving != 0) continue;
+    slot.use.state = cohom_sum_done;
     --late_sums_;
-    return LateSum{slot.identity, take_whole(slot)};
+    return LateSum{slot.held, std::exchange(slot.sum, nullptr)};
   }
   return std::nullopt;
 }
 
 /// `words` are as many as the sum's, and may lie anywhere.
 void SumSlots::merge(Slot& slot, std::uint32_t worker, const void* words) {
-  const std::size_t bytes = 8u * slot.identity.words;
+  const std::size_t bytes = 8u * slot.use.identity.words;
   if (slot.merged == 0) {
     slot.sum = copy({static_cast<const std::byte*>(words), bytes});
   } else {
     const void* const sources[] = {slot.sum->data(), words};
-    kernels_.merge(*merge_of_code(slot.identity.merge), sources, 2, bytes, slot.sum->data());
+    kernels_.merge(*merge_of_code(slot.use.identity.merge), sources, 2, bytes, slot.sum->data());
   }
   slot.merged |= std::uint64_t{1} << worker;
 }

@@ -4,7 +4,7 @@
 // there before the one before it has left waits for that, and until then the slot takes nothing:
 // whoever contributes without taking sums fills no memory.
 
-#include "aggregation/protocol/group.h"
+#include "aggregation/protocol/slot.h"
 #include "kernels/table/kernel_table.hpp"
 
 #include <cohom/merge.hpp>
@@ -43,7 +43,7 @@ class SumSlots {
     SharedWords words =
         {};  ///< of cohom_spread and cohom_pass_up; whole, to be sent and not changed
   };
-  /// A contribution whose header is right (check_message()). Floats are added in the order of
+  /// A contribution whose header is right (check.h). Floats are added in the order of
   /// workers, whatever the order in which they come: the earlier ones wait for nobody, the later
   /// ones are kept.
   Outcome contribute(const cohom_header& header, std::span<const std::byte> data);
@@ -63,30 +63,25 @@ class SumSlots {
 
  private:
   struct Slot {
-    std::uint32_t use = 0;  ///< how often it was used before
-    std::uint64_t seen = 0;
-    bool passed_up = false;
-    cohom_header identity{};
+    cohom_slot_use use{};
     SharedWords sum;
     std::uint64_t merged = 0;          ///< those whose words are in the sum
     std::vector<SharedWords> waiting;  ///< by worker: floats whose turn has not come
     std::size_t leaving = 0;           ///< sends of the sum of the use before
-    bool whole = false;                ///< the sum is there and waits for that one to leave
+    cohom_header held{};               ///< with which the sum goes that waits for that one to leave
   };
 
-  [[nodiscard]] static bool same(const cohom_header& a, const cohom_header& b);
   void merge(Slot& slot, std::uint32_t worker, const void* words);
   void merge_in_order(Slot& slot, std::uint32_t worker, std::span<const std::byte> data);
   SharedWords copy(std::span<const std::byte> data);
-  Outcome finish(Slot& slot);
-  SharedWords take_whole(Slot& slot);
+  Outcome finish(Slot& slot, const cohom_header& header);
 
   std::uint64_t members_;
   bool leaf_;
   const kernels::KernelTable& kernels_;
   WordsPool pool_;
   std::vector<Slot> slots_;
-  std::uint32_t late_sums_ = 0;  ///< slots that are whole
+  std::uint32_t late_sums_ = 0;  ///< slots that hold a sum
 };
 
 }  // namespace cohom::offload
