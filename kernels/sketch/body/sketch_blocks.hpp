@@ -32,7 +32,8 @@ struct SketchLargest {
   template <class Real>
   COHOM_HD static void take(const Settings&, Seen& seen, Real element) {
     const std::uint32_t magnitude = magnitude_bits(static_cast<float>(element));
-    const std::uint32_t finite = magnitude < FloatFormat<float>::infinity ? magnitude : 0;
+    const std::uint32_t is_finite = magnitude < FloatFormat<float>::infinity ? 1 : 0;
+    const std::uint32_t finite = magnitude & (0 - is_finite);  // no branch: for vectors
     seen.largest = finite > seen.largest ? finite : seen.largest;
   }
   COHOM_HD static void join(Seen& seen, const Seen& other) {
