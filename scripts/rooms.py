@@ -21,6 +21,7 @@ kernels/sign               kernels/core kernels/device_runtime kernels/thc
 kernels/sample             kernels/core kernels/device_runtime kernels/sign
 kernels/sparse             kernels/core kernels/device_runtime
 kernels/sketch             kernels/core kernels/device_runtime
+kernels                    kernels/core
 kernels/table              kernels
 src/base
 src/memory                 src/base kernels/device_runtime

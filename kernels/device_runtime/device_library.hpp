@@ -13,7 +13,7 @@ struct KernelTable;
 
 /// Changes with anything that both sides of the door see: this row, DeviceRuntime, DeviceContext,
 /// KernelTable.
-inline constexpr std::uint32_t device_library_version = 9;
+inline constexpr std::uint32_t device_library_version = 10;
 
 struct DeviceLibrary {
   std::uint32_t version;

@@ -4,6 +4,7 @@
 // looks first: so kernels are free to take items as they come.
 
 #include "kernels/core/body/fixed_point.hpp"
+#include "kernels/sketch/body/sketch_blocks.hpp"
 #include "kernels/sketch/body/sketch_place.hpp"
 
 #include <cohom/element_type.hpp>
@@ -60,17 +61,7 @@ struct SketchRun {
   }
 };
 
-/// Elements of a block whose bit unheld() sets.
-inline constexpr std::size_t sketch_block = 256;
-
 struct SketchKernels {
-  /// Bits, as f32, of the largest finite magnitude among so many elements of at most four bytes.
-  std::uint32_t (*largest)(ElementType type, const void* elements, std::size_t count);
-
-  /// Writes a bit for each block, in whole words: whether cells cannot hold all of its elements.
-  void (*unheld)(const SketchFormat& format, const void* elements, std::size_t count,
-                 std::uint64_t* blocks);
-
   /// Writes the cells of the run's elements; what cells cannot hold is left out.
   void (*insert)(const SketchRun& run, const void* elements, std::uint64_t* cells);
 
@@ -93,9 +84,8 @@ struct SketchKernels {
 
 /// Whether a device has all that codecs call.
 constexpr bool complete(const SketchKernels& row) {
-  return row.largest != nullptr && row.unheld != nullptr && row.insert != nullptr &&
-         row.peel != nullptr && row.keep_unknown != nullptr && row.gather != nullptr &&
-         row.scatter != nullptr;
+  return row.insert != nullptr && row.peel != nullptr && row.keep_unknown != nullptr &&
+         row.gather != nullptr && row.scatter != nullptr;
 }
 
 }  // namespace cohom::kernels

@@ -2,6 +2,7 @@
 
 #include "kernels/table/device_table.hpp"
 
+#include "kernels/device_runtime/block_kernels.hpp"
 #include "kernels/merge/device/merge_rows.hpp"
 #include "kernels/packed/device/packed_rows.hpp"
 #include "kernels/sample/device/sample_rows.hpp"
@@ -11,6 +12,12 @@
 #include "kernels/thc/device/thc_rows.hpp"
 
 namespace cohom::kernels::device {
+namespace {
+
+constexpr auto block_kernels_of = []<class Body>() { return block_kernels<Body>(); };
+
+}  // namespace
+
 const KernelTable& table() {
   static const KernelTable kernels{.isa = Isa::device,
                                    .merge = merge,
@@ -22,7 +29,8 @@ const KernelTable& table() {
                                    .sample = sample_row(),
                                    .bloom = bloom_row(),
                                    .placing = {},  // the host's
-                                   .sketch = sketch_row()};
+                                   .sketch = sketch_row(),
+                                   .blocks = make_block_rows(block_kernels_of)};
   return kernels;
 }
 

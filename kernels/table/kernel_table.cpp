@@ -8,6 +8,7 @@
 #include "kernels/sketch/cpu/sketch_row.hpp"
 #include "kernels/sparse/cpu/bloom_rows.hpp"
 #include "kernels/sparse/cpu/sparse_rows.hpp"
+#include "kernels/table/block_rows.hpp"
 #include "kernels/thc/cpu/thc_rows.hpp"
 
 #include <cohom/error.hpp>
@@ -31,7 +32,8 @@ KernelTable row_of(Isa isa) {
             scalar_sample(),
             scalar_bloom(),
             scalar_placing(),
-            cpu_sketch()};
+            cpu_sketch(),
+            scalar_block_rows()};
   const auto merge = highway_merge(isa);
   return {isa,
           merge.merge,
@@ -43,7 +45,8 @@ KernelTable row_of(Isa isa) {
           highway_sample(isa),
           highway_bloom(isa),
           highway_placing(isa),
-          cpu_sketch()};
+          cpu_sketch(),
+          vector_block_rows(isa)};
 }
 
 std::vector<KernelTable> supported_rows() {

@@ -11,6 +11,7 @@
 #include "kernels/sketch/placing.hpp"
 #include "kernels/sparse/bloom.hpp"
 #include "kernels/sparse/sparse.hpp"
+#include "kernels/table/block_bodies.hpp"
 #include "kernels/thc/thc.hpp"
 
 #include <cohom/element_type.hpp>
@@ -45,6 +46,7 @@ struct KernelTable {
   BloomKernels bloom;
   PlacingKernels placing;  ///< null in a device's table
   SketchKernels sketch;
+  BlockRows blocks;  ///< blocks.of<Body>()
 };
 
 /// The kernels of one supported instruction set.

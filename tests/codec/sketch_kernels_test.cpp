@@ -26,6 +26,8 @@ using kernels::SketchPart;
 using kernels::SketchPlace;
 using kernels::SketchRun;
 using kernels::SketchWorkspace;
+using kernels::body::SketchHeld;
+using kernels::body::SketchLargest;
 using Words = std::vector<std::uint64_t>;
 
 constexpr ElementType types[] = {ElementType::f32, ElementType::f16, ElementType::bf16};
@@ -76,6 +78,20 @@ struct Outcome {
     left = table.sketch.peel(run, cells.data(), known.data(), elements.data());
   }
 };
+
+/// What a table's kernels measure of each block, and nothing behind the last one.
+template <class Body>
+std::vector<typename Body::Found> measured(const KernelTable& table,
+                                           const typename Body::Settings& settings,
+                                           ElementType type, const Bytes& elements,
+                                           std::size_t count) {
+  const std::size_t blocks = (count + Body::block - 1) / Body::block;
+  std::vector<typename Body::Found> found(blocks + 1, 77);
+  table.blocks.template of<Body>().measure(settings, {type, count}, elements.data(), found.data());
+  EXPECT_EQ(found.back(), 77);
+  found.pop_back();
+  return found;
+}
 
 class SketchTable : public testing::TestWithParam<TestedTable> {
  protected:
@@ -177,15 +193,13 @@ TEST_P(SketchTable, ElementsThatCannotBeHeld) {
       std::vector<double> values = normal_values(count, count);
       for (std::size_t i = 0, k = 0; i < count; i += 300, ++k) values[i] = odd[k % std::size(odd)];
       const Bytes bytes = to_bytes(type, values);
-      const SketchFormat format{type, {12, 5}};
-      const std::size_t words = (count + 16383) / 16384;
-      Words found(words + 1, 9), expected(words + 1, 9);
-      kernels_.unheld(format, bytes.data(), count, found.data());
-      reference_.unheld(format, bytes.data(), count, expected.data());
-      EXPECT_EQ(found, expected) << name_of(type) << " " << count;
-      EXPECT_EQ(found[0] & 1, 1u) << "a NaN";
-      EXPECT_EQ(kernels_.largest(type, bytes.data(), count),
-                reference_.largest(type, bytes.data(), count));
+      const SketchHeld::Settings numbers({12, 5});
+      const std::vector found = measured<SketchHeld>(table_, numbers, type, bytes, count);
+      EXPECT_EQ(found, measured<SketchHeld>(scalar_, numbers, type, bytes, count))
+          << name_of(type) << " " << count;
+      EXPECT_EQ(found[0], 0) << "a NaN";
+      EXPECT_EQ(measured<SketchLargest>(table_, {}, type, bytes, count),
+                measured<SketchLargest>(scalar_, {}, type, bytes, count));
     }
 }
 
@@ -197,12 +211,12 @@ TEST_P(SketchTable, LargestIsFinite) {
     values[(at + 500) % count] = std::numeric_limits<double>::infinity();
     values[(at + 900) % count] = std::numeric_limits<double>::quiet_NaN();
     const Bytes bytes = to_bytes(ElementType::f32, values);
-    EXPECT_EQ(kernels_.largest(ElementType::f32, bytes.data(), count),
+    EXPECT_EQ(std::ranges::max(measured<SketchLargest>(table_, {}, ElementType::f32, bytes, count)),
               kernels::body::bits_of(77.0f));
   }
-  EXPECT_EQ(kernels_.largest(ElementType::f16, nullptr, 0), 0u);
   const Bytes zeros(2 * count);
-  EXPECT_EQ(kernels_.largest(ElementType::bf16, zeros.data(), count), 0u);
+  EXPECT_EQ(std::ranges::max(measured<SketchLargest>(table_, {}, ElementType::bf16, zeros, count)),
+            0u);
 }
 
 TEST_P(SketchTable, MovesWhatIsLeft) {

@@ -1,5 +1,6 @@
 #include "host_called.hpp"
 
+#include "host_called_blocks.hpp"
 #include "host_called_sketch.hpp"
 #include "kernels/core/body/lanes.hpp"
 #include "kernels/sign/body/sign.hpp"
@@ -320,7 +321,8 @@ struct HostCalled {
         {keep_own, gather_own, place},
         {insert, find},
         kernel_table().placing,  // devices have none
-        HostCalledSketch<number>::row(from)};
+        HostCalledSketch<number>::row(from),
+        HostCalledBlocks<number>::rows(from)};
     return table;
   }
 };

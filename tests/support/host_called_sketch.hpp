@@ -30,15 +30,6 @@ struct HostCalledSketch {
     return run.items() * size_of(run.format.type);
   }
 
-  static std::uint32_t largest(ElementType type, const void* elements, std::size_t count) {
-    StagedCall call(*library);
-    return device().largest(type, call.in(elements, count * size_of(type)), count);
-  }
-  static void unheld(const kernels::SketchFormat& format, const void* elements, std::size_t count,
-                     Word* blocks) {
-    StagedCall call(*library);
-    device().unheld(format, call.in(elements, count * size_of(format.type)), count, blocks);
-  }
   static void insert(const kernels::SketchRun& run, const void* elements, Word* cells) {
     StagedCall call(*library);
     device().insert(staged(call, run), call.in(elements, bytes_of(run)),
@@ -86,7 +77,7 @@ struct HostCalledSketch {
 
   static kernels::SketchKernels row(const kernels::DeviceLibrary& from) {
     library = &from;
-    return {largest, unheld, insert, peel, keep_unknown, gather, scatter};
+    return {insert, peel, keep_unknown, gather, scatter};
   }
 };
 

@@ -42,18 +42,36 @@ COHOM_HD inline bfloat16 from_arithmetic<bfloat16>(float value) {
   return {f32_to_bf16(value)};
 }
 
-/// Element `index` of an array that may lie at any address.
+/// Element `index` of an array, as it is stored. On the host the array may lie at any address; on a
+/// device, where one instruction moves an element, it is aligned.
 template <class T>
-COHOM_HD inline Arithmetic<T> load_element(const void* array, std::size_t index) {
+COHOM_HD inline T load_raw(const void* array, std::size_t index) {
+#if defined(__CUDA_ARCH__)
+  return static_cast<const T*>(array)[index];
+#else
   T value;
   std::memcpy(&value, static_cast<const char*>(array) + index * sizeof(T), sizeof(T));
-  return to_arithmetic(value);
+  return value;
+#endif
+}
+
+template <class T>
+COHOM_HD inline Arithmetic<T> load_element(const void* array, std::size_t index) {
+  return to_arithmetic(load_raw<T>(array, index));
+}
+
+template <class T>
+COHOM_HD inline void store_raw(void* array, std::size_t index, T element) {
+#if defined(__CUDA_ARCH__)
+  static_cast<T*>(array)[index] = element;
+#else
+  std::memcpy(static_cast<char*>(array) + index * sizeof(T), &element, sizeof(T));
+#endif
 }
 
 template <class T>
 COHOM_HD inline void store_element(void* array, std::size_t index, Arithmetic<T> value) {
-  const T element = from_arithmetic<T>(value);
-  std::memcpy(static_cast<char*>(array) + index * sizeof(T), &element, sizeof(T));
+  store_raw<T>(array, index, from_arithmetic<T>(value));
 }
 
 /// Calls visitor(T{}) with the C++ type of `type`.

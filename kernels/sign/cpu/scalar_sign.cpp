@@ -1,7 +1,9 @@
 #include "kernels/sign/cpu/sign_rows.hpp"
 
 #include "kernels/core/body/element.hpp"
+#include "kernels/core/cpu/scalar_blocks.hpp"
 #include "kernels/sign/body/sign.hpp"
+#include "kernels/sign/body/sign_blocks.hpp"
 
 #include <algorithm>
 #include <array>
@@ -77,53 +79,6 @@ void pack_block(const Block& block, std::uint64_t* words, Plus plus) {
     words[e % block_words] |= std::uint64_t{plus(block.offset + e)} << (e / block_words);
 }
 
-void clear_block(const Block& block, std::uint64_t* words) {
-  std::fill_n(words + words_before(block, 1), words_per_block(block.padded, 1), std::uint64_t{0});
-}
-
-template <class T>
-void pack_values(const SignRun& run, const void* values, const double* scales, bool zeros_are_plus,
-                 std::uint64_t* bits) {
-  for_each_block(run, [&](const Block& block) {
-    if (!(scales[block.number] > 0)) return clear_block(block, bits);
-    pack_block(block, bits,
-               [&](std::size_t i) { return is_plus(load_element<T>(values, i), zeros_are_plus); });
-  });
-}
-
-void pack(const SignRun& run, const void* input, const void* state, const double* scales,
-          bool zeros_are_plus, std::uint64_t* bits) {
-  with_element_type(run.type, [&]<class T>(T) {
-    if (state != nullptr)
-      pack_values<Arithmetic<T>>(run, state, scales, zeros_are_plus, bits);
-    else
-      pack_values<T>(run, input, scales, zeros_are_plus, bits);
-  });
-}
-
-template <class Real>
-void pack_and_subtract(const SignRun& run, void* state, const double* scales, bool zeros_are_plus,
-                       std::uint64_t* bits) {
-  for_each_block(run, [&](const Block& block) {
-    if (!(scales[block.number] > 0)) return clear_block(block, bits);
-    const auto scale = static_cast<Real>(scales[block.number]);
-    pack_block(block, bits, [&](std::size_t i) {
-      const Real v = load_element<Real>(state, i);
-      const bool plus = is_plus(v, zeros_are_plus);
-      store_element<Real>(state, i, v - (plus ? scale : -scale));
-      return plus;
-    });
-  });
-}
-
-void pack_feedback(const SignRun& run, void* state, const double* scales, bool zeros_are_plus,
-                   std::uint64_t* bits) {
-  if (run.type == ElementType::f64)
-    pack_and_subtract<double>(run, state, scales, zeros_are_plus, bits);
-  else
-    pack_and_subtract<float>(run, state, scales, zeros_are_plus, bits);
-}
-
 void count(const SignCounts& counts, const SignRun& run, const std::uint64_t* const* contributions,
            std::size_t contribution_count, std::uint64_t* sum) {
   for_each_block(run, [&](const Block& block) {
@@ -153,60 +108,33 @@ void majority(const SignCounts& counts, const SignRun& run, const std::uint64_t*
   });
 }
 
-/// Calls visit(block, its scale) for blocks that have signs. Those that are zero on all ranks
-/// become zeros, escaped ones stay as they are.
-template <class T, class Visit>
-void for_each_sign_block(const SignRun& run, const double* scales, void* output, Visit visit) {
-  for_each_block(run, [&](const Block& block) {
-    const double scale = scales[block.number];
-    if (scale > 0) visit(block, scale);
-    if (scale == 0)
-      for (std::size_t i = 0; i < block.count; ++i) store_element<T>(output, block.offset + i, 0);
-  });
-}
-
-void expand(const SignRun& run, const std::uint64_t* bits, const double* scales,
-            std::uint32_t ranks, std::uint64_t divisor, void* state, void* output) {
-  with_element_type(run.type, [&]<class T>(T) {
-    using Real = Arithmetic<T>;
-    for_each_sign_block<T>(run, scales, output, [&](const Block& block, double scale) {
-      const auto value = sign_value<Real>(scale, ranks, divisor);
-      const auto own = static_cast<Real>(scale);
-      const std::size_t block_words = words_per_block(block.padded, 1);
-      const std::uint64_t* words = bits + words_before(block, 1);
-      for (std::size_t e = 0; e < block.count; ++e) {
-        const bool plus = (words[e % block_words] >> (e / block_words) & 1) != 0;
-        const std::size_t i = block.offset + e;
-        store_element<T>(output, i, plus ? value : -value);
-        if (state == nullptr) continue;
-        store_element<Real>(state, i, load_element<Real>(state, i) - (plus ? own : -own));
-      }
-    });
-  });
-}
-
 void expand_counts(const SignCounts& counts, const SignRun& run, const std::uint64_t* sum,
                    const double* scales, std::uint64_t divisor, void* output) {
   with_element_type(run.type, [&]<class T>(T) {
     using Real = Arithmetic<T>;
-    for_each_sign_block<T>(run, scales, output, [&](const Block& block, double scale) {
+    const auto ranks = static_cast<std::int32_t>(counts.ranks);
+    for_each_block(run, [&](const Block& block) {
+      const double scale = scales[block.number];
+      if (!(scale >= 0)) return;
       std::array<std::int32_t, sign_block> values;
       unpack_lanes(sum + words_before(block, counts.width), block.padded, counts.width,
                    values.data());
-      const auto ranks = static_cast<std::int32_t>(counts.ranks);
       for (std::size_t e = 0; e < block.count; ++e) {
         Real value = static_cast<Real>(2 * values[e] - ranks) * static_cast<Real>(scale);
         if (divisor > 1) value /= static_cast<Real>(divisor);
-        store_element<T>(output, block.offset + e, value);
+        store_element<T>(output, block.offset + e, scale > 0 ? value : 0);
       }
     });
   });
 }
 
+using ByBody = SignsByBody<scalar_encode<Signs>, scalar_decode<Signs>>;
+
 }  // namespace
 
 SignKernels scalar_sign() {
-  return {measure, pack, pack_feedback, count, majority, expand, expand_counts};
+  return {measure,  ByBody::pack,   ByBody::pack_feedback, count,
+          majority, ByBody::expand, expand_counts};
 }
 
 }  // namespace cohom::kernels

@@ -1,4 +1,5 @@
-// The one-bit kernels, one row for each compiled target. A ragged block goes to the reference.
+// The one-bit kernels, one row for each compiled target. A ragged block goes to
+// what the driver makes of the body for the target, or to the reference.
 
 #include "kernels/core/cpu/highway_targets.hpp"
 #include "kernels/sign/cpu/sign_rows.hpp"
@@ -6,6 +7,7 @@
 #if COHOM_HIGHWAY_TARGETS
 
 #include "kernels/core/body/element.hpp"
+#include "kernels/sign/body/sign_blocks.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/sign/cpu/sign_hwy.cpp"
@@ -13,6 +15,7 @@
 
 #include <hwy/highway.h>
 
+#include "kernels/core/cpu/block_loops-inl.h"
 #include "kernels/sign/cpu/sign_count-inl.h"
 #include "kernels/sign/cpu/sign_expand-inl.h"
 #include "kernels/sign/cpu/sign_pack-inl.h"
@@ -20,6 +23,9 @@
 HWY_BEFORE_NAMESPACE();
 namespace cohom::kernels {
 namespace HWY_NAMESPACE {
+
+/// For ragged blocks.
+using ByBody = SignsByBody<encode_blocks<body::Signs>, decode_blocks<body::Signs>>;
 
 /// The last block of a run, where it is ragged, and where its parts begin.
 struct SignRest {
@@ -79,8 +85,8 @@ void pack(const SignRun& run, const void* input, const void* state, const double
   (zeros_are_plus ? pack_as<true> : pack_as<false>)(run, input, state, scales, bits);
   const SignRest rest(run);
   if (rest.run.count != 0)
-    scalar_sign().pack(rest.run, rest.at(input), rest.state(state), scales + rest.blocks,
-                       zeros_are_plus, bits + rest.words(1));
+    ByBody::pack(rest.run, rest.at(input), rest.state(state), scales + rest.blocks, zeros_are_plus,
+                 bits + rest.words(1));
 }
 
 void pack_feedback(const SignRun& run, void* state, const double* scales, bool zeros_are_plus,
@@ -93,8 +99,8 @@ void pack_feedback(const SignRun& run, void* state, const double* scales, bool z
                     : pack_feedback_run<float, false>)(run, state, scales, bits);
   const SignRest rest(run);
   if (rest.run.count != 0)
-    scalar_sign().pack_feedback(rest.run, rest.state(state), scales + rest.blocks, zeros_are_plus,
-                                bits + rest.words(1));
+    ByBody::pack_feedback(rest.run, rest.state(state), scales + rest.blocks, zeros_are_plus,
+                          bits + rest.words(1));
 }
 
 void count(const SignCounts& counts, const SignRun& run, const std::uint64_t* const* contributions,
@@ -130,8 +136,8 @@ void expand(const SignRun& run, const std::uint64_t* bits, const double* scales,
   });
   const SignRest rest(run);
   if (rest.run.count != 0)
-    scalar_sign().expand(rest.run, bits + rest.words(1), scales + rest.blocks, ranks, divisor,
-                         rest.state(state), rest.at(output));
+    ByBody::expand(rest.run, bits + rest.words(1), scales + rest.blocks, ranks, divisor,
+                   rest.state(state), rest.at(output));
 }
 
 void expand_counts(const SignCounts& counts, const SignRun& run, const std::uint64_t* sum,

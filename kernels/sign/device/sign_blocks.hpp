@@ -18,12 +18,6 @@ inline constexpr unsigned sign_columns = 16;
 inline constexpr unsigned sign_threads = 256;
 inline constexpr std::size_t sign_blocks_of_tile = sign_threads / sign_columns;
 
-/// The scales of a call's blocks, where kernels read them.
-inline const double* uploaded_scales(DeviceContext& context, const double* scales,
-                                     std::size_t blocks) {
-  return static_cast<const double*>(view(context.upload(scales, blocks * sizeof(double))));
-}
-
 /// One block of a run.
 struct SignBlockPlace {
   std::size_t number;
@@ -49,19 +43,6 @@ COHOM_HD inline SignBlockPlace sign_block_at(std::size_t number, std::size_t cou
     return {number, first, static_cast<unsigned>(sign_block), static_cast<unsigned>(sign_block)};
   return {number, first, static_cast<unsigned>(left),
           static_cast<unsigned>(body::padded_signs(left))};
-}
-
-/// Calls visit(bit, element of the block) for all real elements of word `word`.
-template <class Visit>
-COHOM_HD inline void for_each_of_word(const SignBlockPlace& block, unsigned word, Visit visit) {
-  if (block.count == sign_block) {
-    COHOM_UNROLL
-    for (unsigned b = 0; b < 64; ++b) visit(b, b * sign_columns + word);
-    return;
-  }
-  const unsigned words = block.words(1);
-  unsigned b = 0;
-  for (unsigned e = word; word < words && e < block.count; e += words, ++b) visit(b, e);
 }
 
 }  // namespace cohom::kernels::device

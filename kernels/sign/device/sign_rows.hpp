@@ -12,12 +12,6 @@ namespace cohom::kernels::device {
 void measure_signs(const SignRun& run, const void* input, void* state, bool of_input,
                    SignBlock* blocks);
 
-// sign_pack.cpp
-void pack_signs(const SignRun& run, const void* input, const void* state, const double* scales,
-                bool zeros_are_plus, std::uint64_t* bits);
-void pack_signs_with_feedback(const SignRun& run, void* state, const double* scales,
-                              bool zeros_are_plus, std::uint64_t* bits);
-
 // sign_count.cpp
 void count_signs(const SignCounts& counts, const SignRun& run,
                  const std::uint64_t* const* contributions, std::size_t contribution_count,
@@ -25,12 +19,11 @@ void count_signs(const SignCounts& counts, const SignRun& run,
 void majority_of_signs(const SignCounts& counts, const SignRun& run, const std::uint64_t* sum,
                        bool odd, std::uint64_t* bits);
 
-// sign_expand.cpp
-void expand_signs(const SignRun& run, const std::uint64_t* bits, const double* scales,
-                  std::uint32_t ranks, std::uint64_t divisor, void* state, void* output);
+// sign_expand_counts.cpp
 void expand_sign_counts(const SignCounts& counts, const SignRun& run, const std::uint64_t* sum,
                         const double* scales, std::uint64_t divisor, void* output);
 
+// sign_blocks.cpp
 SignKernels sign_row();
 
 }  // namespace cohom::kernels::device

@@ -17,9 +17,10 @@ class SketchIntegers {
 
   [[nodiscard]] COHOM_HD bool holds(float value) const {
     // What is not below the bound, 2^63 units, is no integer of 64 bits; a block with it escapes.
-    return magnitude_bits(value) < FloatFormat<float>::infinity &&
-           magnitude_bits(value) < magnitude_bits(bound_) &&
-           point_.holds(static_cast<double>(value));
+    // Without branches: then compilers make vectors of it.
+    const std::uint32_t below = magnitude_bits(value) < magnitude_bits(bound_) ? 1 : 0;
+    const float safe = from_bits<float>(bits_of(value) & (0 - below));
+    return (below & (point_.holds(static_cast<double>(safe)) ? 1u : 0u)) != 0;
   }
   [[nodiscard]] COHOM_HD std::uint64_t cell(float value) const {
     return point_.integer(static_cast<double>(value));

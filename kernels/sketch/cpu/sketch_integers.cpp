@@ -35,30 +35,6 @@ void from_cells(const SketchIntegers<T>& numbers, const std::uint64_t* cells,
     if (known == nullptr || known[i] != 0) store_element<T>(elements, i, numbers.value(cells[i]));
 }
 
-std::uint32_t largest(ElementType type, const void* elements, std::size_t count) {
-  std::uint32_t found = 0;
-  with_integers({.type = type}, [&]<class T>(T, const SketchIntegers<T>&) {
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::uint32_t magnitude = magnitude_bits(load_element<T>(elements, i));
-      if (magnitude < FloatFormat<float>::infinity) found = std::max(found, magnitude);
-    }
-  });
-  return found;
-}
-
-void unheld(const SketchFormat& format, const void* elements, std::size_t count,
-            std::uint64_t* blocks) {
-  std::fill_n(blocks, (count + 64 * sketch_block - 1) / (64 * sketch_block), 0u);
-  with_integers(format, [&]<class T>(T, const SketchIntegers<T>& numbers) {
-    for (std::size_t first = 0, b = 0; first < count; first += sketch_block, ++b) {
-      bool held = true;
-      for (std::size_t i = first; i < std::min(first + sketch_block, count); ++i)
-        held &= numbers.holds(load_element<T>(elements, i));
-      blocks[b / 64] |= std::uint64_t{held ? 0u : 1u} << b % 64;
-    }
-  });
-}
-
 void insert(const SketchRun& run, const void* elements, std::uint64_t* cells) {
   SketchWorkspace& work = *run.workspace;
   std::fill_n(cells, run.cells(), 0u);
@@ -121,8 +97,6 @@ void scatter(std::size_t element_bytes, const void* gathered, const std::size_t*
 
 }  // namespace
 
-SketchKernels cpu_sketch() {
-  return {largest, unheld, insert, peel, keep_unknown, gather, scatter};
-}
+SketchKernels cpu_sketch() { return {insert, peel, keep_unknown, gather, scatter}; }
 
 }  // namespace cohom::kernels

@@ -3,6 +3,7 @@
 #include "codecs/sketch/sketch_means.hpp"
 #include "codecs/sketch/sketch_numbers.hpp"
 #include "kernels/core/body/element.hpp"
+#include "kernels/sketch/body/sketch_blocks.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -35,6 +36,7 @@ Merge SketchCells::merge() const {
 
 void SketchCells::reserve(std::size_t longest_piece) {
   parts_.reserve(layout_.most_instances(longest_piece));
+  if (are_integers()) held_.resize(longest_piece / kernels::sketch_block + 1);
   if (by_position()) {
     names_ = {memory_, longest_piece};
     if (!memory_.is_host()) {
@@ -66,10 +68,15 @@ void SketchCells::with_numbers(Visit visit) const {
   });
 }
 
-void SketchCells::find_unheld(const std::byte* elements, std::size_t count, Words blocks) const {
-  if (are_integers())
-    return kernels_.sketch.unheld({type_, point()}, elements, count, blocks.data());
+void SketchCells::find_unheld(const std::byte* elements, std::size_t count, Words blocks) {
   std::ranges::fill(blocks, 0u);
+  if (are_integers()) {
+    kernels_.blocks.of<SketchHeld>().measure(SketchHeld::Settings(point()), {type_, count},
+                                             elements, held_.data());
+    for (std::size_t b = 0; b * SketchHeld::block < count; ++b)
+      blocks[b / 64] |= std::uint64_t{held_[b] != 0 ? 0u : 1u} << b % 64;
+    return;
+  }
   with_numbers([&]<class T>(T, const auto& numbers) {
     for (std::size_t i = 0; i < count; ++i)
       if (!numbers.holds(load_element<T>(elements, i))) {

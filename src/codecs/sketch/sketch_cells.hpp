@@ -54,7 +54,7 @@ class SketchCells {
 
   /// Writes a bit for each block of 256 elements, in whole words: whether cells cannot hold all of
   /// them.
-  void find_unheld(const std::byte* elements, std::size_t count, Words blocks) const;
+  void find_unheld(const std::byte* elements, std::size_t count, Words blocks);
 
   /// What sketch() and recover() know of a piece.
   struct Place {
@@ -112,6 +112,7 @@ class SketchCells {
   MemoryArray<std::uint32_t> numbers_;  ///< 0, 1, 2 ..., on a device, to be compacted to names
   MemoryArray<std::byte> room_;         ///< of a device
   kernels::SketchWorkspace workspace_;  ///< of the host
+  std::vector<std::uint8_t> held_;      ///< by block
   HostPiece host_;
 };
 

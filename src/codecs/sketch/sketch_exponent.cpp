@@ -3,6 +3,7 @@
 #include "kernels/core/body/element.hpp"
 #include "kernels/core/body/fixed_point.hpp"
 #include "kernels/core/body/float_bits.hpp"
+#include "kernels/sketch/body/sketch_blocks.hpp"
 
 #include <algorithm>
 #include <array>
@@ -13,27 +14,40 @@ namespace cohom {
 using namespace kernels::body;
 using kernels::sketch_block;
 
+namespace {
+
+/// Blocks that are measured at a time.
+constexpr std::size_t run_blocks = 64, run = run_blocks * sketch_block;
+
+}  // namespace
+
 void SketchExponent::reserve(std::size_t elements) {
   exponents_.resize(elements / sketch_block + 1);
 }
 
 void SketchExponent::measure(const std::byte* elements, std::size_t first, std::size_t count) {
-  for (std::size_t done = 0; done < count; done += sketch_block) {
-    const std::uint32_t largest = kernels_.sketch.largest(type_, elements + done * size_of(type_),
-                                                          std::min(sketch_block, count - done));
-    const int exponent = largest == 0 ? none : floor_log2<float>(largest);
-    exponents_[(first + done) / sketch_block] = exponent;
-    largest_ = std::max(largest_, exponent);
+  for (std::size_t done = 0; done < count; done += run) {
+    const std::size_t now = std::min(run, count - done);
+    std::array<SketchLargest::Found, run_blocks> largest;
+    kernels_.blocks.of<SketchLargest>().measure({}, {type_, now}, elements + done * size_of(type_),
+                                                largest.data());
+    for (std::size_t b = 0; b * sketch_block < now; ++b) {
+      const int exponent = largest[b] == 0 ? none : floor_log2<float>(largest[b]);
+      exponents_[(first + done) / sketch_block + b] = exponent;
+      largest_ = std::max(largest_, exponent);
+    }
   }
 }
 
 bool SketchExponent::holds_all(const std::byte* elements, std::size_t count) const {
-  constexpr std::size_t run = 64 * sketch_block;
+  const SketchHeld::Settings numbers(FixedPoint(largest_, ranks_));
   for (std::size_t done = 0; done < count; done += run) {
-    std::uint64_t blocks = 0;
-    kernels_.sketch.unheld({type_, FixedPoint(largest_, ranks_)}, elements + done * size_of(type_),
-                           std::min(run, count - done), &blocks);
-    if (blocks != 0) return false;
+    const std::size_t now = std::min(run, count - done);
+    std::array<SketchHeld::Found, run_blocks> held;
+    held.fill(1);
+    kernels_.blocks.of<SketchHeld>().measure(numbers, {type_, now},
+                                             elements + done * size_of(type_), held.data());
+    if (std::ranges::find(held, 0) != held.end()) return false;
   }
   return true;
 }

@@ -4,6 +4,7 @@
 #include "kernels/core/body/float_bits.hpp"
 
 #include <algorithm>
+#include <span>
 #include <string>
 
 namespace cohom {
@@ -28,7 +29,10 @@ SketchMaximum::SketchMaximum(const CodecContext& context, SketchCells& cells,
 
 void SketchMaximum::reserve(std::size_t elements) {
   elements_ = elements;
-  if (memory_.is_host()) exponent_.reserve(elements);
+  if (memory_.is_host())
+    exponent_.reserve(elements);
+  else
+    found_.resize(elements / kernels::sketch_block + 1);
 }
 
 void SketchMaximum::start() {
@@ -57,8 +61,13 @@ std::size_t SketchMaximum::encode(std::size_t, const Piece& piece, Words out) {
     const int best = exponent_.best(call_.input_at(0), elements_);
     own_exponent_ = best == SketchExponent::none ? 0 : best + exponent_offset;
   } else {
-    const std::uint32_t largest =
-        kernels_.sketch.largest(type_, call_.input_at(piece.first), piece.count);
+    using kernels::body::SketchLargest;
+    kernels_.blocks.of<SketchLargest>().measure({}, {type_, piece.count},
+                                                call_.input_at(piece.first), found_.data());
+    const std::size_t blocks = (piece.count + SketchLargest::block - 1) / SketchLargest::block;
+    std::uint32_t largest = 0;
+    for (const std::uint32_t of_block : std::span(found_).first(blocks))
+      largest = std::max(largest, of_block);
     if (largest != 0)
       own_exponent_ =
           std::max(own_exponent_, kernels::body::floor_log2<float>(largest) + exponent_offset);

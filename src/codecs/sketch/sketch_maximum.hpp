@@ -7,6 +7,8 @@
 #include "codecs/sketch/sketch_exponent.hpp"
 
 #include <cstddef>
+#include <cstdint>
+#include <vector>
 
 namespace cohom {
 
@@ -37,7 +39,8 @@ class SketchMaximum final : public Round {
   Memory& memory_;
   SketchCells& cells_;
   const CallBuffers& call_;
-  SketchExponent exponent_;  ///< of vectors of the host
+  SketchExponent exponent_;           ///< of vectors of the host
+  std::vector<std::uint32_t> found_;  ///< of a piece on a device, by block
   std::size_t elements_ = 0;
   int own_exponent_ = 0;  ///< of the call in flight
 };
