@@ -51,10 +51,10 @@ void CallVectors::make(Elements& input, Elements& output) {
   };
   input_ = make_one(own_input_);
   output_ = make_one(own_output_);
-  copy(input_, input.data(), Way::to_calls);
+  copy(input_, input.data(), Direction::to_calls);
 }
 
-void CallVectors::copy(void* to, const void* from, Way way) const {
+void CallVectors::copy(void* to, const void* from, Direction direction) const {
   const std::size_t bytes = host_input_->bytes.size();
   if (to == from || bytes == 0) return;
   if (space_ != MemorySpace::cuda) {
@@ -62,16 +62,16 @@ void CallVectors::copy(void* to, const void* from, Way way) const {
     return;
   }
   auto& runtime = *library_->runtime;
-  if (way == Way::to_calls)
+  if (direction == Direction::to_calls)
     runtime.copy_to_device(to, from, bytes, nullptr);
   else
     runtime.copy_to_host(to, from, bytes, nullptr);
   runtime.synchronise(nullptr);
 }
 
-void CallVectors::set_output() { copy(output_, host_output_->data(), Way::to_calls); }
-void CallVectors::put_input_in_place() { copy(output_, host_input_->data(), Way::to_calls); }
-void CallVectors::fetch_output() { copy(host_output_->data(), output_, Way::to_host); }
+void CallVectors::set_output() { copy(output_, host_output_->data(), Direction::to_calls); }
+void CallVectors::put_input_in_place() { copy(output_, host_input_->data(), Direction::to_calls); }
+void CallVectors::fetch_output() { copy(host_output_->data(), output_, Direction::to_host); }
 
 std::string memory_text(MemorySpace space) {
   const auto* const library = loaded_device_library();

@@ -36,8 +36,8 @@ class CallVectors {
   void fetch_output();
 
  private:
-  enum class Way { to_calls, to_host };
-  void copy(void* to, const void* from, Way way) const;
+  enum class Direction { to_calls, to_host };
+  void copy(void* to, const void* from, Direction direction) const;
   [[nodiscard]] bool is_host() const { return space_ == MemorySpace::host; }
 
   MemorySpace space_;

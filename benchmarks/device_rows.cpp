@@ -61,7 +61,7 @@ DeviceRows::DeviceRows(kernels::DeviceContext& context, std::size_t bytes)
       bitmap_(context, count_ / 8),
       codes_(count_ / format_.rotation),
       bins_(kernels::body::PackedBins<float>::count),
-      escaped_(kernels::packed_groups(count_)),
+      outliers_(kernels::packed_groups(count_)),
       blocks_(count_ / sign_block),
       scales_(count_ / sign_block, 0.5) {
   context_.reserve(count_);
@@ -120,8 +120,8 @@ void DeviceRows::add_thc(std::vector<DeviceRow>& rows) const {
                   }});
   rows.push_back({"thc widen, 3 x 4 bits to 8", 0.625 * bytes_, [this] {
                     const std::vector<const std::uint64_t*> all(3, words_.data<std::uint64_t>());
-                    kernels_.thc.widen(format_, thc_run_, all.data(), all.size(),
-                                       sum_.data<std::uint64_t>());
+                    kernels_.thc.promote(format_, thc_run_, all.data(), all.size(),
+                                         sum_.data<std::uint64_t>());
                   }});
   rows.push_back({"thc decode", 1.25 * bytes_, [this] {
                     kernels_.thc.decode(format_, draws, thc_run_, sum_.data<std::uint64_t>(), 3,
@@ -186,9 +186,9 @@ void DeviceRows::add_sketch(std::vector<DeviceRow>& rows) const {
                       .shape = instance.shape});
     cells += instance.cells();
   });
-  room_ = DeviceMemory(context_, kernels::sketch_room(items, cells));
+  scratch_ = DeviceMemory(context_, kernels::sketch_scratch_bytes(items, cells));
   const kernels::SketchRun run{
-      .format = {ElementType::f32, {0, ranks}}, .parts = parts_, .room = room_.data()};
+      .format = {ElementType::f32, {0, ranks}}, .parts = parts_, .scratch = scratch_.data()};
   const double of_cells = 8.0 * static_cast<double>(cells);
   const double of_items = 4.0 * static_cast<double>(items);
   auto* const words = words_.data<std::uint64_t>();
@@ -217,13 +217,13 @@ void DeviceRows::add_packed(std::vector<DeviceRow>& rows) const {
   rows.push_back({"packed encode", 2 * bytes_ + payload, [=] { encode(); }});
   rows.push_back({"packed decode", bytes_ + payload, [=, this] {
                     kernels_.packed.decode(packed_run_, {words, packed_words_}, quantizer_.step,
-                                           false, 1, escaped_.data(), output_.data());
+                                           false, 1, outliers_.data(), output_.data());
                   }});
-  rows.push_back(
-      {"packed merge, 2 payloads", 5 * payload, [=, this] {
-         const kernels::PackedWords both[] = {{words, packed_words_}, {words, packed_words_}};
-         kernels_.packed.merge(groups, both, 2, sum);
-       }});
+  rows.push_back({"packed merge, 2 payloads", 5 * payload, [=, this] {
+                    const kernels::ConstPackedPayload both[] = {{words, packed_words_},
+                                                                {words, packed_words_}};
+                    kernels_.packed.merge(groups, both, 2, sum);
+                  }});
 }
 
 }  // namespace cohom::bench

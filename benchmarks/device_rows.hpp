@@ -51,10 +51,10 @@ class DeviceRows {
   DeviceMemory input_, other_, output_, state_, words_, sum_, bitmap_;
 
   // Of the host, as kernels write and read them.
-  mutable std::vector<std::uint32_t> codes_, bins_, escaped_;
+  mutable std::vector<std::uint32_t> codes_, bins_, outliers_;
   mutable std::vector<kernels::SignBlock> blocks_;
   mutable std::vector<kernels::SketchPart> parts_;
-  mutable DeviceMemory compacted_, room_;  ///< of sketches
+  mutable DeviceMemory compacted_, scratch_;  ///< of sketches
   mutable std::size_t packed_words_ = 0;
   std::vector<double> scales_;
 };

@@ -8,10 +8,10 @@
 namespace cohom::bench {
 namespace {
 
-double widen(float value) { return value; }
-double widen(double value) { return value; }
-double widen(float16 value) { return to_float(value); }
-double widen(bfloat16 value) { return to_float(value); }
+double promote(float value) { return value; }
+double promote(double value) { return value; }
+double promote(float16 value) { return to_float(value); }
+double promote(bfloat16 value) { return to_float(value); }
 
 template <class T>
 T narrow(double value);
@@ -41,7 +41,7 @@ template <class T>
 void load_as(const std::byte* elements, std::span<double> values) {
   const auto* first = reinterpret_cast<const T*>(elements);
   std::transform(first, first + values.size(), values.begin(),
-                 [](T value) { return widen(value); });
+                 [](T value) { return promote(value); });
 }
 
 }  // namespace

@@ -53,7 +53,7 @@ int count_iterations(const TimingPlan& plan, const std::vector<double>& warm,
     if (takes_part[c]) turn += warm[c];
   const double fitting = plan.budget_seconds / std::max(turn, 1e-9);
   return static_cast<int>(
-      std::clamp(fitting, double{TimingPlan::fewest}, double{TimingPlan::most}));
+      std::clamp(fitting, double{TimingPlan::min_calls}, double{TimingPlan::max_calls}));
 }
 
 }  // namespace

@@ -26,8 +26,8 @@ struct TimingPlan {
   double budget_seconds = 1.5;
   std::function<void()> warm = {};  ///< called between the warm-up and the timed turns, if any
 
-  static constexpr int fewest = 5;
-  static constexpr int most = 1000;
+  static constexpr int min_calls = 5;
+  static constexpr int max_calls = 1000;
 };
 
 struct Timing {

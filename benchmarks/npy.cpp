@@ -20,7 +20,7 @@ constexpr std::string_view npy_magic = "\x93NUMPY";
 constexpr std::string_view zip_magic = "PK";
 constexpr std::size_t prefix_bytes = 8;  // magic and version
 // NumPy itself refuses longer headers; anything longer is not a header.
-constexpr std::size_t longest_header = 10000;
+constexpr std::size_t max_header_bytes = 10000;
 
 template <class... Arguments>
 [[noreturn]] void fail(const std::string& name, fmt::format_string<Arguments...> format,
@@ -58,8 +58,8 @@ Header find_header(std::span<const std::byte> content, const std::string& name) 
     fail(name, "truncated: {} bytes, less than a header", content.size());
   const std::size_t length = little_endian(content.subspan(prefix_bytes, length_bytes));
   const std::size_t begin = prefix_bytes + length_bytes;
-  if (length > longest_header)
-    fail(name, "header of {} bytes; at most {} make sense", length, longest_header);
+  if (length > max_header_bytes)
+    fail(name, "header of {} bytes; at most {} make sense", length, max_header_bytes);
   if (content.size() - begin < length)
     fail(name, "truncated: the header should have {} bytes, {} are there", length,
          content.size() - begin);

@@ -58,11 +58,11 @@ std::vector<std::byte> read_npz_member(const std::filesystem::path& path, std::s
   const std::unique_ptr<zip_file_t, CloseFile> file(zip_fopen_index(archive.get(), index, 0));
   if (!file) throw InputError(name + ": cannot be unpacked: " + zip_strerror(archive.get()));
   // What NumPy writes, which also says how much a size may claim: memory is taken for it.
-  constexpr zip_uint64_t most_of_deflate = 1032;  // times as long as it was
+  constexpr zip_uint64_t max_ratio_of_deflate = 1032;  // times as long as it was
   if ((info.valid & ZIP_STAT_COMP_SIZE) == 0 || (info.valid & ZIP_STAT_COMP_METHOD) == 0 ||
       (info.comp_method != ZIP_CM_STORE && info.comp_method != ZIP_CM_DEFLATE))
     throw InputError(name + ": is packed by another method than stored or deflated");
-  if (info.size / most_of_deflate > info.comp_size)
+  if (info.size / max_ratio_of_deflate > info.comp_size)
     throw InputError(fmt::format("{}: damaged .npz archive: {} bytes cannot become {}", name,
                                  info.comp_size, info.size));
   std::vector<std::byte> content(info.size);

@@ -15,9 +15,9 @@
 namespace cohom::bench {
 namespace {
 
+using kernels::ConstPackedPayload;
 using kernels::Dither;
 using kernels::PackedRun;
-using kernels::PackedWords;
 
 /// Ranks that the limit on integers is for.
 constexpr std::uint32_t ranks = 8;
@@ -89,7 +89,7 @@ class PackedData {
     });
   }
   void merge() {
-    std::vector<PackedWords> sources(contributions_.size());
+    std::vector<ConstPackedPayload> sources(contributions_.size());
     for_each_piece(count_, [&](std::size_t first, std::size_t count) {
       const std::size_t piece = first / piece_elements;
       for (std::size_t c = 0; c < sources.size(); ++c) sources[c] = contributions_[c][piece].all();
@@ -105,9 +105,9 @@ class PackedData {
   }
   void decode() {
     for_each_piece(count_, [&](std::size_t first, std::size_t count) {
-      std::uint32_t escaped[piece_elements / kernels::packed_group];
+      std::uint32_t outliers[piece_elements / kernels::packed_group];
       kernels_.decode(run(first, count), sum_[first / piece_elements].all(), quantizer_.step,
-                      quantizer_.in_f64, 1, escaped, at(output_, first));
+                      quantizer_.in_f64, 1, outliers, at(output_, first));
     });
   }
 
@@ -115,7 +115,7 @@ class PackedData {
   struct Payload {
     std::uint64_t* words = nullptr;
     std::size_t used = 0;
-    [[nodiscard]] PackedWords all() const { return {words, used}; }
+    [[nodiscard]] ConstPackedPayload all() const { return {words, used}; }
   };
   using Payloads = std::vector<Payload>;
 

@@ -17,7 +17,7 @@ namespace cohom::bench {
 namespace {
 
 constexpr std::size_t window = 1 << 15;  // elements made at a time: the doubles stay in cache
-constexpr int most_modelled_ranks = 1024;
+constexpr int max_modelled_ranks = 1024;
 
 WireBytes over_ranks(std::uint64_t here, MPI_Comm comm) {
   WireBytes bytes;
@@ -156,7 +156,7 @@ void RowRunner::check(Row& row) {
   row.formula = wire_formula(row.plan.codec, row.plan.algorithm, row.elements, options_.type,
                              communicator_.ranks(), row.shape, last_step);
   // Without the shape: the union of other numbers of ranks is not known.
-  for (int ranks = 2; ranks <= most_modelled_ranks; ranks *= 2)
+  for (int ranks = 2; ranks <= max_modelled_ranks; ranks *= 2)
     if (const auto bytes = wire_formula(row.plan.codec, row.plan.algorithm, row.elements,
                                         options_.type, ranks, std::nullopt, last_step))
       row.formula_by_ranks.emplace_back(ranks, bytes->busiest_rank);

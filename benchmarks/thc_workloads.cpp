@@ -30,7 +30,7 @@ class ThcData {
         wide_(blocks_ * block_words(Form::wide) * 8) {
     measure();
     for (std::uint32_t c = 0; c < ranks; ++c) encode(Form::narrow, c);
-    widen();
+    promote();
   }
 
   void measure() {
@@ -46,12 +46,12 @@ class ThcData {
                       codes_.data() + first / format_.rotation, form, words);
     });
   }
-  void widen() {
+  void promote() {
     std::vector<const std::uint64_t*> contributions(format_.ranks);
     for_each_piece(count_, [&](std::size_t first, std::size_t count) {
       for (std::size_t c = 0; c < format_.ranks; ++c) contributions[c] = narrow_at(first, c);
-      kernels_.widen(format_, run(first, count), contributions.data(), format_.ranks,
-                     wide_at(first));
+      kernels_.promote(format_, run(first, count), contributions.data(), format_.ranks,
+                       wide_at(first));
     });
   }
   void decode() {
@@ -110,7 +110,7 @@ Workloads thc_workloads() {
   const auto measure = [](ThcData& data) { data.measure(); };
   const auto narrow = [](ThcData& data) { data.encode(Form::narrow); };
   const auto wide = [](ThcData& data) { data.encode(Form::wide); };
-  const auto widen = [](ThcData& data) { data.widen(); };
+  const auto promote = [](ThcData& data) { data.promote(); };
   const auto decode = [](ThcData& data) { data.decode(); };
   for (const auto type : all_element_types) {
     const std::string suffix = "/" + std::string(name_of(type));
@@ -129,10 +129,10 @@ Workloads thc_workloads() {
   add("encode_6_bits", f32, six_bits, 4, narrow);
   add("encode_full", f32, full, 4, narrow);
   add("encode_full_wide", f32, full, 4, wide);
-  add("widen_4", f32, {}, 4, widen);
-  add("widen_8", f32, {}, 8, widen);
+  add("widen_4", f32, {}, 4, promote);
+  add("widen_8", f32, {}, 8, promote);
   add("encode_wide_12_bits", f32, {.lane = 12}, 9, wide);
-  add("widen_12_bits", f32, {.lane = 12}, 9, widen);
+  add("widen_12_bits", f32, {.lane = 12}, 9, promote);
   add("decode_12_bits", f32, {.lane = 12}, 9, decode);
   for (const std::uint32_t rotation : {1024, 65536}) {
     const std::string suffix = "_rotation_" + std::to_string(rotation);

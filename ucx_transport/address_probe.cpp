@@ -34,7 +34,7 @@ namespace {
 using offload::FileDescriptor;
 
 constexpr std::chrono::seconds patience{5};     ///< UCX needs some tenths of a second to start
-constexpr int milliseconds_between_looks = 50;  ///< whether to stop
+constexpr int poll_interval_milliseconds = 50;  ///< whether to stop
 constexpr int socket_of_probe = 0;              ///< its standard input
 constexpr const char* taken = "+";
 constexpr std::size_t max_answer_bytes = 512;
@@ -129,7 +129,7 @@ class AddressProbe::Process {
     pollfd waiting{socket_.get(), POLLIN, 0};
     std::array<char, max_answer_bytes> text{};
     const auto end = std::chrono::steady_clock::now() + patience;
-    while (::poll(&waiting, 1, milliseconds_between_looks) <= 0)
+    while (::poll(&waiting, 1, poll_interval_milliseconds) <= 0)
       if (stop.stop_requested() || std::chrono::steady_clock::now() > end) return std::nullopt;
     const ssize_t bytes = ::recv(socket_.get(), text.data(), text.size(), MSG_DONTWAIT);
     if (bytes <= 0) return std::nullopt;

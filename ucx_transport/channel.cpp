@@ -18,12 +18,12 @@ constexpr auto patience = 2s;
 constexpr std::size_t eager_by_itself = std::size_t{1} << 20;
 
 /// UCX copies shorter messages whatever it is told.
-constexpr std::size_t least_read_from_sender = 256;
+constexpr std::size_t min_read_from_sender = 256;
 
 /// Of an operation that is over.
-void end_full_stop(const Operation& operation) {
-  if (operation.kind == OperationKind::full_stop)
-    operation.endpoint->end_full_stop(operation.covered);
+void end_flush(const Operation& operation) {
+  if (operation.kind == OperationKind::flush_message)
+    operation.endpoint->end_flush(operation.covered);
 }
 
 constexpr ucp_tag_t whole_tag = ~ucp_tag_t{0};
@@ -51,28 +51,28 @@ UcxChannel::UcxChannel(UcxTransport& transport, std::uint32_t number)
       transport_(transport),
       worker_(*transport.worker_),
       number_(number),
-      used_(static_cast<std::size_t>(transport.ranks())),
+      unflushed_(static_cast<std::size_t>(transport.ranks())),
       failures_seen_(worker_.failures()) {
-  used_list_.reserve(used_.size());
+  unflushed_list_.reserve(unflushed_.size());
 }
 
 UcxChannel::~UcxChannel() {
   end();
   const auto lock = worker_.lock();
-  for (Operation* operation : open_) operation->channel = nullptr;
+  for (Operation* operation : pending_) operation->channel = nullptr;
 }
 
 /// Other threads may have the worker between two steps.
 bool UcxChannel::advance() noexcept {
   const auto lock = worker_.lock();
-  if (!open_.empty()) worker_.progress();
-  return open_.empty();
+  if (!pending_.empty()) worker_.progress();
+  return pending_.empty();
 }
 
 bool UcxChannel::uses_memory() const noexcept {
   const auto lock = worker_.lock();
   return std::ranges::any_of(
-      open_, [](auto* operation) { return operation->kind != OperationKind::full_stop; });
+      pending_, [](auto* operation) { return operation->kind != OperationKind::flush_message; });
 }
 
 void UcxChannel::send(std::span<const std::byte> data, int peer, std::uint32_t tag,
@@ -81,7 +81,8 @@ void UcxChannel::send(std::span<const std::byte> data, int peer, std::uint32_t t
   const auto lock = worker_.lock();
   const ucp_tag_t whole = transport_.tag(number_, tag, transport_.rank(), peer);
   const Endpoint& endpoint = transport_.endpoint_of(peer);
-  if (endpoint.path() != Path::memory) use(peer);  // there it is the peer's when it is complete
+  if (endpoint.path() != Path::memory)
+    count_send(peer);  // there it is the peer's when it is complete
   Operation& operation = start(OperationKind::send, peer, {.cookie = cookie, .bytes = data.size()});
   ucp_request_param_t params = parameters(operation);
   params.cb.send = on_sent;
@@ -129,47 +130,47 @@ std::size_t UcxChannel::poll(std::span<Completion> out) {
   return count;
 }
 
-bool UcxChannel::settled() {
+bool UcxChannel::flushed() {
   const auto lock = worker_.lock();
-  if (!open_.empty()) worker_.progress();
-  std::erase_if(used_list_, [&](int peer) { return full_stop_has_left(peer); });
-  if (!used_list_.empty()) worker_.progress();
-  return open_.empty() && used_list_.empty();
+  if (!pending_.empty()) worker_.progress();
+  std::erase_if(unflushed_list_, [&](int peer) { return peer_is_flushed(peer); });
+  if (!unflushed_list_.empty()) worker_.progress();
+  return pending_.empty() && unflushed_list_.empty();
 }
 
-bool UcxChannel::full_stop_has_left(int peer) {
+bool UcxChannel::peer_is_flushed(int peer) {
   Endpoint& endpoint = transport_.endpoint_of(peer);
-  auto& use = used_[static_cast<std::size_t>(peer)];
-  if (endpoint.needs_full_stop(use)) {
-    Operation& operation = start(OperationKind::full_stop, peer, {});
+  auto& last = unflushed_[static_cast<std::size_t>(peer)];
+  if (endpoint.needs_flush(last)) {
+    Operation& operation = start(OperationKind::flush_message, peer, {});
     operation.endpoint = &endpoint;
-    operation.covered = endpoint.begin_full_stop();
+    operation.covered = endpoint.begin_flush();
     ucp_request_param_t params = parameters(operation);
     params.cb.send = on_sent;
-    started(operation,
-            ucp_am_send_nbx(endpoint.get(), Worker::full_stop, nullptr, 0, nullptr, 0, &params));
+    started(operation, ucp_am_send_nbx(endpoint.get(), Worker::flush_message, nullptr, 0, nullptr,
+                                       0, &params));
   }
-  if (!endpoint.has_left(use)) return false;
-  use = 0;
+  if (!endpoint.is_flushed(last)) return false;
+  last = 0;
   return true;
 }
 
-void UcxChannel::use(int peer) {
-  auto& use = used_[static_cast<std::size_t>(peer)];
-  if (use == 0) used_list_.push_back(peer);  // there is room for all ranks
-  use = transport_.endpoint_of(peer).use();
+void UcxChannel::count_send(int peer) {
+  auto& last = unflushed_[static_cast<std::size_t>(peer)];
+  if (last == 0) unflushed_list_.push_back(peer);  // there is room for all ranks
+  last = transport_.endpoint_of(peer).count_send();
 }
 
 Operation& UcxChannel::start(OperationKind kind, int peer, const Completion& completion) {
-  ready_.reserve(open_.size() + 1);  // for what UCX will finish: its callbacks cannot fail
-  open_.push_back(nullptr);
+  ready_.reserve(pending_.size() + 1);  // for what UCX will finish: its callbacks cannot fail
+  pending_.push_back(nullptr);
   Operation* const operation = worker_.operations().take();
   operation->kind = kind;
   operation->channel = this;
   operation->completion = completion;
   operation->peer = peer;
-  operation->place = open_.size() - 1;
-  open_.back() = operation;
+  operation->place = pending_.size() - 1;
+  pending_.back() = operation;
   return *operation;
 }
 
@@ -188,19 +189,19 @@ void UcxChannel::started(Operation& operation, void* request) {
 
 void UcxChannel::on_sent(void* request, ucs_status_t status, void* operation) {
   auto& finished = *static_cast<Operation*>(operation);
-  finish(finished, status, finished.completion.bytes);
+  complete(finished, status, finished.completion.bytes);
   ucp_request_free(request);
 }
 
 void UcxChannel::on_received(void* request, ucs_status_t status, const ucp_tag_recv_info_t* info,
                              void* operation) {
-  finish(*static_cast<Operation*>(operation), status, info->length);
+  complete(*static_cast<Operation*>(operation), status, info->length);
   ucp_request_free(request);
 }
 
-void UcxChannel::finish(Operation& operation, ucs_status_t status, std::size_t bytes) {
+void UcxChannel::complete(Operation& operation, ucs_status_t status, std::size_t bytes) {
   if (operation.channel == nullptr) {
-    end_full_stop(operation);
+    end_flush(operation);
     return operation.pool->give_back(&operation);
   }
   operation.channel->note(operation, status, bytes);
@@ -208,15 +209,15 @@ void UcxChannel::finish(Operation& operation, ucs_status_t status, std::size_t b
   if (operation.request != nullptr) operation.channel->close(operation);
 }
 
-/// A connection that breaks before its full stop harms nobody: who is gone waits for nothing.
+/// A connection that breaks before its flush message harms nobody: who is gone waits for nothing.
 void UcxChannel::note(const Operation& operation, ucs_status_t status, std::size_t bytes) {
-  if (operation.kind == OperationKind::full_stop) return end_full_stop(operation);
+  if (operation.kind == OperationKind::flush_message) return end_flush(operation);
   if (status == UCS_OK) {
     ready_.push({.cookie = operation.completion.cookie, .bytes = bytes});
     // Who read from the sender's memory tells it so. Over TCP nobody does.
-    if (operation.kind == OperationKind::receive && bytes >= least_read_from_sender &&
+    if (operation.kind == OperationKind::receive && bytes >= min_read_from_sender &&
         transport_.endpoint_of(operation.peer).path() != Path::tcp)
-      use(operation.peer);
+      count_send(operation.peer);
   } else if (!failure_ && !closing_) {
     const bool sends = operation.kind == OperationKind::send;
     failure_.emplace(ErrorKind::transport,
@@ -227,9 +228,9 @@ void UcxChannel::note(const Operation& operation, ucs_status_t status, std::size
 }
 
 void UcxChannel::close(Operation& operation) {
-  open_[operation.place] = open_.back();
-  open_[operation.place]->place = operation.place;
-  open_.pop_back();
+  pending_[operation.place] = pending_.back();
+  pending_[operation.place]->place = operation.place;
+  pending_.pop_back();
   operation.pool->give_back(&operation);
 }
 
@@ -238,7 +239,7 @@ void UcxChannel::throw_failure() {
   if (failure_) throw Error(*failure_);
   if (failures_seen_ == worker_.failures()) return;
   failures_seen_ = worker_.failures();
-  for (const Operation* operation : open_)
+  for (const Operation* operation : pending_)
     if (operation->kind == OperationKind::receive) expect_reachable(operation->peer);
 }
 
@@ -253,8 +254,8 @@ void UcxChannel::expect_reachable(int peer) {
 void UcxChannel::cancel_receives() noexcept {
   const auto lock = worker_.lock();
   closing_ = true;
-  for (std::size_t i = open_.size(); i-- > 0;) {  // cancelling closes, and the last one moves up
-    const Operation& operation = *open_[i];
+  for (std::size_t i = pending_.size(); i-- > 0;) {  // cancelling closes, and the last one moves up
+    const Operation& operation = *pending_[i];
     if (operation.kind == OperationKind::receive)
       ucp_request_cancel(worker_.get(), operation.request);
   }
@@ -264,7 +265,7 @@ void UcxChannel::cancel_receives() noexcept {
 /// is there any more who could send the rest.
 bool UcxChannel::is_being_written_to() const noexcept {
   const auto lock = worker_.lock();
-  return std::ranges::any_of(open_, [&](const Operation* operation) {
+  return std::ranges::any_of(pending_, [&](const Operation* operation) {
     return operation->kind == OperationKind::receive &&
            transport_.endpoint_of(operation->peer).failure() == UCS_OK;
   });

@@ -35,9 +35,9 @@ class UcxChannel final : public ChannelBase {
   /// from.
   std::size_t poll(std::span<Completion> out) override;
   /// UCX completes a short send over a network when it has copied it, which may be before the
-  /// socket took it, and a long receive before its sender knows. So a full stop goes behind such
-  /// messages.
-  bool settled() override;
+  /// socket took it, and a long receive before its sender knows. So a flush message goes behind
+  /// such messages.
+  bool flushed() override;
 
  private:
   bool advance() noexcept override;
@@ -52,21 +52,22 @@ class UcxChannel final : public ChannelBase {
   // All of these want the worker's lock.
   Operation& start(OperationKind kind, int peer, const Completion& completion);
   void started(Operation& operation, void* request);
-  static void finish(Operation& operation, ucs_status_t status, std::size_t bytes);
+  static void complete(Operation& operation, ucs_status_t status, std::size_t bytes);
   void note(const Operation& operation, ucs_status_t status, std::size_t bytes);
   void close(Operation& operation);
-  void use(int peer);
-  bool full_stop_has_left(int peer);
+  void count_send(int peer);
+  bool peer_is_flushed(int peer);
   void throw_failure();
   void expect_reachable(int peer);
 
   UcxTransport& transport_;
   Worker& worker_;
   std::uint32_t number_;
-  std::vector<Operation*> open_;
+  std::vector<Operation*> pending_;
   CompletionQueue ready_;
-  std::vector<std::uint64_t> used_;  ///< by rank: the last use that needs a full stop; 0: none
-  std::vector<int> used_list_;       ///< the ranks of used_
+  std::vector<std::uint64_t>
+      unflushed_;                    ///< by rank: the last send that needs a flush message; 0: none
+  std::vector<int> unflushed_list_;  ///< the ranks of unflushed_
   std::size_t failures_seen_;
   std::optional<Error> failure_;
   bool closing_ = false;  ///< failures are no news any more

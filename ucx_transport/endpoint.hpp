@@ -33,16 +33,16 @@ class Endpoint {
   /// UCS_OK as long as the peer can be reached.
   [[nodiscard]] ucs_status_t failure() const { return failure_; }
 
-  /// A full stop is a message behind all others; once it has left, so have they. Uses are counted,
-  /// so that one full stop is enough for the uses of many channels: where the peer looks no more,
-  /// every further one would stay in its queue, until there is no room for another.
-  /// @return the number of this use
-  std::uint64_t use() { return ++uses_; }
-  [[nodiscard]] bool needs_full_stop(std::uint64_t use) const { return use > covered_; }
-  /// The full stop that is being sent covers all uses so far. @return their number
-  std::uint64_t begin_full_stop() { return covered_ = uses_; }
-  void end_full_stop(std::uint64_t covered) { left_ = std::max(left_, covered); }
-  [[nodiscard]] bool has_left(std::uint64_t use) const { return use <= left_; }
+  /// A flush message goes behind all others; once it has left, so have they. Sends are counted,
+  /// so that one flush message is enough for the sends of many channels: where the peer looks no
+  /// more, every further one would stay in its queue, until there is no room for another.
+  /// @return the number of this send
+  std::uint64_t count_send() { return ++sends_; }
+  [[nodiscard]] bool needs_flush(std::uint64_t send) const { return send > flushing_; }
+  /// The flush message that is being sent covers all sends so far. @return their number
+  std::uint64_t begin_flush() { return flushing_ = sends_; }
+  void end_flush(std::uint64_t covered) { flushed_ = std::max(flushed_, covered); }
+  [[nodiscard]] bool is_flushed(std::uint64_t send) const { return send <= flushed_; }
 
  private:
   static void on_failure(void* endpoint, ucp_ep_h, ucs_status_t status);
@@ -54,9 +54,9 @@ class Endpoint {
   Path path_ = Path::memory;
   std::string path_text_;
   ucs_status_t failure_ = UCS_OK;
-  std::uint64_t uses_ = 0;
-  std::uint64_t covered_ = 0;  ///< by full stops that were sent
-  std::uint64_t left_ = 0;     ///< with them
+  std::uint64_t sends_ = 0;
+  std::uint64_t flushing_ = 0;  ///< by flush messages that were sent
+  std::uint64_t flushed_ = 0;   ///< with them
 };
 
 }  // namespace cohom::ucx

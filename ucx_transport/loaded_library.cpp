@@ -12,13 +12,13 @@ namespace cohom::ucx {
 
 std::vector<std::string> loaded_libraries() {
   std::vector<std::string> files;
-  const auto look = [](dl_phdr_info* file, std::size_t, void* found) {
+  const auto visit = [](dl_phdr_info* file, std::size_t, void* found) {
     const std::string_view name = file->dlpi_name;
     if (name.substr(name.rfind('/') + 1).starts_with("libucp.so"))
       static_cast<std::vector<std::string>*>(found)->emplace_back(name);
     return 0;
   };
-  ::dl_iterate_phdr(look, &files);
+  ::dl_iterate_phdr(visit, &files);
   return files;
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// The number of all messages; Worker::full_stop is another.
+/// The number of all messages; Worker::flush_message is another.
 constexpr unsigned message_id = 1;
 
 /// For UCX to end what a closed connection has under way.
@@ -55,33 +55,35 @@ MessageLink::MessageLink(Worker& worker, std::span<const std::byte> address)
 MessageLink::~MessageLink() {
   endpoint_.reset();
   const auto deadline = std::chrono::steady_clock::now() + patience_with_sends;
-  while (!open_.empty() && std::chrono::steady_clock::now() < deadline) worker_.progress();
-  for (auto& operation : open_) {
-    if (operation->open != nullptr) --*operation->open;
+  while (!pending_.empty() && std::chrono::steady_clock::now() < deadline) worker_.progress();
+  for (auto& operation : pending_) {
+    if (operation->pending != nullptr) --*operation->pending;
     operation->link = nullptr;
     static_cast<void>(operation.release());  // UCX's, should it ever be over
   }
 }
 
 void MessageLink::send(const cohom_header& header, std::span<const std::byte> data,
-                       std::shared_ptr<const void> keep, std::size_t* open,
-                       const Widening* widening) {
+                       std::shared_ptr<const void> keep, std::size_t* pending,
+                       const Promotion* promotion) {
   // close() is UCX's callback, so it must not fail: capacity for all of them is there before.
-  const std::size_t all = open_.size() + idle_.size() + 1;
-  if (open_.capacity() < all) open_.reserve(2 * all);
+  const std::size_t all = pending_.size() + idle_.size() + 1;
+  if (pending_.capacity() < all) pending_.reserve(2 * all);
   if (idle_.capacity() < all) idle_.reserve(2 * all);
   if (idle_.empty()) idle_.push_back(std::make_unique<Operation>());
-  open_.push_back(std::move(idle_.back()));
+  pending_.push_back(std::move(idle_.back()));
   idle_.pop_back();
-  Operation& operation = *open_.back();
-  operation = {this, {.message = header}, std::move(keep), open, open_.size() - 1, data.size()};
+  Operation& operation = *pending_.back();
+  operation = {this,    {.message = header}, std::move(keep),
+               pending, pending_.size() - 1, data.size()};
   queued_bytes_ += data.size();
-  if (widening != nullptr)
-    operation.header = {header, widening->narrow_width, widening->wide_width, widening->has_levels,
-                        0,      widening->block,        widening->levels};
-  if (open != nullptr) ++*open;
+  if (promotion != nullptr)
+    operation.header = {
+        header, promotion->narrow_width, promotion->wide_width, promotion->has_levels,
+        0,      promotion->block,        promotion->levels};
+  if (pending != nullptr) ++*pending;
   const std::size_t header_bytes =
-      widening != nullptr ? sizeof operation.header : sizeof operation.header.message;
+      promotion != nullptr ? sizeof operation.header : sizeof operation.header.message;
   ucp_request_param_t params = {};
   params.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA |
                         UCP_OP_ATTR_FIELD_FLAGS | UCP_OP_ATTR_FIELD_MEMORY_TYPE;
@@ -112,16 +114,16 @@ void MessageLink::on_sent(void* request, ucs_status_t status, void* operation) {
 
 void MessageLink::close(Operation& operation, ucs_status_t status) {
   if (failure_ == UCS_OK) failure_ = status;
-  if (operation.open != nullptr) --*operation.open;
+  if (operation.pending != nullptr) --*operation.pending;
   queued_bytes_ -= operation.bytes;
   operation.keep.reset();
   const std::size_t place = operation.place;
-  idle_.push_back(std::move(open_[place]));
-  if (place + 1 != open_.size()) {
-    open_[place] = std::move(open_.back());
-    open_[place]->place = place;
+  idle_.push_back(std::move(pending_[place]));
+  if (place + 1 != pending_.size()) {
+    pending_[place] = std::move(pending_.back());
+    pending_[place]->place = place;
   }
-  open_.pop_back();
+  pending_.pop_back();
 }
 
 }  // namespace cohom::ucx

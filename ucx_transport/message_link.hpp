@@ -5,7 +5,7 @@
 
 #include "aggregation/protocol/packet.h"
 
-#include <cohom/widening.hpp>
+#include <cohom/promotion.hpp>
 
 #include <ucp/api/ucp.h>
 
@@ -23,7 +23,7 @@ namespace cohom::ucx {
 /// will be in the sum, goes on:
 struct NarrowHeader {
   cohom_header message{};
-  std::uint8_t narrow_width = 0;  ///< and so on: see Widening
+  std::uint8_t narrow_width = 0;  ///< and so on: see Promotion
   std::uint8_t wide_width = 0;
   std::uint8_t has_levels = 0;
   std::uint8_t unused = 0;
@@ -39,7 +39,7 @@ class MessageReceiver {
   /// `data` need not be aligned, and is gone afterwards.
   virtual void take(const cohom_header& header, std::span<const std::byte> data) noexcept = 0;
   /// The same for a narrow contribution.
-  virtual void take_narrow(const cohom_header& /*header*/, const Widening& /*widening*/,
+  virtual void take_narrow(const cohom_header& /*header*/, const Promotion& /*promotion*/,
                            std::span<const std::byte> /*data*/) noexcept {
     take_garbage();
   }
@@ -62,13 +62,13 @@ class MessageLink {
   /// Starts sending, without waiting for the receiver and from where the words are. `keep` is held
   /// until they have left. `open` is one more until then; it may be null.
   void send(const cohom_header& header, std::span<const std::byte> data,
-            std::shared_ptr<const void> keep = {}, std::size_t* open = nullptr,
-            const Widening* widening = nullptr);
+            std::shared_ptr<const void> keep = {}, std::size_t* pending = nullptr,
+            const Promotion* promotion = nullptr);
 
   /// UCS_OK as long as the other process can be reached.
   [[nodiscard]] ucs_status_t failure() const;
   /// What has not left yet: messages, and the bytes of their words.
-  [[nodiscard]] std::size_t queued_messages() const { return open_.size(); }
+  [[nodiscard]] std::size_t queued_messages() const { return pending_.size(); }
   [[nodiscard]] std::size_t queued_bytes() const { return queued_bytes_; }
   [[nodiscard]] const std::string& path_text() const { return endpoint_->path_text(); }
 
@@ -77,8 +77,8 @@ class MessageLink {
     MessageLink* link = nullptr;  ///< null once it is gone
     NarrowHeader header;          ///< of other messages the first part
     std::shared_ptr<const void> keep;
-    std::size_t* open = nullptr;
-    std::size_t place = 0;  ///< in open_
+    std::size_t* pending = nullptr;
+    std::size_t place = 0;  ///< in pending_
     std::size_t bytes = 0;
   };
   static void on_sent(void* request, ucs_status_t status, void* operation);
@@ -86,7 +86,7 @@ class MessageLink {
 
   Worker& worker_;
   std::unique_ptr<Endpoint> endpoint_;
-  std::vector<std::unique_ptr<Operation>> open_, idle_;
+  std::vector<std::unique_ptr<Operation>> pending_, idle_;
   std::size_t queued_bytes_ = 0;
   ucs_status_t failure_ = UCS_OK;  ///< of a message
 };

@@ -27,23 +27,23 @@ using namespace std::chrono_literals;
 using offload::PathCounters;
 using offload::PathSetup;
 using offload::PatientClock;
-using offload::ReductionStream;
-using offload::SlotLine;
+using offload::ReductionSequence;
+using offload::SendWindow;
 
 constexpr auto meeting_time = 10ms;       ///< of one meet()
 constexpr auto between_meeting = 100us;   ///< looks
 constexpr auto between_checks = 50ms;     ///< of who is late
-constexpr auto patience_with_sends = 1s;  ///< of a stream that has its sums
-constexpr int most_progress = 64;         ///< before words are cut again
+constexpr auto patience_with_sends = 1s;  ///< of a sequence that has its sums
+constexpr int max_progress = 64;          ///< before words are cut again
 
 /// How long the aggregator has given no sign.
 class Silence {
  public:
-  using Time = SlotLine::Time;
+  using Time = SendWindow::Time;
 
   explicit Silence(std::chrono::milliseconds longest) : longest_(longest) {}
 
-  Time look() { return clock_.look(); }
+  Time look() { return clock_.poll(); }
   /// It gave a sign, or had nothing to say.
   void end(Time now) { heard_ = asked_ = now; }
   /// Whether to ask it now whether it is there. Fails where it was silent for too long.
@@ -71,29 +71,31 @@ class MessagePath final : public offload::DataPath, private MessageReceiver {
     return worker_.sealed_address();
   }
   bool meet() override;
-  void enter(ReductionStream& stream) override { line_of(stream.round).enter(stream); }
-  void leave(const ReductionStream& stream) override;
+  void enter(ReductionSequence& reductions) override {
+    window_of(reductions.round).enter(reductions);
+  }
+  void leave(const ReductionSequence& reductions) override;
   void progress() override;
   [[nodiscard]] const PathCounters& counters() const override { return counters_; }
 
  private:
-  using Time = SlotLine::Time;
+  using Time = SendWindow::Time;
 
   void take(const cohom_header& packet, std::span<const std::byte> data) noexcept override;
   bool connect();
   void say_hello();
-  SlotLine& line_of(std::uint32_t round) { return lines_[round % lines_.size()]; }
+  SendWindow& window_of(std::uint32_t round) { return windows_[round % windows_.size()]; }
   void cut(Time now);
-  void put(SlotLine& line, SlotLine::Flight& flight);
+  void put(SendWindow& window, SendWindow::Flight& flight);
   void expect_well() const;
-  void look_for_late_ones(Time now);
+  void ask_for_late_ones(Time now);
   void break_off();
   [[nodiscard]] bool waiting() const;
 
   offload::ClientOptions options_;
   cohom_header blank_;  ///< what all messages have in common
   std::uint32_t number_;
-  std::vector<SlotLine> lines_;
+  std::vector<SendWindow> windows_;
   ContextSettings context_settings_;
   Worker worker_;
   offload::UcxAddress server_;
@@ -138,7 +140,7 @@ MessagePath::MessagePath(const PathSetup& setup, const std::string& transports)
     : options_(setup.options),
       blank_(offload::blank_header(setup)),
       number_(setup.admitted.number),
-      lines_(offload::lines_of(setup.admitted)),
+      windows_(offload::send_windows_of(setup.admitted)),
       context_settings_{
           .transports = transports, .features = UCP_FEATURE_AM, .addresses_may_be_wrong = true},
       worker_(context_settings_),
@@ -179,15 +181,15 @@ void MessagePath::say_hello() {
   link_->send(hello, {});
 }
 
-/// In a session that is not over the stream has all its sums, so that the aggregator has all its
+/// In a session that is not over the sequence has all its sums, so that the aggregator has all its
 /// words, though UCX may not have told so yet.
-void MessagePath::leave(const ReductionStream& stream) {
-  line_of(stream.round).leave(stream);
-  if (stream.finished != stream.started) over_ = true;
+void MessagePath::leave(const ReductionSequence& reductions) {
+  window_of(reductions.round).leave(reductions);
+  if (reductions.completed != reductions.started) over_ = true;
   const auto deadline = std::chrono::steady_clock::now() + patience_with_sends;
-  while (stream.leaving != 0 && !over_ && std::chrono::steady_clock::now() < deadline)
+  while (reductions.leaving != 0 && !over_ && std::chrono::steady_clock::now() < deadline)
     worker_.progress();
-  if (stream.leaving != 0) break_off();
+  if (reductions.leaving != 0) break_off();
 }
 
 void MessagePath::break_off() {
@@ -200,8 +202,8 @@ void MessagePath::progress() {
   const Time now = silence_.look();
   if (!waiting()) silence_.end(now);
   cut(now);
-  for (int i = 0; i < most_progress && worker_.progress(); ++i) cut(now);
-  if (now - checked_ > between_checks) look_for_late_ones(now);
+  for (int i = 0; i < max_progress && worker_.progress(); ++i) cut(now);
+  if (now - checked_ > between_checks) ask_for_late_ones(now);
 }
 
 void MessagePath::expect_well() const {
@@ -212,35 +214,36 @@ void MessagePath::expect_well() const {
 }
 
 bool MessagePath::waiting() const {
-  return std::ranges::any_of(lines_, [](const SlotLine& line) { return line.under_way() != 0; });
+  return std::ranges::any_of(windows_,
+                             [](const SendWindow& window) { return window.under_way() != 0; });
 }
 
 /// As many as there are free slots.
 void MessagePath::cut(Time now) {
-  for (SlotLine& line : lines_)
-    while (SlotLine::Flight* const flight = line.cut()) {
+  for (SendWindow& window : windows_)
+    while (SendWindow::Flight* const flight = window.cut()) {
       flight->first_sent = now;
-      put(line, *flight);
+      put(window, *flight);
     }
 }
 
 /// Of a narrow contribution those of the blocks that the flight's words are of in the sum.
-std::span<const std::uint64_t> words_of(const SlotLine::Flight& flight) {
-  const ReductionStream::Sum& sum = *flight.sum;
-  if (sum.widening == nullptr) return {sum.contribution + flight.offset, flight.words};
-  const std::size_t wide = offload::wide_block_words(*sum.widening);
-  const std::size_t narrow = offload::narrow_block_words(*sum.widening);
+std::span<const std::uint64_t> words_of(const SendWindow::Flight& flight) {
+  const ReductionSequence::Sum& sum = *flight.sum;
+  if (sum.promotion == nullptr) return {sum.contribution + flight.offset, flight.words};
+  const std::size_t wide = offload::wide_block_words(*sum.promotion);
+  const std::size_t narrow = offload::narrow_block_words(*sum.promotion);
   const std::size_t begin = flight.offset / wide * narrow;
   const bool last = flight.offset + flight.words == sum.words;
   const std::size_t end = last ? sum.narrow_words : begin + flight.words / wide * narrow;
   return {sum.contribution + begin, end - begin};
 }
 
-void MessagePath::put(SlotLine& line, SlotLine::Flight& flight) {
+void MessagePath::put(SendWindow& window, SendWindow::Flight& flight) {
   cohom_header header = blank_;
-  line.describe(flight, header);
-  link_->send(header, std::as_bytes(words_of(flight)), {}, &flight.stream->leaving,
-              flight.sum->widening);
+  window.describe(flight, header);
+  link_->send(header, std::as_bytes(words_of(flight)), {}, &flight.reductions->leaving,
+              flight.sum->promotion);
   ++counters_.sent;
 }
 
@@ -259,21 +262,21 @@ void MessagePath::take(const cohom_header& packet, std::span<const std::byte> da
     case cohom_sum: break;
     default: return;
   }
-  SlotLine& line = line_of(packet.round);
-  SlotLine::Flight* const flight = line.find(packet);
+  SendWindow& window = window_of(packet.round);
+  SendWindow::Flight* const flight = window.find(packet);
   if (flight == nullptr || data.size() != 8u * packet.words) {
     ++counters_.stale;
     return;
   }
-  line.finish(*flight, data);
+  window.complete(*flight, data);
   ++counters_.sums;
 }
 
 /// Ranks may be late for long; the aggregator says at once that it is there.
-void MessagePath::look_for_late_ones(Time now) {
+void MessagePath::ask_for_late_ones(Time now) {
   checked_ = now;
-  for (SlotLine& line : lines_)
-    if (const SlotLine::Flight* const oldest = line.oldest();
+  for (SendWindow& window : windows_)
+    if (const SendWindow::Flight* const oldest = window.oldest();
         oldest != nullptr && now - oldest->first_sent > options_.lateness)
       throw offload::too_late(options_.lateness);
   if (!silence_.must_ask(now)) return;

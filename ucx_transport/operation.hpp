@@ -17,7 +17,7 @@ namespace cohom::ucx {
 class OperationPool;
 class UcxChannel;
 
-enum class OperationKind : std::uint8_t { send, receive, full_stop };
+enum class OperationKind : std::uint8_t { send, receive, flush_message };
 
 struct Operation {
   OperationPool* pool = nullptr;
@@ -28,8 +28,8 @@ struct Operation {
   void* request = nullptr;       ///< UCX's; null while it is being started
   bool over = false;             ///< UCX finished it while it was being started
   std::size_t place = 0;         ///< in the channel's list
-  Endpoint* endpoint = nullptr;  ///< of a full stop; it ends what is under way before it goes
-  std::uint64_t covered = 0;     ///< uses that the full stop covers
+  Endpoint* endpoint = nullptr;  ///< of a flush message; it ends what is under way before it goes
+  std::uint64_t covered = 0;     ///< uses that the flush message covers
   /// Room for the bytes of a short message. A call that fails may end before its messages have
   /// left: UCX waits for as long as the peer takes to connect.
   std::unique_ptr<std::byte[]> copy = nullptr;

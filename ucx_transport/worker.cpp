@@ -38,7 +38,7 @@ Worker::Worker(const ContextSettings& settings) : context_(settings), id_(random
   params.thread_mode = UCS_THREAD_MODE_SERIALIZED;
   check(ucp_worker_create(context_.get(), &params, &worker_), "ucp_worker_create");
   try {
-    set_handler(full_stop, ignore, nullptr);
+    set_handler(flush_message, ignore, nullptr);
   } catch (...) {
     ucp_worker_destroy(worker_);
     throw;
@@ -103,9 +103,9 @@ std::unique_ptr<Endpoint> Worker::make_endpoint(std::span<const std::byte> addre
 /// that nothing moved. This makes the end rare, not impossible: a peer may die between this look
 /// and the connection.
 void Worker::learn_of_deaths() {
-  constexpr int max_looks = 10000;  // others may send on and on
+  constexpr int max_polls = 10000;  // others may send on and on
   constexpr int max_deaths = 64;    // in a row, and at once
-  for (int looks = 0, still = 0; looks < max_looks && still <= max_deaths; ++looks)
+  for (int polls = 0, still = 0; polls < max_polls && still <= max_deaths; ++polls)
     still = progress() ? 0 : still + 1;
 }
 

@@ -53,7 +53,7 @@ class Worker {
   [[nodiscard]] ucp_worker_h get() const { return worker_; }
   /// An active message that means nothing. Connections carry messages in order, and take one only
   /// when the network took those before it: when this one is sent, they have left.
-  static constexpr unsigned full_stop = 0;
+  static constexpr unsigned flush_message = 0;
   /// Whether anything moved.
   bool progress() { return ucp_worker_progress(worker_) != 0; }
   /// How many connections have broken so far.

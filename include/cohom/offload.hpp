@@ -4,8 +4,8 @@
 #include <cohom/cxx20.hpp>
 
 #include <cohom/merge.hpp>
+#include <cohom/promotion.hpp>
 #include <cohom/transport.hpp>
-#include <cohom/widening.hpp>
 
 #include <array>
 #include <cstddef>
@@ -38,9 +38,9 @@ class Reduction {
   virtual void start(std::span<const std::uint64_t> contribution, std::span<std::uint64_t> sum,
                      Merge merge, std::uint64_t cookie) = 0;
   /// The same for a contribution in narrow form; `sum` is wide. Of aggregators that take it
-  /// (Aggregator::takes_narrow()); `widening` stays as it is until the completion.
+  /// (Aggregator::takes_narrow()); `promotion` stays as it is until the completion.
   virtual void start_narrow(std::span<const std::uint64_t> contribution,
-                            std::span<std::uint64_t> sum, Merge merge, const Widening& widening,
+                            std::span<std::uint64_t> sum, Merge merge, const Promotion& promotion,
                             std::uint64_t cookie);
   /// Makes progress and reports at most `out.size()` finished reductions, whose sums are then
   /// there.
@@ -62,12 +62,14 @@ class Aggregator {
   /// Whether it merges so. One that may fail has all of add, bit_or and max.
   [[nodiscard]] virtual bool supports(Merge merge) const = 0;
   /// Words of the longest reduction it takes.
+  [[nodiscard]] virtual std::size_t max_words() const { return most_words(); }
+  /// The old name.
   [[nodiscard]] virtual std::size_t most_words() const {
-    return std::numeric_limits<std::size_t>::max();
+    return std::numeric_limits<std::size_t>::max();  // under the old name
   }
-  /// Whether contributions may be narrow, and are widened there so. Alike on all ranks that are
+  /// Whether contributions may be narrow, and are promoted there so. Alike on all ranks that are
   /// ready.
-  [[nodiscard]] virtual bool takes_narrow(const Widening& /*widening*/) const { return false; }
+  [[nodiscard]] virtual bool takes_narrow(const Promotion& /*promotion*/) const { return false; }
 
   /// Whether this rank could offload a call now. Local, cheap, never blocks; it may go on with
   /// connecting, a bounded effort each time. Ranks agree on all being ready before each call.

@@ -29,23 +29,24 @@ constexpr std::string_view name_of(Phase phase) noexcept {
   return names[static_cast<std::size_t>(phase)];
 }
 
-/// A stopwatch with laps: a lap gives the time since the last one to a phase, so nothing is counted
+/// A phase timer: gives all time to phases, one after the other, so nothing is counted
 /// twice and nothing is left out. Times are those of a clock on the wall: where ranks share a core,
 /// the time in which another rank had it is in there.
 class Profile {
  public:
-  /// The first lap begins; what was before belongs to no phase.
+  /// The first phase begins; what was before belongs to no phase.
   void start() { last_ = Clock::now(); }
-  /// Gives `phase` the time since start() or the last lap.
-  void lap(Phase phase) {
+  /// Gives `phase` the time since start() or the phase before.
+  void end_phase(Phase phase) {
     const auto now = Clock::now();
     times_[static_cast<std::size_t>(phase)] += now - last_;
     last_ = now;
   }
+  void lap(Phase phase) { end_phase(phase); }  ///< old name
   /// Forgets all times.
   void reset() { times_ = {}; }
 
-  /// Of all laps of a phase on this rank.
+  /// Of all times in a phase on this rank.
   [[nodiscard]] double seconds(Phase phase) const {
     return std::chrono::duration<double>(times_[static_cast<std::size_t>(phase)]).count();
   }

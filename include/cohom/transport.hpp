@@ -58,7 +58,8 @@ class Channel {
   /// Makes progress; whether all that was sent will arrive without another call in here. To be
   /// asked when every request is complete, until it is true: the rank may then go where nobody
   /// makes progress for this transport. @throws Error(transport)
-  [[nodiscard]] virtual bool settled() { return true; }
+  [[nodiscard]] virtual bool flushed() { return settled(); }
+  [[nodiscard]] virtual bool settled() { return true; }  ///< old name
 };
 
 /// Memory that a transport knows, until this is destroyed. It may outlive the transport.

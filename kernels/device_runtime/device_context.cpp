@@ -7,8 +7,8 @@ namespace cohom::kernels {
 namespace {
 
 constexpr std::size_t alignment = 256;
-constexpr std::size_t least_scratch = std::size_t{1} << 20;
-constexpr std::size_t least_half = std::size_t{64} << 10;
+constexpr std::size_t min_scratch = std::size_t{1} << 20;
+constexpr std::size_t min_half = std::size_t{64} << 10;
 
 constexpr std::size_t rounded_up(std::size_t bytes) {
   return (bytes + alignment - 1) / alignment * alignment;
@@ -32,7 +32,7 @@ DeviceContext::~DeviceContext() {
 /// blocks many times.
 void DeviceContext::reserve(std::size_t elements, std::size_t more_scratch) {
   take_pinned(elements);
-  take_scratch(least_scratch + elements / 4 + more_scratch);
+  take_scratch(min_scratch + elements / 4 + more_scratch);
 }
 
 void DeviceContext::take_scratch(std::size_t bytes) {
@@ -50,7 +50,7 @@ void* DeviceContext::scratch(std::size_t bytes) {
   if (scratch_.empty() || scratch_used_ + bytes > scratch_.back().bytes) {
     std::size_t all = bytes;
     for (const Block& block : scratch_) all += block.bytes;
-    take_scratch(std::max(all, least_scratch));
+    take_scratch(std::max(all, min_scratch));
   }
   void* const memory = static_cast<std::byte*>(scratch_.back().memory) + scratch_used_;
   scratch_used_ += bytes;
@@ -60,9 +60,9 @@ void* DeviceContext::scratch(std::size_t bytes) {
 void DeviceContext::take_pinned(std::size_t elements) {
   for (DeviceEvent& event : read_)
     if (event == nullptr) event = runtime().make_event();
-  const std::size_t half = rounded_up(least_half + elements / 64);
+  const std::size_t half = rounded_up(min_half + elements / 64);
   if (staging_.memory == nullptr) staging_ = {runtime().allocate_pinned(2 * half), 2 * half};
-  const std::size_t results = rounded_up(least_half + elements / 16);
+  const std::size_t results = rounded_up(min_half + elements / 16);
   if (results_.memory == nullptr) results_ = {runtime().allocate_pinned(results), results};
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// The door of a library with kernels for a device: libcohom_cuda.so, which is loaded when it is
-// needed, or the emulated device, which tests link.
+// The entry point of a library with kernels for a device: libcohom_cuda.so, which is loaded when it
+// is needed, or the emulated device, which tests link.
 
 #include "kernels/device_runtime/device_runtime.hpp"
 
@@ -11,8 +11,8 @@ namespace cohom::kernels {
 class DeviceContext;
 struct KernelTable;
 
-/// Changes with anything that both sides of the door see: this row, DeviceRuntime, DeviceContext,
-/// KernelTable.
+/// Changes with anything that both sides of the entry point see: this row, DeviceRuntime,
+/// DeviceContext, KernelTable.
 inline constexpr std::uint32_t device_library_version = 10;
 
 struct DeviceLibrary {
@@ -26,7 +26,7 @@ struct DeviceLibrary {
   /// Pointers to elements, feedback and words are device or pinned memory here, elements aligned to
   /// their size, words to 8 bytes; so are the names of a sketch's items, what is known of them, and
   /// the room to peel them. Everything else is host memory: formats, codes, SignBlocks, scales,
-  /// bins, lists of pointers and spans, what escaped; parts of a sketch, blocks that cells cannot
+  /// bins, lists of pointers and spans, outliers; parts of a sketch, blocks that cells cannot
   /// hold, positions and what is gathered from there. Rows that give the host something have
   /// synchronised the stream when they return; the others only put work into it, and what they read
   /// of the host may be changed at once.
@@ -46,8 +46,8 @@ struct DeviceLibrary {
 
 /// The one function that libcohom_cuda.so exports. Null where there is no device, and *why says so
 /// in words.
-using DeviceLibraryDoor = const DeviceLibrary* (*)(const char** why);
-inline constexpr const char* device_library_door = "cohom_device_library";
+using DeviceLibraryEntryPoint = const DeviceLibrary* (*)(const char** why);
+inline constexpr const char* device_library_entry_point = "cohom_device_library";
 inline constexpr const char* device_library_file = "libcohom_cuda.so";
 
 }  // namespace cohom::kernels

@@ -24,7 +24,7 @@ inline bool is_default_stream(DeviceStream stream) {
 /// Where an address points. Managed memory counts as device memory.
 enum class PointerKind : std::uint8_t { host, pinned, device };
 
-struct PointerPlace {
+struct PointerLocation {
   PointerKind kind = PointerKind::host;
   int device = -1;  ///< whose memory it is, or -1
 };
@@ -100,7 +100,7 @@ class DeviceRuntime {
   virtual void let_wait(DeviceStream stream, DeviceEvent event) = 0;
 
   /// Local, and no error for any address.
-  [[nodiscard]] virtual PointerPlace place_of(const void* address) const = 0;
+  [[nodiscard]] virtual PointerLocation location_of(const void* address) const = 0;
   /// Whether the stream records a graph instead of working. Nothing may be synchronised then.
   [[nodiscard]] virtual bool capturing(DeviceStream stream) const = 0;
   /// Whether one records a graph that the current device's default streams have to do with. That is

@@ -18,11 +18,11 @@ inline constexpr unsigned frame_threads = 256;
 inline constexpr std::size_t frames_of_tile = frame_threads / frame_side;
 
 /// A thread's place: its frame in the tile, and its column or row there.
-struct FramePlace {
+struct FramePosition {
   unsigned frame;
   unsigned side;
 
-  COHOM_HD explicit FramePlace(unsigned thread)
+  COHOM_HD explicit FramePosition(unsigned thread)
       : frame(thread / frame_side), side(thread % frame_side) {}
 };
 
@@ -56,29 +56,30 @@ struct FrameRows {
   static constexpr unsigned frame = sizeof(Real) == 4 ? 336 : 288;
   alignas(16) Real values[frames_of_tile * frame];
 
-  [[nodiscard]] COHOM_HD static unsigned at(const FramePlace& place, unsigned r, unsigned column) {
+  [[nodiscard]] COHOM_HD static unsigned at(const FramePosition& place, unsigned r,
+                                            unsigned column) {
     return place.frame * frame + r * row + column;
   }
-  COHOM_HD void put_column(const FramePlace& place, const Real (&from)[frame_side]) {
+  COHOM_HD void put_column(const FramePosition& place, const Real (&from)[frame_side]) {
     COHOM_UNROLL
     for (unsigned r = 0; r < frame_side; ++r) values[at(place, r, place.side)] = from[r];
   }
-  COHOM_HD void get_column(const FramePlace& place, Real (&to)[frame_side]) const {
+  COHOM_HD void get_column(const FramePosition& place, Real (&to)[frame_side]) const {
     COHOM_UNROLL
     for (unsigned r = 0; r < frame_side; ++r) to[r] = values[at(place, r, place.side)];
   }
-  COHOM_HD void put_row(const FramePlace& place, const Real (&from)[frame_side]) {
+  COHOM_HD void put_row(const FramePosition& place, const Real (&from)[frame_side]) {
     COHOM_UNROLL
     for (unsigned c = 0; c < frame_side; ++c) values[at(place, place.side, c)] = from[c];
   }
-  COHOM_HD void get_row(const FramePlace& place, Real (&to)[frame_side]) const {
+  COHOM_HD void get_row(const FramePosition& place, Real (&to)[frame_side]) const {
     COHOM_UNROLL
     for (unsigned c = 0; c < frame_side; ++c) to[c] = values[at(place, place.side, c)];
   }
 };
 
 /// Element of the frame in register r of the thread that has column `side`.
-COHOM_HD constexpr std::size_t in_column(const FramePlace& place, unsigned r) {
+COHOM_HD constexpr std::size_t in_column(const FramePosition& place, unsigned r) {
   return std::size_t{r} * frame_side + place.side;
 }
 
@@ -92,7 +93,7 @@ COHOM_HD constexpr unsigned own_words(unsigned width) {
 }
 
 template <unsigned m>
-COHOM_HD inline void put_own_words(const FramePlace& place,
+COHOM_HD inline void put_own_words(const FramePosition& place,
                                    const std::uint32_t (&values)[frame_side],
                                    std::uint64_t* words) {
   COHOM_UNROLL
@@ -106,7 +107,7 @@ COHOM_HD inline void put_own_words(const FramePlace& place,
 }
 
 template <unsigned m>
-COHOM_HD inline void get_own_words(const FramePlace& place, const std::uint64_t* words,
+COHOM_HD inline void get_own_words(const FramePosition& place, const std::uint64_t* words,
                                    std::uint32_t (&values)[frame_side]) {
   constexpr std::uint32_t mask = m == 8 ? ~std::uint32_t{0} : (std::uint32_t{1} << 4 * m % 32) - 1;
   std::uint64_t read[m];

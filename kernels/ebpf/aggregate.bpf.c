@@ -82,41 +82,41 @@ static __always_inline int is_ours(struct __sk_buff* skb, struct frame* frame) {
 
 /// Addresses the frame to a place and puts it into the packet, whose payload is there already.
 static __always_inline long write_frame(struct __sk_buff* skb, struct frame* frame,
-                                        const struct cohom_place* place) {
+                                        const struct cohom_endpoint* endpoint) {
   const __u32 udp_length = sizeof(struct udphdr) + sizeof(frame->packet) +
                            (frame->packet.kind == cohom_waiting ? 0 : 8u * frame->packet.words);
-  __builtin_memcpy(frame->ethernet.h_dest, place->mac, ETH_ALEN);
-  __builtin_memcpy(frame->ethernet.h_source, place->own_mac, ETH_ALEN);
+  __builtin_memcpy(frame->ethernet.h_dest, endpoint->mac, ETH_ALEN);
+  __builtin_memcpy(frame->ethernet.h_source, endpoint->own_mac, ETH_ALEN);
   frame->ip.tos = 0;
   frame->ip.tot_len = bpf_htons(sizeof(struct iphdr) + udp_length);
   frame->ip.id = 0;
   frame->ip.frag_off = bpf_htons(0x4000);  // do not fragment
   frame->ip.ttl = 64;
-  frame->ip.saddr = place->own_address;
-  frame->ip.daddr = place->address;
+  frame->ip.saddr = endpoint->own_address;
+  frame->ip.daddr = endpoint->address;
   frame->ip.check = 0;
   __u64 check = bpf_csum_diff(0, 0, (__be32*)&frame->ip, sizeof(frame->ip), 0);
   check = (check & 0xffff) + (check >> 16);
   check = (check & 0xffff) + (check >> 16);
   frame->ip.check = (__u16)~check;
-  frame->udp.source = place->own_port;
-  frame->udp.dest = place->port;
+  frame->udp.source = endpoint->own_port;
+  frame->udp.dest = endpoint->port;
   frame->udp.len = bpf_htons(udp_length);
   frame->udp.check = 0;  // none: the links have checks of their own
   return bpf_skb_store_bytes(skb, 0, &frame->ethernet, frame_bytes, 0);
 }
 
 static __always_inline void send(struct __sk_buff* skb, struct frame* frame,
-                                 const struct cohom_place* place) {
-  frame->packet.group = place->group;
-  frame->packet.key = place->key;
-  if (!write_frame(skb, frame, place)) bpf_clone_redirect(skb, place->device, 0);
+                                 const struct cohom_endpoint* endpoint) {
+  frame->packet.group = endpoint->group;
+  frame->packet.key = endpoint->key;
+  if (!write_frame(skb, frame, endpoint)) bpf_clone_redirect(skb, endpoint->device, 0);
 }
 
 /// The words that this processor has at hand become the packet's.
 static __always_inline long write_words(struct __sk_buff* skb, __u32 words) {
   struct cohom_payload* payload = payload_of_cpu();
-  if (!payload || words == 0 || words > cohom_most_words) return -1;
+  if (!payload || words == 0 || words > cohom_max_words) return -1;
   return bpf_skb_store_bytes(skb, frame_bytes, payload->words, 8 * words, 0);
 }
 
@@ -130,7 +130,7 @@ __attribute__((noinline)) int send_sum(struct __sk_buff* skb, __u32 number, __u6
   if (!group || bpf_skb_load_bytes(skb, 0, &frame.ethernet, frame_bytes)) return -1;
   if (write_words(skb, frame.packet.words)) return -1;
   frame.packet.kind = cohom_sum;
-  for (__u32 worker = 0; worker < cohom_most_workers; ++worker) {
+  for (__u32 worker = 0; worker < cohom_max_workers; ++worker) {
     if (!(workers >> worker & 1)) continue;
     frame.packet.worker = worker;
     send(skb, &frame, &group->workers[worker]);
@@ -145,7 +145,7 @@ __attribute__((noinline)) int send_up(struct __sk_buff* skb, __u32 number) {
   if (!group || bpf_skb_load_bytes(skb, 0, &frame.ethernet, frame_bytes)) return -1;
   if (write_words(skb, frame.packet.words)) return -1;
   frame.packet.worker = group->parent.worker;
-  send(skb, &frame, &group->parent.place);
+  send(skb, &frame, &group->parent.endpoint);
   return 0;
 }
 
@@ -156,28 +156,29 @@ __attribute__((noinline)) int send_back(struct __sk_buff* skb, __u32 number, __u
   struct cohom_group* group = bpf_map_lookup_elem(&groups, &number);
   if (!group || bpf_skb_load_bytes(skb, 0, &frame.ethernet, frame_bytes)) return -1;
   if (skb->len != frame_bytes && bpf_skb_change_tail(skb, frame_bytes, 0)) return -1;
-  const struct cohom_place* place = &group->workers[worker & (cohom_most_workers - 1)];
+  const struct cohom_endpoint* endpoint = &group->workers[worker & (cohom_max_workers - 1)];
   frame.packet.kind = kind;
   frame.packet.worker = worker;
-  send(skb, &frame, place);
+  send(skb, &frame, endpoint);
   return 0;
 }
 
-static __always_inline void learn(struct cohom_place* place, const struct frame* frame,
+static __always_inline void learn(struct cohom_endpoint* endpoint, const struct frame* frame,
                                   __u32 device) {
-  __builtin_memcpy(place->mac, frame->ethernet.h_source, ETH_ALEN);
-  __builtin_memcpy(place->own_mac, frame->ethernet.h_dest, ETH_ALEN);
-  place->address = frame->ip.saddr;
-  place->own_address = frame->ip.daddr;
-  place->port = frame->udp.source;
-  place->own_port = frame->udp.dest;
-  place->device = device;
+  __builtin_memcpy(endpoint->mac, frame->ethernet.h_source, ETH_ALEN);
+  __builtin_memcpy(endpoint->own_mac, frame->ethernet.h_dest, ETH_ALEN);
+  endpoint->address = frame->ip.saddr;
+  endpoint->own_address = frame->ip.daddr;
+  endpoint->port = frame->udp.source;
+  endpoint->own_port = frame->udp.dest;
+  endpoint->device = device;
 }
 
 /// The first hello of a worker, which alone knows its key, says where it is; later ones must come
 /// from there.
-static __always_inline int greet(struct __sk_buff* skb, const struct frame* frame,
-                                 struct cohom_group* group, const struct cohom_source* source) {
+static __always_inline int answer_hello(struct __sk_buff* skb, const struct frame* frame,
+                                        struct cohom_group* group,
+                                        const struct cohom_source* source) {
   const enum cohom_verdict verdict = cohom_check_group_member(&frame->packet, group);
   if (verdict != cohom_fine) return verdict;
   const __u32 worker = cohom_worker_index(&frame->packet);
@@ -188,7 +189,7 @@ static __always_inline int greet(struct __sk_buff* skb, const struct frame* fram
   }
   if (!cohom_is_from(&group->workers[worker], source)) return cohom_drop_source;
   return send_back(skb, frame->packet.group, worker, cohom_hello_answer) ? cohom_drop_no_memory
-                                                                         : cohom_greeted;
+                                                                         : cohom_hello_answered;
 }
 
 /// The first right answer says by which device and to which MAC address packets go up.
@@ -197,7 +198,7 @@ static __always_inline int learn_parent(const struct frame* frame, struct cohom_
   const enum cohom_verdict verdict = cohom_check_answer(&frame->packet, group, source);
   if (verdict != cohom_fine) return verdict;
   if (!group->parent.known) {
-    learn(&group->parent.place, frame, source->device);
+    learn(&group->parent.endpoint, frame, source->device);
     group->parent.known = 1;
   }
   return cohom_parent_learnt;
@@ -210,7 +211,7 @@ static __always_inline int take(struct __sk_buff* skb, const struct cohom_header
   const __u32 index = group->first_slot + packet->slot;
   struct cohom_slot* slot = bpf_map_lookup_elem(&slots, &index);
   const __u32 words = packet->words;
-  if (!payload || !slot || words == 0 || words > cohom_most_words) return cohom_drop_no_memory;
+  if (!payload || !slot || words == 0 || words > cohom_max_words) return cohom_drop_no_memory;
   payload->blocks = (words + cohom_block_words - 1) / cohom_block_words;
   if (bpf_skb_load_bytes(skb, frame_bytes, payload->words, 8 * words)) return cohom_drop_malformed;
   const __u64 members = group->members;
@@ -218,8 +219,8 @@ static __always_inline int take(struct __sk_buff* skb, const struct cohom_header
   const int down = packet->kind == cohom_sum;
   enum cohom_verdict verdict;
   bpf_spin_lock(&slot->lock);
-  struct cohom_pool* pool = &slot->pools[packet->use & 1];
-  struct cohom_pool* other = &slot->pools[~packet->use & 1];
+  struct cohom_pool* pool = &slot->pools[packet->sequence & 1];
+  struct cohom_pool* other = &slot->pools[~packet->sequence & 1];
   if (down)
     verdict = cohom_receive_sum(pool, packet, payload);
   else
@@ -233,15 +234,15 @@ static __always_inline int send_what_is_due(struct __sk_buff* skb,
                                             struct cohom_group* group, enum cohom_verdict verdict) {
   if (packet->kind == cohom_contribution && cohom_is_merged(verdict))
     __sync_fetch_and_add(&group->contributions, 1);
-  if (verdict == cohom_spread) {
+  if (verdict == cohom_multicast) {
     __sync_fetch_and_add(&group->sums, 1);
     return send_sum(skb, packet->group, group->members);
   }
   if (verdict == cohom_answered) return send_sum(skb, packet->group, cohom_bit_of(packet));
   int failed = 0;
-  if (verdict == cohom_pass_up || verdict == cohom_pass_up_again)
+  if (verdict == cohom_forward || verdict == cohom_forward_again)
     failed = send_up(skb, packet->group);
-  if (verdict == cohom_told_waiting || verdict == cohom_pass_up_again)
+  if (verdict == cohom_told_waiting || verdict == cohom_forward_again)
     failed |= send_back(skb, packet->group, packet->worker, cohom_waiting);
   return failed;
 }
@@ -265,7 +266,7 @@ static __always_inline int handle(struct __sk_buff* skb, struct frame* frame) {
   const struct cohom_source source = {
       .address = frame->ip.saddr, .port = frame->udp.source, .device = skb->ifindex};
   const __u32 bytes = length - sizeof(struct udphdr) - sizeof(*packet);
-  if (packet->kind == cohom_hello) return greet(skb, frame, group, &source);
+  if (packet->kind == cohom_hello) return answer_hello(skb, frame, group, &source);
   if (packet->kind == cohom_hello_answer) return learn_parent(frame, group, &source);
   verdict = cohom_check_packet(packet, group, &source, bytes);
   if (verdict != cohom_fine) return verdict;

@@ -32,7 +32,7 @@ static __always_inline enum cohom_verdict cohom_check_group_words(const struct c
   return cohom_check_words(packet, extent, bytes);
 }
 
-static __always_inline int cohom_is_from(const struct cohom_place* place,
+static __always_inline int cohom_is_from(const struct cohom_endpoint* place,
                                          const struct cohom_source* source) {
   return place->address == source->address && place->port == source->port &&
          place->device == source->device;
@@ -43,7 +43,7 @@ static __always_inline enum cohom_verdict cohom_check_contribution(
     const struct cohom_source* source, __u32 bytes) {
   const enum cohom_verdict verdict = cohom_check_group_member(packet, group);
   if (verdict != cohom_fine) return verdict;
-  if (!group->open || !cohom_is_from(&group->workers[cohom_worker_index(packet)], source))
+  if (!group->started || !cohom_is_from(&group->workers[cohom_worker_index(packet)], source))
     return cohom_drop_source;
   return cohom_check_group_words(packet, group, bytes);
 }

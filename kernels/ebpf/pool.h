@@ -12,19 +12,19 @@ enum {
   // Words are handled in blocks, so that the kernel's verifier has few rounds to follow. What lies
   // in the last block behind the payload is never sent.
   cohom_block_words = 16,
-  cohom_most_blocks = cohom_most_words / cohom_block_words,
+  cohom_max_blocks = cohom_max_words / cohom_block_words,
 };
 
 /// The payload of the packet at hand, then of the one that leaves.
 struct cohom_payload {
   __u32 blocks;
   __u32 unused;
-  __u64 words[cohom_most_words];
+  __u64 words[cohom_max_words];
 };
 
 /// Read anew wherever it is asked: a verifier that knew the number would follow every number.
 static __always_inline int cohom_has_block(const struct cohom_payload* payload, __u32 block) {
-  return block < cohom_most_blocks && block < *(const volatile __u32*)&payload->blocks;
+  return block < cohom_max_blocks && block < *(const volatile __u32*)&payload->blocks;
 }
 
 static __always_inline __u64 cohom_max_of_halves(__u64 a, __u64 b) {
@@ -87,21 +87,22 @@ static __always_inline enum cohom_verdict cohom_contribute(struct cohom_pool* po
                                                            const struct cohom_header* packet,
                                                            __u64 members, int has_parent,
                                                            struct cohom_payload* payload) {
-  const enum cohom_verdict verdict = cohom_admit(&pool->use, &other->use, cohom_kept_uses, packet);
-  if (verdict == cohom_answered || verdict == cohom_pass_up_again) cohom_load(pool->sum, payload);
+  const enum cohom_verdict verdict =
+      cohom_admit(&pool->sequence, &other->sequence, cohom_kept_uses, packet);
+  if (verdict == cohom_answered || verdict == cohom_forward_again) cohom_load(pool->sum, payload);
   if (verdict != cohom_fine) return verdict;
-  if (cohom_is_first(&pool->use))
+  if (cohom_is_first(&pool->sequence))
     cohom_store(pool->sum, payload);
   else
     cohom_merge(pool->sum, payload, packet->merge);
-  return cohom_count(&pool->use, packet, members, has_parent);
+  return cohom_count(&pool->sequence, packet, members, has_parent);
 }
 
 /// Takes the whole group's sum, which a parent sends.
 static __always_inline enum cohom_verdict cohom_receive_sum(struct cohom_pool* pool,
                                                             const struct cohom_header* packet,
                                                             const struct cohom_payload* payload) {
-  const enum cohom_verdict verdict = cohom_take_sum(&pool->use, packet);
-  if (verdict == cohom_spread) cohom_store(pool->sum, payload);
+  const enum cohom_verdict verdict = cohom_take_sum(&pool->sequence, packet);
+  if (verdict == cohom_multicast) cohom_store(pool->sum, payload);
   return verdict;
 }

@@ -18,9 +18,9 @@ inline constexpr std::size_t packed_mini = 32;
 inline constexpr std::size_t packed_minis = packed_group / packed_mini;
 /// A group's header: the widths of its mini-blocks as 5 bit planes, one u32 each.
 inline constexpr std::size_t packed_header = 5;
-inline constexpr std::uint32_t packed_widest = 30;
+inline constexpr std::uint32_t packed_max_width = 30;
 /// Width of a mini-block whose values travel elsewhere: absorbing under merge, no planes.
-inline constexpr std::uint32_t packed_escaped = 31;
+inline constexpr std::uint32_t packed_outlier = 31;
 /// No sum of all ranks' integers reaches this, so 30 bits always suffice.
 inline constexpr std::uint32_t packed_range = std::uint32_t{1} << 29;
 
@@ -30,7 +30,7 @@ constexpr std::size_t packed_groups(std::size_t elements) {
 
 /// Most words of a payload of so many elements; `based`: with a base a group (predict=delta).
 constexpr std::size_t packed_capacity(std::size_t elements, bool based) {
-  const std::size_t group = packed_header + (based ? 1 : 0) + packed_minis * packed_widest;
+  const std::size_t group = packed_header + (based ? 1 : 0) + packed_minis * packed_max_width;
   return 1 + (packed_groups(elements) * group + 1) / 2;
 }
 
@@ -43,7 +43,7 @@ struct PackedQuantizer {
   /// Mini-blocks whose largest magnitude is below 0.7 steps become zeros.
   bool drops_small = false;
   bool differences = false;  ///< predict=delta
-  double limit = 0;          ///< magnitudes above so many steps escape
+  double limit = 0;          ///< magnitudes above so many steps are outliers
   Dither dither = Dither::correlated;
   std::uint64_t dither_key = 0;  ///< depends on the rank for Dither::independent
   std::uint64_t permutation_key = 0;
@@ -59,7 +59,7 @@ struct PackedRun {
 };
 
 /// Words of one payload.
-using PackedWords = std::span<const std::uint64_t>;
+using ConstPackedPayload = std::span<const std::uint64_t>;
 
 /// Pointers to elements and feedback point at the run's own first one. `feedback` (f32, or f64 for
 /// f64 vectors; one value an element) may be null: no error feedback.
@@ -69,22 +69,23 @@ struct PackedKernels {
   /// measured.
   void (*measure)(const PackedRun& run, const void* input, void* feedback, std::uint32_t* bins);
   /// Writes this rank's payload, at most packed_capacity() words; returns the words written. With
-  /// feedback: reads v from feedback, leaves v - decode(own), or v where a mini-block escapes.
+  /// feedback: reads v from feedback, leaves v - decode(own), or v where a mini-block is an
+  /// outlier.
   std::size_t (*encode)(const PackedQuantizer& quantizer, const PackedRun& run, const void* input,
                         void* feedback, std::uint64_t* words);
   /// sum := the exact sum of the payloads' integers; returns its words, or 0 when a payload is not
   /// one of `groups` groups, or the sum needs more than 30 bits. `sum` overlaps no payload.
-  std::size_t (*merge)(std::size_t groups, const PackedWords* payloads, std::size_t count,
+  std::size_t (*merge)(std::size_t groups, const ConstPackedPayload* payloads, std::size_t count,
                        std::uint64_t* sum);
   /// Divides all integers by 2^shift (shift > 0), to nearest, ties to even; `words` may be the
   /// payload's own. Returns the words left, or 0 as merge does, and for a payload with bases.
-  std::size_t (*shift)(std::size_t groups, PackedWords payload, unsigned shift,
+  std::size_t (*shift)(std::size_t groups, ConstPackedPayload payload, unsigned shift,
                        std::uint64_t* words);
   /// output := integers * step, divided by `divisor` in the element's arithmetic when it is > 1.
-  /// Elements of escaped mini-blocks are left alone, and escaped[g] gets a bit for each in group g.
-  /// False as merge does.
-  bool (*decode)(const PackedRun& run, PackedWords payload, double step, bool in_f64,
-                 std::uint64_t divisor, std::uint32_t* escaped, void* output);
+  /// Elements of outlier mini-blocks are left alone, and outliers[g] gets a bit for each in group
+  /// g. False as merge does.
+  bool (*decode)(const PackedRun& run, ConstPackedPayload payload, double step, bool in_f64,
+                 std::uint64_t divisor, std::uint32_t* outliers, void* output);
 };
 
 /// Whether a device has all that codecs call.

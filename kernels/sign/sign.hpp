@@ -22,7 +22,7 @@ struct SignRun {
 
 /// Magnitudes of one block on one rank.
 struct SignBlock {
-  /// 0: all zeros. Else floor(log2 of the largest) + sign_exponent_offset, or escaped_code.
+  /// 0: all zeros. Else floor(log2 of the largest) + sign_exponent_offset, or outlier_code.
   std::uint32_t code = 0;
   bool alive = false;  ///< some value that has a sign to send is not zero
   double sum = 0;      ///< of magnitudes / 2^floor(log2 of the largest)
@@ -37,10 +37,11 @@ struct SignCounts {
 
 /// Pointers point at the run's own first element, word or block. `state` (f32, or f64 for f64
 /// vectors; one value an element) may be null where that is said. `scales` has one number a block:
-/// below 0 for an escaped block, 0 for one that is zero on all ranks; both have all-zero words.
+/// below 0 for an outlier block, 0 for one that is zero on all ranks; both have all-zero words.
 struct SignKernels {
   /// blocks[b] := what block b holds. With state: v = input + state is stored to state first, and v
-  /// is measured, or, with `of_input`, the input; what makes v infinite escapes in either case.
+  /// is measured, or, with `of_input`, the input; what makes v infinite is an outlier in either
+  /// case.
   void (*measure)(const SignRun& run, const void* input, void* state, bool of_input,
                   SignBlock* blocks);
   /// The signs of the input, or of the state where there is one: 1 for plus.
@@ -58,10 +59,10 @@ struct SignKernels {
   void (*majority)(const SignCounts& counts, const SignRun& run, const std::uint64_t* sum, bool odd,
                    std::uint64_t* bits);
   /// output := +-scale * ranks, with `divisor` > 1 divided by it. With state (may be null): state
-  /// := state -+ scale. Leaves the output of escaped blocks untouched, their state too.
+  /// := state -+ scale. Leaves the output of outlier blocks untouched, their state too.
   void (*expand)(const SignRun& run, const std::uint64_t* bits, const double* scales,
                  std::uint32_t ranks, std::uint64_t divisor, void* state, void* output);
-  /// output := scale * (2 count - ranks), with `divisor` > 1 divided by it; escaped blocks
+  /// output := scale * (2 count - ranks), with `divisor` > 1 divided by it; outlier blocks
   /// likewise.
   void (*expand_counts)(const SignCounts& counts, const SignRun& run, const std::uint64_t* sum,
                         const double* scales, std::uint64_t divisor, void* output);

@@ -38,7 +38,7 @@ struct SketchFormat {
 class SketchWorkspace;
 
 /// Bytes that a device needs to peel parts of so many items and cells at once.
-constexpr std::size_t sketch_room(std::size_t items, std::size_t cells) {
+constexpr std::size_t sketch_scratch_bytes(std::size_t items, std::size_t cells) {
   return 8 * items + (8 + 8 + 4) * cells;
 }
 
@@ -50,8 +50,8 @@ struct SketchRun {
   const std::uint32_t* names = nullptr;
   /// What the host's kernels need, reserved for the largest of the parts (sketch_workspace.hpp).
   SketchWorkspace* workspace = nullptr;
-  /// What a device's peeling needs: sketch_room() bytes of its memory, aligned to 8.
-  std::byte* room = nullptr;
+  /// What a device's peeling needs: sketch_scratch_bytes() bytes of its memory, aligned to 8.
+  std::byte* scratch = nullptr;
 
   [[nodiscard]] std::size_t items() const {
     return parts.empty() ? 0 : parts.back().first + parts.back().items;

@@ -1,4 +1,4 @@
-// The door of libcohom_cuda.so.
+// The entry point of libcohom_cuda.so.
 
 #include "kernels/device_runtime/current_context.hpp"
 #include "kernels/device_runtime/kernel_list.hpp"

@@ -1,4 +1,4 @@
-// The emulated device's door.
+// The emulated device's entry point.
 
 #include "kernels/device_runtime/current_context.hpp"
 #include "kernels/device_runtime/emulated/emulated_runtime.hpp"

@@ -23,7 +23,7 @@ struct ThcCell {
 /// On a device a block of more values has no room in shared memory: it turns in scratch, of which
 /// one launch takes so many bytes, or those of one block.
 inline constexpr std::size_t thc_shared_span = 2048;
-inline constexpr std::size_t thc_most_scratch = std::size_t{32} << 20;
+inline constexpr std::size_t thc_max_scratch = std::size_t{32} << 20;
 
 /// Everything about thc that does not change between calls. Plain data, equal on all ranks but
 /// for `dither_offsets`.
@@ -70,22 +70,22 @@ struct ThcKernels {
   void (*encode)(const ThcFormat& format, const ThcDraws& draws, const ThcRun& run,
                  const void* input, void* feedback, const std::uint32_t* codes, Form form,
                  std::uint64_t* words);
-  /// sum := sum of the narrow contributions, widened.
-  void (*widen)(const ThcFormat& format, const ThcRun& run,
-                const std::uint64_t* const* contributions, std::size_t contribution_count,
-                std::uint64_t* sum);
+  /// sum := sum of the narrow contributions, promoted.
+  void (*promote)(const ThcFormat& format, const ThcRun& run,
+                  const std::uint64_t* const* contributions, std::size_t contribution_count,
+                  std::uint64_t* sum);
   /// Elements of a sum of `contributions`; with `divisor` > 1 divided by it at the end. Leaves the
-  /// elements of escaped blocks (code 0xffffffff) untouched.
+  /// elements of outlier blocks (code 0xffffffff) untouched.
   void (*decode)(const ThcFormat& format, const ThcDraws& draws, const ThcRun& run,
                  const std::uint64_t* sum, std::size_t contributions, const std::uint32_t* codes,
                  std::uint64_t divisor, void* output);
 };
 
-inline constexpr std::uint32_t escaped_code = 0xffffffffu;
+inline constexpr std::uint32_t outlier_code = 0xffffffffu;
 
 /// Whether a device has all that codecs call.
 constexpr bool complete(const ThcKernels& row) {
-  return row.measure != nullptr && row.encode != nullptr && row.widen != nullptr &&
+  return row.measure != nullptr && row.encode != nullptr && row.promote != nullptr &&
          row.decode != nullptr;
 }
 

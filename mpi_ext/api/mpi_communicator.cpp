@@ -10,7 +10,7 @@
 #include "mpi_ext/base/mpi_check.hpp"
 #include "mpi_ext/base/thread_level.hpp"
 #include "mpi_ext/job/job.hpp"
-#include "mpi_ext/transport/mpi_fabric.hpp"
+#include "mpi_ext/transport/native_reductions.hpp"
 #include "mpi_ext/transport/transport_choice.hpp"
 
 #include <algorithm>
@@ -102,7 +102,7 @@ Handles& handles() {
 }
 
 /// A rank that goes into MPI_Finalize would leave the others waiting.
-void finish_all_calls() {
+void complete_all_calls() {
   std::vector<std::shared_ptr<ProgressHandle>> all;
   {
     const std::lock_guard lock(handles().mutex);
@@ -113,11 +113,11 @@ void finish_all_calls() {
   if (calls == 0) return;
   warn_once("MPI_Finalize with " + (calls == 1 ? "a call" : std::to_string(calls) + " calls") +
             " in flight, which are finished first; wait for every request before");
-  for (const auto& handle : all) handle->finish_calls();
+  for (const auto& handle : all) handle->complete_calls();
 }
 
-void finish_at_finalize(const Communicator& communicator) {
-  std::call_once(handles().once, [] { at_finalize(finish_all_calls); });
+void complete_at_finalize(const Communicator& communicator) {
+  std::call_once(handles().once, [] { at_finalize(complete_all_calls); });
   const std::lock_guard lock(handles().mutex);
   std::erase_if(handles().all, [](const auto& handle) { return handle->closed(); });
   handles().all.push_back(communicator.impl().progress_handle());
@@ -159,12 +159,12 @@ Communicator communicator(MPI_Comm comm, const Options& options) {
   set_log_rank(rank_of_job);
   auto transport = make_transport(options.transport, comm);
   const JobSecret job = agreed_job(comm);
-  Aggregators aggregators{.fabric = std::make_shared<MpiFabric>(comm),
+  Aggregators aggregators{.fabric = std::make_shared<NativeReductions>(comm),
                           .connect = connector(job, *transport, {})};
   if (const AggregatorOffer* const offer = offer_to(comm); offer != nullptr)
     aggregators.attached = connector(job, *transport, offer->token)(offer->address);
   Communicator made(std::move(transport), std::move(aggregators));
-  finish_at_finalize(made);
+  complete_at_finalize(made);
   return made;
 }
 

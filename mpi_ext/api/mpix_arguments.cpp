@@ -41,13 +41,13 @@ void require(const void* pointer, const char* name) {
 }
 
 void copy_state(std::span<const std::byte> saved, void* state, MPI_Count* bytes) {
-  const MPI_Count room = *bytes;
+  const MPI_Count capacity = *bytes;
   *bytes = static_cast<MPI_Count>(saved.size());
   if (state == nullptr) return;
-  if (room < *bytes)
+  if (capacity < *bytes)
     throw Error(ErrorKind::invalid_argument, "the state has " + std::to_string(*bytes) +
                                                  " bytes, and there is room for " +
-                                                 std::to_string(room));
+                                                 std::to_string(capacity));
   std::ranges::copy(saved, static_cast<std::byte*>(state));
 }
 

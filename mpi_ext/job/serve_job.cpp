@@ -27,7 +27,7 @@ namespace cohom::offload {
 namespace {
 
 /// MPI is asked no more often: the ranks want the processors.
-constexpr std::chrono::milliseconds between_looks{20};
+constexpr std::chrono::milliseconds poll_interval{20};
 
 std::string host_name() {
   std::array<char, 256> name{};
@@ -89,7 +89,7 @@ int serve(ServerSetup& setup,
   mpi::Job job(offer);
   std::optional<StopOnSignal> stop;
   if (served) stop.emplace(served->server());
-  for (job.start_leaving(); !job.left();) std::this_thread::sleep_for(between_looks);
+  for (job.start_leaving(); !job.left();) std::this_thread::sleep_for(poll_interval);
   return served ? 0 : 1;
 }
 

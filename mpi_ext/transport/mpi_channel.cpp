@@ -51,7 +51,7 @@ void MpiChannel::send(std::span<const std::byte> data, int peer, std::uint32_t t
                       std::uint64_t cookie) {
   const int bytes = message_size(data.size());
   const MpiUse use;
-  requests_->make_room();
+  requests_->reserve();
   MPI_Request request = MPI_REQUEST_NULL;
   check(
       MPI_Isend(data.data(), bytes, MPI_BYTE, peer, mpi_tag(tag), transport_.comm_.get(), &request),
@@ -64,7 +64,7 @@ void MpiChannel::receive(std::span<std::byte> buffer, int peer, std::uint32_t ta
                          std::uint64_t cookie) {
   const int bytes = message_size(buffer.size());
   const MpiUse use;
-  requests_->make_room();
+  requests_->reserve();
   MPI_Request request = MPI_REQUEST_NULL;
   check(MPI_Irecv(buffer.data(), bytes, MPI_BYTE, peer, mpi_tag(tag), transport_.comm_.get(),
                   &request),

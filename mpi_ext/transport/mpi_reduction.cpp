@@ -36,9 +36,9 @@ WordMerge word_merge_of(Merge merge) {
 
 }  // namespace
 
-MpiReduction::MpiReduction(RoundLine& line, std::size_t reductions)
-    : line_(line), number_(line.opened++), not_started_(reductions) {
-  if (reductions != 0) line_.starting.push_back(this);
+MpiReduction::MpiReduction(RoundQueue& queue, std::size_t reductions)
+    : queue_(queue), number_(queue.opened++), not_started_(reductions) {
+  if (reductions != 0) queue_.starting.push_back(this);
 }
 
 MpiReduction::~MpiReduction() {
@@ -47,7 +47,7 @@ MpiReduction::~MpiReduction() {
 }
 
 bool MpiReduction::give_up() noexcept {
-  if (not_started_ != 0) line_.first_given_up = std::min(line_.first_given_up, number_);
+  if (not_started_ != 0) queue_.first_given_up = std::min(queue_.first_given_up, number_);
   drop_waiting();
   return requests_.advance();
 }
@@ -73,7 +73,7 @@ std::size_t MpiReduction::poll(std::span<Completion> out) {
   return requests_.poll(out);
 }
 
-/// Only for the first in the line.
+/// Only for the first in the queue.
 void MpiReduction::start_waiting() {
   try {
     for (const Waiting& reduction : waiting_) {
@@ -88,21 +88,21 @@ void MpiReduction::start_waiting() {
 }
 
 void MpiReduction::start_now(const Waiting& reduction) {
-  line_.expect_right_order(number_);
+  queue_.expect_right_order(number_);
   const WordMerge merge = word_merge_of(reduction.merge);
-  const Operation& operation = (*line_.operations)[merge.operation];
+  const Operation& operation = (*queue_.operations)[merge.operation];
   const std::size_t count = reduction.sum.size() * merge.per_word;
   if (count > static_cast<std::size_t>(INT_MAX))
     throw Error(ErrorKind::transport, "a reduction of " + std::to_string(count) +
                                           " items; MPI takes at most " + std::to_string(INT_MAX));
   const MpiUse use;
-  requests_.make_room();
+  requests_.reserve();
   MPI_Request request = MPI_REQUEST_NULL;
   const void* const from = reduction.contribution.data() == reduction.sum.data()
                                ? MPI_IN_PLACE
                                : reduction.contribution.data();
   check(MPI_Iallreduce(from, reduction.sum.data(), static_cast<int>(count), operation.type,
-                       operation.op, line_.comm.get(), &request),
+                       operation.op, queue_.comm.get(), &request),
         "MPI_Iallreduce");
   requests_.add(request, {.cookie = reduction.cookie, .bytes = reduction.sum.size_bytes()}, false);
 }
@@ -110,8 +110,8 @@ void MpiReduction::start_now(const Waiting& reduction) {
 /// Lets those behind have their turn, and each that has all it announced leave in turn.
 void MpiReduction::leave() {
   const bool was_first = first();
-  std::erase(line_.starting, this);
-  if (was_first && !line_.starting.empty()) line_.starting.front()->start_waiting();
+  std::erase(queue_.starting, this);
+  if (was_first && !queue_.starting.empty()) queue_.starting.front()->start_waiting();
 }
 
 }  // namespace cohom::mpi

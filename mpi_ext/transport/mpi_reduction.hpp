@@ -1,7 +1,7 @@
 #pragma once
 // MpiReduction: the reductions of one round of one call, as MPI_Iallreduce.
 
-#include "mpi_ext/transport/mpi_fabric.hpp"
+#include "mpi_ext/transport/native_reductions.hpp"
 #include "mpi_ext/transport/open_requests.hpp"
 
 #include <cstddef>
@@ -15,8 +15,8 @@ namespace cohom::mpi {
 class MpiReduction final : public Reduction {
  public:
   /// Lines up behind those that opened before, until it has started `reductions` or is destroyed.
-  /// Who does not know their number yet announces more than there can be. `line` must outlive it.
-  MpiReduction(RoundLine& line, std::size_t reductions);
+  /// Who does not know their number yet announces more than there can be. `queue` must outlive it.
+  MpiReduction(RoundQueue& queue, std::size_t reductions);
   /// Waits for what was started: MPI has no way to end a collective early, and goes on writing to
   /// the words. What was not started is dropped and counts as done for those behind: all ranks do
   /// so alike, or one gave up.
@@ -40,15 +40,15 @@ class MpiReduction final : public Reduction {
     std::uint64_t cookie = 0;
   };
 
-  [[nodiscard]] bool first() const { return line_.starting.front() == this; }
+  [[nodiscard]] bool first() const { return queue_.starting.front() == this; }
   void start_now(const Waiting& reduction);
   void start_waiting();
   void drop_waiting() noexcept;
   void leave();
 
-  RoundLine& line_;
-  std::uint64_t number_;          ///< in the line, in the order of opening
-  std::size_t not_started_;       ///< of the number announced; in the line while it is not 0
+  RoundQueue& queue_;
+  std::uint64_t number_;          ///< in the queue, in the order of opening
+  std::size_t not_started_;       ///< of the number announced; in the queue while it is not 0
   std::vector<Waiting> waiting_;  ///< start() came before its turn
   std::exception_ptr failure_;    ///< of a reduction whose turn came by someone else's
   OpenRequests requests_;

@@ -18,12 +18,12 @@ namespace {
 /// Channels that fit below MPI's largest tag, which MPI_COMM_WORLD knows (other communicators need
 /// not). MPI promises only 32767; most have 2^31 - 1.
 std::uint32_t channels_that_fit() {
-  int* largest_tag = nullptr;
+  int* max_tag = nullptr;
   int found = 0;
-  check(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void*>(&largest_tag), &found),
+  check(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void*>(&max_tag), &found),
         "MPI_Comm_get_attr");
-  const std::uint32_t tags = found != 0 ? static_cast<std::uint32_t>(*largest_tag) + 1u : 32768u;
-  const std::uint32_t channels = std::min(tags / Transport::tag_limit, MpiTransport::most_channels);
+  const std::uint32_t tags = found != 0 ? static_cast<std::uint32_t>(*max_tag) + 1u : 32768u;
+  const std::uint32_t channels = std::min(tags / Transport::tag_limit, MpiTransport::max_channels);
   if (channels == 0)
     throw Error(ErrorKind::unsupported, "this MPI has " + std::to_string(tags) +
                                             " tags; cohom needs at least " +

@@ -29,7 +29,7 @@ class MpiTransport final : public TransportBase {
   static constexpr std::size_t shared_memory_message_bytes = 256 << 10;
 
   /// Channels at most; fewer where MPI has few tags.
-  static constexpr std::uint32_t most_channels = 256;
+  static constexpr std::uint32_t max_channels = 256;
 
   /// Collective. @throws Error on all ranks alike when COHOM_MESSAGE_BYTES is wrong on any rank or
   /// differs.

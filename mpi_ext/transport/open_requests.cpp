@@ -8,26 +8,26 @@
 namespace cohom::mpi {
 
 namespace {
-constexpr std::size_t initial_room = 64;
+constexpr std::size_t initial_capacity = 64;
 }
 
 OpenRequests::OpenRequests() {
-  requests_.reserve(initial_room);
-  entries_.reserve(initial_room);
-  ready_.reserve(initial_room);
-  indices_.resize(initial_room);
-  statuses_.resize(initial_room);
+  requests_.reserve(initial_capacity);
+  entries_.reserve(initial_capacity);
+  ready_.reserve(initial_capacity);
+  indices_.resize(initial_capacity);
+  statuses_.resize(initial_capacity);
 }
 
-void OpenRequests::make_room() {
+void OpenRequests::reserve() {
   const std::size_t wanted = requests_.size() + 1;
   if (wanted <= indices_.size()) return;
-  const std::size_t room = 2 * wanted;
-  requests_.reserve(room);
-  entries_.reserve(room);
-  ready_.reserve(room);
-  statuses_.resize(room);
-  indices_.resize(room);  // last: its size says that all have room
+  const std::size_t capacity = 2 * wanted;
+  requests_.reserve(capacity);
+  entries_.reserve(capacity);
+  ready_.reserve(capacity);
+  statuses_.resize(capacity);
+  indices_.resize(capacity);  // last: its size says that all have room
 }
 
 void OpenRequests::add(MPI_Request request, Completion completion, bool receives) noexcept {

@@ -23,7 +23,7 @@ class OpenRequests {
   OpenRequests& operator=(const OpenRequests&) = delete;
 
   /// Called before a request is started, so that add() cannot fail and lose it.
-  void make_room();
+  void reserve();
   /// `completion` is what poll() reports; of a receive, with the bytes that arrived.
   void add(MPI_Request request, Completion completion, bool receives) noexcept;
 

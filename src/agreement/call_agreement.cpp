@@ -81,7 +81,7 @@ void CallAgreement::evaluate() {
                             channel_.ranks() == 1 ? "" : "rank " + std::to_string(failing) + ": ");
   }
   if (maximum[2] != ~maximum[3]) return tell_records();
-  state_ = State::finished;
+  state_ = State::done;
 }
 
 /// Everybody knows that the calls differ; rank 0 finds out in what, from one record after the
@@ -137,7 +137,7 @@ void CallAgreement::read_message() {
     CallChannel::throw_changed(telling_rank_);
   const char* text = reinterpret_cast<const char*>(message_.data()) + content + sizeof kind;
   result_.emplace(static_cast<ErrorKind>(kind), std::string(text));
-  state_ = State::finished;
+  state_ = State::done;
 }
 
 std::optional<int> CallAgreement::unready_rank() const {

@@ -45,9 +45,7 @@ class CallAgreement {
     return round_of_cookie(cookie) == call_round;
   }
 
-  [[nodiscard]] bool finished() const {
-    return state_ == State::finished && channel_.pending() == 0;
-  }
+  [[nodiscard]] bool done() const { return state_ == State::done && channel_.pending() == 0; }
   /// The error that all ranks have in common, once finished.
   [[nodiscard]] const std::optional<Error>& error() const { return result_; }
   /// The lowest rank that cannot offload the call, of those that do not just wait for others if
@@ -57,7 +55,7 @@ class CallAgreement {
   [[nodiscard]] std::string waits_for() const;
 
  private:
-  enum class State { maximum, records, message, finished };
+  enum class State { maximum, records, message, done };
   static constexpr std::size_t message_bytes = 1024;
 
   using Message = std::array<std::byte, message_bytes>;

@@ -61,7 +61,7 @@ void CallDifferences::add(std::size_t field, int rank, std::uint64_t value, std:
   auto& groups = fields_[field].groups;
   auto group = std::ranges::find(groups, value, &Group::value);
   if (group == groups.end()) {
-    if (groups.size() == most_groups) {
+    if (groups.size() == max_groups) {
       ++fields_[field].others;
       return;
     }

@@ -42,7 +42,7 @@ class CallDifferences {
     std::vector<int> first;  ///< the lowest of them
   };
   /// More values are counted, and not told apart.
-  static constexpr std::size_t most_groups = 8;
+  static constexpr std::size_t max_groups = 8;
   struct Field {
     std::vector<Group> groups;
     std::size_t others = 0;  ///< ranks with yet other values

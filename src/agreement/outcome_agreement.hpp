@@ -38,7 +38,7 @@ class OutcomeAgreement {
   /// Whether it failed on some rank, as far as is known; the same on all ranks once finished.
   [[nodiscard]] bool failed() const { return failed_; }
   /// Nothing is under way any more.
-  [[nodiscard]] bool finished() const { return sent_ == hops_ && pending_ == 0; }
+  [[nodiscard]] bool done() const { return sent_ == hops_ && pending_ == 0; }
   /// Whom it waits for until it is finished; for messages.
   [[nodiscard]] std::string waits_for() const;
 

@@ -4,7 +4,7 @@
 namespace cohom {
 
 void Reduction::start_narrow(std::span<const std::uint64_t>, std::span<std::uint64_t>, Merge,
-                             const Widening&, std::uint64_t) {
+                             const Promotion&, std::uint64_t) {
   throw Error(ErrorKind::state, "this aggregator takes no narrow contributions");
 }
 

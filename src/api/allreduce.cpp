@@ -29,7 +29,7 @@ StateBuffer* state_of(CommunicatorImpl& communicator, const PlanCore& core,
                     " keeps state between calls and the buffer has no name; give Options::buffer "
                     "(Info key cohom_buffer), or use a plan");
   StateBuffer& state = communicator.states()[options.buffer];
-  communicator.finish_calls_with(state);
+  communicator.complete_calls_with(state);
   if (!state.key.empty() && state.key != core.state_key())
     throw Error(ErrorKind::invalid_argument, "buffer \"" + options.buffer + "\" has state of " +
                                                  state.key + ", and this call is " +

@@ -33,7 +33,7 @@ bool Communicator::progress() { return impl_->progress(); }
 std::vector<std::byte> Communicator::save_state(std::string_view buffer) const {
   const auto& states = impl_->states();
   const auto found = states.find(buffer);
-  if (found != states.end()) impl_->finish_calls_with(found->second);
+  if (found != states.end()) impl_->complete_calls_with(found->second);
   if (found == states.end() || found->second.key.empty())  // never used, or its calls failed
     throw Error(ErrorKind::invalid_argument,
                 "buffer \"" + std::string(buffer) + "\" has no state on this communicator");
@@ -43,14 +43,14 @@ std::vector<std::byte> Communicator::save_state(std::string_view buffer) const {
 void Communicator::restore_state(std::string_view buffer, std::span<const std::byte> saved) {
   StateBuffer restored = StateBuffer::restore(saved);
   StateBuffer& state = impl_->states()[std::string(buffer)];
-  impl_->finish_calls_with(state);
+  impl_->complete_calls_with(state);
   state = std::move(restored);
 }
 
 void Communicator::reset_state(std::string_view buffer) {
   const auto found = impl_->states().find(buffer);
   if (found == impl_->states().end()) return;
-  impl_->finish_calls_with(found->second);
+  impl_->complete_calls_with(found->second);
   found->second = StateBuffer{};
 }
 

@@ -22,7 +22,7 @@ class FileDescriptor {
   ~FileDescriptor() { reset(); }
 
   [[nodiscard]] int get() const { return fd_; }
-  [[nodiscard]] bool open() const { return fd_ >= 0; }
+  [[nodiscard]] bool is_open() const { return fd_ >= 0; }
   void reset() {
     if (fd_ >= 0) ::close(fd_);
     fd_ = -1;

@@ -8,7 +8,7 @@
 
 namespace cohom {
 
-bool are_seconds(double number) { return number >= 0 && number <= most_seconds; }
+bool are_seconds(double number) { return number >= 0 && number <= max_seconds; }
 
 std::optional<double> parse_seconds(std::string_view text) {
   const auto number = parse_number<double>(text);

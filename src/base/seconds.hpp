@@ -10,11 +10,11 @@
 namespace cohom {
 
 /// At most; longer ones are a slip.
-constexpr double most_seconds = 1e9;
+constexpr double max_seconds = 1e9;
 
-/// A decimal from 0 to most_seconds; none: the text is something else.
+/// A decimal from 0 to max_seconds; none: the text is something else.
 std::optional<double> parse_seconds(std::string_view text);
-/// Whether it is from 0 to most_seconds.
+/// Whether it is from 0 to max_seconds.
 bool are_seconds(double number);
 /// As users write them: 0.5, not 0.500000.
 std::string seconds_text(double seconds);

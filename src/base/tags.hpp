@@ -3,7 +3,7 @@
 //
 // A tag travels: both ends of a message give it the same one (docs/wire-format.md). It has 20 bits.
 //
-//   round << 16 | stream              a payload; the schedule numbers the streams
+//   round << 16 | sequence_id         a payload; the schedule numbers the sequences
 //   round << 16 | 2 * place + down    a sum that ranks form themselves; down: on its way back
 //   2^20 - 128 + hop                  the agreement on how an aggregator's sums went
 //   2^20 - 64 + hop                   the agreement of a call
@@ -32,8 +32,8 @@ inline constexpr int max_rounds = 15;
 
 // Tags.
 
-constexpr std::uint32_t payload_tag(int round, std::uint32_t stream) {
-  return std::uint32_t(round) << 16 | stream;
+constexpr std::uint32_t payload_tag(int round, std::uint32_t sequence_id) {
+  return std::uint32_t(round) << 16 | sequence_id;
 }
 
 /// Of the sum in one of the places (RankReduction::places) of a round.
@@ -83,7 +83,7 @@ constexpr std::uint32_t step_of_cookie(std::uint64_t cookie) {
   return std::uint32_t(cookie >> 32) & 0xffffff;
 }
 constexpr std::uint32_t unit_of_cookie(std::uint64_t cookie) { return std::uint32_t(cookie); }
-constexpr std::size_t place_of_cookie(std::uint64_t cookie) { return cookie & 0xff; }
+constexpr std::size_t reduction_of_cookie(std::uint64_t cookie) { return cookie & 0xff; }
 
 /// What agreements' cookies have in the place of a round.
 inline constexpr int outcome_round = 0xfe;

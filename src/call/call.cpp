@@ -1,10 +1,10 @@
 #include "call/call.hpp"
 
-#include "base/lap.hpp"
+#include "base/phase_timer.hpp"
 #include "base/seconds.hpp"
 #include "call/call_failures.hpp"
 #include "call/call_owner.hpp"
-#include "call/late_rounds_offer.hpp"
+#include "call/fallback_rounds_offer.hpp"
 
 #include <array>
 #include <new>
@@ -28,7 +28,7 @@ CallImpl::CallImpl(CallOwner& owner, std::uint64_t number, CallRequest request)
     agreement_.emplace(*channel_, transport.rank(), transport.ranks(),
                        std::move(request_.signature), std::move(request_.error), route_.word());
   } catch (...) {
-    finish(owner_.failures().take("a call on this rank"));
+    complete(owner_.failures().take("a call on this rank"));
   }
 }
 
@@ -102,7 +102,7 @@ bool CallImpl::advance(bool earlier_moved) noexcept {
       throw stalled();
     return moved;
   } catch (...) {
-    finish(owner_.failures().take("a call on this rank"));
+    complete(owner_.failures().take("a call on this rank"));
   }
   return true;
 }
@@ -126,12 +126,13 @@ std::string CallImpl::waits_for() const {
   switch (state_) {
     case State::leaving: return "messages that it sent to leave";
     case State::agreeing:
-      if (!agreement_->finished()) return agreement_->waits_for();
+      if (!agreement_->done()) return agreement_->waits_for();
       if (waits_for_device_) return "the device, which still has to do with the words of the plan";
-      if (request_.core->fabric() != nullptr) return "all ranks to use fabric for the first time";
+      if (request_.core->native_reductions() != nullptr)
+        return "all ranks to use fabric for the first time";
       return "an earlier call, which comes before it at the aggregator";
-    case State::agreeing_late:
-      if (!agreement_->finished()) return agreement_->waits_for() + " (late rounds)";
+    case State::agreeing_fallback:
+      if (!agreement_->done()) return agreement_->waits_for() + " (fallback rounds)";
       [[fallthrough]];
     default: return route_.executor()->waits_for();
   }
@@ -139,11 +140,11 @@ std::string CallImpl::waits_for() const {
 
 bool CallImpl::step() {
   const DeviceWork::Use use(device_work());
-  if (state_ == State::leaving) return try_to_finish();
+  if (state_ == State::leaving) return try_to_complete();
   bool moved = poll();
   // Asked even where a call with state has not begun: no timeout runs before the stream has come.
   const bool may_work = !device_ || device_->may_work();
-  if (state_ == State::agreeing && agreement_->finished()) {
+  if (state_ == State::agreeing && agreement_->done()) {
     if (!leave_agreement()) return moved;
     moved = true;
   }
@@ -153,7 +154,7 @@ bool CallImpl::step() {
 
 /// All ranks know whether they make the call. Whether it could go on.
 bool CallImpl::leave_agreement() {
-  if (!agreement_->error() && request_.core) return open();
+  if (!agreement_->error() && request_.core) return release();
   leave(agreement_->error());
   return true;
 }
@@ -162,40 +163,40 @@ bool CallImpl::leave_agreement() {
 bool CallImpl::advance_rounds() {
   Executor& executor = *route_.executor();
   bool moved = executor.advance();
-  if (state_ == State::running && executor.late_rounds_due()) {
-    agree_on_late_rounds();
+  if (state_ == State::running && executor.fallback_rounds_due()) {
+    agree_on_fallback_rounds();
     moved = true;
   }
-  if (state_ == State::agreeing_late && agreement_->finished()) {
-    leave_late_agreement();
+  if (state_ == State::agreeing_fallback && agreement_->done()) {
+    leave_fallback_agreement();
     moved = true;
   }
-  if (state_ == State::running && executor.finished() && (!device_ || device_->finish()))
-    finish_rounds();
+  if (state_ == State::running && executor.done() && (!device_ || device_->complete()))
+    complete_rounds();
   return moved;
 }
 
-void CallImpl::agree_on_late_rounds() {
-  auto late = prepare_late_rounds(*route_.executor(), request_.core->description().codec);
-  if (!late) return;
+void CallImpl::agree_on_fallback_rounds() {
+  auto offer = prepare_fallback_rounds(*route_.executor(), request_.core->description().codec);
+  if (!offer) return;
   agreement_.emplace(*channel_, owner_.transport().rank(), owner_.transport().ranks(),
-                     std::move(late->signature), std::move(late->failure));
-  state_ = State::agreeing_late;
+                     std::move(offer->signature), std::move(offer->failure));
+  state_ = State::agreeing_fallback;
 }
 
-void CallImpl::leave_late_agreement() {
+void CallImpl::leave_fallback_agreement() {
   // An error waits for what is under way, so that no message is left behind.
   error_ = agreement_->error();
   if (error_)
-    route_.executor()->skip_late_rounds();
+    route_.executor()->skip_fallback_rounds();
   else
-    route_.executor()->start_late_rounds();
+    route_.executor()->start_fallback_rounds();
   state_ = State::running;
 }
 
-void CallImpl::finish_rounds() {
+void CallImpl::complete_rounds() {
   if (request_.state != nullptr) ++request_.state->step;
-  route_.finished();
+  route_.complete();
   leave(std::move(error_));
 }
 
@@ -203,35 +204,35 @@ void CallImpl::finish_rounds() {
 void CallImpl::leave(std::optional<Error> error) {
   error_ = std::move(error);
   state_ = State::leaving;
-  try_to_finish();
+  try_to_complete();
 }
 
-bool CallImpl::try_to_finish() {
-  if (!channel_->settled()) return false;
-  finish(std::move(error_));
+bool CallImpl::try_to_complete() {
+  if (!channel_->flushed()) return false;
+  complete(std::move(error_));
   return true;
 }
 
 /// Whether it could: an aggregator in the network wants calls in one order on all ranks, and a
 /// device may still have to do with the words of the call before.
-bool CallImpl::open() {
+bool CallImpl::release() {
   waits_for_device_ = device_ && !device_->may_receive();
   if (waits_for_device_) return false;
   // A rank that was ready to offload may have begun so; what it encoded then is encoded again.
   if (route_.agree(agreement_->unready_rank(), owner_.transport().rank())) begun_ = false;
   if (route_.offloads() && !owner_.has_turn(number_)) return false;
-  if (!route_.open()) return false;
+  if (!route_.begin()) return false;
   if (!begun_) begin();
-  route_.executor()->open();
+  route_.executor()->release();
   state_ = State::running;
   return true;
 }
 
 bool CallImpl::poll() {
   std::array<Completion, 32> done;
-  lap(owner_.profile(), Phase::other);
+  end_phase(owner_.profile(), Phase::other);
   const std::size_t count = channel_->poll(done);
-  lap(owner_.profile(), count != 0 ? Phase::wire : Phase::wait);
+  end_phase(owner_.profile(), count != 0 ? Phase::wire : Phase::wait);
   for (std::size_t i = 0; i < count; ++i) {
     if (CallAgreement::owns(done[i].cookie))
       agreement_->complete(done[i]);
@@ -256,7 +257,7 @@ void CallImpl::begin() {
   begun_ = true;
 }
 
-void CallImpl::finish(std::optional<Error> error) {
+void CallImpl::complete(std::optional<Error> error) {
   error_ = std::move(error);
   // Half-updated feedback would count a gradient twice.
   if (error_ && begun_ && request_.state != nullptr) *request_.state = {};

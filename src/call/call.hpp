@@ -36,7 +36,7 @@ class CallImpl final : public EndedCall, public std::enable_shared_from_this<Cal
   [[nodiscard]] bool done() const { return state_.load(std::memory_order_acquire) == State::done; }
   /// This rank's only part in the call is to tell the others of its error.
   [[nodiscard]] bool only_tells() const { return agreeing() && !request_.core; }
-  /// Nobody knows yet whether all ranks make the call, or which way it goes.
+  /// Nobody knows yet whether all ranks make the call, or which route it takes.
   [[nodiscard]] bool agreeing() const { return state_ == State::agreeing; }
   [[nodiscard]] const std::optional<Error>& error() const { return error_; }
   [[nodiscard]] std::uint64_t number() const { return number_; }
@@ -45,7 +45,7 @@ class CallImpl final : public EndedCall, public std::enable_shared_from_this<Cal
   [[nodiscard]] bool goes_on() noexcept override;
 
  private:
-  enum class State { agreeing, running, agreeing_late, leaving, done };
+  enum class State { agreeing, running, agreeing_fallback, leaving, done };
 
   void open_channel();
   void prepare();
@@ -54,18 +54,18 @@ class CallImpl final : public EndedCall, public std::enable_shared_from_this<Cal
   bool step();
   bool poll();
   bool leave_agreement();
-  bool open();
+  bool release();
   bool advance_rounds();
-  void agree_on_late_rounds();
-  void leave_late_agreement();
-  void finish_rounds();
+  void agree_on_fallback_rounds();
+  void leave_fallback_agreement();
+  void complete_rounds();
   void leave(std::optional<Error> error);
-  bool try_to_finish();
+  bool try_to_complete();
   [[nodiscard]] DeviceWork* device_work() const;
   [[nodiscard]] bool waits_for_users_stream() const;
   [[nodiscard]] std::string waits_for() const;
   [[nodiscard]] Error stalled() const;
-  void finish(std::optional<Error> error);
+  void complete(std::optional<Error> error);
   [[nodiscard]] bool keep() noexcept;
   void give_back_plan();
 

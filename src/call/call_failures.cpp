@@ -9,8 +9,9 @@
 
 namespace cohom {
 
-CallFailures::CallFailures(std::shared_ptr<Transport> transport, std::shared_ptr<Aggregator> fabric)
-    : transport_(std::move(transport)), fabric_(std::move(fabric)) {}
+CallFailures::CallFailures(std::shared_ptr<Transport> transport,
+                           std::shared_ptr<Aggregator> native_reductions)
+    : transport_(std::move(transport)), native_reductions_(std::move(native_reductions)) {}
 
 Error CallFailures::take(const std::string& doing) {
   try {
@@ -42,7 +43,8 @@ void CallFailures::ended_with(const Error& error, bool goes_on) {
 }
 
 bool CallFailures::keep_transport() noexcept {
-  if (!transport_is_kept_) transport_is_kept_ = KeptCalls::instance().keep(transport_, fabric_);
+  if (!transport_is_kept_)
+    transport_is_kept_ = KeptCalls::instance().keep(transport_, native_reductions_);
   return transport_is_kept_;
 }
 

@@ -14,8 +14,8 @@ namespace cohom {
 
 class CallFailures {
  public:
-  /// `fabric`: null, or what shares the transport's fate.
-  CallFailures(std::shared_ptr<Transport> transport, std::shared_ptr<Aggregator> fabric);
+  /// `native_reductions`: null, or what shares the transport's fate.
+  CallFailures(std::shared_ptr<Transport> transport, std::shared_ptr<Aggregator> native_reductions);
 
   /// The exception being handled, as current_failure(). After an error of a device that it does not
   /// recover from no call with its buffers can be made on this communicator any more.
@@ -27,14 +27,14 @@ class CallFailures {
   /// A call has given its channel back, or keeps it. `goes_on`: messages or reductions of it went
   /// on behind its error; then no later call can be made, which could meet them.
   void ended_with(const Error& error, bool goes_on);
-  /// Keeps transport and fabric (KeptCalls). False: there is no memory.
+  /// Keeps transport and native reductions (KeptCalls). False: there is no memory.
   bool keep_transport() noexcept;
   /// The same, and keeps a call that ended while it goes_on().
   [[nodiscard]] bool keep(std::shared_ptr<EndedCall> call) noexcept;
 
  private:
   std::shared_ptr<Transport> transport_;
-  std::shared_ptr<Aggregator> fabric_;
+  std::shared_ptr<Aggregator> native_reductions_;
   std::optional<Error> of_device_;
   bool transport_is_kept_ = false;
   bool call_goes_on_ = false;  ///< or did, behind its error

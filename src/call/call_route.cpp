@@ -10,7 +10,7 @@ void CallRoute::of_plan(PlanCore& plan) {
 }
 
 void CallRoute::prepare(bool fails) {
-  if (plan_->fabric() != nullptr) executor_->offloaded().reserve(call_);
+  if (plan_->native_reductions() != nullptr) executor_->offloaded().reserve(call_);
   if (network() == nullptr) return;
   if (!fails) offloads_ = network()->ready(executor_->offloaded(), call_);
   if (!offloads_) executor_ = &plan_->other_executor();
@@ -32,14 +32,14 @@ bool CallRoute::agree(std::optional<int> unready_rank, int own_rank) {
   return changes;
 }
 
-bool CallRoute::open() {
-  if (plan_->fabric() != nullptr) return plan_->fabric()->prepare();
+bool CallRoute::begin() {
+  if (plan_->native_reductions() != nullptr) return plan_->native_reductions()->prepare();
   if (offloads_) executor_->offloaded().reserve(call_);
   return true;
 }
 
-void CallRoute::finished() {
-  if (offloads_) network()->finished(executor_->offloaded(), call_);
+void CallRoute::complete() {
+  if (offloads_) network()->complete(executor_->offloaded(), call_);
 }
 
 }  // namespace cohom

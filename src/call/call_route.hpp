@@ -1,5 +1,5 @@
 #pragma once
-// CallRoute: which of its plan's two ways a call goes: through an aggregator in the network, or
+// CallRoute: which of its plan's two routes a call takes: through an aggregator in the network, or
 // from rank to rank where a rank cannot.
 
 #include "agreement/call_agreement.hpp"
@@ -15,22 +15,23 @@ class CallRoute {
   /// Nothing but an agreement, until there is a plan.
   explicit CallRoute(std::uint64_t call) : call_(call) {}
 
-  /// The plan outlives the route. As far as anybody knows calls of the plan go its first way.
+  /// The plan outlives the route. As far as anybody knows calls of the plan take its first route.
   void of_plan(PlanCore& plan);
-  /// What this rank can: it takes the call's place at MPI, and asks an aggregator in the network
+  /// What this rank can: it takes the call's turn at MPI, and asks an aggregator in the network
   /// unless the call `fails` anyway. @throws Error of MPI's
   void prepare(bool fails);
   /// What it tells the others of that.
   [[nodiscard]] Offloads word() const;
-  /// What all ranks agreed on. Whether the call goes another way than this rank was prepared for.
+  /// What all ranks agreed on. Whether the call takes another route than this rank was prepared
+  /// for.
   bool agree(std::optional<int> unready_rank, int own_rank);
-  /// Takes the call's place at an aggregator in the network, if it goes there. False: what sums for
+  /// Takes the call's turn at an aggregator in the network, if it goes there. False: what sums for
   /// it is not prepared, call again.
-  [[nodiscard]] bool open();
+  [[nodiscard]] bool begin();
   /// All rounds are complete.
-  void finished();
+  void complete();
 
-  /// Of the way the call goes, as far as is known; null without a plan.
+  /// Of the call's route, as far as is known; null without a plan.
   [[nodiscard]] Executor* executor() const { return executor_; }
   /// Goes to an aggregator in the network, as far as this rank knows.
   [[nodiscard]] bool offloads() const { return offloads_; }

@@ -21,7 +21,7 @@ CommunicatorImpl::CommunicatorImpl(std::shared_ptr<Transport> transport, Aggrega
 
 CommunicatorImpl::~CommunicatorImpl() {
   progress_handle_->close();
-  finish_calls();
+  complete_calls();
 }
 
 namespace {
@@ -39,20 +39,20 @@ std::size_t CommunicatorImpl::calls_in_flight() {
       in_flight_, [](const auto& call) { return !can_be_forgotten(call, 1); }));
 }
 
-void CommunicatorImpl::finish_calls() {
+void CommunicatorImpl::complete_calls() {
   const auto guard = lock();
   while (!in_flight_.empty()) {
     const auto call = in_flight_.front();
     if (can_be_forgotten(call, 2))  // ours and in_flight_
       in_flight_.erase(in_flight_.begin());
     else
-      finish(*call, this);
+      complete(*call, this);
   }
 }
 
 PlanEnvironment CommunicatorImpl::environment() {
   return {.transport = transport_.get(),
-          .fabric = aggregators_.fabric.get(),
+          .native_reductions = aggregators_.fabric.get(),
           .offloading = [this](const std::string& address) { return offloading(address); },
           .kernels = &kernels::kernel_table(),
           .tuning = tuning,
@@ -95,7 +95,7 @@ std::shared_ptr<CallImpl> CommunicatorImpl::start(CallRequest request) {
   const auto guard = lock();
   // Channels are numbered modulo a limit: the call that had this number before must be over.
   while (!in_flight_.empty() && in_flight_.front()->number() + transport_->channels() <= next_call_)
-    finish(*std::shared_ptr(in_flight_.front()), this);
+    complete(*std::shared_ptr(in_flight_.front()), this);
   if (profile_ != nullptr && in_flight_.empty()) profile_->start();
   std::shared_ptr<CallImpl> call = make_call(std::move(request));
   // One that could not even begin is over, and nobody would take it out again.
@@ -120,10 +120,10 @@ std::shared_ptr<CallImpl> CommunicatorImpl::make_call(CallRequest request) {
   }
 }
 
-void CommunicatorImpl::finish_calls_with(const StateBuffer& state) {
+void CommunicatorImpl::complete_calls_with(const StateBuffer& state) {
   const auto guard = lock();
   for (const auto& call : std::vector(in_flight_))
-    if (call->uses(state)) finish(*call, this);
+    if (call->uses(state)) complete(*call, this);
 }
 
 bool CommunicatorImpl::progress() {

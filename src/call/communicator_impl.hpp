@@ -48,11 +48,11 @@ class CommunicatorImpl final : public CallOwner, public CallQueue {
   [[nodiscard]] std::unique_lock<std::recursive_mutex> lock() { return std::unique_lock(mutex_); }
 
   [[nodiscard]] std::size_t calls_in_flight() override;
-  void finish_calls() override;
+  void complete_calls() override;
 
   /// Blocks until no call in flight uses the state. What the next one does with it depends on what
   /// they leave there; and which of them are over already differs from rank to rank.
-  void finish_calls_with(const StateBuffer& state);
+  void complete_calls_with(const StateBuffer& state);
 
   /// The end of the aggregator at an address, made at its first use; null for an empty address
   /// where none is attached. @throws Error of connecting.

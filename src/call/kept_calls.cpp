@@ -17,10 +17,10 @@ KeptCalls& KeptCalls::instance() {
 }
 
 bool KeptCalls::keep(std::shared_ptr<Transport> transport,
-                     std::shared_ptr<Aggregator> fabric) noexcept {
+                     std::shared_ptr<Aggregator> native_reductions) noexcept {
   try {
     const std::lock_guard lock(mutex_);
-    paths_.push_back({std::move(transport), std::move(fabric)});
+    paths_.push_back({std::move(transport), std::move(native_reductions)});
   } catch (const std::bad_alloc&) {
     return false;
   }

@@ -24,11 +24,11 @@ class KeptCalls {
  public:
   static KeptCalls& instance();
 
-  /// Keeps transport and fabric until MPI_Finalize, so that nothing else gets what others still
-  /// send to this communicator: MPI gives the number of one that is freed to the next. False: there
-  /// is no memory.
+  /// Keeps transport and native reductions until MPI_Finalize, so that nothing else gets what
+  /// others still send to this communicator: MPI gives the number of one that is freed to the next.
+  /// False: there is no memory.
   [[nodiscard]] bool keep(std::shared_ptr<Transport> transport,
-                          std::shared_ptr<Aggregator> fabric) noexcept;
+                          std::shared_ptr<Aggregator> native_reductions) noexcept;
   /// Keeps a call that ended while it goes_on(). Likewise.
   [[nodiscard]] bool keep(std::shared_ptr<EndedCall> call) noexcept;
   /// Lets go of calls that go on no more.
@@ -39,7 +39,7 @@ class KeptCalls {
  private:
   struct Path {
     std::shared_ptr<Transport> transport;
-    std::shared_ptr<Aggregator> fabric;
+    std::shared_ptr<Aggregator> native_reductions;
   };
 
   std::mutex mutex_;

@@ -19,24 +19,24 @@ class StallClock {
 
   /// Nothing moved in this poll. Whether that has lasted for the limit.
   bool idle(Clock::time_point (*clock)() = &Clock::now) {
-    if (limit_.count() == 0 || ++idle_polls_ % polls_a_look != 0) return false;
+    if (limit_.count() == 0 || ++idle_polls_ % polls_a_check != 0) return false;
     const Clock::time_point now = clock();
-    // A long gap is not ours: who asks again after it gets some more looks.
-    const std::chrono::duration<double> gap = now - last_look_;
-    waited_ = idle_polls_ == polls_a_look ? std::chrono::duration<double>::zero()
-                                          : waited_ + std::min(gap, limit_ / gaps_in_limit);
-    last_look_ = now;
+    // A long gap is not ours: who asks again after it gets some more checks.
+    const std::chrono::duration<double> gap = now - last_check_;
+    waited_ = idle_polls_ == polls_a_check ? std::chrono::duration<double>::zero()
+                                           : waited_ + std::min(gap, limit_ / gaps_in_limit);
+    last_check_ = now;
     return waited_ >= limit_;
   }
 
-  static constexpr unsigned polls_a_look = 64;
+  static constexpr unsigned polls_a_check = 64;
 
  private:
   static constexpr int gaps_in_limit = 8;
 
   std::chrono::duration<double> limit_;
   std::chrono::duration<double> waited_{0};
-  Clock::time_point last_look_;
+  Clock::time_point last_check_;
   unsigned long long idle_polls_ = 0;
 };
 

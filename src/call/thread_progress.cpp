@@ -39,9 +39,9 @@ std::size_t ProgressHandle::calls_in_flight() {
   return calls_ == nullptr ? 0 : calls_->calls_in_flight();
 }
 
-void ProgressHandle::finish_calls() {
+void ProgressHandle::complete_calls() {
   const std::lock_guard lock(mutex_);
-  if (calls_ != nullptr) calls_->finish_calls();
+  if (calls_ != nullptr) calls_->complete_calls();
 }
 
 void advance_in_this_thread(const std::shared_ptr<ProgressHandle>& communicator) {

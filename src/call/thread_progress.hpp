@@ -25,7 +25,7 @@ class CallQueue {
   /// Calls in flight, but for those that only wait to tell an error that nobody may ever hear of.
   [[nodiscard]] virtual std::size_t calls_in_flight() = 0;
   /// Blocks until there are none, and forgets the others.
-  virtual void finish_calls() = 0;
+  virtual void complete_calls() = 0;
   /// For threads that started calls.
   [[nodiscard]] virtual const std::shared_ptr<ProgressHandle>& progress_handle() const = 0;
   /// Null: nobody wants to know.
@@ -51,7 +51,7 @@ class ProgressHandle {
   [[nodiscard]] bool closed();
   [[nodiscard]] std::size_t calls_in_flight();
   /// Blocks until the communicator has no call in flight.
-  void finish_calls();
+  void complete_calls();
 
  private:
   std::recursive_mutex mutex_;  ///< finishing calls advances those of all communicators

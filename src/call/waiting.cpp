@@ -1,6 +1,6 @@
 #include "call/waiting.hpp"
 
-#include "base/lap.hpp"
+#include "base/phase_timer.hpp"
 
 #include <chrono>
 #include <thread>
@@ -27,20 +27,20 @@ class Backoff {
 
 }  // namespace
 
-void finish(const CallImpl& call, CallQueue* queue) {
+void complete(const CallImpl& call, CallQueue* queue) {
   Backoff backoff;
   while (!call.done()) {
     if (progress_in_this_thread(*queue)) {
       backoff.moved();
     } else {
       backoff.wait();
-      lap(queue->profile(), Phase::wait);
+      end_phase(queue->profile(), Phase::wait);
     }
   }
 }
 
 void wait_for(const CallImpl& call, CallQueue* queue) {
-  finish(call, queue);
+  complete(call, queue);
   if (call.error()) throw Error(*call.error());
 }
 

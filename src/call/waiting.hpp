@@ -8,7 +8,7 @@ namespace cohom {
 
 /// Blocks until the call, which is one of `queue`, is done. Of a call that is, the queue may be
 /// gone.
-void finish(const CallImpl& call, CallQueue* queue);
+void complete(const CallImpl& call, CallQueue* queue);
 /// The same; throws the call's error.
 void wait_for(const CallImpl& call, CallQueue* queue);
 /// Advances calls once; throws the call's error when it is done with one. Whether it is done.

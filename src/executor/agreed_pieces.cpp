@@ -5,15 +5,15 @@
 namespace cohom {
 
 AgreedPieces::AgreedPieces(const Round& round, const RoundLayout& layout,
-                           const PayloadPlaces& places)
+                           const PayloadLocations& locations)
     : layout_(layout),
-      places_(places),
+      locations_(locations),
       agrees_(round.traits().time == RoundTime::before_payload),
       whole_(round.traits().scope == RoundScope::vector) {
   if (!agrees_) return;
   slots_.resize(layout.schedule().chunks);
-  extents_.resize(places.pieces());
-  agreed_.reserve(places.pieces());
+  extents_.resize(locations.pieces());
+  agreed_.reserve(locations.pieces());
 }
 
 void AgreedPieces::begin() {
@@ -23,11 +23,11 @@ void AgreedPieces::begin() {
 }
 
 void AgreedPieces::add(std::uint32_t slot, std::uint32_t unit) {
-  const Unit& added = layout_.unit(slot, unit);
+  const MessageUnit& added = layout_.unit(slot, unit);
   if (!whole_) {
     // This rank's words are part of the sum, and as many.
     const Extent& last = extents_[added.first_piece + added.pieces - 1];
-    expect_length(places_.words(slot, unit).size() * 8, (last.begin + last.words) * 8);
+    expect_length(locations_.words(slot, unit).size() * 8, (last.begin + last.words) * 8);
   }
   slots_[layout_.schedule().slots[slot].chunk] = slot;
   for (std::size_t p = added.first_piece; p < added.first_piece + added.pieces; ++p)
@@ -35,9 +35,9 @@ void AgreedPieces::add(std::uint32_t slot, std::uint32_t unit) {
   count_ += added.pieces;
 }
 
-ConstWords AgreedPieces::words(const Piece& piece) const {
+ConstPayload AgreedPieces::words(const Piece& piece) const {
   const std::uint32_t slot = slots_[layout_.chunk_of_piece(piece.index)];
-  const ConstWords all = places_.words(slot, layout_.unit_of_piece(piece.index));
+  const ConstPayload all = locations_.words(slot, layout_.unit_of_piece(piece.index));
   if (whole_) return all;
   const Extent& extent = extents_[piece.index];
   return all.subspan(extent.begin, extent.words);

@@ -2,7 +2,7 @@
 // AgreedPieces: what a round before the payload agreed on, piece by piece as it completes.
 
 #include "codecs/common/round.hpp"
-#include "executor/payload_places.hpp"
+#include "executor/payload_locations.hpp"
 #include "executor/round_layout.hpp"
 
 #include <cstddef>
@@ -11,10 +11,10 @@
 
 namespace cohom {
 
-class AgreedPieces final : public AgreedWords {
+class AgreedPieces final : public AgreedPayload {
  public:
   /// What is referred to outlives it. Of rounds that do not agree it stays empty.
-  AgreedPieces(const Round& round, const RoundLayout& layout, const PayloadPlaces& places);
+  AgreedPieces(const Round& round, const RoundLayout& layout, const PayloadLocations& locations);
   AgreedPieces(const AgreedPieces&) = delete;
   AgreedPieces& operator=(const AgreedPieces&) = delete;
 
@@ -30,7 +30,7 @@ class AgreedPieces final : public AgreedWords {
   [[nodiscard]] bool agrees() const { return agrees_; }
   [[nodiscard]] bool has(std::size_t piece) const { return agreed_[piece]; }
   [[nodiscard]] bool has_all() const { return count_ == agreed_.size(); }
-  [[nodiscard]] ConstWords words(const Piece& piece) const override;
+  [[nodiscard]] ConstPayload words(const Piece& piece) const override;
 
  private:
   struct Extent {
@@ -39,7 +39,7 @@ class AgreedPieces final : public AgreedWords {
   };
 
   const RoundLayout& layout_;
-  const PayloadPlaces& places_;
+  const PayloadLocations& locations_;
   bool agrees_;
   bool whole_;                        ///< one set of words for the whole vector
   std::vector<std::uint32_t> slots_;  ///< by chunk: of the sum

@@ -17,20 +17,20 @@ Chunking::Chunking(std::size_t elements, std::size_t block, std::size_t chunks,
     return chunk * base + std::min(chunk, longer);
   };
   const std::size_t longest = base + (longer != 0);
-  const std::size_t segments = (longest + segment_blocks - 1) / segment_blocks;
+  const std::size_t numbers = (longest + segment_blocks - 1) / segment_blocks;
 
-  segment_begin_.push_back(0);
-  for (std::size_t segment = 0; segment < segments; ++segment) {
+  first_of_piece_number_.push_back(0);
+  for (std::size_t number = 0; number < numbers; ++number) {
     for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
       const std::size_t end_block = first_block(chunk + 1);
-      const std::size_t begin = std::min(first_block(chunk) + segment * segment_blocks, end_block);
+      const std::size_t begin = std::min(first_block(chunk) + number * segment_blocks, end_block);
       const std::size_t end = std::min(begin + segment_blocks, end_block);
       if (begin == end) continue;
       const std::size_t first = begin * block;
       pieces_of_chunk_[chunk].push_back(pieces_.size());
       pieces_.push_back({first, std::min(end * block, elements) - first, pieces_.size()});
     }
-    segment_begin_.push_back(pieces_.size());
+    first_of_piece_number_.push_back(pieces_.size());
   }
 }
 

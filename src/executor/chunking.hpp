@@ -10,7 +10,7 @@
 
 namespace cohom {
 
-/// Pieces are listed segment by segment: the first piece of every chunk, then the second of every
+/// Pieces are listed by their number: the first piece of every chunk, then the second of every
 /// chunk, ... That is the order in which algorithms want their agreement and their encoding.
 class Chunking {
  public:
@@ -24,16 +24,16 @@ class Chunking {
   [[nodiscard]] std::span<const std::size_t> pieces_of_chunk(std::size_t chunk) const {
     return pieces_of_chunk_[chunk];
   }
-  /// Pieces of segment number s: pieces()[segment_begin(s) .. segment_begin(s + 1)).
-  [[nodiscard]] std::size_t segments() const { return segment_begin_.size() - 1; }
-  [[nodiscard]] std::size_t segment_begin(std::size_t segment) const {
-    return segment_begin_[segment];
+  /// Pieces of number n: pieces()[first_of_piece_number(n) .. first_of_piece_number(n + 1)).
+  [[nodiscard]] std::size_t piece_numbers() const { return first_of_piece_number_.size() - 1; }
+  [[nodiscard]] std::size_t first_of_piece_number(std::size_t number) const {
+    return first_of_piece_number_[number];
   }
 
  private:
   std::vector<Piece> pieces_;
   std::vector<std::vector<std::size_t>> pieces_of_chunk_;
-  std::vector<std::size_t> segment_begin_;
+  std::vector<std::size_t> first_of_piece_number_;
 };
 
 }  // namespace cohom

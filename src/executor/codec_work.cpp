@@ -1,6 +1,6 @@
 #include "executor/codec_work.hpp"
 
-#include "base/lap.hpp"
+#include "base/phase_timer.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -8,18 +8,19 @@
 namespace cohom {
 
 CodecWork::CodecWork(Round& round, const kernels::KernelTable& kernels, Memory& memory,
-                     const RoundLayout& layout, const PayloadPlaces& places, AgreedPieces& agreed)
+                     const RoundLayout& layout, const PayloadLocations& locations,
+                     AgreedPieces& agreed)
     : round_(round),
       kernels_(kernels),
       memory_(memory),
       layout_(layout),
-      places_(places),
+      locations_(locations),
       agreed_(agreed) {
-  std::size_t most_sources = 0;
+  std::size_t max_sources = 0;
   for (const Step& step : schedule().steps)
-    most_sources = std::max<std::size_t>(most_sources, step.source_count);
-  merge_sources_.reserve(most_sources);
-  source_words_.reserve(most_sources);
+    max_sources = std::max<std::size_t>(max_sources, step.source_count);
+  merge_sources_.reserve(max_sources);
+  sources_.reserve(max_sources);
   if (round.traits().merges_itself()) apart_sum_ = {memory, layout.longest_unit(Form::wide)};
 }
 
@@ -30,19 +31,19 @@ void CodecWork::begin(Profile* profile) {
 
 std::optional<std::size_t> CodecWork::encode(const Task& task, Form form) {
   const std::uint32_t slot = step_of(task).result;
-  const Unit& unit = layout_.unit(slot, task.unit);
-  const Words room = places_.room(slot, task.unit, form);
+  const MessageUnit& unit = layout_.unit(slot, task.unit);
+  const Payload capacity = locations_.capacity(slot, task.unit, form);
   // Where the words already lie in the user's input there is nothing to do. (One rank, not in
   // place: its contribution is the sum, and lies in the output.)
   const bool is_input = round_.traits().identity != Identity::none;
-  if (is_input && places_.in_input(slot, task.unit)) return room.size();
+  if (is_input && locations_.in_input(slot, task.unit)) return capacity.size();
   const bool whole = round_.traits().scope == RoundScope::vector;
   if (partial_pieces_ == 0) partial_ = task;
-  const Piece& next = places_.piece(unit.first_piece + partial_pieces_);
-  lap(profile_, Phase::other);
-  const std::size_t words =
-      round_.encode(contributions_of(form), next, whole ? room : room.subspan(partial_words_));
-  lap(profile_, agreed_.agrees() ? Phase::agree : Phase::encode);
+  const Piece& next = locations_.piece(unit.first_piece + partial_pieces_);
+  end_phase(profile_, Phase::other);
+  const std::size_t words = round_.encode(contributions_of(form), next,
+                                          whole ? capacity : capacity.subspan(partial_words_));
+  end_phase(profile_, agreed_.agrees() ? Phase::agree : Phase::encode);
   agreed_.set_own(next, partial_words_, words);
   partial_words_ = whole ? words : partial_words_ + words;
   if (++partial_pieces_ < unit.pieces) return std::nullopt;
@@ -54,20 +55,20 @@ std::size_t CodecWork::merge(const Task& task) {
   const Step& step = step_of(task);
   const auto sources = schedule().sources_of(step);
   const Slot& slot = schedule().slots[step.result];
-  const Words result = places_.room(step.result, task.unit, slot.form);
-  source_words_.clear();
+  const Payload result = locations_.capacity(step.result, task.unit, slot.form);
+  sources_.clear();
   for (const std::uint32_t source : sources)
-    source_words_.push_back(places_.words(source, task.unit));
+    sources_.push_back(locations_.words(source, task.unit));
   std::size_t written = 0;
-  lap(profile_, Phase::other);
+  end_phase(profile_, Phase::other);
   if (schedule().slots[sources[0]].form == Form::narrow)
-    written = round_.promote(places_.piece_of(step.result, task.unit), source_words_, result);
+    written = round_.promote(locations_.piece_of(step.result, task.unit), sources_, result);
   else if (round_.traits().merges_itself())
-    written = merge_apart(places_.piece_of(step.result, task.unit), result);
+    written = merge_apart(locations_.piece_of(step.result, task.unit), result);
   else
     written = merge_words(result);
   const std::size_t finished = finish_sum(step.result, task.unit, written);
-  lap(profile_, Phase::merge);
+  end_phase(profile_, Phase::merge);
   return finished;
 }
 
@@ -76,14 +77,15 @@ std::size_t CodecWork::finish_sum(std::uint32_t slot, std::uint32_t unit, std::s
   const auto ranks = static_cast<std::uint32_t>(schedule().ranks);
   if (round_.traits().sums != CompleteSums::finished || ranks == 1 || sum.contributions != ranks)
     return words;
-  return round_.finish(places_.piece_of(slot, unit), places_.room(slot, unit, sum.form), words);
+  return round_.finish(locations_.piece_of(slot, unit), locations_.capacity(slot, unit, sum.form),
+                       words);
 }
 
 /// Words that are merged one by one: all sources have the same length.
-std::size_t CodecWork::merge_words(Words result) {
-  const std::size_t words = source_words_[0].size();
+std::size_t CodecWork::merge_words(Payload result) {
+  const std::size_t words = sources_[0].size();
   merge_sources_.clear();
-  for (const ConstWords source : source_words_) {
+  for (const ConstPayload source : sources_) {
     expect_length(source.size() * 8, words * 8);
     merge_sources_.push_back(source.data());
   }
@@ -92,12 +94,12 @@ std::size_t CodecWork::merge_words(Words result) {
   return words;
 }
 
-std::size_t CodecWork::merge_apart(const Piece& piece, Words result) {
+std::size_t CodecWork::merge_apart(const Piece& piece, Payload result) {
   const bool in_place = std::ranges::any_of(
-      source_words_, [&](ConstWords source) { return source.data() == result.data(); });
+      sources_, [&](ConstPayload source) { return source.data() == result.data(); });
   // A sum may be longer than what it replaces.
-  const Words sum = in_place ? Words{apart_sum_.data(), apart_sum_.size()} : result;
-  const std::size_t words = round_.merge(piece, source_words_, sum);
+  const Payload sum = in_place ? Payload{apart_sum_.data(), apart_sum_.size()} : result;
+  const std::size_t words = round_.merge(piece, sources_, sum);
   if (in_place) memory_.copy(result.data(), sum.data(), words * 8);
   return words;
 }
@@ -106,13 +108,13 @@ void CodecWork::decode(const Task& task) {
   const std::uint32_t source = schedule().sources_of(step_of(task))[0];
   // A merge of ours made the NaNs canonical. A lone contribution was never merged, and an
   // aggregator's NaNs are its own and differ from rank to rank: these are decoded in place.
-  if (places_.in_output(source, task.unit) && !layout_.is_contribution(source) &&
+  if (locations_.in_output(source, task.unit) && !layout_.is_contribution(source) &&
       !layout_.links().offloads())
     return;
-  lap(profile_, Phase::other);
-  round_.decode(places_.piece_of(source, task.unit), places_.words(source, task.unit),
+  end_phase(profile_, Phase::other);
+  round_.decode(locations_.piece_of(source, task.unit), locations_.words(source, task.unit),
                 schedule().slots[source].contributions);
-  lap(profile_, Phase::decode);
+  end_phase(profile_, Phase::decode);
 }
 
 }  // namespace cohom

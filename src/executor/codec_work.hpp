@@ -3,7 +3,7 @@
 
 #include "codecs/common/round.hpp"
 #include "executor/agreed_pieces.hpp"
-#include "executor/payload_places.hpp"
+#include "executor/payload_locations.hpp"
 #include "executor/round_layout.hpp"
 #include "kernels/table/kernel_table.hpp"
 #include "memory/memory.hpp"
@@ -21,7 +21,7 @@ class CodecWork {
  public:
   /// What is referred to outlives it. `kernels` are those of `memory`.
   CodecWork(Round& round, const kernels::KernelTable& kernels, Memory& memory,
-            const RoundLayout& layout, const PayloadPlaces& places, AgreedPieces& agreed);
+            const RoundLayout& layout, const PayloadLocations& locations, AgreedPieces& agreed);
   CodecWork(const CodecWork&) = delete;
   CodecWork& operator=(const CodecWork&) = delete;
 
@@ -46,21 +46,21 @@ class CodecWork {
   [[nodiscard]] std::size_t contributions_of(Form form) const {
     return form == Form::narrow ? alone : std::size_t(schedule().ranks);
   }
-  std::size_t merge_words(Words result);
-  std::size_t merge_apart(const Piece& piece, Words result);
+  std::size_t merge_words(Payload result);
+  std::size_t merge_apart(const Piece& piece, Payload result);
 
   Round& round_;
   const kernels::KernelTable& kernels_;
   Memory& memory_;
   const RoundLayout& layout_;
-  const PayloadPlaces& places_;
+  const PayloadLocations& locations_;
   AgreedPieces& agreed_;
   Profile* profile_ = nullptr;  ///< of the call in flight
   /// The unit whose pieces are being encoded, one a slice.
   Task partial_{};
   std::size_t partial_pieces_ = 0, partial_words_ = 0;
   std::vector<const void*> merge_sources_;
-  std::vector<ConstWords> source_words_;
+  std::vector<ConstPayload> sources_;
   MemoryArray<std::uint64_t> apart_sum_;  ///< of one unit
 };
 

@@ -20,7 +20,7 @@ class DataFlow {
   DataFlow& operator=(const DataFlow&) = delete;
 
   void begin();
-  [[nodiscard]] bool finished() const { return pending_ == 0; }
+  [[nodiscard]] bool done() const { return pending_ == 0; }
 
   /// A task is over, whatever it wrote. It may be run again later: see reopen().
   void done() { --pending_; }

@@ -27,14 +27,14 @@ Executor::Executor(const ExecutorSetup& setup)
                   .rank = setup.rank,
                   .ranks = setup.ranks,
                   .message_bytes = setup.message_bytes}),
-      late_(factory_) {
+      fallback_(factory_) {
   setup.codec->reserve(setup.elements, chunking_.longest_piece());
   own_chunking_.resize(factory_.rounds());
   skipped_.resize(factory_.rounds());
   for (std::size_t r = 0; r < factory_.rounds(); ++r) {
     rounds_.push_back(nullptr);
     const RoundTraits& traits = factory_.traits(r);
-    if (traits.late()) continue;
+    if (traits.is_fallback()) continue;
     // What lies behind the payload and reads no agreement can be cut as its own algorithm wants it.
     auto& own = own_chunking_[r];
     if (traits.time == RoundTime::behind_payload)
@@ -73,8 +73,8 @@ void Executor::begin(const CallBuffers& buffers, Channel& channel, Profile* prof
   profile_ = profile;
   may_give_up_ = may_give_up;
   uses_users_memory_ = false;
-  open_ = false;
-  late_.begin();
+  released_ = false;
+  fallback_.begin();
   Codec& codec = *factory_.setup().codec;
   codec.begin(buffers_);
   for (std::size_t r = 0; r < rounds_.size(); ++r) {
@@ -87,8 +87,8 @@ void Executor::end() {
   offloaded_.end();
   uses_users_memory_ = false;
   for (std::size_t r = 0; r < rounds_.size(); ++r)
-    if (late_.runs(r)) rounds_[r].reset();
-  late_.end();
+    if (fallback_.runs(r)) rounds_[r].reset();
+  fallback_.end();
 }
 
 /// A round that takes part in the call in flight; null for what it skips and what has not started.
@@ -100,17 +100,17 @@ void Executor::begin_round(std::size_t number) {
   RoundRun& round = *rounds_[number];
   const RoundTraits& traits = factory_.traits(number);
   RoundCall call{.channel = channel_, .profile = profile_};
-  if (!traits.late()) {
-    // Piece by piece. Late rounds start when everything is agreed, and others behind the payload
-    // read no agreement.
+  if (!traits.is_fallback()) {
+    // Piece by piece. Fallback rounds start when everything is agreed, and others behind the
+    // payload read no agreement.
     if (traits.time != RoundTime::behind_payload) call.earlier = std::span(rounds_).first(number);
     call.hold_sends = traits.time == RoundTime::payload && decoding_waits_for_vector();
     lend_users_memory(round, traits, call);
   }
   if (round.offloads() && traits.narrow())
-    if (const auto widening = factory_.round(number).widening();
-        widening && factory_.setup().aggregator->takes_narrow(*widening))
-      call.widening = widening;
+    if (const auto promotion = factory_.round(number).promotion();
+        promotion && factory_.setup().aggregator->takes_narrow(*promotion))
+      call.promotion = promotion;
   round.begin(call);
 }
 
@@ -148,11 +148,11 @@ bool Executor::decoding_waits_for_vector() const {
   return false;
 }
 
-void Executor::open() {
-  open_ = true;
-  offloaded_.open(*channel_, skipped_);
+void Executor::release() {
+  released_ = true;
+  offloaded_.begin(*channel_, skipped_);
   for (std::size_t r = 0; r < rounds_.size(); ++r)
-    if (RoundRun* round = running(r)) round->open(offloaded_.reduction(static_cast<int>(r)));
+    if (RoundRun* round = running(r)) round->release(offloaded_.reduction(static_cast<int>(r)));
 }
 
 void Executor::complete(const Completion& completion) {
@@ -161,10 +161,10 @@ void Executor::complete(const Completion& completion) {
                                                                      completion.bytes);
 }
 
-std::size_t Executor::open_sends() const {
+std::size_t Executor::pending_sends() const {
   std::size_t count = 0;
   for (std::size_t r = 0; r < rounds_.size(); ++r)
-    if (const RoundRun* round = running(r)) count += round->open_sends();
+    if (const RoundRun* round = running(r)) count += round->pending_sends();
   return count;
 }
 
@@ -186,7 +186,7 @@ bool Executor::work() {
 
 bool Executor::encode_payload_while_sends_below(std::size_t limit) {
   RoundRun* const round = running(payload());
-  return round != nullptr && open_sends() < limit && round->encode_for_send();
+  return round != nullptr && pending_sends() < limit && round->encode_for_send();
 }
 
 bool Executor::keep_wire_busy() {
@@ -233,32 +233,32 @@ void Executor::release_sends() {
 
 bool Executor::advance() {
   release_sends();
-  const bool moved = open_ && offloaded_.poll(profile_);
+  const bool moved = released_ && offloaded_.poll(profile_);
   return work() || moved;
 }
 
-bool Executor::finished() const {
-  if (!open_ || !late_.decided() || !offloaded_.settled()) return false;
+bool Executor::done() const {
+  if (!released_ || !fallback_.decided() || !offloaded_.outcome_agreed()) return false;
   for (std::size_t r = 0; r < rounds_.size(); ++r)
-    if (running(r) != nullptr && !running(r)->finished()) return false;
+    if (running(r) != nullptr && !running(r)->done()) return false;
   return true;
 }
 
-bool Executor::late_rounds_due() const {
-  if (!open_ || late_.decided()) return false;
-  if (late_.wait_for_payload()) return !running(payload()) || running(payload())->finished();
+bool Executor::fallback_rounds_due() const {
+  if (!released_ || fallback_.decided()) return false;
+  if (fallback_.wait_for_payload()) return !running(payload()) || running(payload())->done();
   for (std::size_t r = 0; r < payload(); ++r)
     if (running(r) != nullptr && !running(r)->all_agreed()) return false;
   return true;
 }
 
-void Executor::start_late_rounds() {
+void Executor::start_fallback_rounds() {
   for (std::size_t r = 0; r < rounds_.size(); ++r) {
-    auto round = late_.take(r);
+    auto round = fallback_.take(r);
     if (!round) continue;
     rounds_[r] = std::move(round);
     begin_round(r);
-    rounds_[r]->open();
+    rounds_[r]->release();
   }
 }
 

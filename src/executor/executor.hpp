@@ -3,7 +3,7 @@
 
 #include "agreement/call_signature.hpp"
 #include "executor/chunking.hpp"
-#include "executor/late_rounds.hpp"
+#include "executor/fallback_rounds.hpp"
 #include "executor/offloaded_rounds.hpp"
 #include "executor/round_factory.hpp"
 #include "executor/round_run.hpp"
@@ -26,40 +26,41 @@ class Executor {
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 
-  /// Where words lie on their way, those of late rounds excepted: in the host's memory, and those
-  /// of the payload in another one.
+  /// Where words lie on their way, those of fallback rounds excepted: in the host's memory, and
+  /// those of the payload in another one.
   [[nodiscard]] std::span<std::byte> workspace() const { return workspace_.bytes(); }
   [[nodiscard]] std::span<std::byte> apart_workspace() const { return apart_workspace_.bytes(); }
 
-  /// What it has at the aggregator, where calls take a place with reserve(): at MPI as soon as they
+  /// What it has at the aggregator, where calls take a turn with reserve(): at MPI as soon as they
   /// exist, long before they may be known to be right; in a network when all ranks agreed to
   /// offload them.
   [[nodiscard]] OffloadedRounds& offloaded() { return offloaded_; }
   /// Whether messages or reductions of the call in flight lie in the user's memory.
   [[nodiscard]] bool uses_users_memory() const { return uses_users_memory_; }
-  /// Starts a call. Nothing is sent before open(). `may_give_up`: words of messages that may go on
-  /// behind the call lie in the executor's memory, never in the user's.
+  /// Starts a call. Nothing is sent before release(). `may_give_up`: words of messages that may go
+  /// on behind the call lie in the executor's memory, never in the user's.
   void begin(const CallBuffers& buffers, Channel& channel, Profile* profile = nullptr,
              bool may_give_up = false);
-  /// Gives up its place at the aggregator, used or not, and the memory of late rounds.
+  /// Gives up its turn at the aggregator, used or not, and the memory of fallback rounds.
   void end();
-  void open();
+  void release();
   /// Takes one completion of the channel.
   void complete(const Completion& completion);
   /// Runs at most one slice of work; false when there was none.
   bool advance();
-  [[nodiscard]] bool finished() const;
+  [[nodiscard]] bool done() const;
 
-  /// Whether it is time to decide about the late rounds, once in a call: alike on all ranks in the
-  /// order of their rounds, though not in time.
-  [[nodiscard]] bool late_rounds_due() const;
-  /// Whether the codec has late rounds: then all ranks agree on how many elements each has.
-  [[nodiscard]] bool has_late_rounds() const { return late_.any(); }
-  /// Finds how many elements the late rounds of this call have, adds the numbers to `signature`,
-  /// and takes memory for those that have some. Once all ranks agree, start or skip them.
-  void prepare_late_rounds(CallSignature& signature) { late_.prepare(signature); }
-  void start_late_rounds();
-  void skip_late_rounds() { late_.skip(); }
+  /// Whether it is time to decide about the fallback rounds, once in a call: alike on all ranks in
+  /// the order of their rounds, though not in time.
+  [[nodiscard]] bool fallback_rounds_due() const;
+  /// Whether the codec has fallback rounds: then all ranks agree on how many elements each has.
+  [[nodiscard]] bool has_fallback_rounds() const { return fallback_.any(); }
+  /// Finds how many elements the fallback rounds of this call have, adds the numbers to
+  /// `signature`, and takes memory for those that have some. Once all ranks agree, start or skip
+  /// them.
+  void prepare_fallback_rounds(CallSignature& signature) { fallback_.prepare(signature); }
+  void start_fallback_rounds();
+  void skip_fallback_rounds() { fallback_.skip(); }
 
   /// Which rank and round it waits for; for messages.
   [[nodiscard]] std::string waits_for() const;
@@ -73,7 +74,7 @@ class Executor {
   [[nodiscard]] bool goes_on_behind_call(const RoundRun& round) const;
   [[nodiscard]] bool decoding_waits_for_vector() const;
   void release_sends();
-  [[nodiscard]] std::size_t open_sends() const;
+  [[nodiscard]] std::size_t pending_sends() const;
 
   // Slices of work, in the order of their priority.
   bool work();
@@ -102,16 +103,17 @@ class Executor {
   MemoryArray<std::uint64_t> workspace_;
   MemoryArray<std::uint64_t>
       apart_workspace_;  ///< the payload's, where elements are not the host's
-  std::vector<std::unique_ptr<RoundRun>> rounds_;  ///< by round; late ones null until they run
+  std::vector<std::unique_ptr<RoundRun>>
+      rounds_;  ///< by round; fallback rounds null until they run
   OffloadedRounds offloaded_;
-  LateRounds late_;
+  FallbackRounds fallback_;
 
   // Of the call in flight.
   CallBuffers buffers_;
   Channel* channel_ = nullptr;
   Profile* profile_ = nullptr;
   bool may_give_up_ = false, uses_users_memory_ = false;
-  bool open_ = false;
+  bool released_ = false;
   std::vector<bool> skipped_;  ///< by round
 };
 

@@ -15,12 +15,12 @@ namespace cohom {
 /// What goes through the pipeline at once: one piece of a chunk; where the schedule has one chunk
 /// and the payload's has more, the pieces of one segment of all chunks; in a round of scope
 /// `vector`, all pieces.
-struct Unit {
+struct MessageUnit {
   std::size_t first_piece = 0;
   std::size_t pieces = 0;
   std::size_t offset[2] = {0, 0};    ///< words before it in a buffer, by form
   std::size_t capacity[2] = {0, 0};  ///< words, by form
-  std::size_t finished = 0;          ///< words of a complete sum on its way
+  std::size_t finished_words = 0;    ///< words of a complete sum on its way
   bool aliasable = false;            ///< one piece whose elements fill whole words
 };
 
@@ -30,7 +30,7 @@ class MessageUnits {
   MessageUnits(const Round& round, int ranks, std::uint32_t chunks, const Chunking& chunking,
                ElementType type);
 
-  [[nodiscard]] const std::vector<Unit>& of_chunk(std::uint32_t chunk) const {
+  [[nodiscard]] const std::vector<MessageUnit>& of_chunk(std::uint32_t chunk) const {
     return units_[chunk];
   }
   /// Words of the longest unit.
@@ -45,11 +45,11 @@ class MessageUnits {
  private:
   void add_pieces(std::uint32_t chunk);
 
-  std::vector<std::vector<Unit>> units_;  ///< by chunk
+  std::vector<std::vector<MessageUnit>> units_;  ///< by chunk
   std::vector<std::uint32_t> piece_chunk_, piece_unit_;
 };
 
 /// Words that a unit's payload takes in a buffer: the next one begins on a cache line.
-std::size_t words_to_next_unit(const Unit& unit, Form form);
+std::size_t words_to_next_unit(const MessageUnit& unit, Form form);
 
 }  // namespace cohom

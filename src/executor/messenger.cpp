@@ -1,6 +1,6 @@
 #include "executor/messenger.hpp"
 
-#include "base/lap.hpp"
+#include "base/phase_timer.hpp"
 
 #include <algorithm>
 
@@ -8,29 +8,29 @@ namespace cohom {
 
 namespace {
 
-constexpr std::uint32_t no_stream = 0xffffffffu;
+constexpr std::uint32_t no_sequence = 0xffffffffu;
 
-bool is_stream(StepKind kind) {
+bool has_messages(StepKind kind) {
   return kind == StepKind::send || kind == StepKind::receive || kind == StepKind::offload;
 }
 
 }  // namespace
 
-Messenger::Messenger(const Setup& setup, const RoundLayout& layout, const PayloadPlaces& places,
-                     DataFlow& flow, OffloadReplay& replay)
+Messenger::Messenger(const Setup& setup, const RoundLayout& layout,
+                     const PayloadLocations& locations, DataFlow& flow, OffloadReplay& replay)
     : setup_(setup),
       layout_(layout),
-      places_(places),
+      locations_(locations),
       flow_(flow),
       replay_(replay),
-      stream_of_step_(layout.schedule().steps.size(), no_stream),
+      sequence_of_step_(layout.schedule().steps.size(), no_sequence),
       messages_left_(layout.tasks()),
       received_bytes_(layout.tasks()) {
   const auto& steps = schedule().steps;
   for (std::uint32_t s = 0; s < steps.size(); ++s) {
-    if (!is_stream(steps[s].kind)) continue;
-    stream_of_step_[s] = static_cast<std::uint32_t>(streams_.size());
-    streams_.push_back({s});
+    if (!has_messages(steps[s].kind)) continue;
+    sequence_of_step_[s] = static_cast<std::uint32_t>(sequences_.size());
+    sequences_.push_back({s});
   }
 }
 
@@ -38,20 +38,20 @@ void Messenger::begin(Channel& channel, Profile* profile, bool hold_sends) {
   channel_ = &channel;
   profile_ = profile;
   hold_sends_ = hold_sends;
-  open_ = false;
-  open_sends_ = 0;
-  for (Stream& stream : streams_) stream.next = stream.in_flight = 0;
+  released_ = false;
+  pending_sends_ = 0;
+  for (MessageSequence& sequence : sequences_) sequence.next = sequence.in_flight = 0;
   std::ranges::fill(messages_left_, 1u);  // what is not posted is not done
 }
 
-void Messenger::open() {
-  open_ = true;
-  for (Stream& stream : streams_) post(stream);
+void Messenger::release() {
+  released_ = true;
+  for (MessageSequence& sequence : sequences_) post(sequence);
 }
 
 void Messenger::release_sends() {
   hold_sends_ = false;
-  for (Stream& stream : streams_) post(stream);
+  for (MessageSequence& sequence : sequences_) post(sequence);
 }
 
 std::size_t Messenger::messages(std::size_t words) const {
@@ -66,33 +66,33 @@ std::uint64_t Messenger::cookie(const Task& task) const {
 }
 
 std::uint32_t Messenger::tag(const Step& step) const {
-  return payload_tag(setup_.round, step.stream);
+  return payload_tag(setup_.round, step.sequence_id);
 }
 
 std::size_t Messenger::window_of(StepKind kind) const {
   switch (kind) {
-    case StepKind::receive: return setup_.tuning.receive_window;
-    case StepKind::offload: return setup_.tuning.offload_window;
-    default: return setup_.tuning.send_window;
+    case StepKind::receive: return setup_.tuning.max_units_receiving;
+    case StepKind::offload: return setup_.tuning.max_units_offloaded;
+    default: return setup_.tuning.max_units_sending;
   }
 }
 
-/// Whatever may be posted of a stream.
-void Messenger::post(Stream& stream) {
-  if (!open_) return;
-  const Step& step = schedule().steps[stream.step];
+/// Whatever may be posted of a sequence.
+void Messenger::post(MessageSequence& sequence) {
+  if (!released_) return;
+  const Step& step = schedule().steps[sequence.step];
   const std::size_t units = layout_.units_of(step).size();
   const bool receives = step.kind == StepKind::receive;
   const std::size_t window = window_of(step.kind);
   const bool held = hold_sends_ && step.kind == StepKind::send;
   const std::size_t may_leave = held ? std::max<std::size_t>(1, units / 2) : units;
-  while (stream.next < may_leave && stream.in_flight < window) {
-    const Task task{stream.step, static_cast<std::uint32_t>(stream.next)};
+  while (sequence.next < may_leave && sequence.in_flight < window) {
+    const Task task{sequence.step, static_cast<std::uint32_t>(sequence.next)};
     if (!receives && !flow_.ready(task)) return;
-    ++stream.next;
-    ++stream.in_flight;
+    ++sequence.next;
+    ++sequence.in_flight;
     received_bytes_[layout_.task_index(task)] = 0;
-    lap(profile_, Phase::other);
+    end_phase(profile_, Phase::other);
     if (step.kind == StepKind::send) {
       post_send(task);
     } else if (receives) {
@@ -101,17 +101,17 @@ void Messenger::post(Stream& stream) {
       messages_left_[layout_.task_index(task)] = 1;
       replay_.start(task, cookie(task));
     }
-    lap(profile_, Phase::wire);
+    end_phase(profile_, Phase::wire);
   }
 }
 
 void Messenger::post_send(const Task& task) {
   const Step& step = step_of(task);
   const std::uint32_t source = schedule().sources_of(step)[0];
-  const auto data = std::as_bytes(places_.words(source, task.unit));
+  const auto data = std::as_bytes(locations_.words(source, task.unit));
   const std::size_t count = messages(layout_.capacity(source, task.unit));
   messages_left_[layout_.task_index(task)] = static_cast<std::uint32_t>(count);
-  ++open_sends_;
+  ++pending_sends_;
   for (std::size_t m = 0; m < count; ++m) {
     const std::size_t begin = std::min(m * setup_.message_bytes, data.size());
     const std::size_t size = std::min(setup_.message_bytes, data.size() - begin);
@@ -125,7 +125,7 @@ void Messenger::post_receive(const Task& task) {
   const std::size_t count = messages(capacity);
   messages_left_[layout_.task_index(task)] = static_cast<std::uint32_t>(count);
   const std::size_t bytes = capacity * 8;
-  std::byte* const buffer = places_.address(step.result, task.unit);
+  std::byte* const buffer = locations_.address(step.result, task.unit);
   for (std::size_t m = 0; m < count; ++m) {
     const std::size_t begin = m * setup_.message_bytes;
     const std::size_t size = std::min(setup_.message_bytes, bytes - begin);
@@ -139,19 +139,19 @@ std::optional<Messenger::Arrival> Messenger::complete(std::uint64_t cookie, std:
   received_bytes_[index] += static_cast<std::uint32_t>(bytes);
   if (--messages_left_[index] != 0) return std::nullopt;
   flow_.done();
-  --streams_[stream_of_step_[task.step]].in_flight;
+  --sequences_[sequence_of_step_[task.step]].in_flight;
   if (step_of(task).kind != StepKind::send) return Arrival{task, received_bytes_[index]};
-  --open_sends_;
+  --pending_sends_;
   return std::nullopt;
 }
 
 void Messenger::repeat_reductions(Reduction& reduction) {
   replay_.repeat_by(reduction);
-  for (Stream& stream : streams_) {
-    if (schedule().steps[stream.step].kind != StepKind::offload) continue;
-    replay_.reopen(stream.step, stream.next);
-    stream.next = stream.in_flight = 0;
-    post(stream);
+  for (MessageSequence& sequence : sequences_) {
+    if (schedule().steps[sequence.step].kind != StepKind::offload) continue;
+    replay_.reopen(sequence.step, sequence.next);
+    sequence.next = sequence.in_flight = 0;
+    post(sequence);
   }
 }
 

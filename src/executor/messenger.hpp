@@ -5,7 +5,7 @@
 #include "base/tags.hpp"
 #include "executor/data_flow.hpp"
 #include "executor/offload_replay.hpp"
-#include "executor/payload_places.hpp"
+#include "executor/payload_locations.hpp"
 #include "executor/round_layout.hpp"
 
 #include <cohom/profile.hpp>
@@ -22,11 +22,12 @@ namespace cohom {
 
 /// Limits of the pipeline. Tests shrink them to find deadlocks.
 struct Tuning {
-  std::size_t send_window = 4;      ///< units of one stream being sent
-  std::size_t receive_window = 8;   ///< units of one stream with receives posted
-  std::size_t offload_window = 16;  ///< units at the aggregator, whose answer is a round trip away
-  std::size_t low_sends = 6;        ///< encode before anything else while fewer sends are open
-  std::size_t sends_per_peer = 3;   ///< encode before decoding while fewer sends a peer are open
+  std::size_t max_units_sending = 4;    ///< units of one sequence being sent
+  std::size_t max_units_receiving = 8;  ///< units of one sequence with receives posted
+  std::size_t max_units_offloaded =
+      16;                          ///< units at the aggregator, whose answer is a round trip away
+  std::size_t low_sends = 6;       ///< encode before anything else while fewer sends are open
+  std::size_t sends_per_peer = 3;  ///< encode before decoding while fewer sends a peer are open
 };
 
 class Messenger {
@@ -37,20 +38,20 @@ class Messenger {
     Tuning tuning;
   };
   /// What is referred to outlives it.
-  Messenger(const Setup& setup, const RoundLayout& layout, const PayloadPlaces& places,
+  Messenger(const Setup& setup, const RoundLayout& layout, const PayloadLocations& locations,
             DataFlow& flow, OffloadReplay& replay);
   Messenger(const Messenger&) = delete;
   Messenger& operator=(const Messenger&) = delete;
 
-  /// `hold_sends`: the second half of each stream's, until release_sends().
+  /// `hold_sends`: the second half of each sequence's, until release_sends().
   void begin(Channel& channel, Profile* profile, bool hold_sends);
   /// From now on messages may leave.
-  void open();
-  [[nodiscard]] bool is_open() const { return open_; }
+  void release();
+  [[nodiscard]] bool is_released() const { return released_; }
   [[nodiscard]] bool holds_sends() const { return hold_sends_; }
   void release_sends();
   /// A task of a send or an offload has what it reads.
-  void wake(const Task& task) { post(streams_[stream_of_step_[task.step]]); }
+  void wake(const Task& task) { post(sequences_[sequence_of_step_[task.step]]); }
   /// Restarts every reduction begun so far, and starts all that follow, with `reduction`.
   void repeat_reductions(Reduction& reduction);
 
@@ -64,7 +65,7 @@ class Messenger {
   /// Posts what may follow the task of a completion.
   void post_next(std::uint64_t cookie) { wake(task_of(cookie)); }
 
-  [[nodiscard]] std::size_t open_sends() const { return open_sends_; }
+  [[nodiscard]] std::size_t pending_sends() const { return pending_sends_; }
   /// Whether the task's messages have all left or arrived.
   [[nodiscard]] bool is_done(const Task& task) const {
     return messages_left_[layout_.task_index(task)] == 0;
@@ -74,7 +75,7 @@ class Messenger {
 
  private:
   /// Units of one send, receive or offload step: they are posted in order.
-  struct Stream {
+  struct MessageSequence {
     std::uint32_t step = 0;
     std::size_t next = 0;
     std::size_t in_flight = 0;
@@ -89,24 +90,24 @@ class Messenger {
   }
   [[nodiscard]] std::uint32_t tag(const Step& step) const;
   [[nodiscard]] std::size_t window_of(StepKind kind) const;
-  void post(Stream& stream);
+  void post(MessageSequence& sequence);
   void post_send(const Task& task);
   void post_receive(const Task& task);
 
   Setup setup_;
   const RoundLayout& layout_;
-  const PayloadPlaces& places_;
+  const PayloadLocations& locations_;
   DataFlow& flow_;
   OffloadReplay& replay_;
-  std::vector<std::uint32_t> stream_of_step_;
-  std::vector<Stream> streams_;
+  std::vector<std::uint32_t> sequence_of_step_;
+  std::vector<MessageSequence> sequences_;
 
   // Of the call in flight.
   Channel* channel_ = nullptr;
   Profile* profile_ = nullptr;
-  bool open_ = false;
+  bool released_ = false;
   bool hold_sends_ = false;
-  std::size_t open_sends_ = 0;
+  std::size_t pending_sends_ = 0;
   std::vector<std::uint32_t> messages_left_;   ///< by task: under way, or 1 before it is posted
   std::vector<std::uint32_t> received_bytes_;  ///< by task
 };

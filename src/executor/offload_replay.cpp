@@ -3,10 +3,10 @@
 namespace cohom {
 
 OffloadReplay::OffloadReplay(Round& round, Memory& memory, const RoundLayout& layout,
-                             const PayloadPlaces& places, DataFlow& flow)
-    : round_(round), memory_(memory), layout_(layout), places_(places), flow_(flow) {
+                             const PayloadLocations& locations, DataFlow& flow)
+    : round_(round), memory_(memory), layout_(layout), locations_(locations), flow_(flow) {
   summed_.reserve(layout.tasks());
-  if (layout.links().offloads() && round.traits().narrow() && round.widening())
+  if (layout.links().offloads() && round.traits().narrow() && round.promotion())
     promoted_ = {memory, longest()};
 }
 
@@ -17,8 +17,8 @@ std::size_t OffloadReplay::reductions() const {
   return count;
 }
 
-void OffloadReplay::begin(const std::optional<Widening>& widening) {
-  widening_ = widening;
+void OffloadReplay::begin(const std::optional<Promotion>& promotion) {
+  promotion_ = promotion;
   summed_.assign(layout_.tasks(), false);
   sums_left_ = reductions();
   words_handed_over_ = 0;
@@ -27,27 +27,27 @@ void OffloadReplay::begin(const std::optional<Widening>& widening) {
 
 void OffloadReplay::start(const Task& task, std::uint64_t cookie) {
   const Step& step = step_of(task);
-  ConstWords mine = places_.words(layout_.schedule().sources_of(step)[0], task.unit);
+  ConstPayload mine = locations_.words(layout_.schedule().sources_of(step)[0], task.unit);
   if (!repeating_) words_handed_over_ += mine.size();
-  const bool narrow = widening_ && !repeating_;
-  if (widening_ && repeating_) mine = promote_own(task, mine);
-  Words sum;
+  const bool narrow = promotion_ && !repeating_;
+  if (promotion_ && repeating_) mine = promote_own(task, mine);
+  Payload sum;
   if (!summed_[layout_.task_index(task)]) {
-    sum = places_.room(step.result, task.unit, Form::wide);
+    sum = locations_.capacity(step.result, task.unit, Form::wide);
     if (!narrow) sum = {sum.data(), mine.size()};
   }
   if (narrow)
-    reduction_->start_narrow(mine, sum, round_.traits().merge, *widening_, cookie);
+    reduction_->start_narrow(mine, sum, round_.traits().merge, *promotion_, cookie);
   else
     reduction_->start(mine, sum, round_.traits().merge, cookie);
 }
 
 /// Ranks add wide contributions; one takes the place of what the aggregator would have promoted.
-ConstWords OffloadReplay::promote_own(const Task& task, ConstWords narrow) {
+ConstPayload OffloadReplay::promote_own(const Task& task, ConstPayload narrow) {
   const std::uint32_t slot = layout_.schedule().sources_of(step_of(task))[0];
-  const std::size_t words = round_.promote(places_.piece_of(slot, task.unit), {&narrow, 1},
+  const std::size_t words = round_.promote(locations_.piece_of(slot, task.unit), {&narrow, 1},
                                            {promoted_.data(), promoted_.size()});
-  auto* const place = reinterpret_cast<std::uint64_t*>(places_.address(slot, task.unit));
+  auto* const place = reinterpret_cast<std::uint64_t*>(locations_.address(slot, task.unit));
   memory_.copy(place, promoted_.data(), words * 8);
   return {place, words};
 }

@@ -4,7 +4,7 @@
 
 #include "codecs/common/round.hpp"
 #include "executor/data_flow.hpp"
-#include "executor/payload_places.hpp"
+#include "executor/payload_locations.hpp"
 #include "executor/round_layout.hpp"
 #include "memory/memory.hpp"
 
@@ -21,7 +21,7 @@ class OffloadReplay {
  public:
   /// What is referred to outlives it.
   OffloadReplay(Round& round, Memory& memory, const RoundLayout& layout,
-                const PayloadPlaces& places, DataFlow& flow);
+                const PayloadLocations& locations, DataFlow& flow);
   OffloadReplay(const OffloadReplay&) = delete;
   OffloadReplay& operator=(const OffloadReplay&) = delete;
 
@@ -30,13 +30,13 @@ class OffloadReplay {
   /// Words of the longest.
   [[nodiscard]] std::size_t longest() const { return layout_.longest_unit(Form::wide); }
 
-  /// `widening`: how the aggregator promotes contributions, which are narrow then.
-  void begin(const std::optional<Widening>& widening);
+  /// `promotion`: how the aggregator promotes contributions, which are narrow then.
+  void begin(const std::optional<Promotion>& promotion);
   void set_reduction(Reduction* reduction) { reduction_ = reduction; }
 
   /// The form in which contributions are encoded.
   [[nodiscard]] Form form_of_contribution(const Slot& slot) const {
-    return widening_ ? Form::narrow : slot.form;
+    return promotion_ ? Form::narrow : slot.form;
   }
   /// Starts the task's reduction, whose completion has this cookie.
   void start(const Task& task, std::uint64_t cookie);
@@ -56,17 +56,17 @@ class OffloadReplay {
   [[nodiscard]] const Step& step_of(const Task& task) const {
     return layout_.schedule().steps[task.step];
   }
-  ConstWords promote_own(const Task& task, ConstWords narrow);
+  ConstPayload promote_own(const Task& task, ConstPayload narrow);
 
   Round& round_;
   Memory& memory_;
   const RoundLayout& layout_;
-  const PayloadPlaces& places_;
+  const PayloadLocations& locations_;
   DataFlow& flow_;
   MemoryArray<std::uint64_t> promoted_;  ///< of one unit
 
   // Of the call in flight.
-  std::optional<Widening> widening_;
+  std::optional<Promotion> promotion_;
   Reduction* reduction_ = nullptr;
   std::vector<bool> summed_;  ///< by task: a reduction that is complete
   std::size_t sums_left_ = 0;

@@ -1,7 +1,7 @@
 #include "executor/offloaded_rounds.hpp"
 
 #include "base/failure.hpp"
-#include "base/lap.hpp"
+#include "base/phase_timer.hpp"
 #include "base/tags.hpp"
 
 #include <algorithm>
@@ -28,10 +28,10 @@ std::string OffloadedRounds::refusal() const {
     if (!setup_.aggregator->supports(round.merge))
       return "not supported: " + name + " does not merge by " + to_string(round.merge);
     const std::size_t words = round.run->longest_reduction();
-    if (words > setup_.aggregator->most_words())
+    if (words > setup_.aggregator->max_words())
       return "not supported: " + name + " sums at most " +
-             std::to_string(setup_.aggregator->most_words()) +
-             " words at once, and a segment has " + std::to_string(words);
+             std::to_string(setup_.aggregator->max_words()) + " words at once, and a segment has " +
+             std::to_string(words);
   }
   return {};
 }
@@ -48,7 +48,7 @@ void OffloadedRounds::reserve(std::uint64_t call) {
   }
 }
 
-void OffloadedRounds::open(Channel& channel, const std::vector<bool>& skipped) {
+void OffloadedRounds::begin(Channel& channel, const std::vector<bool>& skipped) {
   channel_ = &channel;
   outcome_.reset();
   repeating_ = false;
@@ -103,9 +103,9 @@ bool OffloadedRounds::poll(Offloaded& round, Profile* profile) {
   // What is complete may be told of a network that is gone by now.
   if (!round.running || (round.run->summed() && !repeating_)) return false;
   std::array<Completion, 32> done;
-  lap(profile, Phase::other);
+  end_phase(profile, Phase::other);
   const std::size_t count = current(round)->poll(done);
-  lap(profile, count != 0 ? Phase::wire : Phase::wait);
+  end_phase(profile, count != 0 ? Phase::wire : Phase::wait);
   for (std::size_t i = 0; i < count; ++i) round.run->complete(done[i].cookie, done[i].bytes);
   return count != 0;
 }
@@ -146,9 +146,8 @@ void OffloadedRounds::complete(const Completion& completion) {
     find(round_of_cookie(completion.cookie))->by_ranks->complete(completion);
 }
 
-bool OffloadedRounds::settled() const {
-  return !outcome_ ||
-         (outcome_->told() && outcome_->finished() && (repeating_ || !outcome_->failed()));
+bool OffloadedRounds::outcome_agreed() const {
+  return !outcome_ || (outcome_->told() && outcome_->done() && (repeating_ || !outcome_->failed()));
 }
 
 std::uint64_t OffloadedRounds::bytes_handed_over() const {

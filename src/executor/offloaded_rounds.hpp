@@ -39,10 +39,10 @@ class OffloadedRounds {
   /// Why the aggregator does not take these rounds; empty: it does.
   [[nodiscard]] std::string refusal() const;
 
-  /// Takes the call's place at the aggregator (Aggregator::open() says when).
+  /// Takes the call's turn at the aggregator (Aggregator::open() says when).
   void reserve(std::uint64_t call);
   /// All ranks agreed that the call is right. `skipped`, by round: what it does without.
-  void open(Channel& channel, const std::vector<bool>& skipped);
+  void begin(Channel& channel, const std::vector<bool>& skipped);
   /// What sums the round now; null for one that is not offloaded.
   [[nodiscard]] Reduction* reduction(int round);
   /// Whether anything moved. @throws Error of an aggregator that cannot be done without.
@@ -51,12 +51,12 @@ class OffloadedRounds {
   [[nodiscard]] bool owns(std::uint64_t cookie) const;
   void complete(const Completion& completion);
   /// Whether the ranks have agreed on how it ended, and need each other's contributions no more.
-  [[nodiscard]] bool settled() const;
+  [[nodiscard]] bool outcome_agreed() const;
   /// Which rank it waits for besides the aggregator; empty when for none. For messages.
   [[nodiscard]] std::string waits_for() const;
   /// The call ends early on this rank. Whether no reduction goes on; those that do end with end().
   bool give_up() noexcept;
-  /// Gives up the place at the aggregator.
+  /// Gives up the turn at the aggregator.
   void end();
 
   /// Bytes of the call's contributions that the aggregator was given.

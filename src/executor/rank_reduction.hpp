@@ -23,7 +23,7 @@ namespace cohom {
 class RankReduction final : public Reduction {
  public:
   /// Reductions under way at once; what is started beyond them waits.
-  static constexpr std::size_t places = 4;
+  static constexpr std::size_t max_in_flight = 4;
 
   /// No reduction has more than `longest` words.
   RankReduction(const kernels::KernelTable& kernels, int rank, int ranks, int round,
@@ -51,7 +51,7 @@ class RankReduction final : public Reduction {
     Merge merge;
     std::uint64_t cookie = 0;
   };
-  struct Place {
+  struct Running {
     Stage stage = Stage::idle;
     std::size_t messages_left = 0;
     std::size_t bytes_left = 0;  ///< to come
@@ -64,25 +64,25 @@ class RankReduction final : public Reduction {
   }
   [[nodiscard]] bool first() const { return rank_ == 0; }
   [[nodiscard]] bool last() const { return rank_ == ranks_ - 1; }
-  void fill_places();
-  void advance(std::size_t place);
-  void add_contribution(Place& place) const;
-  void enter(std::size_t place, Stage stage);
-  void finish(std::size_t place);
-  void send(std::size_t place, std::span<const std::uint64_t> words, int peer, bool down);
-  void receive(std::size_t place, int peer, bool down);
+  void start_waiting();
+  void advance(std::size_t index);
+  void add_contribution(Running& current) const;
+  void enter(std::size_t index, Stage stage);
+  void complete_one(std::size_t index);
+  void send(std::size_t index, std::span<const std::uint64_t> words, int peer, bool down);
+  void receive(std::size_t index, int peer, bool down);
   [[nodiscard]] std::size_t messages(std::size_t bytes) const;
 
   const kernels::KernelTable& kernels_;
   int rank_, ranks_, round_;
   std::size_t message_bytes_;
-  std::vector<Place> places_;
+  std::vector<Running> in_flight_;
 
   // Of the call.
   Channel* channel_ = nullptr;
-  std::size_t next_place_ = 0;  ///< reduction number modulo places: the same on all ranks
+  std::size_t next_ = 0;  ///< reduction number modulo places: the same on all ranks
   std::deque<Started> waiting_;
-  std::deque<Completion> finished_;
+  std::deque<Completion> completed_;
 };
 
 }  // namespace cohom

@@ -32,8 +32,9 @@ const AlgorithmRow& RoundFactory::algorithm_of(std::size_t number) const {
 /// A plan is fixed, but the aggregator of a network may be replaced between calls. So only the
 /// payload may need a merge that not every aggregator supports; each call checks it.
 bool RoundFactory::offloads(const RoundTraits& round) const {
-  // A late round exists only when something was escaped: no place at the aggregator is kept for it.
-  if (round.late()) return false;
+  // A fallback round exists only when there were outliers: no turn at the aggregator is kept for
+  // it.
+  if (round.is_fallback()) return false;
   if (!setup_.aggregator->may_fail()) return setup_.aggregator->supports(round.merge);
   if (round.merges_itself()) return false;
   return round.time == RoundTime::payload || round.merge.kind != MergeKind::add_float;

@@ -23,7 +23,7 @@ void RoundLayout::lay_out_buffers() {
     placed[slot.buffer] = true;
     buffer_base_[slot.buffer] = workspace_words_;
     if (units_.of_chunk(slot.chunk).empty()) continue;
-    const Unit& last = units_.of_chunk(slot.chunk).back();
+    const MessageUnit& last = units_.of_chunk(slot.chunk).back();
     workspace_words_ += last.offset[std::size_t(slot.form)] + words_to_next_unit(last, slot.form);
   }
 }

@@ -25,22 +25,22 @@ class RoundLayout {
   RoundLayout(const Round& round, Schedule schedule, const Chunking& chunking, ElementType type);
 
   [[nodiscard]] const Schedule& schedule() const { return schedule_; }
-  [[nodiscard]] const std::vector<Unit>& units_of_chunk(std::uint32_t chunk) const {
+  [[nodiscard]] const std::vector<MessageUnit>& units_of_chunk(std::uint32_t chunk) const {
     return units_.of_chunk(chunk);
   }
-  [[nodiscard]] const std::vector<Unit>& units_of(const Step& step) const {
+  [[nodiscard]] const std::vector<MessageUnit>& units_of(const Step& step) const {
     return units_.of_chunk(schedule_.chunk_of(step));
   }
-  [[nodiscard]] const Unit& unit(std::uint32_t slot, std::uint32_t unit) const {
+  [[nodiscard]] const MessageUnit& unit(std::uint32_t slot, std::uint32_t unit) const {
     return units_.of_chunk(schedule_.slots[slot].chunk)[unit];
   }
 
   /// Most words the slot's unit holds once it is written: a complete sum may be finished.
   [[nodiscard]] std::size_t capacity(std::uint32_t slot, std::uint32_t unit) const {
     const Slot& s = schedule_.slots[slot];
-    const Unit& u = units_.of_chunk(s.chunk)[unit];
+    const MessageUnit& u = units_.of_chunk(s.chunk)[unit];
     return s.contributions == std::uint32_t(schedule_.ranks) && schedule_.ranks > 1
-               ? u.finished
+               ? u.finished_words
                : u.capacity[std::size_t(s.form)];
   }
 

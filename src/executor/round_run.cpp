@@ -9,12 +9,12 @@ RoundRun::RoundRun(RoundSetup setup)
     : round_(*setup.round),
       memory_(*setup.memory),
       layout_(round_, std::move(setup.schedule), *setup.chunking, setup.type),
-      places_(layout_, setup.chunking->pieces(), size_of(setup.type)),
+      locations_(layout_, setup.chunking->pieces(), size_of(setup.type)),
       flow_(layout_),
-      agreed_(round_, layout_, places_),
-      work_(round_, *setup.kernels, memory_, layout_, places_, agreed_),
-      replay_(round_, memory_, layout_, places_, flow_),
-      messenger_({setup.number, setup.message_bytes, setup.tuning}, layout_, places_, flow_,
+      agreed_(round_, layout_, locations_),
+      work_(round_, *setup.kernels, memory_, layout_, locations_, agreed_),
+      replay_(round_, memory_, layout_, locations_, flow_),
+      messenger_({setup.number, setup.message_bytes, setup.tuning}, layout_, locations_, flow_,
                  replay_) {
   decodes_.reserve(layout_.tasks());
 }
@@ -22,22 +22,22 @@ RoundRun::RoundRun(RoundSetup setup)
 void RoundRun::begin(const RoundCall& call) {
   call_ = call;
   if (agreed_.agrees()) round_.keep_agreed_in(agreed_);
-  places_.begin(call.input, call.output);
+  locations_.begin(call.input, call.output);
   flow_.begin();
   agreed_.begin();
   work_.begin(call.profile);
-  replay_.begin(call.widening);
+  replay_.begin(call.promotion);
   messenger_.begin(*call.channel, call.profile, call.hold_sends);
   decodes_.clear();
 }
 
-void RoundRun::open(Reduction* reduction) {
+void RoundRun::release(Reduction* reduction) {
   replay_.set_reduction(reduction);
-  messenger_.open();
+  messenger_.release();
 }
 
 void RoundRun::write_slot(std::uint32_t slot, std::uint32_t unit, std::size_t words) {
-  places_.set_length(slot, unit, words);
+  locations_.set_length(slot, unit, words);
   flow_.slot_written(slot, unit);
   while (flow_.has_woken()) wake(flow_.pop_woken());
 }
@@ -76,13 +76,13 @@ void RoundRun::expect_right_payload(const Task& task, std::size_t bytes) const {
 bool RoundRun::may_encode(const Task& task) const {
   const std::uint32_t slot = step_of(task).result;
   // A contribution that lies in the user's output (fabric) is a write to it.
-  if (!messenger_.is_open() && places_.in_output(slot, task.unit)) return false;
+  if (!messenger_.is_released() && locations_.in_output(slot, task.unit)) return false;
   return agreed_before(layout_.unit(slot, task.unit), NeededBy::encoding);
 }
 
 /// Whether earlier rounds agree on the unit's pieces: those that encoding waits for, or those that
 /// only the payload's decoding does.
-bool RoundRun::agreed_before(const Unit& unit, NeededBy needed_by) const {
+bool RoundRun::agreed_before(const MessageUnit& unit, NeededBy needed_by) const {
   const bool is_payload = round_.traits().time == RoundTime::payload;
   for (const auto& round : call_.earlier) {
     if ((is_payload ? round->needed_by() : NeededBy::encoding) != needed_by) continue;
@@ -102,7 +102,7 @@ bool RoundRun::may_decode(const Task& task) const {
 /// recursive doubling the sum can be here before the own contribution was even posted, and anywhere
 /// before the transport has given the memory back.
 bool RoundRun::input_being_sent(const Task& task) const {
-  if (!call_.in_place || !places_.input_is_used()) return false;
+  if (!call_.in_place || !locations_.input_is_used()) return false;
   const std::uint32_t mine = layout_.links().contribution(schedule().chunk_of(step_of(task)));
   if (mine == Step::no_slot) return false;
   return std::ranges::any_of(layout_.links().consumers(mine), [&](std::uint32_t reader) {

@@ -3,7 +3,7 @@
 //
 // It owns no thread and no clock. The executor tells it what arrived and asks it for one slice of
 // codec work at a time; everything else (which send may go, which merge is now possible) follows
-// from the schedule's data flow. Its parts: PayloadPlaces, DataFlow, AgreedPieces, CodecWork,
+// from the schedule's data flow. Its parts: PayloadLocations, DataFlow, AgreedPieces, CodecWork,
 // Messenger, OffloadReplay.
 
 #include "executor/agreed_pieces.hpp"
@@ -11,7 +11,7 @@
 #include "executor/data_flow.hpp"
 #include "executor/messenger.hpp"
 #include "executor/offload_replay.hpp"
-#include "executor/payload_places.hpp"
+#include "executor/payload_locations.hpp"
 #include "executor/round_layout.hpp"
 #include "executor/task_queue.hpp"
 #include "kernels/table/kernel_table.hpp"
@@ -51,13 +51,13 @@ struct RoundCall {
   Profile* profile = nullptr;  ///< null: nobody wants to know
   std::span<const std::unique_ptr<RoundRun>> earlier =
       {};                   ///< rounds whose agreement is waited for
-  bool hold_sends = false;  ///< the second half of each stream's, until release_sends()
+  bool hold_sends = false;  ///< the second half of each sequence's, until release_sends()
   /// The user's memory, where words may lie in it; null where they may not.
   const std::byte* input = nullptr;
   std::byte* output = nullptr;
   bool in_place = false;  ///< decoding overwrites the input
   /// The aggregator promotes contributions: they are encoded narrow.
-  std::optional<Widening> widening = {};
+  std::optional<Promotion> promotion = {};
 };
 
 class RoundRun {
@@ -69,7 +69,7 @@ class RoundRun {
   [[nodiscard]] std::size_t workspace_words() const { return layout_.workspace_words(); }
   /// Where they lie.
   [[nodiscard]] Memory& memory() const { return memory_; }
-  void set_workspace(std::uint64_t* words) { places_.set_workspace(words); }
+  void set_workspace(std::uint64_t* words) { locations_.set_workspace(words); }
   [[nodiscard]] bool offloads() const { return layout_.links().offloads(); }
   /// Reductions that one call starts at the aggregator.
   [[nodiscard]] std::size_t reductions() const { return replay_.reductions(); }
@@ -81,12 +81,12 @@ class RoundRun {
   void begin(const RoundCall& call);
   /// From now on messages may leave: all ranks agreed that the call is right. `reduction` only when
   /// the schedule has offload steps.
-  void open(Reduction* reduction = nullptr);
+  void release(Reduction* reduction = nullptr);
   void complete(std::uint64_t cookie, std::size_t bytes);
   [[nodiscard]] bool holds_sends() const { return messenger_.holds_sends(); }
   void release_sends() { messenger_.release_sends(); }
 
-  /// Words of contributions that were given to the first `reduction`, of open().
+  /// Words of contributions that were given to the first `reduction`, of release().
   [[nodiscard]] std::size_t words_handed_over() const { return replay_.words_handed_over(); }
   /// Whether all reductions are complete.
   [[nodiscard]] bool summed() const { return replay_.summed(); }
@@ -100,8 +100,8 @@ class RoundRun {
   bool merge_one();
   bool decode_one();
 
-  [[nodiscard]] std::size_t open_sends() const { return messenger_.open_sends(); }
-  [[nodiscard]] bool finished() const { return flow_.finished(); }
+  [[nodiscard]] std::size_t pending_sends() const { return messenger_.pending_sends(); }
+  [[nodiscard]] bool done() const { return flow_.done(); }
   /// Which rank it waits for, or `aggregator`, the name of who sums; empty when it waits for
   /// nobody. For messages.
   [[nodiscard]] std::string waits_for(std::string_view aggregator) const {
@@ -124,7 +124,7 @@ class RoundRun {
   void encode(const Task& task);
   [[nodiscard]] bool may_encode(const Task& task) const;
   [[nodiscard]] bool may_decode(const Task& task) const;
-  [[nodiscard]] bool agreed_before(const Unit& unit, NeededBy needed_by) const;
+  [[nodiscard]] bool agreed_before(const MessageUnit& unit, NeededBy needed_by) const;
   [[nodiscard]] bool input_being_sent(const Task& task) const;
   void expect_right_payload(const Task& task, std::size_t bytes) const;
   void take(const Messenger::Arrival& arrival);
@@ -132,7 +132,7 @@ class RoundRun {
   Round& round_;
   Memory& memory_;
   RoundLayout layout_;
-  PayloadPlaces places_;
+  PayloadLocations locations_;
   DataFlow flow_;
   AgreedPieces agreed_;
   CodecWork work_;

@@ -32,9 +32,9 @@ std::string named(std::vector<int> ranks) {
 std::string Messenger::waits_for(std::string_view aggregator) const {
   std::vector<int> senders, receivers;
   bool offloads = false;
-  for (const Stream& stream : streams_) {
-    if (stream.in_flight == 0) continue;
-    const Step& step = schedule().steps[stream.step];
+  for (const MessageSequence& sequence : sequences_) {
+    if (sequence.in_flight == 0) continue;
+    const Step& step = schedule().steps[sequence.step];
     if (step.kind == StepKind::receive) senders.push_back(step.peer);
     if (step.kind == StepKind::send) receivers.push_back(step.peer);
     offloads |= step.kind == StepKind::offload;
@@ -45,7 +45,7 @@ std::string Messenger::waits_for(std::string_view aggregator) const {
 }
 
 std::string RankReduction::waits_for() const {
-  for (const Place& place : places_) switch (place.stage) {
+  for (const Running& current : in_flight_) switch (current.stage) {
       case Stage::partial_arrives:
       case Stage::sum_leaves: return named({rank_ - 1});
       case Stage::partial_leaves:
@@ -59,7 +59,7 @@ std::string OffloadedRounds::waits_for() const {
   if (repeating_)
     for (const Offloaded& round : rounds_)
       if (round.running && !round.by_ranks->waits_for().empty()) return round.by_ranks->waits_for();
-  return outcome_ && outcome_->told() && !outcome_->finished() ? outcome_->waits_for() : "";
+  return outcome_ && outcome_->told() && !outcome_->done() ? outcome_->waits_for() : "";
 }
 
 std::string Executor::waits_for() const {
@@ -69,7 +69,7 @@ std::string Executor::waits_for() const {
                                      : std::string(sums->name()) + " on other ranks";
   for (std::size_t r = 0; r < rounds_.size(); ++r) {
     const RoundRun* const round = running(r);
-    if (round == nullptr || round->finished()) continue;
+    if (round == nullptr || round->done()) continue;
     std::string what = round->offloads() ? offloaded_.waits_for() : "";
     if (what.empty()) what = round->waits_for(aggregator);
     if (!what.empty()) return what + " in round " + std::string(factory_.traits(r).name);

@@ -39,7 +39,7 @@ class DeviceChannel final : public Channel {
   void receive(std::span<std::byte> buffer, int peer, std::uint32_t tag,
                std::uint64_t cookie) override;
   std::size_t poll(std::span<Completion> out) override;
-  bool settled() override { return sends_.empty() && channel_->settled(); }
+  bool flushed() override { return sends_.empty() && channel_->flushed(); }
   [[nodiscard]] bool ends_at_once() const override { return channel_->ends_at_once(); }
   bool give_up() noexcept override { return channel_->give_up(); }
 

@@ -20,7 +20,7 @@ struct Found {
 };
 
 std::mutex mutex;
-bool looked = false;
+bool searched = false;
 std::string why_none;
 const kernels::DeviceLibrary* offered = nullptr;
 std::atomic<const kernels::DeviceLibrary*> in_use = nullptr;
@@ -60,11 +60,11 @@ Found load() {
                    ", in lib, lib64 and lib/" COHOM_ARCHITECTURE
                    " beside it, in " COHOM_INSTALLED_LIBRARIES
                    " and where the system looks; COHOM_CUDA_LIBRARY names another file)"};
-  const auto door =
-      reinterpret_cast<kernels::DeviceLibraryDoor>(dlsym(handle, kernels::device_library_door));
-  if (door == nullptr) return {.why = file + " is not a library of cohom's kernels"};
+  const auto entry_point = reinterpret_cast<kernels::DeviceLibraryEntryPoint>(
+      dlsym(handle, kernels::device_library_entry_point));
+  if (entry_point == nullptr) return {.why = file + " is not a library of cohom's kernels"};
   const char* why = nullptr;
-  const kernels::DeviceLibrary* const library = door(&why);
+  const kernels::DeviceLibrary* const library = entry_point(&why);
   if (library == nullptr) return {.why = file + ": " + (why != nullptr ? why : "no device")};
   if (library->version != kernels::device_library_version)
     return {.why = file + " is of another version of cohom"};
@@ -79,8 +79,8 @@ const kernels::DeviceLibrary* loaded_device_library() { return in_use.load(); }
 const kernels::DeviceLibrary* device_library() {
   if (const auto* const library = in_use.load()) return library;
   const std::lock_guard lock(mutex);
-  if (looked) return in_use.load();
-  looked = true;
+  if (searched) return in_use.load();
+  searched = true;
   const Found found = offered != nullptr ? Found{.library = offered} : load();
   why_none = found.why;
   in_use = found.library;
@@ -94,14 +94,14 @@ std::string why_no_device() {
 
 void offer_device_library(const kernels::DeviceLibrary* library) {
   const std::lock_guard lock(mutex);
-  looked = false;
+  searched = false;
   offered = library;
   in_use = nullptr;
 }
 
 void set_device_library(const kernels::DeviceLibrary* library, const std::string& why) {
   const std::lock_guard lock(mutex);
-  looked = true;
+  searched = true;
   why_none = why;
   in_use = library;
 }

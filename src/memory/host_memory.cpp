@@ -59,7 +59,7 @@ Memory& host_memory() {
   return memory;
 }
 
-void expect_room_for(std::size_t words) {
+void expect_capacity(std::size_t words) {
   if (words == 0) return;
   if (words > std::numeric_limits<std::ptrdiff_t>::max() / 8) throw std::bad_alloc();
   void* const memory =

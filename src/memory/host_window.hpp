@@ -14,9 +14,9 @@ namespace cohom {
 class HostWindow {
  public:
   /// Bytes of the longest run.
-  static constexpr std::size_t longest = std::size_t{128} << 10;
+  static constexpr std::size_t max_bytes = std::size_t{128} << 10;
 
-  explicit HostWindow(Memory& memory) : memory_(memory), copy_(memory.is_host() ? 0 : longest) {}
+  explicit HostWindow(Memory& memory) : memory_(memory), copy_(memory.is_host() ? 0 : max_bytes) {}
 
   /// The run at `from`; valid until the next use.
   [[nodiscard]] const std::byte* read(const std::byte* from, std::size_t bytes) {
@@ -26,7 +26,9 @@ class HostWindow {
   }
 
   /// Where to write what write() then brings to `to`.
-  [[nodiscard]] std::byte* room_for(std::byte* to) { return memory_.is_host() ? to : copy_.data(); }
+  [[nodiscard]] std::byte* scratch_for(std::byte* to) {
+    return memory_.is_host() ? to : copy_.data();
+  }
   void write(std::byte* to, std::size_t bytes) {
     if (!memory_.is_host()) memory_.from_host(to, copy_.data(), bytes);
   }
@@ -35,9 +37,9 @@ class HostWindow {
   /// bytes.
   template <class Visit>
   static void for_each_run(std::size_t elements, Visit&& visit) {
-    constexpr std::size_t most = longest / 8;
-    for (std::size_t done = 0; done < elements; done += most)
-      visit(done, std::min(most, elements - done));
+    constexpr std::size_t max_elements = max_bytes / 8;
+    for (std::size_t done = 0; done < elements; done += max_elements)
+      visit(done, std::min(max_elements, elements - done));
   }
 
  private:

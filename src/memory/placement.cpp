@@ -28,7 +28,7 @@ bool processor_can_read(const void* address) {
   return readable;
 }
 
-kernels::PointerPlace place_of(const void* buffer, const char* name) {
+kernels::PointerLocation location_of(const void* buffer, const char* name) {
   if (buffer == nullptr) return {};
   const kernels::DeviceLibrary* library = loaded_device_library();
   if (library == nullptr && processor_can_read(buffer)) {
@@ -47,16 +47,16 @@ kernels::PointerPlace place_of(const void* buffer, const char* name) {
         fmt::format("{} at {} is not the host's memory, and for a device's there is no library: "
                     "{}; give a buffer of the host, or see docs/gpu.md",
                     name, buffer, why_no_device()));
-  const auto place = library->runtime->place_of(buffer);
-  if (place.kind == kernels::PointerKind::host && !processor_can_read(buffer))
+  const auto location = library->runtime->location_of(buffer);
+  if (location.kind == kernels::PointerKind::host && !processor_can_read(buffer))
     throw Error(ErrorKind::invalid_argument,
                 fmt::format("{} at {} is no memory of the host, and none that the driver knows",
                             name, buffer));
-  if (place.kind == kernels::PointerKind::device && place.device < 0)
+  if (location.kind == kernels::PointerKind::device && location.device < 0)
     throw Error(
         ErrorKind::invalid_argument,
         fmt::format("{} at {} is a device's address where nothing is allocated", name, buffer));
-  return place;
+  return location;
 }
 
 /// Kernels read elements as they are.
@@ -97,8 +97,8 @@ void expect_on_device(const Placement& placement) {
 }
 
 Placement placement_of(const void* input, const void* output, ElementType type) {
-  const kernels::PointerPlace in = place_of(input, "input");
-  const kernels::PointerPlace out = input == output ? in : place_of(output, "output");
+  const kernels::PointerLocation in = location_of(input, "input");
+  const kernels::PointerLocation out = input == output ? in : location_of(output, "output");
   expect_aligned(input, in.kind, type, "input");
   expect_aligned(output, out.kind, type, "output");
   Placement placement{.input = space_of(in.kind), .output = space_of(out.kind)};

@@ -93,7 +93,7 @@ void DeviceCall::start_copy(std::byte* copy) {
   copied_ = work_.mark(work_.stream());
 }
 
-bool DeviceCall::finish() {
+bool DeviceCall::complete() {
   if (end_ == nullptr) {
     if (output_ != users_output_ && bytes_ != 0)
       work_.runtime().copy_to_device(users_output_, output_, bytes_, work_.stream());

@@ -78,7 +78,7 @@ class DeviceCall {
   [[nodiscard]] void* output() const { return output_; }
   /// All rounds are complete: whether the output is there, for whoever asks, or for the user's
   /// stream.
-  [[nodiscard]] bool finish();
+  [[nodiscard]] bool complete();
 
  private:
   /// Whether the device has come to a mark, which is null from then on.

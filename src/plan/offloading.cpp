@@ -35,7 +35,7 @@ void Offloading::declined(bool this_rank_says_why, int unready_rank,
     log_once(what + ": rank " + std::to_string(unready_rank) + " says why");
 }
 
-void Offloading::finished(const OffloadedRounds& rounds, std::uint64_t number) {
+void Offloading::complete(const OffloadedRounds& rounds, std::uint64_t number) {
   ++counters_.offloaded;
   counters_.bytes += rounds.bytes_handed_over();
   if (!rounds.repeated()) {
@@ -44,7 +44,7 @@ void Offloading::finished(const OffloadedRounds& rounds, std::uint64_t number) {
   }
   ++counters_.repeated;
   next_try_ = std::max(next_try_, number + 1 + pause_);
-  pause_ = std::min(2 * pause_, longest_pause);
+  pause_ = std::min(2 * pause_, max_pause);
   const std::string what = "the aggregator " + std::string(aggregator_->name()) +
                            " failed; the call's sums were made from rank to rank";
   if (rounds.failure())

@@ -19,9 +19,9 @@ namespace cohom {
 class Offloading {
  public:
   /// Calls that stay away after a first failure; each further one doubles it, up to
-  /// `longest_pause`.
+  /// `max_pause`.
   static constexpr std::uint64_t first_pause = 8;
-  static constexpr std::uint64_t longest_pause = 1024;
+  static constexpr std::uint64_t max_pause = 1024;
 
   explicit Offloading(std::shared_ptr<Aggregator> aggregator)
       : aggregator_(std::move(aggregator)) {}
@@ -35,7 +35,7 @@ class Offloading {
   /// All ranks agreed that the call goes by another algorithm; `unready_rank` says why.
   void declined(bool this_rank_says_why, int unready_rank, const std::string& other_algorithm);
   /// An offloaded call is over.
-  void finished(const OffloadedRounds& rounds, std::uint64_t number);
+  void complete(const OffloadedRounds& rounds, std::uint64_t number);
 
   [[nodiscard]] const OffloadCounters& counters() const { return counters_; }
 

@@ -32,7 +32,7 @@ std::shared_ptr<PlanCore> PlanCache::find_or_make(const PlanEnvironment& environ
   }
   const PlanOptions resolved = resolve(options, *environment.defaults);
   // Room first: two large workspaces at once may be one too many.
-  while (entries_.size() >= most_plans || bytes_ > most_bytes) drop_oldest();
+  while (entries_.size() >= max_plans || bytes_ > max_bytes) drop_oldest();
   entries_.push_front(
       {.count = count,
        .type = type,

@@ -16,9 +16,9 @@ namespace cohom {
 
 class PlanCache {
  public:
-  static constexpr std::size_t most_plans = 128;
+  static constexpr std::size_t max_plans = 128;
   /// Of all but the newest plan, for their workspaces.
-  static constexpr std::size_t most_bytes = std::size_t{1} << 30;
+  static constexpr std::size_t max_bytes = std::size_t{1} << 30;
 
   /// A plan that is not in flight, made when there is none. Only then the options are resolved: the
   /// environment's defaults are the same as long as the cache lives.

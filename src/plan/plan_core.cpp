@@ -18,12 +18,12 @@ namespace cohom {
 namespace {
 
 /// A ring has 2 (n-1) streams, which are numbered in 16 bits of the tag.
-constexpr int most_ranks = 32768;
+constexpr int max_ranks = 32768;
 
 void check_ranks(int ranks) {
-  if (ranks > most_ranks)
+  if (ranks > max_ranks)
     throw Error(ErrorKind::unsupported, std::to_string(ranks) + " ranks; at most " +
-                                            std::to_string(most_ranks) + " are supported");
+                                            std::to_string(max_ranks) + " are supported");
 }
 
 void check_transport(std::string_view wanted, const Transport& transport) {
@@ -113,7 +113,7 @@ void PlanCore::make_routes(const PlanEnvironment& environment, const PlanCodec& 
                                .reaches_device = reaches_device_};
   const AlgorithmRow& algorithm = *choice.selection.algorithm;
   Aggregator* const aggregator =
-      algorithm.in_network ? &offloading_->aggregator() : environment.fabric;
+      algorithm.in_network ? &offloading_->aggregator() : environment.native_reductions;
   route_ = make_route(material, std::move(first), algorithm, aggregator);
   log_once_for_all(
       environment.transport->rank(),
@@ -124,7 +124,8 @@ void PlanCore::make_routes(const PlanEnvironment& environment, const PlanCodec& 
   describe_path(*environment.transport);
   description_.state_bytes = route_.codec->state_bytes(count_);
   if (offloading_ == nullptr) return;
-  other_route_ = make_route(material, codec.make(), *choice.other_algorithm, environment.fabric);
+  other_route_ =
+      make_route(material, codec.make(), *choice.other_algorithm, environment.native_reductions);
   description_.other_algorithm = choice.other_algorithm->name;
   description_.workspace_bytes += other_route_.executor->workspace().size();
 }

@@ -34,7 +34,7 @@ class PlanCore {
   /// Null unless calls go to an aggregator in the network.
   [[nodiscard]] Offloading* offloading() const { return offloading_; }
   /// MPI's, where it sums for all calls; else null.
-  [[nodiscard]] Aggregator* fabric() const {
+  [[nodiscard]] Aggregator* native_reductions() const {
     return offloading_ == nullptr ? route_.aggregator : nullptr;
   }
   /// Null unless a buffer lies on a device.

@@ -16,7 +16,7 @@ class Offloading;
 
 struct PlanEnvironment {
   Transport* transport = nullptr;
-  Aggregator* fabric = nullptr;
+  Aggregator* native_reductions = nullptr;
   /// The communicator's end of the aggregator at an address; null when it has none there.
   std::function<Offloading*(const std::string& address)> offloading;
   const kernels::KernelTable* kernels = nullptr;

@@ -15,7 +15,7 @@ namespace cohom {
 namespace {
 
 /// Far above what is useful; the executor counts a unit's bytes in 32 bits.
-constexpr std::size_t longest_segment = std::size_t{1} << 26;
+constexpr std::size_t max_segment = std::size_t{1} << 26;
 
 /// Segments that keep codec slices short and messages at the transport's best size, and that cut
 /// every chunk into a few, so that encoding, sending and decoding overlap. Where contributions are
@@ -67,10 +67,10 @@ PlanRoute make_route(const RouteMaterial& material, std::unique_ptr<Codec> codec
   DeviceWork* const work = material.device != nullptr ? material.device->work().get() : nullptr;
   PlanRoute route;
   route.aggregator = aggregator;
-  route.segment = material.segment != 0 ? std::min(material.segment, longest_segment)
+  route.segment = material.segment != 0 ? std::min(material.segment, max_segment)
                   : work != nullptr     ? default_device_segment(chunk)
                                     : default_segment(*codec, ranks, material.message_bytes, chunk);
-  expect_room_for(codec->payload().capacity(std::size_t(ranks), count));
+  expect_capacity(codec->payload().capacity(std::size_t(ranks), count));
   if (work != nullptr) {
     const std::size_t longest_piece = std::min(route.segment, count) + codec->block();
     work->context().reserve(longest_piece, codec->device_scratch(count, longest_piece));

@@ -1,5 +1,5 @@
 #pragma once
-// PlanRoute: a way for calls to go, with a codec of its own, whose scratch fits its pieces.
+// PlanRoute: a route of calls, with a codec of its own, whose scratch fits its pieces.
 
 #include "codecs/common/codec.hpp"
 #include "executor/executor.hpp"

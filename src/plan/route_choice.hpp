@@ -1,6 +1,6 @@
 #pragma once
-// Which way the calls of a plan go: the algorithm, and where that is `offload`, who offloads, and
-// the algorithm of calls that cannot be offloaded.
+// Which route the calls of a plan take: the algorithm, and where that is `offload`, who offloads,
+// and the algorithm of calls that cannot be offloaded.
 
 #include "plan/plan_environment.hpp"
 #include "plan/plan_options.hpp"

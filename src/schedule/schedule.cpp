@@ -41,8 +41,8 @@ std::string describe(const Schedule& schedule, const Step& step) {
   if (step.result != Step::no_slot && step.source_count > 0) text += " := ";
   text += describe_sources(schedule, step);
   if (receives || step.kind == StepKind::send)
-    text += (receives ? " from rank " : " to rank ") + std::to_string(step.peer) + " stream " +
-            std::to_string(step.stream);
+    text += (receives ? " from rank " : " to rank ") + std::to_string(step.peer) + " sequence " +
+            std::to_string(step.sequence_id);
   return text;
 }
 
@@ -72,12 +72,13 @@ std::uint32_t ScheduleBuilder::encode(std::uint32_t chunk, Form form) {
 }
 
 std::uint32_t ScheduleBuilder::receive(std::uint32_t chunk, Form form, std::uint32_t contributions,
-                                       int peer, std::uint32_t stream) {
+                                       int peer, std::uint32_t sequence_id) {
   const auto result = add_slot({.chunk = chunk,
                                 .buffer = schedule_.buffers++,
                                 .form = form,
                                 .contributions = contributions});
-  add_step({.kind = StepKind::receive, .result = result, .peer = peer, .stream = stream}, {});
+  add_step({.kind = StepKind::receive, .result = result, .peer = peer, .sequence_id = sequence_id},
+           {});
   return result;
 }
 
@@ -102,15 +103,15 @@ std::uint32_t ScheduleBuilder::offload(std::uint32_t source, std::uint32_t contr
   return result;
 }
 
-void ScheduleBuilder::send(std::uint32_t source, int peer, std::uint32_t stream) {
-  add_step({.kind = StepKind::send, .peer = peer, .stream = stream}, {&source, 1});
+void ScheduleBuilder::send(std::uint32_t source, int peer, std::uint32_t sequence_id) {
+  add_step({.kind = StepKind::send, .peer = peer, .sequence_id = sequence_id}, {&source, 1});
 }
 
 void ScheduleBuilder::decode(std::uint32_t source) {
   add_step({.kind = StepKind::decode}, {&source, 1});
 }
 
-Schedule ScheduleBuilder::finish() && { return std::move(schedule_); }
+Schedule ScheduleBuilder::build() && { return std::move(schedule_); }
 
 std::uint32_t ScheduleBuilder::add_slot(Slot slot) {
   assert(slot.chunk < schedule_.chunks);

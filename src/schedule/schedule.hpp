@@ -18,9 +18,9 @@ namespace cohom {
 
 enum class StepKind : std::uint8_t {
   encode,   ///< result := this rank's contribution to the chunk, in the slot's form
-  receive,  ///< result := what `peer` sends in stream `stream`
+  receive,  ///< result := what `peer` sends in sequence `sequence_id`
   merge,    ///< result := the sources merged in the given order
-  send,     ///< sends source 0 to `peer` in stream `stream`
+  send,     ///< sends source 0 to `peer` in sequence `sequence_id`
   offload,  ///< result := source 0 reduced over all ranks by the aggregator, in the source's buffer
             ///< or one of its own. The only step that may overwrite a contribution.
   decode,   ///< writes the chunk of the user's output from source 0
@@ -39,7 +39,7 @@ struct Step {
   std::uint32_t first_source = 0;  ///< into Schedule::sources (merge, send, offload, decode)
   std::uint32_t source_count = 0;
   int peer = -1;  ///< send, receive
-  std::uint32_t stream =
+  std::uint32_t sequence_id =
       0;  ///< send, receive: equal at both ends, unique per ordered pair of ranks
 
   static constexpr std::uint32_t no_slot = 0xffffffffu;
@@ -75,17 +75,17 @@ class ScheduleBuilder {
   /// Each function returns the slot it writes.
   std::uint32_t encode(std::uint32_t chunk, Form form);
   std::uint32_t receive(std::uint32_t chunk, Form form, std::uint32_t contributions, int peer,
-                        std::uint32_t stream);
+                        std::uint32_t sequence_id);
   /// `in_place` names a source whose buffer the result takes over, or no_slot for a buffer of its
   /// own. Contributions of this rank (encode slots) are never overwritten.
   std::uint32_t merge(std::span<const std::uint32_t> sources,
                       std::uint32_t in_place = Step::no_slot);
   /// `in_place`: in the buffer of the source, which is gone then.
   std::uint32_t offload(std::uint32_t source, std::uint32_t contributions, bool in_place);
-  void send(std::uint32_t source, int peer, std::uint32_t stream);
+  void send(std::uint32_t source, int peer, std::uint32_t sequence_id);
   void decode(std::uint32_t source);
 
-  Schedule finish() &&;
+  Schedule build() &&;
 
  private:
   std::uint32_t add_slot(Slot slot);

@@ -104,8 +104,8 @@ class LoopbackAggregator final : public Aggregator {
     if (end_.faults() != nullptr && end_.faults()->supports) return end_.faults()->supports(merge);
     return merge.kind != MergeKind::add_packed;
   }
-  [[nodiscard]] std::size_t most_words() const override {
-    return end_.faults() != nullptr ? end_.faults()->most_words : Aggregator::most_words();
+  [[nodiscard]] std::size_t max_words() const override {
+    return end_.faults() != nullptr ? end_.faults()->max_words : Aggregator::max_words();
   }
   [[nodiscard]] bool ready() override {
     if (end_.faults() == nullptr) return true;

@@ -68,7 +68,7 @@ class LoopbackChannel final : public Channel {
     return count;
   }
 
-  bool settled() override {
+  bool flushed() override {
     let_one_leave();
     return leaving_.empty();
   }
@@ -189,7 +189,7 @@ std::shared_ptr<Transport> LoopbackHub::transport(int rank) {
   return std::make_shared<LoopbackTransport>(shared_, rank);
 }
 
-std::shared_ptr<Aggregator> LoopbackHub::fabric(int rank) {
+std::shared_ptr<Aggregator> LoopbackHub::native_reductions(int rank) {
   return make_loopback_aggregator(shared_, rank, false);
 }
 
@@ -205,8 +205,9 @@ Communicator LoopbackHub::communicator(int rank) {
                   "aggregator " + address + " is unknown; the only one is loopback");
     return attached;
   };
-  return Communicator(transport(rank),
-                      {.fabric = fabric(rank), .attached = attached, .connect = connect});
+  return Communicator(
+      transport(rank),
+      {.fabric = native_reductions(rank), .attached = attached, .connect = connect});
 }
 
 }  // namespace cohom

@@ -34,7 +34,7 @@ struct AggregatorFaults {
   std::function<bool(int rank)> ready = {};    ///< empty: always
   std::function<bool(int rank)> opens = {};    ///< whether open() succeeds; empty: always
   std::function<bool(Merge)> supports = {};    ///< empty: all but add_packed
-  std::size_t most_words = std::numeric_limits<std::size_t>::max();
+  std::size_t max_words = std::numeric_limits<std::size_t>::max();
   /// While it is true nobody gets anything, and no rank is ready; all that is under way is lost.
   std::atomic<bool> dead = false;
 };
@@ -67,7 +67,7 @@ class LoopbackHub {
 
   [[nodiscard]] std::shared_ptr<Transport> transport(int rank);
   /// An aggregator that sums in rank order once every rank's words are there. It fails never.
-  [[nodiscard]] std::shared_ptr<Aggregator> fabric(int rank);
+  [[nodiscard]] std::shared_ptr<Aggregator> native_reductions(int rank);
   /// The same, but one that may fail, and does as LoopbackOptions::faults says.
   [[nodiscard]] std::shared_ptr<Aggregator> network(int rank);
   /// A communicator with all three; the network's aggregator is attached, and is "loopback", too.

@@ -32,7 +32,7 @@ class ChecksumChannel final : public Channel {
                std::uint64_t cookie) override;
   /// @throws Error(transport) for a message that was changed on its way
   std::size_t poll(std::span<Completion> out) override;
-  bool settled() override { return channel_->settled(); }
+  bool flushed() override { return channel_->flushed(); }
   [[nodiscard]] bool ends_at_once() const override { return channel_->ends_at_once(); }
   bool give_up() noexcept override { return channel_->give_up(); }
 

@@ -12,8 +12,8 @@ namespace cohom {
 namespace {
 
 constexpr const char* variable = "COHOM_MESSAGE_BYTES";
-constexpr std::size_t least = 64;
-constexpr std::size_t most = std::size_t{1} << 30;
+constexpr std::size_t min_bytes = 64;
+constexpr std::size_t max_bytes = std::size_t{1} << 30;
 
 }  // namespace
 
@@ -21,11 +21,11 @@ std::size_t message_bytes_of_environment() {
   const std::string text = option_or_environment({}, variable, {});
   if (text.empty()) return 0;
   const auto bytes = parse_number<std::size_t>(text);
-  if (!bytes || *bytes < least || *bytes > most || *bytes % 8 != 0)
+  if (!bytes || *bytes < min_bytes || *bytes > max_bytes || *bytes % 8 != 0)
     throw Error(ErrorKind::invalid_argument,
                 std::string(variable) + "=" + text +
                     " is not a size of messages; allowed: multiples of 8 from " +
-                    std::to_string(least) + " to " + std::to_string(most));
+                    std::to_string(min_bytes) + " to " + std::to_string(max_bytes));
   return *bytes;
 }
 

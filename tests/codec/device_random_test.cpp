@@ -52,7 +52,8 @@ TEST_P(DeviceRandom, Merge) {
   }
 }
 
-/// Elements of random bits would all escape; so their exponents are near each other in most blocks.
+/// Elements of random bits would all be outliers; so their exponents are near each other in most
+/// blocks.
 std::vector<float> random_elements() {
   std::vector<float> elements(words);
   std::mt19937_64 engine(3);
@@ -83,8 +84,8 @@ TEST_P(DeviceRandom, Thc) {
   ASSERT_TRUE(found == expected);
   const std::vector<const std::uint64_t*> contributions(3, found.data());
   std::vector<std::uint64_t> sum(blocks * 32), expected_sum(blocks * 32);
-  tested_.thc.widen(format, run, contributions.data(), 3, sum.data());
-  expected_.thc.widen(format, run, contributions.data(), 3, expected_sum.data());
+  tested_.thc.promote(format, run, contributions.data(), 3, sum.data());
+  expected_.thc.promote(format, run, contributions.data(), 3, expected_sum.data());
   ASSERT_TRUE(sum == expected_sum);
   std::vector<float> output(words), expected_output(words);
   tested_.thc.decode(format, draws, run, sum.data(), 3, codes.data(), 3, output.data());
@@ -104,7 +105,7 @@ TEST_P(DeviceRandom, Signs) {
   for (std::size_t b = 0; b < blocks; ++b) {
     ASSERT_EQ(found[b].code, expected[b].code) << "block " << b;
     ASSERT_EQ(found[b].sum, expected[b].sum) << "block " << b;
-    scales.push_back(found[b].code == kernels::escaped_code ? -1 : found[b].alive ? 0.5 : 0);
+    scales.push_back(found[b].code == kernels::outlier_code ? -1 : found[b].alive ? 0.5 : 0);
   }
   std::vector<std::uint64_t> bits(blocks * 16), expected_bits(blocks * 16);
   tested_.sign.pack(run, input.data(), nullptr, scales.data(), true, bits.data());

@@ -177,15 +177,15 @@ TEST_F(EmulatedDevice, StreamsAreOfADevice) {
 
 TEST_F(EmulatedDevice, KnowsWhoseAddressesAre) {
   int host = 0;
-  EXPECT_EQ(runtime_.place_of(&host).kind, PointerKind::host);
+  EXPECT_EQ(runtime_.location_of(&host).kind, PointerKind::host);
   auto* const memory = allocate<int>(1);
-  EXPECT_EQ(runtime_.place_of(memory).kind, PointerKind::device);
-  EXPECT_EQ(runtime_.place_of(memory).device, 0);
+  EXPECT_EQ(runtime_.location_of(memory).kind, PointerKind::device);
+  EXPECT_EQ(runtime_.location_of(memory).device, 0);
   auto* const pinned = static_cast<std::byte*>(runtime_.allocate_pinned(100));
-  EXPECT_EQ(runtime_.place_of(pinned + 99).kind, PointerKind::pinned);
+  EXPECT_EQ(runtime_.location_of(pinned + 99).kind, PointerKind::pinned);
   runtime_.free_pinned(pinned);
   runtime_.set_device(1);
-  EXPECT_EQ(runtime_.place_of(allocate<int>(1)).device, 1);
+  EXPECT_EQ(runtime_.location_of(allocate<int>(1)).device, 1);
   runtime_.set_device(0);
   EXPECT_THROW(runtime_.set_device(2), DeviceError);
 }

@@ -87,7 +87,7 @@ const Golden goldens[] = {
 
 class GoldenPacked : public GoldenSuite<4> {};
 
-TEST_P(GoldenPacked, Words) { check(hashes_of); }
+TEST_P(GoldenPacked, Payload) { check(hashes_of); }
 
 INSTANTIATE_TEST_SUITE_P(All, GoldenPacked, GoldenPacked::all(goldens),
                          [](const auto& instance) { return golden_name(instance.param); });

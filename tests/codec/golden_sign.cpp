@@ -95,7 +95,7 @@ const Golden goldens[] = {
 
 class GoldenSign : public GoldenSuite<4> {};
 
-TEST_P(GoldenSign, Words) { check(hashes_of); }
+TEST_P(GoldenSign, Payload) { check(hashes_of); }
 
 INSTANTIATE_TEST_SUITE_P(All, GoldenSign, GoldenSign::all(goldens),
                          [](const auto& instance) { return golden_name(instance.param); });

@@ -86,7 +86,7 @@ const Golden goldens[] = {
 
 class GoldenSparse : public GoldenSuite<3> {};
 
-TEST_P(GoldenSparse, Words) { check(hashes_of); }
+TEST_P(GoldenSparse, Payload) { check(hashes_of); }
 
 INSTANTIATE_TEST_SUITE_P(All, GoldenSparse, GoldenSparse::all(goldens),
                          [](const auto& instance) { return golden_name(instance.param); });

@@ -112,7 +112,7 @@ const Golden goldens[] = {
 
 class GoldenThc : public GoldenSuite<5> {};
 
-TEST_P(GoldenThc, Words) { check(hashes_of); }
+TEST_P(GoldenThc, Payload) { check(hashes_of); }
 
 INSTANTIATE_TEST_SUITE_P(All, GoldenThc, GoldenThc::all(goldens),
                          [](const auto& instance) { return golden_name(instance.param); });

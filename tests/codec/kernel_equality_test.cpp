@@ -81,7 +81,7 @@ void compare(const kernels::ThcKernels& tested, const ThcCase& from, ElementType
   run.measure(false);
   run.agree();
   for (const Form form : {Form::narrow, Form::wide}) run.encode(form, false);
-  run.widen();
+  run.promote();
   for (const std::uint64_t divisor : {1, 7}) run.decode(divisor);
   run.decode(1, std::size_t{256} << 20);
   run.measure(true);

@@ -68,8 +68,8 @@ TEST(PackedBudget, OfShortVectorsIsThatOfUncorrelatedOnes) {
   EXPECT_NEAR(mean_of(bits_of_ranks(harness, 4, count)), 0.85 * 6 - 0.5, 0.2);
 }
 
-/// What escapes takes no part: the other half of the mini-blocks meets the budget.
-TEST(PackedBudget, IsMetBesideWhatEscapes) {
+/// Outliers take no part: the other half of the mini-blocks meets the budget.
+TEST(PackedBudget, IsMetBesideOutliers) {
   constexpr std::size_t count = 1 << 18;
   Vectors vectors = vectors_of(Shape::normal, 4, count);
   for (std::size_t i = 40; i < count; i += 64)

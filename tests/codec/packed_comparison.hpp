@@ -26,13 +26,13 @@
 
 namespace cohom::test {
 
+using kernels::ConstPackedPayload;
 using kernels::Dither;
 using kernels::packed_capacity;
 using kernels::packed_groups;
 using kernels::PackedKernels;
 using kernels::PackedQuantizer;
 using kernels::PackedRun;
-using kernels::PackedWords;
 using Words = std::vector<std::uint64_t>;
 
 constexpr std::size_t all_counts[] = {1, 31, 32, 33, 1000, 1023, 1024, 1025, 5000};
@@ -60,12 +60,12 @@ inline std::vector<double> skewed_values(std::size_t count, double spread, std::
   return values;
 }
 
-inline std::vector<double> integers(std::size_t count, unsigned most_bits, std::uint64_t seed) {
+inline std::vector<double> integers(std::size_t count, unsigned max_bits, std::uint64_t seed) {
   std::mt19937_64 engine(seed);
   std::vector<double> values(count);
   std::int64_t range = 1;
   for (std::size_t i = 0; i < count; ++i) {
-    if (i % 32 == 0) range = std::int64_t{1} << (engine() % most_bits);
+    if (i % 32 == 0) range = std::int64_t{1} << (engine() % max_bits);
     values[i] =
         static_cast<double>(static_cast<std::int64_t>(engine() % std::uint64_t(2 * range)) - range);
     if (i % 32 == 0 && engine() % 4 == 0) values[i] = static_cast<double>(-range);
@@ -73,7 +73,7 @@ inline std::vector<double> integers(std::size_t count, unsigned most_bits, std::
   return values;
 }
 
-/// The integers as they are: f64, step 1. Magnitudes above `limit` escape.
+/// The integers as they are: f64, step 1. Magnitudes above `limit` are outliers.
 inline Words payload_of(const std::vector<double>& values, double limit, bool differences = false) {
   const PackedQuantizer exact{
       .in_f64 = true, .differences = differences, .limit = limit, .dither = Dither::nearest};
@@ -141,26 +141,27 @@ inline std::string describe(const PackedQuantizer& quantizer) {
          std::to_string(static_cast<int>(quantizer.dither));
 }
 
-inline void compare_decode(const PackedKernels& tested, const PackedRun& run, PackedWords payload,
-                           double step, bool in_f64, std::uint64_t divisor) {
+inline void compare_decode(const PackedKernels& tested, const PackedRun& run,
+                           ConstPackedPayload payload, double step, bool in_f64,
+                           std::uint64_t divisor) {
   const std::size_t bytes = run.count * size_of(run.type);
   const std::size_t groups = packed_groups(run.count);
   Bytes expected(bytes, std::byte{0x5a});
-  std::vector<std::uint32_t> expected_escapes(groups, 99);
-  const bool fits = reference().decode(run, payload, step, in_f64, divisor, expected_escapes.data(),
-                                       expected.data());
+  std::vector<std::uint32_t> expected_outliers(groups, 99);
+  const bool fits = reference().decode(run, payload, step, in_f64, divisor,
+                                       expected_outliers.data(), expected.data());
   for (const std::size_t misalignment : {std::size_t{0}, size_of(run.type)}) {
     GuardedBuffer found(bytes, misalignment);
     found.fill(Bytes(bytes, std::byte{0x5a}));
-    GuardedBuffer escapes(groups * 4, 4);
+    GuardedBuffer outliers(groups * 4, 4);
     ASSERT_EQ(tested.decode(run, payload, step, in_f64, divisor,
-                            reinterpret_cast<std::uint32_t*>(escapes.data()), found.data()),
+                            reinterpret_cast<std::uint32_t*>(outliers.data()), found.data()),
               fits);
     if (!fits) return;
     ASSERT_TRUE(same_bytes(found.bytes(), expected));
     ASSERT_TRUE(found.fences_intact());
-    ASSERT_TRUE(same_bytes(escapes.bytes(), std::as_bytes(std::span(expected_escapes))));
-    ASSERT_TRUE(escapes.fences_intact());
+    ASSERT_TRUE(same_bytes(outliers.bytes(), std::as_bytes(std::span(expected_outliers))));
+    ASSERT_TRUE(outliers.fences_intact());
   }
 }
 
@@ -219,9 +220,9 @@ inline void compare_values(const PackedKernels& tested, const Values& values, El
 
 inline void compare_merge(const PackedKernels& tested, std::size_t groups,
                           const std::vector<Words>& payloads) {
-  std::vector<PackedWords> sources(payloads.begin(), payloads.end());
+  std::vector<ConstPackedPayload> sources(payloads.begin(), payloads.end());
   std::vector<FencedWords> fenced;
-  std::vector<PackedWords> fenced_sources;
+  std::vector<ConstPackedPayload> fenced_sources;
   for (const Words& payload : payloads)
     fenced.emplace_back(std::span<const std::uint64_t>(payload));
   for (const FencedWords& payload : fenced) fenced_sources.push_back(payload.words());

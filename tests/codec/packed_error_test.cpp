@@ -62,7 +62,7 @@ TEST(PackedError, StaysBelowTheBound) {
             // Halves of steps, edges of the integers' range, and far beyond.
             const double step = 2 * bound / ranks;
             const double multiples[] = {0.5, 1.5, -0.5, 1e6 + 0.5, double(1 << 28) / ranks, 1e30};
-            // The last two escape, with all around them: in some mini-blocks only.
+            // The last two are outliers, with all around them: in some mini-blocks only.
             const std::size_t choices = i % 2048 < 64 ? std::size(multiples) : 4;
             vector[i] = step * multiples[engine() % choices];
             if (std::abs(vector[i]) > 1e37) vector[i] = 1e30;
@@ -83,7 +83,7 @@ TEST(PackedError, StaysBelowTheBound) {
             magnitude += std::abs(vector[i]);
             exact += static_cast<float>(vector[i]);
           }
-          // What escapes is added as floats, in rank order: its error is IEEE's.
+          // Outliers are added as floats, in rank order: its error is IEEE's.
           const double half_ulps = ranks * magnitude * 0x1p-24;
           ASSERT_LE(std::abs(static_cast<long double>(sum[i]) - exact), bound + half_ulps)
               << ranks << " ranks, " << predict << ", bound " << bound << ", element " << i;
@@ -93,7 +93,7 @@ TEST(PackedError, StaysBelowTheBound) {
 
 /// What shares a mini-block (or with differences a group) with a value out of range is added as it
 /// is, and must not lose more to the rounding of partial sums.
-TEST(PackedError, StaysBelowTheBoundBesideWhatEscapes) {
+TEST(PackedError, StaysBelowTheBoundBesideOutliers) {
   constexpr std::size_t count = 2048;
   for (const char* predict : {"none", "delta"}) {
     std::mt19937_64 engine(3);
@@ -173,12 +173,12 @@ TEST(PackedError, StaysBelowTheBoundForManyValues) {
       all += count;
       std::vector<double> exact(count);
       std::vector<std::vector<std::uint64_t>> payloads;
-      std::vector<kernels::PackedWords> sources;
+      std::vector<kernels::ConstPackedPayload> sources;
       std::vector<bool> out_of_range(count / kernels::packed_mini);
       for (int rank = 0; rank < ranks; ++rank) {
         std::vector<float> input(count);
         for (std::size_t i = 0; i < count; ++i) {
-          // Values beyond the range in a few mini-blocks only, or everything would escape.
+          // Values beyond the range in a few mini-blocks only, or everything would be an outlier.
           const std::uint64_t random = engine();
           input[i] = adversarial_value(random, step, i % 512 < 32 ? limit : limit / 2);
           exact[i] += input[i];
@@ -192,13 +192,13 @@ TEST(PackedError, StaysBelowTheBoundForManyValues) {
       sum.resize(kernels.merge(groups, sources.data(), sources.size(), sum.data()));
       ASSERT_FALSE(sum.empty());
       std::vector<float> output(count);
-      std::vector<std::uint32_t> escaped(groups);
-      ASSERT_TRUE(kernels.decode(run, sum, step, true, 1, escaped.data(), output.data()));
+      std::vector<std::uint32_t> outliers(groups);
+      ASSERT_TRUE(kernels.decode(run, sum, step, true, 1, outliers.data(), output.data()));
       for (std::size_t i = 0; i < count; ++i) {
         const std::size_t mini = i / kernels::packed_mini;
-        const bool escapes = (escaped[mini / 32] >> (mini % 32) & 1) != 0;
-        ASSERT_TRUE(escapes || !out_of_range[mini]) << "out of range and kept";
-        if (escapes) continue;
+        const bool is_outlier = (outliers[mini / 32] >> (mini % 32) & 1) != 0;
+        ASSERT_TRUE(is_outlier || !out_of_range[mini]) << "out of range and kept";
+        if (is_outlier) continue;
         ++kept;
         const double half_ulp =
             (std::nextafter(std::abs(output[i]), std::numeric_limits<float>::infinity()) -
@@ -209,7 +209,7 @@ TEST(PackedError, StaysBelowTheBoundForManyValues) {
       }
     }
   }
-  EXPECT_GT(kept, all / 2) << "nearly everything escaped";
+  EXPECT_GT(kept, all / 2) << "nearly everything is an outlier";
 }
 
 TEST(PackedError, RelativeIsAFractionOfTheLargest) {
@@ -219,7 +219,7 @@ TEST(PackedError, RelativeIsAFractionOfTheLargest) {
   vectors[2][78] = std::numeric_limits<double>::infinity();  // does not count
   CodecHarness harness = harness_of(3, {{"rel_error", "0.001"}});
   auto sum = harness.allreduce(vectors);
-  for (std::size_t i = 64; i < 96; ++i) sum[i] = 0;  // the escaped mini-block
+  for (std::size_t i = 64; i < 96; ++i) sum[i] = 0;  // the outlier mini-block
   for (auto& vector : vectors)
     for (std::size_t i = 64; i < 96; ++i) vector[i] = 0;
   expect_bounded(vectors, sum, 1, "rel_error");

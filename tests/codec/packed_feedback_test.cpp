@@ -20,7 +20,7 @@ double energy(const std::vector<double>& values) {
   return sum;
 }
 
-std::vector<double> left_over(CodecHarness& harness, int rank, ElementType type) {
+std::vector<double> feedback_of(CodecHarness& harness, int rank, ElementType type) {
   return to_values(type == ElementType::f64 ? type : ElementType::f32, harness.state(rank));
 }
 
@@ -48,14 +48,14 @@ TEST(PackedFeedback, NothingIsLost) {
             balance[i] -= result[i];
           }
         }
-        double owed = 0;
+        double kept = 0;
         for (int rank = 0; rank < ranks; ++rank) {
-          const auto left = left_over(harness, rank, type);
+          const auto left = feedback_of(harness, rank, type);
           ASSERT_EQ(left.size(), count);
-          owed += energy(left);
+          kept += energy(left);
           for (std::size_t i = 0; i < count; ++i) balance[i] -= left[i];
         }
-        EXPECT_GT(owed, 1e-6 * results) << name_of(type) << " bits " << bits;
+        EXPECT_GT(kept, 1e-6 * results) << name_of(type) << " bits " << bits;
         // What is left is the rounding of results to their type.
         const double rounding = type == ElementType::bf16  ? 0x1p-9
                                 : type == ElementType::f16 ? 0x1p-12
@@ -80,7 +80,7 @@ TEST(PackedFeedback, DoesNotGrow) {
           harness.allreduce(inputs, step);
           for (int rank = 0; rank < ranks && (step == 49 || step == 199); ++rank) {
             double& was = early[std::size_t(rank)];
-            const double left = energy(left_over(harness, rank, ElementType::f32));
+            const double left = energy(feedback_of(harness, rank, ElementType::f32));
             if (step == 49) was = left;
             EXPECT_LE(left, 2 * was) << dither << ", budget " << budget << ", shape " << int(shape);
           }

@@ -80,7 +80,7 @@ TEST_P(PackedEquality, MergeAndShift) {
                        std::to_string(sources) + " sources" + (differences ? ", differences" : ""));
           std::vector<Words> payloads;
           for (std::size_t s = 0; s < sources; ++s) {
-            // Some escape in every fourth.
+            // Some are outliers in every fourth.
             const double limit = s % 4 == 3 ? std::exp2(bits - 1) - 1 : 0x1p29;
             const unsigned own = differences ? std::min(bits, 28u) : bits;
             payloads.push_back(

@@ -58,13 +58,13 @@ TEST(SketchSize, LengthIsThatOfAllInstances) {
                                  EXPECT_EQ(instance.first_element, elements);
                                  elements += instance.elements;
                                  cells += instance.cells();
-                                 EXPECT_LE(instance.elements, layout.most_items_of_instance(count));
-                                 EXPECT_LE(instance.cells(), layout.most_cells_of_instance(count));
+                                 EXPECT_LE(instance.elements, layout.max_items_of_instance(count));
+                                 EXPECT_LE(instance.cells(), layout.max_cells_of_instance(count));
                                });
       EXPECT_EQ(elements, count);
-      EXPECT_EQ(layout.most_cells(count), cells) << size << " of " << count;
+      EXPECT_EQ(layout.max_cells(count), cells) << size << " of " << count;
     }
-    EXPECT_GE(layout.most_cells(std::size_t{1} << 61), std::size_t{1} << 51);
+    EXPECT_GE(layout.max_cells(std::size_t{1} << 61), std::size_t{1} << 51);
   }
 }
 
@@ -84,7 +84,7 @@ TEST(SketchSize, ATenthIsEnoughForSevenPercent) {
       }
     CodecHarness harness = sketch_harness(1, {{"size", "0.1"}});
     EXPECT_TRUE(harness.allreduce(std::vector<Bytes>{input}) == input);
-    const double share = double(leftover_of(harness).size()) / values;
+    const double share = double(unpeeled_of(harness).size()) / values;
     if (density < 0.08)
       EXPECT_LT(share, 1e-5);
     else

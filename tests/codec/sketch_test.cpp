@@ -74,9 +74,9 @@ TEST(Sketch, ShapesOfSupport) {
   }
 }
 
-/// 2^39 / ranks between the largest and the smallest fit; smaller ones escape with their block, and
-/// are added as floating-point numbers in rank order.
-TEST(Sketch, SmallBesideLargeEscapes) {
+/// 2^39 / ranks between the largest and the smallest fit; smaller ones make their block an outlier,
+/// and are added as floating-point numbers in rank order.
+TEST(Sketch, SmallBesideLargeIsAnOutlier) {
   for (const double tiny : {0x1p-36, 0x1p-60, 1e-38, -1e-44}) {
     Vectors vectors(4, std::vector<double>(2000));
     vectors[0][3] = 1.5;
@@ -85,22 +85,22 @@ TEST(Sketch, SmallBesideLargeEscapes) {
     vectors[3][1999] = -tiny;
     CodecHarness harness = sketch_harness(4);
     EXPECT_EQ(harness.allreduce(vectors), exact_sum(vectors)) << tiny;
-    const int escapes = harness.codec(0).payload_round() - 1;
-    const bool escaped = harness.sum(escapes)[0] != 0;
-    EXPECT_EQ(escaped, std::abs(tiny) < 0x1p-60) << tiny << ", of few bits: these fit too";
+    const int outlier_bits = harness.codec(0).payload_round() - 1;
+    const bool outliers = harness.sum(outlier_bits)[0] != 0;
+    EXPECT_EQ(outliers, std::abs(tiny) < 0x1p-60) << tiny << ", of few bits: these fit too";
   }
 }
 
 /// The largest value sets the exponent for all, on whatever rank and in whatever piece it lies.
-TEST(Sketch, NothingEscapesThatFitsBesideTheLargest) {
+TEST(Sketch, NothingIsAnOutlierThatFitsBesideTheLargest) {
   for (std::size_t rank = 0; rank < 3; ++rank)
     for (const std::size_t position : {0, 999, 1500, 2999}) {
       Vectors vectors(3, std::vector<double>(3000, 1.25));
       vectors[rank][position] = 0x1.8p30;
       CodecHarness harness = sketch_harness(3);
       EXPECT_EQ(harness.allreduce(vectors), exact_sum(vectors));
-      const int escapes = harness.codec(0).payload_round() - 1;
-      for (const std::uint64_t word : harness.sum(escapes)) EXPECT_EQ(word, 0u) << position;
+      const int outlier_bits = harness.codec(0).payload_round() - 1;
+      for (const std::uint64_t word : harness.sum(outlier_bits)) EXPECT_EQ(word, 0u) << position;
     }
 }
 
@@ -149,8 +149,8 @@ TEST(Sketch, NegativeZerosAreZeros) {
 }
 
 /// Two elements that share all their cells never peel, in no order: with seeds chosen so, they are
-/// sent once more. One of them has, on some rank, a block that escapes: then the other is left over
-/// alone.
+/// sent once more. One of them has, on some rank, a block that are outliers: then the other is left
+/// over alone.
 TEST(Sketch, SeedsThatCollide) {
   constexpr std::size_t count = 512;
   const Vectors dense(2, normal_values(count, 4));
@@ -174,16 +174,16 @@ TEST(Sketch, SeedsThatCollide) {
     });
     if (second == count || first / 256 == second / 256) continue;
     ++colliding;
-    for (const bool escapes : {false, true}) {
+    for (const bool outliers : {false, true}) {
       Vectors vectors = dense;
-      if (escapes) vectors[1][first ^ 1] = std::numeric_limits<double>::infinity();
+      if (outliers) vectors[1][first ^ 1] = std::numeric_limits<double>::infinity();
       CodecHarness harness({.make = make_sketch,
                             .ranks = 2,
                             .parameters = {{"seed", std::to_string(seed)}},
                             .chunks = 1,
                             .segment = count});
       EXPECT_EQ(harness.allreduce(vectors), exact_sum(vectors)) << "seed " << seed;
-      EXPECT_EQ(leftover_of(harness).size(), escapes ? 1u : 2u) << "seed " << seed;
+      EXPECT_EQ(unpeeled_of(harness).size(), outliers ? 1u : 2u) << "seed " << seed;
     }
   }
 }

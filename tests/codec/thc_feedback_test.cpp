@@ -74,18 +74,18 @@ TEST_P(Feedback, NothingIsLost) {
           add(balance, result, -1);
           results += energy(result);
         }
-        double owed = 0;
+        double kept = 0;
         for (int rank = 0; rank < ranks; ++rank) {
           const auto state = to_values(state_type, codecs.state(rank));
           ASSERT_EQ(state.size(), elements);
           add(balance, state, -1);
-          owed += energy(state);
+          kept += energy(state);
         }
         const double precision = type == ElementType::bf16  ? 1e-5
                                  : type == ElementType::f16 ? 1e-7
                                                             : 1e-12;
         EXPECT_LT(energy(balance) / results, precision) << name_of(type) << scale << dither;
-        EXPECT_GT(owed / results, 1e-4);  // or there was nothing to lose
+        EXPECT_GT(kept / results, 1e-4);  // or there was nothing to lose
       }
 }
 
@@ -104,11 +104,11 @@ TEST_P(Feedback, TheRunningMeanTracksAConstantVector) {
   EXPECT_LT(vnmse(sum_of(inputs), running), first / 300);
 }
 
-TEST_P(Feedback, EscapedBlocksOweNothing) {
+TEST_P(Feedback, OutliersOweNothing) {
   auto codecs = harness(ElementType::f32, {});
   codecs.allreduce(inputs_of_step(ElementType::f32, 0), 0);
-  const auto owed = to_values(ElementType::f32, codecs.state(0));
-  ASSERT_NE(owed[300], 0);
+  const auto kept = to_values(ElementType::f32, codecs.state(0));
+  ASSERT_NE(kept[300], 0);
 
   auto inputs = inputs_of_step(ElementType::f32, 1);
   inputs[1][257] = std::numeric_limits<double>::infinity();
@@ -124,15 +124,15 @@ TEST_P(Feedback, EscapedBlocksOweNothing) {
   for (double value : next) EXPECT_TRUE(std::isfinite(value));
 }
 
-TEST_P(Feedback, EscapedBlocksCarryWhatWasOwed) {
+TEST_P(Feedback, OutliersCarryTheFeedback) {
   auto codecs = harness(ElementType::f32, {});
   codecs.allreduce(inputs_of_step(ElementType::f32, 0), 0);
   auto inputs = inputs_of_step(ElementType::f32, 1);
   float expected = 0;
   for (int rank = 0; rank < ranks; ++rank) {
-    const auto owed = to_values(ElementType::f32, codecs.state(rank));
+    const auto kept = to_values(ElementType::f32, codecs.state(rank));
     const auto v =
-        static_cast<float>(inputs[std::size_t(rank)][300]) + static_cast<float>(owed[300]);
+        static_cast<float>(inputs[std::size_t(rank)][300]) + static_cast<float>(kept[300]);
     expected = rank == 0 ? v : expected + v;
   }
   inputs[1][257] = std::numeric_limits<double>::quiet_NaN();

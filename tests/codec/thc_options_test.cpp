@@ -164,7 +164,7 @@ TEST(ThcOptions, CodecReportsItsShape) {
   ASSERT_EQ(thc->rounds().size(), 3u);
   EXPECT_EQ(traits(0).scope, RoundScope::piece);
   EXPECT_TRUE(traits(1).narrow());
-  EXPECT_EQ(traits(2).scope, RoundScope::late);
+  EXPECT_EQ(traits(2).scope, RoundScope::fallback);
   EXPECT_EQ(traits(2).algorithm, RoundAlgorithm::direct);
   EXPECT_EQ(thc->rounds()[0]->capacity(4, 64 * 5), 3u);
   EXPECT_EQ(thc->payload().capacity(alone, 64 * 5 + 1), 5u * 4 + 1);
@@ -175,7 +175,7 @@ TEST(ThcOptions, CodecReportsItsShape) {
   EXPECT_EQ(global->rounds()[0]->traits().scope, RoundScope::vector);
   EXPECT_EQ(global->rounds()[0]->capacity(1, 100000), 1u);
   const auto full = make_thc({.kernels = kernels, .parameters = {{"levels", "full"}}});
-  EXPECT_FALSE(full->payload().traits().narrow());  // 8 bits up as down: nothing to widen
+  EXPECT_FALSE(full->payload().traits().narrow());  // 8 bits up as down: nothing to promote
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ INSTANTIATE_TEST_SUITE_P(Isas, Thc,
                                            kernels::supported_isas().end()),
                          isa_name);
 
-TEST_P(Thc, WidenedContributionsAreTheAddedWideOnes) {
+TEST_P(Thc, PromotedContributionsAreTheAddedWideOnes) {
   const Parameters cases[] = {{},
                               {{"bits", "1"}},
                               {{"bits", "2"}},
@@ -213,7 +213,7 @@ TEST_P(Thc, BlocksOfAnyMagnitudeSideBySide) {
         << magnitudes[b];
 }
 
-TEST_P(Thc, NonFiniteBlocksEscape) {
+TEST_P(Thc, NonFiniteBlocksAreOutliers) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   for (ElementType type : all_element_types)
@@ -236,8 +236,8 @@ TEST_P(Thc, NonFiniteBlocksEscape) {
         const auto expected = undisturbed.allreduce(clean);
         const auto exact = to_values(type, exact_sums(type, inputs, mean ? 3 : 1));
         for (std::size_t i = 0; i < found.size(); ++i) {
-          const bool escaped = i / 256 == 1 || i / 256 == 7 || i / 256 == 9;
-          const double right = escaped ? exact[i] : expected[i];
+          const bool outliers = i / 256 == 1 || i / 256 == 7 || i / 256 == 9;
+          const double right = outliers ? exact[i] : expected[i];
           if (std::isnan(right))
             EXPECT_TRUE(std::isnan(found[i])) << i;
           else
@@ -261,7 +261,7 @@ TEST_P(Thc, WritesTheCanonicalNan) {
   }
 }
 
-TEST_P(Thc, WithOneScaleTheWholeVectorEscapes) {
+TEST_P(Thc, WithOneScaleTheWholeVectorIsAnOutlier) {
   auto inputs = normals(2, 1000);
   inputs[1][999] = std::numeric_limits<double>::infinity();
   CodecHarness harness(setup(2, {{"scale", "global"}}));

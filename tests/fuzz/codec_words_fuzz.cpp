@@ -69,14 +69,14 @@ class OneRank {
   void run() {
     const auto rounds = codec_.rounds();
     for (std::size_t round = 0; round < rounds.size(); ++round) {
-      if (!rounds[round]->traits().late()) {
+      if (!rounds[round]->traits().is_fallback()) {
         if (!codec_.skips(*rounds[round])) run_round(round, chunking_.pieces(), elements_);
         continue;
       }
-      const std::size_t late = rounds[round]->late_elements();
-      if (late == 0) continue;
-      const Chunking own(late, codec_.block(), 1, segment(codec_, input_));
-      run_round(round, own.pieces(), late);
+      const std::size_t fallback = rounds[round]->fallback_elements();
+      if (fallback == 0) continue;
+      const Chunking own(fallback, codec_.block(), 1, segment(codec_, input_));
+      run_round(round, own.pieces(), fallback);
     }
   }
 
@@ -91,13 +91,13 @@ class OneRank {
     const bool whole = traits.scope == RoundScope::vector;
     const bool agrees = traits.time == RoundTime::before_payload;
     const bool narrow = traits.narrow() && input_.byte() % 2 != 0;
-    const std::size_t room = narrow ? alone : std::size_t(ranks_);
+    const std::size_t contributors = narrow ? alone : std::size_t(ranks_);
     std::vector<WordVector> sums;
     WordVector own;
     for (const Piece& piece : pieces) {
-      const std::size_t capacity = round.capacity(room, whole ? elements : piece.count);
+      const std::size_t capacity = round.capacity(contributors, whole ? elements : piece.count);
       if (!whole || piece.index == 0) own.assign(capacity, 0);
-      const std::size_t words = round.encode(room, piece, own);
+      const std::size_t words = round.encode(contributors, piece, own);
       own.resize(words);
       if (whole && piece.index + 1 < pieces.size()) continue;
       sums.push_back(sum_of(round, narrow, piece, own));
@@ -114,7 +114,7 @@ class OneRank {
     if (traits.merges_itself() || narrow) {
       std::vector<WordVector> others(std::size_t(ranks_), own);
       for (WordVector& other : others) change(input_, other, traits.varies());
-      const std::vector<ConstWords> words(others.begin(), others.end());
+      const std::vector<ConstPayload> words(others.begin(), others.end());
       sum.assign(capacity, 0);
       sum.resize(narrow ? round.promote(piece, words, sum) : round.merge(piece, words, sum));
     }

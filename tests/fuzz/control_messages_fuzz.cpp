@@ -29,7 +29,7 @@ using fuzz::FuzzInput;
 using fuzz::require;
 
 constexpr const char* token = "the site's";
-constexpr std::size_t most_taken = 256;  ///< messages of an input
+constexpr std::size_t max_taken = 256;  ///< messages of an input
 
 struct Received {
   std::vector<Message> messages;
@@ -38,9 +38,9 @@ struct Received {
 };
 
 /// The messages of bytes that come in parts of at most `part` bytes.
-Received receive(std::span<const char> bytes, std::size_t most_bytes, std::size_t part) {
+Received receive(std::span<const char> bytes, std::size_t max_bytes, std::size_t part) {
   Received received;
-  MessageReader reader(most_bytes);
+  MessageReader reader(max_bytes);
   try {
     while (!bytes.empty()) {
       const auto taken = bytes.first(std::min(part, bytes.size()));
@@ -78,7 +78,7 @@ std::string bytes_of(FuzzInput& input) {
 /// What is written is what was read.
 void check_again(const Message& message) {
   const std::string written = encode(message);
-  const Received again = receive(written, most_message_bytes, written.size());
+  const Received again = receive(written, max_message_bytes, written.size());
   require(!again.wrong && again.messages.size() == 1 && again.messages[0] == message);
 }
 
@@ -159,9 +159,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::uint8_t how = input.byte();
   const std::size_t part = 1 + input.byte() % 64;
   const std::string bytes = bytes_of(input);
-  const std::size_t most_bytes = (how & 1) != 0 ? most_request_bytes : most_message_bytes;
-  const Received received = receive(bytes, most_bytes, bytes.size());
-  require(received == receive(bytes, most_bytes, part));
+  const std::size_t max_bytes = (how & 1) != 0 ? max_request_bytes : max_message_bytes;
+  const Received received = receive(bytes, max_bytes, bytes.size());
+  require(received == receive(bytes, max_bytes, part));
 
   Handshakes handshakes((how & 2) != 0 ? Credential::operator_token : Credential::token);
   handshakes.honest(how >> 2 & 3);
@@ -169,7 +169,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const Message& message : received.messages) {
     check_again(message);
     check_fields(message);
-    if (++taken <= most_taken) handshakes.stranger(message);
+    if (++taken <= max_taken) handshakes.stranger(message);
   }
   if (received.messages.empty()) {
     Handshakes undisturbed(Credential::token);

@@ -42,7 +42,7 @@ constexpr std::uint32_t workers[] = {0, 1, 3, 2};  // the last is no member
 constexpr std::uint32_t payload_bytes = 2048, slots = 2, number = 3;
 constexpr std::uint32_t parent_worker = 5, parent_group = 9;
 constexpr std::size_t max_queued = slots + 64;
-constexpr int most_messages = 4096;
+constexpr int max_messages = 4096;
 
 GroupPlan plan_of(bool leaf) {
   GroupPlan plan{.job = 70,
@@ -51,7 +51,7 @@ GroupPlan plan_of(bool leaf) {
                  .slots = slots,
                  .payload_bytes = payload_bytes,
                  .parent = {}};
-  for (std::uint64_t w = 0; w < cohom_most_workers; ++w) plan.keys[w] = 1000 + w;
+  for (std::uint64_t w = 0; w < cohom_max_workers; ++w) plan.keys[w] = 1000 + w;
   if (leaf) {
     plan.parent = ParentPlan{};
     plan.parent->number = parent_group;
@@ -68,31 +68,32 @@ class Daemon {
 
   [[nodiscard]] const GroupPlan& plan() const { return group_.plan(); }
   [[nodiscard]] bool failed() const { return group_.failed(); }
-  [[nodiscard]] bool over() const { return failed() || messages_ == most_messages; }
+  [[nodiscard]] bool over() const { return failed() || messages_ == max_messages; }
 
   /// What comes, if the plane would give it to this group.
   void take(const cohom_header& header, std::span<const std::byte> data,
-            const Widening* widening = nullptr) {
+            const Promotion* promotion = nullptr) {
     if (cohom_check_form(&header) != cohom_fine || header.job != plan().job ||
         header.epoch != plan().epoch || over())
       return;
     ++messages_;
-    const cohom_verdict verdict = widening != nullptr ? group_.take_narrow(header, *widening, data)
-                                                      : group_.take(header, data);
+    const cohom_verdict verdict = promotion != nullptr
+                                      ? group_.take_narrow(header, *promotion, data)
+                                      : group_.take(header, data);
     require(verdict >= 0 && verdict < cohom_verdicts);
     const bool dropped = verdict >= cohom_drop_malformed;
     require(knows_key(header) || (dropped && !failed()));
     require(!dropped || held_messages().size() == checked_);
-    if (!dropped) learn(header, data, widening != nullptr);
-    if (verdict == cohom_greeted) group_.greet();
-    look();
+    if (!dropped) learn(header, data, promotion != nullptr);
+    if (verdict == cohom_hello_answered) group_.answer_hello();
+    check();
   }
 
   void say_address(std::uint32_t worker, std::byte first) {
     if (!group_.expect_address(worker)) return;
     group_.take_address(worker, std::vector{first, first});
-    group_.greet();
-    look();
+    group_.answer_hello();
+    check();
   }
   void say_parent_address(std::byte first) {
     if (!plan().parent || said_parent_address_) return;
@@ -101,13 +102,13 @@ class Daemon {
   }
   void meet_parent() {
     if (plan().parent) group_.meet_parent();
-    look();
+    check();
   }
   /// When the control server does: everybody is met.
   void start() {
     if (failed() || group_.met() != members) return;
     if (!plan().parent || group_.meet_parent()) group_.start();
-    look();
+    check();
   }
 
   void let_go_oldest() {
@@ -124,22 +125,22 @@ class Daemon {
       --checked_;
     }
   }
-  void spread_late_sums() {
+  void multicast_waiting_sums() {
     if (failed()) return;
-    group_.spread_late_sums();
-    look();
+    group_.multicast_waiting_sums();
+    check();
   }
 
   /// Everybody has taken everything; what is held then is all that the group ever needed.
   void finish(std::size_t bytes_before) {
     do {
       while (!held_messages().empty()) let_go_oldest();
-      spread_late_sums();
+      multicast_waiting_sums();
     } while (!held_messages().empty());
     if (failed())
       require(!group_.failure().empty());
     else
-      require(!group_.has_late_sums() && oracle_->all_sent());
+      require(!group_.has_waiting_sums() && oracle_->all_sent());
     require(group_.counters().contributions == contributions_);
     oracle_.reset();
     const std::size_t waiting = plan().parent ? max_queued : 0;  // for the parent to take them
@@ -154,7 +155,7 @@ class Daemon {
     const bool from_below = header.kind == cohom_contribution || header.kind == cohom_hello ||
                             header.kind == cohom_waiting;
     if (from_below)
-      return header.worker < cohom_most_workers && (members >> header.worker & 1) != 0 &&
+      return header.worker < cohom_max_workers && (members >> header.worker & 1) != 0 &&
              header.key == plan().keys[header.worker];
     return plan().parent && header.key == plan().parent->key && header.worker == parent_worker;
   }
@@ -171,7 +172,7 @@ class Daemon {
   }
 
   /// At what the group has sent since the last time.
-  void look() {
+  void check() {
     auto& held = held_messages();
     for (auto i = std::prev(held.end(), std::ptrdiff_t(held.size() - checked_)); i != held.end();
          ++i) {
@@ -181,7 +182,7 @@ class Daemon {
       if (i->header.kind == cohom_sum)
         require(std::none_of(held.begin(), i, [&](const HeldMessage& other) {
           return other.header.kind == cohom_sum && other.header.slot == i->header.slot &&
-                 other.header.use != i->header.use;
+                 other.header.sequence != i->header.sequence;
         }));
     }
     checked_ = held.size();
@@ -240,7 +241,7 @@ void take_words(Daemon& daemon, FuzzInput& input, cohom_header header, bool flaw
   constexpr std::uint8_t merges[] = {0, 1, 2, 16, 17, 18, 19, 3};
   const std::uint8_t where = input.byte(), how = input.byte(), seed = input.byte();
   header.slot = where % 2;
-  header.use = where / 2;
+  header.sequence = where / 2;
   header.offset = 0;
   header.merge = merges[how % 8];
   header.words = static_cast<__u16>(1 + how / 8 * 8);
@@ -258,31 +259,31 @@ void take_narrow(Daemon& daemon, FuzzInput& input, cohom_header header, bool fla
   constexpr std::uint8_t widths[] = {1, 2, 4, 8, 16, 32};
   const std::uint8_t where = input.byte(), how = input.byte(), seed = input.byte();
   const std::size_t narrow = how % 5;
-  Widening widening{.narrow_width = widths[narrow],
-                    .wide_width = widths[narrow + 1 + how / 5 % (5 - narrow)],
-                    .has_levels = narrow < 3 && (how & 128) != 0,
-                    .block = 16u << seed % 8};
-  if (widening.has_levels)
-    for (std::uint8_t& level : widening.levels) level = input.byte();
+  Promotion promotion{.narrow_width = widths[narrow],
+                      .wide_width = widths[narrow + 1 + how / 5 % (5 - narrow)],
+                      .has_levels = narrow < 3 && (how & 128) != 0,
+                      .block = 16u << seed % 8};
+  if (promotion.has_levels)
+    for (std::uint8_t& level : promotion.levels) level = input.byte();
   const std::size_t blocks = 1 + where / 16 % 4;
   header.slot = where % 2;
-  header.use = where / 2 % 8;
+  header.sequence = where / 2 % 8;
   header.offset = 0;
-  header.words = static_cast<__u16>(blocks * wide_block_words(widening));
-  std::size_t bytes = 8 * blocks * narrow_block_words(widening);
+  header.words = static_cast<__u16>(blocks * wide_block_words(promotion));
+  std::size_t bytes = 8 * blocks * narrow_block_words(promotion);
   if (flawed) {
     const std::uint8_t at = input.byte();
     const std::uint8_t value = input.byte();
     switch (at % 6) {
-      case 0: widening.narrow_width = value; break;
-      case 1: widening.wide_width = value; break;
-      case 2: widening.block = 1u << value % 32 | value / 32; break;
+      case 0: promotion.narrow_width = value; break;
+      case 1: promotion.wide_width = value; break;
+      case 2: promotion.block = 1u << value % 32 | value / 32; break;
       case 3: header.words = static_cast<__u16>(header.words + value); break;
       case 4: bytes = value * 4u; break;
       case 5: reinterpret_cast<std::uint8_t*>(&header)[at % sizeof header] ^= value; break;
     }
   }
-  daemon.take(header, Data(bytes, seed).span(), &widening);
+  daemon.take(header, Data(bytes, seed).span(), &promotion);
 }
 
 /// Kernels keep room for one block, and the thread that sums has it for all groups.
@@ -297,7 +298,7 @@ void make_room_in_kernels() {
   Words wide(block / 32);
   const std::uint64_t* const contributions[] = {narrow.data()};
   for (const auto* table : {&kernels::kernel_table(), &kernels::kernel_table(kernels::Isa::scalar)})
-    table->thc.widen(format, {ElementType::f32, 0, block}, contributions, 1, wide.data());
+    table->thc.promote(format, {ElementType::f32, 0, block}, contributions, 1, wide.data());
 }
 
 /// What the next bytes of the input ask for.
@@ -321,7 +322,7 @@ void step(Daemon& daemon, FuzzInput& input) {
     }
     case 4: return daemon.let_go_oldest();
     case 5: return daemon.let_go_of(worker == workers[3] ? parent_worker : worker);
-    case 6: return daemon.spread_late_sums();
+    case 6: return daemon.multicast_waiting_sums();
     case 7: break;
   }
   const auto first = static_cast<std::byte>(!flawed);

@@ -33,7 +33,7 @@ class DaemonOracle {
 
   /// A contribution that the group has taken. None: it was narrow, and the sum is not worked out.
   void take_contribution(const cohom_header& header, std::optional<Words> words) {
-    Use& use = uses_[{header.slot, header.use}];
+    Use& use = uses_[{header.slot, header.sequence}];
     if (use.words.empty()) use.identity = header;
     require(same(use.identity, header));
     require(use.words.emplace(header.worker, std::move(words)).second);
@@ -42,8 +42,8 @@ class DaemonOracle {
 
   /// The parent's sum, which the group has taken.
   void take_sum(const cohom_header& header, Words words) {
-    Use& use = uses_.at({header.slot, header.use});
-    require(use.passed_up && !use.whole && same(use.identity, header));
+    Use& use = uses_.at({header.slot, header.sequence});
+    require(use.forwarded && !use.whole && same(use.identity, header));
     use.sum = std::move(words), use.whole = true;
   }
 
@@ -57,7 +57,7 @@ class DaemonOracle {
                      header.key == plan_.keys[header.worker] &&
                      header.group == own_groups_.at(header.worker));
     switch (header.kind) {
-      case cohom_contribution: return check_passed_up(up, header, data);
+      case cohom_contribution: return check_forwarded(up, header, data);
       case cohom_sum: return check_sum(up, header, data);
       case cohom_hello: return require(up && data.empty());
       default: require(!up && data.empty());
@@ -78,7 +78,7 @@ class DaemonOracle {
     cohom_header identity{};
     std::map<std::uint32_t, std::optional<Words>> words;  ///< by worker
     std::optional<Words> sum;                             ///< none: not there, or not known
-    bool passed_up = false, whole = false;                ///< of a leaf
+    bool forwarded = false, whole = false;                ///< of a leaf
     std::set<std::uint32_t> sent;                         ///< the members that the sum was sent to
   };
 
@@ -114,14 +114,14 @@ class DaemonOracle {
     require(use.sum->size() == header.words);
     require(std::memcmp(use.sum->data(), data.data(), data.size()) == 0);
   }
-  void check_passed_up(bool up, const cohom_header& header, std::span<const std::byte> data) {
-    Use& use = uses_.at({header.slot, header.use});
+  void check_forwarded(bool up, const cohom_header& header, std::span<const std::byte> data) {
+    Use& use = uses_.at({header.slot, header.sequence});
     require(up && use.words.size() == member_count());
     check_words(use, header, data);
-    require(!std::exchange(use.passed_up, true));
+    require(!std::exchange(use.forwarded, true));
   }
   void check_sum(bool up, const cohom_header& header, std::span<const std::byte> data) {
-    Use& use = uses_.at({header.slot, header.use});
+    Use& use = uses_.at({header.slot, header.sequence});
     require(!up && use.words.size() == member_count() && (!plan_.parent || use.whole));
     check_words(use, header, data);
     require(use.sent.insert(header.worker).second);

@@ -53,17 +53,18 @@ MessageLink::~MessageLink() {
     const auto message = i++;
     if (message->link == this) fuzz::let_go(message);
   }
-  fuzz::require(open_.empty() && queued_bytes_ == 0);
+  fuzz::require(pending_.empty() && queued_bytes_ == 0);
 }
 
 void MessageLink::send(const cohom_header& header, std::span<const std::byte> data,
-                       std::shared_ptr<const void> keep, std::size_t* open,
-                       const Widening* /*widening*/) {
-  open_.push_back(std::make_unique<Operation>());
-  Operation& operation = *open_.back();
-  operation = {this, {.message = header}, std::move(keep), open, open_.size() - 1, data.size()};
+                       std::shared_ptr<const void> keep, std::size_t* pending,
+                       const Promotion* /*promotion*/) {
+  pending_.push_back(std::make_unique<Operation>());
+  Operation& operation = *pending_.back();
+  operation = {this,    {.message = header}, std::move(keep),
+               pending, pending_.size() - 1, data.size()};
   queued_bytes_ += data.size();
-  if (open != nullptr) ++*open;
+  if (pending != nullptr) ++*pending;
   fuzz::held_messages().push_back({.link = this,
                                    .header = header,
                                    .data = data,
@@ -72,9 +73,9 @@ void MessageLink::send(const cohom_header& header, std::span<const std::byte> da
 }
 
 void MessageLink::close(Operation& operation, ucs_status_t /*status*/) {
-  if (operation.open != nullptr) --*operation.open;
+  if (operation.pending != nullptr) --*operation.pending;
   queued_bytes_ -= operation.bytes;
-  std::erase_if(open_, [&](const auto& one) { return one.get() == &operation; });
+  std::erase_if(pending_, [&](const auto& one) { return one.get() == &operation; });
 }
 
 }  // namespace cohom::ucx

@@ -55,9 +55,9 @@ void same(const std::vector<std::uint64_t>& a, const std::vector<std::uint64_t>&
 
 void compare_merges(const KernelTable& one, const KernelTable& other, std::size_t groups,
                     std::span<const Payload> payloads) {
-  std::vector<PackedWords> sources(payloads.begin(), payloads.end());
-  const std::size_t room = packed_capacity(groups * packed_group, true);
-  Payload a(room), b(room);
+  std::vector<ConstPackedPayload> sources(payloads.begin(), payloads.end());
+  const std::size_t capacity = packed_capacity(groups * packed_group, true);
+  Payload a(capacity), b(capacity);
   const std::size_t words = one.packed.merge(groups, sources.data(), sources.size(), a.data());
   require(other.packed.merge(groups, sources.data(), sources.size(), b.data()) == words);
   same(a, b, words);
@@ -65,8 +65,8 @@ void compare_merges(const KernelTable& one, const KernelTable& other, std::size_
 
 void compare_shifts(const KernelTable& one, const KernelTable& other, std::size_t groups,
                     const Payload& payload, unsigned shift) {
-  const std::size_t room = packed_capacity(groups * packed_group, true);
-  Payload a(room), b(room);
+  const std::size_t capacity = packed_capacity(groups * packed_group, true);
+  Payload a(capacity), b(capacity);
   const std::size_t words = one.packed.shift(groups, payload, shift, a.data());
   require(other.packed.shift(groups, payload, shift, b.data()) == words);
   same(a, b, words);
@@ -75,10 +75,10 @@ void compare_shifts(const KernelTable& one, const KernelTable& other, std::size_
 void compare_decodes(const KernelTable& one, const KernelTable& other, const PackedRun& run,
                      const Payload& payload, bool in_f64) {
   std::vector<std::byte> a(run.count * size_of(run.type)), b(a.size());
-  std::vector<std::uint32_t> escaped_a(packed_groups(run.count)), escaped_b(escaped_a.size());
-  const bool right = one.packed.decode(run, payload, 0.25, in_f64, 3, escaped_a.data(), a.data());
-  require(other.packed.decode(run, payload, 0.25, in_f64, 3, escaped_b.data(), b.data()) == right);
-  require(!right || (a == b && escaped_a == escaped_b));
+  std::vector<std::uint32_t> outliers_a(packed_groups(run.count)), outliers_b(outliers_a.size());
+  const bool right = one.packed.decode(run, payload, 0.25, in_f64, 3, outliers_a.data(), a.data());
+  require(other.packed.decode(run, payload, 0.25, in_f64, 3, outliers_b.data(), b.data()) == right);
+  require(!right || (a == b && outliers_a == outliers_b));
 }
 
 }  // namespace

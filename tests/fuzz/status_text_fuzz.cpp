@@ -24,8 +24,8 @@ using namespace cohom::offload;
 using fuzz::require;
 
 /// A short number, or an element of a list, is a line of its own in indented JSON.
-constexpr std::size_t most_bytes_a_byte = 40;
-constexpr std::size_t most_error_bytes = 400;
+constexpr std::size_t max_bytes_a_byte = 40;
+constexpr std::size_t max_error_bytes = 400;
 
 bool is_printable(std::string_view text, bool with_lines) {
   return std::ranges::all_of(
@@ -37,11 +37,11 @@ void print(std::span<const std::string> answers) {
     try {
       const std::string text = status_text(answers, as_json);
       require(is_printable(text, true) &&
-              text.size() <= most_bytes_a_byte * answers.size() * answers.front().size());
+              text.size() <= max_bytes_a_byte * answers.size() * answers.front().size());
     } catch (const Error& error) {
       const std::string_view text = error.what();
       require(error.kind() == ErrorKind::transport && is_printable(text, false) &&
-              text.size() <= most_error_bytes);
+              text.size() <= max_error_bytes);
     }
   }
 }
@@ -55,7 +55,7 @@ void print(const std::string& answer) {
 
 /// As it comes: in a message of the control channel, whose texts are printable.
 std::string through_a_message(const std::string& answer) {
-  MessageReader reader(most_message_bytes);
+  MessageReader reader(max_message_bytes);
   const std::string bytes = encode(Status{answer});
   reader.append(bytes);
   const auto message = reader.next();

@@ -34,7 +34,7 @@ constexpr std::uint64_t members = 0b1011;    // workers 0, 1 and 3
 constexpr std::uint32_t leaf_worker = 1;     // what the leaf is to its parent
 constexpr std::uint16_t payload_words = 40;
 constexpr std::uint64_t nonce = 0x1122334455667788;
-constexpr Place parent_place{0x0100000a, 0x3412};
+constexpr Place parent_endpoint{0x0100000a, 0x3412};
 constexpr std::uint32_t parent_device = 9;
 
 struct FreeProgram {
@@ -52,7 +52,7 @@ class Switch {
       group.first_slot = 1 + number * group_slots;  // the first and the last slot are nobody's
       group.slots = group_slots;
       group.payload_words = payload_words;
-      for (std::uint32_t w = 0; w < cohom_most_workers; ++w)
+      for (std::uint32_t w = 0; w < cohom_max_workers; ++w)
         group.workers[w].key = 1000 * (number + 1) + w;
       group.epoch = ~std::uint64_t{number};
     }
@@ -62,8 +62,8 @@ class Switch {
     group.parent.worker = leaf_worker;
     group.parent.place.key = 5000;
     group.parent.place.group = 77;
-    group.parent.place.address = parent_place.address;
-    group.parent.place.port = parent_place.port;
+    group.parent.place.address = parent_endpoint.address;
+    group.parent.place.port = parent_endpoint.port;
   }
 
   [[nodiscard]] cohom_group& group_of(std::uint32_t number) const {
@@ -136,7 +136,7 @@ class Switch {
     const cohom_group& group = group_of(packet.group);
     const bool from_below = packet.kind == cohom_contribution || packet.kind == cohom_hello;
     if (from_below)
-      return packet.worker < cohom_most_workers && (members >> packet.worker & 1) != 0 &&
+      return packet.worker < cohom_max_workers && (members >> packet.worker & 1) != 0 &&
              packet.key == group.workers[packet.worker].key;
     return packet.group == leaf && packet.key == group.parent.place.key &&
            packet.worker == leaf_worker;
@@ -145,15 +145,15 @@ class Switch {
   void learn(const Frame& packet, int verdict) {
     const cohom_header& header = packet.header;
     if (header.kind == cohom_hello_answer)
-      require(cohom_nonce(&header) == nonce && packet.source == parent_place);
+      require(cohom_nonce(&header) == nonce && packet.source == parent_endpoint);
     if (header.kind != cohom_contribution && header.kind != cohom_sum) return;
     require(header.slot < group_slots && header.words <= payload_words);
-    const Use use{header.group, header.slot, header.use};
+    const Use use{header.group, header.slot, header.sequence};
     if (header.kind == cohom_sum) {
-      if (verdict == cohom_spread) wholes_[use] = packet.words;
+      if (verdict == cohom_multicast) wholes_[use] = packet.words;
       return;
     }
-    if (verdict > cohom_pass_up) return;
+    if (verdict > cohom_forward) return;
     require(taken_[use].insert(header.worker).second);  // once
     const auto [found, first] = sums_.try_emplace(use, packet.words);
     if (first) return;
@@ -175,10 +175,10 @@ class Switch {
     require(number <= leaf && header.epoch == group.epoch && header.job == group.job);
     require(up ? number == leaf && header.worker == leaf_worker
                : (members >> header.worker & 1) != 0 && (group.known >> header.worker & 1) != 0);
-    const cohom_place& place = up ? group.parent.place : group.workers[header.worker];
+    const cohom_endpoint& place = up ? group.parent.place : group.workers[header.worker];
     require(header.key == place.key && header.group == static_cast<std::uint16_t>(place.group));
     require(out.target == (Place{place.address, place.port}));
-    const Use use{number, header.slot, header.use};
+    const Use use{number, header.slot, header.sequence};
     if (up) require(out.words == sums_.at(use) && taken_.at(use).size() == 3);
     if (header.kind != cohom_sum) return;
     require(taken_.at(use).size() == 3);
@@ -210,7 +210,7 @@ cohom_header right_packet(const Switch& one, std::uint32_t kind, std::uint32_t n
   packet.key = of_parent ? group.parent.place.key : group.workers[worker].key;
   packet.call = 6;
   if (kind == cohom_hello_answer) {
-    packet.use = static_cast<__u32>(group.parent.nonce);
+    packet.sequence = static_cast<__u32>(group.parent.nonce);
     packet.offset = static_cast<__u32>(group.parent.nonce >> 32);
   }
   return packet;
@@ -221,11 +221,11 @@ void step(Switch& one, fuzz::FuzzInput& input) {
   const std::uint8_t what = input.byte();
   const std::uint32_t kind = what & 7, number = what >> 3 & 1, worker = what >> 4 & 3;
   if (kind == 7) {
-    one.group_of(number).open = 1;
+    one.group_of(number).started = 1;
     return;
   }
   const bool of_parent = kind != cohom_contribution && kind != cohom_hello;
-  const Place place = of_parent ? parent_place : Place{10 + worker, 7};
+  const Place place = of_parent ? parent_endpoint : Place{10 + worker, 7};
   const std::uint32_t device = of_parent ? parent_device : 20 + worker;
   if (kind == 0 || kind == 6) {  // anything
     std::vector<std::uint8_t> bytes(input.byte());
@@ -237,7 +237,7 @@ void step(Switch& one, fuzz::FuzzInput& input) {
   if (kind == cohom_contribution || kind == cohom_sum) {
     const std::uint8_t where = input.byte(), how = input.byte();
     packet.slot = where % group_slots;
-    packet.use = where / 8;
+    packet.sequence = where / 8;
     packet.merge = how % 3;
     words.resize(1 + how % payload_words);
     packet.words = static_cast<__u16>(words.size());

@@ -2,7 +2,7 @@
 // call works.
 //
 // Rank 1 fails. Whatever the library takes before ranks agree on a call, all ranks hear of. What a
-// transport takes for its messages, thc when it widens contributions that end in a ragged block,
+// transport takes for its messages, thc when it promotes contributions that end in a ragged block,
 // and sketch for elements that did not peel, is like any failure of a transport: the others may
 // wait, here with a timeout.
 
@@ -57,9 +57,9 @@ class SparedChannel final : public ForwardingChannel {
     const Spared spared;
     return ForwardingChannel::poll(out);
   }
-  bool settled() override {
+  bool flushed() override {
     const Spared spared;
-    return ForwardingChannel::settled();
+    return ForwardingChannel::flushed();
   }
 };
 

@@ -89,10 +89,10 @@ void expect_mean(const Case& c, const Bytes& sum, const Bytes& mean, int ranks) 
     return;
   }
   const auto means = to_values(type, mean);
-  constexpr double least_normal = 0x1p-14;  // of f16; below, steps do not shrink any more
+  constexpr double min_normal = 0x1p-14;  // of f16; below, steps do not shrink any more
   for (std::size_t i = 0; i < means.size(); ++i)
     ASSERT_NEAR(means[i], quotients[i],
-                2 * unit_roundoff(type) * std::max(std::abs(quotients[i]), least_normal))
+                2 * unit_roundoff(type) * std::max(std::abs(quotients[i]), min_normal))
         << "element " << i;
 }
 

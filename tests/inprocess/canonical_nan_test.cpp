@@ -112,7 +112,7 @@ TEST(CanonicalNanOfAggregators, IsMadeByTheDecoder) {
   LoopbackHub hub(2);
   on_ranks(2, [&](int rank, Communicator&) {
     Communicator communicator(hub.transport(rank), {.fabric = std::make_shared<ForeignAggregator>(
-                                                        hub.fabric(rank), rank)});
+                                                        hub.native_reductions(rank), rank)});
     AllreducePlan plan(communicator, count, ElementType::f32,
                        {.codec = "raw", .algorithm = "fabric"});
     Bytes input(count * 4);

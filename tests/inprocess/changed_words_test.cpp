@@ -74,11 +74,12 @@ struct Case {
   int ranks;
 };
 
-class LateRounds : public testing::TestWithParam<Case> {};
+class FallbackRounds : public testing::TestWithParam<Case> {};
 
-/// Rank 1's codes say "escaped" to whoever hears them from it, so ranks see different late rounds.
-TEST_P(LateRounds, AreAgreedOn) {
-  const Watchdog watchdog("late rounds that ranks disagree on");
+/// Rank 1's codes say "escaped" to whoever hears them from it, so ranks see different fallback
+/// rounds.
+TEST_P(FallbackRounds, AreAgreedOn) {
+  const Watchdog watchdog("fallback rounds that ranks disagree on");
   const auto [codec, algorithm, ranks] = GetParam();
   std::atomic<bool> changed = false;
   const Outcome outcome =
@@ -98,7 +99,7 @@ TEST_P(LateRounds, AreAgreedOn) {
   EXPECT_EQ(outcome.second, std::vector<std::string>(std::size_t(ranks)));
 }
 
-INSTANTIATE_TEST_SUITE_P(Codecs, LateRounds,
+INSTANTIATE_TEST_SUITE_P(Codecs, FallbackRounds,
                          testing::Values(Case{"thc", "ring", 2}, Case{"thc", "direct", 4},
                                          Case{"marsit", "tree", 4}, Case{"signcount", "ring", 4}),
                          [](const auto& test) {

@@ -312,9 +312,9 @@ TEST_F(DeviceErrors, DeviceOutOfMemoryAnywhere) {
     on_ranks(ranks, [&](int rank, Communicator& communicator) {
       const DeviceVector data(inputs_.bytes(rank));
       bool made = false;
-      for (std::size_t room = 0; !made; room += 150000) {
+      for (std::size_t capacity = 0; !made; capacity += 150000) {
         all.arrive_and_wait();
-        if (rank == 0) kernels::emulated::set_capacity(kernels::emulated::allocated() + room);
+        if (rank == 0) kernels::emulated::set_capacity(kernels::emulated::allocated() + capacity);
         all.arrive_and_wait();
         const auto found = failure_of([&] {
           AllreducePlan plan(communicator, count, ElementType::f32,
@@ -340,8 +340,8 @@ TEST_F(DeviceErrors, DeviceOutOfMemoryAnywhere) {
 TEST_F(DeviceErrors, AddressesThatAreNotAligned) {
   const RankInputs doubles(ranks, ElementType::f64, count, 3);
   on_ranks(ranks, [&](int rank, Communicator& communicator) {
-    const DeviceVector room(doubles.bytes(rank).size() + 8);
-    auto* const aligned = static_cast<std::byte*>(room.data());
+    const DeviceVector capacity(doubles.bytes(rank).size() + 8);
+    auto* const aligned = static_cast<std::byte*>(capacity.data());
     for (const int odd : {1, 4}) {
       void* const data = aligned + (rank == 1 ? odd : 0);
       const auto of_call = failure_of(

@@ -74,7 +74,7 @@ void run_all(const std::vector<Case>& cases, int ranks, const LoopbackOptions& o
   });
 }
 
-/// With NaNs and infinities in some blocks, and a run of escaped ones.
+/// With NaNs and infinities in some blocks, and a run of outliers.
 void spoil(RankInputs& inputs) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const double infinity = std::numeric_limits<double>::infinity();

@@ -34,7 +34,7 @@ class DevicePlacement : public testing::Test {
     set_device_library(nullptr, "the test is over");
   }
 
-  static std::string place_of(const void* memory) {
+  static std::string location_of(const void* memory) {
     return placement_of(memory, memory, ElementType::f32).text();
   }
   static bool loaded() { return loaded_device_library() != nullptr; }
@@ -47,29 +47,29 @@ class DevicePlacement : public testing::Test {
 TEST_F(DevicePlacement, ManagedMemoryIsTheDevicesFromTheFirstCallOn) {
   void* const managed = kernels::emulated::allocate_managed(count * 4);
   knows_(managed, count * 4);
-  EXPECT_EQ(place_of(managed), "cuda:0");
+  EXPECT_EQ(location_of(managed), "cuda:0");
   EXPECT_TRUE(loaded());
-  EXPECT_EQ(place_of(managed), "cuda:0");
-  EXPECT_EQ(place_of(static_cast<std::byte*>(managed) + 400), "cuda:0");
+  EXPECT_EQ(location_of(managed), "cuda:0");
+  EXPECT_EQ(location_of(static_cast<std::byte*>(managed) + 400), "cuda:0");
   kernels::emulated::free_managed(managed);
 }
 
 TEST_F(DevicePlacement, MemoryOfNoDriverIsTheHostsAndLoadsNothing) {
   Bytes host(count * 4);
-  EXPECT_EQ(place_of(host.data()), "host");
+  EXPECT_EQ(location_of(host.data()), "host");
   EXPECT_FALSE(loaded());
   const DeviceVector other(4);
-  EXPECT_EQ(place_of(other.data()), "cuda:0");
+  EXPECT_EQ(location_of(other.data()), "cuda:0");
   EXPECT_TRUE(loaded());
-  EXPECT_EQ(place_of(host.data()), "host");
+  EXPECT_EQ(location_of(host.data()), "host");
 }
 
 TEST_F(DevicePlacement, PinnedMemoryIsTheHosts) {
   void* const pinned = tested_runtime().allocate_pinned(count * 4);
   knows_(pinned, count * 4);
-  EXPECT_EQ(place_of(pinned), "host");
+  EXPECT_EQ(location_of(pinned), "host");
   EXPECT_TRUE(loaded());
-  EXPECT_EQ(place_of(pinned), "host");
+  EXPECT_EQ(location_of(pinned), "host");
   tested_runtime().free_pinned(pinned);
 }
 
@@ -78,7 +78,7 @@ TEST_F(DevicePlacement, ManagedMemoryWithoutALibraryIsTheHosts) {
   set_device_library(nullptr, "not installed");
   Bytes managed(count * 4);
   knows_(managed.data(), managed.size());
-  for (int call = 0; call < 2; ++call) EXPECT_EQ(place_of(managed.data()), "host");
+  for (int call = 0; call < 2; ++call) EXPECT_EQ(location_of(managed.data()), "host");
 }
 
 /// Ranks are threads here and share the library: whoever asks first loads it, others find it loaded

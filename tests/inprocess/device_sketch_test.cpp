@@ -84,8 +84,8 @@ TEST(DeviceSketch, OfAnyTypeAndRanks) {
           expect_equal({codec, type, ReduceOp::mean, algorithm}, inputs_of(ranks, type, 0.05));
 }
 
-/// Numbers that no cell holds escape with their blocks, beside elements that do not peel.
-TEST(DeviceSketch, EscapesBesideWhatIsLeft) {
+/// Numbers that no cell holds make their blocks outliers, beside elements that do not peel.
+TEST(DeviceSketch, OutliersBesideWhatIsLeft) {
   for (const ElementType type : {ElementType::f32, ElementType::f16}) {
     auto values = sparse_values(count, 0.2, 5);
     values[700] = std::numeric_limits<double>::quiet_NaN();

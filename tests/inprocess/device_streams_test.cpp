@@ -25,28 +25,28 @@ class DeviceStreams : public testing::Test {
   WithDevice device_;
 };
 
-struct Way {
+struct CallMode {
   const char* codec;
   const char* algorithm = "ring";
   const char* memory = "cuda";
 };
 
-const Way ways[] = {{"raw"},
-                    {"raw", "tree"},
-                    {"thc"},
-                    {"thc:error_feedback=on"},
-                    {"thc:scale=global", "direct"},
-                    {"packed"},
-                    {"packed:rel_error=0.001"},
-                    {"sparse", "direct"},
-                    {"sparse:index=bloom"},
-                    {"sparse+thc"},
-                    {"signcount", "recursive_doubling"},
-                    {"marsit"},
-                    {"sketch"},
-                    {"sketch:cells=f32", "ring", "host"},
-                    {"thc", "fabric", "host"},
-                    {"thc", "offload", "host"}};
+const CallMode modes[] = {{"raw"},
+                          {"raw", "tree"},
+                          {"thc"},
+                          {"thc:error_feedback=on"},
+                          {"thc:scale=global", "direct"},
+                          {"packed"},
+                          {"packed:rel_error=0.001"},
+                          {"sparse", "direct"},
+                          {"sparse:index=bloom"},
+                          {"sparse+thc"},
+                          {"signcount", "recursive_doubling"},
+                          {"marsit"},
+                          {"sketch"},
+                          {"sketch:cells=f32", "ring", "host"},
+                          {"thc", "fabric", "host"},
+                          {"thc", "offload", "host"}};
 
 /// A plan that is prepared has all its calls need, kernels too: neither start() nor test() waits
 /// for what the stream has before the call, be it for ever, and wait() finds the bits.
@@ -56,10 +56,10 @@ TEST_F(DeviceStreams, CallsNeverWaitForTheirStream) {
   constexpr std::size_t count = 20011;
   const RankInputs inputs(ranks, ElementType::f32, count);
   for (const bool reaches : {true, false})
-    for (const Way& way : ways) {
-      SCOPED_TRACE(std::string(way.codec) + " by " + way.algorithm +
+    for (const CallMode& mode : modes) {
+      SCOPED_TRACE(std::string(mode.codec) + " by " + mode.algorithm +
                    (reaches ? ", direct" : ", staged"));
-      const Options chosen{.codec = way.codec, .algorithm = way.algorithm};
+      const Options chosen{.codec = mode.codec, .algorithm = mode.algorithm};
       const LoopbackOptions options = reaches ? reaching_device() : LoopbackOptions{};
       std::barrier all(ranks);
       on_ranks(ranks, options, [&](int rank, Communicator& communicator) {
@@ -69,7 +69,7 @@ TEST_F(DeviceStreams, CallsNeverWaitForTheirStream) {
         const DeviceVector before(bytes), input(bytes.size()), output(bytes.size());
         const kernels::DeviceStream stream = runtime.make_stream();
         there.prepare(input.data(), output.data());
-        EXPECT_EQ(there.describe().memory, way.memory);
+        EXPECT_EQ(there.describe().memory, mode.memory);
         Bytes expected(bytes.size());
         for (int call = 0; call < 2; ++call) {
           here.execute(bytes.data(), expected.data());
@@ -191,11 +191,11 @@ TEST_F(DeviceStreams, PreparingIsCollective) {
 TEST_F(DeviceStreams, NothingArrivesBeforeWordsAreZeroed) {
   auto& runtime = tested_runtime();
   if (runtime.name() == "emulated") kernels::emulated::set_quick_copies(true);
-  const auto run = [&](const LoopbackOptions& way, const Options& options, std::size_t count,
+  const auto run = [&](const LoopbackOptions& mode, const Options& options, std::size_t count,
                        int last) {
     const RankInputs inputs(ranks, ElementType::f32, count);
     std::barrier others(ranks);
-    on_ranks(ranks, way, [&](int rank, Communicator& communicator) {
+    on_ranks(ranks, mode, [&](int rank, Communicator& communicator) {
       const Bytes& bytes = inputs.bytes(rank);
       AllreducePlan here(communicator, count, ElementType::f32, options);
       AllreducePlan there(communicator, count, ElementType::f32, options);
@@ -212,14 +212,14 @@ TEST_F(DeviceStreams, NothingArrivesBeforeWordsAreZeroed) {
       runtime.destroy_stream(stream);
     });
   };
-  for (const LoopbackOptions& way : {reaching_device(), LoopbackOptions{}})
+  for (const LoopbackOptions& mode : {reaching_device(), LoopbackOptions{}})
     for (const char* algorithm : {"tree", "direct", "ring", "recursive_doubling"})
       for (const char* codec : {"raw", "thc", "signcount"})
         for (const std::size_t count : {1, 3, 300, 5000})
           for (int last = 0; last < ranks; ++last) {
             SCOPED_TRACE(std::string(codec) + " by " + algorithm + ", " + std::to_string(count) +
-                         (way.copy ? ", direct" : ", staged") + ", last " + std::to_string(last));
-            run(way, {.codec = codec, .algorithm = algorithm}, count, last);
+                         (mode.copy ? ", direct" : ", staged") + ", last " + std::to_string(last));
+            run(mode, {.codec = codec, .algorithm = algorithm}, count, last);
           }
 }
 

@@ -21,7 +21,7 @@ namespace cohom::test {
 namespace {
 
 constexpr Tuning window_of_one{
-    .send_window = 1, .receive_window = 1, .low_sends = 1, .sends_per_peer = 1};
+    .max_units_sending = 1, .max_units_receiving = 1, .low_sends = 1, .sends_per_peer = 1};
 
 struct Weather {
   const char* name;
@@ -42,7 +42,7 @@ const Weather weathers[] = {
      {}},
 };
 
-/// Blocks with a NaN or an infinity take the late round as well.
+/// Blocks with a NaN or an infinity take the fallback round as well.
 RankInputs inputs_with_nan(int ranks) {
   RankInputs inputs(ranks, ElementType::f32, 7001, 5);
   const float nan = std::numeric_limits<float>::quiet_NaN();
@@ -106,7 +106,7 @@ TEST(Executor, InPlaceWaitsUntilTheInputHasLeft) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     const LoopbackOptions options{.eager_limit = 0, .delay = 220, .seed = seed};
     on_ranks(ranks, options, [&](int rank, Communicator& communicator) {
-      communicator.impl().tuning = {.send_window = 1, .receive_window = 8};
+      communicator.impl().tuning = {.max_units_sending = 1, .max_units_receiving = 8};
       AllreducePlan plan(communicator, inputs.count(), inputs.type(),
                          {.codec = "raw", .algorithm = "recursive_doubling", .segment = 256});
       Bytes data = inputs.bytes(rank);

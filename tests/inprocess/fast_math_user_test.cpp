@@ -57,18 +57,18 @@ Bits result_of(const std::string& codec, bool in_default_mode) {
 }
 
 /// Not by comparing, which flushes, too.
-std::uint32_t half_of_the_least_normal() {
+std::uint32_t half_of_the_min_normal() {
   volatile float least = std::bit_cast<float>(0x00800000u);
   return std::bit_cast<std::uint32_t>(least / 2);
 }
 
 TEST(FastMathUser, GetsTheSameBits) {
-  ASSERT_EQ(half_of_the_least_normal(), 0u) << "this program does not flush denormals to zero";
+  ASSERT_EQ(half_of_the_min_normal(), 0u) << "this program does not flush denormals to zero";
   for (const CodecInfo& codec : codecs()) {
     const std::string name(codec.name);
     EXPECT_EQ(result_of(name, false), result_of(name, true)) << name;
   }
-  EXPECT_EQ(half_of_the_least_normal(), 0u) << "the caller's mode is gone";
+  EXPECT_EQ(half_of_the_min_normal(), 0u) << "the caller's mode is gone";
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ class WatchedChannel final : public ForwardingChannel {
     for (; given < out.size() && !kept_.empty(); kept_.pop_back()) out[given++] = kept_.back();
     return given;
   }
-  bool settled() override { return kept_.empty() && ForwardingChannel::settled(); }
+  bool flushed() override { return kept_.empty() && ForwardingChannel::flushed(); }
 
  private:
   [[nodiscard]] bool half_left() const {

@@ -74,9 +74,9 @@ TEST(LyingPeers, CrashNobody) {
   }
 }
 
-/// Ranks saw different late rounds, and all waited: for those that ran them, or for those that did
-/// not.
-TEST(LyingPeers, LeaveNobodyWaitingForALateRound) {
+/// Ranks saw different fallback rounds, and all waited: for those that ran them, or for those that
+/// did not.
+TEST(LyingPeers, LeaveNobodyWaitingForAFallbackRound) {
   for (const BrokenOnce& broken :
        {BrokenOnce{22, "marsit:compensation=on,seed=3"}, BrokenOnce{77, "thc:lane=16"}}) {
     LyingPeerCase lying = lying_peer_case(broken.seed);

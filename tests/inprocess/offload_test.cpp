@@ -45,7 +45,7 @@ const Scenario scenarios[] = {
      [](AggregatorFaults& faults, int) {
        faults.supports = [](Merge merge) { return merge.kind == MergeKind::max; };
      }},
-    {"too_small", Fate::declined, [](AggregatorFaults& faults, int) { faults.most_words = 0; }},
+    {"too_small", Fate::declined, [](AggregatorFaults& faults, int) { faults.max_words = 0; }},
     {"no_place_on_one_rank", Fate::repeated,
      [](AggregatorFaults& faults, int ranks) {
        faults.opens = [ranks](int rank) { return rank != ranks - 1; };
@@ -86,7 +86,7 @@ Bytes reduce(Communicator& communicator, const RankInputs& inputs, const Options
   return target;
 }
 
-/// Blocks with a NaN or an infinity take the late round as well.
+/// Blocks with a NaN or an infinity take the fallback round as well.
 RankInputs inputs_with_nan(int ranks, ElementType type) {
   RankInputs inputs(ranks, type, 5003, 7);
   if (type != ElementType::f32) return inputs;

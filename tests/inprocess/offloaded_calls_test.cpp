@@ -49,7 +49,7 @@ class OffloadedCalls : public testing::TestWithParam<AggregatorKind> {
   ~OffloadedCalls() override { ::unsetenv("COHOM_AGGREGATOR_TOKEN"); }
 
   /// What a group has left rests for a second before another one gets it.
-  static std::unique_ptr<offload::DataPlane> roomy() { return GetParam().plane(4096, 32); }
+  static std::unique_ptr<offload::DataPlane> large() { return GetParam().plane(4096, 32); }
 
   /// Ranks whose communicators connect to aggregators by their address. `job` tells tests apart.
   static void on_connected_ranks(int ranks, std::uint64_t job,
@@ -107,7 +107,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, OffloadedCalls, testing::ValuesIn(aggregator_kin
 
 TEST_P(OffloadedCalls, GiveTheBitsOfARing) {
   for (int ranks : {2, 3, 5}) {
-    const LocalSwitch one(roomy());
+    const LocalSwitch one(large());
     expect_bits_of("ring", codecs_of_integers, ranks, one.address(), 1);
   }
 }
@@ -115,7 +115,7 @@ TEST_P(OffloadedCalls, GiveTheBitsOfARing) {
 /// The others only wait for it.
 TEST_P(OffloadedCalls, TheRankThatIsRefusedSaysWhy) {
   const Watchdog watchdog("a wrong token");
-  const LocalSwitch one(roomy());
+  const LocalSwitch one(large());
   const RankInputs inputs(3, ElementType::f32, 20011, 82);
   testing::internal::CaptureStderr();
   LoopbackHub hub(3);
@@ -138,7 +138,7 @@ TEST_P(OffloadedCalls, TheRankThatIsRefusedSaysWhy) {
 TEST_P(OffloadedCalls, LeaveTheJobsKeyToItsOwner) {
   const std::string path = testing::TempDir() + "job_key_" + std::to_string(::getpid());
   ::setenv(offload::job_key_file_variable, path.c_str(), 1);
-  const LocalSwitch one(roomy());
+  const LocalSwitch one(large());
   const RankInputs inputs(2, ElementType::f32, 20011, 84);
   on_connected_ranks(2, 31, [&](int, Communicator& communicator) {
     three_calls(communicator, inputs, {.algorithm = "offload", .aggregator = one.address()});
@@ -151,19 +151,19 @@ TEST_P(OffloadedCalls, LeaveTheJobsKeyToItsOwner) {
 TEST_P(OffloadedCalls, AddFloatsInTheOrderOfRanks) {
   if (GetParam().name == "packets") GTEST_SKIP() << "packets have no merges of floats";
   for (int ranks : {2, 3, 5}) {
-    const LocalSwitch one(roomy());
+    const LocalSwitch one(large());
     expect_bits_of("direct", codecs_of_floats, ranks, one.address(), 1);
   }
 }
 
-/// A daemon widens, so that contributions of thc have 4 bits and not 8, and of signcount 1 and
+/// A daemon promotes, so that contributions of thc have 4 bits and not 8, and of signcount 1 and
 /// not 3.
 TEST_P(OffloadedCalls, ContributionsAreNarrowWhereTheyMayBe) {
   constexpr int ranks = 4;
   constexpr std::size_t count = 1 << 16;
   const bool narrow = GetParam().name != "packets";
   const RankInputs inputs(ranks, ElementType::f32, count, 83);
-  const LocalSwitch one(roomy());
+  const LocalSwitch one(large());
   on_connected_ranks(ranks, 1, [&](int rank, Communicator& communicator) {
     const auto bytes_of = [&](const char* codec) {
       AllreducePlan plan(communicator, count, ElementType::f32,
@@ -217,7 +217,7 @@ TEST_P(OffloadedCalls, SurviveAnAggregatorThatGoesAndComesBack) {
   const Watchdog watchdog("a switch that goes and comes back");
   const RankInputs inputs(ranks, ElementType::f32, 20011, 82);
   const Options common{.codec = "thc:dither=nearest,error_feedback=on", .segment = 1024};
-  auto one = std::make_unique<LocalSwitch>(roomy());
+  auto one = std::make_unique<LocalSwitch>(large());
   const std::uint16_t port = one->port();
   Options options = common;
   options.algorithm = "offload";
@@ -235,7 +235,7 @@ TEST_P(OffloadedCalls, SurviveAnAggregatorThatGoesAndComesBack) {
       if (rank == 0 && call == 10) one.reset();
       plan.wait();
       if (call == 30) before_return = communicator.offload_counters().offloaded;
-      if (rank == 0 && call == 30) one = std::make_unique<LocalSwitch>(roomy(), port);
+      if (rank == 0 && call == 30) one = std::make_unique<LocalSwitch>(large(), port);
       if (call > 30 && communicator.offload_counters().offloaded > before_return + 5) {
         if (rank == 0) calls = call + 1, last = data;
         break;

@@ -57,8 +57,8 @@ struct Pipeline {
 };
 const Pipeline pipelines[] = {
     {256 * 1024, {}},
-    {4096, {.send_window = 2, .receive_window = 1, .low_sends = 1, .sends_per_peer = 1}},
-    {512, {.send_window = 1, .receive_window = 1, .low_sends = 0, .sends_per_peer = 0}},
+    {4096, {.max_units_sending = 2, .max_units_receiving = 1, .low_sends = 1, .sends_per_peer = 1}},
+    {512, {.max_units_sending = 1, .max_units_receiving = 1, .low_sends = 0, .sends_per_peer = 0}},
 };
 
 /// The hashes of all cases on one rank; in place every other time.

@@ -181,7 +181,7 @@ TEST(SparsePipeline, SmallMessagesAndWindowsDoNotShow) {
     const LoopbackOptions options{.preferred_message_bytes = 64};
     on_ranks(ranks, options, [&](int rank, Communicator& communicator) {
       communicator.impl().tuning = {
-          .send_window = 1, .receive_window = 1, .low_sends = 0, .sends_per_peer = 0};
+          .max_units_sending = 1, .max_units_receiving = 1, .low_sends = 0, .sends_per_peer = 0};
       for (const AlgorithmRow& algorithm : algorithm_table()) {
         SCOPED_TRACE(std::string(algorithm.name) + ", rank " + std::to_string(rank));
         const auto sum = [&](const char* spec) {

@@ -100,7 +100,7 @@ class SpecialValues : public testing::TestWithParam<ElementType> {
   }
 };
 
-TEST_P(SpecialValues, EscapedBlocksAreExactSumsAndOthersDoNotNotice) {
+TEST_P(SpecialValues, OutliersAreExactSumsAndOthersDoNotNotice) {
   const Vectors plain = normal_vectors();
   Vectors spoilt = plain;
   for (const Special& special : specials)
@@ -112,16 +112,16 @@ TEST_P(SpecialValues, EscapedBlocksAreExactSumsAndOthersDoNotNotice) {
     if (adds_floats(codec.spec, type())) continue;
     // What its cells hold is summed exactly, large or small; its own test has NaNs and the rest.
     if (codec.spec.starts_with("sketch")) continue;
-    const std::size_t block = codec.escapes != 0  ? codec.escapes
-                              : codec.block_scale ? block_of(codec.spec, type())
-                                                  : count;
-    std::set<std::size_t> escaped;
-    for (const Special& special : specials) escaped.insert(special.element / block);
+    const std::size_t block = codec.outlier_elements != 0 ? codec.outlier_elements
+                              : codec.block_scale         ? block_of(codec.spec, type())
+                                                          : count;
+    std::set<std::size_t> outliers;
+    for (const Special& special : specials) outliers.insert(special.element / block);
     Bytes expected = sum_of(codec.shares_step ? spoilt : plain, type(), codec.spec, "direct");
     // This marsit sends elements as they are in every call, and adds them as raw does.
     const Bytes& added = codec.spec.starts_with("marsit:period=1") ? ieee : exact;
     for (std::size_t i = 0; i < expected.size(); ++i)
-      if (escaped.contains(i / size / block)) expected[i] = added[i];
+      if (outliers.contains(i / size / block)) expected[i] = added[i];
     for (const AlgorithmRow& algorithm : algorithms_for(codec.spec))
       EXPECT_TRUE(same_bytes(sum_of(spoilt, type(), codec.spec, algorithm.name), expected))
           << codec.spec << " " << algorithm.name;

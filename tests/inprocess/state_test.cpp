@@ -297,9 +297,9 @@ TEST(PlanCache, IsBoundedAndDoesNotCountSteps) {
     Bytes result;
     on_ranks(2, [&](int rank, Communicator& communicator) {
       std::vector<float> data(3000, 1.0f);
-      for (std::size_t call = 0; call < 2 * PlanCache::most_plans; ++call) {
+      for (std::size_t call = 0; call < 2 * PlanCache::max_plans; ++call) {
         allreduce(std::span(data).first(count_of(call)), communicator, {.codec = "raw"});
-        EXPECT_LE(communicator.impl().plans().size(), PlanCache::most_plans);
+        EXPECT_LE(communicator.impl().plans().size(), PlanCache::max_plans);
       }
       const Bytes last = reduce(communicator, inputs, options);
       if (rank == 0) result = last;

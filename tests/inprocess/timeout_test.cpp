@@ -264,11 +264,11 @@ TEST(Timeout, WrongOnesAreRefused) {
 StallClock::Clock::time_point told_time;
 
 TEST(StallClock, CountsPollsInVainAndNoGaps) {
-  const auto poll = [](StallClock& clock, unsigned looks, std::chrono::seconds gap) {
+  const auto poll = [](StallClock& clock, unsigned checks, std::chrono::seconds gap) {
     bool over = false;
-    for (unsigned i = 0; i < looks; ++i) {
+    for (unsigned i = 0; i < checks; ++i) {
       told_time += gap;
-      for (unsigned p = 0; p < StallClock::polls_a_look; ++p)
+      for (unsigned p = 0; p < StallClock::polls_a_check; ++p)
         over = clock.idle([] { return told_time; });
     }
     return over;

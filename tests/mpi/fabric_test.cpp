@@ -1,6 +1,6 @@
 // MPI_Iallreduce as an aggregator.
 
-#include "mpi_ext/transport/mpi_fabric.hpp"
+#include "mpi_ext/transport/native_reductions.hpp"
 
 #include <cohom/error.hpp>
 
@@ -23,7 +23,7 @@
 namespace cohom::testing {
 namespace {
 
-using mpi::MpiFabric;
+using mpi::NativeReductions;
 using mpi::OperationId;
 using mpi::Operations;
 using Words = std::vector<std::uint64_t>;
@@ -46,12 +46,12 @@ Operations operations_of(std::string_view which) {
 }
 
 /// By MPI's operations, and by our own, which replace those that an MPI library gets wrong.
-class MpiFabricTest : public ::testing::TestWithParam<const char*> {
+class NativeReductionsTest : public ::testing::TestWithParam<const char*> {
  protected:
-  MpiFabricTest() {
+  NativeReductionsTest() {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks_);
-    while (!fabric_.prepare()) std::this_thread::yield();
+    while (!native_.prepare()) std::this_thread::yield();
   }
 
   [[nodiscard]] std::uint64_t rank() const { return static_cast<std::uint64_t>(rank_); }
@@ -60,12 +60,12 @@ class MpiFabricTest : public ::testing::TestWithParam<const char*> {
   [[nodiscard]] std::uint64_t sum_of_ranks() const { return ranks() * (ranks() - 1) / 2; }
 
   const Operations operations_ = operations_of(GetParam());
-  MpiFabric fabric_{MPI_COMM_WORLD, operations_};
+  NativeReductions native_{MPI_COMM_WORLD, operations_};
   int rank_ = 0;
   int ranks_ = 1;
 };
 
-INSTANTIATE_TEST_SUITE_P(Operations, MpiFabricTest,
+INSTANTIATE_TEST_SUITE_P(Operations, NativeReductionsTest,
                          ::testing::Values("Mpis", "Own", "OneRankWrong"),
                          [](const auto& which) { return std::string(which.param); });
 
@@ -92,27 +92,27 @@ Words words_of(Float first, Float second) {
     return {std::bit_cast<std::uint64_t>(values)};
 }
 
-TEST_P(MpiFabricTest, SupportsWhatMpiHasAnOperationFor) {
+TEST_P(NativeReductionsTest, SupportsWhatMpiHasAnOperationFor) {
   for (const MergeKind kind : {MergeKind::add, MergeKind::bit_or, MergeKind::max})
-    EXPECT_TRUE(fabric_.supports({.kind = kind}));
-  EXPECT_FALSE(fabric_.supports({.kind = MergeKind::add_packed}));
+    EXPECT_TRUE(native_.supports({.kind = kind}));
+  EXPECT_FALSE(native_.supports({.kind = MergeKind::add_packed}));
   const auto add_float = [](ElementType type) {
     return Merge{.kind = MergeKind::add_float, .type = type};
   };
-  EXPECT_TRUE(fabric_.supports(add_float(ElementType::f32)));
-  EXPECT_TRUE(fabric_.supports(add_float(ElementType::f64)));
-  EXPECT_FALSE(fabric_.supports(add_float(ElementType::f16)));
-  EXPECT_FALSE(fabric_.supports(add_float(ElementType::bf16)));
+  EXPECT_TRUE(native_.supports(add_float(ElementType::f32)));
+  EXPECT_TRUE(native_.supports(add_float(ElementType::f64)));
+  EXPECT_FALSE(native_.supports(add_float(ElementType::f16)));
+  EXPECT_FALSE(native_.supports(add_float(ElementType::bf16)));
 }
 
-TEST_P(MpiFabricTest, MergesWordsInPlace) {
+TEST_P(NativeReductionsTest, MergesWordsInPlace) {
   const std::uint64_t high = std::uint64_t(1) << 32;
   Words sum{rank(), 1, (rank() << 40) + 7};
   Words either{std::uint64_t(1) << (rank() % 64), 0};
   Words largest{rank() * high + (ranks() - rank())};
   Words floats = words_of(1.5f, static_cast<float>(rank()));
   Words doubles = words_of(0.25, -static_cast<double>(rank()));
-  const auto reduction = fabric_.open(0, 0, 5);
+  const auto reduction = native_.open(0, 0, 5);
   reduction->start(sum, sum, add, 10);
   reduction->start(either, either, {.kind = MergeKind::bit_or}, 11);
   reduction->start(largest, largest, {.kind = MergeKind::max}, 12);
@@ -128,7 +128,7 @@ TEST_P(MpiFabricTest, MergesWordsInPlace) {
 
 // Where MPI takes unsigned numbers for signed ones, the largest is the one with the highest bit
 // unset.
-TEST_P(MpiFabricTest, ComparesAndAddsOnBothSidesOfASignBit) {
+TEST_P(NativeReductionsTest, ComparesAndAddsOnBothSidesOfASignBit) {
   const std::uint64_t below = 0x7fffffff, above = 0x80000000 + rank();
   const bool last = rank() + 1 == ranks();
   const auto both = [](std::uint64_t high, std::uint64_t low) { return high << 32 | low; };
@@ -137,7 +137,7 @@ TEST_P(MpiFabricTest, ComparesAndAddsOnBothSidesOfASignBit) {
                 both(above, last ? below : 0), both(rank(), below - rank())};
   Words sum{below - rank(), rank() == 0 ? std::uint64_t(1) << 63 : 1, ~std::uint64_t{0}};
   Words either{rank() == 0 ? std::uint64_t(1) << 63 : std::uint64_t(1) << 31, above};
-  const auto reduction = fabric_.open(0, 0, 3);
+  const auto reduction = native_.open(0, 0, 3);
   reduction->start(largest, largest, {.kind = MergeKind::max}, 0);
   reduction->start(sum, sum, add, 1);
   reduction->start(either, either, {.kind = MergeKind::bit_or}, 2);
@@ -152,7 +152,7 @@ TEST_P(MpiFabricTest, ComparesAndAddsOnBothSidesOfASignBit) {
   EXPECT_EQ(either, (Words{(std::uint64_t(1) << 63) | others, 0x80000000 | all_ranks}));
 }
 
-TEST_P(MpiFabricTest, UsesOnlyOperationsThatAreRight) {
+TEST_P(NativeReductionsTest, UsesOnlyOperationsThatAreRight) {
   for (std::size_t i = 0; i < mpi::operation_count; ++i) {
     const auto id = static_cast<OperationId>(i);
     EXPECT_TRUE(mpi::computes(operations_[id].op, id)) << operations_[id].name;
@@ -196,19 +196,19 @@ TEST(Operations, ThatAreWrongOnOneRankAreReplacedOnAll) {
   }
 }
 
-TEST_P(MpiFabricTest, LeavesAContributionInMemoryOfItsOwnAlone) {
+TEST_P(NativeReductionsTest, LeavesAContributionInMemoryOfItsOwnAlone) {
   const Words mine{rank(), 7};
   Words sum(2);
-  const auto reduction = fabric_.open(0, 0, 1);
+  const auto reduction = native_.open(0, 0, 1);
   reduction->start(mine, sum, add, 3);
   finish(*reduction, 1);
   EXPECT_EQ(sum, (Words{sum_of_ranks(), 7 * ranks()}));
   EXPECT_EQ(mine, (Words{rank(), 7}));
 }
 
-TEST_P(MpiFabricTest, MergesLongVectorsAndEmptyOnes) {
+TEST_P(NativeReductionsTest, MergesLongVectorsAndEmptyOnes) {
   Words words(300000, rank() + 1), none;
-  const auto reduction = fabric_.open(0, 1, 2);
+  const auto reduction = native_.open(0, 1, 2);
   reduction->start(words, words, add, 0);
   reduction->start(none, none, add, 1);
   finish(*reduction, 2);
@@ -216,11 +216,11 @@ TEST_P(MpiFabricTest, MergesLongVectorsAndEmptyOnes) {
 }
 
 // The order in which MPI sees them must not depend on the rank.
-TEST_P(MpiFabricTest, CallsOfARoundTakeTurns) {
+TEST_P(NativeReductionsTest, CallsOfARoundTakeTurns) {
   Words a{rank()}, b{2 * rank()}, c{3 * rank()}, d(1000, 4 * rank());
-  const auto first = fabric_.open(7, 0, 2);
-  const auto second = fabric_.open(8, 0, 1);
-  const auto third = fabric_.open(9, 0, 1);
+  const auto first = native_.open(7, 0, 2);
+  const auto second = native_.open(8, 0, 1);
+  const auto third = native_.open(9, 0, 1);
   if (rank() % 2 == 0) {
     first->start(a, a, add, 0);
     first->start(b, b, add, 1);
@@ -241,10 +241,10 @@ TEST_P(MpiFabricTest, CallsOfARoundTakeTurns) {
   EXPECT_EQ(d, Words(1000, 4 * sum_of_ranks()));
 }
 
-TEST_P(MpiFabricTest, RoundsDoNotWaitForEachOther) {
+TEST_P(NativeReductionsTest, RoundsDoNotWaitForEachOther) {
   Words a{rank()}, b{2 * rank()}, c{3 * rank()};
-  const auto early = fabric_.open(1, 0, 1);
-  const auto later = fabric_.open(1, 1, 2);
+  const auto early = native_.open(1, 0, 1);
+  const auto later = native_.open(1, 1, 2);
   if (rank() % 2 == 0) {
     later->start(b, b, add, 0);
     early->start(a, a, add, 1);
@@ -261,11 +261,11 @@ TEST_P(MpiFabricTest, RoundsDoNotWaitForEachOther) {
   EXPECT_EQ(c, Words{3 * sum_of_ranks()});
 }
 
-TEST_P(MpiFabricTest, ACallThatEndedEarlyLetsOthersGoOn) {
+TEST_P(NativeReductionsTest, ACallThatEndedEarlyLetsOthersGoOn) {
   Words a{rank()}, b{2 * rank()};
-  auto failed = fabric_.open(1, 0, 3);
-  auto behind = fabric_.open(2, 0, 2);
-  const auto last = fabric_.open(3, 0, 1);
+  auto failed = native_.open(1, 0, 3);
+  auto behind = native_.open(2, 0, 2);
+  const auto last = native_.open(3, 0, 1);
   last->start(b, b, add, 0);
   failed->start(a, a, add, 0);
   behind.reset();  // it was not even the first
@@ -288,12 +288,12 @@ void expect_given_up(const std::function<void()>& use) {
 }
 
 // MPI goes on with what a rank gave up, and would take what it starts later for the rest of it.
-TEST_P(MpiFabricTest, ACallThatWasGivenUpEndsTheRoundOnThisRank) {
+TEST_P(NativeReductionsTest, ACallThatWasGivenUpEndsTheRoundOnThisRank) {
   MPI_Comm all = MPI_COMM_NULL;
   MPI_Comm_dup(MPI_COMM_WORLD, &all);
   Words a{rank() + 1}, b{1}, c{1};
-  auto given_up = fabric_.open(1, 0, 2);
-  auto behind = fabric_.open(2, 0, 2);
+  auto given_up = native_.open(1, 0, 2);
+  auto behind = native_.open(2, 0, 2);
   behind->start(b, b, add, 0);  // waits for its turn
   const bool last = rank() + 1 == ranks();
   if (!last) {
@@ -302,7 +302,7 @@ TEST_P(MpiFabricTest, ACallThatWasGivenUpEndsTheRoundOnThisRank) {
     std::array<Completion, 2> out;
     expect_given_up([&] { (void)behind->poll(out); });
     expect_given_up([&] { behind->start(c, c, add, 1); });
-    expect_given_up([&] { (void)fabric_.open(3, 0, 1); });
+    expect_given_up([&] { (void)native_.open(3, 0, 1); });
   }
   MPI_Barrier(all);  // the others have given up before the last one starts
   if (last) {
@@ -315,18 +315,18 @@ TEST_P(MpiFabricTest, ACallThatWasGivenUpEndsTheRoundOnThisRank) {
   EXPECT_EQ(a, Words{sum_of_ranks() + ranks()});
   behind.reset();
   EXPECT_EQ(b, Words{1});
-  const auto other_round = fabric_.open(1, 1, 1);
+  const auto other_round = native_.open(1, 1, 1);
   other_round->start(c, c, add, 0);
   finish(*other_round, 1);
   EXPECT_EQ(c, Words{ranks()});
   MPI_Comm_free(&all);
 }
 
-TEST_P(MpiFabricTest, CallsBeforeOneThatWasGivenUpGoOn) {
+TEST_P(NativeReductionsTest, CallsBeforeOneThatWasGivenUpGoOn) {
   Words a{rank()}, b{rank()}, c{rank()};
-  const auto first = fabric_.open(1, 0, 2);
-  const auto second = fabric_.open(2, 0, 1);
-  const auto third = fabric_.open(3, 0, 1);
+  const auto first = native_.open(1, 0, 2);
+  const auto second = native_.open(2, 0, 1);
+  const auto third = native_.open(3, 0, 1);
   first->start(a, a, add, 0);
   EXPECT_TRUE(third->give_up());  // it has started nothing
   second->start(b, b, add, 0);
@@ -335,30 +335,30 @@ TEST_P(MpiFabricTest, CallsBeforeOneThatWasGivenUpGoOn) {
   finish(*second, 1);
   EXPECT_EQ(c, Words{sum_of_ranks()});
   EXPECT_EQ(b, Words{sum_of_ranks()});
-  expect_given_up([&] { (void)fabric_.open(4, 0, 1); });
+  expect_given_up([&] { (void)native_.open(4, 0, 1); });
 }
 
-TEST_P(MpiFabricTest, ACallWithoutReductionsIsNotInTheWay) {
+TEST_P(NativeReductionsTest, ACallWithoutReductionsIsNotInTheWay) {
   Words a{rank()};
-  const auto nothing = fabric_.open(1, 0, 0);
-  const auto something = fabric_.open(2, 0, 1);
+  const auto nothing = native_.open(1, 0, 0);
+  const auto something = native_.open(2, 0, 1);
   something->start(a, a, add, 0);
   finish(*something, 1);
   EXPECT_EQ(a, Words{sum_of_ranks()});
 }
 
-TEST_P(MpiFabricTest, RefusesMoreThanWasAnnounced) {
+TEST_P(NativeReductionsTest, RefusesMoreThanWasAnnounced) {
   Words a{rank()}, b{rank()};
-  const auto reduction = fabric_.open(1, 0, 1);
+  const auto reduction = native_.open(1, 0, 1);
   reduction->start(a, a, add, 0);
   EXPECT_THROW(reduction->start(b, b, add, 1), Error);
   finish(*reduction, 1);
 }
 
-TEST_P(MpiFabricTest, RefusesMergesThatMpiLacksAndGoesOn) {
+TEST_P(NativeReductionsTest, RefusesMergesThatMpiLacksAndGoesOn) {
   Words a{rank()};
-  const auto wrong = fabric_.open(1, 0, 1);
-  const auto right = fabric_.open(2, 0, 1);
+  const auto wrong = native_.open(1, 0, 1);
+  const auto right = native_.open(2, 0, 1);
   right->start(a, a, add, 0);
   try {
     wrong->start(a, a, {.kind = MergeKind::add_float, .type = ElementType::bf16}, 0);

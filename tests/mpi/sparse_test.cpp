@@ -77,12 +77,12 @@ TEST_F(SparseOverMpi, SendsIndexAndUnion) {
   }
 }
 
-/// 2A(1/32 + gamma rho), twice the second term for integer cells; what is left over and escapes is
-/// little.
+/// 2A(1/32 + gamma rho), twice the second term for integer cells; what is left over and outliers
+/// are little.
 TEST_F(SparseOverMpi, SketchSendsIndexAndCells) {
   constexpr std::size_t count = 1 << 20;
   const double share = 2.0 * (ranks_ - 1) / ranks_;
-  const double escapes = 1.0 / 256 / 32 * doublings_of_all();
+  const double outliers = 1.0 / 256 / 32 * doublings_of_all();
   for (const double density : {0.01, 0.2}) {
     const auto input = input_of(count, density);
     const auto raw = reduce(input, "raw", "ring").sum;
@@ -92,12 +92,12 @@ TEST_F(SparseOverMpi, SketchSendsIndexAndCells) {
       const std::string codec =
           std::string("sketch:index=flat,cells=") + (integers ? "i64" : "f32");
       const double values = (integers ? 2 : 1) * 1.3 * positions / count;
-      const double expected = (ranks_ * share * (1 / 32.0 + values) + escapes) * 4 * count;
+      const double expected = (ranks_ * share * (1 / 32.0 + values) + outliers) * 4 * count;
       EXPECT_NEAR(double(reduce(input, codec, "ring").bytes_sent), expected,
                   0.02 * expected + 8192.0 * ranks_)
           << codec << " at " << density;
     }
-    const double fixed = (ranks_ * share * (1 / 32.0 + 0.3) + escapes) * 4 * count;
+    const double fixed = (ranks_ * share * (1 / 32.0 + 0.3) + outliers) * 4 * count;
     if (positions / count < 0.22)
       EXPECT_NEAR(double(reduce(input, "sketch:index=flat,cells=f32,size=0.3", "ring").bytes_sent),
                   fixed, 0.02 * fixed + 8192.0 * ranks_);

@@ -3,8 +3,8 @@
 // gives another level.
 
 #include "mpi_ext/base/thread_level.hpp"
-#include "mpi_ext/transport/mpi_fabric.hpp"
 #include "mpi_ext/transport/mpi_transport.hpp"
+#include "mpi_ext/transport/native_reductions.hpp"
 
 #include <cohom/allreduce.hpp>
 #include <cohom/mpi.hpp>
@@ -107,16 +107,16 @@ bool messages_at_once() {
 
 /// A reduction of MPI's is one more way into MPI, and so is making a communicator.
 bool fabric_at_once() {
-  cohom::mpi::MpiFabric fabric(MPI_COMM_WORLD);
-  while (!fabric.prepare()) {
+  cohom::mpi::NativeReductions native(MPI_COMM_WORLD);
+  while (!native.prepare()) {
   }
   std::uint64_t refused = 1, word = 1;
   const auto add = [&](cohom::Reduction& reduction, std::uint64_t& sum) {
     reduction.start({&sum, 1}, {&sum, 1}, {.kind = cohom::MergeKind::add}, 0);
   };
   std::array<cohom::Completion, 1> out;
-  const auto early = fabric.open(0, 0, 1);
-  const auto started = fabric.open(1, 0, 1);
+  const auto early = native.open(0, 0, 1);
+  const auto started = native.open(1, 0, 1);
   std::string of_start, of_poll, of_communicator;
   {
     const cohom::mpi::MpiUse in_mpi;

@@ -99,7 +99,7 @@ TEST_F(Timeout, WhatComesLateMeetsNoOtherCommunicator) {
   }
 }
 
-constexpr std::chrono::seconds longest_pause(30);
+constexpr std::chrono::seconds max_pause(30);
 
 /// Wakes this process when the file is there.
 class Alarm {
@@ -108,7 +108,7 @@ class Alarm {
     const pid_t own = getpid();
     child_ = fork();
     if (child_ != 0) return;
-    const auto end = std::chrono::steady_clock::now() + longest_pause;
+    const auto end = std::chrono::steady_clock::now() + max_pause;
     while (access(file.c_str(), F_OK) != 0 && std::chrono::steady_clock::now() < end)
       usleep(10'000);
     kill(own, SIGCONT);
@@ -195,7 +195,7 @@ bool TimeoutInMidCall::attempt(double part_of_call) {
   const std::string text = text_of(call(plan, part_of_call * took_));
   std::ranges::fill(in_, changed);
   if (!last_rank()) {
-    EXPECT_LT(took_, longest_pause);
+    EXPECT_LT(took_, max_pause);
     out_.assign(count, changed);
     MPI_Barrier(others_);
     if (rank_ == 0) std::ofstream(others_are_done_).put('\n');

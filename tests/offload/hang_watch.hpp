@@ -30,7 +30,7 @@ class HangWatch {
 
  private:
   using Milliseconds = std::chrono::milliseconds;
-  static constexpr Milliseconds look{100};
+  static constexpr Milliseconds interval{100};
   static constexpr Milliseconds slow{5000};
   /// The other ranks hang as well, and shall say so before the launcher ends them.
   static constexpr std::chrono::seconds grace{5};
@@ -43,9 +43,9 @@ class HangWatch {
   /// Counts looks, not the clock: a process that was stopped is not one that hangs.
   void watch(const std::stop_token& stop) {
     while (!stop.stop_requested()) {
-      std::this_thread::sleep_for(look);
+      std::this_thread::sleep_for(interval);
       const std::lock_guard lock(mutex_);
-      waited_ += look;
+      waited_ += interval;
       if (waited_ < limit_) continue;
       say("HANG");
       std::this_thread::sleep_for(grace);

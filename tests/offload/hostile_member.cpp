@@ -41,7 +41,7 @@ using Clock = std::chrono::steady_clock;
 class Member : ucx::MessageReceiver {
  public:
   Member(const std::string& where, const JobSecret& secret)
-      : control_(start_connecting(resolve(parse_endpoint(where, "HOST:PORT"))), most_message_bytes),
+      : control_(start_connecting(resolve(parse_endpoint(where, "HOST:PORT"))), max_message_bytes),
         worker_({.features = UCP_FEATURE_AM}),
         job_(secret) {
     receive_messages(worker_, *this);
@@ -75,21 +75,21 @@ class Member : ucx::MessageReceiver {
     while (open_messages_ != 0 && link_->failure() == UCS_OK) worker_.progress();
   }
   /// Whether it has been answered in time.
-  bool greeted(std::chrono::milliseconds time) {
-    for (const auto end = Clock::now() + time; !greeted_ && Clock::now() < end && well();) {
+  bool hello_answered(std::chrono::milliseconds time) {
+    for (const auto end = Clock::now() + time; !hello_answered_ && Clock::now() < end && well();) {
       worker_.progress();
       std::this_thread::sleep_for(1ms);
     }
-    return greeted_;
+    return hello_answered_;
   }
   bool open() {
     control_.send(Ready{});
     const auto go = next(10s);
     return go && std::holds_alternative<Go>(*go);
   }
-  /// Of a payload that fills its message many times when it is widened.
+  /// Of a payload that fills its message many times when it is promoted.
   void flood(long count) {
-    const Widening widening{.narrow_width = 1, .wide_width = 32, .block = 1024, .levels = {}};
+    const Promotion promotion{.narrow_width = 1, .wide_width = 32, .block = 1024, .levels = {}};
     constexpr std::size_t blocks = 14, wide_words = 512, narrow_words = 16;
     const auto words = std::make_shared<const std::vector<std::uint64_t>>(blocks * narrow_words);
     std::vector<std::uint32_t> use(admitted_.slots);
@@ -99,9 +99,9 @@ class Member : ucx::MessageReceiver {
       packet.kind = cohom_contribution;
       packet.call = 0;
       packet.slot = static_cast<__u16>(slot);
-      packet.use = use[slot]++;
+      packet.sequence = use[slot]++;
       packet.words = blocks * wide_words;
-      link_->send(packet, std::as_bytes(std::span(*words)), words, &open_messages_, &widening);
+      link_->send(packet, std::as_bytes(std::span(*words)), words, &open_messages_, &promotion);
       // Sums are never taken: its own messages alone leave.
       while (open_messages_ > 64 && well()) worker_.progress();
     }
@@ -124,7 +124,7 @@ class Member : ucx::MessageReceiver {
     }
   }
   void take(const cohom_header& packet, std::span<const std::byte>) noexcept override {
-    greeted_ |= packet.kind == cohom_hello_answer;
+    hello_answered_ |= packet.kind == cohom_hello_answer;
     if (packet.kind == cohom_sum) std::this_thread::sleep_for(10ms);  // a slow reader
   }
   [[nodiscard]] cohom_header header() const {
@@ -136,7 +136,7 @@ class Member : ucx::MessageReceiver {
                        .own_group = admitted_.number});
   }
   bool well() {
-    if (++looks_ % 256 == 0) next(0ms);
+    if (++polls_ % 256 == 0) next(0ms);
     return ended_.empty() && link_->failure() == UCS_OK;
   }
   bool wait(short events, std::chrono::milliseconds time) {
@@ -165,9 +165,9 @@ class Member : ucx::MessageReceiver {
   Admitted admitted_;
   std::size_t open_messages_ = 0;  ///< before the link, which counts what leaves it to its end
   std::unique_ptr<ucx::MessageLink> link_;
-  bool greeted_ = false;
+  bool hello_answered_ = false;
   std::string ended_;
-  std::uint64_t looks_ = 0;
+  std::uint64_t polls_ = 0;
 };
 
 JobSecret secret_of(std::mt19937_64& random) {
@@ -201,7 +201,7 @@ void try_addresses(const std::string& where, long count, std::mt19937_64& random
     const std::string bytes = mutated(own.bytes, random);
     member.tell(make_ucx_address(own.version, std::as_bytes(std::span(bytes))));
     member.say_hello(std::make_shared<const std::vector<std::byte>>());
-    if (member.greeted(300ms))
+    if (member.hello_answered(300ms))
       ++answered;
     else
       ++(member.end(2s) == "nothing" ? silent : refused);
@@ -226,11 +226,11 @@ int run(int argc, char** argv) {
     member.say_hello(
         std::make_shared<const std::vector<std::byte>>(static_cast<std::size_t>(count) << 20));
     std::printf("a hello of %ld MiB: %s\n", count,
-                member.greeted(3s) ? "answered" : member.end(1s).c_str());
+                member.hello_answered(3s) ? "answered" : member.end(1s).c_str());
     return 0;
   }
   member.say_hello(std::make_shared<const std::vector<std::byte>>());
-  if (!member.greeted(10s) || !member.open()) return 1;
+  if (!member.hello_answered(10s) || !member.open()) return 1;
   member.flood(count);
   std::printf("flood of %ld: %s\n", count, member.end(10s).c_str());
   return 0;

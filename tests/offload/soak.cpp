@@ -37,9 +37,9 @@ struct CommandLine {
 
 /// One way of making the calls. Both ways make the same ones in the same order, because the number
 /// of a call is among what seeds its random draws.
-class Way {
+class CallMode {
  public:
-  Way(std::string name, HangWatch& watch)
+  CallMode(std::string name, HangWatch& watch)
       : name_(std::move(name)), watch_(watch), ranks_(mpi::communicator(MPI_COMM_WORLD)) {}
 
   [[nodiscard]] Communicator& ranks() { return ranks_; }
@@ -188,7 +188,7 @@ class Soak {
   HangWatch watch_;
   SoakCalls calls_;
   std::mt19937_64 own_random_;
-  Way network_, reference_;
+  CallMode network_, reference_;
   std::uint64_t made_ = 0, wrong_ = 0;
 };
 

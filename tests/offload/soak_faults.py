@@ -27,12 +27,12 @@ WITH_DAEMONS = not os.environ.get("COHOM_WHY_NO_UCX")
 class Faults:
     """The faults of one lab with one switch, an aggregator on it, and a job that must not mind."""
 
-    def __init__(self, case, seed, most_pause):
+    def __init__(self, case, seed, max_pause):
         """Start the aggregator and the other job. `case`: an OffloadCase whose lab is up with loss.
 
-        Between two faults are up to `most_pause` seconds.
+        Between two faults are up to `max_pause` seconds.
         """
-        self.case, self.random, self.most_pause = case, random.Random(seed), most_pause
+        self.case, self.random, self.max_pause = case, random.Random(seed), max_pause
         self.lab = lab_case.state.load(case.name)
         self.counts = collections.Counter({name: 0 for name in self.kinds()})
         if WITH_DAEMONS:
@@ -73,7 +73,7 @@ class Faults:
                 continue
             self.counts[kind] += 1
             print(f"{time.monotonic() - self.start:7.1f} s  {kind}: {what}", flush=True)
-            self.pause(condition, self.random.uniform(0.3, self.most_pause))
+            self.pause(condition, self.random.uniform(0.3, self.max_pause))
 
     @staticmethod
     def pause(condition, seconds):

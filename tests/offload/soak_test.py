@@ -55,7 +55,7 @@ class SoakTest(OffloadCase):
         print(f"soak of {SECONDS:g} s, seed {SEED} (COHOM_SOAK_SEED={SEED} draws the same again)")
         self.up(4, loss="2%")
         # Each kind takes place in time.
-        faults = Faults(self, SEED, most_pause=min(3, SECONDS / 20))
+        faults = Faults(self, SEED, max_pause=min(3, SECONDS / 20))
         self.addCleanup(faults.end)
         job = self.start_job()
         end = time.monotonic() + SECONDS

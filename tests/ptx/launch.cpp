@@ -14,7 +14,7 @@ namespace cohom::ptx {
 namespace {
 
 /// What a block may have without asking for more.
-constexpr std::size_t most_shared = 48 << 10;
+constexpr std::size_t max_shared = 48 << 10;
 
 }  // namespace
 
@@ -33,7 +33,7 @@ void launch(Kernel& kernel, LaunchShape shape, std::span<const std::uint8_t> par
   const std::lock_guard lock(mutex);
   ++kernel.launches;
   if (shape.threads > kernel.max_threads) throw Fault("more threads than .maxntid");
-  if (kernel.shared_bytes > most_shared) throw Fault("more shared memory than a block has");
+  if (kernel.shared_bytes > max_shared) throw Fault("more shared memory than a block has");
   std::vector<unsigned> order(shape.blocks);
   std::iota(order.begin(), order.end(), 0u);
   std::ranges::shuffle(order, random);

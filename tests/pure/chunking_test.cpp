@@ -91,15 +91,15 @@ TEST(Chunking, ListsPiecesSegmentBySegment) {
   for (const Cut& cut : cuts()) {
     const Chunking chunking = cut.chunking();
     std::size_t next = 0;
-    for (std::size_t segment = 0; segment < chunking.segments(); ++segment) {
-      EXPECT_EQ(chunking.segment_begin(segment), next) << cut.name();
+    for (std::size_t segment = 0; segment < chunking.piece_numbers(); ++segment) {
+      EXPECT_EQ(chunking.first_of_piece_number(segment), next) << cut.name();
       for (std::size_t chunk = 0; chunk < cut.chunks; ++chunk) {
         const auto pieces = chunking.pieces_of_chunk(chunk);
         if (segment >= pieces.size()) continue;
         EXPECT_EQ(pieces[segment], next++) << cut.name();
       }
     }
-    EXPECT_EQ(chunking.segment_begin(chunking.segments()), next) << cut.name();
+    EXPECT_EQ(chunking.first_of_piece_number(chunking.piece_numbers()), next) << cut.name();
     EXPECT_EQ(chunking.pieces().size(), next) << cut.name();
   }
 }

@@ -14,7 +14,7 @@ namespace cohom {
 namespace {
 
 using namespace kernels::body;
-using kernels::escaped_code;
+using kernels::outlier_code;
 
 template <class Real>
 class NormCode : public testing::Test {};
@@ -76,7 +76,7 @@ TYPED_TEST(NormCode, OrdersLikeTheNorms) {
     }
   values.assign(16, std::numeric_limits<Real>::max());
   EXPECT_GT(norm_code(values.data(), 16), before);
-  EXPECT_LT(norm_code(values.data(), 16), escaped_code);
+  EXPECT_LT(norm_code(values.data(), 16), outlier_code);
 }
 
 TYPED_TEST(NormCode, ShiftsWithPowersOfTwo) {
@@ -87,7 +87,7 @@ TYPED_TEST(NormCode, ShiftsWithPowersOfTwo) {
   EXPECT_EQ(norm_code(values.data(), 256), code - (90u << NormCodeFormat<Real>::mantissa_bits));
 }
 
-TYPED_TEST(NormCode, ZeroAndEscape) {
+TYPED_TEST(NormCode, ZeroAndOutlier) {
   using Real = TypeParam;
   std::vector<Real> values(256, Real{-0.0});
   EXPECT_EQ(norm_code(values.data(), 256), 0u);
@@ -96,7 +96,7 @@ TYPED_TEST(NormCode, ZeroAndEscape) {
     for (std::size_t at : {0, 17, 255}) {
       values.assign(256, 1);
       values[at] = bad;
-      EXPECT_EQ(norm_code(values.data(), 256), escaped_code);
+      EXPECT_EQ(norm_code(values.data(), 256), outlier_code);
     }
 }
 
@@ -146,14 +146,14 @@ TYPED_TEST(NormCode, GlobalScaleOfExtremes) {
 
   using Codes = std::vector<std::uint32_t>;
   EXPECT_EQ(global_code(type, Codes{0, 0, 0}, 48), 0u);
-  EXPECT_EQ(global_code(type, Codes{0, escaped_code, large}, 48), escaped_code);
+  EXPECT_EQ(global_code(type, Codes{0, outlier_code, large}, 48), outlier_code);
   EXPECT_EQ(global_code(type, Codes{small, large, small}, 1), large);
   EXPECT_EQ(global_code(type, Codes{small, 0}, 1), small);
   EXPECT_EQ(global_code(type, Codes{small, 0}, 4),
             small - (1u << NormCodeFormat<Real>::mantissa_bits));
   EXPECT_EQ(block_code_of_global(type, 0, 256), 0u);
-  EXPECT_EQ(block_code_of_global(type, escaped_code, 256), escaped_code);
-  EXPECT_LT(block_code_of_global(type, large, 65536), escaped_code);
+  EXPECT_EQ(block_code_of_global(type, outlier_code, 256), outlier_code);
+  EXPECT_LT(block_code_of_global(type, large, 65536), outlier_code);
 }
 
 /// With the mean 1 a block of 256 elements has norm 16.
@@ -163,7 +163,7 @@ TYPED_TEST(NormCode, GlobalClipsBlocksOfTwiceTheNorm) {
   EXPECT_TRUE(clipped_by_global(type, norm_code_of(TypeParam{1}, 5), mean, 256));
   EXPECT_FALSE(clipped_by_global(type, norm_code_of(TypeParam(1.99), 4), mean, 256));
   EXPECT_FALSE(clipped_by_global(type, norm_code_of(TypeParam{1}, 4), mean, 256));
-  EXPECT_FALSE(clipped_by_global(type, escaped_code, escaped_code, 256));
+  EXPECT_FALSE(clipped_by_global(type, outlier_code, outlier_code, 256));
   EXPECT_FALSE(clipped_by_global(type, 0, 0, 256));
 }
 

@@ -1,6 +1,6 @@
 // The packets and messages of docs/offload-protocol.md, byte by byte.
 
-#include "aggregation/client/slot_line.hpp"
+#include "aggregation/client/send_window.hpp"
 #include "aggregation/protocol/admission.hpp"
 #include "aggregation/protocol/control_message.hpp"
 #include "aggregation/protocol/hello.hpp"
@@ -31,14 +31,14 @@ std::string hex(const void* data, std::size_t bytes) {
 }
 
 TEST(OffloadPacket, Contribution) {
-  SlotLine line(64, 4, 384);
-  ReductionStream stream{.call = 0x0102030405060708, .round = 2, .announced = 2};
-  line.enter(stream);
+  SendWindow window(64, 4, 384);
+  ReductionSequence reductions{.call = 0x0102030405060708, .round = 2, .announced = 2};
+  window.enter(reductions);
   std::vector<std::uint64_t> words(1000);
-  stream.start(std::vector<std::uint64_t>(), {}, cohom_merge_add, 0);
-  stream.start(words, words, cohom_merge_max, 1);
-  SlotLine::Flight* flight = nullptr;
-  for (int i = 0; i < 3; ++i) flight = line.cut();
+  reductions.start(std::vector<std::uint64_t>(), {}, cohom_merge_add, 0);
+  reductions.start(words, words, cohom_merge_max, 1);
+  SendWindow::Flight* flight = nullptr;
+  for (int i = 0; i < 3; ++i) flight = window.cut();
   ASSERT_NE(flight, nullptr);
   cohom_header packet = make_hello({.job = 0x1112131415161718,
                                     .epoch = 0x2122232425262728,
@@ -50,41 +50,41 @@ TEST(OffloadPacket, Contribution) {
   EXPECT_EQ(hex(&packet, sizeof packet),
             "636f686102040000 1817161514131211 2827262524232221 3837363534333231 "
             "0300050000000000 4847464544434241 0000000000000000 0900000000000000");
-  line.describe(*flight, packet);
+  window.describe(*flight, packet);
   EXPECT_EQ(hex(&packet, sizeof packet),
             "636f686102010200 1817161514131211 2827262524232221 3837363534333231 "
             "030005004200e800 0000000000030000 0100000002000000 0807060504030201");
 }
 
 TEST(OffloadPacket, UsesOfSlotsFollowFromWhatIsSummed) {
-  SlotLine line(0, 2, 1);
-  ReductionStream first{.call = 1, .round = 0, .announced = 1};
-  ReductionStream second{.call = 2, .round = 0, .announced = 2};
-  ReductionStream skipped{.call = 3, .round = 0, .announced = 1};
-  ReductionStream third{.call = 4, .round = 0, .announced = 1};
-  line.enter(first), line.enter(second), line.enter(skipped), line.enter(third);
+  SendWindow window(0, 2, 1);
+  ReductionSequence first{.call = 1, .round = 0, .announced = 1};
+  ReductionSequence second{.call = 2, .round = 0, .announced = 2};
+  ReductionSequence skipped{.call = 3, .round = 0, .announced = 1};
+  ReductionSequence third{.call = 4, .round = 0, .announced = 1};
+  window.enter(first), window.enter(second), window.enter(skipped), window.enter(third);
   std::vector<std::uint64_t> words(3);
   // What comes later in the order waits, whatever starts first.
   third.start(words, words, cohom_merge_add, 0);
   second.start(words, words, cohom_merge_add, 0);
-  EXPECT_EQ(line.cut(), nullptr);
+  EXPECT_EQ(window.cut(), nullptr);
   first.start(words, words, cohom_merge_add, 0);
   std::vector<std::string> seen;
   const auto next = [&] {
-    SlotLine::Flight* const flight = line.cut();
+    SendWindow::Flight* const flight = window.cut();
     if (flight == nullptr) return false;
     cohom_header packet{};
-    line.describe(*flight, packet);
+    window.describe(*flight, packet);
     seen.push_back(std::to_string(packet.call) + ":" + std::to_string(packet.offset) + "@" +
-                   std::to_string(packet.slot) + "." + std::to_string(packet.use));
+                   std::to_string(packet.slot) + "." + std::to_string(packet.sequence));
     packet.kind = cohom_sum;
-    EXPECT_EQ(line.find(packet), flight);
+    EXPECT_EQ(window.find(packet), flight);
     ++packet.offset;
-    EXPECT_EQ(line.find(packet), nullptr);
+    EXPECT_EQ(window.find(packet), nullptr);
     const std::uint64_t sum = 7;
-    line.finish(*flight, std::as_bytes(std::span(&sum, 1)));
+    window.complete(*flight, std::as_bytes(std::span(&sum, 1)));
     --packet.offset;
-    EXPECT_EQ(line.find(packet), nullptr);
+    EXPECT_EQ(window.find(packet), nullptr);
     return true;
   };
   while (next()) {
@@ -92,29 +92,29 @@ TEST(OffloadPacket, UsesOfSlotsFollowFromWhatIsSummed) {
   EXPECT_EQ(seen, (std::vector<std::string>{"1:0@0.0", "1:1@1.0", "1:2@0.1", "2:0@1.1", "2:1@0.2",
                                             "2:2@1.2"}));
   second.start(std::span(words).first(1), words, cohom_merge_add, 0);
-  line.leave(skipped);
+  window.leave(skipped);
   seen.clear();
   while (next()) {
   }
   EXPECT_EQ(seen, (std::vector<std::string>{"2:0@0.3", "4:0@1.3", "4:1@0.4", "4:2@1.4"}));
-  EXPECT_EQ(second.finished, 2u);
+  EXPECT_EQ(second.completed, 2u);
 }
 
 TEST(OffloadPacket, ASlotIsUsedAgainOnlyWhenItsSumIsThere) {
-  SlotLine line(0, 2, 1);
-  ReductionStream stream{.announced = 1};
-  line.enter(stream);
+  SendWindow window(0, 2, 1);
+  ReductionSequence reductions{.announced = 1};
+  window.enter(reductions);
   std::vector<std::uint64_t> words(3);
-  stream.start(words, words, cohom_merge_add, 0);
-  SlotLine::Flight* const first = line.cut();
-  SlotLine::Flight* const second = line.cut();
+  reductions.start(words, words, cohom_merge_add, 0);
+  SendWindow::Flight* const first = window.cut();
+  SendWindow::Flight* const second = window.cut();
   ASSERT_TRUE(first != nullptr && second != nullptr);
-  EXPECT_EQ(line.cut(), nullptr);
+  EXPECT_EQ(window.cut(), nullptr);
   const std::uint64_t sum = 7;
-  line.finish(*second, std::as_bytes(std::span(&sum, 1)));
-  EXPECT_EQ(line.cut(), nullptr);  // in order
-  line.finish(*first, std::as_bytes(std::span(&sum, 1)));
-  EXPECT_NE(line.cut(), nullptr);
+  window.complete(*second, std::as_bytes(std::span(&sum, 1)));
+  EXPECT_EQ(window.cut(), nullptr);  // in order
+  window.complete(*first, std::as_bytes(std::span(&sum, 1)));
+  EXPECT_NE(window.cut(), nullptr);
 }
 
 TEST(ControlMessage, ComesBackAsItWas) {
@@ -151,7 +151,7 @@ TEST(ControlMessage, ComesBackAsItWas) {
   std::string all;
   for (const Message& message : messages) all += encode(message);
   for (std::size_t step : {1, 7, 1000}) {
-    MessageReader reader(most_request_bytes);
+    MessageReader reader(max_request_bytes);
     std::vector<Message> read;
     for (std::size_t i = 0; i < all.size(); i += step) {
       const auto part = all.substr(i, step);
@@ -173,7 +173,7 @@ TEST(ControlMessage, OtherVersionsAreKnownByTheirNumber) {
   const std::string bytes = encode(Begin{.nonce = {1}});
   EXPECT_EQ(hex(bytes.data(), 16), "2c00000001000000 0300000001000000");
   // What version 2 began with: a join, of other fields.
-  MessageReader reader(most_request_bytes);
+  MessageReader reader(max_request_bytes);
   reader.append(std::string("\x12\0\0\0\1\0\0\0\2\0\0\0secret", 18));
   const auto message = reader.next();
   ASSERT_TRUE(message && std::holds_alternative<Begin>(*message));
@@ -181,7 +181,7 @@ TEST(ControlMessage, OtherVersionsAreKnownByTheirNumber) {
 }
 
 TEST(ControlMessage, TextsAreFreeOfControlCharacters) {
-  MessageReader reader(most_request_bytes);
+  MessageReader reader(max_request_bytes);
   reader.append(encode(Refused{Refusal::gone, "a\x1b]0;owned\x07\n\x9b~ \x7f"}));
   EXPECT_EQ(std::get<Refused>(*reader.next()).text, "a?]0;owned???~ ?");
 }

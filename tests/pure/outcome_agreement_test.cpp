@@ -83,12 +83,12 @@ TEST(OutcomeAgreement, AllRanksTellWell) {
     for (int rank = 0; rank + 1 < ranks; ++rank) {
       group.agreements[std::size_t(rank)]->tell(false);
       group.deliver(random);
-      EXPECT_FALSE(group.agreements[std::size_t(rank)]->finished()) << "one rank is missing";
+      EXPECT_FALSE(group.agreements[std::size_t(rank)]->done()) << "one rank is missing";
     }
     group.agreements.back()->tell(false);
     group.deliver(random);
     for (const auto& agreement : group.agreements) {
-      EXPECT_TRUE(agreement->finished() && agreement->told()) << ranks << " ranks";
+      EXPECT_TRUE(agreement->done() && agreement->told()) << ranks << " ranks";
       EXPECT_FALSE(agreement->failed());
     }
   }
@@ -108,7 +108,7 @@ TEST(OutcomeAgreement, OneFailureIsEverybodys) {
       group.agreements[failing]->tell(true);
       group.deliver(random);
       for (const auto& agreement : group.agreements)
-        EXPECT_TRUE(agreement->finished() && agreement->failed())
+        EXPECT_TRUE(agreement->done() && agreement->failed())
             << ranks << " ranks, " << failing << " fails, seed " << seed;
     }
 }

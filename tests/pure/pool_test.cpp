@@ -19,36 +19,36 @@ constexpr std::uint64_t three_members = 0b1011;  // workers 0, 1 and 3
 
 class Pool : public testing::Test {
  protected:
-  static cohom_header packet(std::uint32_t use, std::uint32_t worker, std::size_t words,
+  static cohom_header packet(std::uint32_t sequence, std::uint32_t worker, std::size_t words,
                              cohom_packet_merge merge = cohom_merge_add) {
     cohom_header header{};
     header.epoch = 77;
-    header.use = use;
+    header.sequence = sequence;
     header.worker = static_cast<__u16>(worker);
     header.words = static_cast<__u16>(words);
     header.merge = static_cast<__u8>(merge);
-    header.call = 5 + use;
+    header.call = 5 + sequence;
     return header;
   }
 
   int contribute(const cohom_header& header, const Words& words, bool parent = false) {
     load(words);
-    return cohom_contribute(&slot_->pools[header.use & 1], &slot_->pools[~header.use & 1], &header,
-                            three_members, parent, payload_.get());
+    return cohom_contribute(&slot_->pools[header.sequence & 1], &slot_->pools[~header.sequence & 1],
+                            &header, three_members, parent, payload_.get());
   }
   int receive_sum(const cohom_header& header, const Words& words) {
     load(words);
-    return cohom_receive_sum(&slot_->pools[header.use & 1], &header, payload_.get());
+    return cohom_receive_sum(&slot_->pools[header.sequence & 1], &header, payload_.get());
   }
   [[nodiscard]] Words leaves(std::size_t words) const {
     return {payload_->words, payload_->words + words};
   }
   /// All three contribute one word.
-  void complete(std::uint32_t use) {
-    EXPECT_EQ(contribute(packet(use, 0, 1), {use}), cohom_kept);
-    EXPECT_EQ(contribute(packet(use, 1, 1), {10}), cohom_kept);
-    EXPECT_EQ(contribute(packet(use, 3, 1), {100}), cohom_spread);
-    EXPECT_EQ(leaves(1), Words{use + 110});
+  void complete(std::uint32_t sequence) {
+    EXPECT_EQ(contribute(packet(sequence, 0, 1), {sequence}), cohom_kept);
+    EXPECT_EQ(contribute(packet(sequence, 1, 1), {10}), cohom_kept);
+    EXPECT_EQ(contribute(packet(sequence, 3, 1), {100}), cohom_multicast);
+    EXPECT_EQ(leaves(1), Words{sequence + 110});
   }
 
  private:
@@ -66,7 +66,7 @@ class Pool : public testing::Test {
 
 TEST_F(Pool, MergesAllLengthsInAnyOrder) {
   std::mt19937_64 random(3);
-  std::uint32_t use = 0;
+  std::uint32_t sequence = 0;
   for (std::size_t words : {1, 2, 15, 16, 17, 384, 1023, 1024}) {
     for (auto merge : {cohom_merge_add, cohom_merge_or, cohom_merge_max}) {
       Words sum(words);
@@ -82,11 +82,11 @@ TEST_F(Pool, MergesAllLengthsInAnyOrder) {
             sum[w] = std::max(sum[w] >> 32, mine[w] >> 32) << 32 |
                      std::max(sum[w] & 0xffffffffu, mine[w] & 0xffffffffu);
         }
-        const int verdict = contribute(packet(use, worker, words, merge), mine);
-        EXPECT_EQ(verdict, worker == order.back() ? cohom_spread : cohom_kept);
+        const int verdict = contribute(packet(sequence, worker, words, merge), mine);
+        EXPECT_EQ(verdict, worker == order.back() ? cohom_multicast : cohom_kept);
       }
       EXPECT_EQ(leaves(words), sum) << words << " words, merge " << merge;
-      ++use;
+      ++sequence;
     }
   }
 }
@@ -95,7 +95,7 @@ TEST_F(Pool, NeverAddsTwice) {
   EXPECT_EQ(contribute(packet(0, 1, 1), {10}), cohom_kept);
   EXPECT_EQ(contribute(packet(0, 1, 1), {10}), cohom_told_waiting);
   EXPECT_EQ(contribute(packet(0, 0, 1), {1}), cohom_kept);
-  EXPECT_EQ(contribute(packet(0, 3, 1), {100}), cohom_spread);
+  EXPECT_EQ(contribute(packet(0, 3, 1), {100}), cohom_multicast);
   EXPECT_EQ(leaves(1), Words{111});
   // From now on the finished pool answers, also after the next use has begun.
   EXPECT_EQ(contribute(packet(0, 0, 1), {1}), cohom_answered);
@@ -114,7 +114,7 @@ TEST_F(Pool, TakesUsesInOrder) {
   // The pool of use 0 must stay while somebody may lack its sum.
   EXPECT_EQ(contribute(packet(2, 0, 1), {1}), cohom_drop_order);
   EXPECT_EQ(contribute(packet(1, 1, 1), {1}), cohom_kept);
-  EXPECT_EQ(contribute(packet(1, 3, 1), {1}), cohom_spread);
+  EXPECT_EQ(contribute(packet(1, 3, 1), {1}), cohom_multicast);
   complete(2);
   complete(3);
   EXPECT_EQ(contribute(packet(1, 0, 1), {1}), cohom_drop_old);
@@ -127,7 +127,7 @@ TEST_F(Pool, ANewEpochBeginsAnew) {
   auto header = packet(2, 0, 1);
   header.epoch = 78;
   EXPECT_EQ(contribute(header, {1}), cohom_drop_order);
-  header.use = 0;
+  header.sequence = 0;
   EXPECT_EQ(contribute(header, {1}), cohom_kept);
   EXPECT_EQ(contribute(packet(1, 0, 1), {1}), cohom_answered);
 }
@@ -152,13 +152,13 @@ TEST_F(Pool, ALeafWaitsForItsParent) {
   EXPECT_EQ(contribute(packet(0, 0, 1), {1}, true), cohom_kept);
   EXPECT_EQ(receive_sum(packet(0, 0, 1), {1000}), cohom_drop_repeated_sum);
   EXPECT_EQ(contribute(packet(0, 1, 1), {10}, true), cohom_kept);
-  EXPECT_EQ(contribute(packet(0, 3, 1), {100}, true), cohom_pass_up);
+  EXPECT_EQ(contribute(packet(0, 3, 1), {100}, true), cohom_forward);
   EXPECT_EQ(leaves(1), Words{111});
-  EXPECT_EQ(contribute(packet(0, 1, 1), {10}, true), cohom_pass_up_again);
+  EXPECT_EQ(contribute(packet(0, 1, 1), {10}, true), cohom_forward_again);
   EXPECT_EQ(leaves(1), Words{111});
   EXPECT_EQ(contribute(packet(1, 1, 1), {10}, true), cohom_drop_order);
   EXPECT_EQ(receive_sum(packet(1, 0, 1), {1000}), cohom_drop_old);
-  EXPECT_EQ(receive_sum(packet(0, 0, 1), {1000}), cohom_spread);
+  EXPECT_EQ(receive_sum(packet(0, 0, 1), {1000}), cohom_multicast);
   EXPECT_EQ(receive_sum(packet(0, 0, 1), {2000}), cohom_drop_repeated_sum);
   EXPECT_EQ(contribute(packet(0, 1, 1), {10}, true), cohom_answered);
   EXPECT_EQ(leaves(1), Words{1000});

@@ -94,7 +94,7 @@ TEST(ScheduleRules, ChunksAreEncodedOnceAndDecodedOnce) {
   ScheduleBuilder builder(0, 1, 1);
   builder.decode(builder.encode(0, Form::wide));
   builder.decode(builder.encode(0, Form::wide));
-  const Schedule schedule = std::move(builder).finish();
+  const Schedule schedule = std::move(builder).build();
   EXPECT_TRUE(finds(schedule, "is not encoded exactly once"));
   EXPECT_TRUE(finds(schedule, "is not decoded exactly once"));
 }
@@ -115,7 +115,7 @@ TEST(ScheduleRules, MergesKeepChunkAndFormInOrder) {
 
   ScheduleBuilder builder(0, 1, 1);
   builder.decode(builder.merge(std::array{builder.encode(0, Form::wide)}));
-  EXPECT_TRUE(finds(std::move(builder).finish(), "merges a single wide slot"));
+  EXPECT_TRUE(finds(std::move(builder).build(), "merges a single wide slot"));
 }
 
 TEST(ScheduleRules, OffloadsKeepChunkAndFormAndAreWide) {
@@ -150,17 +150,17 @@ TEST(ScheduleRules, NothingNeededIsOverwritten) {
                            builder.receive(0, Form::wide, 1, 2, 0)};
   builder.decode(builder.merge(sources, sources[2]));
   EXPECT_TRUE(
-      finds(std::move(builder).finish(), "merges in place into a source that is still to be read"));
+      finds(std::move(builder).build(), "merges in place into a source that is still to be read"));
 }
 
-TEST(ScheduleRules, StreamsAreSmallAndUsedOnce) {
+TEST(ScheduleRules, SequenceIdsAreSmallAndUsedOnce) {
   auto schedule = build("ring", 2, 3);
-  nth(schedule, StepKind::send).stream = testing::stream_limit;
-  EXPECT_TRUE(finds(schedule, "has too large a stream number"));
+  nth(schedule, StepKind::send).sequence_id = testing::sequence_id_limit;
+  EXPECT_TRUE(finds(schedule, "has too large a sequence id"));
 
   schedule = build("ring", 2, 3);
-  nth(schedule, StepKind::send, 1).stream = nth(schedule, StepKind::send, 0).stream;
-  EXPECT_TRUE(finds(schedule, "uses a stream again"));
+  nth(schedule, StepKind::send, 1).sequence_id = nth(schedule, StepKind::send, 0).sequence_id;
+  EXPECT_TRUE(finds(schedule, "uses a sequence id again"));
 }
 
 }  // namespace

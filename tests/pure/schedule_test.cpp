@@ -189,7 +189,7 @@ TEST(Direct, DisjointContributionsGoToEveryRankOnceAndNothingComesBack) {
   }
 }
 
-TEST(Direct, OneRankWidensItsNarrowContribution) {
+TEST(Direct, OneRankPromotesItsNarrowContribution) {
   EXPECT_EQ(count(build("direct", 0, 1, true), StepKind::merge), 1);
   EXPECT_EQ(count(build("direct", 0, 1, false), StepKind::merge), 0);
 }
@@ -218,7 +218,7 @@ TEST(Tree, MergesTheSubtreesOfHigherRanksBehindTheOwn) {
   EXPECT_EQ(merge_operands(build("tree", 4, 8)), (std::vector{first, later}));
 }
 
-TEST(Ring, StreamNumbersStaySmallWithManyRanks) {
+TEST(Ring, SequenceIdsStaySmallWithManyRanks) {
   EXPECT_EQ(testing::check_rules(build("ring", 17, 4096)), std::vector<std::string>{});
 }
 
@@ -226,12 +226,12 @@ TEST(ToString, WritesOneLineAStep) {
   EXPECT_EQ(to_string(build("ring", 0, 2)),
             "rank 0 of 2: 2 chunks, 5 buffers\n"
             "0: encode  slot 0 (chunk 1, wide, 1 of 2, buffer 0)\n"
-            "1: send    slot 0 to rank 1 stream 0\n"
-            "2: receive slot 1 (chunk 0, wide, 1 of 2, buffer 1) from rank 1 stream 0\n"
+            "1: send    slot 0 to rank 1 sequence 0\n"
+            "2: receive slot 1 (chunk 0, wide, 1 of 2, buffer 1) from rank 1 sequence 0\n"
             "3: encode  slot 2 (chunk 0, wide, 1 of 2, buffer 2)\n"
             "4: merge   slot 3 (chunk 0, wide, 2 of 2, buffer 3) := slot 1 + 2\n"
-            "5: send    slot 3 to rank 1 stream 1\n"
-            "6: receive slot 4 (chunk 1, wide, 2 of 2, buffer 4) from rank 1 stream 1\n"
+            "5: send    slot 3 to rank 1 sequence 1\n"
+            "6: receive slot 4 (chunk 1, wide, 2 of 2, buffer 4) from rank 1 sequence 1\n"
             "7: decode  slot 3\n"
             "8: decode  slot 4\n");
 }

@@ -25,7 +25,7 @@ constexpr std::uint64_t epoch = 77;
 cohom_header packet(std::uint32_t use, std::uint32_t worker = 0) {
   cohom_header header{};
   header.epoch = epoch;
-  header.use = use;
+  header.sequence = use;
   header.worker = static_cast<__u16>(worker);
   header.call = 5;
   header.round = 1;
@@ -83,7 +83,7 @@ TEST(Slot, WhatAContributionToTheUseAtHandComesTo) {
   for (const Case& one : std::vector<Case>{
            {cohom_sum_filling, 0b0010, 0, {cohom_fine}},
            {cohom_sum_filling, 0b0010, 1, {cohom_told_waiting}},
-           {cohom_sum_local, members, 1, {cohom_pass_up_again}},
+           {cohom_sum_local, members, 1, {cohom_forward_again}},
            {cohom_sum_held, members, 1, {cohom_told_waiting}},
            {cohom_sum_done, members, 1, {cohom_answered}},
        }) {
@@ -131,11 +131,11 @@ TEST(Slot, AnotherEpochBeginsWithItsFirstUse) {
         header.epoch = epoch + 1;
         const Verdict verdict{number == 0 ? cohom_fine : cohom_drop_order};
         EXPECT_EQ(admit(use, use, kept_uses, header), verdict);
-        header.use = 0;
+        header.sequence = 0;
         EXPECT_EQ(cohom_admit(&use, &use, kept_uses, &header), cohom_fine);
         EXPECT_EQ(use.seen, 0u);
         EXPECT_EQ(use.epoch, epoch + 1);
-        EXPECT_EQ(use.number, 0u);
+        EXPECT_EQ(use.sequence, 0u);
         EXPECT_EQ(use.state, cohom_sum_filling);
       }
 }
@@ -147,7 +147,7 @@ TEST(Slot, TheLastContributionCompletesASum) {
       const cohom_header header = packet(0, worker);
       ASSERT_EQ(cohom_admit(&use, &use, 1, &header), cohom_fine);
       EXPECT_EQ(cohom_is_first(&use), worker == 0);
-      const Verdict whole{has_parent ? cohom_pass_up : cohom_spread};
+      const Verdict whole{has_parent ? cohom_forward : cohom_multicast};
       const Verdict verdict{cohom_count(&use, &header, members, has_parent)};
       EXPECT_EQ(verdict, worker == 3 ? whole : Verdict{cohom_kept});
     }
@@ -163,11 +163,11 @@ TEST(Slot, TakesTheParentsSumOnce) {
     const auto take = [&](const cohom_header& header) {
       cohom_slot_use use = before;
       const Verdict verdict{cohom_take_sum(&use, &header)};
-      EXPECT_EQ(use.state, verdict.code == cohom_spread ? cohom_sum_done : state);
+      EXPECT_EQ(use.state, verdict.code == cohom_multicast ? cohom_sum_done : state);
       return verdict;
     };
     EXPECT_EQ(take(packet(4)),
-              Verdict{state == cohom_sum_local ? cohom_spread : cohom_drop_repeated_sum});
+              Verdict{state == cohom_sum_local ? cohom_multicast : cohom_drop_repeated_sum});
     EXPECT_EQ(take(packet(3)), Verdict{cohom_drop_old});
     EXPECT_EQ(take(packet(5)), Verdict{cohom_drop_old});
     cohom_header other_epoch = packet(4);
@@ -181,9 +181,9 @@ TEST(Slot, TakesTheParentsSumOnce) {
 TEST(Slot, VerdictsOfContributionsAreMergedOrRepeatsOrDrops) {
   for (int code = 0; code < cohom_verdicts; ++code) {
     const auto verdict = static_cast<cohom_verdict>(code);
-    const bool merged = code == cohom_kept || code == cohom_spread || code == cohom_pass_up;
+    const bool merged = code == cohom_kept || code == cohom_multicast || code == cohom_forward;
     const bool repeat =
-        code == cohom_told_waiting || code == cohom_pass_up_again || code == cohom_answered;
+        code == cohom_told_waiting || code == cohom_forward_again || code == cohom_answered;
     EXPECT_EQ(cohom_is_merged(verdict), merged) << offload::name_of(verdict);
     EXPECT_EQ(cohom_is_repeat(verdict), repeat) << offload::name_of(verdict);
   }
@@ -195,13 +195,13 @@ class Slot {
   Slot(std::uint32_t kept_uses, bool has_parent) : kept_uses_(kept_uses), parent_(has_parent) {}
 
   Verdict contribute(const cohom_header& header) {
-    cohom_slot_use& use = uses_[header.use % kept_uses_];
-    const cohom_slot_use& before = uses_[(header.use + kept_uses_ - 1) % kept_uses_];
+    cohom_slot_use& use = uses_[header.sequence % kept_uses_];
+    const cohom_slot_use& before = uses_[(header.sequence + kept_uses_ - 1) % kept_uses_];
     const cohom_verdict verdict = cohom_admit(&use, &before, kept_uses_, &header);
     return {verdict == cohom_fine ? cohom_count(&use, &header, members, parent_) : verdict};
   }
   Verdict take_sum(const cohom_header& header) {
-    return {cohom_take_sum(&uses_[header.use % kept_uses_], &header)};
+    return {cohom_take_sum(&uses_[header.sequence % kept_uses_], &header)};
   }
 
  private:
@@ -217,28 +217,28 @@ class Model {
 
   Verdict contribute(const cohom_header& header) {
     if (is_forgotten(header)) return {cohom_drop_old};
-    if (header.use == begun()) {
+    if (header.sequence == begun()) {
       if (!uses_.empty() && !uses_.back().done) return {cohom_drop_order};
       uses_.emplace_back().call = header.call;
     }
-    if (header.use > begun()) return {cohom_drop_order};
-    Use& use = uses_[header.use];
+    if (header.sequence > begun()) return {cohom_drop_order};
+    Use& use = uses_[header.sequence];
     if (use.call != header.call) return {cohom_drop_mismatch};
     if (!use.from.insert(header.worker).second) {
       if (use.done) return {cohom_answered};
-      return {use.from.size() == 3 ? cohom_pass_up_again : cohom_told_waiting};
+      return {use.from.size() == 3 ? cohom_forward_again : cohom_told_waiting};
     }
     if (use.from.size() != 3) return {cohom_kept};
     use.done = !parent_;
-    return {parent_ ? cohom_pass_up : cohom_spread};
+    return {parent_ ? cohom_forward : cohom_multicast};
   }
   Verdict take_sum(const cohom_header& header) {
-    if (header.use >= begun() || is_forgotten(header)) return {cohom_drop_old};
-    Use& use = uses_[header.use];
+    if (header.sequence >= begun() || is_forgotten(header)) return {cohom_drop_old};
+    Use& use = uses_[header.sequence];
     if (use.call != header.call) return {cohom_drop_mismatch};
     if (use.from.size() != 3 || use.done) return {cohom_drop_repeated_sum};
     use.done = true;
-    return {cohom_spread};
+    return {cohom_multicast};
   }
   [[nodiscard]] std::uint32_t begun() const { return static_cast<std::uint32_t>(uses_.size()); }
 
@@ -249,7 +249,7 @@ class Model {
     bool done = false;
   };
   [[nodiscard]] bool is_forgotten(const cohom_header& header) const {
-    return header.use + kept_uses_ < begun();
+    return header.sequence + kept_uses_ < begun();
   }
 
   std::uint32_t kept_uses_;
@@ -274,15 +274,15 @@ TEST(Slot, DoesWhatTheModelDoesInLongRandomTraffic) {
         const bool down = below(has_parent ? 3 : 50) == 0;
         const Verdict expected = down ? model.take_sum(header) : model.contribute(header);
         ASSERT_EQ(down ? slot.take_sum(header) : slot.contribute(header), expected)
-            << "step " << i << ", use " << header.use << " of " << model.begun();
+            << "step " << i << ", use " << header.sequence << " of " << model.begun();
         ++seen[expected.code];
       }
       EXPECT_GT(model.begun(), 100u);
       for (const int code :
-           {cohom_kept, cohom_spread, cohom_told_waiting, cohom_answered, cohom_drop_old,
+           {cohom_kept, cohom_multicast, cohom_told_waiting, cohom_answered, cohom_drop_old,
             cohom_drop_order, cohom_drop_mismatch, cohom_drop_repeated_sum})
         EXPECT_GT(seen[code], 20) << Verdict{code};
-      EXPECT_EQ(seen[cohom_pass_up] > 20 && seen[cohom_pass_up_again] > 20, has_parent);
+      EXPECT_EQ(seen[cohom_forward] > 20 && seen[cohom_forward_again] > 20, has_parent);
     }
 }
 

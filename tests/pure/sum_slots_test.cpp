@@ -15,13 +15,13 @@ namespace {
 
 constexpr std::uint64_t members = 0b10110;  // workers 1, 2 and 4
 
-cohom_header header_of(std::uint32_t worker, std::uint32_t use = 0, Merge merge = {}) {
+cohom_header header_of(std::uint32_t worker, std::uint32_t sequence = 0, Merge merge = {}) {
   cohom_header header{};
   header.epoch = 77;
   header.worker = static_cast<__u16>(worker);
   header.slot = 1;
   header.words = 2;
-  header.use = use;
+  header.sequence = sequence;
   header.merge = *merge_code(merge);
   return header;
 }
@@ -55,7 +55,7 @@ TEST_F(SumSlotsTest, AddsEveryContributionOnce) {
   EXPECT_EQ(contribute(root_, header_of(4), {1, 2}), cohom_drop_old);
   EXPECT_EQ(contribute(root_, header_of(1), {10, 20}), cohom_kept);
   EXPECT_EQ(contribute(root_, header_of(2, 1), {100, 200}), cohom_drop_order);
-  EXPECT_EQ(contribute(root_, header_of(2), {100, 200}), cohom_spread);
+  EXPECT_EQ(contribute(root_, header_of(2), {100, 200}), cohom_multicast);
   EXPECT_EQ(sum_, (Words{111, 222}));
   EXPECT_EQ(contribute(root_, header_of(2), {100, 200}), cohom_drop_old);
   EXPECT_EQ(contribute(root_, header_of(2, 1), {1, 1}), cohom_kept);
@@ -72,47 +72,49 @@ TEST_F(SumSlotsTest, SumsNothingThatDoesNotBelongTogether) {
 
 TEST_F(SumSlotsTest, ASumThatIsBeingSentIsNotChanged) {
   std::vector<SharedWords> sums;
-  for (std::uint32_t use = 0; use < 5; ++use)
+  for (std::uint32_t sequence = 0; sequence < 5; ++sequence)
     for (std::uint32_t worker : {1, 2, 4})
-      if (auto outcome = root_.contribute(header_of(worker, use), bytes_of({use, worker}));
+      if (auto outcome =
+              root_.contribute(header_of(worker, sequence), bytes_of({sequence, worker}));
           outcome.words)
         sums.push_back(outcome.words);
   ASSERT_EQ(sums.size(), 5u);
-  for (std::uint32_t use = 0; use < 5; ++use) EXPECT_EQ(*sums[use], (Words{3 * use, 7}));
+  for (std::uint32_t sequence = 0; sequence < 5; ++sequence)
+    EXPECT_EQ(*sums[sequence], (Words{3 * sequence, 7}));
 }
 
 /// Whoever contributes on and on without taking sums fills no more than two sums a slot.
 TEST_F(SumSlotsTest, AFreeSlotHasSentItsSum) {
-  const auto all = [&](std::uint32_t use) {
+  const auto all = [&](std::uint32_t sequence) {
     cohom_verdict last = cohom_fine;
     for (std::uint32_t worker : {1, 2, 4})
-      last = contribute(root_, header_of(worker, use), {1, use});
+      last = contribute(root_, header_of(worker, sequence), {1, sequence});
     return last;
   };
-  EXPECT_EQ(all(0), cohom_spread);
+  EXPECT_EQ(all(0), cohom_multicast);
   ++*root_.leaving(1);
   EXPECT_EQ(all(1), cohom_kept) << "the sum waits for the one before it to leave";
   EXPECT_EQ(all(1), cohom_drop_old);
   EXPECT_EQ(all(2), cohom_drop_order);
-  EXPECT_TRUE(root_.has_late_sums());
-  EXPECT_FALSE(root_.next_late_sum());
+  EXPECT_TRUE(root_.has_waiting_sums());
+  EXPECT_FALSE(root_.next_waiting_sum());
   --*root_.leaving(1);
-  const auto late = root_.next_late_sum();
+  const auto late = root_.next_waiting_sum();
   ASSERT_TRUE(late);
-  EXPECT_EQ(late->header.use, 1u);
+  EXPECT_EQ(late->header.sequence, 1u);
   EXPECT_EQ(*late->words, (Words{3, 3}));
-  EXPECT_FALSE(root_.has_late_sums());
-  EXPECT_EQ(all(2), cohom_spread);
+  EXPECT_FALSE(root_.has_waiting_sums());
+  EXPECT_EQ(all(2), cohom_multicast);
 }
 
 TEST_F(SumSlotsTest, ALeafWaitsForItsParent) {
   for (std::uint32_t worker : {1, 2}) contribute(leaf_, header_of(worker), {1, 1});
   EXPECT_EQ(leaf_.take_sum(header_of(1), bytes_of({9, 9})).verdict, cohom_drop_repeated_sum);
-  EXPECT_EQ(contribute(leaf_, header_of(4), {1, 1}), cohom_pass_up);
+  EXPECT_EQ(contribute(leaf_, header_of(4), {1, 1}), cohom_forward);
   EXPECT_EQ(sum_, (Words{3, 3}));
   EXPECT_EQ(contribute(leaf_, header_of(4), {1, 1}), cohom_drop_old);
   const auto outcome = leaf_.take_sum(header_of(1), bytes_of({9, 9}));
-  EXPECT_EQ(outcome.verdict, cohom_spread);
+  EXPECT_EQ(outcome.verdict, cohom_multicast);
   EXPECT_EQ(*outcome.words, (Words{9, 9}));
   EXPECT_EQ(leaf_.take_sum(header_of(1), bytes_of({9, 9})).verdict, cohom_drop_repeated_sum);
 }
@@ -123,7 +125,7 @@ TEST_F(SumSlotsTest, AddsFloatsInTheOrderOfWorkers) {
   const Words one = words_of(1, large), two = words_of(1, 1), four = words_of(large, 1);
   EXPECT_EQ(contribute(root_, header_of(4, 0, merge), four), cohom_kept);
   EXPECT_EQ(contribute(root_, header_of(2, 0, merge), two), cohom_kept);
-  EXPECT_EQ(contribute(root_, header_of(1, 0, merge), one), cohom_spread);
+  EXPECT_EQ(contribute(root_, header_of(1, 0, merge), one), cohom_multicast);
   EXPECT_EQ(sum_, words_of((1.0f + 1) + large, (large + 1.0f) + 1));
   EXPECT_NE(sum_, words_of((large + 1.0f) + 1, (1.0f + 1) + large)) << "the order would not show";
 }
@@ -144,18 +146,18 @@ TEST(Narrow, ValuesFollowFromTheWordsOfBothForms) {
   using kernels::body::words_per_block;
   for (const auto& [narrow, wide] :
        std::vector<std::pair<int, int>>{{1, 2}, {1, 3}, {4, 8}, {6, 8}}) {
-    const Widening widening{
+    const Promotion promotion{
         .narrow_width = std::uint8_t(narrow), .wide_width = std::uint8_t(wide), .block = 256};
-    ASSERT_TRUE(is_right(widening));
-    const std::size_t wide_block = wide_block_words(widening);
-    const std::size_t narrow_block = narrow_block_words(widening);
-    EXPECT_EQ(values_of(widening, 3 * wide_block, 3 * narrow_block), 768u);
-    EXPECT_EQ(values_of(widening, 3 * wide_block, 3 * narrow_block + 1), std::nullopt);
-    EXPECT_EQ(values_of(widening, 3 * wide_block, 2 * narrow_block), std::nullopt);
+    ASSERT_TRUE(is_right(promotion));
+    const std::size_t wide_block = wide_block_words(promotion);
+    const std::size_t narrow_block = narrow_block_words(promotion);
+    EXPECT_EQ(values_of(promotion, 3 * wide_block, 3 * narrow_block), 768u);
+    EXPECT_EQ(values_of(promotion, 3 * wide_block, 3 * narrow_block + 1), std::nullopt);
+    EXPECT_EQ(values_of(promotion, 3 * wide_block, 2 * narrow_block), std::nullopt);
     for (std::size_t rest : {16, 32, 64, 128}) {
       const std::size_t w = words_per_block(rest, unsigned(wide));
       const std::size_t n = words_per_block(rest, unsigned(narrow));
-      const auto values = values_of(widening, wide_block + w, narrow_block + n);
+      const auto values = values_of(promotion, wide_block + w, narrow_block + n);
       ASSERT_TRUE(values) << rest;
       EXPECT_GE(*values, 256 + rest);
       EXPECT_EQ(words_per_block(*values - 256, unsigned(wide)), w);
@@ -166,22 +168,22 @@ TEST(Narrow, ValuesFollowFromTheWordsOfBothForms) {
 }
 
 TEST(Narrow, WhatIsWrong) {
-  const Widening right{.narrow_width = 4, .wide_width = 8, .has_levels = true, .block = 256};
+  const Promotion right{.narrow_width = 4, .wide_width = 8, .has_levels = true, .block = 256};
   EXPECT_TRUE(is_right(right));
   const auto wrong = [&](auto change) {
-    Widening widening = right;
-    change(widening);
-    return !is_right(widening);
+    Promotion promotion = right;
+    change(promotion);
+    return !is_right(promotion);
   };
-  EXPECT_TRUE(wrong([](Widening& w) { w.narrow_width = 0; }));
-  EXPECT_TRUE(wrong([](Widening& w) { w.narrow_width = 8; }));
-  EXPECT_TRUE(wrong([](Widening& w) { w.narrow_width = 5; }));
-  EXPECT_TRUE(wrong([](Widening& w) { w.wide_width = 64; }));
-  EXPECT_TRUE(wrong([](Widening& w) { w.wide_width = 11; }));
-  EXPECT_TRUE(wrong([](Widening& w) { w.block = 0; }));
-  EXPECT_TRUE(wrong([](Widening& w) { w.block = 257; }));
-  EXPECT_TRUE(wrong([](Widening& w) { w.block = 1u << 20; }));
-  EXPECT_TRUE(wrong([](Widening& w) { w.wide_width = 5, w.levels[3] = 32; }));
+  EXPECT_TRUE(wrong([](Promotion& w) { w.narrow_width = 0; }));
+  EXPECT_TRUE(wrong([](Promotion& w) { w.narrow_width = 8; }));
+  EXPECT_TRUE(wrong([](Promotion& w) { w.narrow_width = 5; }));
+  EXPECT_TRUE(wrong([](Promotion& w) { w.wide_width = 64; }));
+  EXPECT_TRUE(wrong([](Promotion& w) { w.wide_width = 11; }));
+  EXPECT_TRUE(wrong([](Promotion& w) { w.block = 0; }));
+  EXPECT_TRUE(wrong([](Promotion& w) { w.block = 257; }));
+  EXPECT_TRUE(wrong([](Promotion& w) { w.block = 1u << 20; }));
+  EXPECT_TRUE(wrong([](Promotion& w) { w.wide_width = 5, w.levels[3] = 32; }));
 }
 
 }  // namespace

@@ -44,7 +44,7 @@ class SwitchProgram : public testing::Test {
     sockaddr_in address{};
     address.sin_addr.s_addr = parent.address;
     address.sin_port = parent.port;
-    number_ = *table_.open(plan, address);
+    number_ = *table_.add_group(plan, address);
   }
 
   [[nodiscard]] cohom_group& group() const { return cohom_switch_groups(program_.get())[number_]; }
@@ -106,7 +106,7 @@ TEST_F(SwitchProgram, TheParentsAnswerIsTakenOnlyFromTheParent) {
   };
   EXPECT_EQ(forged([](H& h) { h.key = 0; }), "drop_key");
   EXPECT_EQ(forged([](H& h) { h.key = 1001; }), "drop_key") << "a member's";
-  EXPECT_EQ(forged([](H& h) { h.use ^= 1; }), "drop_key") << "the nonce";
+  EXPECT_EQ(forged([](H& h) { h.sequence ^= 1; }), "drop_key") << "the nonce";
   EXPECT_EQ(forged([](H& h) { h.offset ^= 1u << 31; }), "drop_key") << "the nonce";
   EXPECT_EQ(forged([](H& h) { ++h.epoch; }), "drop_epoch");
   EXPECT_EQ(forged([](H& h) { h.worker = 1; }), "drop_worker");

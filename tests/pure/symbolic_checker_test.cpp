@@ -66,9 +66,9 @@ TEST(SymbolicChecker, FindsEveryRepeatedStep) {
   });
 }
 
-TEST(SymbolicChecker, FindsEveryWrongStreamAndPeer) {
+TEST(SymbolicChecker, FindsEveryWrongSequenceAndPeer) {
   expect_each_found([](Schedule& schedule, std::size_t step) {
-    schedule.steps[step].stream += 1000;
+    schedule.steps[step].sequence_id += 1000;
     return schedule.steps[step].peer >= 0;
   });
   expect_each_found([](Schedule& schedule, std::size_t step) {
@@ -121,14 +121,14 @@ std::vector<Schedule> swap_contributions(std::uint32_t copies) {
     }
     if (rank == 1) std::ranges::reverse(sources);
     builder.decode(copies == 0 ? sources.front() : builder.merge(sources));
-    schedules.push_back(std::move(builder).finish());
+    schedules.push_back(std::move(builder).build());
   }
   return schedules;
 }
 
 TEST(SymbolicChecker, NamesBrokenMessages) {
   auto schedules = build_all("ring", 3);
-  nth(schedules[2], StepKind::send).stream = 77;
+  nth(schedules[2], StepKind::send).sequence_id = 77;
   EXPECT_TRUE(finds(schedules, "sends what nobody receives"));
   EXPECT_TRUE(finds(schedules, "receives what nobody sends"));
 
@@ -176,7 +176,7 @@ std::vector<Schedule> swap_chunks(std::uint32_t first_at_rank_1) {
       if (rank == 1) std::swap(sources[0], sources[1]);
       builder.decode(builder.merge(sources));
     }
-    schedules.push_back(std::move(builder).finish());
+    schedules.push_back(std::move(builder).build());
   }
   return schedules;
 }
@@ -193,7 +193,7 @@ TEST(SymbolicChecker, FindsRanksThatWaitForEachOther) {
     const auto received = builder.receive(0, Form::wide, 1, 1 - rank, 0);
     builder.send(received, 1 - rank, 0);
     builder.decode(builder.merge(std::array{builder.encode(0, Form::wide), received}));
-    schedules.push_back(std::move(builder).finish());
+    schedules.push_back(std::move(builder).build());
   }
   EXPECT_TRUE(finds(schedules, "hangs when steps run when ready"));
 }

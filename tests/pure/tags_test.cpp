@@ -33,7 +33,7 @@ TEST(Cookies, SayWhatIsComplete) {
   EXPECT_EQ(step_of_cookie(payload), 0x654321u);
   EXPECT_EQ(unit_of_cookie(payload), 0x87654321u);
   EXPECT_EQ(round_of_cookie(rank_sum_cookie(5, 3)), 5);
-  EXPECT_EQ(place_of_cookie(rank_sum_cookie(5, 3)), 3u);
+  EXPECT_EQ(reduction_of_cookie(rank_sum_cookie(5, 3)), 3u);
   EXPECT_FALSE(is_agreement_cookie(payload));
   for (const bool sent : {false, true}) {
     EXPECT_EQ(is_sent(outcome_cookie(7, sent)), sent);

@@ -147,10 +147,10 @@ TEST(WireFormula, FiltersFixedSketchesAndComposition) {
               a * (filter / 10 + 1 / 1024.0 + 0.5 * 1023 / 1024), 1e-4);
   const UnionShape many{.elements = large, .values = large / 20, .contributed = large / 4};
   EXPECT_EQ(ratio_of("sparse:index=bloom", many), ratio_of("sparse:index=flat", many));
-  const double escapes = 3 / 8.0 / 256 / 4;
+  const double outliers = 3 / 8.0 / 256 / 4;
   EXPECT_NEAR(ratio_of("sketch:index=flat,cells=f32,size=0.1", many),
-              a * (1 / 32.0 + 0.1) + escapes, 1e-5);
-  EXPECT_NEAR(ratio_of("sketch:index=flat,size=1/10", few), a * (1 / 32.0 + 0.2) + escapes, 1e-5);
+              a * (1 / 32.0 + 0.1) + outliers, 1e-5);
+  EXPECT_NEAR(ratio_of("sketch:index=flat,size=1/10", few), a * (1 / 32.0 + 0.2) + outliers, 1e-5);
   // 819 values a unit: four blocks, the last one of 51 values in 64 lanes; 8 bits a lane, one norm
   // a block.
   const double values = (3 * 256 + 64) / 16384.0;

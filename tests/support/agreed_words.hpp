@@ -13,11 +13,11 @@
 namespace cohom::test {
 
 /// Of one round, by piece; one entry for a round of scope `vector`.
-class KeptWords final : public AgreedWords {
+class KeptWords final : public AgreedPayload {
  public:
   explicit KeptWords(RoundScope scope) : one_(scope == RoundScope::vector) {}
 
-  [[nodiscard]] ConstWords words(const Piece& piece) const override {
+  [[nodiscard]] ConstPayload words(const Piece& piece) const override {
     return words_.at(one_ ? 0 : piece.index);
   }
   /// Of the next piece, in the order of pieces.

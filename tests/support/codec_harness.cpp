@@ -38,15 +38,15 @@ Bytes CodecHarness::allreduce(std::span<const Bytes> inputs, std::uint64_t step)
   for (const auto& codec : codecs_) agreed_.keep_of(codec->rounds());
   records_.assign(rounds.size(), {std::vector<WordVector>(codecs_.size()), {}});
   for (std::size_t round = 0; round < rounds.size(); ++round) {
-    if (!rounds[round]->traits().late()) {
+    if (!rounds[round]->traits().is_fallback()) {
       if (codecs_[0]->skips(*rounds[round])) continue;
       run_round(round, chunking.pieces());
       continue;
     }
-    std::size_t late = 0;
-    for (const auto& codec : codecs_) late = codec->rounds()[round]->late_elements();
-    if (late == 0) continue;
-    const Chunking own(late, block, setup_.chunks, segment);
+    std::size_t fallback = 0;
+    for (const auto& codec : codecs_) fallback = codec->rounds()[round]->fallback_elements();
+    if (fallback == 0) continue;
+    const Chunking own(fallback, block, setup_.chunks, segment);
     run_round(round, own.pieces());
   }
   const auto& results = setup_.in_place ? in : out;
@@ -57,9 +57,9 @@ Bytes CodecHarness::allreduce(std::span<const Bytes> inputs, std::uint64_t step)
 void CodecHarness::run_round(std::size_t round, std::span<const Piece> pieces) {
   const Round& first = *codecs_[0]->rounds()[round];
   const RoundTraits& traits = first.traits();
-  // A late round has but one algorithm, whose contributions are narrow where they can be.
-  const bool narrow = traits.narrow() && (setup_.form == Form::narrow || traits.late());
-  const std::size_t room = narrow ? alone : codecs_.size();
+  // A fallback round has but one algorithm, whose contributions are narrow where they can be.
+  const bool narrow = traits.narrow() && (setup_.form == Form::narrow || traits.is_fallback());
+  const std::size_t contributors = narrow ? alone : codecs_.size();
   const bool one = traits.scope == RoundScope::vector;
   const bool decoded = traits.time != RoundTime::before_payload;
   Record& record = records_[round];
@@ -69,11 +69,12 @@ void CodecHarness::run_round(std::size_t round, std::span<const Piece> pieces) {
   std::vector<WordVector> contributions(codecs_.size());
   std::vector<WordVector> sums;
   for (const Piece& piece : pieces) {
-    const std::size_t capacity = first.capacity(room, one ? elements : piece.count);
+    const std::size_t capacity = first.capacity(contributors, one ? elements : piece.count);
     for (std::size_t r = 0; r < codecs_.size(); ++r) {
       // Stale words: whatever encode leaves out shows up as a difference.
       if (!one || piece.index == 0) contributions[r].assign(capacity, 0x5a5a5a5a5a5a5a5au);
-      const std::size_t words = codecs_[r]->rounds()[round]->encode(room, piece, contributions[r]);
+      const std::size_t words =
+          codecs_[r]->rounds()[round]->encode(contributors, piece, contributions[r]);
       contributions[r].resize(words);
       // Word by word only what is equally long can be merged.
       if (!traits.merges_itself()) {
@@ -110,9 +111,9 @@ WordVector CodecHarness::reduce(std::size_t round, const Piece& piece,
 WordVector CodecHarness::merge(Round& round, const Piece& piece,
                                std::span<const WordVector> contributions) {
   const RoundTraits& traits = round.traits();
-  const std::vector<ConstWords> words(contributions.begin(), contributions.end());
+  const std::vector<ConstPayload> words(contributions.begin(), contributions.end());
   const std::size_t capacity = round.capacity(codecs_.size(), piece.count);
-  if (traits.narrow() && (setup_.form == Form::narrow || traits.late())) {
+  if (traits.narrow() && (setup_.form == Form::narrow || traits.is_fallback())) {
     WordVector sum(capacity, 0x5a5a5a5a5a5a5a5au);
     const std::size_t written = round.promote(piece, words, sum);
     EXPECT_EQ(written, traits.varies() ? written : sum.size());
@@ -126,7 +127,7 @@ WordVector CodecHarness::merge(Round& round, const Piece& piece,
   }
   WordVector sum(contributions[0].size());
   std::vector<const void*> sources;
-  for (const ConstWords source : words) sources.push_back(source.data());
+  for (const ConstPayload source : words) sources.push_back(source.data());
   kernels_.merge(traits.merge, sources.data(), sources.size(), 8 * sum.size(), sum.data());
   return sum;
 }

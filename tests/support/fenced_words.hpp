@@ -18,14 +18,14 @@ class FencedWords {
  public:
   explicit FencedWords(std::size_t words) : size_(words) {
     const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-    const std::size_t room = (words * 8 + page - 1) / page * page;
-    mapped_ = room + page;
+    const std::size_t capacity = (words * 8 + page - 1) / page * page;
+    mapped_ = capacity + page;
     void* const memory =
         mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) throw std::bad_alloc();
     memory_ = static_cast<std::byte*>(memory);
-    mprotect(memory_ + room, page, PROT_NONE);
-    start_ = memory_ + room - words * 8;
+    mprotect(memory_ + capacity, page, PROT_NONE);
+    start_ = memory_ + capacity - words * 8;
   }
   explicit FencedWords(std::span<const std::uint64_t> words) : FencedWords(words.size()) {
     if (!words.empty()) std::memcpy(start_, words.data(), words.size_bytes());

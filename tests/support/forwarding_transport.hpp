@@ -26,7 +26,7 @@ class ForwardingChannel : public Channel {
     channel_->receive(buffer, peer, tag, cookie);
   }
   std::size_t poll(std::span<Completion> out) override { return channel_->poll(out); }
-  bool settled() override { return channel_->settled(); }
+  bool flushed() override { return channel_->flushed(); }
   [[nodiscard]] bool ends_at_once() const override { return channel_->ends_at_once(); }
   bool give_up() noexcept override { return channel_->give_up(); }
 

@@ -80,15 +80,15 @@ struct HostCalled {
     call.out(words, bytes);
     call.out(feedback, kept);
   }
-  static void widen_thc(const ThcFormat& format, const ThcRun& run,
-                        const Word* const* contributions, std::size_t contribution_count,
-                        Word* sum) {
+  static void promote_thc(const ThcFormat& format, const ThcRun& run,
+                          const Word* const* contributions, std::size_t contribution_count,
+                          Word* sum) {
     StagedCall call(*library);
     std::vector<const Word*> staged;
     for (std::size_t c = 0; c < contribution_count; ++c)
       staged.push_back(call.in(contributions[c], narrow(format, run)));
-    device().thc.widen(format, run, staged.data(), contribution_count,
-                       call.in(sum, wide(format, run)));
+    device().thc.promote(format, run, staged.data(), contribution_count,
+                         call.in(sum, wide(format, run)));
     call.out(sum, wide(format, run));
   }
   static void decode_thc(const ThcFormat& format, const ThcDraws& draws, const ThcRun& run,
@@ -123,41 +123,42 @@ struct HostCalled {
     call.out(feedback, kept);
     return written;
   }
-  static PackedWords staged(StagedCall& call, PackedWords words) {
+  static ConstPackedPayload staged(StagedCall& call, ConstPackedPayload words) {
     return {call.in(words.data(), words.size_bytes()), words.size()};
   }
-  static std::size_t merge_packed(std::size_t groups, const PackedWords* payloads,
+  static std::size_t merge_packed(std::size_t groups, const ConstPackedPayload* payloads,
                                   std::size_t count, Word* sum) {
     StagedCall call(*library);
-    std::vector<PackedWords> sources;
+    std::vector<ConstPackedPayload> sources;
     bool based = false;
     for (std::size_t s = 0; s < count; ++s) {
       sources.push_back(staged(call, payloads[s]));
       based |= !payloads[s].empty() && (payloads[s][0] >> 31 & 1) != 0;
     }
     const std::size_t capacity = 8 * packed_capacity(groups * packed_group, based);
-    std::vector<Word> room(capacity / 8);  // what the caller has may be less, where nothing fits
+    std::vector<Word> scratch(capacity / 8);  // what the caller has may be less, where nothing fits
     const std::size_t written =
-        device().packed.merge(groups, sources.data(), count, call.in(room.data(), capacity));
-    call.out(room.data(), capacity);
-    std::copy_n(room.begin(), written, sum);
+        device().packed.merge(groups, sources.data(), count, call.in(scratch.data(), capacity));
+    call.out(scratch.data(), capacity);
+    std::copy_n(scratch.begin(), written, sum);
     return written;
   }
-  static std::size_t shift_packed(std::size_t groups, PackedWords payload, unsigned shift,
+  static std::size_t shift_packed(std::size_t groups, ConstPackedPayload payload, unsigned shift,
                                   Word* words) {
     StagedCall call(*library);
-    const PackedWords source = staged(call, payload);
+    const ConstPackedPayload source = staged(call, payload);
     const std::size_t written =
         device().packed.shift(groups, source, shift, call.in(words, payload.size_bytes()));
     call.out(words, 8 * written);
     return written;
   }
-  static bool decode_packed(const PackedRun& run, PackedWords payload, double step, bool in_f64,
-                            std::uint64_t divisor, std::uint32_t* escaped, void* output) {
+  static bool decode_packed(const PackedRun& run, ConstPackedPayload payload, double step,
+                            bool in_f64, std::uint64_t divisor, std::uint32_t* outliers,
+                            void* output) {
     StagedCall call(*library);
     const std::size_t bytes = run.count * size_of(run.type);
     const bool fits = device().packed.decode(run, staged(call, payload), step, in_f64, divisor,
-                                             escaped, call.in(output, bytes));
+                                             outliers, call.in(output, bytes));
     call.out(output, bytes);
     return fits;
   }
@@ -314,7 +315,7 @@ struct HostCalled {
         Isa::device,
         merge,
         finish_elements,
-        {measure_thc, encode_thc, widen_thc, decode_thc},
+        {measure_thc, encode_thc, promote_thc, decode_thc},
         {measure_packed, encode_packed, merge_packed, shift_packed, decode_packed},
         {scan, count_bits, compact, expand_sparse},
         {measure_signs, pack, pack_feedback, count, majority, expand_signs, expand_counts},

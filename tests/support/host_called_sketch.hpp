@@ -39,9 +39,9 @@ struct HostCalledSketch {
   static std::size_t peel(const kernels::SketchRun& run, const Word* cells, std::uint8_t* known,
                           void* elements) {
     StagedCall call(*library);
-    std::vector<std::byte> room(kernels::sketch_room(run.items(), run.cells()));
+    std::vector<std::byte> scratch(kernels::sketch_scratch_bytes(run.items(), run.cells()));
     kernels::SketchRun there = staged(call, run);
-    there.room = call.in(room.data(), room.size());
+    there.scratch = call.in(scratch.data(), scratch.size());
     const std::size_t left =
         device().peel(there, call.in(cells, 8 * run.cells()), call.in(known, run.items()),
                       call.in(elements, bytes_of(run)));

@@ -63,15 +63,15 @@ class HostPlane final : public DataPlane {
     const std::lock_guard lock(mutex_);
     return table_.free_slots();
   }
-  [[nodiscard]] std::uint32_t most_payload_bytes() const override { return 8 * cohom_most_words; }
+  [[nodiscard]] std::uint32_t max_payload_bytes() const override { return 8 * cohom_max_words; }
   [[nodiscard]] bool takes_messages() const override { return false; }
   [[nodiscard]] std::string data_address() const override { return Endpoint{"", port_}.text(); }
 
-  std::optional<std::uint32_t> open(const GroupPlan& plan) override {
+  std::optional<std::uint32_t> add_group(const GroupPlan& plan) override {
     const std::lock_guard lock(mutex_);
     sockaddr_in parent{};
     if (plan.parent) parent = resolve_data_address(plan.parent->data_address, plan.parent->control);
-    const auto number = table_.open(plan, parent);
+    const auto number = table_.add_group(plan, parent);
     if (number && plan.parent) parents_[*number] = parent;
     return number;
   }
@@ -167,7 +167,7 @@ class HostPlane final : public DataPlane {
   FileDescriptor socket_;
   std::uint16_t port_ = 0;
   mutable std::mutex mutex_;
-  std::array<std::uint8_t, sizeof(cohom_header) + 8 * (cohom_most_words + 1)> datagram_{};
+  std::array<std::uint8_t, sizeof(cohom_header) + 8 * (cohom_max_words + 1)> datagram_{};
   std::jthread thread_;
 };
 

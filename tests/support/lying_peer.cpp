@@ -25,7 +25,7 @@ constexpr int calls = 2;
 constexpr int liar_rank = 1;
 /// Sweeps over all ranks without a message after which nothing will come any more. A call's codec
 /// work, in slices, takes far fewer.
-constexpr int most_quiet_sweeps = 5000, most_quiet_sweeps_after_failure = 500;
+constexpr int max_quiet_sweeps = 5000, max_quiet_sweeps_after_failure = 500;
 
 /// Normal values: a part of those that are drawn once, because drawing them took most of a case's
 /// time.
@@ -165,7 +165,8 @@ class CaseRank {
   CaseRank(const LyingPeerCase& lying, int rank, LoopbackHub& hub, Wire& wire)
       : lying_(lying),
         rank_(rank),
-        communicator_(transport_of(rank, hub.transport(rank), wire), {.fabric = hub.fabric(rank)}) {
+        communicator_(transport_of(rank, hub.transport(rank), wire),
+                      {.fabric = hub.native_reductions(rank)}) {
     start();
   }
 
@@ -267,7 +268,7 @@ LyingPeerReport run_lying_peer(const LyingPeerCase& lying) {
     if (std::exchange(seen, wire.messages) != wire.messages) quiet = 0;
     const bool failed =
         std::ranges::any_of(ranks, [](const auto& rank) { return rank->error().has_value(); });
-    if (quiet < (failed ? most_quiet_sweeps_after_failure : most_quiet_sweeps)) continue;
+    if (quiet < (failed ? max_quiet_sweeps_after_failure : max_quiet_sweeps)) continue;
     if (!failed) report.outcome = LyingPeerOutcome::stuck;
     break;
   }

@@ -71,7 +71,7 @@ class Round {
     std::array<Completion, 4> done;
     finished_ += reduction_->poll(done);
   }
-  [[nodiscard]] bool finished() const { return finished_ == places_.size(); }
+  [[nodiscard]] bool done() const { return finished_ == places_.size(); }
 
   [[nodiscard]] std::uint64_t words() const {
     std::uint64_t count = 0;
@@ -120,8 +120,8 @@ struct Call {
   void poll() {
     for (auto& round : rounds) round->poll();
   }
-  [[nodiscard]] bool finished() const {
-    return std::ranges::all_of(rounds, [](const auto& round) { return round->finished(); });
+  [[nodiscard]] bool done() const {
+    return std::ranges::all_of(rounds, [](const auto& round) { return round->done(); });
   }
 };
 
@@ -162,7 +162,7 @@ LoadResult run_load(Aggregator& aggregator, const Load& load, int rank, int rank
       calls.emplace_back(aggregator, load, load.first_call + next++, rank);
     }
     for (Call& call : calls) call.poll();
-    if (!calls.front().finished()) {
+    if (!calls.front().done()) {
       std::this_thread::yield();
       continue;
     }

@@ -21,7 +21,7 @@ class RuleChecker {
     if (!problems_.empty()) return std::move(problems_);
     check_steps();
     check_buffers();
-    check_streams();
+    check_sequences();
     check_chunks();
     return std::move(problems_);
   }
@@ -141,13 +141,15 @@ class RuleChecker {
       step_problem(index, "merges in place into a source that is still to be read");
   }
 
-  void check_streams() {
+  void check_sequences() {
     std::set<std::tuple<StepKind, int, std::uint32_t>> seen;
     for (std::size_t i = 0; i < schedule_.steps.size(); ++i) {
-      const auto& [kind, peer, stream] = std::tie(step(i).kind, step(i).peer, step(i).stream);
+      const auto& [kind, peer, sequence_id] =
+          std::tie(step(i).kind, step(i).peer, step(i).sequence_id);
       if (kind != StepKind::send && kind != StepKind::receive) continue;
-      if (stream >= stream_limit) step_problem(i, "has too large a stream number");
-      if (!seen.emplace(kind, peer, stream).second) step_problem(i, "uses a stream again");
+      if (sequence_id >= sequence_id_limit) step_problem(i, "has too large a sequence id");
+      if (!seen.emplace(kind, peer, sequence_id).second)
+        step_problem(i, "uses a sequence id again");
     }
   }
 

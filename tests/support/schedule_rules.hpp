@@ -8,8 +8,8 @@
 
 namespace cohom::testing {
 
-/// Every schedule keeps its stream numbers below this, so that a tag has bits left for other uses.
-inline constexpr std::uint32_t stream_limit = 65536 / 4;
+/// Every schedule keeps its sequence ids below this, so that a tag has bits left for other uses.
+inline constexpr std::uint32_t sequence_id_limit = 65536 / 4;
 
 /// Returns what is wrong, one line each; empty when the schedule keeps all rules:
 /// - every slot is written once, before it is read, and is read at least once;
@@ -18,7 +18,7 @@ inline constexpr std::uint32_t stream_limit = 65536 / 4;
 ///   steps whenever their sources are ready can destroy what is still needed;
 /// - a contribution is replaced only by an offload;
 /// - every chunk is encoded once and decoded once;
-/// - no two messages between the same ranks share a stream.
+/// - no two messages between the same ranks share a sequence.
 std::vector<std::string> check_rules(const Schedule& schedule);
 
 }  // namespace cohom::testing

@@ -43,7 +43,7 @@ inline Vectors sparse_vectors(int ranks, std::size_t count, double density) {
 }
 
 /// Words of the round in which travels what did not peel.
-inline const std::vector<std::uint64_t>& leftover_of(const CodecHarness& harness) {
+inline const std::vector<std::uint64_t>& unpeeled_of(const CodecHarness& harness) {
   return harness.sum(harness.codec(0).payload_round() + 2);
 }
 

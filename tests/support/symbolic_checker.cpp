@@ -21,12 +21,12 @@ class MessageMatcher {
 
   Arrivals match(Problems& problems) {
     for_each_step(StepKind::receive, [&](std::size_t rank, std::size_t index, const Step& step) {
-      open_[{static_cast<std::size_t>(step.peer), rank, step.stream}] = index;
+      open_[{static_cast<std::size_t>(step.peer), rank, step.sequence_id}] = index;
     });
     Arrivals arrivals;
     for_each_step(StepKind::send, [&](std::size_t rank, std::size_t index, const Step& step) {
       const auto receiver = static_cast<std::size_t>(step.peer);
-      const auto receive = open_.find({rank, receiver, step.stream});
+      const auto receive = open_.find({rank, receiver, step.sequence_id});
       if (receive == open_.end())
         return problems.push_back(at(rank, index) + " sends what nobody receives");
       const Arrival arrival{.rank = receiver, .step = receive->second};

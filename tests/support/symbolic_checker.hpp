@@ -12,7 +12,7 @@ namespace cohom::testing {
 /// Checks the schedules of ranks 0 ... n-1, every chunk being cut into `units` units. Returns what
 /// is wrong, one line each; empty when
 /// - every schedule keeps the rules of schedule_rules.hpp;
-/// - every send meets a receive of the same ranks, stream, chunk, form and contributions;
+/// - every send meets a receive of the same ranks, sequence, chunk, form and contributions;
 /// - every slot holds as many contributions as it declares, no rank's twice;
 /// - every decoded sum holds every rank's contribution, merged in the same order on all ranks;
 /// - nobody hangs, neither when steps run whenever their sources are ready nor when each rank has

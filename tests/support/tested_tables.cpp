@@ -35,10 +35,10 @@ struct OwnDevice {
       why = dlerror();
       return;
     }
-    const auto door =
-        reinterpret_cast<kernels::DeviceLibraryDoor>(dlsym(handle, kernels::device_library_door));
-    const char* reason = "its door is missing";
-    library = door == nullptr ? nullptr : door(&reason);
+    const auto entry_point = reinterpret_cast<kernels::DeviceLibraryEntryPoint>(
+        dlsym(handle, kernels::device_library_entry_point));
+    const char* reason = "its entry point is missing";
+    library = entry_point == nullptr ? nullptr : entry_point(&reason);
     if (library == nullptr) why = reason;
   }
 

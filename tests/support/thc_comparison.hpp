@@ -23,7 +23,7 @@
 
 namespace cohom::test {
 
-/// The steps are called in the order measure(), agree(), encode(), widen(), decode(); with
+/// The steps are called in the order measure(), agree(), encode(), promote(), decode(); with
 /// feedback, measure(), agree(), encode(). What is written is written to unaligned buffers between
 /// fences.
 class ThcComparison {
@@ -53,13 +53,13 @@ class ThcComparison {
     expect_same(feedback, feedback_, "input + feedback");
   }
 
-  /// As if other ranks had blocks with larger norms, and escaped ones.
+  /// As if other ranks had blocks with larger norms, and outliers.
   void agree() {
     std::mt19937_64 engine(seed_);
     const std::uint32_t larger = run_.type == ElementType::f64 ? 1100u << 20 : 278u << 23;
     for (std::uint32_t& code : codes_)
       if (engine() % 4 == 0)
-        code = engine() % 8 == 0 ? kernels::escaped_code : std::max(code, larger);
+        code = engine() % 8 == 0 ? kernels::outlier_code : std::max(code, larger);
   }
 
   /// As no ranks agree: norms so small that scaled elements are infinite, and their sums no
@@ -68,7 +68,7 @@ class ThcComparison {
     const std::uint32_t tiny =
         run_.type == ElementType::f64 ? (1100u + 1023 - 400) << 20 : (150u + 127 - 50) << 23;
     for (std::uint32_t& code : codes_)
-      if (code != kernels::escaped_code) code = std::min(code, tiny);
+      if (code != kernels::outlier_code) code = std::min(code, tiny);
   }
 
   void encode(Form form, bool with_feedback) {
@@ -87,7 +87,7 @@ class ThcComparison {
     expect_same(found_feedback, feedback, "feedback after " + what);
   }
 
-  void widen() {
+  void promote() {
     std::vector<Bytes> contributions;
     std::vector<const std::uint64_t*> pointers;
     for (std::uint32_t c = 0; c < ranks_; ++c) {
@@ -98,9 +98,9 @@ class ThcComparison {
     }
     sum_.resize(words_of(Form::wide) * 8);
     GuardedBuffer found(sum_.size(), 8);
-    reference_.widen(format_, run_, pointers.data(), ranks_, words_at(sum_));
-    tested_.widen(format_, run_, pointers.data(), ranks_,
-                  reinterpret_cast<std::uint64_t*>(found.data()));
+    reference_.promote(format_, run_, pointers.data(), ranks_, words_at(sum_));
+    tested_.promote(format_, run_, pointers.data(), ranks_,
+                    reinterpret_cast<std::uint64_t*>(found.data()));
     expect_same(found, sum_, "sum");
   }
 

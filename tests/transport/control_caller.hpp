@@ -33,7 +33,7 @@ class Caller {
  public:
   /// `buffer` bytes or so are what its socket takes for each direction; 0: what the system gives.
   explicit Caller(std::uint16_t port, const char* source = "127.0.0.1", int buffer = 0)
-      : connection_(connected(port, source, buffer), most_message_bytes) {}
+      : connection_(connected(port, source, buffer), max_message_bytes) {}
 
   void send(const Message& message) { connection_.send(message); }
   /// Sends the same message again and again, and reads nothing, until the server takes no more for

@@ -251,8 +251,7 @@ class FalseParent {
   void serve() {
     pollfd waiting{listener_.get(), POLLIN, 0};
     ::poll(&waiting, 1, 10000);
-    Connection leaf(FileDescriptor(::accept(listener_.get(), nullptr, nullptr)),
-                    most_message_bytes);
+    Connection leaf(FileDescriptor(::accept(listener_.get(), nullptr, nullptr)), max_message_bytes);
     ServerHandshake handshake;
     for (bool alive = true; alive;) {
       pollfd ready{leaf.descriptor(), POLLIN, 0};

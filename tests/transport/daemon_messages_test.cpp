@@ -65,9 +65,9 @@ class Peer : public ucx::MessageReceiver {
                 {});
   }
   void send(const cohom_header& header, const std::vector<std::uint64_t>& words,
-            const Widening* widening = nullptr) {
+            const Promotion* promotion = nullptr) {
     const auto copy = std::make_shared<const std::vector<std::uint64_t>>(words);
-    link_->send(header, std::as_bytes(std::span(*copy)), copy, nullptr, widening);
+    link_->send(header, std::as_bytes(std::span(*copy)), copy, nullptr, promotion);
   }
   void progress() { worker_.progress(); }
   void take(const cohom_header& header, std::span<const std::byte> data) noexcept override {
@@ -94,13 +94,13 @@ class DaemonMessages : public testing::Test {
   DaemonMessages() { open(); }
 
   void open() {
-    number_ = *plane_->open({.job = job,
-                             .epoch = epoch,
-                             .members = 3,
-                             .keys = {first_.key(), second_.key()},
-                             .slots = 4,
-                             .payload_bytes = 80,
-                             .parent = {}});
+    number_ = *plane_->add_group({.job = job,
+                                  .epoch = epoch,
+                                  .members = 3,
+                                  .keys = {first_.key(), second_.key()},
+                                  .slots = 4,
+                                  .payload_bytes = 80,
+                                  .parent = {}});
   }
 
   using Counts = std::map<std::string, std::uint64_t>;
@@ -140,9 +140,9 @@ class DaemonMessages : public testing::Test {
   /// What becomes of one message.
   std::string verdict_of(Peer& peer, const cohom_header& header,
                          const std::vector<std::uint64_t>& words,
-                         const Widening* widening = nullptr) {
+                         const Promotion* promotion = nullptr) {
     const Counts before = counts();
-    peer.send(header, words, widening);
+    peer.send(header, words, promotion);
     std::string found;
     progress_until([&] {
       for (const auto& [name, count] : counts())
@@ -186,7 +186,7 @@ TEST_F(DaemonMessages, EveryFieldCounts) {
   EXPECT_EQ(verdict([](H& h) { h.words = 0; }, {}), "drop_size");
   EXPECT_EQ(verdict([](H& h) { h.words = 11; }, std::vector<std::uint64_t>(11)), "drop_size");
   EXPECT_EQ(verdict([](H& h) { h.merge = 3; }), "drop_merge");
-  EXPECT_EQ(verdict([](H& h) { h.use = 2; }), "drop_order");
+  EXPECT_EQ(verdict([](H& h) { h.sequence = 2; }), "drop_order");
   EXPECT_EQ(verdict([](H& h) { h.kind = cohom_waiting; }), "told_waiting");
 
   EXPECT_EQ(verdict([](H&) {}, {10, 20}), "kept");
@@ -229,15 +229,15 @@ TEST_F(DaemonMessages, AddressesAreChecked) {
 
 TEST_F(DaemonMessages, NarrowContributionsAreChecked) {
   form();
-  const Widening right{.narrow_width = 4, .wide_width = 8, .block = 16};
+  const Promotion right{.narrow_width = 4, .wide_width = 8, .block = 16};
   cohom_header header = contribution(first_, 0);
-  const auto verdict = [&](const std::function<void(Widening&)>& change,
+  const auto verdict = [&](const std::function<void(Promotion&)>& change,
                            const std::vector<std::uint64_t>& words = {0x21}) {
-    Widening widening = right;
-    change(widening);
-    return verdict_of(first_, header, words, &widening);
+    Promotion promotion = right;
+    change(promotion);
+    return verdict_of(first_, header, words, &promotion);
   };
-  using W = Widening;
+  using W = Promotion;
   EXPECT_EQ(verdict([](W& w) { w.narrow_width = 0; }), "drop_malformed");
   EXPECT_EQ(verdict([](W& w) { w.wide_width = 4; }), "drop_malformed");
   EXPECT_EQ(verdict([](W& w) { w.wide_width = 255; }), "drop_malformed");
@@ -246,7 +246,7 @@ TEST_F(DaemonMessages, NarrowContributionsAreChecked) {
   EXPECT_EQ(verdict([](W&) {}, {}), "drop_size");
   EXPECT_EQ(verdict([](W& w) { w.wide_width = 32; }), "drop_size") << "half a block";
   header.merge = cohom_merge_max;
-  EXPECT_EQ(verdict([](W&) {}), "drop_malformed") << "widened words are added";
+  EXPECT_EQ(verdict([](W&) {}), "drop_malformed") << "promoted words are added";
   header.merge = cohom_merge_add;
   header.key = 0;
   EXPECT_EQ(verdict([](W&) {}), "drop_key");
@@ -307,7 +307,7 @@ TEST(DaemonParent, OneThatCannotBeReachedEndsTheGroupAlone) {
                  .payload_bytes = 80,
                  .parent = ParentPlan{}};
   plan.parent->ucx_address = elsewhere.sealed_address();
-  const std::uint32_t number = *plane->open(plan);
+  const std::uint32_t number = *plane->add_group(plan);
   EXPECT_FALSE(plane->meet_parent(number));
   const auto failures = plane->failures();
   ASSERT_TRUE(failures.contains(number));
@@ -339,7 +339,7 @@ TEST(DaemonLog, PathsToMembersAreWithinTheBudgetOfLines) {
     EXPECT_TRUE(group.expect_address(member));
     group.take_address(member, std::as_bytes(std::span(address.bytes)));
     group.take(make_hello({.job = job, .epoch = epoch, .group = 0, .worker = member}), {});
-    group.greet();
+    group.answer_hello();
   }
   const std::string said = testing::internal::GetCapturedStderr();
   log().set_level(level);
@@ -354,7 +354,7 @@ TEST(DaemonLog, PathsToMembersAreWithinTheBudgetOfLines) {
 TEST_F(DaemonMessages, AMemberThatTakesNoSumsIsDropped) {
   form();
   cohom_header header = contribution(first_, 0);
-  header.use = 1;
+  header.sequence = 1;
   for (int i = 0; i < 1100; ++i) first_.send(header, {1, 2});
   std::string why;
   progress_until([&] {

@@ -24,14 +24,14 @@ namespace cohom::testing {
 
 /// What an exchange is between processes of one parent.
 struct ProcessBoard {
-  static constexpr std::size_t most_ranks = 8;
-  static constexpr std::size_t room = 1 << 16;
+  static constexpr std::size_t max_ranks = 8;
+  static constexpr std::size_t capacity = 1 << 16;
 
   struct Note {
     std::size_t bytes = 0;
-    std::byte text[room];
+    std::byte text[capacity];
   };
-  Note notes[most_ranks];
+  Note notes[max_ranks];
   std::atomic<int> arrivals = 0;
 
   void wait_for_all(int ranks) {
@@ -43,7 +43,7 @@ struct ProcessBoard {
   ucx::Exchange exchange(int rank, int ranks) {
     return [this, rank, ranks](std::span<const std::byte> bytes) {
       Note& own = notes[rank];
-      own.bytes = std::min(bytes.size(), room);
+      own.bytes = std::min(bytes.size(), capacity);
       std::copy_n(bytes.begin(), own.bytes, own.text);
       wait_for_all(ranks);
       std::vector<std::vector<std::byte>> all;

@@ -48,7 +48,7 @@ GroupPlan plan_below(const DataPlane& parent) {
 std::optional<std::uint32_t> opened(DataPlane& leaf, const GroupPlan& plan, long allocation) {
   allocations_left = allocation;
   try {
-    const auto number = leaf.open(plan);
+    const auto number = leaf.add_group(plan);
     allocations_left = -1;
     EXPECT_TRUE(number) << "there are places";
     return number;

@@ -63,7 +63,7 @@ void Driver::finish() {
                                std::to_string(started_) + " requests did not complete");
     std::this_thread::yield();
   }
-  while (!channel_.settled()) {
+  while (!channel_.flushed()) {
     if (std::chrono::steady_clock::now() > deadline)
       throw std::runtime_error("what was sent did not leave");
     std::this_thread::yield();

@@ -109,15 +109,15 @@ Burst::Burst(std::uint64_t number) : seed(number) {
   const auto from_to = [&](int least, int most) {
     return least + static_cast<int>(random() % static_cast<std::uint64_t>(most - least + 1));
   };
-  ranks = from_to(4, static_cast<int>(ProcessBoard::most_ranks));
+  ranks = from_to(4, static_cast<int>(ProcessBoard::max_ranks));
   std::vector<int> order(static_cast<std::size_t>(ranks));
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int>(i);
   std::ranges::shuffle(order, random);
   constexpr std::array longest = {100, 1000, 5000, 20000};
-  const int most_microseconds = longest[random() % longest.size()];
+  const int max_microseconds = longest[random() % longest.size()];
   for (int death = from_to(2, ranks - 2); death > 0; --death)
     deaths.push_back({.rank = order[static_cast<std::size_t>(death)],
-                      .microseconds = from_to(0, most_microseconds)});
+                      .microseconds = from_to(0, max_microseconds)});
   elements = std::size_t{10} << from_to(0, 12);
   connected = from_to(0, 3) == 0;
   survivors_go_on = from_to(0, 1) == 0;

@@ -78,13 +78,13 @@ class Stream {
     std::shared_ptr<Stream> other = nullptr;  ///< whose work, up to a number, comes first
     std::uint64_t number = 0;
   };
-  static constexpr std::size_t most_waiting = 4096;
+  static constexpr std::size_t max_waiting = 4096;
 
   void put(Work work) {
     const std::lock_guard lock(mutex_);
     works_.push_back(std::move(work));
     ++last_;
-    if (works_.size() > most_waiting) do_first();
+    if (works_.size() > max_waiting) do_first();
   }
   void do_first() {
     const Work work = std::move(works_.front());

@@ -83,11 +83,11 @@ class EmulatedRuntime final : public DeviceRuntime {
   [[nodiscard]] void* allocate_pinned(std::size_t bytes) override {
     expect_no_capture("allocate_pinned");
     wait_for_all();
-    const std::size_t room = std::max<std::size_t>((bytes + 255) / 256 * 256, 256);
-    auto* const memory = static_cast<std::byte*>(std::aligned_alloc(256, room));
+    const std::size_t capacity = std::max<std::size_t>((bytes + 255) / 256 * 256, 256);
+    auto* const memory = static_cast<std::byte*>(std::aligned_alloc(256, capacity));
     if (memory == nullptr) throw DeviceError(ErrorKind::memory, "no pinned memory", false);
-    std::memset(memory, 0xcd, room);
-    DeviceState::instance().add_pinned(memory, room);
+    std::memset(memory, 0xcd, capacity);
+    DeviceState::instance().add_pinned(memory, capacity);
     return memory;
   }
   void free_pinned(void* memory) noexcept override {
@@ -167,7 +167,7 @@ class EmulatedRuntime final : public DeviceRuntime {
     if (found.stream && found.stream != works) works->put_behind(found.stream, found.number);
   }
 
-  [[nodiscard]] PointerPlace place_of(const void* address) const override {
+  [[nodiscard]] PointerLocation location_of(const void* address) const override {
     if (Arena::instance().holds(address))
       return {PointerKind::device, Arena::instance().device_of(address)};
     if (DeviceState::instance().is_pinned(address)) return {PointerKind::pinned, -1};

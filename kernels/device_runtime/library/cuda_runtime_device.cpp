@@ -123,7 +123,7 @@ class CudaRuntime final : public DeviceRuntime {
                "cudaStreamWaitEvent");
   }
 
-  [[nodiscard]] PointerPlace place_of(const void* address) const override {
+  [[nodiscard]] PointerLocation location_of(const void* address) const override {
     cudaPointerAttributes found;
     if (cudaPointerGetAttributes(&found, address) != cudaSuccess) {
       static_cast<void>(cudaGetLastError());

@@ -49,13 +49,13 @@ struct AddElements {
 
 /// Few pointers travel with the kernel, many lie in device memory.
 struct SourceList {
-  static constexpr std::size_t most_near = 16;
+  static constexpr std::size_t max_near = 16;
   std::size_t count;
-  const void* near[most_near] = {};
+  const void* near[max_near] = {};
   const void* const* far = nullptr;
 
   [[nodiscard]] COHOM_HD const void* operator[](std::size_t i) const {
-    return count <= most_near ? near[i] : far[i];
+    return count <= max_near ? near[i] : far[i];
   }
 };
 
@@ -152,7 +152,7 @@ void merge_by(const void* const* sources, std::size_t source_count, std::size_t 
                 .values = values,
                 .destination = view(static_cast<Value*>(destination)),
                 .packed = packed};
-  if (source_count <= SourceList::most_near)
+  if (source_count <= SourceList::max_near)
     std::ranges::copy(views, kernel.sources.near);
   else
     kernel.sources.far = view(static_cast<const void* const*>(

@@ -43,27 +43,27 @@ COHOM_HD inline void read_header(const std::uint32_t* header, std::uint32_t* wid
   }
 }
 
-/// Bit m: mini-block m is escaped.
-COHOM_HD inline std::uint32_t escaped_minis(const std::uint32_t* header) {
+/// Bit m: mini-block m is an outlier.
+COHOM_HD inline std::uint32_t outlier_minis(const std::uint32_t* header) {
   return header[0] & header[1] & header[2] & header[3] & header[4];
 }
 
-/// u32 words of a group's planes: the sum of the widths that are not escaped.
+/// u32 words of a group's planes: the sum of the widths that are no outliers.
 COHOM_HD inline std::uint32_t plane_words(const std::uint32_t* header) {
-  const std::uint32_t kept = ~escaped_minis(header);
+  const std::uint32_t kept = ~outlier_minis(header);
   std::uint32_t words = 0;
   for (std::size_t b = 0; b < packed_header; ++b) words += count_ones(header[b] & kept) << b;
   return words;
 }
 
 /// Writes the planes of 1024 integers; returns the u32 words written. Mini-blocks of width
-/// packed_escaped have none.
+/// packed_outlier have none.
 COHOM_HD inline std::size_t write_planes(const std::int32_t* values, const std::uint32_t* widths,
                                          std::uint32_t* planes) {
   std::size_t written = 0;
-  for (std::uint32_t k = 0; k < packed_widest; ++k) {
+  for (std::uint32_t k = 0; k < packed_max_width; ++k) {
     for (std::size_t m = 0; m < packed_minis; ++m) {
-      if (widths[m] <= k || widths[m] == packed_escaped) continue;
+      if (widths[m] <= k || widths[m] == packed_outlier) continue;
       std::uint32_t plane = 0;
       for (std::size_t i = 0; i < packed_mini; ++i)
         plane |= (static_cast<std::uint32_t>(values[m * packed_mini + i]) >> k & 1) << i;
@@ -73,13 +73,13 @@ COHOM_HD inline std::size_t write_planes(const std::int32_t* values, const std::
   return written;
 }
 
-/// The inverse; escaped mini-blocks give zeros.
+/// The inverse; outlier mini-blocks give zeros.
 COHOM_HD inline void read_planes(const std::uint32_t* planes, const std::uint32_t* widths,
                                  std::int32_t* values) {
   for (std::size_t i = 0; i < packed_group; ++i) values[i] = 0;
-  for (std::uint32_t k = 0; k < packed_widest; ++k) {
+  for (std::uint32_t k = 0; k < packed_max_width; ++k) {
     for (std::size_t m = 0; m < packed_minis; ++m) {
-      if (widths[m] <= k || widths[m] == packed_escaped) continue;
+      if (widths[m] <= k || widths[m] == packed_outlier) continue;
       const std::uint32_t plane = *planes++;
       // The last plane is the sign: it fills all bits above.
       const std::uint32_t bits =

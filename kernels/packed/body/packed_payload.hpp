@@ -39,8 +39,8 @@ struct PackedParts {
 };
 
 /// Opens a payload; false when it is not one of `groups` groups.
-COHOM_HD inline bool open_packed(PackedWords words, std::size_t groups,
-                                 PackedParts<const std::uint32_t>& parts) {
+COHOM_HD inline bool parse_packed(ConstPackedPayload words, std::size_t groups,
+                                  PackedParts<const std::uint32_t>& parts) {
   if (words.empty()) return false;
   const std::uint64_t first = words[0];
   const std::size_t followers = first >> 32;

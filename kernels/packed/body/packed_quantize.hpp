@@ -62,18 +62,18 @@ template <class Real>
 struct PackedBins;
 template <>
 struct PackedBins<float> {
-  static constexpr int least_exponent = -149;
+  static constexpr int min_exponent = -149;
   static constexpr std::size_t count = 1 + 4 * 277;
 };
 template <>
 struct PackedBins<double> {
-  static constexpr int least_exponent = -1074;
+  static constexpr int min_exponent = -1074;
   static constexpr std::size_t count = 1 + 4 * 2098;
 };
 
 COHOM_HD inline std::size_t packed_bin(float magnitude) {
   if (magnitude == 0) return 0;
-  constexpr std::uint64_t least = FloatFormat<double>::bias + PackedBins<float>::least_exponent;
+  constexpr std::uint64_t least = FloatFormat<double>::bias + PackedBins<float>::min_exponent;
   return static_cast<std::size_t>((bits_of(static_cast<double>(magnitude)) >> 50) - 4 * least + 1);
 }
 

@@ -85,10 +85,10 @@ HWY_INLINE void sum_differences(std::uint32_t base, std::int32_t* integers) {
   }
 }
 
-/// Writes `minis` mini-blocks of a group but the escaped ones; load(q, m, h, i) gives integers from
+/// Writes `minis` mini-blocks of a group but the outliers; load(q, m, h, i) gives integers from
 /// element 16 h + i of mini-block 4 q + m on.
 template <class Writer, class Load>
-HWY_INLINE void write_minis(const Writer& writer, std::size_t minis, std::uint32_t escaped,
+HWY_INLINE void write_minis(const Writer& writer, std::size_t minis, std::uint32_t outliers,
                             void* output, Load load) {
   constexpr std::size_t lanes = hn::MaxLanes(Writer::d);
   const auto write = [&](std::size_t q, std::size_t m) HWY_ATTR {
@@ -99,12 +99,12 @@ HWY_INLINE void write_minis(const Writer& writer, std::size_t minis, std::uint32
         writer.write(load(q, m, h, i), output, (4 * q + m) * packed_mini + 16 * h + i);
   };
   std::size_t q = 0;
-  if (escaped == 0)
+  if (outliers == 0)
     for (; 4 * q + 4 <= minis; ++q)
 #pragma GCC unroll 4
       for (std::size_t m = 0; m < 4; ++m) write(q, m);
   for (std::size_t mini = 4 * q; mini < minis; ++mini)
-    if ((escaped >> mini & 1) == 0) write(mini / 4, mini % 4);
+    if ((outliers >> mini & 1) == 0) write(mini / 4, mini % 4);
 }
 
 /// The group's integers one after another, for sums along them.
@@ -119,7 +119,7 @@ HWY_NOINLINE inline void spread_integers(const Planes& planes, std::int32_t* int
 /// Decodes the next group to whole mini-blocks of output.
 template <class Writer>
 HWY_INLINE void decode_group(const Writer& writer, PackedReader& source, std::size_t g,
-                             std::size_t minis, std::uint32_t escaped, void* output) {
+                             std::size_t minis, std::uint32_t outliers, void* output) {
   const WidthMasks masks = masks_of_header(source.header(g));
   Planes planes;
   source.read(masks, planes);
@@ -127,14 +127,14 @@ HWY_INLINE void decode_group(const Writer& writer, PackedReader& source, std::si
     alignas(64) std::int32_t integers[packed_group];
     spread_integers(planes, integers);
     sum_differences(source.base(g), integers);
-    write_minis(writer, minis, escaped, output,
+    write_minis(writer, minis, outliers, output,
                 [&](std::size_t q, std::size_t m, std::size_t h, std::size_t i) HWY_ATTR {
                   return hn::Load(Writer::di, integers + (4 * q + m) * packed_mini + 16 * h + i);
                 });
     return;
   }
   with_integers(planes, [&](const auto& group) HWY_ATTR {
-    write_minis(writer, minis, escaped, output,
+    write_minis(writer, minis, outliers, output,
                 [&](std::size_t q, std::size_t m, std::size_t h, std::size_t i)
                     HWY_ATTR { return group.load(Writer::di, q, m, h, i); });
   });
@@ -142,19 +142,19 @@ HWY_INLINE void decode_group(const Writer& writer, PackedReader& source, std::si
 
 template <class T, class Real, bool streamed>
 void decode_groups(const PackedRun& run, PackedReader& source, double step, std::uint64_t divisor,
-                   std::uint32_t* escaped, void* output) {
+                   std::uint32_t* outliers, void* output) {
   const PackedWriter<T, Real, streamed> writer(step, divisor);
   const std::size_t groups = packed_groups(run.count);
   for (std::size_t g = 0; g < groups; ++g) {
     const std::size_t first = g * packed_group;
     const std::size_t count = std::min(packed_group, run.count - first);
     void* const out = element_at<T>(output, first);
-    escaped[g] = body::escaped_minis(source.header(g));
-    alignas(64) std::byte padded[packed_group * sizeof(T)];  // holds what escapes as it was
+    outliers[g] = body::outlier_minis(source.header(g));
+    alignas(64) std::byte padded[packed_group * sizeof(T)];  // holds outliers as they were
     const bool ragged = count % packed_mini != 0;
     if (ragged) std::memcpy(padded, out, count * sizeof(T));
     // One call, and one only: it is inlined, and compilers need half a minute for it.
-    decode_group(writer, source, g, (count + packed_mini - 1) / packed_mini, escaped[g],
+    decode_group(writer, source, g, (count + packed_mini - 1) / packed_mini, outliers[g],
                  ragged ? padded : out);
     if (ragged) std::memcpy(out, padded, count * sizeof(T));
   }
@@ -163,18 +163,18 @@ void decode_groups(const PackedRun& run, PackedReader& source, double step, std:
 }
 
 template <class T, class Real>
-bool decode_run(const PackedRun& run, PackedWords payload, double step, std::uint64_t divisor,
-                std::uint32_t* escaped, void* output) {
+bool decode_run(const PackedRun& run, ConstPackedPayload payload, double step,
+                std::uint64_t divisor, std::uint32_t* outliers, void* output) {
   PackedReader source;
-  if (!source.open(payload, packed_groups(run.count))) return false;
+  if (!source.parse(payload, packed_groups(run.count))) return false;
   if constexpr (sizeof(T) == sizeof(Real)) {
     const bool aligned = reinterpret_cast<std::uintptr_t>(output) % HWY_MAX_BYTES == 0;
     if (aligned && run.first * sizeof(T) >= cached_output_bytes) {
-      decode_groups<T, Real, true>(run, source, step, divisor, escaped, output);
+      decode_groups<T, Real, true>(run, source, step, divisor, outliers, output);
       return true;
     }
   }
-  decode_groups<T, Real, false>(run, source, step, divisor, escaped, output);
+  decode_groups<T, Real, false>(run, source, step, divisor, outliers, output);
   return true;
 }
 

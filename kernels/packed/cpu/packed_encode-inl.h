@@ -29,8 +29,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 /// predict=delta: every integer minus the one before it; returns the first, in whose place is a
 /// zero.
 HWY_INLINE std::int32_t take_differences(QuantizedGroup& group, std::size_t count) {
-  if (group.escaped != 0) {  // a chain with a gap says nothing
-    group.escaped = ~0u;
+  if (group.outliers != 0) {  // a chain with a gap says nothing
+    group.outliers = ~0u;
     group.largest = 0;
     std::fill_n(group.integers, packed_group, 0);
     return 0;
@@ -48,8 +48,8 @@ HWY_INLINE std::int32_t take_differences(QuantizedGroup& group, std::size_t coun
   return base;
 }
 
-/// feedback := v - decode(own), v where a mini-block escaped. The feedback has the arithmetic's
-/// type of the elements, T; the quantiser's may be wider.
+/// feedback := v - decode(own), v where a mini-block is an outlier. The feedback has the
+/// arithmetic's type of the elements, T; the quantiser's may be wider.
 template <class T, class Real>
 HWY_INLINE void leave_residual(const QuantizedGroup& group, Real step, void* feedback) {
   const RealLanes<Real> d;
@@ -57,7 +57,7 @@ HWY_INLINE void leave_residual(const QuantizedGroup& group, Real step, void* fee
   const IntegerLanes<Real> di;
   const auto steps = hn::Set(d, step);
   for (std::size_t m = 0; m < packed_minis; ++m) {
-    if ((group.escaped >> m & 1) != 0) continue;
+    if ((group.outliers >> m & 1) != 0) continue;
     for (std::size_t i = m * packed_mini; i < (m + 1) * packed_mini; i += hn::MaxLanes(d)) {
       const auto integers = hn::Load(di, group.integers + i);
       T* const at = element_at<T>(feedback, i);
@@ -83,7 +83,9 @@ template <class T, class Real>
 class GroupEncoder {
  public:
   GroupEncoder(const PackedQuantizer& quantizer, std::size_t groups, std::uint64_t* words)
-      : quantizer_(quantizer), values_of_(quantizer), room_(words, groups, quantizer.differences) {}
+      : quantizer_(quantizer),
+        values_of_(quantizer),
+        output_(words, groups, quantizer.differences) {}
 
   [[nodiscard]] bool usable() const { return values_of_.usable(); }
 
@@ -98,11 +100,11 @@ class GroupEncoder {
     if constexpr (sizeof(T) >= 4)
       if (feedback != nullptr) leave_residual<T, Real>(group, values_of_.step(), feedback);
     if (quantizer_.differences)
-      room_.parts.bases[g] = static_cast<std::uint32_t>(take_differences(group, count));
+      output_.parts.bases[g] = static_cast<std::uint32_t>(take_differences(group, count));
     Made& made = made_[g % 2];
     made.planes.count = group.planes();
-    made.kept = group.kept & ~group.escaped;
-    made.escaped = group.escaped;
+    made.kept = group.kept & ~group.outliers;
+    made.outliers = group.outliers;
     if (group.narrow)
       planes_of_integers(group.narrow_integers, made.planes);
     else
@@ -113,24 +115,24 @@ class GroupEncoder {
   /// Writes the last group; returns where the planes end.
   HWY_INLINE std::uint32_t* finish() {
     if (taken_ > 0) write(taken_ - 1);
-    return room_.parts.planes;
+    return output_.parts.planes;
   }
 
  private:
   struct Made {
     Planes planes;
-    std::uint32_t kept, escaped;
+    std::uint32_t kept, outliers;
   };
 
   HWY_INLINE void write(std::size_t g) {
     const Made& made = made_[g % 2];
-    write_group(made.planes, masks_of_planes(made.planes, made.kept), made.escaped, g, room_.parts,
-                room_.end);
+    write_group(made.planes, masks_of_planes(made.planes, made.kept), made.outliers, g,
+                output_.parts, output_.end);
   }
 
   const PackedQuantizer& quantizer_;
   GroupQuantizer<T, Real> values_of_;
-  PackedRoom room_;
+  PackedOutput output_;
   std::size_t taken_ = 0;
   QuantizedGroup group_;
   Made made_[2];

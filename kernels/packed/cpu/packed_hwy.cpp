@@ -55,17 +55,17 @@ std::size_t encode(const PackedQuantizer& quantizer, const PackedRun& run, const
 }
 
 template <class T>
-bool decode_as(const PackedRun& run, PackedWords payload, double step, bool in_f64,
-               std::uint64_t divisor, std::uint32_t* escaped, void* output) {
+bool decode_as(const PackedRun& run, ConstPackedPayload payload, double step, bool in_f64,
+               std::uint64_t divisor, std::uint32_t* outliers, void* output) {
   if constexpr (!std::is_same_v<T, double>)
-    if (!in_f64) return decode_run<T, float>(run, payload, step, divisor, escaped, output);
-  return decode_run<T, double>(run, payload, step, divisor, escaped, output);
+    if (!in_f64) return decode_run<T, float>(run, payload, step, divisor, outliers, output);
+  return decode_run<T, double>(run, payload, step, divisor, outliers, output);
 }
 
-bool decode(const PackedRun& run, PackedWords payload, double step, bool in_f64,
-            std::uint64_t divisor, std::uint32_t* escaped, void* output) {
+bool decode(const PackedRun& run, ConstPackedPayload payload, double step, bool in_f64,
+            std::uint64_t divisor, std::uint32_t* outliers, void* output) {
   const auto as = [&]<class T>(T) {
-    return decode_as<T>(run, payload, step, in_f64, divisor, escaped, output);
+    return decode_as<T>(run, payload, step, in_f64, divisor, outliers, output);
   };
   switch (run.type) {
     case ElementType::f64: return as(double{});

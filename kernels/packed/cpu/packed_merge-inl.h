@@ -130,29 +130,30 @@ class GroupAdder {
   std::uint64_t bound_ = 0;
 };
 
-std::size_t merge(std::size_t groups, const PackedWords* payloads, std::size_t count,
+std::size_t merge(std::size_t groups, const ConstPackedPayload* payloads, std::size_t count,
                   std::uint64_t* words) {
   thread_local std::vector<PackedReader> sources;  // no call allocates
   sources.resize(count);
   for (std::size_t s = 0; s < count; ++s)
-    if (!sources[s].open(payloads[s], groups) || sources[s].based() != sources[0].based()) return 0;
+    if (!sources[s].parse(payloads[s], groups) || sources[s].based() != sources[0].based())
+      return 0;
   const bool based = sources[0].based();
-  PackedRoom room(words, groups, based);
+  PackedOutput output(words, groups, based);
   PackedReader* const source = sources.data();
   for (std::size_t g = 0; g < groups; ++g) {
     Planes sum;
     GroupAdder(g, source, sum).add_all(count);
-    std::uint32_t escaped = 0, base = 0;
+    std::uint32_t outliers = 0, base = 0;
     for (std::size_t s = 0; s < count; ++s) {
-      escaped |= body::escaped_minis(source[s].header(g));
+      outliers |= body::outlier_minis(source[s].header(g));
       base += source[s].base(g);
     }
-    if (based) room.parts.bases[g] = escaped != 0 ? 0 : base;
-    const WidthMasks masks = masks_of_planes(sum, ~escaped);
-    if (masks.above[packed_widest] != 0) return 0;
-    write_group(sum, masks, escaped, g, room.parts, room.end);
+    if (based) output.parts.bases[g] = outliers != 0 ? 0 : base;
+    const WidthMasks masks = masks_of_planes(sum, ~outliers);
+    if (masks.above[packed_max_width] != 0) return 0;
+    write_group(sum, masks, outliers, g, output.parts, output.end);
   }
-  return body::close_packed(words, groups, based, room.parts.planes);
+  return body::close_packed(words, groups, based, output.parts.planes);
 }
 
 /// planes := planes / 2^by, to nearest, ties to even: what is shifted out rounds up when its top
@@ -176,22 +177,23 @@ HWY_INLINE void shift_planes(std::size_t by, Planes& planes) {
   planes.count = count;
 }
 
-std::size_t shift(std::size_t groups, PackedWords payload, unsigned by, std::uint64_t* words) {
+std::size_t shift(std::size_t groups, ConstPackedPayload payload, unsigned by,
+                  std::uint64_t* words) {
   PackedReader source;
-  if (!source.open(payload, groups) || source.based()) return 0;
-  PackedRoom room(words, groups, false);
+  if (!source.parse(payload, groups) || source.based()) return 0;
+  PackedOutput output(words, groups, false);
   const bool in_place = payload.data() == words;
   for (std::size_t g = 0; g < groups; ++g) {
     const WidthMasks masks = masks_of_header(source.header(g));
-    const std::uint32_t escaped = body::escaped_minis(source.header(g));
+    const std::uint32_t outliers = body::outlier_minis(source.header(g));
     Planes planes;
     source.read(masks, planes);
     shift_planes(by, planes);
     // No width grows, so what is written never passes what was read.
-    write_group(planes, masks_of_planes(planes, ~escaped), escaped, g, room.parts,
-                in_place ? source.position() : room.end);
+    write_group(planes, masks_of_planes(planes, ~outliers), outliers, g, output.parts,
+                in_place ? source.position() : output.end);
   }
-  return body::close_packed(words, groups, false, room.parts.planes);
+  return body::close_packed(words, groups, false, output.parts.planes);
 }
 
 }  // namespace HWY_NAMESPACE

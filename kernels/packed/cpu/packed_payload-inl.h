@@ -23,18 +23,18 @@ namespace HWY_NAMESPACE {
 
 /// Room for a copy of a group's planes.
 struct PlanesOfGroup {
-  static constexpr std::ptrdiff_t most = packed_minis * packed_widest + lanes32;
+  static constexpr std::ptrdiff_t max_words = packed_minis * packed_max_width + lanes32;
 
-  std::uint32_t words[HWY_MAX_BYTES == 64 ? 1 : most];  // AVX-512 reads only what is wanted
+  std::uint32_t words[HWY_MAX_BYTES == 64 ? 1 : max_words];  // AVX-512 reads only what is wanted
 };
 
 /// A payload's groups one after another.
 class PackedReader {
  public:
   /// False when it is no payload of `groups` groups.
-  [[gnu::flatten]] bool open(PackedWords words, std::size_t groups) {
+  [[gnu::flatten]] bool parse(ConstPackedPayload words, std::size_t groups) {
     end_ = reinterpret_cast<const std::uint32_t*>(words.data() + words.size());
-    return body::open_packed(words, groups, parts_);
+    return body::parse_packed(words, groups, parts_);
   }
 
   [[nodiscard]] bool based() const { return parts_.based; }
@@ -50,7 +50,8 @@ class PackedReader {
   /// Where the next group's planes can be read, and a vector beyond their end: in `copy` if need
   /// be.
   HWY_INLINE const std::uint32_t* planes(const WidthMasks& masks, PlanesOfGroup& copy) const {
-    if (HWY_MAX_BYTES == 64 || end_ - parts_.planes >= PlanesOfGroup::most) return parts_.planes;
+    if (HWY_MAX_BYTES == 64 || end_ - parts_.planes >= PlanesOfGroup::max_words)
+      return parts_.planes;
     std::memcpy(copy.words, parts_.planes, masks.words() * sizeof *copy.words);
     return copy.words;
   }
@@ -69,20 +70,20 @@ class PackedReader {
 };
 
 /// A new payload's parts, and the end of the memory it has.
-struct PackedRoom {
+struct PackedOutput {
   body::PackedParts<std::uint32_t> parts;
   const std::uint32_t* end;
 
-  PackedRoom(std::uint64_t* words, std::size_t groups, bool based)
+  PackedOutput(std::uint64_t* words, std::size_t groups, bool based)
       : parts(reinterpret_cast<std::uint32_t*>(words + 1), groups, based),
         end(parts.headers + 2 * (packed_capacity(groups * packed_group, based) - 1)) {}
 };
 
 /// Appends group g to a payload; its planes must not touch what lies at `end`.
-HWY_INLINE void write_group(const Planes& planes, const WidthMasks& masks, std::uint32_t escaped,
+HWY_INLINE void write_group(const Planes& planes, const WidthMasks& masks, std::uint32_t outliers,
                             std::size_t g, body::PackedParts<std::uint32_t>& parts,
                             const std::uint32_t* end) {
-  write_header(masks, escaped, parts.headers + g * packed_header);
+  write_header(masks, outliers, parts.headers + g * packed_header);
   // Whole vectors are stored. Most groups are far from the end, and need not be counted.
   const auto left = static_cast<std::size_t>(end - parts.planes);
   if (left >= packed_minis * masks.widest + lanes32) {
@@ -90,9 +91,9 @@ HWY_INLINE void write_group(const Planes& planes, const WidthMasks& masks, std::
     return;
   }
   const std::size_t words = masks.words();
-  std::uint32_t room[packed_minis * packed_widest + lanes32];
-  compress_planes(planes, masks, room);
-  std::memcpy(parts.planes, room, words * sizeof *room);
+  std::uint32_t output[packed_minis * packed_max_width + lanes32];
+  compress_planes(planes, masks, output);
+  std::memcpy(parts.planes, output, words * sizeof *output);
   parts.planes += words;
 }
 

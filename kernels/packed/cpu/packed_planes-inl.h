@@ -40,7 +40,7 @@ struct Planes {
   }
 };
 
-/// Bit m of above[k]: mini-block m has a plane k, its width being > k and it not being escaped.
+/// Bit m of above[k]: mini-block m has a plane k, its width being > k and it being no outlier.
 struct WidthMasks {
   alignas(64) std::uint32_t above[32 + 1];
   std::size_t widest;  ///< the largest width; masks from here on are 0
@@ -68,7 +68,7 @@ inline constexpr AbsentBits absent_bits;
 HWY_INLINE WidthMasks masks_of_header(const std::uint32_t* header) {
   const hn::ScalableTag<std::uint32_t> d;
   WidthMasks masks;
-  const std::uint32_t kept = ~body::escaped_minis(header);
+  const std::uint32_t kept = ~body::outlier_minis(header);
 #pragma GCC unroll 8
   for (std::size_t j = 0; j < plane_vectors; ++j) {
     U32 above = hn::Zero(d);
@@ -180,7 +180,7 @@ HWY_INLINE WidthMasks masks_of_planes(const Planes& planes, std::uint32_t kept) 
 /// Bit b of a width changes at every 2^b-th plane, so it is the parity of the planes there, of
 /// which there are less than `planes`.
 template <std::size_t planes>
-HWY_INLINE void write_header_of(const WidthMasks& masks, std::uint32_t escaped,
+HWY_INLINE void write_header_of(const WidthMasks& masks, std::uint32_t outliers,
                                 std::uint32_t* header) {
 #pragma GCC unroll 5
   for (std::size_t b = 0; b < packed_header; ++b) {
@@ -188,13 +188,13 @@ HWY_INLINE void write_header_of(const WidthMasks& masks, std::uint32_t escaped,
 #pragma GCC unroll 32
     for (std::size_t k = (std::size_t{1} << b) - 1; k < planes; k += std::size_t{1} << b)
       parity ^= masks.above[k];
-    header[b] = parity | escaped;
+    header[b] = parity | outliers;
   }
 }
-HWY_INLINE void write_header(const WidthMasks& masks, std::uint32_t escaped,
+HWY_INLINE void write_header(const WidthMasks& masks, std::uint32_t outliers,
                              std::uint32_t* header) {
-  if (masks.widest <= 8) return write_header_of<8>(masks, escaped, header);
-  write_header_of<packed_widest>(masks, escaped, header);
+  if (masks.widest <= 8) return write_header_of<8>(masks, outliers, header);
+  write_header_of<packed_max_width>(masks, outliers, header);
 }
 
 HWY_INLINE std::uint32_t* compress_planes(const Planes& planes, const WidthMasks& masks,

@@ -32,9 +32,9 @@ struct QuantizedGroup {
   alignas(64) std::int32_t integers[packed_group];
   alignas(64) std::int16_t narrow_integers[packed_group];  ///< as narrow_signed() leaves them
   bool narrow = false;
-  std::uint32_t escaped = 0;  ///< bit m: mini-block m; its integers are 0
-  std::uint32_t kept = ~0u;   ///< not dropped; integers that are not may be left
-  std::uint32_t largest = 0;  ///< no integer has a larger magnitude
+  std::uint32_t outliers = 0;  ///< bit m: mini-block m; its integers are 0
+  std::uint32_t kept = ~0u;    ///< not dropped; integers that are not may be left
+  std::uint32_t largest = 0;   ///< no integer has a larger magnitude
 
   /// Enough planes for them; a multiple of 4, for few cases to tell apart.
   [[nodiscard]] std::size_t planes() const {
@@ -62,7 +62,7 @@ class GroupQuantizer {
   /// to have 32 bits.
   HWY_INLINE void quantize(std::size_t first, const void* values, bool wide,
                            QuantizedGroup& group) {
-    group.escaped = 0;
+    group.outliers = 0;
     if constexpr (sizeof(Real) == 4) {
       group.narrow = !wide && narrows_;
       if (group.narrow) {
@@ -73,7 +73,7 @@ class GroupQuantizer {
     }
     group.narrow = false;
     const Real largest = round_any<false>(first, values, group);
-    set_largest(largest <= scale_.limit ? largest : escape(values, group), group);
+    set_largest(largest <= scale_.limit ? largest : set_outliers(values, group), group);
   }
 
   /// Makes zeros of what was dropped.
@@ -151,7 +151,8 @@ class GroupQuantizer {
                                                 : round<true, narrow>(first, values, group);
   }
 
-  /// All of a group as if nothing escaped; returns the largest magnitude in steps, NaN above all.
+  /// All of a group as if there were no outliers; returns the largest magnitude in steps, NaN above
+  /// all.
   template <bool dithered, bool narrow>
   HWY_INLINE Real round(std::size_t first, const void* values, QuantizedGroup& group) {
     Sink<narrow> sink(group);
@@ -179,8 +180,8 @@ class GroupQuantizer {
     return largest_of(largest);
   }
 
-  /// Finds what escapes; returns the largest magnitude of the rest.
-  HWY_NOINLINE Real escape(const void* values, QuantizedGroup& group) {
+  /// Finds outliers; returns the largest magnitude of the rest.
+  HWY_NOINLINE Real set_outliers(const void* values, QuantizedGroup& group) {
     Real kept = 0;
     for (std::size_t m = 0; m < packed_minis; ++m) {
       Magnitudes all = hn::Zero(bits_);
@@ -192,7 +193,7 @@ class GroupQuantizer {
       if (largest <= scale_.limit) {
         kept = std::max(kept, largest);
       } else {
-        group.escaped |= std::uint32_t{1} << m;
+        group.outliers |= std::uint32_t{1} << m;
         clear(m, group);
       }
     }

@@ -18,7 +18,7 @@ struct Group {
   std::array<std::int32_t, packed_group> values{};
   std::array<std::uint32_t, packed_minis> widths{};
   std::int32_t base = 0;
-  std::uint32_t escaped = 0;  ///< bit m: mini-block m
+  std::uint32_t outliers = 0;  ///< bit m: mini-block m
 };
 
 /// Real elements of group g of a run.
@@ -70,8 +70,8 @@ bool quantize_mini(const PackedQuantizer& quantizer, const PackedScale<Real>& sc
 
 /// predict=delta: every integer minus the one before it, the first one apart.
 void take_differences(Group& group, std::size_t count) {
-  if (group.escaped != 0) {  // a chain with a gap says nothing
-    group.escaped = ~std::uint32_t{0};
+  if (group.outliers != 0) {  // a chain with a gap says nothing
+    group.outliers = ~std::uint32_t{0};
     group.values.fill(0);
     return;
   }
@@ -82,8 +82,8 @@ void take_differences(Group& group, std::size_t count) {
 
 void find_widths(Group& group) {
   for (std::size_t m = 0; m < packed_minis; ++m)
-    group.widths[m] = (group.escaped >> m & 1) != 0
-                          ? packed_escaped
+    group.widths[m] = (group.outliers >> m & 1) != 0
+                          ? packed_outlier
                           : width_of_mini(group.values.data() + m * packed_mini);
 }
 
@@ -100,7 +100,7 @@ void read_group(PackedParts<const std::uint32_t>& parts, std::size_t g, Group& g
   read_header(header, group.widths.data());
   read_planes(parts.planes, group.widths.data(), group.values.data());
   parts.planes += plane_words(header);
-  group.escaped = escaped_minis(header);
+  group.outliers = outlier_minis(header);
   group.base = parts.based ? static_cast<std::int32_t>(parts.bases[g]) : 0;
 }
 
@@ -126,7 +126,7 @@ std::size_t encode(const PackedQuantizer& quantizer, const PackedRun& run, const
         values[i] = feedback != nullptr ? load_element<Arithmetic<T>>(feedback, first + i)
                                         : load_element<T>(input, first + i);
       if (!quantize_mini(quantizer, scale, run.first + first, values.data(), minis, integers)) {
-        group.escaped |= std::uint32_t{1} << m;
+        group.outliers |= std::uint32_t{1} << m;
         continue;
       }
       if (feedback == nullptr) continue;
@@ -142,36 +142,36 @@ std::size_t encode(const PackedQuantizer& quantizer, const PackedRun& run, const
   return close_packed(words, groups, quantizer.differences, parts.planes);
 }
 
-/// Adds one payload's group to the sum. Escaped mini-blocks absorb what is added to them.
+/// Adds one payload's group to the sum. Outlier mini-blocks absorb what is added to them.
 void add_group(const Group& one, Group& sum) {
   for (std::size_t i = 0; i < packed_group; ++i)
     sum.values[i] = static_cast<std::int32_t>(static_cast<std::uint32_t>(sum.values[i]) +
                                               static_cast<std::uint32_t>(one.values[i]));
   sum.base = static_cast<std::int32_t>(static_cast<std::uint32_t>(sum.base) +
                                        static_cast<std::uint32_t>(one.base));
-  sum.escaped |= one.escaped;
+  sum.outliers |= one.outliers;
 }
 
-void clear_escaped(Group& group) {
+void clear_outliers(Group& group) {
   for (std::size_t m = 0; m < packed_minis; ++m)
-    if ((group.escaped >> m & 1) != 0)
+    if ((group.outliers >> m & 1) != 0)
       std::fill_n(group.values.begin() + std::ptrdiff_t(m * packed_mini), packed_mini, 0);
-  if (group.escaped != 0) group.base = 0;
+  if (group.outliers != 0) group.base = 0;
 }
 
-/// Whether all widths that are not escaped fit the header.
+/// Whether all widths that are no outliers fit the header.
 bool widths_fit(const Group& group) {
   for (std::size_t m = 0; m < packed_minis; ++m)
-    if ((group.escaped >> m & 1) == 0 && group.widths[m] > packed_widest) return false;
+    if ((group.outliers >> m & 1) == 0 && group.widths[m] > packed_max_width) return false;
   return true;
 }
 
-std::size_t merge(std::size_t groups, const PackedWords* payloads, std::size_t count,
+std::size_t merge(std::size_t groups, const ConstPackedPayload* payloads, std::size_t count,
                   std::uint64_t* sum) {
   thread_local std::vector<PackedParts<const std::uint32_t>> sources;  // no call allocates
   sources.resize(count);
   for (std::size_t s = 0; s < count; ++s)
-    if (!open_packed(payloads[s], groups, sources[s]) || sources[s].based != sources[0].based)
+    if (!parse_packed(payloads[s], groups, sources[s]) || sources[s].based != sources[0].based)
       return 0;
   auto parts = new_parts(sum, groups, sources[0].based);
   for (std::size_t g = 0; g < groups; ++g) {
@@ -180,7 +180,7 @@ std::size_t merge(std::size_t groups, const PackedWords* payloads, std::size_t c
       read_group(sources[s], g, one);
       add_group(one, total);
     }
-    clear_escaped(total);
+    clear_outliers(total);
     find_widths(total);
     if (!widths_fit(total)) return 0;
     write_group(total, g, parts);
@@ -193,9 +193,10 @@ std::int32_t shifted(std::int32_t value, unsigned shift) {
   return (value + below + (value >> shift & 1)) >> shift;
 }
 
-std::size_t shift(std::size_t groups, PackedWords payload, unsigned by, std::uint64_t* words) {
+std::size_t shift(std::size_t groups, ConstPackedPayload payload, unsigned by,
+                  std::uint64_t* words) {
   PackedParts<const std::uint32_t> source;
-  if (!open_packed(payload, groups, source) || source.based) return 0;
+  if (!parse_packed(payload, groups, source) || source.based) return 0;
   auto parts = new_parts(words, groups, source.based);
   for (std::size_t g = 0; g < groups; ++g) {
     Group group;
@@ -216,18 +217,18 @@ void sum_differences(Group& group) {
 }
 
 template <class T, class Real>
-bool decode(const PackedRun& run, PackedWords payload, double step, std::uint64_t divisor,
-            std::uint32_t* escaped, void* output) {
+bool decode(const PackedRun& run, ConstPackedPayload payload, double step, std::uint64_t divisor,
+            std::uint32_t* outliers, void* output) {
   PackedParts<const std::uint32_t> parts;
-  if (!open_packed(payload, packed_groups(run.count), parts)) return false;
+  if (!parse_packed(payload, packed_groups(run.count), parts)) return false;
   for (std::size_t g = 0; g < parts.groups; ++g) {
     Group group;
     read_group(parts, g, group);
     if (parts.based) sum_differences(group);
-    escaped[g] = group.escaped;
+    outliers[g] = group.outliers;
     const std::size_t count = group_count(run, g);
     for (std::size_t i = 0; i < count; ++i) {
-      if ((group.escaped >> (i / packed_mini) & 1) != 0) continue;
+      if ((group.outliers >> (i / packed_mini) & 1) != 0) continue;
       const Real sum = static_cast<Real>(group.values[i]) * static_cast<Real>(step);
       auto value = static_cast<Arithmetic<T>>(sum);
       if (divisor > 1) value /= static_cast<Arithmetic<T>>(divisor);
@@ -256,10 +257,10 @@ std::size_t encode_any(const PackedQuantizer& quantizer, const PackedRun& run, c
   });
 }
 
-bool decode_any(const PackedRun& run, PackedWords payload, double step, bool in_f64,
-                std::uint64_t divisor, std::uint32_t* escaped, void* output) {
+bool decode_any(const PackedRun& run, ConstPackedPayload payload, double step, bool in_f64,
+                std::uint64_t divisor, std::uint32_t* outliers, void* output) {
   return with_types(run.type, in_f64, [&]<class T, class Real>(T, Real) {
-    return decode<T, Real>(run, payload, step, divisor, escaped, output);
+    return decode<T, Real>(run, payload, step, divisor, outliers, output);
   });
 }
 

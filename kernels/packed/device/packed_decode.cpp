@@ -29,16 +29,16 @@ struct DecodeGroups {
   };
   struct Local {
     std::uint32_t integers[packed_mini];
-    std::uint32_t escaped;
+    std::uint32_t outliers;
   };
 
   std::size_t tiles;
   std::size_t groups;
   std::size_t count;
-  const OpenPayload* source;
+  const ParsedPayload* source;
   double step;
   Divider<Kept> divided;
-  std::uint32_t* escaped;
+  std::uint32_t* outliers;
   T* output;
 
   template <int phase>
@@ -55,8 +55,8 @@ struct DecodeGroups {
   COHOM_HD void read(std::size_t g, unsigned lane, Slot& slot, Local& local) const {
     const GroupHeader header(source->headers + g * packed_header);
     read_mini(header, lane, source->planes + source->offsets[g], local.integers);
-    local.escaped = header.escaped();
-    if (lane == 0) escaped[g] = local.escaped;
+    local.outliers = header.outliers();
+    if (lane == 0) outliers[g] = local.outliers;
     if (source->bases == nullptr) return;
     std::uint32_t sum = 0;
     COHOM_UNROLL
@@ -83,7 +83,7 @@ struct DecodeGroups {
     COHOM_UNROLL
     for (unsigned m = 0; m < packed_minis; ++m) {
       const unsigned e = m * packed_mini + lane;
-      if (e < left && (local.escaped >> m & 1) == 0)
+      if (e < left && (local.outliers >> m & 1) == 0)
         put_element<T>(output, g * packed_group + e, slot.values[m * row + lane]);
     }
   }
@@ -91,14 +91,14 @@ struct DecodeGroups {
 
 }  // namespace
 
-bool decode_packed(const PackedRun& run, PackedWords payload, double step, bool in_f64,
-                   std::uint64_t divisor, std::uint32_t* escaped, void* output) {
+bool decode_packed(const PackedRun& run, ConstPackedPayload payload, double step, bool in_f64,
+                   std::uint64_t divisor, std::uint32_t* outliers, void* output) {
   DeviceContext& context = begin_call();
   expect_aligned(output, size_of(run.type), "packed: the output");
   const std::size_t groups = packed_groups(run.count);
-  const OpenPayload* source = nullptr;
+  const ParsedPayload* source = nullptr;
   bool based = false;
-  if (!open_payloads(context, &payload, 1, groups, &source, &based)) return false;
+  if (!parse_payloads(context, &payload, 1, groups, &source, &based)) return false;
   auto* const found = static_cast<std::uint32_t*>(context.scratch(groups * 4));
   with_packed_types(run.type, in_f64, [&]<class T, class Real>(T, Real) {
     launch(DecodeGroups<T, Real>{.tiles = tiles_of(groups, groups_of_tile),
@@ -107,10 +107,10 @@ bool decode_packed(const PackedRun& run, PackedWords payload, double step, bool 
                                  .source = source,
                                  .step = step,
                                  .divided = Divider<Arithmetic<T>>(divisor),
-                                 .escaped = view(found),
+                                 .outliers = view(found),
                                  .output = view(static_cast<T*>(output))});
   });
-  context.download(escaped, found, groups * 4);
+  context.download(outliers, found, groups * 4);
   return true;
 }
 

@@ -44,7 +44,7 @@ struct EncodeGroups {
   struct Slot {
     Kept values[packed_minis * row];
     std::uint32_t last[packed_minis];  ///< integers of the mini-blocks
-    std::uint32_t escaped[packed_minis];
+    std::uint32_t outliers[packed_minis];
     GroupWidths widths;
   };
   struct Shared {
@@ -72,7 +72,7 @@ struct EncodeGroups {
     if constexpr (phase == 1) quantise(g, lane, slot, local);
     if constexpr (phase == 2) {
       if (quantiser.differences) take_differences(g, lane, slot, local);
-      slot.widths.widths[lane] = is_escaped(slot, lane) ? packed_escaped : width_of(local.integers);
+      slot.widths.widths[lane] = is_outlier(slot, lane) ? packed_outlier : width_of(local.integers);
     }
     if constexpr (phase == 3) write(g, lane, slot, local);
   }
@@ -110,15 +110,15 @@ struct EncodeGroups {
     const unsigned elements = elements_of(g);
     const unsigned mine = lane * packed_mini;
     const bool there = mine < elements;
-    const bool escapes = there && !(largest <= static_cast<Real>(quantiser.limit));
-    const bool quiet = !there || escapes || (quantiser.drops_small && largest < Real(0.7));
-    slot.escaped[lane] = escapes ? 1 : 0;
+    const bool is_outlier = there && !(largest <= static_cast<Real>(quantiser.limit));
+    const bool quiet = !there || is_outlier || (quantiser.drops_small && largest < Real(0.7));
+    slot.outliers[lane] = is_outlier ? 1 : 0;
     COHOM_UNROLL
     for (std::uint32_t& integer : local.integers) integer = 0;
     if (!quiet) find_integers(first + g * packed_group + mine, elements - mine, scaled, local);
     slot.last[lane] = local.integers[packed_mini - 1];
     if constexpr (writes_planes)
-      if (feedback != nullptr && !escapes) subtract(step, lane, slot, local);
+      if (feedback != nullptr && !is_outlier) subtract(step, lane, slot, local);
   }
 
   /// What is left of the values, in their place.
@@ -159,17 +159,17 @@ struct EncodeGroups {
     }
   }
 
-  /// predict=delta: a chain with a gap says nothing, so groups escape whole.
-  [[nodiscard]] COHOM_HD bool is_escaped(const Slot& slot, unsigned lane) const {
-    if (!quantiser.differences) return slot.escaped[lane] != 0;
+  /// predict=delta: a chain with a gap says nothing, so whole groups are outliers.
+  [[nodiscard]] COHOM_HD bool is_outlier(const Slot& slot, unsigned lane) const {
+    if (!quantiser.differences) return slot.outliers[lane] != 0;
     bool any = false;
-    for (const std::uint32_t escaped : slot.escaped) any |= escaped != 0;
+    for (const std::uint32_t outliers : slot.outliers) any |= outliers != 0;
     return any;
   }
 
   COHOM_HD void take_differences(std::size_t g, unsigned lane, const Slot& slot,
                                  Local& local) const {
-    if (is_escaped(slot, lane)) {
+    if (is_outlier(slot, lane)) {
       COHOM_UNROLL
       for (std::uint32_t& integer : local.integers) integer = 0;
       if (lane == 0) payload.bases()[g] = 0;

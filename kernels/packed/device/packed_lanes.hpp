@@ -45,7 +45,7 @@ struct GroupHeader {
     COHOM_UNROLL
     for (unsigned b = 0; b < packed_header; ++b) planes[b] = from[b];
   }
-  [[nodiscard]] COHOM_HD std::uint32_t escaped() const {
+  [[nodiscard]] COHOM_HD std::uint32_t outliers() const {
     return planes[0] & planes[1] & planes[2] & planes[3] & planes[4];
   }
   [[nodiscard]] COHOM_HD std::uint32_t width(unsigned lane) const {
@@ -54,7 +54,7 @@ struct GroupHeader {
     for (unsigned b = 0; b < packed_header; ++b) width |= (planes[b] >> lane & 1) << b;
     return width;
   }
-  /// The lanes that have plane k: those wider than k, not escaped.
+  /// The lanes that have plane k: those wider than k, no outliers.
   [[nodiscard]] COHOM_HD std::uint32_t lanes_with(unsigned k) const {
     std::uint32_t wider = 0, equal = ~std::uint32_t{0};
     COHOM_UNROLL
@@ -63,11 +63,11 @@ struct GroupHeader {
       if ((k >> b & 1) == 0) wider |= equal & planes[b];
       equal &= (k >> b & 1) != 0 ? planes[b] : ~planes[b];
     }
-    return wider & ~escaped();
+    return wider & ~outliers();
   }
 };
 
-/// integers := those of the lane's mini-block; zeros for an escaped one. `planes` are the group's.
+/// integers := those of the lane's mini-block; zeros for an outlier. `planes` are the group's.
 COHOM_HD inline void read_mini(const GroupHeader& header, unsigned lane,
                                const std::uint32_t* planes,
                                std::uint32_t (&integers)[packed_mini]) {
@@ -75,7 +75,7 @@ COHOM_HD inline void read_mini(const GroupHeader& header, unsigned lane,
   std::uint32_t last = 0;
   std::size_t before = 0;
   COHOM_UNROLL
-  for (unsigned k = 0; k < packed_widest; ++k) {
+  for (unsigned k = 0; k < packed_max_width; ++k) {
     const std::uint32_t lanes = header.lanes_with(k);
     // Behind the last plane, which is the sign, all are like it.
     if ((lanes & own) != 0) last = planes[before + body::count_ones(lanes & (own - 1))];
@@ -83,7 +83,7 @@ COHOM_HD inline void read_mini(const GroupHeader& header, unsigned lane,
     before += body::count_ones(lanes);
   }
   COHOM_UNROLL
-  for (unsigned k = packed_widest; k < packed_mini; ++k) integers[k] = last;
+  for (unsigned k = packed_max_width; k < packed_mini; ++k) integers[k] = last;
   transpose(integers);
 }
 
@@ -94,7 +94,7 @@ COHOM_HD inline void write_mini(const GroupHeader& header, unsigned lane,
   std::size_t before = 0;
   transpose(integers);
   COHOM_UNROLL
-  for (unsigned k = 0; k < packed_widest; ++k) {
+  for (unsigned k = 0; k < packed_max_width; ++k) {
     const std::uint32_t lanes = header.lanes_with(k);
     if ((lanes & own) != 0) planes[before + body::count_ones(lanes & (own - 1))] = integers[k];
     before += body::count_ones(lanes);
@@ -131,7 +131,7 @@ struct GroupWidths {
   /// u32 words of the planes.
   [[nodiscard]] COHOM_HD std::uint32_t plane_words() const {
     std::uint32_t words = 0;
-    for (const std::uint32_t width : widths) words += width == packed_escaped ? 0 : width;
+    for (const std::uint32_t width : widths) words += width == packed_outlier ? 0 : width;
     return words;
   }
 };
@@ -152,7 +152,7 @@ struct NewPayload {
 };
 
 /// Payloads that are read, open: groups, sizes and headers fit each other.
-struct OpenPayload {
+struct ParsedPayload {
   const std::uint32_t* headers;
   const std::uint32_t* bases;  ///< null: none
   const std::uint32_t* planes;
@@ -174,7 +174,7 @@ std::size_t finished_words(DeviceContext& context, const NewPayload& payload);
 
 /// Opens payloads, whose words are in device memory; `views` gets them as an array in device
 /// memory. False when one is not of `groups` groups. Waits for the stream.
-bool open_payloads(DeviceContext& context, const PackedWords* payloads, std::size_t count,
-                   std::size_t groups, const OpenPayload** views, bool* based);
+bool parse_payloads(DeviceContext& context, const ConstPackedPayload* payloads, std::size_t count,
+                    std::size_t groups, const ParsedPayload** views, bool* based);
 
 }  // namespace cohom::kernels::device

@@ -31,7 +31,7 @@ struct MergeGroups {
   };
 
   std::size_t tiles;
-  const OpenPayload* sources;
+  const ParsedPayload* sources;
   std::size_t count;
   unsigned shift;  ///< 0: none
   NewPayload payload;
@@ -44,11 +44,11 @@ struct MergeGroups {
     const unsigned lane = at.thread % group_lanes;
     GroupWidths& widths = shared.widths[at.thread / group_lanes];
     if constexpr (phase == 0) {
-      const std::uint32_t escaped = add_up(g, lane, local);
-      std::uint32_t width = packed_escaped;
-      if ((escaped >> lane & 1) == 0) {
+      const std::uint32_t outliers = add_up(g, lane, local);
+      std::uint32_t width = packed_outlier;
+      if ((outliers >> lane & 1) == 0) {
         width = width_of(local.integers);
-        if (!writes_planes && width > packed_widest) atomic_or(too_wide, 1);
+        if (!writes_planes && width > packed_max_width) atomic_or(too_wide, 1);
       }
       widths.widths[lane] = width;
     } else if constexpr (!writes_planes) {
@@ -60,32 +60,32 @@ struct MergeGroups {
     }
   }
 
-  /// The lane's sum, zeros where it escapes; returns which mini-blocks do.
+  /// The lane's sum, zeros where it is an outlier; returns which mini-blocks are.
   COHOM_HD std::uint32_t add_up(std::size_t g, unsigned lane, Local& local) const {
     COHOM_UNROLL
     for (std::uint32_t& integer : local.integers) integer = 0;
-    std::uint32_t escaped = 0, base = 0;
+    std::uint32_t outliers = 0, base = 0;
     for (std::size_t s = 0; s < count; ++s) {
-      const OpenPayload source = sources[s];
+      const ParsedPayload source = sources[s];
       const GroupHeader header(source.headers + g * packed_header);
       std::uint32_t one[packed_mini];
       read_mini(header, lane, source.planes + source.offsets[g], one);
       COHOM_UNROLL
       for (unsigned i = 0; i < packed_mini; ++i) local.integers[i] += one[i];
-      escaped |= header.escaped();
+      outliers |= header.outliers();
       if (source.bases != nullptr) base += source.bases[g];
     }
-    const bool escapes = (escaped >> lane & 1) != 0;
+    const bool is_outlier = (outliers >> lane & 1) != 0;
     COHOM_UNROLL
     for (std::uint32_t& integer : local.integers)
-      integer = escapes ? 0 : shift == 0 ? integer : shifted(integer, shift);
-    if (payload.based && lane == 0) payload.bases()[g] = escaped != 0 ? 0 : base;
-    return escaped;
+      integer = is_outlier ? 0 : shift == 0 ? integer : shifted(integer, shift);
+    if (payload.based && lane == 0) payload.bases()[g] = outliers != 0 ? 0 : base;
+    return outliers;
   }
 };
 
 template <bool writes_planes>
-void merge_pass(const OpenPayload* sources, std::size_t count, unsigned shift,
+void merge_pass(const ParsedPayload* sources, std::size_t count, unsigned shift,
                 const NewPayload& payload, std::uint32_t* too_wide) {
   launch(MergeGroups<writes_planes>{.tiles = tiles_of(payload.groups, groups_of_tile),
                                     .sources = sources,
@@ -96,7 +96,7 @@ void merge_pass(const OpenPayload* sources, std::size_t count, unsigned shift,
 }
 
 /// Words of the sum, or 0.
-std::size_t write_sum(DeviceContext& context, const OpenPayload* sources, std::size_t count,
+std::size_t write_sum(DeviceContext& context, const ParsedPayload* sources, std::size_t count,
                       unsigned shift, const NewPayload& payload) {
   auto* const too_wide = static_cast<std::uint32_t*>(context.scratch(4));
   context.runtime().fill(too_wide, 0, 4, context.stream());
@@ -112,24 +112,24 @@ std::size_t write_sum(DeviceContext& context, const OpenPayload* sources, std::s
 
 }  // namespace
 
-std::size_t merge_packed(std::size_t groups, const PackedWords* payloads, std::size_t count,
+std::size_t merge_packed(std::size_t groups, const ConstPackedPayload* payloads, std::size_t count,
                          std::uint64_t* sum) {
   DeviceContext& context = begin_call();
   expect_aligned(sum, 8, "packed: a sum");
-  const OpenPayload* sources = nullptr;
+  const ParsedPayload* sources = nullptr;
   bool based = false;
-  if (!open_payloads(context, payloads, count, groups, &sources, &based)) return 0;
+  if (!parse_payloads(context, payloads, count, groups, &sources, &based)) return 0;
   return write_sum(context, sources, count, 0, new_payload(context, view(sum), groups, based));
 }
 
 /// In place, groups would be written while others are still to be read.
-std::size_t shift_packed(std::size_t groups, PackedWords payload, unsigned shift,
+std::size_t shift_packed(std::size_t groups, ConstPackedPayload payload, unsigned shift,
                          std::uint64_t* words) {
   DeviceContext& context = begin_call();
   expect_aligned(words, 8, "packed: words");
-  const OpenPayload* source = nullptr;
+  const ParsedPayload* source = nullptr;
   bool based = false;
-  if (!open_payloads(context, &payload, 1, groups, &source, &based) || based) return 0;
+  if (!parse_payloads(context, &payload, 1, groups, &source, &based) || based) return 0;
   const bool in_place = words == payload.data();
   auto* const to =
       in_place ? static_cast<std::uint64_t*>(context.scratch(payload.size_bytes())) : words;

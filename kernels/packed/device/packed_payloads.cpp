@@ -103,8 +103,8 @@ std::size_t finished_words(DeviceContext& context, const NewPayload& payload) {
   return 1 + (followers + 1) / 2;
 }
 
-bool open_payloads(DeviceContext& context, const PackedWords* payloads, std::size_t count,
-                   std::size_t groups, const OpenPayload** views, bool* based) {
+bool parse_payloads(DeviceContext& context, const ConstPackedPayload* payloads, std::size_t count,
+                    std::size_t groups, const ParsedPayload** views, bool* based) {
   std::vector<Source> sources;
   for (std::size_t s = 0; s < count; ++s) {
     expect_aligned(payloads[s].data(), 8, "packed: a payload");
@@ -118,7 +118,7 @@ bool open_payloads(DeviceContext& context, const PackedWords* payloads, std::siz
                          view(context.upload(sources.data(), sources.size() * sizeof(Source)))),
                      .groups = groups,
                      .offsets = view(offsets)});
-  std::vector<OpenPayload> open;
+  std::vector<ParsedPayload> open;
   for (std::size_t s = 0; s < count; ++s) {
     std::uint64_t* const own = offsets + s * (groups + 2);
     sum_up(view(own), groups);
@@ -132,8 +132,8 @@ bool open_payloads(DeviceContext& context, const PackedWords* payloads, std::siz
     const auto* const bases = headers + groups * packed_header;
     open.push_back({headers, *based ? bases : nullptr, bases + (*based ? groups : 0), view(own)});
   }
-  *views = static_cast<const OpenPayload*>(
-      view(context.upload(open.data(), open.size() * sizeof(OpenPayload))));
+  *views = static_cast<const ParsedPayload*>(
+      view(context.upload(open.data(), open.size() * sizeof(ParsedPayload))));
   return true;
 }
 

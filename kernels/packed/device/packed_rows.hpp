@@ -18,14 +18,14 @@ std::size_t encode_packed(const PackedQuantizer& quantizer, const PackedRun& run
                           void* feedback, std::uint64_t* words);
 
 // packed_merge.cpp
-std::size_t merge_packed(std::size_t groups, const PackedWords* payloads, std::size_t count,
+std::size_t merge_packed(std::size_t groups, const ConstPackedPayload* payloads, std::size_t count,
                          std::uint64_t* sum);
-std::size_t shift_packed(std::size_t groups, PackedWords payload, unsigned shift,
+std::size_t shift_packed(std::size_t groups, ConstPackedPayload payload, unsigned shift,
                          std::uint64_t* words);
 
 // packed_decode.cpp
-bool decode_packed(const PackedRun& run, PackedWords payload, double step, bool in_f64,
-                   std::uint64_t divisor, std::uint32_t* escaped, void* output);
+bool decode_packed(const PackedRun& run, ConstPackedPayload payload, double step, bool in_f64,
+                   std::uint64_t divisor, std::uint32_t* outliers, void* output);
 
 /// Calls visitor(T{}, Real{}) with the element type and the arithmetic.
 template <class Visitor>

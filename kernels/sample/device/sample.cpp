@@ -59,7 +59,7 @@ Sampling upload(DeviceContext& context, const SampleFormat& format, std::uint64_
 
 /// Words of signs, where block i / 16 has word i.
 struct SignWord {
-  SignBlockPlace block;
+  SignBlockPosition block;
   unsigned word;
 
   COHOM_HD SignWord(std::size_t i, std::size_t count)
@@ -122,7 +122,7 @@ struct GatherOwn {
     const std::size_t i = at.tile * threads + at.thread;
     if (i >= words) return;
     const std::size_t whole = sampling.whole();
-    SignBlockPlace block = sign_block_at(64 * i / whole, count);
+    SignBlockPosition block = sign_block_at(64 * i / whole, count);
     auto group = static_cast<unsigned>(64 * i % whole);
     std::uint32_t frame = sampling.frame(block.number);
     Word word = 0;
@@ -136,7 +136,7 @@ struct GatherOwn {
     own[i] = word;
   }
 
-  [[nodiscard]] COHOM_HD Word own_bit(const SignBlockPlace& block, std::uint32_t frame,
+  [[nodiscard]] COHOM_HD Word own_bit(const SignBlockPosition& block, std::uint32_t frame,
                                       unsigned group) const {
     const unsigned position =
         group * sampling.ranks + sampling.position(sampling.number(frame, group), sampling.rank);

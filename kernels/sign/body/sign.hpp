@@ -54,7 +54,7 @@ COHOM_HD inline SignBlock block_of_magnitudes(typename FloatFormat<Real>::Bits l
   SignBlock block;
   block.alive = own != 0;
   if (largest >= Format::infinity || own >= Format::infinity)
-    block.code = escaped_code;
+    block.code = outlier_code;
   else if (largest != 0)
     block.code = static_cast<std::uint32_t>(floor_log2<Real>(largest) + sign_exponent_offset);
   return block;

@@ -52,7 +52,7 @@ SignBlock measure_block(const Block& block, const void* input, void* state, bool
     own = std::max(own, magnitude_bits(v));
   }
   SignBlock result = block_of_magnitudes<Real>(largest, own);
-  if (result.code == 0 || result.code == escaped_code) return result;
+  if (result.code == 0 || result.code == outlier_code) return result;
   const UnitScale<Real> scale(static_cast<int>(result.code) - sign_exponent_offset);
   Real sums[16] = {};
   for (std::size_t i = 0; i < block.count; ++i)

@@ -96,7 +96,7 @@ void measure_run(const SignRun& run, const void* input, void* state, bool of_inp
     SignBlock& block = blocks[b];
     block = state != nullptr ? look_at_block<T, true>(input, state, first, of_input)
                              : look_at_block<T, false>(input, state, first, of_input);
-    if (block.code == 0 || block.code == escaped_code) continue;
+    if (block.code == 0 || block.code == outlier_code) continue;
     const int exponent = static_cast<int>(block.code) - sign_exponent_offset;
     block.sum = state != nullptr && !of_input ? sum_of_block<Real>(state, first, exponent)
                                               : sum_of_block<T>(input, first, exponent);

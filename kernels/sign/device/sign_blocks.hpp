@@ -19,7 +19,7 @@ inline constexpr unsigned sign_threads = 256;
 inline constexpr std::size_t sign_blocks_of_tile = sign_threads / sign_columns;
 
 /// One block of a run.
-struct SignBlockPlace {
+struct SignBlockPosition {
   std::size_t number;
   std::size_t first;  ///< element of the run
   unsigned count;     ///< 0: behind the last one
@@ -35,7 +35,7 @@ struct SignBlockPlace {
 };
 
 /// Block `number` of a run of `count` elements.
-COHOM_HD inline SignBlockPlace sign_block_at(std::size_t number, std::size_t count) {
+COHOM_HD inline SignBlockPosition sign_block_at(std::size_t number, std::size_t count) {
   const std::size_t first = number * sign_block;
   if (first >= count) return {number, first, 0, 16};
   const std::size_t left = count - first;

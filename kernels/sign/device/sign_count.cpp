@@ -11,7 +11,7 @@
 namespace cohom::kernels::device {
 namespace {
 
-constexpr unsigned most_planes = 16;
+constexpr unsigned max_planes = 16;
 
 /// Counts of 64 elements at once, bit by bit: bit k of their counts is in planes[k]. Then a thread
 /// puts a word of lanes together.
@@ -21,7 +21,7 @@ struct CountSigns {
   static constexpr int phases = 2;
   using Local = Nothing;
   struct Shared {
-    std::uint64_t planes[sign_blocks_of_tile][most_planes][sign_columns];
+    std::uint64_t planes[sign_blocks_of_tile][max_planes][sign_columns];
   };
 
   std::size_t tiles;
@@ -34,7 +34,7 @@ struct CountSigns {
   template <int phase>
   COHOM_HD void run(At at, Shared& shared, Local&) const {
     const unsigned slot = at.thread / sign_columns, column = at.thread % sign_columns;
-    const SignBlockPlace block = sign_block_at(at.tile * sign_blocks_of_tile + slot, count);
+    const SignBlockPosition block = sign_block_at(at.tile * sign_blocks_of_tile + slot, count);
     if (block.count == 0) return;
     if constexpr (phase == 0)
       add_up(block, column, shared.planes[slot]);
@@ -42,12 +42,12 @@ struct CountSigns {
       write_lanes(block, column, shared.planes[slot]);
   }
 
-  COHOM_HD void add_up(const SignBlockPlace& block, unsigned word,
-                       std::uint64_t (&planes)[most_planes][sign_columns]) const {
+  COHOM_HD void add_up(const SignBlockPosition& block, unsigned word,
+                       std::uint64_t (&planes)[max_planes][sign_columns]) const {
     if (word >= block.words(1)) return;
     const std::size_t i = block.words_before(1) + word;
     std::uint64_t own[4] = {0, 0, 0, 0};  // few contributions need no more
-    std::uint64_t overflow[most_planes - 4] = {};
+    std::uint64_t overflow[max_planes - 4] = {};
     for (std::size_t c = 0; c < contribution_count; ++c) {
       std::uint64_t carry = contributions[c][i];
       COHOM_UNROLL
@@ -58,7 +58,7 @@ struct CountSigns {
       }
       if (width <= 4 || carry == 0) continue;
       COHOM_UNROLL
-      for (unsigned k = 0; k < most_planes - 4; ++k) {
+      for (unsigned k = 0; k < max_planes - 4; ++k) {
         const std::uint64_t both = overflow[k] & carry;
         overflow[k] ^= carry;
         carry = both;
@@ -67,12 +67,12 @@ struct CountSigns {
     COHOM_UNROLL
     for (unsigned k = 0; k < 4; ++k) planes[k][word] = own[k];
     COHOM_UNROLL
-    for (unsigned k = 4; k < most_planes; ++k)
+    for (unsigned k = 4; k < max_planes; ++k)
       if (k < width) planes[k][word] = overflow[k - 4];
   }
 
-  COHOM_HD void write_lanes(const SignBlockPlace& block, unsigned column,
-                            const std::uint64_t (&planes)[most_planes][sign_columns]) const {
+  COHOM_HD void write_lanes(const SignBlockPosition& block, unsigned column,
+                            const std::uint64_t (&planes)[max_planes][sign_columns]) const {
     const unsigned bit_words = block.words(1), words = block.words(width);
     std::uint64_t* const to = sum + block.words_before(width);
     for (unsigned w = column; w < words; w += sign_columns) {
@@ -105,7 +105,7 @@ struct MajorityOfSigns {
 
   template <int phase>
   COHOM_HD void run(At at, Shared&, Local&) const {
-    const SignBlockPlace block =
+    const SignBlockPosition block =
         sign_block_at(at.tile * sign_blocks_of_tile + at.thread / sign_columns, count);
     const unsigned word = at.thread % sign_columns;
     if (block.count == 0 || word >= block.words(1)) return;
@@ -154,7 +154,7 @@ void majority_of_signs(const SignCounts& counts, const SignRun& run, const std::
   expect_aligned(sum, 8, "signs: a sum");
   expect_aligned(bits, 8, "signs: words");
   const std::size_t blocks = tiles_of(run.count, sign_block);
-  const SignBlockPlace last = sign_block_at(blocks - 1, run.count);
+  const SignBlockPosition last = sign_block_at(blocks - 1, run.count);
   const std::size_t bytes = 8 * (last.words_before(1) + last.words(1));
   auto* const outcome = bits == sum ? static_cast<std::uint64_t*>(context.scratch(bytes)) : bits;
   launch(MajorityOfSigns{.tiles = tiles_of(blocks, sign_blocks_of_tile),

@@ -31,7 +31,7 @@ struct ExpandCounts {
   COHOM_HD void run(At at, Shared&, Local&) const {
     const std::size_t i = at.tile * threads + at.thread;
     const std::size_t whole = body::words_per_block(sign_block, counts.width);
-    const SignBlockPlace block = sign_block_at(i / whole, count);
+    const SignBlockPosition block = sign_block_at(i / whole, count);
     const auto word = static_cast<unsigned>(i % whole);
     const unsigned words = block.words(counts.width);
     if (block.count == 0 || word >= words) return;

@@ -38,24 +38,24 @@ struct MeasureSigns {
   template <int phase>
   COHOM_HD void run(At at, Shared& shared, Local& local) const {
     const unsigned slot = at.thread / sign_columns, column = at.thread % sign_columns;
-    const SignBlockPlace block = sign_block_at(at.tile * sign_blocks_of_tile + slot, count);
+    const SignBlockPosition block = sign_block_at(at.tile * sign_blocks_of_tile + slot, count);
     if (block.count == 0) return;
     if constexpr (phase == 0) read(block, slot, column, shared, local);
     if constexpr (phase == 1) {
       const SignBlock found = found_in(shared, slot);
-      if (found.code != 0 && found.code != escaped_code)
+      if (found.code != 0 && found.code != outlier_code)
         shared.sums[slot][column] = column_sum(found.code, local);
     }
     if constexpr (phase == 2) {
       if (column != 0) return;
       SignBlock found = found_in(shared, slot);
-      if (found.code != 0 && found.code != escaped_code)
+      if (found.code != 0 && found.code != outlier_code)
         found.sum = static_cast<double>(body::folded(shared.sums[slot]));
       blocks[block.number] = found;
     }
   }
 
-  COHOM_HD void read(const SignBlockPlace& block, unsigned slot, unsigned column, Shared& shared,
+  COHOM_HD void read(const SignBlockPosition& block, unsigned slot, unsigned column, Shared& shared,
                      Local& local) const {
     Bits largest = 0, own = 0;
     COHOM_UNROLL

@@ -12,7 +12,7 @@
 
 namespace cohom::kernels {
 
-/// Elements of a block that escapes as one.
+/// Elements of a block that are outliers as one.
 inline constexpr std::size_t sketch_block = 256;
 
 }  // namespace cohom::kernels

@@ -16,8 +16,8 @@ class SketchIntegers {
       : point_(point), bound_(point.number(~std::uint64_t{0} >> 1)) {}
 
   [[nodiscard]] COHOM_HD bool holds(float value) const {
-    // What is not below the bound, 2^63 units, is no integer of 64 bits; a block with it escapes.
-    // Without branches: then compilers make vectors of it.
+    // What is not below the bound, 2^63 units, is no integer of 64 bits; a block with it is an
+    // outlier. Without branches: then compilers make vectors of it.
     const std::uint32_t below = magnitude_bits(value) < magnitude_bits(bound_) ? 1 : 0;
     const float safe = from_bits<float>(bits_of(value) & (0 - below));
     return (below & (point_.holds(static_cast<double>(safe)) ? 1u : 0u)) != 0;

@@ -58,7 +58,7 @@ struct MoveAnywhere {
 };
 
 /// So many at a time, for which there is always scratch.
-constexpr std::size_t most_moved = 4096;
+constexpr std::size_t max_moved = 4096;
 
 template <bool scatters>
 void move_anywhere(DeviceContext& context, std::size_t element_bytes, const void* from,
@@ -91,9 +91,9 @@ void keep_unknown(std::size_t element_bytes, const std::uint8_t* known, std::siz
 void gather(std::size_t element_bytes, const void* elements, const std::size_t* positions,
             std::size_t count, void* gathered) {
   expect_aligned(elements, element_bytes, "sketch: elements");
-  for (std::size_t done = 0; done < count; done += most_moved) {
+  for (std::size_t done = 0; done < count; done += max_moved) {
     DeviceContext& context = begin_call();
-    const std::size_t now = std::min(most_moved, count - done);
+    const std::size_t now = std::min(max_moved, count - done);
     void* const there = context.scratch(now * element_bytes);
     move_anywhere<false>(context, element_bytes, elements, positions + done, now, there);
     context.download(static_cast<std::byte*>(gathered) + done * element_bytes, there,
@@ -104,9 +104,9 @@ void gather(std::size_t element_bytes, const void* elements, const std::size_t* 
 void scatter(std::size_t element_bytes, const void* gathered, const std::size_t* positions,
              std::size_t count, void* elements) {
   expect_aligned(elements, element_bytes, "sketch: elements");
-  for (std::size_t done = 0; done < count; done += most_moved) {
+  for (std::size_t done = 0; done < count; done += max_moved) {
     DeviceContext& context = begin_call();
-    const std::size_t now = std::min(most_moved, count - done);
+    const std::size_t now = std::min(max_moved, count - done);
     const void* const there = context.upload(
         static_cast<const std::byte*>(gathered) + done * element_bytes, now * element_bytes);
     move_anywhere<true>(context, element_bytes, there, positions + done, now, elements);

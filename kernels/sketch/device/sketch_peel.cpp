@@ -200,8 +200,8 @@ std::size_t sketch_peel(const SketchRun& run, const Word* cells, std::uint8_t* k
   expect_aligned(cells, 8, "sketch: cells");
   expect_aligned(run.names, 4, "sketch: names");
   expect_aligned(elements, size_of(run.format.type), "sketch: elements");
-  expect_aligned(run.room, 8, "sketch: room");
-  auto* const links = reinterpret_cast<Word*>(run.room);
+  expect_aligned(run.scratch, 8, "sketch: scratch");
+  auto* const links = reinterpret_cast<Word*>(run.scratch);
   Word* const peeled = links + count;
   Word* const values = peeled + count;
   auto* const queue = reinterpret_cast<std::uint32_t*>(values + items);

@@ -56,7 +56,7 @@ COHOM_HD inline std::uint32_t norm_code_of(Real number, int exponent,
   }
 }
 
-/// The norm of a code that is neither 0 nor escaped.
+/// The norm of a code that is neither 0 nor an outlier's.
 template <class Real>
 COHOM_HD inline Norm<Real> norm_of_code(std::uint32_t code) {
   using Format = FloatFormat<Real>;
@@ -92,7 +92,7 @@ COHOM_HD inline std::uint32_t norm_code(const Real* values, std::size_t count) {
     if (magnitude > largest) largest = magnitude;
   }
   if (largest == 0) return 0;
-  if (largest >= Format::infinity) return escaped_code;
+  if (largest >= Format::infinity) return outlier_code;
 
   // Exact scaling to a maximum in [1, 2), in two steps because one power may be out of range.
   constexpr int limit = Format::bias - 1;

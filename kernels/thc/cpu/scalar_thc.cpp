@@ -145,7 +145,7 @@ void encode(const ThcFormat& format, const ThcDraws& draws, const ThcRun& run, c
     const std::size_t block_words = words_per_block(block.padded, width);
     std::uint64_t* out = words;
     words += block_words;
-    if (codes[number] == 0 || codes[number] == escaped_code) {
+    if (codes[number] == 0 || codes[number] == outlier_code) {
       std::fill(out, out + block_words, 0);
       return;
     }
@@ -174,8 +174,8 @@ void encode(const ThcFormat& format, const ThcDraws& draws, const ThcRun& run, c
   });
 }
 
-void widen(const ThcFormat& format, const ThcRun& run, const std::uint64_t* const* contributions,
-           std::size_t contribution_count, std::uint64_t* sum) {
+void promote(const ThcFormat& format, const ThcRun& run, const std::uint64_t* const* contributions,
+             std::size_t contribution_count, std::uint64_t* sum) {
   auto& scratch = Scratch<float>::of(format);
   std::uint32_t* lanes = scratch.lanes.data();
   std::uint32_t* sums = scratch.sums.data();
@@ -203,7 +203,7 @@ void decode(const ThcFormat& format, const ThcDraws& draws, const ThcRun& run,
   for_each_block(format, run, [&](std::size_t number, const Block& block) {
     const std::uint64_t* words = sum;
     sum += words_per_block(block.padded, format.wide_width);
-    if (codes[number] == escaped_code) return;
+    if (codes[number] == outlier_code) return;
     if (codes[number] == 0) {
       std::fill(values, values + block.count, Real{0});
     } else {
@@ -244,7 +244,7 @@ void decode_any(const ThcFormat& format, const ThcDraws& draws, const ThcRun& ru
 }  // namespace
 
 const ThcKernels& scalar_thc() {
-  static constexpr ThcKernels kernels{measure_any, encode_any, widen, decode_any};
+  static constexpr ThcKernels kernels{measure_any, encode_any, promote, decode_any};
   return kernels;
 }
 

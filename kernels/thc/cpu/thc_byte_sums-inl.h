@@ -1,7 +1,7 @@
 // A frame of 8-bit sums back to elements: the common case of decoding, in integers.
 //
 // The sums are below 2^8, so seven of the eight strides fit 16-bit lanes and the eighth is the
-// widening. f32 butterflies of these numbers are exact too, and exact sums do not depend on their
+// promotion. f32 butterflies of these numbers are exact too, and exact sums do not depend on their
 // order, so the bits are those of the format's definition. z = 2S - bias is linear: the factor 2
 // goes into the scale, the bias into the one element that sees it, the first.
 
@@ -89,7 +89,7 @@ struct ByteTransform {
           a1, [](I16 & a, I16 & b) __attribute__((always_inline)) { butterfly(a, b); });
   }
 
-  /// rows[a] := elements 16 a + column + lane; the widening is the butterfly of a3.
+  /// rows[a] := elements 16 a + column + lane; the promotion is the butterfly of a3.
   HWY_INLINE void rows(std::size_t column, I32 (&rows)[16]) const {
     // Who is where by now: a3 has become a0; b0 is a1, or b2 if there is one block only; b1 is a2,
     // or b3 if there are fewer than four.

@@ -52,7 +52,7 @@ HWY_INLINE void for_each_coded_block(const DecodeCall& call, Visit visit) {
   const std::size_t end = call.run.count / size * size;
   for (std::size_t offset = 0; offset < end; offset += size) {
     const std::uint32_t code = call.codes[offset / size];
-    if (code == escaped_code) continue;
+    if (code == outlier_code) continue;
     if (code == 0) {
       std::memset(call.output_at(offset), 0, size * sizeof(T));
       continue;
@@ -140,14 +140,14 @@ void decode_blocks(const DecodeCall& call) {
   const ElementWriter<T> writer(call.divisor);
   const std::size_t size = call.format.rotation;
   std::uint16_t* values = scratch.values.of(size + pack_padding);
-  Real* room = scratch.rotated.of(size);
+  Real* rotated_block = scratch.rotated.of(size);
   for_each_coded_block<T>(call, [&](std::size_t offset, body::Norm<Real> norm) HWY_ATTR {
     unpack_block(call.words_at(offset), size, call.format.wide_width, values);
     const auto scale = body::decode_scale_of(call.format.decode_scale, size, norm);
     void* out = call.output_at(offset);
     restore_block(
         call.format, call.draws, call.frame_at(offset), call.contributions, values, scale.factor,
-        room, [&](std::size_t i, hn::Vec<decltype(d)> v) __attribute__((always_inline)) {
+        rotated_block, [&](std::size_t i, hn::Vec<decltype(d)> v) __attribute__((always_inline)) {
           writer.write(v, out, i);
         });
   });

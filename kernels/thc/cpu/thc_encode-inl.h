@@ -37,7 +37,7 @@ HWY_INLINE void for_each_coded_block(const EncodeCall& call, Visit visit) {
   const std::size_t end = call.run.count / size * size;
   for (std::size_t offset = 0; offset < end; offset += size) {
     const std::uint32_t code = call.codes[offset / size];
-    if (code == 0 || code == escaped_code) {
+    if (code == 0 || code == outlier_code) {
       std::memset(call.words_at(offset), 0, body::words_per_block(size, call.width()) * 8);
       continue;
     }

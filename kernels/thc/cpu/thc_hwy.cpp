@@ -18,7 +18,7 @@
 #include "kernels/thc/cpu/thc_decode-inl.h"
 #include "kernels/thc/cpu/thc_encode-inl.h"
 #include "kernels/thc/cpu/thc_measure-inl.h"
-#include "kernels/thc/cpu/thc_widen-inl.h"
+#include "kernels/thc/cpu/thc_promote-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace cohom::kernels {
@@ -60,7 +60,7 @@ void decode(const ThcFormat& format, const ThcDraws& draws, const ThcRun& run,
   decode_run<float>(call);
 }
 
-ThcKernels thc_row() { return {measure, encode, widen, decode}; }
+ThcKernels thc_row() { return {measure, encode, promote, decode}; }
 
 }  // namespace HWY_NAMESPACE
 }  // namespace cohom::kernels

@@ -92,7 +92,7 @@ HWY_INLINE std::uint32_t norm_code_of_block(const void* input, std::size_t first
   using Format = body::FloatFormat<Real>;
   const auto largest = largest_magnitude<T>(input, first, count);
   if (largest == 0) return 0;
-  if (largest >= Format::infinity) return escaped_code;
+  if (largest >= Format::infinity) return outlier_code;
   constexpr int limit = Format::bias - 1;
   const int exponent = body::floor_log2<Real>(largest);
   const int scale = exponent > limit ? -limit : -exponent > limit ? limit : -exponent;

@@ -37,10 +37,10 @@ HWY_INLINE hn::Vec<D> centred(D d, const std::uint16_t* values, std::int32_t bia
 }
 
 /// Calls emit(f, column, v) with the rows of every frame f of the block, rotated back, before signs
-/// and scale. `room` holds a block; a block of one frame does not use it.
+/// and scale. `rotated_block` holds a block; a block of one frame does not use it.
 template <class Real, class Emit>
 HWY_INLINE void rotate_block_back(const ThcFormat& format, std::size_t contributions,
-                                  const std::uint16_t* values, Real* room, Emit emit) {
+                                  const std::uint16_t* values, Real* rotated_block, Emit emit) {
   const hn::ScalableTag<Real> d;
   using Rows = hn::Vec<decltype(d)>[16];
   const std::size_t frames = format.rotation / 256;
@@ -56,15 +56,17 @@ HWY_INLINE void rotate_block_back(const ThcFormat& format, std::size_t contribut
         [&](std::size_t column, Rows & v) __attribute__((always_inline)) {
           if (frames == 1) return emit(f, column, v);
 #pragma GCC unroll 16
-          for (std::size_t r = 0; r < 16; ++r) hn::Store(v[r], d, room + 256 * f + 16 * r + column);
+          for (std::size_t r = 0; r < 16; ++r)
+            hn::Store(v[r], d, rotated_block + 256 * f + 16 * r + column);
         });
   if (frames == 1) return;
-  rotate_frames(d, room, frames);
+  rotate_frames(d, rotated_block, frames);
   for (std::size_t f = 0; f < frames; ++f)
     for (std::size_t column = 0; column < 16; column += hn::MaxLanes(d)) {
       Rows v;
 #pragma GCC unroll 16
-      for (std::size_t r = 0; r < 16; ++r) v[r] = hn::Load(d, room + 256 * f + 16 * r + column);
+      for (std::size_t r = 0; r < 16; ++r)
+        v[r] = hn::Load(d, rotated_block + 256 * f + 16 * r + column);
       emit(f, column, v);
     }
 }
@@ -73,13 +75,14 @@ HWY_INLINE void rotate_block_back(const ThcFormat& format, std::size_t contribut
 template <class Real, class Put>
 HWY_INLINE void restore_block(const ThcFormat& format, const ThcDraws& draws,
                               std::uint64_t first_frame, std::size_t contributions,
-                              const std::uint16_t* values, Real factor, Real* room, Put put) {
+                              const std::uint16_t* values, Real factor, Real* rotated_block,
+                              Put put) {
   const hn::ScalableTag<Real> d;
   using Rows = hn::Vec<decltype(d)>[16];
   const auto scale = hn::Set(d, factor);
   rotate_block_back(
-      format, contributions, values,
-      room, [&](std::size_t f, std::size_t column, Rows & v) __attribute__((always_inline)) {
+      format, contributions, values, rotated_block,
+      [&](std::size_t f, std::size_t column, Rows & v) __attribute__((always_inline)) {
         std::uint32_t sign_draws[16];
         draw_signs(body::frame(draws.sign_key, first_frame + f), sign_draws);
         RowSigns<decltype(d)> signs(d, sign_draws, column);
@@ -94,13 +97,14 @@ HWY_INLINE void restore_block(const ThcFormat& format, const ThcDraws& draws,
 /// feedback := feedback - what the levels of one contribution stand for.
 template <class Real>
 void subtract_own(const ThcFormat& format, const ThcDraws& draws, std::uint64_t first_frame,
-                  const std::uint16_t* levels, body::Norm<Real> norm, Real* room, void* feedback) {
+                  const std::uint16_t* levels, body::Norm<Real> norm, Real* rotated_block,
+                  void* feedback) {
   const hn::ScalableTag<Real> d;
   using Feedback = Elements<Real>;
   const auto scale = body::decode_scale_of(format.decode_scale, format.rotation, norm);
   restore_block(
       format, draws, first_frame, 1, levels, scale.factor,
-      room, [&](std::size_t i, hn::Vec<decltype(d)> own) __attribute__((always_inline)) {
+      rotated_block, [&](std::size_t i, hn::Vec<decltype(d)> own) __attribute__((always_inline)) {
         const auto v = Feedback::load(d, feedback, i);
         Feedback::store(d, hn::Sub(v, own), feedback, i);
       });

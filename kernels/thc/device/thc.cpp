@@ -97,8 +97,8 @@ void encode(const ThcFormat& format, const ThcDraws& draws, const ThcRun& run, c
                 to + parts.whole * body::words_per_block(format.rotation, width));
 }
 
-void widen(const ThcFormat& format, const ThcRun& run, const std::uint64_t* const* contributions,
-           std::size_t contribution_count, std::uint64_t* sum) {
+void promote(const ThcFormat& format, const ThcRun& run, const std::uint64_t* const* contributions,
+             std::size_t contribution_count, std::uint64_t* sum) {
   DeviceContext& context = begin_call();
   const Parts parts(format, run.count);
   if (run.count == 0) return;
@@ -114,14 +114,14 @@ void widen(const ThcFormat& format, const ThcRun& run, const std::uint64_t* cons
       view(context.upload(views.data(), views.size() * sizeof(void*))));
   std::uint64_t* const to = view(sum);
   if (has_frames(format))
-    widen_frames(settings, parts.whole, list, contribution_count, to);
+    promote_frames(settings, parts.whole, list, contribution_count, to);
   else
-    widen_blocks(settings, parts.whole, format.rotation, list, contribution_count, 0, to);
+    promote_blocks(settings, parts.whole, format.rotation, list, contribution_count, 0, to);
   if (parts.rest == 0) return;
   const std::size_t narrow = body::words_per_block(format.rotation, format.narrow_width);
   const std::size_t wide = body::words_per_block(format.rotation, format.wide_width);
-  widen_blocks(settings, 1, parts.padded, list, contribution_count, parts.whole * narrow,
-               to + parts.whole * wide);
+  promote_blocks(settings, 1, parts.padded, list, contribution_count, parts.whole * narrow,
+                 to + parts.whole * wide);
 }
 
 void decode(const ThcFormat& format, const ThcDraws& draws, const ThcRun& run,
@@ -151,6 +151,6 @@ void decode(const ThcFormat& format, const ThcDraws& draws, const ThcRun& run,
 
 }  // namespace
 
-ThcKernels thc_row() { return {measure, encode, widen, decode}; }
+ThcKernels thc_row() { return {measure, encode, promote, decode}; }
 
 }  // namespace cohom::kernels::device

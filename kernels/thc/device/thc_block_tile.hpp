@@ -44,11 +44,11 @@ struct BlockTile {
   [[nodiscard]] COHOM_HD std::size_t first_block(At at) const {
     return at.tile * (turns.span >> turns.log2_size);
   }
-  /// Of the block that value i of the tile is in; escaped behind the run's end.
+  /// Of the block that value i of the tile is in; an outlier behind the run's end.
   [[nodiscard]] COHOM_HD std::uint32_t code(At at, std::size_t i) const {
     const std::size_t block = i >> turns.log2_size;
     return first_element(at) + (block << turns.log2_size) < count ? codes[first_block(at) + block]
-                                                                  : escaped_code;
+                                                                  : outlier_code;
   }
   /// Number in the vector of value i.
   [[nodiscard]] COHOM_HD std::uint64_t number(At at, std::size_t i) const {
@@ -89,7 +89,7 @@ void for_each_part(DeviceContext& context, const ThcSettings& settings, const Bl
   std::size_t at_once = tiles;
   if (span > shared_span) {
     const std::size_t bytes = span * (sizeof(Real) + (needs_lanes ? 2 : 0));
-    at_once = std::clamp<std::size_t>(thc_most_scratch / bytes, 1, std::max<std::size_t>(tiles, 1));
+    at_once = std::clamp<std::size_t>(thc_max_scratch / bytes, 1, std::max<std::size_t>(tiles, 1));
     tile.values = static_cast<Real*>(view(context.scratch(at_once * span * sizeof(Real))));
     if (needs_lanes)
       tile.lanes = static_cast<std::uint16_t*>(view(context.scratch(at_once * span * 2)));

@@ -46,10 +46,10 @@ struct DecodeFrames {
 
   template <int phase>
   COHOM_HD void run(At at, Shared& shared, Local& local) const {
-    const FramePlace place(at.thread);
+    const FramePosition place(at.thread);
     const std::size_t frame = at.tile * frames_of_tile + place.frame;
     if constexpr (phase == 0) {
-      local.code = frame < frames ? codes[frame] : escaped_code;
+      local.code = frame < frames ? codes[frame] : outlier_code;
       if (is_silent(local.code)) return;
       Real values[frame_side];
       read_row(place, frame, values);
@@ -64,7 +64,7 @@ struct DecodeFrames {
     }
   }
 
-  COHOM_HD void find_facts(const FramePlace& place, std::uint64_t number, std::uint32_t code,
+  COHOM_HD void find_facts(const FramePosition& place, std::uint64_t number, std::uint32_t code,
                            Facts& facts) const {
     if (place.side == 0) facts.signs = body::frame(settings.sign_key, number);
     if (place.side == 1)
@@ -72,7 +72,7 @@ struct DecodeFrames {
           body::decode_scale_of(settings.decode_scale, frame_size, body::norm_of_code<Real>(code));
   }
 
-  COHOM_HD void read_row(const FramePlace& place, std::size_t frame,
+  COHOM_HD void read_row(const FramePosition& place, std::size_t frame,
                          Real (&values)[frame_side]) const {
     const unsigned width = settings.wide_width;
     const std::size_t size = body::words_per_block(frame_size, width);
@@ -111,7 +111,7 @@ struct DecodeFrames {
       return body::from_bits<double>(0x4160000000000000u | std::uint64_t{number} << 29);
   }
 
-  COHOM_HD void write_column(const FramePlace& place, const Shared& shared, T* to) const {
+  COHOM_HD void write_column(const FramePosition& place, const Shared& shared, T* to) const {
     Real values[frame_side];
     shared.rows.get_column(place, values);
     turn(values);

@@ -76,16 +76,16 @@ struct EncodeFrames {
   [[nodiscard]] COHOM_HD unsigned width() const {
     return wide ? settings.wide_width : settings.narrow_width;
   }
-  [[nodiscard]] COHOM_HD std::size_t frame_of(At at, const FramePlace& place) const {
+  [[nodiscard]] COHOM_HD std::size_t frame_of(At at, const FramePosition& place) const {
     return at.tile * frames_of_tile + place.frame;
   }
-  [[nodiscard]] COHOM_HD std::uint64_t* words_of(At at, const FramePlace& place) const {
+  [[nodiscard]] COHOM_HD std::uint64_t* words_of(At at, const FramePosition& place) const {
     return words + frame_of(at, place) * body::words_per_block(frame_size, width());
   }
 
   template <int phase>
   COHOM_HD void run(At at, Shared& shared, Local& local) const {
-    const FramePlace place(at.thread);
+    const FramePosition place(at.thread);
     if constexpr (phase == 0) read(at, place, shared, local);
     if constexpr (phase == 1) turn_columns(place, shared, local);
     if constexpr (phase == 2) quantise(at, place, shared, local);
@@ -97,7 +97,7 @@ struct EncodeFrames {
       if (local.speaks && feedback != nullptr) keep_rest(at, place, shared, local);
   }
 
-  COHOM_HD void read(At at, const FramePlace& place, Shared& shared, Local& local) const {
+  COHOM_HD void read(At at, const FramePosition& place, Shared& shared, Local& local) const {
     const std::size_t frame = frame_of(at, place);
     local.there = frame < frames;
     const unsigned warp = at.thread / 32, lane = at.thread % 32;
@@ -115,7 +115,7 @@ struct EncodeFrames {
     find_facts(place, first_frame + frame, code, shared.facts[place.frame]);
   }
 
-  COHOM_HD void find_facts(const FramePlace& place, std::uint64_t number, std::uint32_t code,
+  COHOM_HD void find_facts(const FramePosition& place, std::uint64_t number, std::uint32_t code,
                            EncodeFacts<Real>& facts) const {
     if (place.side == 0) facts.signs = body::frame(settings.sign_key, number);
     if (place.side == 1) facts.dither = body::frame(settings.dither_key, number);
@@ -126,7 +126,7 @@ struct EncodeFrames {
       facts.back = body::decode_scale_of(settings.decode_scale, frame_size, norm);
   }
 
-  COHOM_HD void turn_columns(const FramePlace& place, Shared& shared, Local& local) const {
+  COHOM_HD void turn_columns(const FramePosition& place, Shared& shared, Local& local) const {
     if (!local.speaks) return;
     const EncodeFacts<Real>& facts = shared.facts[place.frame];
     const std::uint32_t signs = body::draw(facts.signs, place.side);
@@ -141,7 +141,7 @@ struct EncodeFrames {
     shared.rows.put_column(place, local.values);
   }
 
-  COHOM_HD void quantise(At at, const FramePlace& place, Shared& shared, Local& local) const {
+  COHOM_HD void quantise(At at, const FramePosition& place, Shared& shared, Local& local) const {
     if (!local.there) return;
     if (!local.speaks) {
       if (own_words(width()) != 0) clear(at, place);
@@ -162,7 +162,7 @@ struct EncodeFrames {
     turn(local.values);
   }
 
-  COHOM_HD void find_indices(At at, const FramePlace& place, const Shared& shared,
+  COHOM_HD void find_indices(At at, const FramePosition& place, const Shared& shared,
                              const Local& local, std::uint32_t (&found)[frame_side]) const {
     const EncodeFacts<Real>& facts = shared.facts[place.frame];
     const std::uint32_t mask = settings.dither_mask * 0x01010101u;
@@ -195,7 +195,7 @@ struct EncodeFrames {
                                                         : settings.level(value);
   }
 
-  COHOM_HD void put(At at, const FramePlace& place, Shared& shared,
+  COHOM_HD void put(At at, const FramePosition& place, Shared& shared,
                     const std::uint32_t (&values)[frame_side]) const {
     std::uint64_t* const own = words_of(at, place);
     switch (own_words(width())) {
@@ -211,11 +211,11 @@ struct EncodeFrames {
           static_cast<std::uint16_t>(values[c]);
   }
 
-  COHOM_HD void clear(At at, const FramePlace& place) const {
+  COHOM_HD void clear(At at, const FramePosition& place) const {
     for (unsigned w = place.side; w < width() * 4; w += frame_side) words_of(at, place)[w] = 0;
   }
 
-  COHOM_HD void pack(At at, const FramePlace& place, const Shared& shared, bool speaks) const {
+  COHOM_HD void pack(At at, const FramePosition& place, const Shared& shared, bool speaks) const {
     const auto size = static_cast<unsigned>(body::words_per_block(frame_size, width()));
     for (unsigned w = place.side; w < size; w += frame_side) {
       std::uint64_t word = 0;
@@ -226,7 +226,7 @@ struct EncodeFrames {
     }
   }
 
-  COHOM_HD void keep_rest(At at, const FramePlace& place, const Shared& shared,
+  COHOM_HD void keep_rest(At at, const FramePosition& place, const Shared& shared,
                           Local& local) const {
     shared.rows.get_column(place, local.values);
     turn(local.values);

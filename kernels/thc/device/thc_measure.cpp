@@ -59,7 +59,7 @@ COHOM_HD inline Real folded(const Real* sums) {
 template <class Real>
 COHOM_HD inline std::uint32_t code_of(typename body::FloatFormat<Real>::Bits largest, Real energy) {
   if (largest == 0) return 0;
-  if (largest >= body::FloatFormat<Real>::infinity) return escaped_code;
+  if (largest >= body::FloatFormat<Real>::infinity) return outlier_code;
   return body::norm_code_of(std::sqrt(energy), body::floor_log2<Real>(largest));
 }
 
@@ -89,7 +89,7 @@ struct MeasureFrames {
 
   template <int phase>
   COHOM_HD void run(At at, Shared& shared, Local& local) const {
-    const FramePlace place(at.thread);
+    const FramePosition place(at.thread);
     const std::size_t frame = at.tile * frames_of_tile + place.frame;
     if (frame >= frames) return;
     if constexpr (phase == 0) {
@@ -148,15 +148,15 @@ struct MeasureBlocks {
   static constexpr unsigned threads = 256;
   static constexpr Barrier barrier = Barrier::block;
   static constexpr int phases = 6;
-  static constexpr unsigned most_parts = 256, most_blocks = 64;
+  static constexpr unsigned max_parts = 256, max_blocks = 64;
 
   struct Shared {
-    Bits maxima[most_parts];  ///< of a part
-    Bits largest[most_blocks];
-    Real energies[most_parts];
+    Bits maxima[max_parts];  ///< of a part
+    Bits largest[max_blocks];
+    Real energies[max_parts];
     union {
-      Bits column_maxima[most_parts][frame_side];
-      Real column_sums[most_parts][frame_side];
+      Bits column_maxima[max_parts][frame_side];
+      Real column_sums[max_parts][frame_side];
     };
   };
   using Local = Nothing;

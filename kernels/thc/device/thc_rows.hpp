@@ -30,13 +30,13 @@ void encode_blocks(DeviceContext& context, const ThcSettings& settings, const Bl
                    std::uint64_t* words);
 
 /// Contributions as a list in device memory.
-void widen_frames(const ThcSettings& settings, std::size_t frames,
-                  const std::uint64_t* const* contributions, std::size_t contribution_count,
-                  std::uint64_t* sum);
+void promote_frames(const ThcSettings& settings, std::size_t frames,
+                    const std::uint64_t* const* contributions, std::size_t contribution_count,
+                    std::uint64_t* sum);
 /// `skipped`: words of a contribution that are before these blocks.
-void widen_blocks(const ThcSettings& settings, std::size_t blocks, std::size_t padded,
-                  const std::uint64_t* const* contributions, std::size_t contribution_count,
-                  std::size_t skipped, std::uint64_t* sum);
+void promote_blocks(const ThcSettings& settings, std::size_t blocks, std::size_t padded,
+                    const std::uint64_t* const* contributions, std::size_t contribution_count,
+                    std::size_t skipped, std::uint64_t* sum);
 
 void decode_frames(const ThcSettings& settings, const ThcRun& run, const std::uint64_t* sum,
                    std::size_t contributions, const std::uint32_t* codes, std::uint64_t divisor,

@@ -60,6 +60,6 @@ struct ThcSettings {
 ThcSettings upload_settings(DeviceContext& context, const ThcFormat& format, const ThcDraws* draws);
 
 /// Whether a block of this code has nothing to send.
-COHOM_HD constexpr bool is_silent(std::uint32_t code) { return code == 0 || code == escaped_code; }
+COHOM_HD constexpr bool is_silent(std::uint32_t code) { return code == 0 || code == outlier_code; }
 
 }  // namespace cohom::kernels::device

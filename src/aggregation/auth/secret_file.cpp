@@ -61,7 +61,7 @@ SecretFile::SecretFile(std::string path, std::string_view what, Use use, std::si
     open_to_change();
   else
     file_ = FileDescriptor(::open(path_.c_str(), flags | O_RDONLY));
-  if (!file_.open())
+  if (!file_.is_open())
     fail(errno == ELOOP ? "it is a symbolic link; name the file itself" : std::strerror(errno));
   struct stat about {};
   if (::fstat(file_.get(), &about) != 0) fail(std::strerror(errno));
@@ -72,7 +72,7 @@ SecretFile::SecretFile(std::string path, std::string_view what, Use use, std::si
 void SecretFile::open_to_change() {
   for (int i = 0; i < max_changes; ++i) {
     file_ = FileDescriptor(::open(path_.c_str(), flags | O_RDWR | O_CREAT, 0600));
-    if (!file_.open()) return;
+    if (!file_.is_open()) return;
     if (::flock(file_.get(), LOCK_EX) != 0) fail(std::strerror(errno));
     if (has_name(file_, path_)) return;
   }
@@ -90,7 +90,7 @@ std::string SecretFile::content() const {
 void SecretFile::replace(std::string_view content) const {
   std::string other = path_ + ".XXXXXX";
   const FileDescriptor file(::mkostemp(other.data(), O_CLOEXEC));  // of mode 600
-  if (!file.open())
+  if (!file.is_open())
     fail(std::string("no file can be made beside it, to take its place: ") + std::strerror(errno));
   if (write_all(file, content) && ::rename(other.c_str(), path_.c_str()) == 0) return;
   const int error = errno;

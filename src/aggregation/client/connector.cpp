@@ -23,14 +23,14 @@ namespace cohom {
 namespace {
 
 constexpr std::chrono::seconds patience{1};
-constexpr std::chrono::milliseconds between_looks{1};
+constexpr std::chrono::milliseconds poll_interval{1};
 
 /// All ranks are here at the same time, so a group that can form does it in milliseconds; and calls
 /// need no other algorithm first.
 void wait_until_ready(Aggregator& aggregator) {
   const auto deadline = std::chrono::steady_clock::now() + patience;
   while (!aggregator.ready() && std::chrono::steady_clock::now() < deadline)
-    std::this_thread::sleep_for(between_looks);
+    std::this_thread::sleep_for(poll_interval);
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 // DataPath: how the words of one session travel between this rank and its aggregator.
 
 #include "aggregation/client/control_client.hpp"
-#include "aggregation/client/slot_line.hpp"
+#include "aggregation/client/send_window.hpp"
 #include "aggregation/protocol/control_message.hpp"
 
 #include <cohom/error.hpp>
@@ -47,10 +47,10 @@ class DataPath {
   /// to be called until it is true. @throws Error(transport)
   virtual bool meet() = 0;
 
-  /// Streams enter in the same order on all ranks, and leave before they go. Once one has left, its
-  /// memory is not touched any more.
-  virtual void enter(ReductionStream& stream) = 0;
-  virtual void leave(const ReductionStream& stream) = 0;
+  /// Sequences enter in the same order on all ranks, and leave before they go. Once one has left,
+  /// its memory is not touched any more.
+  virtual void enter(ReductionSequence& reductions) = 0;
+  virtual void leave(const ReductionSequence& reductions) = 0;
   /// Takes what has arrived, sends what may leave. @throws Error(transport): the session is over.
   virtual void progress() = 0;
   [[nodiscard]] virtual const PathCounters& counters() const = 0;

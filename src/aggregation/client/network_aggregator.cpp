@@ -13,9 +13,9 @@ namespace cohom::offload {
 
 namespace {
 
-bool widens(const Session& session, const Widening& widening) {
+bool promotes(const Session& session, const Promotion& promotion) {
   return session.admitted.takes_narrow != 0 &&
-         8 * wide_block_words(widening) <= session.admitted.payload_bytes;
+         8 * wide_block_words(promotion) <= session.admitted.payload_bytes;
 }
 
 /// Without a session, and poll() says so.
@@ -24,48 +24,49 @@ class NetworkReduction final : public Reduction {
   NetworkReduction(std::shared_ptr<Session> session, std::shared_ptr<SessionKeeper> keeper,
                    std::uint64_t call, int round, std::size_t reductions)
       : session_(std::move(session)), keeper_(std::move(keeper)) {
-    stream_.call = call;
-    stream_.round = static_cast<std::uint32_t>(round);
-    stream_.announced = reductions;
-    if (session_) session_->path->enter(stream_);
+    reductions_.call = call;
+    reductions_.round = static_cast<std::uint32_t>(round);
+    reductions_.announced = reductions;
+    if (session_) session_->path->enter(reductions_);
   }
 
   /// Others may be waiting for what will not come: then it is the session that ends.
   ~NetworkReduction() override {
     if (!session_) return;
-    const bool halfway = stream_.finished != stream_.started ||
-                         (stream_.started != 0 && stream_.started != stream_.announced);
+    const bool halfway = reductions_.completed != reductions_.started ||
+                         (reductions_.started != 0 && reductions_.started != reductions_.announced);
     if (halfway) keeper_->abandon("a call was given up");
-    session_->path->leave(stream_);
+    session_->path->leave(reductions_);
   }
   NetworkReduction(const NetworkReduction&) = delete;
   NetworkReduction& operator=(const NetworkReduction&) = delete;
 
   void start(std::span<const std::uint64_t> contribution, std::span<std::uint64_t> sum, Merge merge,
              std::uint64_t cookie) override {
-    if (stream_.started == stream_.announced)
+    if (reductions_.started == reductions_.announced)
       throw Error(ErrorKind::state, "more reductions were started than announced");
-    stream_.start(contribution, sum, code_of(merge), cookie);
+    reductions_.start(contribution, sum, code_of(merge), cookie);
     if (session_) session_->progress();
   }
 
   void start_narrow(std::span<const std::uint64_t> contribution, std::span<std::uint64_t> sum,
-                    Merge merge, const Widening& widening, std::uint64_t cookie) override {
-    if (stream_.started == stream_.announced)
+                    Merge merge, const Promotion& promotion, std::uint64_t cookie) override {
+    if (reductions_.started == reductions_.announced)
       throw Error(ErrorKind::state, "more reductions were started than announced");
     // It was another session that took them so.
-    if (session_ && !widens(*session_, widening)) session_->end("it takes no narrow contributions");
-    stream_.start(contribution, sum, code_of(merge), cookie, &widening);
+    if (session_ && !promotes(*session_, promotion))
+      session_->end("it takes no narrow contributions");
+    reductions_.start(contribution, sum, code_of(merge), cookie, &promotion);
     if (session_) session_->progress();
   }
 
   std::size_t poll(std::span<Completion> out) override {
     if (session_) session_->progress();
-    auto& done = stream_.completions;
+    auto& done = reductions_.completions;
     const std::size_t count = std::min(out.size(), done.size());
     std::copy_n(done.begin(), count, out.begin());
     done.erase(done.begin(), done.begin() + static_cast<std::ptrdiff_t>(count));
-    if (count == 0 && stream_.finished != stream_.started) fail_if_over();
+    if (count == 0 && reductions_.completed != reductions_.started) fail_if_over();
     return count;
   }
 
@@ -81,14 +82,14 @@ class NetworkReduction final : public Reduction {
     if (!session_->over()) return;
     const std::string reason = session_->reason();
     keeper_->abandon(reason);
-    session_->path->leave(stream_);
+    session_->path->leave(reductions_);
     session_.reset();
     throw Error(ErrorKind::transport, "the aggregator: " + reason);
   }
 
   std::shared_ptr<Session> session_;
   std::shared_ptr<SessionKeeper> keeper_;
-  ReductionStream stream_;
+  ReductionSequence reductions_;
 };
 
 }  // namespace
@@ -96,10 +97,10 @@ class NetworkReduction final : public Reduction {
 NetworkAggregator::NetworkAggregator(const Endpoint& address, const GroupMembership& membership,
                                      const ClientOptions& options)
     : keeper_(std::make_shared<SessionKeeper>(address, membership, options)),
-      place_("at " + address.text()) {}
+      name_("at " + address.text()) {}
 
 std::string_view NetworkAggregator::name() const {
-  return session_ ? std::string_view(session_->admitted.kind) : place_;
+  return session_ ? std::string_view(session_->admitted.kind) : name_;
 }
 
 bool NetworkAggregator::supports(Merge merge) const {
@@ -109,8 +110,8 @@ bool NetworkAggregator::supports(Merge merge) const {
   return (session_->admitted.merges >> int(merge.kind) & 1) != 0;
 }
 
-bool NetworkAggregator::takes_narrow(const Widening& widening) const {
-  return session_ && widens(*session_, widening);
+bool NetworkAggregator::takes_narrow(const Promotion& promotion) const {
+  return session_ && promotes(*session_, promotion);
 }
 
 bool NetworkAggregator::ready() {

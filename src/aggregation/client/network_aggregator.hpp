@@ -19,8 +19,8 @@ class NetworkAggregator final : public Aggregator {
 
   [[nodiscard]] std::string_view name() const override;
   [[nodiscard]] bool supports(Merge merge) const override;
-  [[nodiscard]] std::size_t most_words() const override { return 0xffffffff; }
-  [[nodiscard]] bool takes_narrow(const Widening& widening) const override;
+  [[nodiscard]] std::size_t max_words() const override { return 0xffffffff; }
+  [[nodiscard]] bool takes_narrow(const Promotion& promotion) const override;
   [[nodiscard]] bool ready() override;
   [[nodiscard]] std::string why_not_ready() const override { return keeper_->why_none(); }
   [[nodiscard]] bool waits_for_others() const override { return keeper_->waits_for_others(); }
@@ -32,7 +32,7 @@ class NetworkAggregator final : public Aggregator {
 
  private:
   std::shared_ptr<SessionKeeper> keeper_;
-  std::string place_;
+  std::string name_;
   std::shared_ptr<Session> session_;  ///< the last there was; null before the first
 };
 

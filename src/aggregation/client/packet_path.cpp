@@ -33,8 +33,8 @@ class PacketPath final : public DataPath {
     ::poll(&waiting, 1, milliseconds_between_hellos);
     return waiting.revents != 0 && socket_.has_answer(hello_);
   }
-  void enter(ReductionStream& stream) override { engine_.enter(stream); }
-  void leave(const ReductionStream& stream) override { engine_.leave(stream); }
+  void enter(ReductionSequence& reductions) override { engine_.enter(reductions); }
+  void leave(const ReductionSequence& reductions) override { engine_.leave(reductions); }
   void progress() override { engine_.progress(); }
   [[nodiscard]] const PathCounters& counters() const override { return engine_.counters(); }
 

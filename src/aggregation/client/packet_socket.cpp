@@ -21,10 +21,10 @@ constexpr std::size_t ip_and_udp_bytes = 28;
 FileDescriptor connected_socket(const sockaddr_in& address) {
   FileDescriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   const int whole = IP_PMTUDISC_DO;
-  if (!socket.open() ||
+  if (!socket.is_open() ||
       ::setsockopt(socket.get(), IPPROTO_IP, IP_MTU_DISCOVER, &whole, sizeof whole) != 0 ||
       ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
-    throw_system_error("no way for packets to " + text_of(address));
+    throw_system_error("no route for packets to " + text_of(address));
   return socket;
 }
 
@@ -45,7 +45,7 @@ std::size_t payload_bytes_of_path(const sockaddr_in& address) {
   const std::size_t frame = static_cast<std::size_t>(mtu);
   const std::size_t headers = ip_and_udp_bytes + sizeof(cohom_header);
   const std::size_t payload = frame > headers ? frame - headers : 0;
-  return std::min<std::size_t>(payload - payload % 8, 8 * cohom_most_words);
+  return std::min<std::size_t>(payload - payload % 8, 8 * cohom_max_words);
 }
 
 PacketSocket::PacketSocket(const sockaddr_in& address, const ClientOptions& options)
@@ -126,7 +126,7 @@ bool PacketSocket::has_answer(const cohom_header& hello) {
     return answer.magic == cohom_magic && answer.version == cohom_packet_version &&
            answer.kind == cohom_hello_answer && answer.job == hello.job &&
            answer.epoch == hello.epoch && answer.key == hello.key &&
-           answer.worker == hello.worker && answer.use == hello.use &&
+           answer.worker == hello.worker && answer.sequence == hello.sequence &&
            answer.offset == hello.offset;
   });
 }

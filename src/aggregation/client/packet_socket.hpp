@@ -16,7 +16,7 @@
 namespace cohom::offload {
 
 /// Bytes of words that packets to this address can carry without being cut, at most cohom's 8 KiB.
-/// @throws Error(transport) when there is no way there.
+/// @throws Error(transport) when there is no route there.
 std::size_t payload_bytes_of_path(const sockaddr_in& address);
 
 struct OutgoingPacket {
@@ -51,7 +51,7 @@ class PacketSocket {
  private:
   struct Buffer {
     cohom_header header;
-    std::array<std::uint64_t, cohom_most_words> words;
+    std::array<std::uint64_t, cohom_max_words> words;
   };
 
   FileDescriptor socket_;

@@ -27,7 +27,7 @@ class RoundTrip {
   [[nodiscard]] Duration timeout(int tries) const {
     const Duration once =
         samples_ == 0 ? first : mean_ + std::max<Duration>(4 * deviation_, margin);
-    return std::min<Duration>(once * (1 << std::clamp(tries - 1, 0, 8)), most);
+    return std::min<Duration>(once * (1 << std::clamp(tries - 1, 0, 8)), max);
   }
   [[nodiscard]] Duration mean() const { return mean_; }
 
@@ -35,7 +35,7 @@ class RoundTrip {
   static constexpr std::chrono::milliseconds first{20};
   /// A rank that shares its core is away for a while; that is no loss.
   static constexpr std::chrono::milliseconds margin{4};
-  static constexpr std::chrono::milliseconds most{250};
+  static constexpr std::chrono::milliseconds max{250};
 
   Duration mean_{}, deviation_{};
   std::size_t samples_ = 0;

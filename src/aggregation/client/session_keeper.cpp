@@ -32,7 +32,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds connect_patience{3000};
 constexpr milliseconds group_patience{40000};  ///< the server has less
 constexpr milliseconds watch_interval{1000};
-constexpr int most_backoff = 16;
+constexpr int max_backoff = 16;
 constexpr int max_join_challenges = 16;  ///< one of each aggregator up to the root
 
 /// The caller wants the thread to stop: no error, and nobody hears of it.
@@ -144,7 +144,7 @@ void SessionKeeper::run(const std::stop_token& stop) {
       return;
     } catch (const Error&) {  // abandoned once more while nothing was there
     }
-    backoff = std::min(2 * backoff, most_backoff);
+    backoff = std::min(2 * backoff, max_backoff);
   }
 }
 
@@ -188,7 +188,7 @@ Connection SessionKeeper::join(const std::stop_token& stop) {
   if (const auto failure = connect_failure(socket.get()); !failure.empty())
     throw Error(ErrorKind::transport, "no connection to " + text_of(address) + ": " + failure);
   keep_alive(socket);
-  Connection connection(std::move(socket), most_message_bytes);
+  Connection connection(std::move(socket), max_message_bytes);
   shake_hands(connection, stop);
   const std::size_t path = payload_bytes_of_path(address);
   join_ = {

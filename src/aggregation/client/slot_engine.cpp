@@ -11,29 +11,31 @@ SlotEngine::SlotEngine(PacketSocket& socket, const PathSetup& setup)
     : socket_(socket),
       options_(setup.options),
       blank_(blank_header(setup)),
-      lines_(lines_of(setup.admitted)),
-      patience_(lines_.size()),
-      recovery_(lines_.size()) {}
+      windows_(send_windows_of(setup.admitted)),
+      patience_(windows_.size()),
+      recovery_(windows_.size()) {}
 
-void SlotEngine::enter(ReductionStream& stream) { lines_[index_of(stream.round)].enter(stream); }
+void SlotEngine::enter(ReductionSequence& reductions) {
+  windows_[index_of(reductions.round)].enter(reductions);
+}
 
-void SlotEngine::leave(const ReductionStream& stream) {
-  lines_[index_of(stream.round)].leave(stream);
+void SlotEngine::leave(const ReductionSequence& reductions) {
+  windows_[index_of(reductions.round)].leave(reductions);
 }
 
 std::size_t SlotEngine::under_way() const {
   std::size_t count = 0;
-  for (const SlotLine& line : lines_) count += line.under_way();
+  for (const SendWindow& window : windows_) count += window.under_way();
   return count;
 }
 
 void SlotEngine::progress() {
-  const Time now = clock_.look();
+  const Time now = clock_.poll();
   if (under_way() == 0) heard_ = now;
   const bool news = receive(now);
   // Only now that everything that came is taken is it known what did not come.
   if (news || unsent_) send_lost(now);
-  for (std::size_t line = 0; line < lines_.size(); ++line) send_due(line, now);
+  for (std::size_t window = 0; window < windows_.size(); ++window) send_due(window, now);
   cut_packets(now);
   send();
   check_silence(now);
@@ -60,8 +62,8 @@ void SlotEngine::take(const PacketSocket::Arrived& packet, Time now) {
   }
   heard_ = now;
   const std::size_t index = index_of(header.round);
-  SlotLine& line = lines_[index];
-  SlotLine::Flight* const flight = line.find(header);
+  SendWindow& window = windows_[index];
+  SendWindow::Flight* const flight = window.find(header);
   if (header.kind == cohom_waiting) {
     ++counters_.waiting;
     if (flight != nullptr) flight->waited = true;
@@ -73,78 +75,78 @@ void SlotEngine::take(const PacketSocket::Arrived& packet, Time now) {
     return;
   }
   learn_from(*flight, index, now);
-  line.finish(*flight, std::as_bytes(packet.words));
+  window.complete(*flight, std::as_bytes(packet.words));
   restart(index, now);
   ++counters_.sums;
 }
 
 /// What a packet's sum says about the network.
-void SlotEngine::learn_from(const SlotLine::Flight& flight, std::size_t line, Time now) {
-  Recovery& recovery = recovery_[line];
+void SlotEngine::learn_from(const SendWindow::Flight& flight, std::size_t window, Time now) {
+  Recovery& recovery = recovery_[window];
   recovery.credit += 2;
   if (flight.tries == 1) return round_trip_.sample(now - flight.sent);
   if (flight.hurried || flight.waited) return;
   // So soon it answers what was sent before: late, but not lost.
   if (now - flight.sent < round_trip_.mean() / 2) return;
-  lines_[line].lost(flight);
+  windows_[window].lost(flight);
   recovery.lost_before = flight.sent;
 }
 
-void SlotEngine::restart(std::size_t line, Time now) {
-  patience_[line] = {.due = now + round_trip_.timeout(1)};
+void SlotEngine::restart(std::size_t window, Time now) {
+  patience_[window] = {.due = now + round_trip_.timeout(1)};
 }
 
 /// Sends again, once, what was lost; and what the system did not take.
 void SlotEngine::send_lost(Time now) {
   unsent_ = false;
-  for (std::size_t i = 0; i < lines_.size(); ++i) {
-    SlotLine& line = lines_[i];
+  for (std::size_t i = 0; i < windows_.size(); ++i) {
+    SendWindow& window = windows_[i];
     std::size_t credit = std::exchange(recovery_[i].credit, 0);
-    if (line.under_way() == 0) continue;
-    for (SlotLine::Flight& flight : line.flights()) {
-      if (flight.stream == nullptr) continue;
+    if (window.under_way() == 0) continue;
+    for (SendWindow::Flight& flight : window.flights()) {
+      if (flight.reductions == nullptr) continue;
       if (flight.tries != 0) {
         if (flight.hurried) continue;
-        const bool overtaken = line.overtaken(flight);
+        const bool overtaken = window.overtaken(flight);
         const bool behind = credit != 0 && flight.sent < recovery_[i].lost_before;
         if (!overtaken && !behind) continue;
-        if (overtaken) line.lost(flight);
+        if (overtaken) window.lost(flight);
         if (!overtaken) --credit;
         flight.hurried = true;
       }
-      put(line, flight, now);
+      put(window, flight, now);
     }
   }
 }
 
 /// When nothing moves, the oldest packet alone finds out why: it is answered by its sum, or by word
 /// that a rank is late, which is then true of all behind it.
-void SlotEngine::send_due(std::size_t line, Time now) {
-  Patience& patience = patience_[line];
-  if (lines_[line].under_way() == 0 || now < patience.due) return;
-  SlotLine::Flight& oldest = *lines_[line].oldest();
+void SlotEngine::send_due(std::size_t window, Time now) {
+  Patience& patience = patience_[window];
+  if (windows_[window].under_way() == 0 || now < patience.due) return;
+  SendWindow::Flight& oldest = *windows_[window].oldest();
   if (now - oldest.first_sent > options_.lateness) throw too_late(options_.lateness);
   patience.due = now + round_trip_.timeout(++patience.tries);
-  put(lines_[line], oldest, now);
+  put(windows_[window], oldest, now);
 }
 
 void SlotEngine::cut_packets(Time now) {
-  for (std::size_t i = 0; i < lines_.size(); ++i) {
-    const bool idle = lines_[i].under_way() == 0;
-    while (SlotLine::Flight* const flight = lines_[i].cut()) {
+  for (std::size_t i = 0; i < windows_.size(); ++i) {
+    const bool idle = windows_[i].under_way() == 0;
+    while (SendWindow::Flight* const flight = windows_[i].cut()) {
       flight->first_sent = now;
-      put(lines_[i], *flight, now);
+      put(windows_[i], *flight, now);
     }
     if (idle) restart(i, now);
   }
 }
 
-void SlotEngine::put(SlotLine& line, SlotLine::Flight& flight, Time now) {
+void SlotEngine::put(SendWindow& window, SendWindow::Flight& flight, Time now) {
   counters_.repeated += flight.tries != 0;
   ++flight.tries;
   flight.sent = now;
   OutgoingPacket packet{blank_, flight.sum->contribution + flight.offset};
-  line.describe(flight, packet.header);
+  window.describe(flight, packet.header);
   outgoing_.push_back(packet);
   outgoing_flights_.push_back(&flight);
 }

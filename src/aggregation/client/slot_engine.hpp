@@ -5,7 +5,7 @@
 #include "aggregation/client/data_path.hpp"
 #include "aggregation/client/packet_socket.hpp"
 #include "aggregation/client/round_trip.hpp"
-#include "aggregation/client/slot_line.hpp"
+#include "aggregation/client/send_window.hpp"
 #include "aggregation/net/patient_clock.hpp"
 
 #include <chrono>
@@ -19,37 +19,37 @@ class SlotEngine {
   /// The socket outlives it.
   SlotEngine(PacketSocket& socket, const PathSetup& setup);
 
-  /// Streams enter in the same order on all ranks, and leave before they go.
-  void enter(ReductionStream& stream);
-  void leave(const ReductionStream& stream);
+  /// Sequences enter in the same order on all ranks, and leave before they go.
+  void enter(ReductionSequence& reductions);
+  void leave(const ReductionSequence& reductions);
 
   /// Takes what has arrived, sends what may leave. @throws Error(transport)
   void progress();
   [[nodiscard]] const PathCounters& counters() const { return counters_; }
 
  private:
-  using Time = SlotLine::Time;
+  using Time = SendWindow::Time;
 
-  /// Of a line: when its oldest packet is sent again, unless a sum comes before.
+  /// Of a window: when its oldest packet is sent again, unless a sum comes before.
   struct Patience {
     Time due{};
     int tries = 1;
   };
-  /// Of a line whose oldest packet was lost without others overtaking it: those behind it were sent
-  /// before `lost_before` and were lost, too. Each sum pays for sending two of them again.
+  /// Of a window whose oldest packet was lost without others overtaking it: those behind it were
+  /// sent before `lost_before` and were lost, too. Each sum pays for sending two of them again.
   struct Recovery {
     Time lost_before{};
     std::size_t credit = 0;
   };
-  std::size_t index_of(std::uint32_t round) const { return round % lines_.size(); }
+  std::size_t index_of(std::uint32_t round) const { return round % windows_.size(); }
   bool receive(Time now);
   void take(const PacketSocket::Arrived& packet, Time now);
-  void learn_from(const SlotLine::Flight& flight, std::size_t line, Time now);
-  void restart(std::size_t line, Time now);
+  void learn_from(const SendWindow::Flight& flight, std::size_t window, Time now);
+  void restart(std::size_t window, Time now);
   void send_lost(Time now);
-  void send_due(std::size_t line, Time now);
+  void send_due(std::size_t window, Time now);
   void cut_packets(Time now);
-  void put(SlotLine& line, SlotLine::Flight& flight, Time now);
+  void put(SendWindow& window, SendWindow::Flight& flight, Time now);
   void send();
   void check_silence(Time now) const;
   [[nodiscard]] std::size_t under_way() const;
@@ -57,11 +57,11 @@ class SlotEngine {
   PacketSocket& socket_;
   ClientOptions options_;
   cohom_header blank_{};  ///< what all packets have in common
-  std::vector<SlotLine> lines_;
-  std::vector<Patience> patience_;  ///< by line
-  std::vector<Recovery> recovery_;  ///< by line
+  std::vector<SendWindow> windows_;
+  std::vector<Patience> patience_;  ///< by window
+  std::vector<Recovery> recovery_;  ///< by window
   std::vector<OutgoingPacket> outgoing_;
-  std::vector<SlotLine::Flight*> outgoing_flights_;
+  std::vector<SendWindow::Flight*> outgoing_flights_;
   RoundTrip round_trip_;
   PathCounters counters_;
   PatientClock clock_;

@@ -34,7 +34,7 @@ const sockaddr* generic(const sockaddr_in& address) {
 
 FileDescriptor stream_socket() {
   FileDescriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (!socket.open()) throw_system_error("socket");
+  if (!socket.is_open()) throw_system_error("socket");
   return socket;
 }
 

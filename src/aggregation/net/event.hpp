@@ -15,7 +15,7 @@ class Event {
  public:
   /// @throws Error(transport) when the process has no descriptor left
   Event() : descriptor_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
-    if (!descriptor_.open()) throw_system_error("eventfd");
+    if (!descriptor_.is_open()) throw_system_error("eventfd");
   }
 
   /// What poll() waits for: readable while the event is set.

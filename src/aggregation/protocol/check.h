@@ -7,7 +7,7 @@
 
 /// Of a hello and of its answer: in place of what only words have.
 static __always_inline __u64 cohom_nonce(const struct cohom_header* packet) {
-  return (__u64)packet->offset << 32 | packet->use;
+  return (__u64)packet->offset << 32 | packet->sequence;
 }
 
 static __always_inline enum cohom_verdict cohom_check_form(const struct cohom_header* packet) {
@@ -26,7 +26,7 @@ static __always_inline enum cohom_verdict cohom_check_group(const struct cohom_h
 }
 
 static __always_inline int cohom_is_member(__u32 worker, __u64 members) {
-  return worker < cohom_most_workers && (members >> worker & 1);
+  return worker < cohom_max_workers && (members >> worker & 1);
 }
 
 /// Whether it is a member's, who alone knows its key. `key` is that of cohom_worker_index().

@@ -14,7 +14,7 @@ void Connection::send(const Message& message) {
 }
 
 void Connection::write() {
-  while (open() && !outgoing_.empty()) {
+  while (is_open() && !outgoing_.empty()) {
     const ssize_t sent =
         ::send(socket_.get(), outgoing_.data(), outgoing_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent < 0) {
@@ -30,7 +30,7 @@ void Connection::write() {
 bool Connection::read() {
   std::array<char, 4096> bytes{};
   // Not for ever, whatever the other end sends.
-  for (std::size_t i = 0; i < max_read_bytes / bytes.size() && open(); ++i) {
+  for (std::size_t i = 0; i < max_read_bytes / bytes.size() && is_open(); ++i) {
     const ssize_t received = ::recv(socket_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
     if (received > 0) {
       reader_.append({bytes.data(), static_cast<std::size_t>(received)});
@@ -40,7 +40,7 @@ bool Connection::read() {
     if (received < 0 && errno == EINTR) continue;
     return received < 0 && errno == EAGAIN;
   }
-  return open();
+  return is_open();
 }
 
 bool Connection::hung_up() const {

@@ -12,11 +12,11 @@ namespace cohom::offload {
 class Connection {
  public:
   Connection() = default;
-  Connection(FileDescriptor socket, std::size_t most_incoming_bytes)
-      : socket_(std::move(socket)), reader_(most_incoming_bytes) {}
+  Connection(FileDescriptor socket, std::size_t max_incoming_bytes)
+      : socket_(std::move(socket)), reader_(max_incoming_bytes) {}
 
   [[nodiscard]] int descriptor() const { return socket_.get(); }
-  [[nodiscard]] bool open() const { return socket_.open(); }
+  [[nodiscard]] bool is_open() const { return socket_.is_open(); }
   /// Whether there is something that the socket has not taken yet.
   [[nodiscard]] bool wants_to_write() const { return !outgoing_.empty(); }
 
@@ -34,7 +34,7 @@ class Connection {
 
  private:
   FileDescriptor socket_;
-  MessageReader reader_{most_message_bytes};
+  MessageReader reader_{max_message_bytes};
   std::string outgoing_;
 };
 

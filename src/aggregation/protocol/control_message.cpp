@@ -181,7 +181,7 @@ void throw_meaningless_message() {
 }
 
 void MessageReader::append(std::span<const char> bytes) {
-  const std::size_t capacity = most_bytes_ + max_read_bytes;
+  const std::size_t capacity = max_bytes_ + max_read_bytes;
   if (bytes.size() > capacity - buffer_.size())
     throw Error(ErrorKind::transport,
                 "more than " + std::to_string(capacity) + " bytes that nobody has taken");
@@ -193,11 +193,11 @@ std::optional<Message> MessageReader::next() {
   std::uint32_t bytes = 0, kind = 0;
   Reader(std::string_view(buffer_).substr(0, 4))(bytes);
   Reader(std::string_view(buffer_).substr(4, 4))(kind);
-  if (bytes < prefix_bytes || bytes > most_bytes_)
+  if (bytes < prefix_bytes || bytes > max_bytes_)
     throw Error(ErrorKind::transport,
                 "what came is no control message of a cohom-aggregator: it would have " +
                     std::to_string(bytes) + " bytes, and they have " +
-                    std::to_string(prefix_bytes) + " to " + std::to_string(most_bytes_));
+                    std::to_string(prefix_bytes) + " to " + std::to_string(max_bytes_));
   if (buffer_.size() < bytes) return std::nullopt;
   Reader reader(std::string_view(buffer_).substr(prefix_bytes, bytes - prefix_bytes));
   Message message = decode(kind, reader);

@@ -17,8 +17,8 @@
 namespace cohom::offload {
 
 inline constexpr std::uint32_t control_version = 3;
-inline constexpr std::size_t most_message_bytes = 1 << 20;  ///< a status of many groups
-inline constexpr std::size_t most_request_bytes =
+inline constexpr std::size_t max_message_bytes = 1 << 20;  ///< a status of many groups
+inline constexpr std::size_t max_request_bytes =
     4096 + max_ucx_address_bytes;  ///< what a server takes
 
 // A connection begins with these. The server takes nothing else before the client's proof is
@@ -164,7 +164,7 @@ inline constexpr std::size_t max_read_bytes = 1 << 16;
 /// Collects bytes of a connection and cuts them into messages.
 class MessageReader {
  public:
-  explicit MessageReader(std::size_t most_bytes) : most_bytes_(most_bytes) {}
+  explicit MessageReader(std::size_t max_bytes) : max_bytes_(max_bytes) {}
   /// Take the whole messages out before the next read.
   /// @throws Error(transport) for more bytes than a message and a read have.
   void append(std::span<const char> bytes);
@@ -173,7 +173,7 @@ class MessageReader {
   std::optional<Message> next();
 
  private:
-  std::size_t most_bytes_;
+  std::size_t max_bytes_;
   std::string buffer_;
 };
 

@@ -8,7 +8,7 @@
 
 /// A member, or the parent: its key and, as its own packets have shown it, where it is reached.
 /// Addresses and ports are in network byte order.
-struct cohom_place {
+struct cohom_endpoint {
   __u64 key;
   __u8 mac[6];
   __u8 own_mac[6];  // by which it knows this switch
@@ -24,7 +24,7 @@ struct cohom_place {
 /// What a leaf knows of its parent. The address and the port stand here from the first: only what
 /// comes from there can be its answer.
 struct cohom_parent {
-  struct cohom_place place;
+  struct cohom_endpoint place;
   __u64 nonce;  // of the hello to the parent, whose answer carries it
   __u32 is_there;
   __u32 known;   // it has answered
@@ -32,18 +32,18 @@ struct cohom_parent {
   __u16 unused[3];
 };
 
-/// Everything is written while `epoch` is zero or, for places, by hellos before `open`.
+/// Everything is written while `epoch` is zero or, for places, by hellos before `started`.
 struct cohom_group {
   __u64 job;
   __u64 epoch;    // zero: nobody's
   __u64 members;  // a bit for each worker whose contributions come here
   __u64 known;    // those whose place is known
-  __u32 open;
+  __u32 started;
   __u32 first_slot;
   __u32 slots;
   __u32 payload_words;
   struct cohom_parent parent;
-  struct cohom_place workers[cohom_most_workers];
+  struct cohom_endpoint workers[cohom_max_workers];
   __u64 contributions;
   __u64 sums;
 };
@@ -53,7 +53,7 @@ enum { cohom_kept_uses = 2 };
 
 struct cohom_pool {
   struct cohom_slot_use use;
-  __u64 sum[cohom_most_words];
+  __u64 sum[cohom_max_words];
 };
 
 struct cohom_slot {

@@ -28,7 +28,7 @@ inline cohom_header make_hello(const Hello& from) {
   hello.key = from.key;
   hello.group = static_cast<__u16>(from.group);
   hello.worker = static_cast<__u16>(from.worker);
-  hello.use = static_cast<__u32>(from.nonce);
+  hello.sequence = static_cast<__u32>(from.nonce);
   hello.offset = static_cast<__u32>(from.nonce >> 32);
   hello.call = from.own_group;
   return hello;

@@ -17,8 +17,8 @@
 enum {
   cohom_magic = 0x61686f63,  // the bytes "coha"
   cohom_packet_version = 2,
-  cohom_most_words = 1024,  // of a payload: 8 KiB, what fits into frames of 9000 bytes
-  cohom_most_workers = 64,  // of a group: they are the bits of a word
+  cohom_max_words = 1024,  // of a payload: 8 KiB, what fits into frames of 9000 bytes
+  cohom_max_workers = 64,  // of a group: they are the bits of a word
 };
 
 enum cohom_packet_kind {
@@ -48,10 +48,10 @@ struct cohom_header {
   __u64 key;    // random: only the member and its aggregator know it
   __u16 group;  // the receiver's number for the group
   __u16 worker;
-  __u16 slot;    // of the group
-  __u16 words;   // behind this header
-  __u32 use;     // how often the slot was used before in this epoch
-  __u32 offset;  // of the payload's first word in its reduction
+  __u16 slot;      // of the group
+  __u16 words;     // behind this header
+  __u32 sequence;  // how often the slot was used before in this epoch
+  __u32 offset;    // of the payload's first word in its reduction
   __u32 reduction;
   __u32 round;
   __u64 call;  // in a hello: the sender's own number for the group
@@ -61,5 +61,5 @@ COHOM_STATIC_ASSERT(sizeof(struct cohom_header) == 64, "eight words without gaps
 
 /// Of what is kept by worker, whatever the packet says.
 static __always_inline __u32 cohom_worker_index(const struct cohom_header* packet) {
-  return packet->worker & (cohom_most_workers - 1);
+  return packet->worker & (cohom_max_workers - 1);
 }

@@ -31,7 +31,7 @@ struct cohom_slot_use {
   __u64 seen;  // workers that have contributed
   __u64 epoch;
   struct cohom_identity identity;
-  __u32 number;  // how often the slot was used before in this epoch
+  __u32 sequence;  // how often the slot was used before in this epoch
   __u8 state;
   __u8 unused[3];
 };
@@ -49,7 +49,7 @@ static __always_inline int cohom_same_reduction(const struct cohom_identity* ide
 
 static __always_inline int cohom_is_at(const struct cohom_slot_use* use,
                                        const struct cohom_header* packet) {
-  return use->epoch == packet->epoch && use->number == packet->use;
+  return use->epoch == packet->epoch && use->sequence == packet->sequence;
 }
 
 /// Whether the packet's use may begin where `use` was. A slot keeps its last `kept_uses` uses;
@@ -57,11 +57,12 @@ static __always_inline int cohom_is_at(const struct cohom_slot_use* use,
 static __always_inline int cohom_is_next(const struct cohom_slot_use* use,
                                          const struct cohom_slot_use* before, __u32 kept_uses,
                                          const struct cohom_header* packet) {
-  const int is_free = packet->use < kept_uses
-                          ? use->epoch != packet->epoch
-                          : use->epoch == packet->epoch && use->number + kept_uses == packet->use;
-  return is_free && (packet->use == 0 ||
-                     (before->epoch == packet->epoch && before->number + 1 == packet->use &&
+  const int is_free =
+      packet->sequence < kept_uses
+          ? use->epoch != packet->epoch
+          : use->epoch == packet->epoch && use->sequence + kept_uses == packet->sequence;
+  return is_free && (packet->sequence == 0 ||
+                     (before->epoch == packet->epoch && before->sequence + 1 == packet->sequence &&
                       before->state == cohom_sum_done));
 }
 
@@ -75,14 +76,14 @@ static __always_inline void cohom_begin(struct cohom_slot_use* use,
   use->identity.offset = packet->offset;
   use->identity.words = packet->words;
   use->identity.merge = packet->merge;
-  use->number = packet->use;
+  use->sequence = packet->sequence;
   use->state = cohom_sum_filling;
 }
 
 /// What may be answered to a contribution that has come before.
 static __always_inline enum cohom_verdict cohom_answer_to_repeat(const struct cohom_slot_use* use) {
   if (use->state == cohom_sum_done) return cohom_answered;
-  return use->state == cohom_sum_local ? cohom_pass_up_again : cohom_told_waiting;
+  return use->state == cohom_sum_local ? cohom_forward_again : cohom_told_waiting;
 }
 
 /// What a member's contribution comes to, before its words: cohom_fine where they are to be merged,
@@ -96,7 +97,7 @@ static __always_inline enum cohom_verdict cohom_admit(struct cohom_slot_use* use
     if (!cohom_same_reduction(&use->identity, packet)) return cohom_drop_mismatch;
     return use->seen & cohom_bit_of(packet) ? cohom_answer_to_repeat(use) : cohom_fine;
   }
-  if (use->epoch == packet->epoch && packet->use < use->number) return cohom_drop_old;
+  if (use->epoch == packet->epoch && packet->sequence < use->sequence) return cohom_drop_old;
   if (!cohom_is_next(use, before, kept_uses, packet)) return cohom_drop_order;
   cohom_begin(use, packet);
   return cohom_fine;
@@ -114,26 +115,26 @@ static __always_inline enum cohom_verdict cohom_count(struct cohom_slot_use* use
   use->seen |= cohom_bit_of(packet);
   if (use->seen != members) return cohom_kept;
   use->state = has_parent ? cohom_sum_local : cohom_sum_done;
-  return has_parent ? cohom_pass_up : cohom_spread;
+  return has_parent ? cohom_forward : cohom_multicast;
 }
 
 /// Of a contribution: whether its words are in the sum now.
 static __always_inline int cohom_is_merged(enum cohom_verdict verdict) {
-  return verdict == cohom_kept || verdict == cohom_spread || verdict == cohom_pass_up;
+  return verdict == cohom_kept || verdict == cohom_multicast || verdict == cohom_forward;
 }
 /// Whether they were before.
 static __always_inline int cohom_is_repeat(enum cohom_verdict verdict) {
-  return verdict == cohom_told_waiting || verdict == cohom_pass_up_again ||
+  return verdict == cohom_told_waiting || verdict == cohom_forward_again ||
          verdict == cohom_answered;
 }
 
 /// What the whole group's sum does, which a leaf's parent sends. The words are the caller's to keep
-/// where the verdict is cohom_spread.
+/// where the verdict is cohom_multicast.
 static __always_inline enum cohom_verdict cohom_take_sum(struct cohom_slot_use* use,
                                                          const struct cohom_header* packet) {
   if (!cohom_is_at(use, packet)) return cohom_drop_old;
   if (!cohom_same_reduction(&use->identity, packet)) return cohom_drop_mismatch;
   if (use->state != cohom_sum_local) return cohom_drop_repeated_sum;
   use->state = cohom_sum_done;
-  return cohom_spread;
+  return cohom_multicast;
 }

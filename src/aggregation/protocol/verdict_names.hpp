@@ -10,12 +10,12 @@ namespace cohom::offload {
 constexpr std::string_view name_of(cohom_verdict verdict) {
   switch (verdict) {
     case cohom_kept: return "kept";
-    case cohom_spread: return "spread";
-    case cohom_pass_up: return "passed_up";
-    case cohom_pass_up_again: return "passed_up_again";
+    case cohom_multicast: return "spread";
+    case cohom_forward: return "passed_up";
+    case cohom_forward_again: return "passed_up_again";
     case cohom_answered: return "answered";
     case cohom_told_waiting: return "told_waiting";
-    case cohom_greeted: return "greeted";
+    case cohom_hello_answered: return "greeted";
     case cohom_parent_learnt: return "parent_learnt";
     case cohom_parent_waits: return "parent_waits";
     case cohom_drop_malformed: return "drop_malformed";

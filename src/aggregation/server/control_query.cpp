@@ -21,7 +21,7 @@ constexpr std::chrono::seconds patience{5};
 class Query {
  public:
   explicit Query(const sockaddr_in& address)
-      : connection_(start_connecting(address), most_message_bytes) {
+      : connection_(start_connecting(address), max_message_bytes) {
     if (!wait_for(POLLOUT)) fail("no connection within 5 s");
     if (const auto failure = connect_failure(connection_.descriptor()); !failure.empty())
       fail(failure);

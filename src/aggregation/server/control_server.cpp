@@ -48,7 +48,7 @@ void ControlServer::run() {
     });
     groups_.advance();
     groups_.dissolve_failed();
-    clients_.mark_late();
+    clients_.mark_waiting();
     clients_.for_gone_members([this](ClientId id, GroupKey key) { groups_.lose_member(id, key); });
     clients_.remove_gone();
   }
@@ -77,7 +77,7 @@ void ControlServer::handle(ClientId id, ServerClient& client, const Message& mes
     return status_.tell(client, *request);
   bool has_meaning = false;
   if (const auto* proof = std::get_if<JoinProof>(&message))
-    has_meaning = seats_.take_proof(id, client, *proof) || groups_.pass_up(id, client, *proof);
+    has_meaning = seats_.take_proof(id, client, *proof) || groups_.forward(id, client, *proof);
   else if (std::holds_alternative<Ready>(message))
     has_meaning = groups_.take_ready(id, client);
   else if (const auto* own = std::get_if<WorkerAddress>(&message))

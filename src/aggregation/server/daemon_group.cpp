@@ -18,20 +18,20 @@ namespace {
 
 /// The codecs' own kernels do what is asked here of them: those of thc for lanes of any kind, those
 /// of the signs for single bits.
-void widen(const Widening& widening, std::size_t values, const std::uint64_t* words,
-           std::uint64_t* wide) {
+void promote(const Promotion& promotion, std::size_t values, const std::uint64_t* words,
+             std::uint64_t* wide) {
   const kernels::KernelTable& kernels = kernels::kernel_table();
-  if (widening.narrow_width == 1 && !widening.has_levels && widening.block == kernels::sign_block &&
-      widening.wide_width <= 16)
-    return kernels.sign.count({1, widening.wide_width}, {ElementType::f32, 0, values}, &words, 1,
+  if (promotion.narrow_width == 1 && !promotion.has_levels &&
+      promotion.block == kernels::sign_block && promotion.wide_width <= 16)
+    return kernels.sign.count({1, promotion.wide_width}, {ElementType::f32, 0, values}, &words, 1,
                               wide);
   kernels::ThcFormat format;
-  format.rotation = widening.block;
-  format.table = widening.has_levels;
-  format.narrow_width = widening.narrow_width;
-  format.wide_width = widening.wide_width;
-  if (widening.has_levels) format.levels.assign(widening.levels.begin(), widening.levels.end());
-  kernels.thc.widen(format, {ElementType::f32, 0, values}, &words, 1, wide);
+  format.rotation = promotion.block;
+  format.table = promotion.has_levels;
+  format.narrow_width = promotion.narrow_width;
+  format.wide_width = promotion.wide_width;
+  if (promotion.has_levels) format.levels.assign(promotion.levels.begin(), promotion.levels.end());
+  kernels.thc.promote(format, {ElementType::f32, 0, values}, &words, 1, wide);
 }
 
 /// Messages that may wait for a member besides the sums of its slots.
@@ -107,7 +107,7 @@ cohom_verdict DaemonGroup::check_parent(const cohom_header& header) const {
 }
 
 bool DaemonGroup::expect_address(std::uint32_t worker) {
-  return !open_ && cohom_is_member(worker, plan_.members) &&
+  return !started_ && cohom_is_member(worker, plan_.members) &&
          !std::exchange(members_[worker].said_address, true);
 }
 
@@ -119,16 +119,16 @@ void DaemonGroup::take_address(std::uint32_t worker, std::span<const std::byte> 
 cohom_verdict DaemonGroup::take_hello(const cohom_header& header, std::span<const std::byte> data) {
   const std::uint32_t worker = header.worker;
   if (const auto verdict = check_key(header); verdict != cohom_fine) return verdict;
-  if (open_ || members_[worker].said_hello) return cohom_drop_source;
+  if (started_ || members_[worker].said_hello) return cohom_drop_source;
   if (!data.empty()) return cohom_drop_size;
   Member& member = members_[worker];
   member.said_hello = true;
   member.key = header.key;
   member.group = static_cast<std::uint32_t>(header.call);
-  return cohom_greeted;
+  return cohom_hello_answered;
 }
 
-void DaemonGroup::greet() {
+void DaemonGroup::answer_hello() {
   for (auto& [worker, member] : members_) {
     if (member.address.empty() || !member.said_hello || member.link) continue;
     try {
@@ -170,35 +170,35 @@ cohom_verdict DaemonGroup::check_words(const cohom_header& packet, std::size_t b
 cohom_verdict DaemonGroup::take_contribution(const cohom_header& header,
                                              std::span<const std::byte> data) {
   if (const auto verdict = check_member(header); verdict != cohom_fine) return verdict;
-  if (!open_) return cohom_drop_source;
+  if (!started_) return cohom_drop_source;
   if (const auto verdict = check_words(header, data.size()); verdict != cohom_fine) return verdict;
   return merge(header, data);
 }
 
-cohom_verdict DaemonGroup::take_narrow(const cohom_header& header, const Widening& widening,
+cohom_verdict DaemonGroup::take_narrow(const cohom_header& header, const Promotion& promotion,
                                        std::span<const std::byte> data) {
-  if (header.kind != cohom_contribution || header.merge != cohom_merge_add || !is_right(widening))
+  if (header.kind != cohom_contribution || header.merge != cohom_merge_add || !is_right(promotion))
     return cohom_drop_malformed;
   if (const auto verdict = check_member(header); verdict != cohom_fine) return verdict;
-  if (!open_) return cohom_drop_source;
+  if (!started_) return cohom_drop_source;
   if (const auto verdict = check_words(header, 8u * header.words); verdict != cohom_fine)
     return verdict;
-  const auto values = values_of(widening, header.words, data.size() / 8);
+  const auto values = values_of(promotion, header.words, data.size() / 8);
   if (!values || data.size() % 8 != 0) return cohom_drop_size;
-  widened_.resize(header.words);
+  promoted_.resize(header.words);
   // Kernels read aligned words, and a message may begin anywhere.
   narrow_.resize(data.size() / 8);
   std::memcpy(narrow_.data(), data.data(), data.size());
-  widen(widening, *values, narrow_.data(), widened_.data());
-  return merge(header, std::as_bytes(std::span(widened_)));
+  promote(promotion, *values, narrow_.data(), promoted_.data());
+  return merge(header, std::as_bytes(std::span(promoted_)));
 }
 
 cohom_verdict DaemonGroup::merge(const cohom_header& packet, std::span<const std::byte> data) {
   const auto outcome = slots_.contribute(packet, data);
   counters_.contributions += cohom_is_merged(outcome.verdict);
   if (outcome.verdict == cohom_drop_order) count_out_of_turn(packet.worker);
-  if (outcome.verdict == cohom_spread) spread(packet, outcome.words);
-  if (outcome.verdict == cohom_pass_up) pass_up(packet, outcome.words);
+  if (outcome.verdict == cohom_multicast) multicast(packet, outcome.words);
+  if (outcome.verdict == cohom_forward) forward(packet, outcome.words);
   return outcome.verdict;
 }
 
@@ -218,22 +218,22 @@ cohom_verdict DaemonGroup::take_from_parent(const cohom_header& header,
   }
   if (const auto verdict = check_words(header, data.size()); verdict != cohom_fine) return verdict;
   const auto outcome = slots_.take_sum(header, data);
-  if (outcome.verdict == cohom_spread) spread(header, outcome.words);
+  if (outcome.verdict == cohom_multicast) multicast(header, outcome.words);
   return outcome.verdict;
 }
 
-void DaemonGroup::spread(const cohom_header& packet, const SharedWords& words) {
+void DaemonGroup::multicast(const cohom_header& packet, const SharedWords& words) {
   ++counters_.sums;
   for (const auto& [worker, member] : members_)
     send(worker, member, packet, cohom_sum, words, slots_.leaving(packet.slot));
 }
 
-bool DaemonGroup::spread_late_sums() {
-  while (const auto late = slots_.next_late_sum()) spread(late->header, late->words);
-  return slots_.has_late_sums();
+bool DaemonGroup::multicast_waiting_sums() {
+  while (const auto waiting = slots_.next_waiting_sum()) multicast(waiting->header, waiting->words);
+  return slots_.has_waiting_sums();
 }
 
-void DaemonGroup::pass_up(const cohom_header& packet, const SharedWords& words) {
+void DaemonGroup::forward(const cohom_header& packet, const SharedWords& words) {
   send(plan_.parent->worker, parent_, packet, cohom_contribution, words);
 }
 
@@ -255,7 +255,7 @@ void DaemonGroup::send(std::uint32_t worker, const Member& member, cohom_header 
 }
 
 void DaemonGroup::fail(const std::string& reason) {
-  open_ = false;
+  started_ = false;
   if (failure_.empty()) failure_ = reason;
 }
 

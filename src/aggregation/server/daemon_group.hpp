@@ -32,27 +32,27 @@ class DaemonGroup {
   void take_parent_address(std::span<const std::byte> address);
   /// Bits of the members that are reached.
   [[nodiscard]] std::uint64_t met() const;
-  void start() { open_ = true; }
+  void start() { started_ = true; }
 
   /// Takes a message of a right form and number, and sends what follows from it.
   cohom_verdict take(const cohom_header& header, std::span<const std::byte> data);
-  cohom_verdict take_narrow(const cohom_header& header, const Widening& widening,
+  cohom_verdict take_narrow(const cohom_header& header, const Promotion& promotion,
                             std::span<const std::byte> data);
   /// A member will say where it is; false when it has done so before, or is no member.
   bool expect_address(std::uint32_t worker);
   /// What it said, which has been tried.
   void take_address(std::uint32_t worker, std::span<const std::byte> address);
   /// Connects to those that have said hello and where they are, and answers them.
-  void greet();
+  void answer_hello();
 
   /// Sums that waited for those before them to leave; whether more of them wait.
-  bool spread_late_sums();
-  [[nodiscard]] bool has_late_sums() const { return slots_.has_late_sums(); }
+  bool multicast_waiting_sums();
+  [[nodiscard]] bool has_waiting_sums() const { return slots_.has_waiting_sums(); }
 
   /// The group cannot go on: whatever comes is dropped. The first reason stays.
   void fail(const std::string& reason);
   /// The same where not even a text can be had.
-  void fail_for_memory() noexcept { no_memory_ = true, open_ = false; }
+  void fail_for_memory() noexcept { no_memory_ = true, started_ = false; }
   [[nodiscard]] bool failed() const { return no_memory_ || !failure_.empty(); }
   /// Why.
   [[nodiscard]] std::string failure() const;
@@ -65,7 +65,7 @@ class DaemonGroup {
     bool said_address = false;
     std::uint32_t out_of_turn = 0;   ///< contributions for which it cannot have the sum before
     std::vector<std::byte> address;  ///< empty: not known, or not tried yet
-    std::unique_ptr<ucx::MessageLink> link;  ///< null until it is greeted
+    std::unique_ptr<ucx::MessageLink> link;  ///< null until its hello is answered
   };
 
   [[nodiscard]] cohom_verdict check_key(const cohom_header& header) const;
@@ -76,8 +76,8 @@ class DaemonGroup {
   cohom_verdict take_contribution(const cohom_header& header, std::span<const std::byte> data);
   cohom_verdict merge(const cohom_header& packet, std::span<const std::byte> data);
   cohom_verdict take_from_parent(const cohom_header& header, std::span<const std::byte> data);
-  void spread(const cohom_header& packet, const SharedWords& words);
-  void pass_up(const cohom_header& packet, const SharedWords& words);
+  void multicast(const cohom_header& packet, const SharedWords& words);
+  void forward(const cohom_header& packet, const SharedWords& words);
   void count_out_of_turn(std::uint32_t worker);
   void note_path(std::uint32_t worker, const Member& member);
   void send(std::uint32_t worker, const Member& member, cohom_header packet, std::uint8_t kind,
@@ -87,14 +87,14 @@ class DaemonGroup {
   LogBudget& notes_;
   GroupPlan plan_;
   std::uint32_t number_;
-  bool open_ = false;
+  bool started_ = false;
   bool no_memory_ = false;
   std::string failure_;
   SumSlots slots_;                           ///< before the links, which count what leaves it
   std::map<std::uint32_t, Member> members_;  ///< by worker
   Member parent_;
   bool parent_met_ = false;
-  std::vector<std::uint64_t> narrow_, widened_;  ///< of one message
+  std::vector<std::uint64_t> narrow_, promoted_;  ///< of one message
   GroupCounters counters_;
 };
 

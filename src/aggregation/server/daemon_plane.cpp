@@ -29,11 +29,11 @@ namespace cohom::offload {
 
 namespace {
 
-constexpr int looks_a_lock = 32;
+constexpr int polls_a_lock = 32;
 /// Looks without news until the thread sleeps: a fraction of a millisecond, in which others may
 /// run.
-constexpr int idle_looks = 20;
-constexpr int most_sleep_milliseconds = 500;  ///< UCX wants to find out who has died
+constexpr int idle_polls = 20;
+constexpr int max_sleep_milliseconds = 500;  ///< UCX wants to find out who has died
 
 ucx::ContextSettings settings_of(const DaemonSetup& setup) {
   return {.transports = setup.transports,
@@ -52,8 +52,8 @@ class DaemonPlane final : public DataPlane, private ucx::MessageReceiver {
         trials_(settings_of(setup), [this](const AddressTrial& trial, const std::string& why_not) {
           end_trial(trial, why_not);
         }) {
-    groups_with_late_sums_.reserve(setup.groups);
-    greetings_.reserve(setup.groups);
+    groups_with_waiting_sums_.reserve(setup.groups);
+    hellos_to_answer_.reserve(setup.groups);
     receive_messages(worker_, *this);
     thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
   }
@@ -77,11 +77,11 @@ class DaemonPlane final : public DataPlane, private ucx::MessageReceiver {
     const auto guard = lock();
     return slots_left();
   }
-  [[nodiscard]] std::uint32_t most_payload_bytes() const override { return setup_.payload_bytes; }
+  [[nodiscard]] std::uint32_t max_payload_bytes() const override { return setup_.payload_bytes; }
   [[nodiscard]] std::string data_address() const override { return {}; }
   [[nodiscard]] UcxAddress ucx_address() const override { return address_; }
 
-  std::optional<std::uint32_t> open(const GroupPlan& plan) override;
+  std::optional<std::uint32_t> add_group(const GroupPlan& plan) override;
   bool take_address(std::uint32_t number, std::uint32_t worker, const UcxAddress& address) override;
   [[nodiscard]] std::map<std::uint32_t, std::string> failures() override;
   [[nodiscard]] int failures_descriptor() const override { return failures_event_.descriptor(); }
@@ -118,26 +118,26 @@ class DaemonPlane final : public DataPlane, private ucx::MessageReceiver {
     return guard;
   }
   [[nodiscard]] std::uint32_t slots_left() const;
-  [[nodiscard]] std::optional<std::uint32_t> place_for(const GroupPlan& plan) const;
+  [[nodiscard]] std::optional<std::uint32_t> free_number(const GroupPlan& plan) const;
   void run(const std::stop_token& stop);
-  bool look();
+  bool poll();
   template <std::predicate<DaemonGroup&> Action>
   bool with_memory(DaemonGroup& group, const Action& action) noexcept;
   void sleep();
   void take(const cohom_header& header, std::span<const std::byte> data) noexcept override {
     count(header, nullptr, data);
   }
-  void take_narrow(const cohom_header& header, const Widening& widening,
+  void take_narrow(const cohom_header& header, const Promotion& promotion,
                    std::span<const std::byte> data) noexcept override {
-    count(header, &widening, data);
+    count(header, &promotion, data);
   }
   void take_garbage() noexcept override { ++counts_[cohom_drop_malformed]; }
-  void count(const cohom_header& header, const Widening* widening,
+  void count(const cohom_header& header, const Promotion* promotion,
              std::span<const std::byte> data) noexcept;
   void end_trial(const AddressTrial& trial, const std::string& why_not) noexcept;
   void tell_failure() noexcept;
-  void greet(std::uint32_t number);
-  cohom_verdict judge(const cohom_header& header, const Widening* widening,
+  void answer_hello(std::uint32_t number);
+  cohom_verdict judge(const cohom_header& header, const Promotion* promotion,
                       std::span<const std::byte> data);
 
   DaemonSetup setup_;
@@ -148,7 +148,7 @@ class DaemonPlane final : public DataPlane, private ucx::MessageReceiver {
   LogBudget notes_{max_notes, std::chrono::minutes(1)};  ///< of the groups
   std::vector<std::unique_ptr<DaemonGroup>> groups_;     ///< by number; null: free
   // Numbers of groups, each once: what is to be done there when UCX has made progress.
-  std::vector<std::uint32_t> greetings_, groups_with_late_sums_;
+  std::vector<std::uint32_t> hellos_to_answer_, groups_with_waiting_sums_;
   std::array<std::uint64_t, cohom_verdicts> counts_{};
   Event failures_event_;
   std::jthread thread_;
@@ -162,7 +162,7 @@ std::uint32_t DaemonPlane::slots_left() const {
   return setup_.slots - taken;
 }
 
-std::optional<std::uint32_t> DaemonPlane::open(const GroupPlan& plan) {
+std::optional<std::uint32_t> DaemonPlane::add_group(const GroupPlan& plan) {
   AddressTrial of_parent{.epoch = plan.epoch, .job = plan.job, .worker = {}, .address = {}};
   if (plan.parent) {
     const auto bytes = checked_bytes(plan.parent->ucx_address, address_.version, "the parent");
@@ -171,7 +171,7 @@ std::optional<std::uint32_t> DaemonPlane::open(const GroupPlan& plan) {
   std::optional<std::uint32_t> number;
   {
     const auto guard = lock();
-    number = place_for(plan);
+    number = free_number(plan);
     if (!number) return number;
     groups_[*number] = std::make_unique<DaemonGroup>(worker_, plan, *number, notes_);
   }
@@ -186,7 +186,7 @@ std::optional<std::uint32_t> DaemonPlane::open(const GroupPlan& plan) {
   return number;
 }
 
-std::optional<std::uint32_t> DaemonPlane::place_for(const GroupPlan& plan) const {
+std::optional<std::uint32_t> DaemonPlane::free_number(const GroupPlan& plan) const {
   const auto free = std::ranges::find_if(groups_, [](const auto& group) { return !group; });
   if (plan.slots == 0 || plan.slots > slots_left() || free == groups_.end()) return std::nullopt;
   return static_cast<std::uint32_t>(free - groups_.begin());
@@ -218,7 +218,7 @@ void DaemonPlane::end_trial(const AddressTrial& trial, const std::string& why_no
       here.fail("the UCX address of " + who + " is none: " + why_not);
     } else if (trial.worker) {
       here.take_address(*trial.worker, trial.address);
-      greet(trial.group);
+      answer_hello(trial.group);
       worker_.signal();
     } else {
       here.take_parent_address(trial.address);
@@ -227,8 +227,9 @@ void DaemonPlane::end_trial(const AddressTrial& trial, const std::string& why_no
   });
 }
 
-void DaemonPlane::greet(std::uint32_t number) {
-  if (std::ranges::find(greetings_, number) == greetings_.end()) greetings_.push_back(number);
+void DaemonPlane::answer_hello(std::uint32_t number) {
+  if (std::ranges::find(hellos_to_answer_, number) == hellos_to_answer_.end())
+    hellos_to_answer_.push_back(number);
 }
 
 /// The control channel's thread ends what has failed.
@@ -256,9 +257,9 @@ void DaemonPlane::run(const std::stop_token& stop) {
   const DefaultFloatMode mode;
   for (int idle = 0; !stop.stop_requested();) {
     while (waiting_ != 0) std::this_thread::yield();
-    if (look())
+    if (poll())
       idle = 0;
-    else if (++idle < idle_looks)
+    else if (++idle < idle_polls)
       std::this_thread::yield();
     else
       sleep();
@@ -266,10 +267,10 @@ void DaemonPlane::run(const std::stop_token& stop) {
 }
 
 /// Whether anything came or left.
-bool DaemonPlane::look() {
+bool DaemonPlane::poll() {
   const std::lock_guard guard(mutex_);
   bool moved = false;
-  for (int i = 0; i < looks_a_lock && worker_.progress(); ++i) moved = true;
+  for (int i = 0; i < polls_a_lock && worker_.progress(); ++i) moved = true;
   const auto try_each = [&](std::vector<std::uint32_t>& numbers, auto&& action) {
     // Connecting makes progress, and others come meanwhile.
     for (std::size_t left = numbers.size(); left > 0; --left) {
@@ -280,11 +281,12 @@ bool DaemonPlane::look() {
         numbers.push_back(number);
     }
   };
-  try_each(greetings_, [](DaemonGroup& group) {
-    group.greet();
+  try_each(hellos_to_answer_, [](DaemonGroup& group) {
+    group.answer_hello();
     return false;
   });
-  try_each(groups_with_late_sums_, [](DaemonGroup& group) { return group.spread_late_sums(); });
+  try_each(groups_with_waiting_sums_,
+           [](DaemonGroup& group) { return group.multicast_waiting_sums(); });
   return moved;
 }
 
@@ -294,7 +296,7 @@ void DaemonPlane::sleep() {
     if (!worker_.may_sleep()) return;
   }
   pollfd waiting{worker_.descriptor(), POLLIN, 0};
-  ::poll(&waiting, 1, most_sleep_milliseconds);
+  ::poll(&waiting, 1, max_sleep_milliseconds);
 }
 
 /// Where there is no memory it is the group that ends. Whether the action has more to do.
@@ -310,11 +312,11 @@ bool DaemonPlane::with_memory(DaemonGroup& group, const Action& action) noexcept
   return more;
 }
 
-void DaemonPlane::count(const cohom_header& header, const Widening* widening,
+void DaemonPlane::count(const cohom_header& header, const Promotion* promotion,
                         std::span<const std::byte> data) noexcept {
   cohom_verdict verdict = cohom_drop_no_memory;
   try {
-    verdict = judge(header, widening, data);
+    verdict = judge(header, promotion, data);
   } catch (const std::exception&) {
     groups_[header.group]->fail_for_memory();
     tell_failure();
@@ -323,7 +325,7 @@ void DaemonPlane::count(const cohom_header& header, const Widening* widening,
 }
 
 /// In the order in which the packets of the kernel's program are looked at.
-cohom_verdict DaemonPlane::judge(const cohom_header& header, const Widening* widening,
+cohom_verdict DaemonPlane::judge(const cohom_header& header, const Promotion* promotion,
                                  std::span<const std::byte> data) {
   if (const auto verdict = cohom_check_form(&header); verdict != cohom_fine) return verdict;
   if (header.group >= groups_.size() || !groups_[header.group]) return cohom_drop_group;
@@ -332,11 +334,12 @@ cohom_verdict DaemonPlane::judge(const cohom_header& header, const Widening* wid
   if (const auto verdict = cohom_check_group(&header, plan.job, plan.epoch); verdict != cohom_fine)
     return verdict;
   if (group.failed()) return cohom_drop_group;
-  const bool had_late_sums = group.has_late_sums();
+  const bool had_waiting_sums = group.has_waiting_sums();
   const cohom_verdict verdict =
-      widening != nullptr ? group.take_narrow(header, *widening, data) : group.take(header, data);
-  if (verdict == cohom_greeted) greet(header.group);
-  if (group.has_late_sums() && !had_late_sums) groups_with_late_sums_.push_back(header.group);
+      promotion != nullptr ? group.take_narrow(header, *promotion, data) : group.take(header, data);
+  if (verdict == cohom_hello_answered) answer_hello(header.group);
+  if (group.has_waiting_sums() && !had_waiting_sums)
+    groups_with_waiting_sums_.push_back(header.group);
   if (group.failed()) tell_failure();
   return verdict;
 }

@@ -29,7 +29,7 @@ struct GroupPlan {
   std::uint64_t job = 0;
   std::uint64_t epoch = 0;
   std::uint64_t members = 0;  ///< a bit for each worker whose contributions come here
-  std::array<std::uint64_t, cohom_most_workers> keys{};  ///< by worker: of each member
+  std::array<std::uint64_t, cohom_max_workers> keys{};  ///< by worker: of each member
   std::uint32_t slots = 0;
   std::uint32_t payload_bytes = 0;
   std::optional<ParentPlan> parent;
@@ -49,7 +49,7 @@ class DataPlane {
   [[nodiscard]] virtual bool takes_narrow() const = 0;
   [[nodiscard]] virtual std::uint32_t slots() const = 0;
   [[nodiscard]] virtual std::uint32_t free_slots() const = 0;
-  [[nodiscard]] virtual std::uint32_t most_payload_bytes() const = 0;
+  [[nodiscard]] virtual std::uint32_t max_payload_bytes() const = 0;
   /// Whether words come in active messages; else in packets, which are shorter.
   [[nodiscard]] virtual bool takes_messages() const = 0;
   /// Where words go, as Admitted has it.
@@ -57,7 +57,7 @@ class DataPlane {
   [[nodiscard]] virtual UcxAddress ucx_address() const { return {}; }
 
   /// Makes room for a group and takes hellos of its members; its number. None: no room.
-  virtual std::optional<std::uint32_t> open(const GroupPlan& plan) = 0;
+  virtual std::optional<std::uint32_t> add_group(const GroupPlan& plan) = 0;
   /// Where a member of the group is reached, which it says once; whether it may say so.
   /// @throws Error for an address that is none, unsupported when no later one would be right.
   virtual bool take_address(std::uint32_t /*number*/, std::uint32_t /*worker*/,

@@ -82,7 +82,7 @@ class GroupMemory {
 FileDescriptor data_socket(const sockaddr_in& address) {
   FileDescriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   const int one = 1, little = 1;
-  if (!socket.open() ||
+  if (!socket.is_open() ||
       ::setsockopt(socket.get(), SOL_SOCKET, SO_NO_CHECK, &one, sizeof one) != 0 ||
       ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVBUF, &little, sizeof little) != 0 ||
       ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
@@ -108,16 +108,16 @@ class EbpfPlane final : public DataPlane {
   [[nodiscard]] bool takes_narrow() const override { return false; }
   [[nodiscard]] std::uint32_t slots() const override { return table_.slots(); }
   [[nodiscard]] std::uint32_t free_slots() const override { return table_.free_slots(); }
-  [[nodiscard]] std::uint32_t most_payload_bytes() const override { return 8 * cohom_most_words; }
+  [[nodiscard]] std::uint32_t max_payload_bytes() const override { return 8 * cohom_max_words; }
   [[nodiscard]] bool takes_messages() const override { return false; }
   [[nodiscard]] std::string data_address() const override {
     return Endpoint{"", ntohs(setup_.address.sin_port)}.text();
   }
 
-  std::optional<std::uint32_t> open(const GroupPlan& plan) override {
+  std::optional<std::uint32_t> add_group(const GroupPlan& plan) override {
     sockaddr_in parent{};
     if (plan.parent) parent = resolve_data_address(plan.parent->data_address, plan.parent->control);
-    const auto number = table_.open(plan, parent);
+    const auto number = table_.add_group(plan, parent);
     if (number && plan.parent) parents_[*number] = {parent, {}};
     return number;
   }

@@ -19,7 +19,7 @@ void publish(T& field, T value) {
 }
 
 template <class T>
-T look_at(const T& field) {
+T load(const T& field) {
   return std::atomic_ref(const_cast<T&>(field)).load(std::memory_order_acquire);
 }
 
@@ -39,7 +39,8 @@ void enter_parent(cohom_group& group, const ParentPlan& plan, const sockaddr_in&
 GroupTable::GroupTable(std::span<cohom_group> groups, std::uint32_t slots)
     : groups_(groups), closed_(groups.size()), slots_(slots), ranges_(slots, rest) {}
 
-std::optional<std::uint32_t> GroupTable::open(const GroupPlan& plan, const sockaddr_in& parent) {
+std::optional<std::uint32_t> GroupTable::add_group(const GroupPlan& plan,
+                                                   const sockaddr_in& parent) {
   const auto now = Clock::now();
   for (std::uint32_t number = 0; number < groups_.size(); ++number) {
     cohom_group& group = groups_[number];
@@ -61,17 +62,17 @@ std::optional<std::uint32_t> GroupTable::open(const GroupPlan& plan, const socka
   return std::nullopt;
 }
 
-void GroupTable::start(std::uint32_t number) { publish(groups_[number].open, 1u); }
+void GroupTable::start(std::uint32_t number) { publish(groups_[number].started, 1u); }
 
 void GroupTable::close(std::uint32_t number) {
   publish(groups_[number].epoch, __u64{0});
-  publish(groups_[number].open, 0u);
+  publish(groups_[number].started, 0u);
   ranges_.give_back(groups_[number].first_slot, Clock::now());
   closed_[number] = Clock::now();
 }
 
 bool GroupTable::parent_known(std::uint32_t number) const {
-  return look_at(groups_[number].parent.known) != 0;
+  return load(groups_[number].parent.known) != 0;
 }
 
 cohom_header GroupTable::hello_to_parent(std::uint32_t number) const {
@@ -85,10 +86,10 @@ cohom_header GroupTable::hello_to_parent(std::uint32_t number) const {
                      .nonce = group.parent.nonce});
 }
 
-std::uint64_t GroupTable::met(std::uint32_t number) const { return look_at(groups_[number].known); }
+std::uint64_t GroupTable::met(std::uint32_t number) const { return load(groups_[number].known); }
 
 GroupCounters GroupTable::counters(std::uint32_t number) const {
-  return {look_at(groups_[number].contributions), look_at(groups_[number].sums)};
+  return {load(groups_[number].contributions), load(groups_[number].sums)};
 }
 
 }  // namespace cohom::offload

@@ -22,7 +22,7 @@ class GroupTable {
   [[nodiscard]] std::uint32_t free_slots() const { return ranges_.free(); }
 
   /// `parent` is where the plan's parent takes packets; without one nothing is read of it.
-  std::optional<std::uint32_t> open(const GroupPlan& plan, const sockaddr_in& parent);
+  std::optional<std::uint32_t> add_group(const GroupPlan& plan, const sockaddr_in& parent);
   void start(std::uint32_t number);
   void close(std::uint32_t number);
   /// Whether the parent has answered.

@@ -19,8 +19,8 @@ namespace cohom::offload {
 
 namespace {
 
-constexpr std::chrono::milliseconds between_looks{500};
-constexpr int looks_when_full = 5;
+constexpr std::chrono::milliseconds poll_interval{500};
+constexpr int polls_when_full = 5;
 constexpr int status_without_memory = 3;
 
 /// What the system counts for RLIMIT_DATA: private memory that can be written to, here with the
@@ -30,7 +30,7 @@ std::uint64_t data_bytes() {
   // numbers, while /proc/self/status has any length (of a user with many groups).
   const FileDescriptor statm(::open("/proc/self/statm", O_RDONLY | O_CLOEXEC));
   std::array<char, 256> text{};
-  if (!statm.open() || ::read(statm.get(), text.data(), text.size() - 1) <= 0) return 0;
+  if (!statm.is_open() || ::read(statm.get(), text.data(), text.size() - 1) <= 0) return 0;
   unsigned long pages = 0;
   if (std::sscanf(text.data(), "%*u %*u %*u %*u %*u %lu", &pages) != 1) return 0;
   return std::uint64_t{pages} * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
@@ -52,9 +52,9 @@ MemoryWatch::MemoryWatch(std::uint64_t limit, std::uint64_t more)
     : thread_([nearly_all = limit - std::min(limit, more / 16)](const std::stop_token& stop) {
         std::mutex mutex;
         std::condition_variable_any stopped;
-        for (int full = 0; full < looks_when_full && !stop.stop_requested();) {
+        for (int full = 0; full < polls_when_full && !stop.stop_requested();) {
           std::unique_lock lock(mutex);
-          stopped.wait_for(lock, stop, between_looks, [] { return false; });
+          stopped.wait_for(lock, stop, poll_interval, [] { return false; });
           full = data_bytes() > nearly_all ? full + 1 : 0;
         }
         if (stop.stop_requested()) return;

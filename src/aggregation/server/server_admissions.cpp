@@ -58,7 +58,7 @@ std::optional<Refused> ServerAdmissions::open_and_tell(ServerGroup& group, const
   whole.slots = group.slots;
   whole.payload_bytes = group.payload_bytes;
   try {
-    group.number = plane_.open(whole);
+    group.number = plane_.add_group(whole);
   } catch (const Error& error) {  // a parent's address that is none
     return Refused{refusal_of(error), error.what()};
   } catch (const std::exception& error) {
@@ -69,7 +69,7 @@ std::optional<Refused> ServerAdmissions::open_and_tell(ServerGroup& group, const
                                               " slots; the aggregator has " +
                                               std::to_string(plane_.slots()) + ", of which " +
                                               std::to_string(plane_.free_slots()) + " are free"};
-  group.state = GroupState::greeting;
+  group.state = GroupState::meeting;
   group.since = ServerGroup::Clock::now();
   tell_members(group, whole);
   ++journal_.counts.admitted;
@@ -109,7 +109,7 @@ bool ServerAdmissions::all_ready(const ServerGroup& group) const {
 }
 
 void ServerAdmissions::start(ServerGroup& group) {
-  group.state = GroupState::open;
+  group.state = GroupState::started;
   plane_.start(*group.number);
   for (const auto& [client, worker] : group.branches()) clients_.at(client).connection.send(Go{});
 }

@@ -20,7 +20,7 @@ constexpr int max_accepted_at_once = 32;
 
 FileDescriptor duplicate(int socket) {
   FileDescriptor copy(::fcntl(socket, F_DUPFD_CLOEXEC, 0));
-  if (!copy.open()) throw_system_error("fcntl");
+  if (!copy.is_open()) throw_system_error("fcntl");
   return copy;
 }
 
@@ -79,7 +79,7 @@ void ServerClients::accept() {
     socklen_t size = sizeof peer;
     FileDescriptor socket(::accept4(listener_.get(), reinterpret_cast<sockaddr*>(&peer), &size,
                                     SOCK_NONBLOCK | SOCK_CLOEXEC));
-    if (!socket.open()) {
+    if (!socket.is_open()) {
       no_descriptors_ = errno == EMFILE || errno == ENFILE;
       if (no_descriptors_)
         warn_once(std::string("no more connections can be taken: ") + std::strerror(errno) +
@@ -92,8 +92,8 @@ void ServerClients::accept() {
     journal_.guarded(client, [&] {
       client.peer = text_of(peer);
       keep_alive(socket);
-      client.connection = {std::move(socket), most_request_bytes};
-      if (make_way(client)) clients_.emplace(next_client_++, std::move(client));
+      client.connection = {std::move(socket), max_request_bytes};
+      if (replace_oldest(client)) clients_.emplace(next_client_++, std::move(client));
     });
   }
 }
@@ -107,7 +107,7 @@ bool ServerClients::may_accept() const {
 /// Throws out whom the newcomer takes the place of; false: it is the newcomer who goes. Those
 /// without a proof have a share of their own, so they leave the rest to those with one; and no
 /// source takes all.
-bool ServerClients::make_way(ServerClient& newcomer) {
+bool ServerClients::replace_oldest(ServerClient& newcomer) {
   std::size_t unproven = 0;
   std::map<std::uint32_t, std::size_t> of_source, unproven_of_source;
   for (const auto& [id, client] : clients_) {
@@ -198,7 +198,7 @@ std::optional<ServerClients::Clock::time_point> ServerClients::deadline_of(
   return std::nullopt;
 }
 
-void ServerClients::mark_late() {
+void ServerClients::mark_waiting() {
   const auto now = Clock::now();
   for (auto& [id, client] : clients_)
     if (const auto deadline = deadline_of(client); deadline && now > *deadline) {

@@ -45,7 +45,7 @@ class ServerClients {
   /// is no memory for that.
   void dismiss(GroupKey group, const Refused& why);
   /// Marks those who are to have done something by now.
-  void mark_late();
+  void mark_waiting();
   /// Marked ones that are in a group, one by one: what is done about one may change the others.
   void for_gone_members(const std::function<void(ClientId, GroupKey)>& action) const;
   void remove_gone();
@@ -54,7 +54,7 @@ class ServerClients {
 
  private:
   [[nodiscard]] bool may_accept() const;
-  bool make_way(ServerClient& newcomer);
+  bool replace_oldest(ServerClient& newcomer);
   void throw_out_oldest(std::uint32_t source);
   void serve(ClientId id, ServerClient& client, const Handler& handler);
   [[nodiscard]] std::optional<Clock::time_point> deadline_of(const ServerClient& client) const;

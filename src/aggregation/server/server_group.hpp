@@ -35,15 +35,15 @@ inline std::uint32_t asked_payload(const Join& request, bool takes_messages) {
 /// A group forms in this order, here and at the leaves below.
 enum class GroupState {
   gathering,  ///< workers join
-  greeting,   ///< all have joined; each shows the data plane where it is
-  open,       ///< contributions may come
+  meeting,    ///< all have joined; each shows the data plane where it is
+  started,    ///< contributions may come
 };
 
 constexpr std::string_view name_of(GroupState state) {
   switch (state) {
     case GroupState::gathering: return "gathering";
-    case GroupState::greeting: return "greeting";
-    case GroupState::open: return "open";
+    case GroupState::meeting: return "greeting";
+    case GroupState::started: return "open";
   }
   return "?";
 }

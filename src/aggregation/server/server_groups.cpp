@@ -37,7 +37,7 @@ ServerGroup ServerGroups::new_group(GroupKey key, const Join& request, ClientId 
   group.job = request.job;
   group.workers = request.workers;
   group.joined.emplace(request.worker, id);
-  group.payload_bytes = std::min(setup_.limits.payload_bytes, plane_.most_payload_bytes());
+  group.payload_bytes = std::min(setup_.limits.payload_bytes, plane_.max_payload_bytes());
   group.slots = setup_.limits.group_slots;
   group.since = Clock::now();
   return group;
@@ -48,7 +48,7 @@ void ServerGroups::ask_parent(ServerGroup& group, const Join& request) {
   try {
     if (!group.uplink) {
       group.uplink = std::make_unique<Uplink>(
-          Uplink{.connection = Connection(start_connecting(*setup_.parent), most_message_bytes),
+          Uplink{.connection = Connection(start_connecting(*setup_.parent), max_message_bytes),
                  .handshake = ClientHandshake(setup_.token, Credential::token, setup_.munge)});
       group.uplink->connection.send(group.uplink->handshake.begin());
     }
@@ -104,7 +104,7 @@ void ServerGroups::handle_from_parent(ServerGroup& group, const Message& message
     if (found != group.joined.end() && uplink.asked.insert(challenge->worker).second)
       return clients_.at(found->second).connection.send(*challenge);
   }
-  if (std::holds_alternative<Go>(message) && group.state == GroupState::greeting &&
+  if (std::holds_alternative<Go>(message) && group.state == GroupState::meeting &&
       uplink.said_ready)
     return admissions_.start(group);
   const auto* admitted = std::get_if<Admitted>(&message);
@@ -115,12 +115,12 @@ void ServerGroups::handle_from_parent(ServerGroup& group, const Message& message
 bool ServerGroups::take_ready(ClientId id, const ServerClient& client) {
   if (!client.group) return false;
   ServerGroup& group = groups_.at(*client.group);
-  if (group.state != GroupState::greeting) return false;
+  if (group.state != GroupState::meeting) return false;
   group.ready.insert(id);
   return true;
 }
 
-bool ServerGroups::pass_up(ClientId id, const ServerClient& client, const JoinProof& proof) {
+bool ServerGroups::forward(ClientId id, const ServerClient& client, const JoinProof& proof) {
   if (!client.group) return false;
   const ServerGroup& group = groups_.at(*client.group);
   const auto member = group.joined.find(proof.worker);
@@ -135,7 +135,7 @@ bool ServerGroups::take_address(ClientId id, const ServerClient& client,
                                 const UcxAddress& address) {
   if (!client.group) return false;
   const ServerGroup& group = groups_.at(*client.group);
-  if (group.state != GroupState::greeting) return false;
+  if (group.state != GroupState::meeting) return false;
   const std::uint32_t worker = group.branches().at(id);
   try {
     return plane_.take_address(*group.number, worker, address);
@@ -145,9 +145,9 @@ bool ServerGroups::take_address(ClientId id, const ServerClient& client,
   }
 }
 
-/// From greeting to open, when everybody here is ready.
-void ServerGroups::leave_greeting(ServerGroup& group) {
-  if (group.state != GroupState::greeting) return;
+/// From meeting to started, when everybody here is ready.
+void ServerGroups::leave_meeting(ServerGroup& group) {
+  if (group.state != GroupState::meeting) return;
   const bool met = !group.uplink || plane_.meet_parent(*group.number);
   if (!met || !admissions_.all_ready(group)) return;
   if (group.uplink) {
@@ -197,7 +197,7 @@ void ServerGroups::dissolve_failed() {
 }
 
 void ServerGroups::dissolve_if_late(ServerGroup& group) {
-  if (group.state == GroupState::open || Clock::now() - group.since <= setup_.limits.patience)
+  if (group.state == GroupState::started || Clock::now() - group.since <= setup_.limits.patience)
     return;
   dissolve(group.key,
            {Refusal::lock_failed, group.state == GroupState::gathering
@@ -217,7 +217,7 @@ bool ServerGroups::add_descriptors(std::vector<pollfd>& waiting) const {
     const Connection& uplink = group.uplink->connection;
     const bool writes = group.uplink->connecting || uplink.wants_to_write();
     waiting.push_back({uplink.descriptor(), short(writes ? POLLIN | POLLOUT : POLLIN), 0});
-    busy |= group.state == GroupState::greeting && !group.uplink->said_ready;
+    busy |= group.state == GroupState::meeting && !group.uplink->said_ready;
   }
   return busy;
 }
@@ -225,7 +225,7 @@ bool ServerGroups::add_descriptors(std::vector<pollfd>& waiting) const {
 void ServerGroups::advance() {
   for (auto next = groups_.begin(); next != groups_.end();) {
     const GroupKey key = next->first;
-    for (const auto step : {&ServerGroups::serve_parent, &ServerGroups::leave_greeting,
+    for (const auto step : {&ServerGroups::serve_parent, &ServerGroups::leave_meeting,
                             &ServerGroups::dissolve_if_late})
       guarded(key, [&] {
         if (const auto found = groups_.find(key); found != groups_.end())

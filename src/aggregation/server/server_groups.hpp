@@ -39,7 +39,7 @@ class ServerGroups {
   /// An address that is none ends the group.
   bool take_address(ClientId id, const ServerClient& client, const UcxAddress& address);
   /// The parent asked for it.
-  bool pass_up(ClientId id, const ServerClient& client, const JoinProof& proof);
+  bool forward(ClientId id, const ServerClient& client, const JoinProof& proof);
 
   /// Adds what there is to wait for; whether it is better not to wait for long.
   [[nodiscard]] bool add_descriptors(std::vector<pollfd>& waiting) const;
@@ -67,7 +67,7 @@ class ServerGroups {
   void ask_parent(ServerGroup& group, const Join& request);
   void serve_parent(ServerGroup& group);
   void handle_from_parent(ServerGroup& group, const Message& message);
-  void leave_greeting(ServerGroup& group);
+  void leave_meeting(ServerGroup& group);
   void dissolve_if_late(ServerGroup& group);
   /// The group, if there is one, is no more; its clients learn why, or lose their connection where
   /// there is no memory for that. Leaves no reference to it valid.

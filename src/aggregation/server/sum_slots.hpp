@@ -41,7 +41,7 @@ class SumSlots {
   struct Outcome {
     cohom_verdict verdict;
     SharedWords words =
-        {};  ///< of cohom_spread and cohom_pass_up; whole, to be sent and not changed
+        {};  ///< of cohom_multicast and cohom_forward; whole, to be sent and not changed
   };
   /// A contribution whose header is right (check.h). Floats are added in the order of
   /// workers, whatever the order in which they come: the earlier ones wait for nobody, the later
@@ -53,13 +53,13 @@ class SumSlots {
   /// How many sends of the slot's last sum are under way: the senders count. Stays where it is.
   [[nodiscard]] std::size_t* leaving(std::uint32_t slot) { return &slots_[slot].leaving; }
   /// Whether a sum waits for the one before it to leave.
-  [[nodiscard]] bool has_late_sums() const { return late_sums_ != 0; }
-  struct LateSum {
+  [[nodiscard]] bool has_waiting_sums() const { return waiting_sums_ != 0; }
+  struct WaitingSum {
     cohom_header header;
     SharedWords words;
   };
   /// One that waited and may go now.
-  std::optional<LateSum> next_late_sum();
+  std::optional<WaitingSum> next_waiting_sum();
 
  private:
   struct Slot {
@@ -67,21 +67,21 @@ class SumSlots {
     SharedWords sum;
     std::uint64_t merged = 0;          ///< those whose words are in the sum
     std::vector<SharedWords> waiting;  ///< by worker: floats whose turn has not come
-    std::size_t leaving = 0;           ///< sends of the sum of the use before
+    std::size_t leaving = 0;           ///< sends of the sum of the number before
     cohom_header held{};               ///< with which the sum goes that waits for that one to leave
   };
 
   void merge(Slot& slot, std::uint32_t worker, const void* words);
   void merge_in_order(Slot& slot, std::uint32_t worker, std::span<const std::byte> data);
   SharedWords copy(std::span<const std::byte> data);
-  Outcome finish(Slot& slot, const cohom_header& header);
+  Outcome complete(Slot& slot, const cohom_header& header);
 
   std::uint64_t members_;
   bool leaf_;
   const kernels::KernelTable& kernels_;
   WordsPool pool_;
   std::vector<Slot> slots_;
-  std::uint32_t late_sums_ = 0;  ///< slots that hold a sum
+  std::uint32_t waiting_sums_ = 0;  ///< slots that hold a sum
 };
 
 }  // namespace cohom::offload

@@ -33,7 +33,7 @@ class BlockCodes : public BlockScale {
   [[nodiscard]] std::size_t capacity(std::size_t, std::size_t elements) const override {
     return (blocks_of(elements) + 1) / 2;
   }
-  std::size_t encode(std::size_t contributions, const Piece& piece, Words out) override;
+  std::size_t encode(std::size_t contributions, const Piece& piece, Payload out) override;
   std::span<const std::uint32_t> codes(const Piece& piece) override;
 
  protected:
@@ -53,8 +53,8 @@ class BlockCodes : public BlockScale {
 
 /// Two 32-bit numbers a word, the first one low. Other rounds that send a number a block lay them
 /// out so, too.
-std::size_t put_halves(std::span<const std::uint32_t> numbers, Words out);
-inline std::uint32_t half_of(ConstWords words, std::size_t index) {
+std::size_t put_halves(std::span<const std::uint32_t> numbers, Payload out);
+inline std::uint32_t half_of(ConstPayload words, std::size_t index) {
   return static_cast<std::uint32_t>(words[index / 2] >> (index % 2 * 32));
 }
 

@@ -25,7 +25,7 @@ struct CallBuffers {
   std::uint64_t step = 0;  ///< seeds the random draws; equal on all ranks
   std::span<std::byte> state =
       {};  ///< what the codec keeps between calls (state_bytes() of it), or empty
-  /// Of the vector, in the order of Piece::index. Late rounds have others.
+  /// Of the vector, in the order of Piece::index. Fallback rounds have others.
   std::span<const Piece> pieces = {};
 
   [[nodiscard]] const std::byte* input_at(std::size_t element) const {

@@ -14,7 +14,7 @@ namespace {
 /// The round that is decoded in the call that has begun.
 const Round* decoded_round(const Codec& codec) {
   for (const Round* const round : codec.rounds())
-    if (round->traits().time != RoundTime::before_payload && !round->traits().late() &&
+    if (round->traits().time != RoundTime::before_payload && !round->traits().is_fallback() &&
         !codec.skips(*round))
       return round;
   return nullptr;

@@ -36,9 +36,9 @@ struct CodecSample {
   bool full_levels = false;  ///< n ranks share one lane's levels: n^2 times the error of one
   bool block_scale = true;   ///< what one block holds does not change the others
   int max_ranks = 16;        ///< above, the sum does not fit the lane
-  std::size_t escapes =
-      0;  ///< elements that escape together; 0: one block, or all without block_scale
-  bool shares_step = false;  ///< what escapes changes the step of all others
+  std::size_t outlier_elements =
+      0;  ///< elements that are outliers together; 0: one block, or all without block_scale
+  bool shares_step = false;  ///< an outlier changes the step of all others
   bool absolute = false;     ///< the error does not scale with the vectors
   bool signs = false;        ///< one bit a value: nothing of its magnitude travels
 

@@ -10,7 +10,7 @@ namespace {
 
 /// Long enough that the ragged end of a unit's values is a small part of them, short enough that
 /// vectors of tens of KiB still have a chunk for every rank.
-constexpr std::size_t shortest_unit = 16384;
+constexpr std::size_t min_unit = 16384;
 
 RoundTraits with_varying_length(RoundTraits traits) {
   if (traits.scope == RoundScope::piece) traits.length = PayloadLength::varying;
@@ -18,7 +18,7 @@ RoundTraits with_varying_length(RoundTraits traits) {
 }
 
 /// An inner round, unit by unit.
-class UnitsRound final : public Round, private AgreedWords {
+class UnitsRound final : public Round, private AgreedPayload {
  public:
   /// `compacts`: it is the first that sees the elements of a call. What is referred to outlives it.
   UnitsRound(Round& inner, int ranks, CompactedUnits& units, bool compacts)
@@ -33,14 +33,14 @@ class UnitsRound final : public Round, private AgreedWords {
 
   [[nodiscard]] std::size_t capacity(std::size_t contributions,
                                      std::size_t elements) const override;
-  std::size_t encode(std::size_t contributions, const Piece& piece, Words out) override;
-  std::size_t promote(const Piece& piece, std::span<const ConstWords> contributions,
-                      Words sum) override;
-  void decode(const Piece& piece, ConstWords sum, std::size_t contributions) override;
+  std::size_t encode(std::size_t contributions, const Piece& piece, Payload out) override;
+  std::size_t promote(const Piece& piece, std::span<const ConstPayload> contributions,
+                      Payload sum) override;
+  void decode(const Piece& piece, ConstPayload sum, std::size_t contributions) override;
 
  private:
   /// Of the inner round: words of a unit are a part of its piece's.
-  [[nodiscard]] ConstWords words(const Piece& inner) const override;
+  [[nodiscard]] ConstPayload words(const Piece& inner) const override;
   /// Of a unit; none without a value.
   [[nodiscard]] std::size_t words_of(std::size_t contributions,
                                      const CompactedUnits::Unit& unit) const {
@@ -52,10 +52,10 @@ class UnitsRound final : public Round, private AgreedWords {
   std::size_t ranks_;
   CompactedUnits& units_;
   bool compacts_;
-  std::vector<ConstWords> unit_words_;
+  std::vector<ConstPayload> unit_words_;
 };
 
-ConstWords UnitsRound::words(const Piece& inner) const {
+ConstPayload UnitsRound::words(const Piece& inner) const {
   const CompactedUnits::Unit& unit = units_.unit_of(inner);
   std::size_t begin = 0;
   for (const auto& before : units_.units_of(unit.outer)) {
@@ -72,7 +72,7 @@ std::size_t UnitsRound::capacity(std::size_t contributions, std::size_t elements
   return words;
 }
 
-std::size_t UnitsRound::encode(std::size_t contributions, const Piece& piece, Words out) {
+std::size_t UnitsRound::encode(std::size_t contributions, const Piece& piece, Payload out) {
   if (compacts_) units_.compact(piece);
   std::size_t words = 0;
   for (const auto& unit : units_.units_of(piece))
@@ -91,15 +91,15 @@ void UnitsRound::expect_length(std::size_t contributions, const Piece& piece,
                                           std::to_string(right));
 }
 
-std::size_t UnitsRound::promote(const Piece& piece, std::span<const ConstWords> contributions,
-                                Words sum) {
-  for (const ConstWords words : contributions) expect_length(alone, piece, words.size());
+std::size_t UnitsRound::promote(const Piece& piece, std::span<const ConstPayload> contributions,
+                                Payload sum) {
+  for (const ConstPayload words : contributions) expect_length(alone, piece, words.size());
   std::size_t narrow = 0, wide = 0;
   for (const auto& unit : units_.units_of(piece)) {
     if (unit.inner.count == 0) continue;
     const std::size_t length = words_of(alone, unit);
     unit_words_.clear();
-    for (const ConstWords words : contributions)
+    for (const ConstPayload words : contributions)
       unit_words_.push_back(words.subspan(narrow, length));
     narrow += length;
     wide += inner_.promote(unit.inner, unit_words_, sum.subspan(wide));
@@ -107,7 +107,7 @@ std::size_t UnitsRound::promote(const Piece& piece, std::span<const ConstWords> 
   return wide;
 }
 
-void UnitsRound::decode(const Piece& piece, ConstWords sum, std::size_t contributions) {
+void UnitsRound::decode(const Piece& piece, ConstPayload sum, std::size_t contributions) {
   expect_length(ranks_, piece, sum.size());
   std::size_t begin = 0;
   for (const auto& unit : units_.units_of(piece)) {
@@ -119,28 +119,28 @@ void UnitsRound::decode(const Piece& piece, ConstWords sum, std::size_t contribu
   units_.expand(piece);
 }
 
-/// An inner round that is late: its vector is its own, and no units cut it.
-class LateUnitsRound final : public Round {
+/// An inner fallback round: its vector is its own, and no units cut it.
+class FallbackUnitsRound final : public Round {
  public:
   /// What is referred to outlives it.
-  LateUnitsRound(Round& inner, CompactedUnits& units, const CallBuffers& call)
+  FallbackUnitsRound(Round& inner, CompactedUnits& units, const CallBuffers& call)
       : Round(inner.traits()), inner_(inner), units_(units), call_(call) {}
 
   [[nodiscard]] std::size_t capacity(std::size_t contributions,
                                      std::size_t elements) const override {
     return inner_.capacity(contributions, elements);
   }
-  std::size_t late_elements() override { return left_ = inner_.late_elements(); }
-  std::size_t encode(std::size_t contributions, const Piece& piece, Words out) override {
+  std::size_t fallback_elements() override { return left_ = inner_.fallback_elements(); }
+  std::size_t encode(std::size_t contributions, const Piece& piece, Payload out) override {
     return inner_.encode(contributions, piece, out);
   }
-  std::size_t promote(const Piece& piece, std::span<const ConstWords> contributions,
-                      Words sum) override {
+  std::size_t promote(const Piece& piece, std::span<const ConstPayload> contributions,
+                      Payload sum) override {
     return inner_.promote(piece, contributions, sum);
   }
-  /// Which elements came is the inner codec's affair, and late rounds are rare: all are written
+  /// Which elements came is the inner codec's affair, and fallback rounds are rare: all are written
   /// again. Where the payload is still to come its decoding overwrites them.
-  void decode(const Piece& piece, ConstWords sum, std::size_t contributions) override {
+  void decode(const Piece& piece, ConstPayload sum, std::size_t contributions) override {
     inner_.decode(piece, sum, contributions);
     left_ -= piece.count;
     if (left_ == 0)
@@ -166,9 +166,7 @@ CompactedUnits::CompactedUnits(const CodecContext& context, std::size_t shortest
       index_(index),
       call_(call) {}
 
-std::size_t CompactedUnits::length(std::size_t shortest) {
-  return std::max(shortest_unit, shortest);
-}
+std::size_t CompactedUnits::length(std::size_t shortest) { return std::max(min_unit, shortest); }
 
 void CompactedUnits::reserve(std::size_t elements) {
   elements_ = elements;
@@ -216,8 +214,8 @@ CompactedCodec::CompactedCodec(const CodecContext& context, const IndexOptions& 
       units_(context, inner_->block(), index_, call_) {
   for (Round* const round : index_.rounds()) add(*round);
   for (Round* const round : inner_->rounds()) {
-    if (round->traits().late())
-      rounds_.push_back(std::make_unique<LateUnitsRound>(*round, units_, call_));
+    if (round->traits().is_fallback())
+      rounds_.push_back(std::make_unique<FallbackUnitsRound>(*round, units_, call_));
     else
       rounds_.push_back(
           std::make_unique<UnitsRound>(*round, context.ranks, units_, rounds_.empty()));

@@ -70,8 +70,8 @@ class CompactedUnits {
 
 class CompactedCodec final : public Codec {
  public:
-  /// The inner codec keeps no state, its rounds have scope `piece` or are late and do not wait for
-  /// the payload, any of its pieces may be ragged or empty, and it works in place.
+  /// The inner codec keeps no state, its rounds have scope `piece` or are fallback rounds and do
+  /// not wait for the payload, any of its pieces may be ragged or empty, and it works in place.
   CompactedCodec(const CodecContext& context, const IndexOptions& index,
                  std::unique_ptr<Codec> inner);
 

@@ -22,7 +22,7 @@ constexpr std::ptrdiff_t digits_below_units = 4;
 
 struct TypeFormat {
   int precision = 0;         ///< significant bits
-  int least_exponent = 0;    ///< of the least denormal
+  int min_exponent = 0;      ///< of the least denormal
   int largest_exponent = 0;  ///< of the largest number
 };
 
@@ -145,7 +145,7 @@ double ExactSum::rounded_digits(ElementType type, std::uint64_t divisor) const {
       unit_exponent + 32 * (static_cast<int>(highest) - 1) - static_cast<int>(leading);
 
   const TypeFormat format = format_of(type);
-  const int last = std::max(exponent + 64 - format.precision, format.least_exponent);
+  const int last = std::max(exponent + 64 - format.precision, format.min_exponent);
   const int dropped = last - exponent;
   std::uint64_t kept = dropped >= 64 ? 0 : top >> dropped;
   if (dropped <= 64) {

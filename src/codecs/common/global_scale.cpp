@@ -9,7 +9,7 @@ namespace cohom {
 namespace {
 
 using namespace kernels::body;
-using kernels::escaped_code;
+using kernels::outlier_code;
 
 /// Blocks this many powers of two below the largest count as zero: their squares would be denormal,
 /// and no sum that holds the largest can tell.
@@ -18,7 +18,7 @@ constexpr int negligible = 500;
 template <class Real>
 std::uint32_t global_code_of(std::span<const std::uint32_t> block_codes, std::size_t elements) {
   const std::uint32_t largest = std::ranges::max(block_codes);
-  if (largest == 0 || largest == escaped_code) return largest;
+  if (largest == 0 || largest == outlier_code) return largest;
   const int exponent = norm_of_code<Real>(largest).exponent;  // codes order like norms
   double energy = 0;
   for (std::uint32_t code : block_codes) {
@@ -49,7 +49,7 @@ std::uint32_t global_code(ElementType type, std::span<const std::uint32_t> block
 
 bool clipped_by_global(ElementType type, std::uint32_t block_code, std::uint32_t code,
                        std::size_t padded) {
-  if (block_code == escaped_code) return false;
+  if (block_code == outlier_code) return false;
   const int mantissa_bits = type == ElementType::f64 ? NormCodeFormat<double>::mantissa_bits
                                                      : NormCodeFormat<float>::mantissa_bits;
   // One more in the exponent is a factor of two, and codes order like norms.
@@ -58,7 +58,7 @@ bool clipped_by_global(ElementType type, std::uint32_t block_code, std::uint32_t
 }
 
 std::uint32_t block_code_of_global(ElementType type, std::uint32_t code, std::size_t padded) {
-  if (code == 0 || code == escaped_code) return code;
+  if (code == 0 || code == outlier_code) return code;
   return type == ElementType::f64 ? block_code<double>(code, padded)
                                   : block_code<float>(code, padded);
 }

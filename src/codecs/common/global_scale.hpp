@@ -11,7 +11,7 @@
 namespace cohom {
 
 /// Code of the root mean square of a vector of `elements` elements, given its blocks' norm codes in
-/// block order; escaped when any block is.
+/// block order; an outlier when any block is.
 std::uint32_t global_code(ElementType type, std::span<const std::uint32_t> block_codes,
                           std::size_t elements);
 

@@ -13,17 +13,17 @@ namespace {
 
 }  // namespace
 
-std::size_t Round::promote(const Piece& /*piece*/, std::span<const ConstWords> /*contributions*/,
-                           Words /*sum*/) {
+std::size_t Round::promote(const Piece& /*piece*/, std::span<const ConstPayload> /*contributions*/,
+                           Payload /*sum*/) {
   refuse(traits_, "has no narrow form to promote");
 }
 
-std::size_t Round::merge(const Piece& /*piece*/, std::span<const ConstWords> /*sources*/,
-                         Words /*sum*/) {
+std::size_t Round::merge(const Piece& /*piece*/, std::span<const ConstPayload> /*sources*/,
+                         Payload /*sum*/) {
   refuse(traits_, "is merged word by word");
 }
 
-void Round::decode(const Piece& /*piece*/, ConstWords /*sum*/, std::size_t /*contributions*/) {
+void Round::decode(const Piece& /*piece*/, ConstPayload /*sum*/, std::size_t /*contributions*/) {
   refuse(traits_, "agrees and is not decoded");
 }
 

@@ -7,7 +7,7 @@
 
 #include <cohom/element_type.hpp>
 #include <cohom/merge.hpp>
-#include <cohom/widening.hpp>
+#include <cohom/promotion.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -17,8 +17,8 @@
 
 namespace cohom {
 
-using Words = std::span<std::uint64_t>;
-using ConstWords = std::span<const std::uint64_t>;
+using Payload = std::span<std::uint64_t>;
+using ConstPayload = std::span<const std::uint64_t>;
 
 /// A run of whole blocks of a round's vector; only the vector's last piece may end in a ragged
 /// block.
@@ -29,11 +29,11 @@ struct Piece {
 };
 
 /// What all ranks have agreed on in a round before the payload, once it is complete.
-class AgreedWords {
+class AgreedPayload {
  public:
-  virtual ~AgreedWords() = default;
+  virtual ~AgreedPayload() = default;
   /// The words of the same piece; all words of a round whose scope is `vector`.
-  [[nodiscard]] virtual ConstWords words(const Piece& piece) const = 0;
+  [[nodiscard]] virtual ConstPayload words(const Piece& piece) const = 0;
 };
 
 enum class RoundTime : std::uint8_t {
@@ -43,9 +43,9 @@ enum class RoundTime : std::uint8_t {
 };
 
 enum class RoundScope : std::uint8_t {
-  piece,   ///< a piece needs only the same piece of earlier rounds: pieces are pipelined
-  vector,  ///< one set of words for the whole vector: later rounds wait for all of it
-  late,    ///< runs over a vector of its own, whose size earlier rounds decide
+  piece,     ///< a piece needs only the same piece of earlier rounds: pieces are pipelined
+  vector,    ///< one set of words for the whole vector: later rounds wait for all of it
+  fallback,  ///< runs over a vector of its own, whose size earlier rounds decide
 };
 
 enum class Contributions : std::uint8_t {
@@ -74,8 +74,8 @@ enum class NeededBy : std::uint8_t {
   decoding,  ///< of the payload, which is encoded without
 };
 
-/// When the size of a late round's vector is known.
-enum class LateSize : std::uint8_t { when_agreed, when_payload_decoded };
+/// When the size of a fallback round's vector is known.
+enum class FallbackSize : std::uint8_t { when_agreed, when_payload_decoded };
 
 enum class RoundAlgorithm : std::uint8_t {
   small,       ///< the default of small rounds
@@ -94,13 +94,13 @@ struct RoundTraits {
   Identity identity = Identity::none;
   CompleteSums sums = CompleteSums::as_merged;
   NeededBy needed_by = NeededBy::encoding;
-  LateSize late_size = LateSize::when_agreed;
+  FallbackSize fallback_size = FallbackSize::when_agreed;
   RoundAlgorithm algorithm = RoundAlgorithm::small;  ///< of the payload: always the caller's choice
 
   [[nodiscard]] bool narrow() const { return contributions != Contributions::like_sums; }
   [[nodiscard]] bool disjoint() const { return contributions == Contributions::narrow_disjoint; }
   [[nodiscard]] bool varies() const { return length == PayloadLength::varying; }
-  [[nodiscard]] bool late() const { return scope == RoundScope::late; }
+  [[nodiscard]] bool is_fallback() const { return scope == RoundScope::fallback; }
   /// Payloads do not merge word by word: Round::merge() does it.
   [[nodiscard]] bool merges_itself() const { return merge.kind == MergeKind::add_packed; }
 };
@@ -129,47 +129,47 @@ class Round {
     return capacity(ranks, elements);
   }
 
-  /// Elements of a late round's own vector, asked once a call when LateSize says.
-  virtual std::size_t late_elements() { return 0; }
+  /// Elements of a fallback round's own vector, asked once a call when FallbackSize says.
+  virtual std::size_t fallback_elements() { return 0; }
 
   /// Writes this rank's contribution to `piece`; returns the words written. For scope `vector` it
   /// is called for every piece in order, with the same `out`; the last call finishes it.
-  virtual std::size_t encode(std::size_t contributions, const Piece& piece, Words out) = 0;
+  virtual std::size_t encode(std::size_t contributions, const Piece& piece, Payload out) = 0;
 
   /// Makes a sum of contributions that are `alone`, in rank order; returns the words written.
-  virtual std::size_t promote(const Piece& piece, std::span<const ConstWords> contributions,
-                              Words sum);
+  virtual std::size_t promote(const Piece& piece, std::span<const ConstPayload> contributions,
+                              Payload sum);
 
   /// How others can promote each contribution before they add. None: only promote() can.
-  [[nodiscard]] virtual std::optional<Widening> widening() const { return std::nullopt; }
+  [[nodiscard]] virtual std::optional<Promotion> promotion() const { return std::nullopt; }
 
   /// Merges payloads in the given order, into memory that none of them lies in; returns the words
   /// written. Asked of rounds that merge themselves. @throws Error(transport) for no payload.
-  virtual std::size_t merge(const Piece& piece, std::span<const ConstWords> sources, Words sum);
+  virtual std::size_t merge(const Piece& piece, std::span<const ConstPayload> sources, Payload sum);
 
   /// Changes a complete sum before anybody sees it, in place: `sum` has room for the capacity and
   /// holds `words` words. A function of the sum alone, so that it is the same whatever the
   /// algorithm. Returns the words left: finished_capacity(), or fewer where the round merges
   /// itself.
-  virtual std::size_t finish(const Piece& /*piece*/, Words /*sum*/, std::size_t words) {
+  virtual std::size_t finish(const Piece& /*piece*/, Payload /*sum*/, std::size_t words) {
     return words;
   }
 
   /// Writes the output elements of `piece` from a sum of `contributions` contributions. Not asked
   /// of rounds before the payload.
-  virtual void decode(const Piece& piece, ConstWords sum, std::size_t contributions);
+  virtual void decode(const Piece& piece, ConstPayload sum, std::size_t contributions);
 
   /// Where the words that this round agrees on will lie, until the next call. Of rounds before the
   /// payload.
-  void keep_agreed_in(const AgreedWords& words) { agreed_ = &words; }
+  void keep_agreed_in(const AgreedPayload& words) { agreed_ = &words; }
 
  protected:
   /// What this round agreed on; later rounds ask it through functions of the derived class.
-  [[nodiscard]] ConstWords agreed(const Piece& piece) const { return agreed_->words(piece); }
+  [[nodiscard]] ConstPayload agreed(const Piece& piece) const { return agreed_->words(piece); }
 
  private:
   RoundTraits traits_;
-  const AgreedWords* agreed_ = nullptr;
+  const AgreedPayload* agreed_ = nullptr;
 };
 
 }  // namespace cohom

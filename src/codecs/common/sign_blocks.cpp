@@ -10,7 +10,7 @@
 
 namespace cohom {
 
-using kernels::escaped_code;
+using kernels::outlier_code;
 using kernels::sign_block;
 using kernels::sign_exponent_offset;
 using kernels::SignBlock;
@@ -42,12 +42,12 @@ std::span<const SignBlock> SignBlocks::of(const Piece& piece) const {
 std::uint32_t SignBlocks::largest_code() const {
   std::uint32_t largest = 0;
   for (const SignBlock& block : blocks_)
-    if (block.code != escaped_code) largest = std::max(largest, block.code);
+    if (block.code != outlier_code) largest = std::max(largest, block.code);
   return largest;
 }
 
 std::uint32_t SignBlocks::checked(std::string_view round, std::uint64_t code,
-                                  bool may_escape) const {
+                                  bool may_be_outliers) const {
   using kernels::body::FloatFormat;
   const bool is_f64 = type_ == ElementType::f64;
   const int bias = is_f64 ? FloatFormat<double>::bias : FloatFormat<float>::bias;
@@ -56,7 +56,7 @@ std::uint32_t SignBlocks::checked(std::string_view round, std::uint64_t code,
   const int lowest = sign_exponent_offset - (bias - 1) - bits;
   const int highest = sign_exponent_offset + bias;
   const auto least = static_cast<std::uint64_t>(lowest), most = static_cast<std::uint64_t>(highest);
-  if (code == 0 || (code >= least && code <= most) || (may_escape && code == escaped_code))
+  if (code == 0 || (code >= least && code <= most) || (may_be_outliers && code == outlier_code))
     return static_cast<std::uint32_t>(code);
   refuse_agreed(codec_, round, code,
                 "0, or " + std::to_string(least) + " to " + std::to_string(most));

@@ -32,13 +32,13 @@ class SignBlocks {
   void measure(const kernels::SignRun& run);
   [[nodiscard]] std::span<const kernels::SignBlock> of(const Piece& piece) const;
   [[nodiscard]] std::span<const kernels::SignBlock> all() const { return blocks_; }
-  /// The largest code of blocks that do not escape.
+  /// The largest code of blocks that are no outliers.
   [[nodiscard]] std::uint32_t largest_code() const;
 
   /// An agreed code of a block's or the vector's largest magnitude, if it is one that a rank can
   /// have sent. @throws Error(transport)
   [[nodiscard]] std::uint32_t checked(std::string_view round, std::uint64_t code,
-                                      bool may_escape) const;
+                                      bool may_be_outliers) const;
   /// An agreed maximum is no less than what this rank sent. @throws Error(transport)
   void expect_no_less(std::string_view round, std::uint32_t code, std::uint32_t own) const;
   /// Rounded as the elements' arithmetic holds it.

@@ -11,14 +11,14 @@
 namespace cohom {
 namespace {
 
-using kernels::escaped_code;
+using kernels::outlier_code;
 using kernels::sign_block;
 using kernels::SignBlock;
 
-/// Two bits a block: whether it is not zero, whether it escapes.
+/// Two bits a block: whether it is not zero, whether it is an outlier.
 constexpr std::size_t blocks_a_word = 32;
 
-std::uint64_t bits_of(ConstWords words, std::size_t block) {
+std::uint64_t bits_of(ConstPayload words, std::size_t block) {
   return words[block / blocks_a_word] >> (block % blocks_a_word * 2) & 3;
 }
 
@@ -53,9 +53,9 @@ class MeansRound final : public Round {
   [[nodiscard]] std::size_t capacity(std::size_t, std::size_t elements) const override {
     return (SignBlocks::count(elements) + 1) / 2;
   }
-  std::size_t encode(std::size_t contributions, const Piece& piece, Words out) override;
+  std::size_t encode(std::size_t contributions, const Piece& piece, Payload out) override;
   /// Of all ranks' blocks: what is in units of 2^-(20 - rank bits) of the agreed power of two.
-  [[nodiscard]] ConstWords sums(const Piece& piece) const { return agreed(piece); }
+  [[nodiscard]] ConstPayload sums(const Piece& piece) const { return agreed(piece); }
 
  private:
   SignBlocks& blocks_;
@@ -63,9 +63,9 @@ class MeansRound final : public Round {
   std::vector<std::uint32_t> sums_;  ///< of one piece
 };
 
-/// A sum is at most 2048, and all ranks' together stay below 2^32. Where some rank's block escapes
-/// there is no power of two to count in, and no mean.
-std::size_t MeansRound::encode(std::size_t, const Piece& piece, Words out) {
+/// A sum is at most 2048, and all ranks' together stay below 2^32. Where some rank's block is an
+/// outlier there is no power of two to count in, and no mean.
+std::size_t MeansRound::encode(std::size_t, const Piece& piece, Payload out) {
   const auto blocks = blocks_.of(piece);
   const auto codes = exponents_.codes(piece);
   sums_.resize(blocks.size());
@@ -74,7 +74,7 @@ std::size_t MeansRound::encode(std::size_t, const Piece& piece, Words out) {
     blocks_.expect_no_less("exponents", largest, blocks[i].code);
     const int shift = 20 - blocks_.rank_bits() + SignBlocks::exponent_of(blocks[i].code) -
                       SignBlocks::exponent_of(largest);
-    const double sum = largest == escaped_code ? 0 : std::ldexp(blocks[i].sum, shift);
+    const double sum = largest == outlier_code ? 0 : std::ldexp(blocks[i].sum, shift);
     sums_[i] = static_cast<std::uint32_t>(sum);
   }
   return put_halves(sums_, out);
@@ -105,14 +105,14 @@ class BlockSignScale final : public SignScale {
 
 void BlockSignScale::find_scales(const Piece& piece, std::span<double> scales) {
   const auto codes = exponents_.codes(piece);
-  const ConstWords sums = means_.sums(piece);
+  const ConstPayload sums = means_.sums(piece);
   for (std::size_t i = 0; i < scales.size(); ++i)
     scales[i] =
         scale(codes[i], half_of(sums, i), std::min(sign_block, piece.count - i * sign_block));
 }
 
 double BlockSignScale::scale(std::uint32_t code, std::uint32_t sum, std::size_t count) const {
-  if (code == escaped_code) return -1;
+  if (code == outlier_code) return -1;
   if (code == 0) return 0;
   const int rank_bits = blocks_.rank_bits();
   // A rank's sum is at most twice its block's elements.
@@ -134,20 +134,20 @@ class BlocksRound final : public Round {
   [[nodiscard]] std::size_t capacity(std::size_t, std::size_t elements) const override {
     return (SignBlocks::count(elements) + blocks_a_word - 1) / blocks_a_word;
   }
-  std::size_t encode(std::size_t contributions, const Piece& piece, Words out) override {
+  std::size_t encode(std::size_t contributions, const Piece& piece, Payload out) override {
     measure_(piece);
     const auto blocks = blocks_.of(piece);
     const std::size_t words = capacity(contributions, piece.count);
     std::fill_n(out.begin(), words, std::uint64_t{0});
     for (std::size_t i = 0; i < blocks.size(); ++i) {
       const std::uint64_t bits =
-          (blocks[i].alive ? 1 : 0) | (blocks[i].code == escaped_code ? 2 : 0);
+          (blocks[i].alive ? 1 : 0) | (blocks[i].code == outlier_code ? 2 : 0);
       out[i / blocks_a_word] |= bits << (i % blocks_a_word * 2);
     }
     return words;
   }
   /// Of each block, for bits_of().
-  [[nodiscard]] ConstWords bits(const Piece& piece) const { return agreed(piece); }
+  [[nodiscard]] ConstPayload bits(const Piece& piece) const { return agreed(piece); }
 
  private:
   SignBlocks& blocks_;
@@ -165,7 +165,7 @@ class OneWordRound : public Round {
   [[nodiscard]] std::size_t capacity(std::size_t, std::size_t elements) const override {
     return elements != 0;
   }
-  std::size_t encode(std::size_t, const Piece& piece, Words out) override {
+  std::size_t encode(std::size_t, const Piece& piece, Payload out) override {
     if (call_.is_last(piece)) out[0] = own_word(piece);
     return 1;
   }
@@ -216,7 +216,7 @@ std::uint64_t MeanRound::own_word(const Piece& piece) {
   blocks_.expect_no_less("exponent", largest, blocks_.largest_code());
   double sum = 0;
   for (const SignBlock& block : blocks_.all())
-    if (block.code != 0 && block.code != escaped_code)
+    if (block.code != 0 && block.code != outlier_code)
       sum += std::ldexp(block.sum,
                         SignBlocks::exponent_of(block.code) - SignBlocks::exponent_of(largest));
   const double mean = sum / static_cast<double>(blocks_.elements());
@@ -240,7 +240,7 @@ class ScaleOfAliveBlocks : public CommonSignScale {
   ScaleOfAliveBlocks(const SignBlocks& blocks, const SignScaleSetup& setup)
       : CommonSignScale(blocks), memory_(setup.context.memory), bits_(blocks_, setup.measure) {}
 
-  void clear_blocks_without_signs(const Piece& piece, Words signs) const override;
+  void clear_blocks_without_signs(const Piece& piece, Payload signs) const override;
 
  protected:
   virtual double common_scale(const Piece& piece) = 0;
@@ -248,7 +248,7 @@ class ScaleOfAliveBlocks : public CommonSignScale {
 
  private:
   void find_scales(const Piece& piece, std::span<double> scales) override {
-    const ConstWords bits = bits_.bits(piece);
+    const ConstPayload bits = bits_.bits(piece);
     const double scale = blocks_.rounded(common_scale(piece));
     for (std::size_t i = 0; i < scales.size(); ++i) {
       const std::uint64_t block = bits_of(bits, i);
@@ -260,9 +260,9 @@ class ScaleOfAliveBlocks : public CommonSignScale {
   BlocksRound bits_;
 };
 
-void ScaleOfAliveBlocks::clear_blocks_without_signs(const Piece& piece, Words signs) const {
+void ScaleOfAliveBlocks::clear_blocks_without_signs(const Piece& piece, Payload signs) const {
   constexpr std::size_t block_words = sign_block / 64;
-  const ConstWords bits = bits_.bits(piece);
+  const ConstPayload bits = bits_.bits(piece);
   const std::size_t blocks = SignBlocks::count(piece.count);
   for (std::size_t i = 0; i < blocks; ++i) {
     const std::size_t first = i;
@@ -306,13 +306,13 @@ class NumberSignScale final : public ScaleOfAliveBlocks {
 
 }  // namespace
 
-void SignScale::find_escaped(std::span<const Piece> pieces, EscapedBlocks& escaped) {
+void SignScale::find_outliers(std::span<const Piece> pieces, OutlierBlocks& outliers) {
   for (const Piece& piece : pieces) {
     const auto found = scales(piece);
     for (std::size_t i = 0; i < found.size(); ++i)
       if (found[i] < 0)
-        escaped.add(piece.first + i * sign_block,
-                    std::min(sign_block, piece.count - i * sign_block));
+        outliers.add(piece.first + i * sign_block,
+                     std::min(sign_block, piece.count - i * sign_block));
   }
 }
 

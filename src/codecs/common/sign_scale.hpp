@@ -1,12 +1,12 @@
 #pragma once
 // SignScale: the rounds in which ranks agree on what a sign stands for, and on blocks that have no
-// signs: those with a NaN or an infinity on some rank, which escape, and those that are zero on
+// signs: outliers, with a NaN or an infinity on some rank, and those that are zero on
 // all. Means of magnitudes are exact sums of fixed-point numbers below an agreed power of two, so
 // that no order of additions matters (docs/wire-format.md, "Scales of signs").
 
 #include "codecs/common/codec.hpp"
 #include "codecs/common/codec_context.hpp"
-#include "codecs/common/escaped_blocks.hpp"
+#include "codecs/common/outlier_blocks.hpp"
 #include "codecs/common/sign_blocks.hpp"
 
 #include <cstddef>
@@ -46,13 +46,13 @@ class SignScale {
   }
   [[nodiscard]] SignBlocks& blocks() { return blocks_; }
 
-  /// The scale of each block of a piece, below 0 for an escaped one; valid until the next call.
+  /// The scale of each block of a piece, below 0 for an outlier; valid until the next call.
   std::span<const double> scales(const Piece& piece) {
     scales_.resize(SignBlocks::count(piece.count));
     find_scales(piece, scales_);
     return scales_;
   }
-  void find_escaped(std::span<const Piece> pieces, EscapedBlocks& escaped);
+  void find_outliers(std::span<const Piece> pieces, OutlierBlocks& outliers);
 
  protected:
   explicit SignScale(const SignBlocks& blocks) : blocks_(blocks) {}
@@ -68,7 +68,7 @@ class SignScale {
 class CommonSignScale : public SignScale {
  public:
   /// Clears the signs of blocks that have none, which the first round says.
-  virtual void clear_blocks_without_signs(const Piece& piece, Words signs) const = 0;
+  virtual void clear_blocks_without_signs(const Piece& piece, Payload signs) const = 0;
 
  protected:
   using SignScale::SignScale;

@@ -1,7 +1,7 @@
 #include "codecs/marsit/marsit.hpp"
 
-#include "codecs/common/escape_round.hpp"
 #include "codecs/common/lane_layout.hpp"
+#include "codecs/common/outlier_round.hpp"
 #include "codecs/marsit/marsit_exact.hpp"
 #include "codecs/marsit/marsit_options.hpp"
 #include "kernels/core/body/random.hpp"
@@ -53,10 +53,10 @@ class MarsitPayload final : public Round {
     return ranks_ > 1 && contributions == alone ? kernels::sampled_words(elements, ranks_)
                                                 : words_of_run(elements, sign_block, 1);
   }
-  std::size_t encode(std::size_t contributions, const Piece& piece, Words out) override;
-  std::size_t promote(const Piece& piece, std::span<const ConstWords> contributions,
-                      Words sum) override;
-  void decode(const Piece& piece, ConstWords sum, std::size_t contributions) override;
+  std::size_t encode(std::size_t contributions, const Piece& piece, Payload out) override;
+  std::size_t promote(const Piece& piece, std::span<const ConstPayload> contributions,
+                      Payload sum) override;
+  void decode(const Piece& piece, ConstPayload sum, std::size_t contributions) override;
 
  private:
   [[nodiscard]] SignRun run_of(const Piece& piece) const {
@@ -101,7 +101,7 @@ void MarsitPayload::measure_and_pack(const Piece& piece) {
   }
 }
 
-std::size_t MarsitPayload::encode(std::size_t contributions, const Piece& piece, Words out) {
+std::size_t MarsitPayload::encode(std::size_t contributions, const Piece& piece, Payload out) {
   const SignRun run = run_of(piece);
   std::uint64_t* const signs = signs_at(piece.first);
   const std::size_t words = words_of_run(piece.count, sign_block, 1);
@@ -115,15 +115,15 @@ std::size_t MarsitPayload::encode(std::size_t contributions, const Piece& piece,
   return capacity(contributions, piece.count);
 }
 
-std::size_t MarsitPayload::promote(const Piece& piece, std::span<const ConstWords> contributions,
-                                   Words sum) {
+std::size_t MarsitPayload::promote(const Piece& piece, std::span<const ConstPayload> contributions,
+                                   Payload sum) {
   contribution_words_.clear();
-  for (ConstWords words : contributions) contribution_words_.push_back(words.data());
+  for (ConstPayload words : contributions) contribution_words_.push_back(words.data());
   kernels_.sample.place(sample_, key_, run_of(piece), contribution_words_.data(), sum.data());
   return capacity(ranks_, piece.count);
 }
 
-void MarsitPayload::decode(const Piece& piece, ConstWords sum, std::size_t) {
+void MarsitPayload::decode(const Piece& piece, ConstPayload sum, std::size_t) {
   kernels_.sign.expand(run_of(piece), sum.data(), scale_.scales(piece).data(), ranks_, divisor_,
                        call_.feedback_at(piece.first), call_.output_at(piece.first));
 }
@@ -139,11 +139,11 @@ class MarsitCodec final : public Codec {
              // Which blocks have signs is all that encoding asks.
              NeededBy::decoding})),
         payload_(context, options_, *scale_, call_),
-        escape_(context, call_, [this](EscapedBlocks& blocks) { find_escaped(blocks); }),
+        outlier_round_(context, call_, [this](OutlierBlocks& blocks) { find_outliers(blocks); }),
         exact_(context, call_) {
     for (Round* const round : scale_->rounds()) add(*round);
     add(payload_);
-    add(escape_);
+    add(outlier_round_);
     if (options_.period != 0) add(exact_);
   }
 
@@ -161,15 +161,15 @@ class MarsitCodec final : public Codec {
 
  private:
   void start() override { payload_.start(); }
-  void find_escaped(EscapedBlocks& blocks) {
-    if (!options_.exact(call_.step)) scale_->find_escaped(call_.pieces, blocks);
+  void find_outliers(OutlierBlocks& blocks) {
+    if (!options_.exact(call_.step)) scale_->find_outliers(call_.pieces, blocks);
   }
 
   ElementType type_;
   MarsitOptions options_;
   std::unique_ptr<CommonSignScale> scale_;
   MarsitPayload payload_;
-  EscapeRound escape_;
+  OutlierRound outlier_round_;
   MarsitExact exact_;
 };
 
@@ -179,7 +179,7 @@ constexpr CodecSample samples[] = {{.spec = "marsit",
                                     .rounded = 1.5,
                                     .full_levels = true,
                                     .block_scale = false,
-                                    .escapes = 1024,
+                                    .outlier_elements = 1024,
                                     .shares_step = true,
                                     .signs = true},
                                    {.spec = "marsit:compensation=on,seed=3",
@@ -187,7 +187,7 @@ constexpr CodecSample samples[] = {{.spec = "marsit",
                                     .rounded = 1.5,
                                     .full_levels = true,
                                     .block_scale = false,
-                                    .escapes = 1024,
+                                    .outlier_elements = 1024,
                                     .shares_step = true,
                                     .signs = true},
                                    {.spec = "marsit:scale=0.8,period=none",
@@ -195,7 +195,7 @@ constexpr CodecSample samples[] = {{.spec = "marsit",
                                     .rounded = 40,
                                     .full_levels = true,
                                     .block_scale = false,
-                                    .escapes = 1024,
+                                    .outlier_elements = 1024,
                                     .absolute = true,
                                     .signs = true},
                                    {.spec = "marsit:period=1,compensation=on"}};

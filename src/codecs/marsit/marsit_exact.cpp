@@ -15,10 +15,10 @@ MarsitExact::MarsitExact(const CodecContext& context, const CallBuffers& call)
       host_(context.on_host()),
       memory_(context.memory),
       window_(memory_),
-      left_over_(memory_),
+      compensation_(memory_),
       call_(call) {}
 
-std::size_t MarsitExact::encode(std::size_t contributions, const Piece& piece, Words out) {
+std::size_t MarsitExact::encode(std::size_t contributions, const Piece& piece, Payload out) {
   using namespace kernels::body;
   const std::size_t words = capacity(contributions, piece.count);
   out[words - 1] = 0;  // the padding of a ragged last word
@@ -33,7 +33,7 @@ std::size_t MarsitExact::encode(std::size_t contributions, const Piece& piece, W
       const std::byte* const input =
           window_.read(call_.input_at(piece.first + done), count * sizeof(T));
       const std::byte* const left =
-          left_over_.read(state + done * sizeof(Real), count * sizeof(Real));
+          compensation_.read(state + done * sizeof(Real), count * sizeof(Real));
       for (std::size_t i = 0; i < count; ++i)
         store_element<T>(out.data(), done + i,
                          Real{load_element<T>(input, i)} + load_element<Real>(left, i));
@@ -43,12 +43,12 @@ std::size_t MarsitExact::encode(std::size_t contributions, const Piece& piece, W
   return words;
 }
 
-void MarsitExact::decode(const Piece& piece, ConstWords sum, std::size_t) {
+void MarsitExact::decode(const Piece& piece, ConstPayload sum, std::size_t) {
   const auto* const from = reinterpret_cast<const std::byte*>(sum.data());
   HostWindow::for_each_run(piece.count, [&](std::size_t done, std::size_t count) {
     std::byte* const to = call_.output_at(piece.first + done);
     host_.finish_elements(type_, from + done * size_of(type_), count, divisor_,
-                          window_.room_for(to));
+                          window_.scratch_for(to));
     window_.write(to, count * size_of(type_));
   });
 }

@@ -19,15 +19,15 @@ class MarsitExact final : public Round {
     return (elements * size_of(type_) + 7) / 8;
   }
   /// What was left over travels with the vector, and nothing is left over.
-  std::size_t encode(std::size_t contributions, const Piece& piece, Words out) override;
-  void decode(const Piece& piece, ConstWords sum, std::size_t contributions) override;
+  std::size_t encode(std::size_t contributions, const Piece& piece, Payload out) override;
+  void decode(const Piece& piece, ConstPayload sum, std::size_t contributions) override;
 
  private:
   ElementType type_;
   std::uint64_t divisor_;
   const kernels::KernelTable& host_;
   Memory& memory_;
-  HostWindow window_, left_over_;
+  HostWindow window_, compensation_;
   const CallBuffers& call_;
 };
 

@@ -1,7 +1,7 @@
 #include "codecs/packed/packed.hpp"
 
 #include "codecs/common/dither.hpp"
-#include "codecs/common/escape_round.hpp"
+#include "codecs/common/outlier_round.hpp"
 #include "codecs/packed/packed_agreement.hpp"
 #include "codecs/packed/packed_options.hpp"
 #include "kernels/core/body/element.hpp"
@@ -28,13 +28,14 @@ using kernels::Dither;
 using kernels::packed_mini;
 
 /// Steps below this are no normal numbers of f32 arithmetic, or their inverses are none.
-constexpr double least_f32_step = 0x1p-100;
+constexpr double min_f32_step = 0x1p-100;
 
 class PackedPayload final : public Round {
  public:
-  /// `agreement`, `escape` and `call` outlive it.
+  /// `agreement`, `outlier_round` and `call` outlive it.
   PackedPayload(const CodecContext& context, const PackedOptions& options, std::uint32_t limit,
-                const PackedAgreement& agreement, EscapeRound& escape, const CallBuffers& call)
+                const PackedAgreement& agreement, OutlierRound& outlier_round,
+                const CallBuffers& call)
       : Round({.name = "payload",
                .merge = {MergeKind::add_packed},
                .time = RoundTime::payload,
@@ -48,21 +49,22 @@ class PackedPayload final : public Round {
         options_(options),
         limit_(limit),
         agreement_(agreement),
-        escape_(escape),
+        outlier_round_(outlier_round),
         call_(call),
         offsets_(correlated_offsets(rank_, static_cast<std::uint32_t>(context.ranks))) {}
 
   void reserve(std::size_t longest_piece) {
-    escaped_.resize(kernels::packed_groups(longest_piece));
+    outliers_.resize(kernels::packed_groups(longest_piece));
   }
   void start();
   [[nodiscard]] std::size_t capacity(std::size_t, std::size_t elements) const override {
     return kernels::packed_capacity(elements, options_.differences);
   }
-  std::size_t encode(std::size_t contributions, const Piece& piece, Words out) override;
-  std::size_t merge(const Piece& piece, std::span<const ConstWords> sources, Words sum) override;
-  std::size_t finish(const Piece& piece, Words sum, std::size_t words) override;
-  void decode(const Piece& piece, ConstWords sum, std::size_t contributions) override;
+  std::size_t encode(std::size_t contributions, const Piece& piece, Payload out) override;
+  std::size_t merge(const Piece& piece, std::span<const ConstPayload> sources,
+                    Payload sum) override;
+  std::size_t finish(const Piece& piece, Payload sum, std::size_t words) override;
+  void decode(const Piece& piece, ConstPayload sum, std::size_t contributions) override;
 
  private:
   [[nodiscard]] kernels::PackedRun run_of(const Piece& piece) const {
@@ -78,10 +80,10 @@ class PackedPayload final : public Round {
   PackedOptions options_;
   std::uint32_t limit_;
   const PackedAgreement& agreement_;
-  EscapeRound& escape_;
+  OutlierRound& outlier_round_;
   const CallBuffers& call_;
   std::vector<std::uint8_t> offsets_;
-  std::vector<std::uint32_t> escaped_;  ///< of one piece, by group
+  std::vector<std::uint32_t> outliers_;  ///< of one piece, by group
 
   // Of the call in flight.
   kernels::PackedQuantizer quantizer_;
@@ -108,17 +110,17 @@ void PackedPayload::find_step(const Piece& piece) {
   // So that the largest numbers do not become infinite when they are rounded, and by shifted steps.
   const int most = (type_ == ElementType::f64 ? 1014 : 118) - static_cast<int>(options_.down_shift);
   quantizer_.step = std::min(agreement_.step(piece), std::ldexp(1.0, most));
-  if (type_ == ElementType::f64 || quantizer_.step < least_f32_step) quantizer_.in_f64 = true;
+  if (type_ == ElementType::f64 || quantizer_.step < min_f32_step) quantizer_.in_f64 = true;
 }
 
-std::size_t PackedPayload::encode(std::size_t, const Piece& piece, Words out) {
+std::size_t PackedPayload::encode(std::size_t, const Piece& piece, Payload out) {
   find_step(piece);
   return kernels_.encode(quantizer_, run_of(piece), call_.input_at(piece.first),
                          call_.feedback_at(piece.first), out.data());
 }
 
-std::size_t PackedPayload::merge(const Piece& piece, std::span<const ConstWords> sources,
-                                 Words sum) {
+std::size_t PackedPayload::merge(const Piece& piece, std::span<const ConstPayload> sources,
+                                 Payload sum) {
   const std::size_t words = kernels_.merge(kernels::packed_groups(piece.count), sources.data(),
                                            sources.size(), sum.data());
   if (words == 0)
@@ -126,27 +128,27 @@ std::size_t PackedPayload::merge(const Piece& piece, std::span<const ConstWords>
   return words;
 }
 
-std::size_t PackedPayload::finish(const Piece& piece, Words sum, std::size_t words) {
+std::size_t PackedPayload::finish(const Piece& piece, Payload sum, std::size_t words) {
   const std::size_t left = kernels_.shift(kernels::packed_groups(piece.count), sum.first(words),
                                           options_.down_shift, sum.data());
   if (left == 0) throw Error(ErrorKind::transport, "packed: a sum does not fit its headers");
   return left;
 }
 
-void PackedPayload::decode(const Piece& piece, ConstWords sum, std::size_t) {
+void PackedPayload::decode(const Piece& piece, ConstPayload sum, std::size_t) {
   find_step(piece);
   const double step = ranks_ == 1
                           ? quantizer_.step
                           : quantizer_.step * static_cast<double>(1u << options_.down_shift);
-  if (!kernels_.decode(run_of(piece), sum, step, quantizer_.in_f64, divisor_, escaped_.data(),
+  if (!kernels_.decode(run_of(piece), sum, step, quantizer_.in_f64, divisor_, outliers_.data(),
                        call_.output_at(piece.first)))
     throw Error(ErrorKind::transport, "packed: a sum arrived that does not fit its headers");
   for (std::size_t g = 0; g < kernels::packed_groups(piece.count); ++g)
-    for (std::uint32_t left = escaped_[g]; left != 0; left &= left - 1) {
+    for (std::uint32_t left = outliers_[g]; left != 0; left &= left - 1) {
       const std::size_t first =
           g * kernels::packed_group + std::size_t(std::countr_zero(left)) * packed_mini;
-      if (first >= piece.count) break;  // predict=delta: groups escape whole
-      escape_.blocks().add(piece.first + first, std::min(packed_mini, piece.count - first));
+      if (first >= piece.count) break;  // predict=delta: whole groups are outliers
+      outlier_round_.blocks().add(piece.first + first, std::min(packed_mini, piece.count - first));
     }
 }
 
@@ -157,11 +159,11 @@ class PackedCodec final : public Codec {
         ranks_(context.ranks),
         options_(options),
         agreement_(context, options, limit(), call_),
-        escape_(context, call_, EscapeRound::Travels::input),
-        payload_(context, options, limit(), agreement_, escape_, call_) {
+        outlier_round_(context, call_, OutlierRound::Travels::input),
+        payload_(context, options, limit(), agreement_, outlier_round_, call_) {
     for (Round* const round : agreement_.rounds()) add(*round);
     add(payload_);
-    add(escape_);
+    add(outlier_round_);
   }
 
   [[nodiscard]] std::size_t block() const override { return kernels::packed_group; }
@@ -175,7 +177,7 @@ class PackedCodec final : public Codec {
  private:
   void start() override {
     agreement_.start();
-    escape_.start();
+    outlier_round_.start();
     payload_.start();
   }
   /// No integer of a rank may exceed this, so that sums stay in range; a power of two.
@@ -188,7 +190,7 @@ class PackedCodec final : public Codec {
   int ranks_;
   PackedOptions options_;
   PackedAgreement agreement_;
-  EscapeRound escape_;
+  OutlierRound outlier_round_;
   PackedPayload payload_;
 };
 
@@ -226,27 +228,31 @@ std::optional<CodecBytes> packed_bytes(const BytesQuery& query) {
 
 // Of a budget, a tenth goes to the agreement of vectors as short as the tests'.
 constexpr CodecSample samples[] = {
-    {.spec = "packed", .clamped = 0.05, .block_scale = false, .escapes = 32, .shares_step = true},
+    {.spec = "packed",
+     .clamped = 0.05,
+     .block_scale = false,
+     .outlier_elements = 32,
+     .shares_step = true},
     {.spec = "packed:bits=8,budget=max,dither=nearest",
      .clamped = 0.0005,
      .block_scale = false,
-     .escapes = 32,
+     .outlier_elements = 32,
      .shares_step = true},
     {.spec = "packed:bits=3.5,dither=independent,seed=3",
      .clamped = 0.7,
      .block_scale = false,
-     .escapes = 32,
+     .outlier_elements = 32,
      .shares_step = true},
     {.spec = "packed:error_feedback=on,down_shift=0",
      .clamped = 0.06,
      .block_scale = false,
-     .escapes = 32,
+     .outlier_elements = 32,
      .shares_step = true},
-    {.spec = "packed:abs_error=0.001", .clamped = 1e-5, .escapes = 32, .absolute = true},
+    {.spec = "packed:abs_error=0.001", .clamped = 1e-5, .outlier_elements = 32, .absolute = true},
     {.spec = "packed:rel_error=0.0001,predict=delta",
      .clamped = 1e-6,
      .block_scale = false,
-     .escapes = 1024,
+     .outlier_elements = 1024,
      .shares_step = true}};
 
 }  // namespace

@@ -30,8 +30,8 @@ constexpr double largest_agreement = 0.15;
 constexpr std::int32_t step_offset = 1 << 20;
 /// Codes of steps that any rank can want: from 2^29 steps in the least denormal of f64 to twice its
 /// largest number.
-constexpr std::int32_t least_step_code = PackedStep::codes_per_octave * (-1074 - 32),
-                       largest_step_code = PackedStep::codes_per_octave * (1024 + 2);
+constexpr std::int32_t min_step_code = PackedStep::codes_per_octave * (-1074 - 32),
+                       max_step_code = PackedStep::codes_per_octave * (1024 + 2);
 
 /// An error bound in steps of all ranks, a little below so that no rounding of arithmetic breaks
 /// it.
@@ -66,7 +66,7 @@ void PackedMaximum::start() {
   largest_ = 0;
 }
 
-std::size_t PackedMaximum::encode(std::size_t, const Piece& piece, Words out) {
+std::size_t PackedMaximum::encode(std::size_t, const Piece& piece, Payload out) {
   measure(piece);
   if (call_.is_last(piece)) out[0] = own_maximum();
   return 1;
@@ -93,7 +93,7 @@ std::size_t PackedHistogramRound::capacity(std::size_t, std::size_t elements) co
   return elements == 0 ? 0 : histogram_words + sample(elements).words();
 }
 
-std::size_t PackedHistogramRound::encode(std::size_t, const Piece& piece, Words out) {
+std::size_t PackedHistogramRound::encode(std::size_t, const Piece& piece, Payload out) {
   if (!call_.is_last(piece)) return out.size();
   const std::size_t top = maximum_.maximum(piece);
   if (const std::size_t own = top_bin(maximum_.bins()); top < own)
@@ -101,12 +101,12 @@ std::size_t PackedHistogramRound::encode(std::size_t, const Piece& piece, Words 
   const auto histogram = PackedHistogram::of(maximum_.bins(), top);
   for (std::size_t i = 0; i < histogram_words; ++i)
     out[i] = histogram.counts[2 * i] | std::uint64_t{histogram.counts[2 * i + 1]} << 32;
-  look(top, out.subspan(histogram_words));
+  sample(top, out.subspan(histogram_words));
   return out.size();
 }
 
 /// Samples the vector, with the step in mind that its own histogram gives.
-void PackedHistogramRound::look(std::size_t top, Words out) {
+void PackedHistogramRound::sample(std::size_t top, Payload out) {
   std::ranges::fill(out, 0u);
   if (top == 0 || out.empty()) return;
   PackedForecast own(type_, PackedHistogram::of(maximum_.bins(), top_bin(maximum_.bins())));
@@ -118,8 +118,8 @@ void PackedHistogramRound::look(std::size_t top, Words out) {
   const bool fed = call_.feedback_at(0) != nullptr;
   minis_->fetch(fed ? call_.feedback_at(0) : call_.input_at(0),
                 fed ? feedback_size(type_) : size_of(type_));
-  sampled.look({type_, fed, &*minis_}, octave_code(type_, top), step,
-               options_.dither == kernels::Dither::nearest, out);
+  sampled.sample({type_, fed, &*minis_}, octave_code(type_, top), step,
+                 options_.dither == kernels::Dither::nearest, out);
 }
 
 PackedSample PackedHistogramRound::sample(std::size_t elements) const {
@@ -169,12 +169,12 @@ std::uint64_t PackedMaximum::maximum(const Piece& piece) const {
       if (maximum < bins_.size()) return maximum;
       refuse_agreed("packed", "maximum", maximum, "bins below " + std::to_string(bins_.size()));
     case PackedTarget::max_bits:
-      if (maximum >= std::uint64_t{step_offset + least_step_code} &&
-          maximum <= std::uint64_t{step_offset + largest_step_code})
+      if (maximum >= std::uint64_t{step_offset + min_step_code} &&
+          maximum <= std::uint64_t{step_offset + max_step_code})
         return maximum;
       refuse_agreed("packed", "maximum", maximum,
-                    "steps from " + std::to_string(step_offset + least_step_code) + " to " +
-                        std::to_string(step_offset + largest_step_code));
+                    "steps from " + std::to_string(step_offset + min_step_code) + " to " +
+                        std::to_string(step_offset + max_step_code));
     case PackedTarget::relative_error: {
       const std::uint64_t largest =
           kernels::body::bits_of(std::numeric_limits<double>::max()) >> 32;
@@ -205,7 +205,7 @@ void PackedHistogramRound::check(const PackedHistogram& histogram) const {
 /// So that contributions and sums together, and what was agreed on before them, meet the budget.
 PackedStep PackedHistogramRound::step(const Piece& piece) const {
   const std::size_t top = maximum_.maximum(piece);
-  const ConstWords words = agreed(piece);
+  const ConstPayload words = agreed(piece);
   PackedHistogram histogram{.top = top};
   std::memcpy(histogram.counts.data(), words.data(), sizeof histogram.counts);
   check(histogram);
@@ -255,7 +255,8 @@ double PackedAgreement::step(const Piece& piece) const {
   const std::uint64_t maximum = maximum_->maximum(piece);
   if (maximum == 0) return 1;
   if (options_.target == PackedTarget::relative_error) {
-    // Of less than 2^-1041 only that is known: no step is small enough, and everything escapes.
+    // Of less than 2^-1041 only that is known: no step is small enough, and everything is an
+    // outlier.
     if (maximum == 1) return kernels::body::from_bits<double>(1);
     return step_for_bound(options_.error * kernels::body::from_bits<double>(maximum << 32), ranks_);
   }

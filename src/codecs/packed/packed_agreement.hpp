@@ -28,7 +28,7 @@ class PackedMaximum final : public Round {
   [[nodiscard]] std::size_t capacity(std::size_t, std::size_t elements) const override {
     return elements != 0;
   }
-  std::size_t encode(std::size_t contributions, const Piece& piece, Words out) override;
+  std::size_t encode(std::size_t contributions, const Piece& piece, Payload out) override;
 
   /// Of mini-blocks of this rank, counted by magnitude.
   [[nodiscard]] const std::vector<std::uint32_t>& bins() const { return bins_; }
@@ -61,17 +61,17 @@ class PackedHistogramRound final : public Round {
 
   void reserve(std::size_t elements);
   [[nodiscard]] std::size_t device_scratch(std::size_t elements) const {
-    return sample(elements).listed() * PackedMinis::longest;
+    return sample(elements).listed() * PackedMinis::max_mini_bytes;
   }
   [[nodiscard]] std::size_t capacity(std::size_t contributions,
                                      std::size_t elements) const override;
-  std::size_t encode(std::size_t contributions, const Piece& piece, Words out) override;
+  std::size_t encode(std::size_t contributions, const Piece& piece, Payload out) override;
 
   /// So that contributions and sums together, and what was agreed on before them, meet the budget.
   [[nodiscard]] PackedStep step(const Piece& piece) const;
 
  private:
-  void look(std::size_t top, Words out);
+  void sample(std::size_t top, Payload out);
   void check(const PackedHistogram& histogram) const;
   [[nodiscard]] PackedSample sample(std::size_t elements) const;
 

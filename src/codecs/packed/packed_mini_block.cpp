@@ -14,7 +14,7 @@ namespace {
 using namespace kernels::body;
 using kernels::packed_mini;
 
-constexpr double least_projection = 1.0 / 64;
+constexpr double min_projection = 1.0 / 64;
 
 /// Sums and products run in eight chains, element i in chain i mod 8, so that one need not wait for
 /// the other; then chain c takes chain c + 4, c + 2 and c + 1.
@@ -87,7 +87,7 @@ double width_deviation(ElementType type, const PackedMini& values, PackedStep st
   const double largest = largest_magnitude(values);
   if (!std::isfinite(largest)) return 0;
   const double inverse = 1 / step.value();
-  if (!std::isfinite(inverse)) return 0;  // everything escapes
+  if (!std::isfinite(inverse)) return 0;  // everything is an outlier
   return with_element_type(type, [&]<class T>(T) {
     using Real = Arithmetic<T>;
     const std::size_t bin = packed_bin(static_cast<Real>(largest));
@@ -112,7 +112,7 @@ std::int32_t log_code(double magnitude) {
 }
 
 std::int32_t projection_distance(double largest, double projection) {
-  return log_code(largest) - log_code(std::max(std::abs(projection), largest * least_projection));
+  return log_code(largest) - log_code(std::max(std::abs(projection), largest * min_projection));
 }
 
 std::int64_t crest(const PackedMini& values, double largest, std::uint32_t frame) {

@@ -14,14 +14,15 @@ namespace cohom {
 
 class PackedMinis {
  public:
-  static constexpr std::size_t longest = 8 * kernels::packed_mini;  ///< bytes of a mini-block
+  static constexpr std::size_t max_mini_bytes =
+      8 * kernels::packed_mini;  ///< bytes of a mini-block
 
   /// For lists of at most so many mini-blocks.
-  PackedMinis(Memory& memory, std::size_t most)
-      : memory_(&memory), copies_(memory.is_host() ? 0 : most * longest) {
+  PackedMinis(Memory& memory, std::size_t max_minis)
+      : memory_(&memory), copies_(memory.is_host() ? 0 : max_minis * max_mini_bytes) {
     if (memory.is_host()) return;
-    minis_.reserve(most);
-    addresses_.reserve(most);
+    minis_.reserve(max_minis);
+    addresses_.reserve(max_minis);
   }
 
   /// Whether the list given to fetch() matters.

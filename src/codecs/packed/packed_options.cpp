@@ -37,7 +37,7 @@ constexpr ParameterInfo parameters[] = {
 };
 
 /// What dithered rounding loses is fed back, and with fewer bits grows from call to call.
-constexpr double least_dithered_feedback = 4;
+constexpr double min_dithered_feedback = 4;
 
 void read_target(const ParameterReader& reader, const Parameters& given, PackedOptions& options) {
   options.bits = reader.fraction("bits", 2, 16);
@@ -63,7 +63,7 @@ void read_rounding(const ParameterReader& reader, std::uint32_t ranks, PackedOpt
   if (options.bounded() && options.dither != Dither::nearest)
     reader.reject("dither", "an error bound needs nearest");
   if (options.error_feedback && options.dither != Dither::nearest &&
-      options.bits < least_dithered_feedback)
+      options.bits < min_dithered_feedback)
     reader.reject("dither",
                   "with error_feedback=on below bits=4 it loses more than there is, and what is "
                   "fed back grows from call to call; take nearest, or more bits");

@@ -20,7 +20,7 @@ constexpr std::int32_t codes_per_octave = PackedStep::codes_per_octave;
 /// A sample costs four bytes a rank and hop: a sixth of a bit a value (1/8 with 2 ranks), and finds
 /// the bits of 64 Ki values within 0.05 (one standard deviation); 512 samples find them within
 /// 0.04.
-constexpr std::size_t minis_a_sample_and_hop = 4, least_samples = 32, most_samples = 512;
+constexpr std::size_t minis_a_sample_and_hop = 4, min_samples = 32, max_samples = 512;
 
 /// A projection adds up 32 magnitudes.
 constexpr int projection_octaves = 5;
@@ -32,12 +32,12 @@ constexpr std::int32_t lowest_code = -codes_per_octave * (projection_octaves + 3
 constexpr double deviation_unit = 0x1p-20;
 
 /// So many samples are looked at closely: mixed with so many of their neighbours at most.
-constexpr std::size_t most_mixtures = 64;
-constexpr std::uint32_t most_mixed_minis = 8;
+constexpr std::size_t max_mixtures = 64;
+constexpr std::uint32_t max_mixed_minis = 8;
 
 /// No width is above 31, and a distance is one of -5 to 6 octaves: more than ranks can send.
-constexpr std::uint64_t most_deviation = std::uint64_t{32} << 20;
-constexpr std::uint64_t most_distance = 8 * codes_per_octave;
+constexpr std::uint64_t max_deviation = std::uint64_t{32} << 20;
+constexpr std::uint64_t max_distance = 8 * codes_per_octave;
 
 /// Squared shapes are whole numbers of 2^-40.
 constexpr double square_unit = 0x1p-40;
@@ -51,14 +51,14 @@ double line_log2(std::uint32_t number) {
 std::size_t sample_count(std::uint32_t ranks, std::size_t elements) {
   const auto hops = std::max<std::size_t>(2, std::size_t(std::bit_width(ranks - 1)));
   const std::size_t wanted = elements / packed_mini / (minis_a_sample_and_hop * hops);
-  return wanted < least_samples ? 0 : std::min(wanted, most_samples);
+  return wanted < min_samples ? 0 : std::min(wanted, max_samples);
 }
 
-std::uint32_t counter(ConstWords words, std::size_t index) {
+std::uint32_t counter(ConstPayload words, std::size_t index) {
   return static_cast<std::uint32_t>(words[index / 2] >> (index % 2 * 32));
 }
 
-void add_to_counter(Words words, std::size_t index, std::uint32_t value) {
+void add_to_counter(Payload words, std::size_t index, std::uint32_t value) {
   words[index / 2] += std::uint64_t{value} << (index % 2 * 32);
 }
 
@@ -153,10 +153,10 @@ void PackedSample::list(std::vector<std::size_t>& minis) const {
   }
 }
 
-void PackedSample::look(const PackedVector& vector, std::int32_t top_code, PackedStep step,
-                        bool nearest, Words out) const {
+void PackedSample::sample(const PackedVector& vector, std::int32_t top_code, PackedStep step,
+                          bool nearest, Payload out) const {
   std::ranges::fill(out, 0u);
-  const Words counters = out.subspan(fixed_words);
+  const Payload counters = out.subspan(fixed_words);
   const int exponent = -(top_code / codes_per_octave + 1 + projection_octaves);
   std::int64_t deviations = 0, distances = 0, squares = 0;
   Crests own, mixed;
@@ -199,7 +199,7 @@ std::uint32_t PackedSample::fixed_point(double projection) const {
                                     unit);
 }
 
-std::int64_t PackedSample::fixed_point_sum(ConstWords counters, std::size_t index) const {
+std::int64_t PackedSample::fixed_point_sum(ConstPayload counters, std::size_t index) const {
   return counter(counters, index) - (std::int64_t{ranks_} << precision_);
 }
 
@@ -217,8 +217,8 @@ PackedMini PackedSample::mix(const PackedVector& vector, std::size_t mini, int e
   return sum;
 }
 
-void PackedSample::check(ConstWords sum) const {
-  const ConstWords counters = sum.subspan(fixed_words);
+void PackedSample::check(ConstPayload sum) const {
+  const ConstPayload counters = sum.subspan(fixed_words);
   const auto expect_at_most = [](std::uint64_t value, std::uint64_t most, const char* what) {
     if (value > most)
       refuse_agreed("packed", "histogram", value, what + (" up to " + std::to_string(most)));
@@ -235,16 +235,16 @@ void PackedSample::check(ConstWords sum) const {
   expect_at_most(maxima, samples, "maxima of samples");
   expect_at_most(own, mixed, "crests");
   expect_at_most(sum[2] >> 32, mixed, "crests of mixtures");
-  expect_within(sum[0], samples * most_deviation, "deviations");
-  expect_within(sum[1], maxima * most_distance, "distances");
-  expect_within(sum[3], own * crest_patterns * most_distance, "codes of crests");
-  expect_within(sum[4], (sum[2] >> 32) * crest_patterns * most_distance, "codes of mixtures");
+  expect_within(sum[0], samples * max_deviation, "deviations");
+  expect_within(sum[1], maxima * max_distance, "distances");
+  expect_within(sum[3], own * crest_patterns * max_distance, "codes of crests");
+  expect_within(sum[4], (sum[2] >> 32) * crest_patterns * max_distance, "codes of mixtures");
   expect_at_most(sum[5], mixed << 40, "squares");
 }
 
-PackedFindings PackedSample::findings(ConstWords sum, std::int32_t top_code,
+PackedFindings PackedSample::findings(ConstPayload sum, std::int32_t top_code,
                                       unsigned down_shift) const {
-  const ConstWords counters = sum.subspan(fixed_words);
+  const ConstPayload counters = sum.subspan(fixed_words);
   const auto signed_word = [&](std::size_t i) {
     return static_cast<double>(static_cast<std::int64_t>(sum[i]));
   };
@@ -269,8 +269,8 @@ PackedFindings PackedSample::findings(ConstWords sum, std::int32_t top_code,
 
 /// How far the largest value of a sum stands out of its projection, in codes: as in contributions
 /// where the ranks' shapes are alike, as in mixtures where they are uncorrelated.
-double PackedSample::crest_of_sums(ConstWords sum) const {
-  const ConstWords counters = sum.subspan(fixed_words);
+double PackedSample::crest_of_sums(ConstPayload sum) const {
+  const ConstPayload counters = sum.subspan(fixed_words);
   double count = 0, squares = 0;
   for (std::size_t octave = 0; octave < PackedFindings::octaves; ++octave)
     count += counter(counters, octave);
@@ -291,10 +291,10 @@ double PackedSample::crest_of_sums(ConstWords sum) const {
   return own + uncorrelated / line_log2(mixed_minis()) * (mixed.mean() - contributions.mean());
 }
 
-std::uint32_t PackedSample::mixed_minis() const { return std::min(ranks_, most_mixed_minis); }
+std::uint32_t PackedSample::mixed_minis() const { return std::min(ranks_, max_mixed_minis); }
 
 std::size_t PackedSample::mixed_stride() const {
-  return (samples_ + most_mixtures - 1) / most_mixtures;
+  return (samples_ + max_mixtures - 1) / max_mixtures;
 }
 
 }  // namespace cohom

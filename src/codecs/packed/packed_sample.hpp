@@ -59,7 +59,7 @@ class PackedSample {
     return samples_ == 0 ? 0 : fixed_words + (first_shape() + mixtures() + 1) / 2;
   }
 
-  /// Adds the mini-blocks that look() reads.
+  /// Adds the mini-blocks that sample() reads.
   void list(std::vector<std::size_t>& minis) const;
   /// How many it adds.
   [[nodiscard]] std::size_t listed() const {
@@ -68,15 +68,15 @@ class PackedSample {
 
   /// A rank's words. `top_code`: of the octave that all ranks' largest magnitude lies in. `step`:
   /// the one that this rank alone would take. `nearest`: values are rounded without dither.
-  void look(const PackedVector& vector, std::int32_t top_code, PackedStep step, bool nearest,
-            Words out) const;
+  void sample(const PackedVector& vector, std::int32_t top_code, PackedStep step, bool nearest,
+              Payload out) const;
 
   /// @throws Error(transport) when the words are no sum of what ranks can have sent.
-  void check(ConstWords sum) const;
+  void check(ConstPayload sum) const;
 
   /// What the sum of all ranks' words (words() > 0, check()ed) tells, when owners round off
   /// `down_shift` bits.
-  [[nodiscard]] PackedFindings findings(ConstWords sum, std::int32_t top_code,
+  [[nodiscard]] PackedFindings findings(ConstPayload sum, std::int32_t top_code,
                                         unsigned down_shift) const;
 
  private:
@@ -84,10 +84,10 @@ class PackedSample {
 
   [[nodiscard]] std::size_t mini_of(std::size_t sample, std::uint32_t frame) const;
   [[nodiscard]] std::uint32_t fixed_point(double projection) const;
-  [[nodiscard]] std::int64_t fixed_point_sum(ConstWords counters, std::size_t index) const;
+  [[nodiscard]] std::int64_t fixed_point_sum(ConstPayload counters, std::size_t index) const;
   [[nodiscard]] PackedMini mix(const PackedVector& vector, std::size_t mini, int exponent,
                                std::uint32_t signs) const;
-  [[nodiscard]] double crest_of_sums(ConstWords sum) const;
+  [[nodiscard]] double crest_of_sums(ConstPayload sum) const;
 
   /// One in so many samples is mixed.
   [[nodiscard]] std::size_t mixed_stride() const;

@@ -31,8 +31,8 @@ double expected_width(std::size_t quarter, std::int32_t code_difference);
 /// 32 times the exponent of the octave that a bin > 0 lies in; Real: float, or double for f64.
 template <class Real>
 constexpr std::int32_t octave_code(std::size_t bin) {
-  return PackedStep::codes_per_octave * (static_cast<std::int32_t>((bin - 1) / 4) +
-                                         kernels::body::PackedBins<Real>::least_exponent);
+  return PackedStep::codes_per_octave *
+         (static_cast<std::int32_t>((bin - 1) / 4) + kernels::body::PackedBins<Real>::min_exponent);
 }
 inline std::int32_t octave_code(ElementType type, std::size_t bin) {
   return type == ElementType::f64 ? octave_code<double>(bin) : octave_code<float>(bin);

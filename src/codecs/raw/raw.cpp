@@ -22,13 +22,13 @@ class RawPayload final : public Round {
   [[nodiscard]] std::size_t capacity(std::size_t, std::size_t elements) const override {
     return (elements * size_of(type_) + 7) / 8;
   }
-  std::size_t encode(std::size_t contributions, const Piece& piece, Words out) override {
+  std::size_t encode(std::size_t contributions, const Piece& piece, Payload out) override {
     const std::size_t words = capacity(contributions, piece.count);
     copy_to_words(memory_, out.first(words), call_.input_at(piece.first),
                   piece.count * size_of(type_));
     return words;
   }
-  void decode(const Piece& piece, ConstWords sum, std::size_t) override {
+  void decode(const Piece& piece, ConstPayload sum, std::size_t) override {
     kernels_.finish_elements(type_, sum.data(), piece.count, divisor_,
                              call_.output_at(piece.first));
   }

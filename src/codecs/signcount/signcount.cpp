@@ -1,7 +1,7 @@
 #include "codecs/signcount/signcount.hpp"
 
-#include "codecs/common/escape_round.hpp"
 #include "codecs/common/lane_layout.hpp"
+#include "codecs/common/outlier_round.hpp"
 #include "codecs/signcount/signcount_options.hpp"
 #include "kernels/sign/sign.hpp"
 
@@ -52,17 +52,17 @@ class SigncountPayload final : public Round {
   [[nodiscard]] std::size_t finished_capacity(std::size_t, std::size_t elements) const override {
     return words_of(elements, majority_ ? 1 : counts_.width);
   }
-  std::size_t encode(std::size_t contributions, const Piece& piece, Words out) override;
-  std::size_t promote(const Piece& piece, std::span<const ConstWords> contributions,
-                      Words sum) override;
-  [[nodiscard]] std::optional<Widening> widening() const override {
+  std::size_t encode(std::size_t contributions, const Piece& piece, Payload out) override;
+  std::size_t promote(const Piece& piece, std::span<const ConstPayload> contributions,
+                      Payload sum) override;
+  [[nodiscard]] std::optional<Promotion> promotion() const override {
     if (counts_.width == 1) return std::nullopt;
-    return Widening{.narrow_width = 1,
-                    .wide_width = static_cast<std::uint8_t>(counts_.width),
-                    .block = sign_block};
+    return Promotion{.narrow_width = 1,
+                     .wide_width = static_cast<std::uint8_t>(counts_.width),
+                     .block = sign_block};
   }
-  std::size_t finish(const Piece& piece, Words sum, std::size_t words) override;
-  void decode(const Piece& piece, ConstWords sum, std::size_t contributions) override;
+  std::size_t finish(const Piece& piece, Payload sum, std::size_t words) override;
+  void decode(const Piece& piece, ConstPayload sum, std::size_t contributions) override;
 
  private:
   static std::size_t words_of(std::size_t elements, unsigned width) {
@@ -96,7 +96,7 @@ void SigncountPayload::pack(const Piece& piece, std::uint64_t* signs) {
                   signs);
 }
 
-std::size_t SigncountPayload::encode(std::size_t contributions, const Piece& piece, Words out) {
+std::size_t SigncountPayload::encode(std::size_t contributions, const Piece& piece, Payload out) {
   if (contributions == alone || counts_.width == 1) {
     pack(piece, out.data());
   } else {
@@ -107,22 +107,22 @@ std::size_t SigncountPayload::encode(std::size_t contributions, const Piece& pie
   return capacity(contributions, piece.count);
 }
 
-std::size_t SigncountPayload::promote(const Piece& piece, std::span<const ConstWords> contributions,
-                                      Words sum) {
+std::size_t SigncountPayload::promote(const Piece& piece,
+                                      std::span<const ConstPayload> contributions, Payload sum) {
   contribution_words_.clear();
-  for (ConstWords words : contributions) contribution_words_.push_back(words.data());
+  for (ConstPayload words : contributions) contribution_words_.push_back(words.data());
   kernels_.count(counts_, run_of(piece), contribution_words_.data(), contributions.size(),
                  sum.data());
   return capacity(counts_.ranks, piece.count);
 }
 
 /// A tie goes to plus in half of the positions, and to minus there in the next call.
-std::size_t SigncountPayload::finish(const Piece& piece, Words sum, std::size_t) {
+std::size_t SigncountPayload::finish(const Piece& piece, Payload sum, std::size_t) {
   kernels_.majority(counts_, run_of(piece), sum.data(), call_.step % 2 != 0, sum.data());
   return finished_capacity(counts_.ranks, piece.count);
 }
 
-void SigncountPayload::decode(const Piece& piece, ConstWords sum, std::size_t) {
+void SigncountPayload::decode(const Piece& piece, ConstPayload sum, std::size_t) {
   const double* scales = scale_.scales(piece).data();
   std::byte* const output = call_.output_at(piece.first);
   if (majority_)
@@ -139,11 +139,12 @@ class SigncountCodec final : public Codec {
         scale_(make_sign_scale({context, options.scale, "signcount", call_,
                                 [this](const Piece& piece) { measure(piece); }})),
         payload_(context, options.majority, *scale_, call_),
-        escape_(context, call_,
-                [this](EscapedBlocks& blocks) { scale_->find_escaped(call_.pieces, blocks); }) {
+        outlier_round_(context, call_, [this](OutlierBlocks& blocks) {
+          scale_->find_outliers(call_.pieces, blocks);
+        }) {
     for (Round* const round : scale_->rounds()) add(*round);
     add(payload_);
-    add(escape_);
+    add(outlier_round_);
   }
 
   [[nodiscard]] std::size_t block() const override { return sign_block; }
@@ -162,7 +163,7 @@ class SigncountCodec final : public Codec {
   bool error_feedback_;
   std::unique_ptr<SignScale> scale_;
   SigncountPayload payload_;
-  EscapeRound escape_;
+  OutlierRound outlier_round_;
 };
 
 // A sign with the mean magnitude leaves 1 - 2/pi of a normal vector's energy; a vote for all
@@ -173,13 +174,13 @@ constexpr CodecSample samples[] = {
     {.spec = "signcount:scale=global",
      .clamped = 1.5,
      .block_scale = false,
-     .escapes = 1024,
+     .outlier_elements = 1024,
      .shares_step = true,
      .signs = true},
     {.spec = "signcount:scale=0.8",
      .clamped = 40,
      .block_scale = false,
-     .escapes = 1024,
+     .outlier_elements = 1024,
      .absolute = true,
      .signs = true},
     {.spec = "signcount:vote=majority",
@@ -192,7 +193,7 @@ constexpr CodecSample samples[] = {
      .rounded = 1,
      .full_levels = true,
      .block_scale = false,
-     .escapes = 1024,
+     .outlier_elements = 1024,
      .shares_step = true,
      .signs = true}};
 

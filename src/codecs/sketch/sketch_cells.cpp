@@ -35,7 +35,7 @@ Merge SketchCells::merge() const {
 }
 
 void SketchCells::reserve(std::size_t longest_piece) {
-  parts_.reserve(layout_.most_instances(longest_piece));
+  parts_.reserve(layout_.max_instances(longest_piece));
   if (are_integers()) held_.resize(longest_piece / kernels::sketch_block + 1);
   if (by_position()) {
     names_ = {memory_, longest_piece};
@@ -47,15 +47,16 @@ void SketchCells::reserve(std::size_t longest_piece) {
     }
   }
   if (memory_.is_host() || makes_means())
-    workspace_.reserve(layout_.most_items_of_instance(longest_piece),
-                       layout_.most_cells_of_instance(longest_piece));
+    workspace_.reserve(layout_.max_items_of_instance(longest_piece),
+                       layout_.max_cells_of_instance(longest_piece));
   if (!memory_.is_host() && makes_means()) {
-    host_.sum.resize(most_words(longest_piece));
+    host_.sum.resize(max_words(longest_piece));
     host_.names.resize(by_position() ? longest_piece : 0);
     host_.elements.resize(longest_piece * size_of(type_));
     host_.known.resize(longest_piece);
   } else if (!memory_.is_host()) {
-    room_ = {memory_, kernels::sketch_room(longest_piece, layout_.most_cells(longest_piece))};
+    scratch_ = {memory_,
+                kernels::sketch_scratch_bytes(longest_piece, layout_.max_cells(longest_piece))};
   }
 }
 
@@ -68,7 +69,7 @@ void SketchCells::with_numbers(Visit visit) const {
   });
 }
 
-void SketchCells::find_unheld(const std::byte* elements, std::size_t count, Words blocks) {
+void SketchCells::find_unheld(const std::byte* elements, std::size_t count, Payload blocks) {
   std::ranges::fill(blocks, 0u);
   if (are_integers()) {
     kernels_.blocks.of<SketchHeld>().measure(SketchHeld::Settings(point()), {type_, count},
@@ -113,10 +114,10 @@ void SketchCells::from_cells(const void* cells, std::size_t count, std::byte* el
 
 /// Items are called by their number, or, where a union is not known yet when cells are made, by
 /// their position.
-SketchRun SketchCells::run_of(const Place& place) {
+SketchRun SketchCells::run_of(const PieceUnion& part) {
   std::size_t cells = 0;
   parts_.clear();
-  layout_.for_each_instance(place.piece, place.positions, [&](const SketchInstance& instance) {
+  layout_.for_each_instance(part.piece, part.positions, [&](const SketchInstance& instance) {
     parts_.push_back({.first = instance.first,
                       .items = instance.items,
                       .first_cell = cells,
@@ -125,31 +126,31 @@ SketchRun SketchCells::run_of(const Place& place) {
                       .shape = instance.shape});
     cells += instance.cells();
   });
-  if (by_position()) name(place);
+  if (by_position()) name(part);
   return {.format = {type_, point()},
           .parts = parts_,
           .names = by_position() ? names_.data() : nullptr,
           .workspace = &workspace_,
-          .room = room_.data()};
+          .scratch = scratch_.data()};
 }
 
 /// Names count from the piece's first element on.
-void SketchCells::name(const Place& place) {
-  const Piece& piece = place.piece;
+void SketchCells::name(const PieceUnion& part) {
+  const Piece& piece = part.piece;
   if (!memory_.is_host()) {
     kernels_.sparse.compact({sizeof(std::uint32_t), piece.first, piece.count}, numbers_.data(),
-                            place.bits, names_.data());
+                            part.bits, names_.data());
     return;
   }
   std::uint32_t* next = names_.data();
   for (std::size_t w = 0; w < kernels::bitmap_words(piece.count); ++w)
-    for (std::uint64_t left = place.bits[w]; left != 0; left &= left - 1)
+    for (std::uint64_t left = part.bits[w]; left != 0; left &= left - 1)
       *next++ =
           static_cast<std::uint32_t>(64 * w) + static_cast<std::uint32_t>(std::countr_zero(left));
 }
 
-std::size_t SketchCells::sketch(const Place& place, const std::byte* elements, Words out) {
-  const SketchRun run = run_of(place);
+std::size_t SketchCells::sketch(const PieceUnion& part, const std::byte* elements, Payload out) {
+  const SketchRun run = run_of(part);
   const std::size_t words = words_of_cells(run.cells());
   if (are_integers())
     kernels_.sketch.insert(run, elements, out.data());
@@ -158,20 +159,20 @@ std::size_t SketchCells::sketch(const Place& place, const std::byte* elements, W
   return words;
 }
 
-std::size_t SketchCells::recover(const Place& place, ConstWords sum, std::byte* elements,
+std::size_t SketchCells::recover(const PieceUnion& part, ConstPayload sum, std::byte* elements,
                                  std::uint8_t* known) {
-  if (makes_means()) return recover_means(place, sum, elements, known);
-  const SketchRun run = run_of(place);
+  if (makes_means()) return recover_means(part, sum, elements, known);
+  const SketchRun run = run_of(part);
   if (are_integers()) return kernels_.sketch.peel(run, sum.data(), known, elements);
   return peel_on_host(run, sum, elements, known);
 }
 
 /// Kernels know sums alone.
-std::size_t SketchCells::recover_means(const Place& place, ConstWords sum, std::byte* elements,
-                                       std::uint8_t* known) {
-  SketchRun run = run_of(place);
+std::size_t SketchCells::recover_means(const PieceUnion& part, ConstPayload sum,
+                                       std::byte* elements, std::uint8_t* known) {
+  SketchRun run = run_of(part);
   if (memory_.is_host()) return peel_on_host(run, sum, elements, known);
-  const std::size_t items = place.positions.elements;
+  const std::size_t items = part.positions.elements;
   memory_.to_host(host_.sum.data(), sum.data(), sum.size_bytes());
   if (by_position()) {
     memory_.to_host(host_.names.data(), names_.data(), items * sizeof(std::uint32_t));
@@ -184,7 +185,7 @@ std::size_t SketchCells::recover_means(const Place& place, ConstWords sum, std::
   return left;
 }
 
-void SketchCells::insert_floats(const SketchRun& run, const std::byte* elements, Words out) {
+void SketchCells::insert_floats(const SketchRun& run, const std::byte* elements, Payload out) {
   std::ranges::fill(out, 0u);
   with_numbers([&]<class T, class Cell>(T, const SketchNumbers<T, Cell>&) {
     auto* const values = workspace_.values<Cell>();
@@ -197,7 +198,7 @@ void SketchCells::insert_floats(const SketchRun& run, const std::byte* elements,
   });
 }
 
-std::size_t SketchCells::peel_on_host(const SketchRun& run, ConstWords sum, std::byte* elements,
+std::size_t SketchCells::peel_on_host(const SketchRun& run, ConstPayload sum, std::byte* elements,
                                       std::uint8_t* known) {
   std::size_t left = 0;
   with_numbers([&]<class T, class Cell>(T, const SketchNumbers<T, Cell>&) {

@@ -41,8 +41,8 @@ class SketchCells {
   [[nodiscard]] std::size_t words(const Piece& piece, const SparseIndex::Union& positions) const {
     return words_of_cells(layout_.cells(piece, positions.elements));
   }
-  [[nodiscard]] std::size_t most_words(std::size_t elements) const {
-    return words_of_cells(layout_.most_cells(elements));
+  [[nodiscard]] std::size_t max_words(std::size_t elements) const {
+    return words_of_cells(layout_.max_cells(elements));
   }
 
   void reserve(std::size_t longest_piece);
@@ -54,10 +54,10 @@ class SketchCells {
 
   /// Writes a bit for each block of 256 elements, in whole words: whether cells cannot hold all of
   /// them.
-  void find_unheld(const std::byte* elements, std::size_t count, Words blocks);
+  void find_unheld(const std::byte* elements, std::size_t count, Payload blocks);
 
   /// What sketch() and recover() know of a piece.
-  struct Place {
+  struct PieceUnion {
     Piece piece;
     SparseIndex::Union positions;
     const std::uint64_t* bits;  ///< those of the union, beside the elements
@@ -65,10 +65,11 @@ class SketchCells {
 
   /// Writes the cells of a piece's elements at these positions, side by side at `elements`; what
   /// cells cannot hold is left out. Returns the words written.
-  std::size_t sketch(const Place& place, const std::byte* elements, Words out);
+  std::size_t sketch(const PieceUnion& part, const std::byte* elements, Payload out);
   /// The inverse of a sum: the elements at the union's positions, and which of them were recovered.
   /// Returns how many were not.
-  std::size_t recover(const Place& place, ConstWords sum, std::byte* elements, std::uint8_t* known);
+  std::size_t recover(const PieceUnion& part, ConstPayload sum, std::byte* elements,
+                      std::uint8_t* known);
 
   /// Elements of the host as cells, one each, and back.
   void to_cells(const std::byte* elements, std::size_t count, void* cells) const;
@@ -87,14 +88,14 @@ class SketchCells {
   template <class Visit>
   void with_numbers(Visit visit) const;
   [[nodiscard]] kernels::body::FixedPoint point() const { return {exponent_, ranks_}; }
-  [[nodiscard]] kernels::SketchRun run_of(const Place& place);
-  void name(const Place& place);
-  void insert_floats(const kernels::SketchRun& run, const std::byte* elements, Words out);
+  [[nodiscard]] kernels::SketchRun run_of(const PieceUnion& part);
+  void name(const PieceUnion& part);
+  void insert_floats(const kernels::SketchRun& run, const std::byte* elements, Payload out);
   /// Whether the host peels integers, which kernels round before they divide.
   [[nodiscard]] bool makes_means() const { return are_integers() && divisor_ != 1; }
-  std::size_t recover_means(const Place& place, ConstWords sum, std::byte* elements,
+  std::size_t recover_means(const PieceUnion& part, ConstPayload sum, std::byte* elements,
                             std::uint8_t* known);
-  std::size_t peel_on_host(const kernels::SketchRun& run, ConstWords sum, std::byte* elements,
+  std::size_t peel_on_host(const kernels::SketchRun& run, ConstPayload sum, std::byte* elements,
                            std::uint8_t* known);
 
   ElementType type_;
@@ -110,7 +111,7 @@ class SketchCells {
   std::vector<kernels::SketchPart> parts_;
   MemoryArray<std::uint32_t> names_;    ///< where items go by position
   MemoryArray<std::uint32_t> numbers_;  ///< 0, 1, 2 ..., on a device, to be compacted to names
-  MemoryArray<std::byte> room_;         ///< of a device
+  MemoryArray<std::byte> scratch_;      ///< of a device
   kernels::SketchWorkspace workspace_;  ///< of the host
   std::vector<std::uint8_t> held_;      ///< by block
   HostPiece host_;

@@ -1,8 +1,8 @@
 #pragma once
 // SketchExponent: the exponent that a rank wants integers of its sketches to be made with. Integers
 // hold numbers of a range of exponents only; with one value far larger than all others the range
-// that ends with it holds nothing else, and every block escapes. So the range is where it holds
-// most blocks, and those above it escape, too.
+// that ends with it holds nothing else, and every block is an outlier. So the range is where it
+// holds most blocks, and those above it are outliers, too.
 
 #include "kernels/table/kernel_table.hpp"
 

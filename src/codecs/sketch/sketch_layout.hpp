@@ -37,7 +37,7 @@ class SketchLayout {
   /// large ones do not fit the caches. All others have less than twice as many. (With `size`:
   /// cells.)
   static constexpr std::size_t instance_items = 8192;
-  static constexpr std::size_t fewest_items = 256;
+  static constexpr std::size_t min_items = 256;
 
   /// `size` is 0 for sketches of gamma cells an element of the union.
   SketchLayout(double gamma, double size) : gamma_(gamma), size_(size) {}
@@ -72,23 +72,23 @@ class SketchLayout {
 
   /// The most that a piece of so many elements can take; by position, what it takes. Of lengths
   /// that no memory holds, too many for any.
-  [[nodiscard]] std::size_t most_cells(std::size_t elements) const {
+  [[nodiscard]] std::size_t max_cells(std::size_t elements) const {
     if (by_position()) return cells_by_position(elements);
     const std::size_t instances = elements / instance_items + 1;
     const auto sketched = static_cast<std::size_t>(std::ceil(share_of(gamma_, elements)));
     return std::max(sketched + 3 * instances, elements);
   }
   /// Of any instance of a piece of at most so many elements.
-  [[nodiscard]] std::size_t most_cells_of_instance(std::size_t elements) const {
-    return most_cells(most_items_of_instance(elements));
+  [[nodiscard]] std::size_t max_cells_of_instance(std::size_t elements) const {
+    return max_cells(max_items_of_instance(elements));
   }
-  [[nodiscard]] std::size_t most_items_of_instance(std::size_t elements) const {
+  [[nodiscard]] std::size_t max_items_of_instance(std::size_t elements) const {
     if (!by_position()) return std::min(elements, 2 * instance_items);
     // The elements of twice so many cells, rounded up to words on both sides.
     const double most = 2 * static_cast<double>(instance_items + 1) / size_ + 128;
     return most < static_cast<double>(elements) ? static_cast<std::size_t>(most) : elements;
   }
-  [[nodiscard]] std::size_t most_instances(std::size_t elements) const {
+  [[nodiscard]] std::size_t max_instances(std::size_t elements) const {
     return by_position() ? instances_by_position(elements) : elements / instance_items + 1;
   }
 
@@ -101,15 +101,15 @@ class SketchLayout {
       const std::size_t count = items * (i + 1) / instances - begin;
       visit(SketchInstance{.first = begin,
                            .items = count,
-                           .plain = count < fewest_items,
+                           .plain = count < min_items,
                            .shape = shape_of(first + begin, gamma_, count)});
     }
   }
 
   /// So that no number of cells or of their bytes overflows.
-  static constexpr double most_share = 0x1p59;
+  static constexpr double max_share = 0x1p59;
   static double share_of(double share, std::size_t elements) {
-    return std::min(share * static_cast<double>(elements), most_share);
+    return std::min(share * static_cast<double>(elements), max_share);
   }
 
   [[nodiscard]] std::size_t instances_by_position(std::size_t elements) const {
@@ -130,7 +130,7 @@ class SketchLayout {
     const std::size_t cells = (instances - longer_ones) * cells_of(64 * shorter) +
                               longer_ones * cells_of(64 * (shorter + 1)) - cells_of(64 * last) +
                               cells_of(64 * last - (64 * words - elements));
-    return std::min(cells, static_cast<std::size_t>(most_share));
+    return std::min(cells, static_cast<std::size_t>(max_share));
   }
 
   /// Between words of the bitmap; what depends on the union is left open.

@@ -13,7 +13,7 @@ namespace {
 /// Makes exponents of elements positive numbers; 0 is a rank of zeros.
 constexpr int exponent_offset = 1 << 12;
 /// Of the least denormal of f32, and of its largest numbers.
-constexpr int least_exponent = -149, largest_exponent = 127;
+constexpr int min_exponent = -149, max_exponent = 127;
 
 }  // namespace
 
@@ -43,10 +43,10 @@ void SketchMaximum::start() {
 void SketchMaximum::tell_cells() const {
   const std::uint64_t maximum = agreed(call_.pieces[0])[0];
   if (maximum != 0 &&
-      (maximum < exponent_offset + least_exponent || maximum > exponent_offset + largest_exponent))
+      (maximum < exponent_offset + min_exponent || maximum > exponent_offset + max_exponent))
     refuse_agreed("sketch", "maximum", maximum,
-                  "0, or " + std::to_string(exponent_offset + least_exponent) + " to " +
-                      std::to_string(exponent_offset + largest_exponent));
+                  "0, or " + std::to_string(exponent_offset + min_exponent) + " to " +
+                      std::to_string(exponent_offset + max_exponent));
   // Larger numbers than the bound have no integer.
   if (maximum < static_cast<std::uint64_t>(own_exponent_))
     refuse_agreed("sketch", "maximum", maximum, "this rank alone " + std::to_string(own_exponent_));
@@ -54,7 +54,7 @@ void SketchMaximum::tell_cells() const {
 }
 
 /// For every piece in order, into the same word. On a device the largest number decides.
-std::size_t SketchMaximum::encode(std::size_t, const Piece& piece, Words out) {
+std::size_t SketchMaximum::encode(std::size_t, const Piece& piece, Payload out) {
   if (memory_.is_host()) {
     exponent_.measure(call_.input_at(piece.first), piece.first, piece.count);
     if (!call_.is_last(piece)) return 1;

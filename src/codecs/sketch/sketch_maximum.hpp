@@ -22,7 +22,7 @@ class SketchMaximum final : public Round {
   [[nodiscard]] std::size_t capacity(std::size_t, std::size_t elements) const override {
     return elements != 0;
   }
-  std::size_t encode(std::size_t contributions, const Piece& piece, Words out) override;
+  std::size_t encode(std::size_t contributions, const Piece& piece, Payload out) override;
 
   /// Tells the cells what was agreed on, before anything is made a cell.
   /// @throws Error(transport) for what no rank can have sent

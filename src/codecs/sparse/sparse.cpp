@@ -31,8 +31,8 @@ class SparsePayload final : public Round {
   [[nodiscard]] std::size_t capacity(std::size_t, std::size_t elements) const override {
     return words_of(elements);
   }
-  std::size_t encode(std::size_t contributions, const Piece& piece, Words out) override;
-  void decode(const Piece& piece, ConstWords sum, std::size_t contributions) override;
+  std::size_t encode(std::size_t contributions, const Piece& piece, Payload out) override;
+  void decode(const Piece& piece, ConstPayload sum, std::size_t contributions) override;
 
  private:
   [[nodiscard]] std::size_t words_of(std::size_t elements) const {
@@ -55,7 +55,7 @@ class SparsePayload final : public Round {
   MemoryArray<std::byte> values_;  ///< of one piece, compacted and complete
 };
 
-std::size_t SparsePayload::encode(std::size_t, const Piece& piece, Words out) {
+std::size_t SparsePayload::encode(std::size_t, const Piece& piece, Payload out) {
   const auto* const input = call_.input_at(piece.first);
   const SparseIndex::Union positions = index_.union_of(piece);
   const std::size_t words = words_of(positions.elements);
@@ -71,7 +71,7 @@ std::size_t SparsePayload::encode(std::size_t, const Piece& piece, Words out) {
   return words;
 }
 
-void SparsePayload::decode(const Piece& piece, ConstWords sum, std::size_t) {
+void SparsePayload::decode(const Piece& piece, ConstPayload sum, std::size_t) {
   auto* const output = call_.output_at(piece.first);
   const SparseIndex::Union positions = index_.union_of(piece);
   if (sum.size() != words_of(positions.elements))

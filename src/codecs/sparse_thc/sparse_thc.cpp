@@ -81,12 +81,12 @@ std::optional<CodecBytes> sparse_thc_bytes(const BytesQuery& query) {
 }
 
 constexpr CodecSample samples[] = {
-    {.spec = "sparse+thc", .clamped = 0.009, .rounded = 0.017, .escapes = 256},
+    {.spec = "sparse+thc", .clamped = 0.009, .rounded = 0.017, .outlier_elements = 256},
     {.spec = "sparse+thc:index=flat,levels=full,rotation=64",
      .clamped = 0.0006,
      .rounded = 0.00017,
      .full_levels = true,
-     .escapes = 64}};
+     .outlier_elements = 64}};
 
 }  // namespace
 

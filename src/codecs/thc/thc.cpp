@@ -1,7 +1,7 @@
 #include "codecs/thc/thc.hpp"
 
-#include "codecs/common/escape_round.hpp"
 #include "codecs/common/lane_layout.hpp"
+#include "codecs/common/outlier_round.hpp"
 #include "codecs/thc/thc_norms.hpp"
 #include "codecs/thc/thc_options.hpp"
 #include "kernels/core/body/random.hpp"
@@ -45,11 +45,11 @@ class ThcPayload final : public Round {
     return words_of_run(elements, format_.rotation,
                         contributions == alone ? format_.narrow_width : format_.wide_width);
   }
-  std::size_t encode(std::size_t contributions, const Piece& piece, Words out) override;
-  std::size_t promote(const Piece& piece, std::span<const ConstWords> contributions,
-                      Words sum) override;
-  [[nodiscard]] std::optional<Widening> widening() const override;
-  void decode(const Piece& piece, ConstWords sum, std::size_t contributions) override;
+  std::size_t encode(std::size_t contributions, const Piece& piece, Payload out) override;
+  std::size_t promote(const Piece& piece, std::span<const ConstPayload> contributions,
+                      Payload sum) override;
+  [[nodiscard]] std::optional<Promotion> promotion() const override;
+  void decode(const Piece& piece, ConstPayload sum, std::size_t contributions) override;
 
  private:
   [[nodiscard]] ThcRun run_of(const Piece& piece) const {
@@ -77,37 +77,37 @@ void ThcPayload::start() {
             key(seed_, call_.step, Stream::permutation, 0)};
 }
 
-std::size_t ThcPayload::encode(std::size_t contributions, const Piece& piece, Words out) {
+std::size_t ThcPayload::encode(std::size_t contributions, const Piece& piece, Payload out) {
   kernels_.encode(format_, draws_, run_of(piece), call_.input_at(piece.first),
                   call_.feedback_at(piece.first), norms_.codes(piece).data(),
                   contributions == alone ? Form::narrow : Form::wide, out.data());
   return capacity(contributions, piece.count);
 }
 
-std::size_t ThcPayload::promote(const Piece& piece, std::span<const ConstWords> contributions,
-                                Words sum) {
+std::size_t ThcPayload::promote(const Piece& piece, std::span<const ConstPayload> contributions,
+                                Payload sum) {
   contribution_words_.clear();
-  for (ConstWords words : contributions) contribution_words_.push_back(words.data());
-  kernels_.widen(format_, run_of(piece), contribution_words_.data(), contributions.size(),
-                 sum.data());
+  for (ConstPayload words : contributions) contribution_words_.push_back(words.data());
+  kernels_.promote(format_, run_of(piece), contribution_words_.data(), contributions.size(),
+                   sum.data());
   return capacity(format_.ranks, piece.count);
 }
 
-std::optional<Widening> ThcPayload::widening() const {
-  Widening widening{.narrow_width = static_cast<std::uint8_t>(format_.narrow_width),
-                    .wide_width = static_cast<std::uint8_t>(format_.wide_width),
-                    .has_levels = format_.table,
-                    .block = format_.rotation};
+std::optional<Promotion> ThcPayload::promotion() const {
+  Promotion promotion{.narrow_width = static_cast<std::uint8_t>(format_.narrow_width),
+                      .wide_width = static_cast<std::uint8_t>(format_.wide_width),
+                      .has_levels = format_.table,
+                      .block = format_.rotation};
   if (!traits().narrow()) return std::nullopt;
-  if (!format_.table) return widening;
+  if (!format_.table) return promotion;
   // Larger tables have no place in a message's header.
-  if (format_.levels.size() > widening.levels.size() || format_.levels.back() > 255)
+  if (format_.levels.size() > promotion.levels.size() || format_.levels.back() > 255)
     return std::nullopt;
-  std::ranges::copy(format_.levels, widening.levels.begin());
-  return widening;
+  std::ranges::copy(format_.levels, promotion.levels.begin());
+  return promotion;
 }
 
-void ThcPayload::decode(const Piece& piece, ConstWords sum, std::size_t contributions) {
+void ThcPayload::decode(const Piece& piece, ConstPayload sum, std::size_t contributions) {
   kernels_.decode(format_, draws_, run_of(piece), sum.data(), contributions,
                   norms_.codes(piece).data(), divisor_, call_.output_at(piece.first));
 }
@@ -121,10 +121,11 @@ class ThcCodec final : public Codec {
                                 static_cast<std::uint32_t>(context.ranks))),
         norms_(make_thc_norms(context, options, format_, call_)),
         payload_(context, format_, options.seed, *norms_, call_),
-        escape_(context, call_, [this](EscapedBlocks& escaped) { find_escaped(escaped); }) {
+        outlier_round_(context, call_,
+                       [this](OutlierBlocks& outliers) { find_outliers(outliers); }) {
     add(*norms_);
     add(payload_);
-    add(escape_);
+    add(outlier_round_);
   }
 
   [[nodiscard]] std::size_t block() const override { return format_.rotation; }
@@ -139,14 +140,14 @@ class ThcCodec final : public Codec {
 
  private:
   void start() override { payload_.start(); }
-  void find_escaped(EscapedBlocks& escaped);
+  void find_outliers(OutlierBlocks& outliers);
 
   ElementType type_;
   bool error_feedback_;
   ThcFormat format_;
   std::unique_ptr<BlockScale> norms_;
   ThcPayload payload_;
-  EscapeRound escape_;
+  OutlierRound outlier_round_;
 };
 
 /// Codes and scales of small blocks, and where blocks that have no room in shared memory turn:
@@ -156,17 +157,17 @@ std::size_t ThcCodec::device_scratch(std::size_t, std::size_t longest_piece) con
   const std::size_t codes = (blocks + 1) * (sizeof(std::uint32_t) + 16);
   if (block() <= kernels::thc_shared_span) return codes;
   constexpr std::size_t value = sizeof(double) + sizeof(std::uint16_t);
-  const std::size_t turning = std::max(kernels::thc_most_scratch, block() * value);
+  const std::size_t turning = std::max(kernels::thc_max_scratch, block() * value);
   return codes + std::min(turning, (longest_piece + block()) * value) + block() * value;
 }
 
-void ThcCodec::find_escaped(EscapedBlocks& escaped) {
+void ThcCodec::find_outliers(OutlierBlocks& outliers) {
   for (const Piece& piece : call_.pieces) {
     const auto codes = norms_->codes(piece);
     for (std::size_t i = 0; i < codes.size(); ++i) {
-      if (codes[i] != kernels::escaped_code) continue;
+      if (codes[i] != kernels::outlier_code) continue;
       const std::size_t offset = i * block();
-      escaped.add(piece.first + offset, std::min(block(), piece.count - offset));
+      outliers.add(piece.first + offset, std::min(block(), piece.count - offset));
     }
   }
 }

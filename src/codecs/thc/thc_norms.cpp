@@ -12,7 +12,7 @@
 namespace cohom {
 namespace {
 
-using kernels::escaped_code;
+using kernels::outlier_code;
 
 struct CodeRange {
   std::uint32_t least = 0, most = 0;
@@ -50,11 +50,11 @@ class Norms {
 
   /// A code that is none makes a scale that is no number.
   void check(std::uint32_t code) const {
-    if (code == 0 || code == escaped_code) return;
+    if (code == 0 || code == outlier_code) return;
     if (code < range_.least || code > range_.most)
       refuse_agreed("thc", "norms", code,
                     "0, " + std::to_string(range_.least) + " to " + std::to_string(range_.most) +
-                        ", or " + std::to_string(escaped_code));
+                        ", or " + std::to_string(outlier_code));
   }
 
  private:
@@ -92,7 +92,7 @@ class GlobalNorm final : public BlockScale {
     codes_.reserve(blocks_of(longest_piece));
     vector_codes_.resize(blocks_of(elements));
   }
-  std::size_t encode(std::size_t contributions, const Piece& piece, Words out) override;
+  std::size_t encode(std::size_t contributions, const Piece& piece, Payload out) override;
   std::span<const std::uint32_t> codes(const Piece& piece) override;
 
  private:
@@ -106,7 +106,7 @@ class GlobalNorm final : public BlockScale {
   std::vector<std::uint32_t> vector_codes_;  ///< of all blocks, in block order
 };
 
-std::size_t GlobalNorm::encode(std::size_t, const Piece& piece, Words out) {
+std::size_t GlobalNorm::encode(std::size_t, const Piece& piece, Payload out) {
   // Pieces come segment by segment, so the codes are put in block order before they are summed.
   norms_.measure(piece, vector_codes_.data() + piece.first / norms_.block());
   if (!norms_.call().is_last(piece)) return 1;

@@ -16,10 +16,9 @@ namespace {
 
 using kernels::Dither;
 
-constexpr std::uint32_t largest_granularity =
-    4095;  // the table is found in O(2^bits granularity^2)
-constexpr std::uint32_t largest_interval_count = 65535;
-constexpr unsigned widest_sum_lane = 32;
+constexpr std::uint32_t max_granularity = 4095;  // the table is found in O(2^bits granularity^2)
+constexpr std::uint32_t max_interval_count = 65535;
+constexpr unsigned max_sum_lane = 32;
 
 constexpr std::string_view levels_names[] = {"table", "full"};
 constexpr std::string_view scale_names[] = {"block", "global"};
@@ -51,13 +50,13 @@ constexpr ParameterInfo parameters[] = {
 unsigned default_sum_lane(std::uint64_t largest_sum) {
   for (unsigned width : {8u, 12u, 16u, 21u})
     if (largest_sum <= largest_lane_value(width)) return width;
-  return widest_sum_lane;
+  return max_sum_lane;
 }
 
 /// The lane's width, whatever it then has to hold.
 unsigned read_lane(const ParameterReader& reader, unsigned default_width) {
   if (!reader.given("lane")) return default_width;
-  const std::uint64_t width = reader.integer("lane", 1, widest_sum_lane);
+  const std::uint64_t width = reader.integer("lane", 1, max_sum_lane);
   if (!is_lane_width(width)) reader.reject("lane");
   return static_cast<unsigned>(width);
 }
@@ -68,7 +67,7 @@ void read_table_form(const ParameterReader& reader, std::uint32_t ranks, ThcOpti
   options.intervals = options.bits == 1 ? 1 : 2 * least;
   if (reader.given("granularity"))
     options.intervals =
-        static_cast<std::uint32_t>(reader.integer("granularity", least, largest_granularity));
+        static_cast<std::uint32_t>(reader.integer("granularity", least, max_granularity));
 
   const std::uint64_t largest_sum = std::uint64_t{ranks} * options.intervals;
   options.lane = read_lane(reader, default_sum_lane(largest_sum));
@@ -76,7 +75,7 @@ void read_table_form(const ParameterReader& reader, std::uint32_t ranks, ThcOpti
   const std::string sum = std::to_string(ranks) + " ranks * granularity " +
                           std::to_string(options.intervals) + " = " + std::to_string(largest_sum);
   const unsigned needed = smallest_lane_width(largest_sum);
-  if (!reader.given("lane") || needed > widest_sum_lane)
+  if (!reader.given("lane") || needed > max_sum_lane)
     reader.reject("granularity", sum + " does not fit a lane of 32 bits");
   reader.reject("lane", sum + " needs lane=" + std::to_string(needed));
 }
@@ -92,8 +91,7 @@ void read_full_form(const ParameterReader& reader, const Parameters& given, std:
   if (fits == 0)
     reader.reject("lane", std::to_string(ranks) + " ranks need lane=" +
                               std::to_string(smallest_lane_width(ranks)) + " or more");
-  options.intervals =
-      static_cast<std::uint32_t>(std::min<std::uint64_t>(fits, largest_interval_count));
+  options.intervals = static_cast<std::uint32_t>(std::min<std::uint64_t>(fits, max_interval_count));
 }
 
 std::vector<std::uint16_t> levels_of(const ThcOptions& options) {

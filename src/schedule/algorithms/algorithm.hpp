@@ -13,7 +13,7 @@ namespace cohom {
 struct AlgorithmInput {
   int rank = 0;
   int ranks = 1;
-  bool narrow = false;    ///< contributions have a narrow form, which an owner can widen
+  bool narrow = false;    ///< contributions have a narrow form, which an owner can promote
   bool disjoint = false;  ///< the narrow forms of all ranks together are no longer than a sum
 };
 

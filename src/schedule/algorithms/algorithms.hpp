@@ -20,7 +20,7 @@ Schedule build_tree(const AlgorithmInput& input);
 Schedule build_recursive_doubling(const AlgorithmInput& input);
 
 /// One chunk; the MPI library reduces the words. Wide form.
-Schedule build_fabric(const AlgorithmInput& input);
+Schedule build_native_reduction(const AlgorithmInput& input);
 
 /// One chunk; an aggregator that may fail sums the words, next to the contributions. Wide form.
 Schedule build_offload(const AlgorithmInput& input);

@@ -9,7 +9,7 @@ Schedule build_offload(const AlgorithmInput& input) {
   ScheduleBuilder schedule(input.rank, input.ranks, 1);
   const auto mine = schedule.encode(0, Form::wide);
   schedule.decode(schedule.offload(mine, static_cast<std::uint32_t>(input.ranks), false));
-  return std::move(schedule).finish();
+  return std::move(schedule).build();
 }
 
 }  // namespace cohom

@@ -15,8 +15,8 @@
 namespace cohom {
 namespace {
 
-// Two ranks meet in one round only, and a pair folds once each way: one stream a pair is enough.
-constexpr std::uint32_t stream = 0;
+// Two ranks meet in one round only, and a pair folds once each way: one sequence a pair is enough.
+constexpr std::uint32_t sequence_id = 0;
 
 struct Members {
   int count;  ///< the largest power of two <= n
@@ -38,9 +38,9 @@ struct Members {
 /// The odd rank of a pair only hands in its contribution and gets the sum back.
 void hand_in(ScheduleBuilder& schedule, const AlgorithmInput& input) {
   const int partner = input.rank - 1;
-  schedule.send(schedule.encode(0, Form::wide), partner, stream);
-  schedule.decode(
-      schedule.receive(0, Form::wide, static_cast<std::uint32_t>(input.ranks), partner, stream));
+  schedule.send(schedule.encode(0, Form::wide), partner, sequence_id);
+  schedule.decode(schedule.receive(0, Form::wide, static_cast<std::uint32_t>(input.ranks), partner,
+                                   sequence_id));
 }
 
 std::uint32_t exchange(ScheduleBuilder& schedule, const Members& members, int member,
@@ -48,9 +48,10 @@ std::uint32_t exchange(ScheduleBuilder& schedule, const Members& members, int me
   for (int size = 1; size < members.count; size *= 2) {
     const int partner = member ^ size;
     const int partner_group = partner & ~(size - 1);
-    schedule.send(sum, members.rank(partner), stream);
-    const auto received = schedule.receive(
-        0, Form::wide, members.contributions(partner_group, size), members.rank(partner), stream);
+    schedule.send(sum, members.rank(partner), sequence_id);
+    const auto received =
+        schedule.receive(0, Form::wide, members.contributions(partner_group, size),
+                         members.rank(partner), sequence_id);
     const auto operands = member < partner ? std::array{sum, received} : std::array{received, sum};
     // The finished sum gets a buffer of its own: for raw vectors it can be the user's output.
     const bool finished = 2 * size == members.count;
@@ -67,17 +68,17 @@ Schedule build_recursive_doubling(const AlgorithmInput& input) {
   const bool paired = members.in_pair(input.rank);
   if (paired && input.rank % 2 == 1) {
     hand_in(schedule, input);
-    return std::move(schedule).finish();
+    return std::move(schedule).build();
   }
   auto sum = schedule.encode(0, Form::wide);
   if (paired) {
-    const auto received = schedule.receive(0, Form::wide, 1, input.rank + 1, stream);
+    const auto received = schedule.receive(0, Form::wide, 1, input.rank + 1, sequence_id);
     sum = schedule.merge(std::array{sum, received}, received);
   }
   sum = exchange(schedule, members, members.member(input.rank), sum);
-  if (paired) schedule.send(sum, input.rank + 1, stream);
+  if (paired) schedule.send(sum, input.rank + 1, sequence_id);
   schedule.decode(sum);
-  return std::move(schedule).finish();
+  return std::move(schedule).build();
 }
 
 }  // namespace cohom

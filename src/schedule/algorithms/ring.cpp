@@ -43,11 +43,11 @@ std::uint32_t reduce_scatter(ScheduleBuilder& schedule, const Ring& ring) {
 
 void allgather(ScheduleBuilder& schedule, const Ring& ring, std::uint32_t sum) {
   for (std::uint32_t hop = 0; hop < ring.hops(); ++hop) {
-    const auto stream = ring.hops() + hop;
-    schedule.send(sum, ring.next(), stream);
+    const auto sequence_id = ring.hops() + hop;
+    schedule.send(sum, ring.next(), sequence_id);
     const auto received =
         schedule.receive(ring.chunk_behind(hop + 1), Form::wide,
-                         static_cast<std::uint32_t>(ring.ranks), ring.previous(), stream);
+                         static_cast<std::uint32_t>(ring.ranks), ring.previous(), sequence_id);
     schedule.decode(sum);
     sum = received;
   }
@@ -60,7 +60,7 @@ Schedule build_ring(const AlgorithmInput& input) {
   const Ring ring{.rank = input.rank, .ranks = input.ranks};
   ScheduleBuilder schedule(ring.rank, ring.ranks, static_cast<std::uint32_t>(ring.ranks));
   allgather(schedule, ring, reduce_scatter(schedule, ring));
-  return std::move(schedule).finish();
+  return std::move(schedule).build();
 }
 
 }  // namespace cohom

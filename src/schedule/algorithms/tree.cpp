@@ -12,8 +12,8 @@
 namespace cohom {
 namespace {
 
-// A rank sends to its parent once and to each child once: one stream a pair is enough.
-constexpr std::uint32_t stream = 0;
+// A rank sends to its parent once and to each child once: one sequence a pair is enough.
+constexpr std::uint32_t sequence_id = 0;
 
 struct Node {
   int rank;
@@ -34,22 +34,22 @@ std::uint32_t reduce(ScheduleBuilder& schedule, const Node& node) {
     const int child = node.rank + distance;
     if (child >= node.ranks) break;
     const auto contributions = static_cast<std::uint32_t>(std::min(distance, node.ranks - child));
-    const auto received = schedule.receive(0, Form::wide, contributions, child, stream);
+    const auto received = schedule.receive(0, Form::wide, contributions, child, sequence_id);
     // The finished sum gets a buffer of its own: for raw vectors it can be the user's output.
     const bool finished = node.rank == 0 && 2 * distance >= node.ranks;
     sum = schedule.merge(std::array{sum, received}, finished ? Step::no_slot : received);
   }
-  if (node.rank != 0) schedule.send(sum, node.parent(), stream);
+  if (node.rank != 0) schedule.send(sum, node.parent(), sequence_id);
   return sum;
 }
 
 void broadcast(ScheduleBuilder& schedule, const Node& node, std::uint32_t sum) {
   if (node.rank != 0)
     sum = schedule.receive(0, Form::wide, static_cast<std::uint32_t>(node.ranks), node.parent(),
-                           stream);
+                           sequence_id);
   // The largest subtree first: it takes longest.
   for (int distance = node.span() / 2; distance > 0; distance /= 2)
-    if (node.rank + distance < node.ranks) schedule.send(sum, node.rank + distance, stream);
+    if (node.rank + distance < node.ranks) schedule.send(sum, node.rank + distance, sequence_id);
   schedule.decode(sum);
 }
 
@@ -59,7 +59,7 @@ Schedule build_tree(const AlgorithmInput& input) {
   const Node node{.rank = input.rank, .ranks = input.ranks};
   ScheduleBuilder schedule(node.rank, node.ranks, 1);
   broadcast(schedule, node, reduce(schedule, node));
-  return std::move(schedule).finish();
+  return std::move(schedule).build();
 }
 
 }  // namespace cohom

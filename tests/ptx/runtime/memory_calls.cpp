@@ -89,10 +89,10 @@ cudaError_t cudaFree(void* memory) {
 }
 cudaError_t cudaHostAlloc(void** memory, size_t bytes, unsigned) {
   const DeviceLock lock;
-  const std::size_t room = (bytes + cohom::ptx::page - 1) / cohom::ptx::page * cohom::ptx::page;
-  *memory = std::aligned_alloc(cohom::ptx::page, room);
+  const std::size_t capacity = (bytes + cohom::ptx::page - 1) / cohom::ptx::page * cohom::ptx::page;
+  *memory = std::aligned_alloc(cohom::ptx::page, capacity);
   if (*memory == nullptr) return told(cudaErrorMemoryAllocation);
-  std::memset(*memory, 0xcd, room);
+  std::memset(*memory, 0xcd, capacity);
   DeviceMemory::instance().add_pinned(*memory, bytes);
   return told(cudaSuccess);
 }

@@ -9,7 +9,7 @@ namespace cohom::ptx {
 namespace {
 
 /// A stream that nobody waits for must not grow without end.
-constexpr std::size_t most_works = 4096;
+constexpr std::size_t max_works = 4096;
 
 }  // namespace
 
@@ -68,7 +68,7 @@ void Streams::put(const std::shared_ptr<Stream>& stream, std::function<void()> w
       if (other->is_blocking()) awaited.push_back({other, other->put_so_far()});
   std::erase_if(awaited, [](const Point& point) { return point.is_done(); });
   stream->put(std::move(work), std::move(awaited));
-  if (stream->put_so_far() > most_works) stream->do_until(stream->put_so_far() - most_works);
+  if (stream->put_so_far() > max_works) stream->do_until(stream->put_so_far() - max_works);
 }
 
 Point Streams::record(const std::shared_ptr<Stream>& stream) {

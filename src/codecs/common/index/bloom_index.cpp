@@ -21,7 +21,7 @@ class ValuesRound final : public Round {
         own_(setup.own) {}
 
   [[nodiscard]] std::size_t capacity(std::size_t, std::size_t) const override { return 1; }
-  std::size_t encode(std::size_t, const Piece& piece, Words out) override {
+  std::size_t encode(std::size_t, const Piece& piece, Payload out) override {
     own_.scan(piece);
     out[0] = host_.count_bits(own_.bits(piece), bitmap_words(piece.count));
     return 1;
@@ -60,12 +60,12 @@ class FilterRound final : public Round {
   [[nodiscard]] std::size_t capacity(std::size_t, std::size_t elements) const override {
     return bitmap_words(elements);
   }
-  std::size_t encode(std::size_t contributions, const Piece& piece, Words out) override;
-  [[nodiscard]] ConstWords bits_of(const Piece& piece);
+  std::size_t encode(std::size_t contributions, const Piece& piece, Payload out) override;
+  [[nodiscard]] ConstPayload bits_of(const Piece& piece);
 
  private:
   [[nodiscard]] BloomShape shape_of(const Piece& piece) const;
-  void search(const BloomShape& shape, const Piece& piece, ConstWords filter);
+  void search(const BloomShape& shape, const Piece& piece, ConstPayload filter);
 
   const kernels::BloomKernels& kernels_;  ///< of the elements
   const kernels::BloomKernels& host_;
@@ -93,7 +93,7 @@ BloomShape FilterRound::shape_of(const Piece& piece) const {
   return shape;
 }
 
-std::size_t FilterRound::encode(std::size_t, const Piece& piece, Words out) {
+std::size_t FilterRound::encode(std::size_t, const Piece& piece, Payload out) {
   const BloomShape shape = shape_of(piece);
   const std::size_t bitmap = bitmap_words(piece.count);
   if (shape.bits == 0) {
@@ -114,8 +114,8 @@ std::size_t FilterRound::encode(std::size_t, const Piece& piece, Words out) {
 }
 
 /// The bitmap of a piece from its filter, which is searched once a call.
-ConstWords FilterRound::bits_of(const Piece& piece) {
-  const ConstWords words = agreed(piece);
+ConstPayload FilterRound::bits_of(const Piece& piece) {
+  const ConstPayload words = agreed(piece);
   const BloomShape shape = shape_of(piece);
   const std::size_t bitmap = bitmap_words(piece.count);
   if (words.size() != (shape.bits == 0 ? bitmap : shape.bits / 64)) refuse_index(codec_);
@@ -125,11 +125,11 @@ ConstWords FilterRound::bits_of(const Piece& piece) {
 }
 
 /// Where the elements are: a search is more work than the way there and back.
-void FilterRound::search(const BloomShape& shape, const Piece& piece, ConstWords filter) {
+void FilterRound::search(const BloomShape& shape, const Piece& piece, ConstPayload filter) {
   if (memory_.is_host())
     return host_.find(shape, filter.data(), piece.first, piece.count, own_.bits(piece));
   memory_.from_host(filter_.data(), filter.data(), filter.size_bytes());
-  std::uint64_t* const found = own_.room_beside_elements();
+  std::uint64_t* const found = own_.scratch_beside_elements();
   kernels_.find(shape, filter_.data(), piece.first, piece.count, found);
   memory_.to_host(own_.bits(piece), found, bitmap_words(piece.count) * 8);
 }
@@ -140,7 +140,7 @@ class BloomIndex final : public UnionIndex {
 
   [[nodiscard]] std::span<Round* const> rounds() override { return rounds_; }
   void reserve(std::size_t longest_piece) override { filter_.reserve(longest_piece); }
-  ConstWords bits_of(const Piece& piece) override { return filter_.bits_of(piece); }
+  ConstPayload bits_of(const Piece& piece) override { return filter_.bits_of(piece); }
 
  private:
   ValuesRound values_;

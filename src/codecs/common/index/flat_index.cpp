@@ -15,12 +15,12 @@ class BitmapRound final : public Round {
   [[nodiscard]] std::size_t capacity(std::size_t, std::size_t elements) const override {
     return bitmap_words(elements);
   }
-  std::size_t encode(std::size_t, const Piece& piece, Words out) override {
+  std::size_t encode(std::size_t, const Piece& piece, Payload out) override {
     own_.scan(piece);
     std::copy_n(own_.bits(piece), bitmap_words(piece.count), out.data());
     return bitmap_words(piece.count);
   }
-  [[nodiscard]] ConstWords bits_of(const Piece& piece) const { return agreed(piece); }
+  [[nodiscard]] ConstPayload bits_of(const Piece& piece) const { return agreed(piece); }
 
  private:
   OwnPositions& own_;
@@ -32,7 +32,7 @@ class FlatIndex final : public UnionIndex {
 
   [[nodiscard]] std::span<Round* const> rounds() override { return rounds_; }
   void reserve(std::size_t) override {}
-  ConstWords bits_of(const Piece& piece) override { return bitmap_.bits_of(piece); }
+  ConstPayload bits_of(const Piece& piece) override { return bitmap_.bits_of(piece); }
 
  private:
   BitmapRound bitmap_;

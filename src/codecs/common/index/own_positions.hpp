@@ -31,7 +31,7 @@ class OwnPositions {
   /// these.
   [[nodiscard]] const std::uint64_t* beside_elements(const std::uint64_t* bits, const Piece& piece);
   /// Room for the bits of a piece where its elements lie, if that is not the host.
-  [[nodiscard]] std::uint64_t* room_beside_elements() { return beside_elements_.data(); }
+  [[nodiscard]] std::uint64_t* scratch_beside_elements() { return beside_elements_.data(); }
 
  private:
   /// What the bits of a piece are.

@@ -53,7 +53,7 @@ SparseIndex::Union SparseIndex::own(const Piece& piece) {
 }
 
 SparseIndex::Union SparseIndex::union_of(const Piece& piece) {
-  const ConstWords bits = form_->bits_of(piece);
+  const ConstPayload bits = form_->bits_of(piece);
   // A bit behind the last element would be a value that has no place.
   if (const std::size_t used = piece.count % 64; used != 0 && bits.back() >> used != 0)
     refuse_index(codec_);

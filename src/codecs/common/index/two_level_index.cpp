@@ -23,7 +23,7 @@ std::uint64_t last_word(std::size_t elements) {
   return elements % 64 == 0 ? ~std::uint64_t{0} : (std::uint64_t{1} << elements % 64) - 1;
 }
 
-std::uint64_t level_of(ConstWords levels, std::size_t block_of_piece) {
+std::uint64_t level_of(ConstPayload levels, std::size_t block_of_piece) {
   return levels[block_of_piece / blocks_a_word] >> (block_of_piece % blocks_a_word * 2) & 3;
 }
 
@@ -46,9 +46,9 @@ class LevelsRound final : public Round {
   [[nodiscard]] std::size_t capacity(std::size_t, std::size_t elements) const override {
     return (blocks_of(elements) + blocks_a_word - 1) / blocks_a_word;
   }
-  std::size_t encode(std::size_t contributions, const Piece& piece, Words out) override;
+  std::size_t encode(std::size_t contributions, const Piece& piece, Payload out) override;
   /// Two bits a block: see level_of().
-  [[nodiscard]] ConstWords levels(const Piece& piece) const { return agreed(piece); }
+  [[nodiscard]] ConstPayload levels(const Piece& piece) const { return agreed(piece); }
 
  private:
   ElementType type_;
@@ -56,7 +56,7 @@ class LevelsRound final : public Round {
   OwnPositions& own_;
 };
 
-std::size_t LevelsRound::encode(std::size_t contributions, const Piece& piece, Words out) {
+std::size_t LevelsRound::encode(std::size_t contributions, const Piece& piece, Payload out) {
   own_.scan(piece);
   const std::size_t size = capacity(contributions, piece.count);
   const std::uint64_t* const own = own_.bits(piece);
@@ -84,16 +84,16 @@ class BlockBitsRound final : public Round {
   [[nodiscard]] std::size_t capacity(std::size_t, std::size_t elements) const override {
     return bitmap_words(elements);
   }
-  std::size_t encode(std::size_t, const Piece& piece, Words out) override {
+  std::size_t encode(std::size_t, const Piece& piece, Payload out) override {
     const std::uint64_t* const bits = own_.bits(piece);
-    const ConstWords levels = levels_.levels(piece);
+    const ConstPayload levels = levels_.levels(piece);
     std::uint64_t* next = out.data();
     for_each_block(piece.count, [&](std::size_t b, std::size_t first, std::size_t words) {
       if (level_of(levels, b) == has_values) next = std::copy_n(bits + first, words, next);
     });
     return static_cast<std::size_t>(next - out.data());
   }
-  [[nodiscard]] ConstWords bits_of(const Piece& piece);
+  [[nodiscard]] ConstPayload bits_of(const Piece& piece);
 
  private:
   std::string_view codec_;
@@ -103,8 +103,8 @@ class BlockBitsRound final : public Round {
 };
 
 /// The bitmap of a piece from its two levels.
-ConstWords BlockBitsRound::bits_of(const Piece& piece) {
-  const ConstWords lower = agreed(piece), levels = levels_.levels(piece);
+ConstPayload BlockBitsRound::bits_of(const Piece& piece) {
+  const ConstPayload lower = agreed(piece), levels = levels_.levels(piece);
   std::size_t next = 0;
   for_each_block(piece.count, [&](std::size_t b, std::size_t first, std::size_t words) {
     const std::uint64_t level = level_of(levels, b);
@@ -130,7 +130,7 @@ class TwoLevelIndex final : public UnionIndex {
 
   [[nodiscard]] std::span<Round* const> rounds() override { return rounds_; }
   void reserve(std::size_t longest_piece) override { bits_.reserve(longest_piece); }
-  ConstWords bits_of(const Piece& piece) override { return bits_.bits_of(piece); }
+  ConstPayload bits_of(const Piece& piece) override { return bits_.bits_of(piece); }
 
  private:
   LevelsRound levels_;

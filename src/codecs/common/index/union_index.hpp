@@ -20,7 +20,7 @@ class UnionIndex {
   virtual void reserve(std::size_t longest_piece) = 0;
   /// The agreed bits of a piece; valid until the next call.
   /// @throws Error(transport) when an index arrived that is none of this piece
-  virtual ConstWords bits_of(const Piece& piece) = 0;
+  virtual ConstPayload bits_of(const Piece& piece) = 0;
 };
 
 /// What the parts of an index are made of. What is referred to outlives them.

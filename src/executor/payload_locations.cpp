@@ -1,4 +1,4 @@
-#include "executor/payload_places.hpp"
+#include "executor/payload_locations.hpp"
 
 #include <cohom/error.hpp>
 
@@ -6,25 +6,25 @@
 
 namespace cohom {
 
-PayloadPlaces::PayloadPlaces(const RoundLayout& layout, std::span<const Piece> pieces,
-                             std::size_t element_size)
+PayloadLocations::PayloadLocations(const RoundLayout& layout, std::span<const Piece> pieces,
+                                   std::size_t element_size)
     : layout_(layout),
       pieces_(pieces),
       element_size_(element_size),
       lengths_(layout.slot_units()) {}
 
-bool PayloadPlaces::in_output(std::uint32_t slot, std::uint32_t unit) const {
+bool PayloadLocations::in_output(std::uint32_t slot, std::uint32_t unit) const {
   return output_ != nullptr && layout_.unit(slot, unit).aliasable &&
          layout_.links().buffer_decoded(layout_.schedule().slots[slot].buffer);
 }
 
-bool PayloadPlaces::in_input(std::uint32_t slot, std::uint32_t unit) const {
-  const Unit& u = layout_.unit(slot, unit);
+bool PayloadLocations::in_input(std::uint32_t slot, std::uint32_t unit) const {
+  const MessageUnit& u = layout_.unit(slot, unit);
   return input_ != nullptr && u.aliasable && address(slot, unit) == input_ + first_byte(u);
 }
 
-std::byte* PayloadPlaces::address(std::uint32_t slot, std::uint32_t unit) const {
-  const Unit& u = layout_.unit(slot, unit);
+std::byte* PayloadLocations::address(std::uint32_t slot, std::uint32_t unit) const {
+  const MessageUnit& u = layout_.unit(slot, unit);
   if (u.aliasable) {
     if (in_output(slot, unit)) return output_ + first_byte(u);
     // Contributions are only read, so the user's const memory can stand for them.
@@ -34,7 +34,7 @@ std::byte* PayloadPlaces::address(std::uint32_t slot, std::uint32_t unit) const 
   return reinterpret_cast<std::byte*>(workspace_ + layout_.workspace_offset(slot, unit));
 }
 
-ConstWords PayloadPlaces::words(std::uint32_t slot, std::uint32_t unit) const {
+ConstPayload PayloadLocations::words(std::uint32_t slot, std::uint32_t unit) const {
   return {reinterpret_cast<const std::uint64_t*>(address(slot, unit)),
           lengths_[layout_.slot_index(slot, unit)]};
 }

@@ -1,6 +1,6 @@
 #pragma once
-// MpiFabric: MPI_Iallreduce as an aggregator, so that a fabric that reduces in hardware (SHARP,
-// through HCOLL or UCC) sums our words without knowing what they mean.
+// NativeReductions: MPI_Iallreduce as an aggregator, so that a fabric that reduces in hardware
+// (SHARP, through HCOLL or UCC) sums our words without knowing what they mean.
 
 #include "mpi_ext/base/owned_comm.hpp"
 #include "mpi_ext/transport/operations.hpp"
@@ -26,13 +26,13 @@ class MpiReduction;
 /// collectives of one communicator in one order. Rounds advance at their own pace on every rank, so
 /// each has a communicator; the calls of a round line up: one starts all its reductions, then the
 /// next.
-struct RoundLine {
-  RoundLine(OwnedComm own, const Operations& mpis) : comm(std::move(own)), operations(&mpis) {}
+struct RoundQueue {
+  RoundQueue(OwnedComm own, const Operations& mpis) : comm(std::move(own)), operations(&mpis) {}
 
-  /// Of reduction `number` of the line. @throws Error(transport) when an earlier one gave up
+  /// Of reduction `number` of the queue. @throws Error(transport) when an earlier one gave up
   void expect_right_order(std::uint64_t number) const;
 
-  OwnedComm comm;  ///< the first line's at once, the others' behind MpiFabric::prepare()
+  OwnedComm comm;  ///< the first queue's at once, the others' behind NativeReductions::prepare()
   const Operations* operations;
   std::deque<MpiReduction*> starting;  ///< in the order they were opened; only the first may start
   std::uint64_t opened = 0;
@@ -42,18 +42,18 @@ struct RoundLine {
 
 /// Calls must open the reductions of one round index in the same order on all ranks: when the call
 /// starts, whatever it has to wait for before the first reduction. An open reduction keeps its
-/// place in the line, and later calls from starting theirs, until it is destroyed.
-class MpiFabric final : public Aggregator {
+/// place in the queue, and later calls from starting theirs, until it is destroyed.
+class NativeReductions final : public Aggregator {
  public:
-  /// Rounds with this index or a higher one share a line with lower ones.
+  /// Rounds with this index or a higher one share a queue with lower ones.
   static constexpr int rounds_of_their_own = 3;
 
   /// Duplicates `comm` once; there is one for each round behind prepare(), as most communicators
   /// never use it. Collective. @throws Error(transport)
-  explicit MpiFabric(MPI_Comm comm) : MpiFabric(comm, Operations::agreed(comm)) {}
+  explicit NativeReductions(MPI_Comm comm) : NativeReductions(comm, Operations::agreed(comm)) {}
   /// `operations` are the same on all ranks.
-  MpiFabric(MPI_Comm comm, const Operations& operations);
-  ~MpiFabric() override;
+  NativeReductions(MPI_Comm comm, const Operations& operations);
+  ~NativeReductions() override;
 
   [[nodiscard]] std::string_view name() const override { return "MPI_Iallreduce"; }
   [[nodiscard]] std::string describe() const override;
@@ -72,8 +72,8 @@ class MpiFabric final : public Aggregator {
     std::array<MPI_Request, rounds_of_their_own - 1> requests;
   };
 
-  Operations operations_;         ///< first: the lines refer to it
-  std::vector<RoundLine> lines_;  ///< by round index; reductions keep references into it
+  Operations operations_;           ///< first: the queues refer to it
+  std::vector<RoundQueue> queues_;  ///< by round index; reductions keep references into it
   bool prepared_ = false;
   std::unique_ptr<Duplicates> duplicates_;  ///< under way
 };

@@ -1,5 +1,5 @@
-// A rank that has no memory for a late round finds out in the middle of a call. All ranks must hear
-// of it, no message may be left behind, and the next call must work.
+// A rank that has no memory for a fallback round finds out in the middle of a call. All ranks must
+// hear of it, no message may be left behind, and the next call must work.
 
 #include "mpix_fixture.hpp"
 
@@ -33,9 +33,9 @@ class ShortOfMemory {
   rlimit before_{};
 };
 
-using LateRoundMemory = MpixTest;
+using FallbackRoundMemory = MpixTest;
 
-TEST_F(LateRoundMemory, MissingOnOneRankIsAnErrorOnAll) {
+TEST_F(FallbackRoundMemory, MissingOnOneRankIsAnErrorOnAll) {
   if (ranks_ == 1) GTEST_SKIP() << "one rank has nothing to receive into";
   constexpr std::size_t count = 4 << 20;
   const std::vector<float> not_finite(count, std::numeric_limits<float>::quiet_NaN());
@@ -54,7 +54,7 @@ TEST_F(LateRoundMemory, MissingOnOneRankIsAnErrorOnAll) {
   }
   expect_error_on_all_ranks(
       code, comm_,
-      {"rank " + std::to_string(ranks_ - 1) + ": out of memory", "late rounds of codec thc"});
+      {"rank " + std::to_string(ranks_ - 1) + ": out of memory", "fallback rounds of codec thc"});
   // With memory the same call works: NaN everywhere.
   ASSERT_EQ(MPIX_Compressed_plan_execute(plan, not_finite.data(), data.data()), MPI_SUCCESS);
   EXPECT_NE(data[0], data[0]);

@@ -1,5 +1,5 @@
-// Blocks that escape travel as they are: their sum is exact, a mean is divided before the only
-// rounding, and what cancels leaves what it should.
+// Blocks that are outliers travel as they are: their sum is exact, a mean is divided before the
+// only rounding, and what cancels leaves what it should.
 
 #include "codec_specs.hpp"
 #include "elements.hpp"
@@ -41,7 +41,7 @@ std::vector<double> reduce(const Vectors& vectors, ElementType type, const Optio
 
 class Means : public testing::TestWithParam<ElementType> {};
 
-TEST_P(Means, AreDividedBeforeTheOnlyRoundingOfWhatEscapes) {
+TEST_P(Means, AreDividedBeforeTheOnlyRoundingOfOutliers) {
   const ElementType type = GetParam();
   const double large = type == ElementType::f16   ? 30000
                        : type == ElementType::f64 ? 1e308
@@ -112,8 +112,8 @@ TEST(Sketches, AreExactBesideAnOutlier) {
   }
 }
 
-/// Its block alone escapes, so a sum takes few bytes more than without it.
-TEST(Sketches, EscapeBesideAnOutlierInOneBlock) {
+/// Its block alone is an outlier, so a sum takes few bytes more than without it.
+TEST(Sketches, BeOneMiniBlockOfABlock) {
   const auto bytes_sent = [](const Vectors& vectors) {
     std::uint64_t bytes = 0;
     on_ranks(ranks, [&](int rank, Communicator& communicator) {

@@ -1,5 +1,5 @@
 #pragma once
-// LateRounds: rounds that run only when earlier ones, or the payload, left something over.
+// FallbackRounds: rounds that run only when earlier ones, or the payload, left something over.
 
 #include "agreement/call_signature.hpp"
 #include "executor/chunking.hpp"
@@ -14,12 +14,12 @@
 
 namespace cohom {
 
-class LateRounds {
+class FallbackRounds {
  public:
   /// `factory` outlives it.
-  explicit LateRounds(const RoundFactory& factory);
-  LateRounds(const LateRounds&) = delete;
-  LateRounds& operator=(const LateRounds&) = delete;
+  explicit FallbackRounds(const RoundFactory& factory);
+  FallbackRounds(const FallbackRounds&) = delete;
+  FallbackRounds& operator=(const FallbackRounds&) = delete;
 
   /// Whether the codec has any.
   [[nodiscard]] bool any() const;
@@ -34,17 +34,19 @@ class LateRounds {
   void prepare(CallSignature& signature);
   /// A round that has elements, once; null for the others.
   [[nodiscard]] std::unique_ptr<RoundRun> take(std::size_t number) {
-    return std::move(late_[number].round);
+    return std::move(fallback_[number].round);
   }
   /// Whether take() gave the round in this call: it uses memory of this until end().
-  [[nodiscard]] bool runs(std::size_t number) const { return late_[number].chunking != nullptr; }
+  [[nodiscard]] bool runs(std::size_t number) const {
+    return fallback_[number].chunking != nullptr;
+  }
   /// All ranks do without them.
   void skip();
   /// Gives the memory of the call up. Rounds that were taken are gone by then.
   void end() { skip(); }
 
  private:
-  struct Late {
+  struct Fallback {
     std::unique_ptr<Chunking> chunking;
     MemoryArray<std::uint64_t> workspace;
     std::unique_ptr<RoundRun> round;
@@ -55,7 +57,7 @@ class LateRounds {
   const RoundFactory& factory_;
   bool wait_for_payload_ = false;
   bool decided_ = false;
-  std::vector<Late> late_;  ///< by round
+  std::vector<Fallback> fallback_;  ///< by round
 };
 
 }  // namespace cohom

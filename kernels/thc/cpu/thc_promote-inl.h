@@ -1,15 +1,15 @@
 // Adding narrow contributions into a wide sum.
 //
-// Lanes of 4 bits widened to 8 need no unpacking: with W words in 4-bit lanes, lane 2m of word i is
-// value 2m W + i, which in 8-bit lanes (2W words) is lane m of word i; lane 2m + 1 is lane m of
+// Lanes of 4 bits promoted to 8 need no unpacking: with W words in 4-bit lanes, lane 2m of word i
+// is value 2m W + i, which in 8-bit lanes (2W words) is lane m of word i; lane 2m + 1 is lane m of
 // word W + i. So the low nibbles of a word's bytes, looked up, are one wide word, the high ones
 // another.
 
-#if defined(COHOM_THC_WIDEN_INL_H) == defined(HWY_TARGET_TOGGLE)
-#ifdef COHOM_THC_WIDEN_INL_H
-#undef COHOM_THC_WIDEN_INL_H
+#if defined(COHOM_THC_PROMOTE_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef COHOM_THC_PROMOTE_INL_H
+#undef COHOM_THC_PROMOTE_INL_H
 #else
-#define COHOM_THC_WIDEN_INL_H
+#define COHOM_THC_PROMOTE_INL_H
 #endif
 
 #include "kernels/core/cpu/block_vectors-inl.h"
@@ -49,9 +49,9 @@ using Contributions = const std::uint64_t* const*;
 
 /// One block of contributions in 4-bit lanes, `words` of them at `offset`, to 8-bit lanes.
 template <class D8>
-HWY_INLINE void widen_bytes(D8 d8, hn::Vec<D8> table, Contributions contributions,
-                            std::size_t count, std::size_t offset, std::size_t words,
-                            std::uint64_t* sum) {
+HWY_INLINE void promote_bytes(D8 d8, hn::Vec<D8> table, Contributions contributions,
+                              std::size_t count, std::size_t offset, std::size_t words,
+                              std::uint64_t* sum) {
   const hn::RepartitionToWide<hn::RepartitionToWide<hn::RepartitionToWide<D8>>> d64;
   const auto nibble = hn::Set(d8, 0x0f);
   for (std::size_t i = 0; i < words; i += hn::MaxLanes(d64)) {
@@ -89,9 +89,9 @@ HWY_INLINE void look_up_levels(const ThcFormat& format, const LevelBytes& table,
 }
 
 /// Any widths up to 16: unpack, look up, add, pack.
-inline void widen_values(const ThcFormat& format, const LevelBytes& table,
-                         Contributions contributions, std::size_t count, std::size_t offset,
-                         std::uint64_t* sum) {
+inline void promote_values(const ThcFormat& format, const LevelBytes& table,
+                           Contributions contributions, std::size_t count, std::size_t offset,
+                           std::uint64_t* sum) {
   auto& scratch = ThcScratch<float>::of_thread();
   const hn::ScalableTag<std::uint16_t> d;
   const std::size_t size = format.rotation;
@@ -107,8 +107,8 @@ inline void widen_values(const ThcFormat& format, const LevelBytes& table,
   pack_block(sums, size, format.wide_width, sum);
 }
 
-inline void widen(const ThcFormat& format, const ThcRun& run, Contributions contributions,
-                  std::size_t count, std::uint64_t* sum) {
+inline void promote(const ThcFormat& format, const ThcRun& run, Contributions contributions,
+                    std::size_t count, std::uint64_t* sum) {
   const std::size_t size = format.rotation;
   const bool vectors = size >= 256 && format.narrow_width <= 16 && format.wide_width <= 16;
   const std::size_t blocks = vectors ? run.count / size : 0;
@@ -121,15 +121,15 @@ inline void widen(const ThcFormat& format, const ThcRun& run, Contributions cont
   for (std::size_t b = 0; b < blocks; ++b) {
     const std::size_t offset = b * narrow_words;
     if (bytes)
-      widen_bytes(d8, levels, contributions, count, offset, narrow_words, sum + b * wide_words);
+      promote_bytes(d8, levels, contributions, count, offset, narrow_words, sum + b * wide_words);
     else
-      widen_values(format, table, contributions, count, offset, sum + b * wide_words);
+      promote_values(format, table, contributions, count, offset, sum + b * wide_words);
   }
   if (blocks * size == run.count) return;
   std::vector<const std::uint64_t*> rest;
   for (std::size_t c = 0; c < count; ++c) rest.push_back(contributions[c] + blocks * narrow_words);
-  scalar_thc().widen(format, part_of(run, blocks * size, run.count - blocks * size), rest.data(),
-                     count, sum + blocks * wide_words);
+  scalar_thc().promote(format, part_of(run, blocks * size, run.count - blocks * size), rest.data(),
+                       count, sum + blocks * wide_words);
 }
 
 }  // namespace HWY_NAMESPACE

@@ -1,4 +1,4 @@
-#include "mpi_ext/transport/mpi_fabric.hpp"
+#include "mpi_ext/transport/native_reductions.hpp"
 
 #include "mpi_ext/base/mpi_check.hpp"
 #include "mpi_ext/base/thread_level.hpp"
@@ -9,7 +9,7 @@
 
 namespace cohom::mpi {
 
-void RoundLine::expect_right_order(std::uint64_t number) const {
+void RoundQueue::expect_right_order(std::uint64_t number) const {
   if (number > first_given_up)
     throw Error(
         ErrorKind::transport,
@@ -17,21 +17,22 @@ void RoundLine::expect_right_order(std::uint64_t number) const {
         "communicator");
 }
 
-MpiFabric::MpiFabric(MPI_Comm comm, const Operations& operations) : operations_(operations) {
-  lines_.reserve(rounds_of_their_own);
-  lines_.emplace_back(OwnedComm(comm), operations_);
+NativeReductions::NativeReductions(MPI_Comm comm, const Operations& operations)
+    : operations_(operations) {
+  queues_.reserve(rounds_of_their_own);
+  queues_.emplace_back(OwnedComm(comm), operations_);
   for (int round = 1; round < rounds_of_their_own; ++round)
-    lines_.emplace_back(OwnedComm::adopt(MPI_COMM_NULL), operations_);
+    queues_.emplace_back(OwnedComm::adopt(MPI_COMM_NULL), operations_);
 }
 
-MpiFabric::~MpiFabric() {
+NativeReductions::~NativeReductions() {
   // Of a call that ended before all ranks had come this far.
   static_cast<void>(duplicates_.release());
 }
 
-/// Of the first line's communicator, on which nothing else has begun: so the order is the same on
+/// Of the first queue's communicator, on which nothing else has begun: so the order is the same on
 /// all ranks, whatever they do with the user's.
-bool MpiFabric::prepare() {
+bool NativeReductions::prepare() {
   if (prepared_) return true;
   const MpiUse use;
   if (!duplicates_) {
@@ -39,7 +40,7 @@ bool MpiFabric::prepare() {
     duplicates_->comms.fill(MPI_COMM_NULL);
     duplicates_->requests.fill(MPI_REQUEST_NULL);
     for (std::size_t i = 0; i < duplicates_->comms.size(); ++i)
-      check(MPI_Comm_idup(lines_.front().comm.get(), &duplicates_->comms[i],
+      check(MPI_Comm_idup(queues_.front().comm.get(), &duplicates_->comms[i],
                           &duplicates_->requests[i]),
             "MPI_Comm_idup");
   }
@@ -55,19 +56,19 @@ bool MpiFabric::prepare() {
   for (std::size_t i = 0; i < duplicates_->comms.size(); ++i) {
     const MPI_Comm comm = duplicates_->comms[i];
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-    lines_[i + 1].comm = OwnedComm::adopt(comm);
+    queues_[i + 1].comm = OwnedComm::adopt(comm);
   }
   duplicates_.reset();
   return prepared_ = true;
 }
 
-std::string MpiFabric::describe() const {
+std::string NativeReductions::describe() const {
   // Asked once a process: MPI opens all its components to tell.
   static const std::string layers = summary(collective_layers());
   return std::string(name()) + ", which " + layers;
 }
 
-bool MpiFabric::supports(Merge merge) const {
+bool NativeReductions::supports(Merge merge) const {
   switch (merge.kind) {
     case MergeKind::add:
     case MergeKind::bit_or:
@@ -79,11 +80,11 @@ bool MpiFabric::supports(Merge merge) const {
   return false;
 }
 
-std::unique_ptr<Reduction> MpiFabric::open(std::uint64_t /*call*/, int round,
-                                           std::size_t reductions) {
-  RoundLine& line = lines_[static_cast<std::size_t>(round) % lines_.size()];
-  line.expect_right_order(line.opened);
-  return std::make_unique<MpiReduction>(line, reductions);
+std::unique_ptr<Reduction> NativeReductions::open(std::uint64_t /*call*/, int round,
+                                                  std::size_t reductions) {
+  RoundQueue& queue = queues_[static_cast<std::size_t>(round) % queues_.size()];
+  queue.expect_right_order(queue.opened);
+  return std::make_unique<MpiReduction>(queue, reductions);
 }
 
 }  // namespace cohom::mpi

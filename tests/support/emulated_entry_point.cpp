@@ -1,5 +1,5 @@
-// The emulated device behind the door of libcohom_cuda.so, for programs that know nothing of it:
-// COHOM_CUDA_LIBRARY names this library.
+// The emulated device behind the entry point of libcohom_cuda.so, for programs that know nothing of
+// it: COHOM_CUDA_LIBRARY names this library.
 
 #include "kernels/device_runtime/emulated/emulated_runtime.hpp"
 

@@ -1,4 +1,4 @@
-#include "codecs/common/escape_round.hpp"
+#include "codecs/common/outlier_round.hpp"
 
 #include "codecs/common/exact_sum.hpp"
 #include "kernels/core/body/element.hpp"
@@ -14,10 +14,10 @@ using namespace kernels::body;
 
 /// Adds in f64 while that is exact, which it is of numbers of like size, so that few need more.
 template <class T>
-std::optional<Arithmetic<T>> quick_sum(std::span<const ConstWords> contributions, std::size_t i,
+std::optional<Arithmetic<T>> quick_sum(std::span<const ConstPayload> contributions, std::size_t i,
                                        std::uint64_t divisor) {
   double sum = 0, lost = 0;
-  for (const ConstWords words : contributions) {
+  for (const ConstPayload words : contributions) {
     const double value = load_element<T>(words.data(), i);
     const double next = sum + value;
     const double added = next - sum;
@@ -35,20 +35,20 @@ std::optional<Arithmetic<T>> quick_sum(std::span<const ConstWords> contributions
 }
 
 /// direct, and narrow: contributions go to their owner alone, who gets them all at once.
-RoundTraits make_traits(ElementType type, LateSize late_size) {
+RoundTraits make_traits(ElementType type, FallbackSize fallback_size) {
   return {.name = "escape",
           .merge = {MergeKind::add_float, type},
           .time = RoundTime::behind_payload,
-          .scope = RoundScope::late,
+          .scope = RoundScope::fallback,
           .contributions = Contributions::narrow,
-          .late_size = late_size,
+          .fallback_size = fallback_size,
           .algorithm = RoundAlgorithm::direct};
 }
 
 }  // namespace
 
-EscapeRound::EscapeRound(const CodecContext& context, const CallBuffers& call, Find find)
-    : Round(make_traits(context.type, LateSize::when_agreed)),
+OutlierRound::OutlierRound(const CodecContext& context, const CallBuffers& call, Find find)
+    : Round(make_traits(context.type, FallbackSize::when_agreed)),
       type_(context.type),
       divisor_(context.divisor),
       memory_(context.memory),
@@ -57,8 +57,8 @@ EscapeRound::EscapeRound(const CodecContext& context, const CallBuffers& call, F
       find_(std::move(find)),
       travels_(Travels::feedback) {}
 
-EscapeRound::EscapeRound(const CodecContext& context, const CallBuffers& call, Travels travels)
-    : Round(make_traits(context.type, LateSize::when_payload_decoded)),
+OutlierRound::OutlierRound(const CodecContext& context, const CallBuffers& call, Travels travels)
+    : Round(make_traits(context.type, FallbackSize::when_payload_decoded)),
       type_(context.type),
       divisor_(context.divisor),
       memory_(context.memory),
@@ -66,16 +66,16 @@ EscapeRound::EscapeRound(const CodecContext& context, const CallBuffers& call, T
       call_(call),
       travels_(travels) {}
 
-std::size_t EscapeRound::late_elements() {
+std::size_t OutlierRound::fallback_elements() {
   if (find_) {
     blocks_.clear();
     find_(blocks_);
   }
-  return blocks_.finish();
+  return blocks_.sort();
 }
 
 /// What was left over travels, and nothing is left over.
-void EscapeRound::take_feedback(std::byte* feedback, std::size_t count, std::byte* elements) {
+void OutlierRound::take_feedback(std::byte* feedback, std::size_t count, std::byte* elements) {
   with_element_type(type_, [&]<class T>(T) {
     using Real = Arithmetic<T>;
     const std::byte* const from = window_.read(feedback, count * sizeof(Real));
@@ -85,7 +85,7 @@ void EscapeRound::take_feedback(std::byte* feedback, std::size_t count, std::byt
   });
 }
 
-std::size_t EscapeRound::encode(std::size_t contributions, const Piece& piece, Words out) {
+std::size_t OutlierRound::encode(std::size_t contributions, const Piece& piece, Payload out) {
   const std::size_t words = capacity(contributions, piece.count);
   out[words - 1] = 0;  // the padding of a ragged last word
   auto* const bytes = reinterpret_cast<std::byte*>(out.data());
@@ -104,8 +104,8 @@ std::size_t EscapeRound::encode(std::size_t contributions, const Piece& piece, W
   return words;
 }
 
-std::size_t EscapeRound::promote(const Piece& piece, std::span<const ConstWords> contributions,
-                                 Words sum) {
+std::size_t OutlierRound::promote(const Piece& piece, std::span<const ConstPayload> contributions,
+                                  Payload sum) {
   const std::size_t words = capacity(contributions.size(), piece.count);
   sum[words - 1] = 0;  // the padding of a ragged last word
   ExactSum exact;
@@ -114,7 +114,7 @@ std::size_t EscapeRound::promote(const Piece& piece, std::span<const ConstWords>
       auto result = quick_sum<T>(contributions, i, divisor_);
       if (!result) {
         exact.clear();
-        for (const ConstWords from : contributions) exact.add(load_element<T>(from.data(), i));
+        for (const ConstPayload from : contributions) exact.add(load_element<T>(from.data(), i));
         result = static_cast<Arithmetic<T>>(exact.rounded(type_, divisor_));
       }
       store_element<T>(sum.data(), i, *result);
@@ -123,7 +123,7 @@ std::size_t EscapeRound::promote(const Piece& piece, std::span<const ConstWords>
   return words;
 }
 
-void EscapeRound::decode(const Piece& piece, ConstWords sum, std::size_t /*contributions*/) {
+void OutlierRound::decode(const Piece& piece, ConstPayload sum, std::size_t /*contributions*/) {
   const auto* const bytes = reinterpret_cast<const std::byte*>(sum.data());
   blocks_.for_each_block_of(piece, [&](std::size_t offset, std::size_t block, std::size_t length) {
     memory_.from_host(call_.output_at(block), bytes + offset * size_of(type_),

@@ -1,6 +1,6 @@
 #pragma once
-// EscapedBlocks: the blocks that left the payload because some rank holds a NaN or an infinity in
-// them, and the compacted vector that they form for the escape round.
+// OutlierBlocks: the blocks that left the payload because some rank holds a NaN or an infinity in
+// them, and the compacted vector that they form for the outlier round.
 
 #include "codecs/common/codec.hpp"
 
@@ -10,7 +10,7 @@
 
 namespace cohom {
 
-class EscapedBlocks {
+class OutlierBlocks {
  public:
   void clear() { blocks_.clear(); }
 
@@ -19,7 +19,7 @@ class EscapedBlocks {
 
   /// Puts the blocks in the vector's order, neighbours together; returns the elements of the
   /// compacted vector.
-  std::size_t finish() {
+  std::size_t sort() {
     std::ranges::sort(blocks_, {}, &Block::first);
     std::size_t elements = 0, runs = 0;
     for (const Block& block : blocks_) {

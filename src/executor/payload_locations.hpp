@@ -1,5 +1,5 @@
 #pragma once
-// PayloadPlaces: where the payload of each slot and unit lies, and how long it is: in the
+// PayloadLocations: where the payload of each slot and unit lies, and how long it is: in the
 // workspace, or in the user's memory where its words are the elements themselves.
 
 #include "executor/round_layout.hpp"
@@ -11,10 +11,11 @@
 
 namespace cohom {
 
-class PayloadPlaces {
+class PayloadLocations {
  public:
   /// `layout` and `pieces` outlive it.
-  PayloadPlaces(const RoundLayout& layout, std::span<const Piece> pieces, std::size_t element_size);
+  PayloadLocations(const RoundLayout& layout, std::span<const Piece> pieces,
+                   std::size_t element_size);
 
   void set_workspace(std::uint64_t* words) { workspace_ = words; }
   /// The user's memory of a call, where words may lie in it; null where they may not.
@@ -32,11 +33,11 @@ class PayloadPlaces {
 
   [[nodiscard]] std::byte* address(std::uint32_t slot, std::uint32_t unit) const;
   /// As much as a payload of the slot may take.
-  [[nodiscard]] Words room(std::uint32_t slot, std::uint32_t unit, Form form) const {
+  [[nodiscard]] Payload capacity(std::uint32_t slot, std::uint32_t unit, Form form) const {
     return {reinterpret_cast<std::uint64_t*>(address(slot, unit)),
             layout_.unit(slot, unit).capacity[std::size_t(form)]};
   }
-  [[nodiscard]] ConstWords words(std::uint32_t slot, std::uint32_t unit) const;
+  [[nodiscard]] ConstPayload words(std::uint32_t slot, std::uint32_t unit) const;
   void set_length(std::uint32_t slot, std::uint32_t unit, std::size_t words) {
     lengths_[layout_.slot_index(slot, unit)] = static_cast<std::uint32_t>(words);
   }
@@ -48,7 +49,7 @@ class PayloadPlaces {
   [[nodiscard]] bool in_input(std::uint32_t slot, std::uint32_t unit) const;
 
  private:
-  [[nodiscard]] std::size_t first_byte(const Unit& unit) const {
+  [[nodiscard]] std::size_t first_byte(const MessageUnit& unit) const {
     return pieces_[unit.first_piece].first * element_size_;
   }
 

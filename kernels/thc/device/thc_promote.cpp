@@ -13,7 +13,7 @@ namespace {
 /// 4 bits to 8, frames of 256 values, levels below 128: a thread looks a word's 16 nibbles up by
 /// byte permutations of a table in four registers, and has all of two words of the sum. Nibble 16 j
 /// + t of a frame is number j of word t there, and byte j / 2 of word t or, for odd j, 16 + t here.
-struct WidenNibbles {
+struct PromoteNibbles {
   static constexpr unsigned threads = 256;
   static constexpr Barrier barrier = Barrier::warp;
   static constexpr int phases = 1;
@@ -57,7 +57,7 @@ struct WidenNibbles {
 };
 
 /// Any lanes: a thread makes a word of the sum.
-struct WidenBlocks {
+struct PromoteBlocks {
   static constexpr unsigned threads = 256;
   static constexpr Barrier barrier = Barrier::warp;
   static constexpr int phases = 1;
@@ -94,35 +94,35 @@ struct WidenBlocks {
 
 }  // namespace
 
-void widen_frames(const ThcSettings& settings, std::size_t frames,
-                  const std::uint64_t* const* contributions, std::size_t contribution_count,
-                  std::uint64_t* sum) {
+void promote_frames(const ThcSettings& settings, std::size_t frames,
+                    const std::uint64_t* const* contributions, std::size_t contribution_count,
+                    std::uint64_t* sum) {
   const bool nibbles = settings.narrow_width == 4 && settings.wide_width == 8 &&
                        settings.quantiser == ThcQuantiser::small && settings.intervals < 128;
   if (!nibbles)
-    return widen_blocks(settings, frames, frame_size, contributions, contribution_count, 0, sum);
+    return promote_blocks(settings, frames, frame_size, contributions, contribution_count, 0, sum);
   const std::size_t words = frames * frame_side;
-  launch(WidenNibbles{.tiles = tiles_of(words, WidenNibbles::threads),
-                      .words = words,
-                      .contributions = contributions,
-                      .count = contribution_count,
-                      .table = {settings.level_bytes[0], settings.level_bytes[1],
-                                settings.level_bytes[2], settings.level_bytes[3]},
-                      .sum = sum});
+  launch(PromoteNibbles{.tiles = tiles_of(words, PromoteNibbles::threads),
+                        .words = words,
+                        .contributions = contributions,
+                        .count = contribution_count,
+                        .table = {settings.level_bytes[0], settings.level_bytes[1],
+                                  settings.level_bytes[2], settings.level_bytes[3]},
+                        .sum = sum});
 }
 
-void widen_blocks(const ThcSettings& settings, std::size_t blocks, std::size_t padded,
-                  const std::uint64_t* const* contributions, std::size_t contribution_count,
-                  std::size_t skipped, std::uint64_t* sum) {
+void promote_blocks(const ThcSettings& settings, std::size_t blocks, std::size_t padded,
+                    const std::uint64_t* const* contributions, std::size_t contribution_count,
+                    std::size_t skipped, std::uint64_t* sum) {
   const std::size_t words = blocks * body::words_per_block(padded, settings.wide_width);
-  launch(WidenBlocks{.tiles = tiles_of(words, WidenBlocks::threads),
-                     .settings = settings,
-                     .blocks = blocks,
-                     .padded = padded,
-                     .contributions = contributions,
-                     .count = contribution_count,
-                     .skipped = skipped,
-                     .sum = sum});
+  launch(PromoteBlocks{.tiles = tiles_of(words, PromoteBlocks::threads),
+                       .settings = settings,
+                       .blocks = blocks,
+                       .padded = padded,
+                       .contributions = contributions,
+                       .count = contribution_count,
+                       .skipped = skipped,
+                       .sum = sum});
 }
 
 }  // namespace cohom::kernels::device
