@@ -63,7 +63,7 @@ class Aggregator {
   [[nodiscard]] virtual bool supports(Merge merge) const = 0;
   /// Words of the longest reduction it takes.
   [[nodiscard]] virtual std::size_t max_words() const { return most_words(); }
-  /// The old name.
+  /// The old name: may be overridden; call max_words().
   [[nodiscard]] virtual std::size_t most_words() const {
     return std::numeric_limits<std::size_t>::max();  // under the old name
   }
