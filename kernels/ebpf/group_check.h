@@ -21,7 +21,7 @@ static __always_inline enum cohom_verdict cohom_check_group_member(
 static __always_inline enum cohom_verdict cohom_check_group_parent(
     const struct cohom_header* packet, const struct cohom_group* group) {
   return cohom_check_parent(packet, group->parent.is_there != 0, group->parent.worker,
-                            group->parent.place.key);
+                            group->parent.endpoint.key);
 }
 
 static __always_inline enum cohom_verdict cohom_check_group_words(const struct cohom_header* packet,
@@ -56,7 +56,7 @@ static __always_inline enum cohom_verdict cohom_check_answer(const struct cohom_
   const enum cohom_verdict verdict = cohom_check_group_parent(packet, group);
   if (verdict != cohom_fine) return verdict;
   if (cohom_nonce(packet) != group->parent.nonce) return cohom_drop_key;
-  return source->address == group->parent.place.address && source->port == group->parent.place.port
+  return source->address == group->parent.endpoint.address && source->port == group->parent.endpoint.port
              ? cohom_fine
              : cohom_drop_source;
 }
@@ -70,7 +70,7 @@ static __always_inline enum cohom_verdict cohom_check_packet(const struct cohom_
     return cohom_check_contribution(packet, group, source, bytes);
   const enum cohom_verdict verdict = cohom_check_group_parent(packet, group);
   if (verdict != cohom_fine) return verdict;
-  if (!group->parent.known || !cohom_is_from(&group->parent.place, source))
+  if (!group->parent.known || !cohom_is_from(&group->parent.endpoint, source))
     return cohom_drop_source;
   if (packet->kind == cohom_waiting) return cohom_parent_waits;
   return cohom_check_group_words(packet, group, bytes);

@@ -87,22 +87,21 @@ static __always_inline enum cohom_verdict cohom_contribute(struct cohom_pool* po
                                                            const struct cohom_header* packet,
                                                            __u64 members, int has_parent,
                                                            struct cohom_payload* payload) {
-  const enum cohom_verdict verdict =
-      cohom_admit(&pool->sequence, &other->sequence, cohom_kept_uses, packet);
+  const enum cohom_verdict verdict = cohom_admit(&pool->use, &other->use, cohom_kept_uses, packet);
   if (verdict == cohom_answered || verdict == cohom_forward_again) cohom_load(pool->sum, payload);
   if (verdict != cohom_fine) return verdict;
-  if (cohom_is_first(&pool->sequence))
+  if (cohom_is_first(&pool->use))
     cohom_store(pool->sum, payload);
   else
     cohom_merge(pool->sum, payload, packet->merge);
-  return cohom_count(&pool->sequence, packet, members, has_parent);
+  return cohom_count(&pool->use, packet, members, has_parent);
 }
 
 /// Takes the whole group's sum, which a parent sends.
 static __always_inline enum cohom_verdict cohom_receive_sum(struct cohom_pool* pool,
                                                             const struct cohom_header* packet,
                                                             const struct cohom_payload* payload) {
-  const enum cohom_verdict verdict = cohom_take_sum(&pool->sequence, packet);
+  const enum cohom_verdict verdict = cohom_take_sum(&pool->use, packet);
   if (verdict == cohom_multicast) cohom_store(pool->sum, payload);
   return verdict;
 }

@@ -60,10 +60,10 @@ class Switch {
     group.parent.is_there = 1;
     group.parent.nonce = nonce;
     group.parent.worker = leaf_worker;
-    group.parent.place.key = 5000;
-    group.parent.place.group = 77;
-    group.parent.place.address = parent_endpoint.address;
-    group.parent.place.port = parent_endpoint.port;
+    group.parent.endpoint.key = 5000;
+    group.parent.endpoint.group = 77;
+    group.parent.endpoint.address = parent_endpoint.address;
+    group.parent.endpoint.port = parent_endpoint.port;
   }
 
   [[nodiscard]] cohom_group& group_of(std::uint32_t number) const {
@@ -138,7 +138,7 @@ class Switch {
     if (from_below)
       return packet.worker < cohom_max_workers && (members >> packet.worker & 1) != 0 &&
              packet.key == group.workers[packet.worker].key;
-    return packet.group == leaf && packet.key == group.parent.place.key &&
+    return packet.group == leaf && packet.key == group.parent.endpoint.key &&
            packet.worker == leaf_worker;
   }
   /// Adds up what was taken, in a way of its own.
@@ -175,7 +175,7 @@ class Switch {
     require(number <= leaf && header.epoch == group.epoch && header.job == group.job);
     require(up ? number == leaf && header.worker == leaf_worker
                : (members >> header.worker & 1) != 0 && (group.known >> header.worker & 1) != 0);
-    const cohom_endpoint& place = up ? group.parent.place : group.workers[header.worker];
+    const cohom_endpoint& place = up ? group.parent.endpoint : group.workers[header.worker];
     require(header.key == place.key && header.group == static_cast<std::uint16_t>(place.group));
     require(out.target == (Place{place.address, place.port}));
     const Use use{number, header.slot, header.sequence};
@@ -207,7 +207,7 @@ cohom_header right_packet(const Switch& one, std::uint32_t kind, std::uint32_t n
   packet.epoch = group.epoch;
   packet.group = static_cast<__u16>(number);
   packet.worker = static_cast<__u16>(of_parent ? leaf_worker : worker);
-  packet.key = of_parent ? group.parent.place.key : group.workers[worker].key;
+  packet.key = of_parent ? group.parent.endpoint.key : group.workers[worker].key;
   packet.call = 6;
   if (kind == cohom_hello_answer) {
     packet.sequence = static_cast<__u32>(group.parent.nonce);

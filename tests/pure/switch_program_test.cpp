@@ -115,10 +115,10 @@ TEST_F(SwitchProgram, TheParentsAnswerIsTakenOnlyFromTheParent) {
   EXPECT_FALSE(table_.parent_known(number_));
   EXPECT_EQ(send(answer(), parent, parent_device), "parent_learnt");
   EXPECT_TRUE(table_.parent_known(number_));
-  EXPECT_EQ(group().parent.place.device, parent_device);
+  EXPECT_EQ(group().parent.endpoint.device, parent_device);
   // Another answer changes nothing.
   EXPECT_EQ(send(answer(), parent, first_device), "parent_learnt");
-  EXPECT_EQ(group().parent.place.device, parent_device);
+  EXPECT_EQ(group().parent.endpoint.device, parent_device);
 }
 
 TEST_F(SwitchProgram, AMemberIsWhoKnowsItsKey) {

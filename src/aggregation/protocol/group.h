@@ -24,7 +24,7 @@ struct cohom_endpoint {
 /// What a leaf knows of its parent. The address and the port stand here from the first: only what
 /// comes from there can be its answer.
 struct cohom_parent {
-  struct cohom_endpoint place;
+  struct cohom_endpoint endpoint;
   __u64 nonce;  // of the hello to the parent, whose answer carries it
   __u32 is_there;
   __u32 known;   // it has answered

@@ -28,10 +28,10 @@ void enter_parent(cohom_group& group, const ParentPlan& plan, const sockaddr_in&
   group.parent.is_there = 1;
   group.parent.nonce = random_word();
   group.parent.worker = static_cast<__u16>(plan.worker);
-  group.parent.place.key = plan.key;
-  group.parent.place.group = plan.number;
-  group.parent.place.address = address.sin_addr.s_addr;
-  group.parent.place.port = address.sin_port;
+  group.parent.endpoint.key = plan.key;
+  group.parent.endpoint.group = plan.number;
+  group.parent.endpoint.address = address.sin_addr.s_addr;
+  group.parent.endpoint.port = address.sin_port;
 }
 
 }  // namespace
@@ -79,8 +79,8 @@ cohom_header GroupTable::hello_to_parent(std::uint32_t number) const {
   const cohom_group& group = groups_[number];
   return make_hello({.job = group.job,
                      .epoch = group.epoch,
-                     .key = group.parent.place.key,
-                     .group = group.parent.place.group,
+                     .key = group.parent.endpoint.key,
+                     .group = group.parent.endpoint.group,
                      .worker = group.parent.worker,
                      .own_group = number,
                      .nonce = group.parent.nonce});

@@ -35,14 +35,14 @@ SumSlots::SumSlots(std::uint32_t slots, std::uint64_t members, bool leaf,
 SumSlots::Outcome SumSlots::contribute(const cohom_header& header,
                                        std::span<const std::byte> data) {
   Slot& slot = slots_[header.slot];
-  const cohom_verdict admitted = cohom_admit(&slot.sequence, &slot.sequence, kept_uses, &header);
+  const cohom_verdict admitted = cohom_admit(&slot.use, &slot.use, kept_uses, &header);
   if (cohom_is_repeat(admitted)) return {cohom_drop_old};  // no message comes twice
   if (admitted != cohom_fine) return {admitted};
   if (header.merge >= cohom_merge_add_float)
     merge_in_order(slot, header.worker, data);
   else
     merge(slot, header.worker, data.data());
-  const cohom_verdict verdict = cohom_count(&slot.sequence, &header, members_, leaf_);
+  const cohom_verdict verdict = cohom_count(&slot.use, &header, members_, leaf_);
   if (verdict == cohom_kept) return {verdict};
   slot.merged = 0;
   if (verdict == cohom_forward) return {verdict, std::exchange(slot.sum, nullptr)};
@@ -51,7 +51,7 @@ SumSlots::Outcome SumSlots::contribute(const cohom_header& header,
 
 SumSlots::Outcome SumSlots::take_sum(const cohom_header& header, std::span<const std::byte> data) {
   Slot& slot = slots_[header.slot];
-  const cohom_verdict verdict = cohom_take_sum(&slot.sequence, &header);
+  const cohom_verdict verdict = cohom_take_sum(&slot.use, &header);
   if (verdict != cohom_multicast) return {verdict};
   slot.sum = copy(data);
   return complete(slot, header);
@@ -60,7 +60,7 @@ SumSlots::Outcome SumSlots::take_sum(const cohom_header& header, std::span<const
 /// The sum is there; it goes once nothing of the one before is under way.
 SumSlots::Outcome SumSlots::complete(Slot& slot, const cohom_header& header) {
   if (slot.leaving == 0) return {cohom_multicast, std::exchange(slot.sum, nullptr)};
-  slot.sequence.state = cohom_sum_held;
+  slot.use.state = cohom_sum_held;
   slot.held = header;
   ++waiting_sums_;
   return {cohom_kept};
@@ -69,8 +69,8 @@ SumSlots::Outcome SumSlots::complete(Slot& slot, const cohom_header& header) {
 std::optional<SumSlots::WaitingSum> SumSlots::next_waiting_sum() {
   if (waiting_sums_ == 0) return std::nullopt;
   for (Slot& slot : slots_) {
-    if (slot.sequence.state != cohom_sum_held || slot.leaving != 0) continue;
-    slot.sequence.state = cohom_sum_done;
+    if (slot.use.state != cohom_sum_held || slot.leaving != 0) continue;
+    slot.use.state = cohom_sum_done;
     --waiting_sums_;
     return WaitingSum{slot.held, std::exchange(slot.sum, nullptr)};
   }
@@ -79,13 +79,12 @@ std::optional<SumSlots::WaitingSum> SumSlots::next_waiting_sum() {
 
 /// `words` are as many as the sum's, and may lie anywhere.
 void SumSlots::merge(Slot& slot, std::uint32_t worker, const void* words) {
-  const std::size_t bytes = 8u * slot.sequence.identity.words;
+  const std::size_t bytes = 8u * slot.use.identity.words;
   if (slot.merged == 0) {
     slot.sum = copy({static_cast<const std::byte*>(words), bytes});
   } else {
     const void* const sources[] = {slot.sum->data(), words};
-    kernels_.merge(*merge_of_code(slot.sequence.identity.merge), sources, 2, bytes,
-                   slot.sum->data());
+    kernels_.merge(*merge_of_code(slot.use.identity.merge), sources, 2, bytes, slot.sum->data());
   }
   slot.merged |= std::uint64_t{1} << worker;
 }
