@@ -56,7 +56,8 @@ static __always_inline enum cohom_verdict cohom_check_answer(const struct cohom_
   const enum cohom_verdict verdict = cohom_check_group_parent(packet, group);
   if (verdict != cohom_fine) return verdict;
   if (cohom_nonce(packet) != group->parent.nonce) return cohom_drop_key;
-  return source->address == group->parent.endpoint.address && source->port == group->parent.endpoint.port
+  return source->address == group->parent.endpoint.address &&
+                 source->port == group->parent.endpoint.port
              ? cohom_fine
              : cohom_drop_source;
 }
