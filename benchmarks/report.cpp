@@ -162,7 +162,8 @@ void Report::add(const Row& row) {
                {"in_place", options_.in_place},
                {"nonblocking", options_.nonblocking},
                {"segment", row.plan.segment},
-               {"workspace_bytes", row.plan.workspace_bytes}};
+               {"workspace_bytes", row.plan.workspace_bytes},
+               {"agreement_rounds", row.plan.agreement_rounds}};
   add_times(json, row, facts_.ranks);
   add_wire(json, row);
   add_quality(json, row.quality);

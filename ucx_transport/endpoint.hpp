@@ -55,8 +55,8 @@ class Endpoint {
   std::string path_text_;
   ucs_status_t failure_ = UCS_OK;
   std::uint64_t sends_ = 0;
-  std::uint64_t flushing_ = 0;  ///< by flush messages that were sent
-  std::uint64_t flushed_ = 0;   ///< with them
+  std::uint64_t flushing_ = 0;  ///< sends that a flush message covers
+  std::uint64_t flushed_ = 0;   ///< of these, those that have left
 };
 
 }  // namespace cohom::ucx

@@ -30,8 +30,8 @@ using offload::PatientClock;
 using offload::ReductionSequence;
 using offload::SendWindow;
 
-constexpr auto meeting_time = 10ms;       ///< of one meet()
-constexpr auto between_meeting = 100us;   ///< looks
+constexpr auto meeting_time = 10ms;  ///< of one meet()
+constexpr auto meeting_poll_interval = 100us;
 constexpr auto between_checks = 50ms;     ///< of who is late
 constexpr auto patience_with_sends = 1s;  ///< of a sequence that has its sums
 constexpr int max_progress = 64;          ///< before words are cut again
@@ -43,7 +43,7 @@ class Silence {
 
   explicit Silence(std::chrono::milliseconds longest) : longest_(longest) {}
 
-  Time look() { return clock_.poll(); }
+  Time now() { return clock_.now(); }
   /// It gave a sign, or had nothing to say.
   void end(Time now) { heard_ = asked_ = now; }
   /// Whether to ask it now whether it is there. Fails where it was silent for too long.
@@ -88,7 +88,7 @@ class MessagePath final : public offload::DataPath, private MessageReceiver {
   void cut(Time now);
   void put(SendWindow& window, SendWindow::Flight& flight);
   void expect_well() const;
-  void ask_for_late_ones(Time now);
+  void check_lateness(Time now);
   void break_off();
   [[nodiscard]] bool waiting() const;
 
@@ -158,7 +158,7 @@ bool MessagePath::meet() {
   const auto end = std::chrono::steady_clock::now() + meeting_time;
   while (!answered_ && std::chrono::steady_clock::now() < end) {
     expect_well();
-    if (!worker_.progress()) std::this_thread::sleep_for(between_meeting);
+    if (!worker_.progress()) std::this_thread::sleep_for(meeting_poll_interval);
   }
   return answered_;
 }
@@ -199,11 +199,11 @@ void MessagePath::break_off() {
 
 void MessagePath::progress() {
   expect_well();
-  const Time now = silence_.look();
+  const Time now = silence_.now();
   if (!waiting()) silence_.end(now);
   cut(now);
   for (int i = 0; i < max_progress && worker_.progress(); ++i) cut(now);
-  if (now - checked_ > between_checks) ask_for_late_ones(now);
+  if (now - checked_ > between_checks) check_lateness(now);
 }
 
 void MessagePath::expect_well() const {
@@ -255,7 +255,7 @@ void MessagePath::take(const cohom_header& packet, std::span<const std::byte> da
     ++counters_.foreign;
     return;
   }
-  silence_.end(silence_.look());
+  silence_.end(silence_.now());
   switch (packet.kind) {
     case cohom_hello_answer: answered_ = true; return;
     case cohom_waiting: ++counters_.waiting; return;
@@ -273,7 +273,7 @@ void MessagePath::take(const cohom_header& packet, std::span<const std::byte> da
 }
 
 /// Ranks may be late for long; the aggregator says at once that it is there.
-void MessagePath::ask_for_late_ones(Time now) {
+void MessagePath::check_lateness(Time now) {
   checked_ = now;
   for (SendWindow& window : windows_)
     if (const SendWindow::Flight* const oldest = window.oldest();

@@ -17,6 +17,7 @@ ROW = {"bytes": int, "elements": int, "codec": str, "algorithm": str, "bypass": 
        "identical_across_ranks": bool, "result_hash": str}
 AMOUNTS = ["bytes", "elements", "speedup", "wire_bytes_per_rank", "wire_bytes_all_ranks",
            "wire_bytes_formula", "vnmse", "max_abs_error"]
+MAX_ROUNDS = 15  # a codec has no more
 PHASES = ["agree", "encode", "merge", "decode", "wire", "wait", "other"]
 KINDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false",
          dict: "an object", list: "a list", type(None): "null"}
@@ -91,7 +92,10 @@ def check_row(row, where):
     if "profile_s" in row:
         check_keys(row["profile_s"], dict.fromkeys([*PHASES, "processor"], NUMBER),
                    f"{where}: profile_s")
-    check_present(row, {"counters": dict}, where)
+    check_present(row, {"counters": dict, "agreement_rounds": int}, where)
+    rounds = row.get("agreement_rounds", 0)
+    expect(0 <= rounds <= MAX_ROUNDS,
+           f"{where}: agreement_rounds is {rounds}, which should be 0 to {MAX_ROUNDS}")
     by_ranks = row.get("wire_bytes_formula_by_ranks", {})
     expect(isinstance(by_ranks, dict) and all(
         key.isdigit() and isinstance(value, int) and value >= 0 for key, value in by_ranks.items()),

@@ -16,8 +16,6 @@ from rates import SIZES, payload_bytes
 LINK_RATES = [10e9, 25e9, 100e9, 400e9]
 RANKS = [8, 16, 32, 64, 128, 256, 512, 1024]
 ALGORITHMS = ["ring", "direct", "tree", "recursive_doubling"]
-# Exchanges before the payload, each of log2(n) messages; every codec not named has one.
-AGREEMENTS = {"raw": 0, "packed": 3, "signcount": 2, "marsit": 2}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,12 +54,15 @@ def messages_on_longest_way(ranks, algorithm):
 
 
 def codec_cost(row, rates, ranks, alpha):
-    """Return the cost of a row's call on other numbers of ranks; None without a formula for it."""
+    """Return the cost of a row's call on other numbers of ranks.
+
+    None without a formula for it, or where the file does not say how many rounds agree.
+    """
     wire = row["wire_bytes_formula"] if ranks == row.ranks else row.formulas.get(ranks)
-    if wire is None:
+    agreements = row.agreement_rounds
+    if wire is None or agreements is None:
         return None
     algorithm = row["algorithm"]
-    agreements = AGREEMENTS.get(row["codec"].partition(":")[0], 1)
     messages = (messages_on_longest_way(ranks, algorithm) +
                 agreements * math.ceil(math.log2(ranks)))
     # Wider sums take longer to merge, as they take more words.

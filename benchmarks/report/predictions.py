@@ -86,6 +86,8 @@ def why_not(row, bench):
         return "one rank sends nothing"
     if not row["wire_bytes_formula"] or not any(ranks in row.formulas for ranks in RANKS):
         return "its bytes on other numbers of ranks follow from no formula: they depend on the data"
+    if row.agreement_rounds is None:
+        return "its file does not say how many rounds agree: measure it with this version"
     if rates_of(row, bench) is None:
         return "its speed is not known: run cohom-bench --profile"
     return None

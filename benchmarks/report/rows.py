@@ -89,6 +89,11 @@ class Row:
         return {int(ranks): wire for ranks, wire in found.items()}
 
     @property
+    def agreement_rounds(self):
+        """Return the rounds before the payload, log2(n) messages each; None in older files."""
+        return self.values.get("agreement_rounds")
+
+    @property
     def link_title(self):
         """Return what is known of the links."""
         rate = units.rate_text(self.link_rate) if self.link_rate else "links of unknown rate"

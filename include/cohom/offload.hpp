@@ -63,10 +63,6 @@ class Aggregator {
   [[nodiscard]] virtual bool supports(Merge merge) const = 0;
   /// Words of the longest reduction it takes.
   [[nodiscard]] virtual std::size_t max_words() const { return most_words(); }
-  /// The old name: may be overridden; call max_words().
-  [[nodiscard]] virtual std::size_t most_words() const {
-    return std::numeric_limits<std::size_t>::max();  // under the old name
-  }
   /// Whether contributions may be narrow, and are promoted there so. Alike on all ranks that are
   /// ready.
   [[nodiscard]] virtual bool takes_narrow(const Promotion& /*promotion*/) const { return false; }
@@ -95,6 +91,12 @@ class Aggregator {
   /// start.
   virtual std::unique_ptr<Reduction> open(std::uint64_t call, int round,
                                           std::size_t reductions) = 0;
+
+ private:
+  /// The old name of max_words(): classes that override it still may.
+  [[nodiscard]] virtual std::size_t most_words() const {
+    return std::numeric_limits<std::size_t>::max();
+  }
 };
 
 /// Calls of a communicator that were to go to aggregators in the network; equal on all ranks.

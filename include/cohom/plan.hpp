@@ -33,8 +33,9 @@ struct PlanDescription {
   /// the transport calls its way, e.g. "cuda_ipc"; "copied": the vectors are, and the host does the
   /// work.
   std::string path = {};
-  std::size_t workspace_bytes = 0;  ///< for words on their way, of all rounds but fallback rounds
-  std::size_t state_bytes = 0;      ///< what the codec remembers between calls
+  std::size_t workspace_bytes = 0;   ///< for words on their way, of all rounds but fallback rounds
+  std::size_t state_bytes = 0;       ///< what the codec remembers between calls
+  std::size_t agreement_rounds = 0;  ///< of the codec, before its payload
 };
 
 /// A plan for vectors of `count` elements of one type. Creating one is collective and blocks until

@@ -21,4 +21,6 @@ struct Promotion {
   friend bool operator==(const Promotion&, const Promotion&) = default;
 };
 
+using Widening = Promotion;  ///< old name
+
 }  // namespace cohom

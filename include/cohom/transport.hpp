@@ -59,7 +59,10 @@ class Channel {
   /// asked when every request is complete, until it is true: the rank may then go where nobody
   /// makes progress for this transport. @throws Error(transport)
   [[nodiscard]] virtual bool flushed() { return settled(); }
-  [[nodiscard]] virtual bool settled() { return true; }  ///< old name: override it, call flushed()
+
+ private:
+  /// The old name of flushed(): classes that override it still may.
+  [[nodiscard]] virtual bool settled() { return true; }
 };
 
 /// Memory that a transport knows, until this is destroyed. It may outlive the transport.

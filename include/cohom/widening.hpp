@@ -4,9 +4,3 @@
 #include <cohom/cxx20.hpp>
 
 #include <cohom/promotion.hpp>
-
-namespace cohom {
-
-using Widening = Promotion;  ///< old name
-
-}  // namespace cohom

@@ -62,7 +62,9 @@ struct MeasureByBody : BlockTiles<Body> {
     const std::size_t elements = this->elements_of(block);
     const unsigned thread = at.thread % Tiles::team;
     typename Body::Seen* const own = shared.seen + (at.thread - thread);
-    if constexpr (phase == 0) own[thread] = seen_by(thread, input + block * Body::block, elements);
+    if constexpr (phase == 0)
+      own[thread] = elements == 0 ? typename Body::Seen{}
+                                  : seen_by(thread, input + block * Body::block, elements);
     if constexpr (phase == 1)
       if (thread < side)
         for (unsigned t = thread + side; t < Tiles::team; t += side)

@@ -1,6 +1,6 @@
 #pragma once
 // Which packets the switch takes: check.h's questions, answered by what it knows of a group, and
-// whether a packet comes from the place that its sender has shown.
+// whether a packet comes from where its sender has shown that it is.
 
 #include "src/aggregation/protocol/check.h"
 #include "src/aggregation/protocol/group.h"
@@ -32,10 +32,10 @@ static __always_inline enum cohom_verdict cohom_check_group_words(const struct c
   return cohom_check_words(packet, extent, bytes);
 }
 
-static __always_inline int cohom_is_from(const struct cohom_endpoint* place,
+static __always_inline int cohom_is_from(const struct cohom_endpoint* endpoint,
                                          const struct cohom_source* source) {
-  return place->address == source->address && place->port == source->port &&
-         place->device == source->device;
+  return endpoint->address == source->address && endpoint->port == source->port &&
+         endpoint->device == source->device;
 }
 
 static __always_inline enum cohom_verdict cohom_check_contribution(

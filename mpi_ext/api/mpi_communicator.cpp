@@ -112,7 +112,7 @@ void complete_all_calls() {
   for (const auto& handle : all) calls += handle->calls_in_flight();
   if (calls == 0) return;
   warn_once("MPI_Finalize with " + (calls == 1 ? "a call" : std::to_string(calls) + " calls") +
-            " in flight, which are finished first; wait for every request before");
+            " in flight: it completes them first; wait for every request before");
   for (const auto& handle : all) handle->complete_calls();
 }
 

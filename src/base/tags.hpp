@@ -4,7 +4,7 @@
 // A tag travels: both ends of a message give it the same one (docs/wire-format.md). It has 20 bits.
 //
 //   round << 16 | sequence_id         a payload; the schedule numbers the sequences
-//   round << 16 | 2 * place + down    a sum that ranks form themselves; down: on its way back
+//   round << 16 | 2 * index + down    a sum that ranks form themselves; down: on its way back
 //   2^20 - 128 + hop                  the agreement on how an aggregator's sums went
 //   2^20 - 64 + hop                   the agreement of a call
 //   2^20 - 2                          a rank's record, where calls differ
@@ -13,7 +13,7 @@
 // A cookie stays on its rank: the channel hands it back with the completion. It has 64 bits.
 //
 //   round << 56 | step << 32 | unit   a payload, or its reduction by an aggregator
-//   round << 56 | place               a sum that ranks form themselves
+//   round << 56 | index               a sum that ranks form themselves
 //   0xfe << 56 | sent << 8 | hop      the agreement on how an aggregator's sums went
 //   0xff << 56 | sent << 8            the agreement of a call
 //
@@ -36,9 +36,9 @@ constexpr std::uint32_t payload_tag(int round, std::uint32_t sequence_id) {
   return std::uint32_t(round) << 16 | sequence_id;
 }
 
-/// Of the sum in one of the places (RankReduction::places) of a round.
-constexpr std::uint32_t rank_sum_tag(int round, std::size_t place, bool down) {
-  return payload_tag(round, std::uint32_t(2 * place + (down ? 1 : 0)));
+/// Of the sum with that index, below RankReduction::max_in_flight, of a round.
+constexpr std::uint32_t rank_sum_tag(int round, std::size_t index, bool down) {
+  return payload_tag(round, std::uint32_t(2 * index + (down ? 1 : 0)));
 }
 
 /// Of a tag that is no agreement's.
@@ -73,8 +73,8 @@ static_assert(round_of_tag(rank_sum_tag(3, 3, true)) == 3);
 constexpr std::uint64_t payload_cookie(int round, std::uint32_t step, std::uint32_t unit) {
   return std::uint64_t(round) << 56 | std::uint64_t(step) << 32 | unit;
 }
-constexpr std::uint64_t rank_sum_cookie(int round, std::size_t place) {
-  return std::uint64_t(round) << 56 | place;
+constexpr std::uint64_t rank_sum_cookie(int round, std::size_t index) {
+  return std::uint64_t(round) << 56 | index;
 }
 
 /// Agreements have outcome_round or call_round in its place.

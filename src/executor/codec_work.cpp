@@ -32,7 +32,7 @@ void CodecWork::begin(Profile* profile) {
 std::optional<std::size_t> CodecWork::encode(const Task& task, Form form) {
   const std::uint32_t slot = step_of(task).result;
   const MessageUnit& unit = layout_.unit(slot, task.unit);
-  const Payload capacity = locations_.capacity(slot, task.unit, form);
+  const Payload capacity = locations_.space(slot, task.unit, form);
   // Where the words already lie in the user's input there is nothing to do. (One rank, not in
   // place: its contribution is the sum, and lies in the output.)
   const bool is_input = round_.traits().identity != Identity::none;
@@ -55,7 +55,7 @@ std::size_t CodecWork::merge(const Task& task) {
   const Step& step = step_of(task);
   const auto sources = schedule().sources_of(step);
   const Slot& slot = schedule().slots[step.result];
-  const Payload result = locations_.capacity(step.result, task.unit, slot.form);
+  const Payload result = locations_.space(step.result, task.unit, slot.form);
   sources_.clear();
   for (const std::uint32_t source : sources)
     sources_.push_back(locations_.words(source, task.unit));
@@ -77,7 +77,7 @@ std::size_t CodecWork::finish_sum(std::uint32_t slot, std::uint32_t unit, std::s
   const auto ranks = static_cast<std::uint32_t>(schedule().ranks);
   if (round_.traits().sums != CompleteSums::finished || ranks == 1 || sum.contributions != ranks)
     return words;
-  return round_.finish(locations_.piece_of(slot, unit), locations_.capacity(slot, unit, sum.form),
+  return round_.finish(locations_.piece_of(slot, unit), locations_.space(slot, unit, sum.form),
                        words);
 }
 

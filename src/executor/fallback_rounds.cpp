@@ -30,12 +30,13 @@ void FallbackRounds::prepare(CallSignature& signature) {
 void FallbackRounds::prepare(std::size_t number, CallSignature& signature) {
   const std::string_view name = factory_.traits(number).name;  // the signature refers to it
   const std::size_t elements = factory_.round(number).fallback_elements();
-  const std::size_t most = factory_.setup().elements;
+  const std::size_t max_elements = factory_.setup().elements;
   signature.number(name, elements);
-  if (elements > most)
-    throw Error(ErrorKind::transport,
-                "round " + std::string(name) + " would have " + std::to_string(elements) +
-                    " elements of " + std::to_string(most) + ": words were changed on their way");
+  if (elements > max_elements)
+    throw Error(ErrorKind::transport, "round " + std::string(name) + " would have " +
+                                          std::to_string(elements) + " elements of " +
+                                          std::to_string(max_elements) +
+                                          ": words were changed on their way");
   if (elements == 0) return;
   log_once_for_all(factory_.setup().rank,
                    "round " + std::string(name) +

@@ -33,7 +33,7 @@ void OffloadReplay::start(const Task& task, std::uint64_t cookie) {
   if (promotion_ && repeating_) mine = promote_own(task, mine);
   Payload sum;
   if (!summed_[layout_.task_index(task)]) {
-    sum = locations_.capacity(step.result, task.unit, Form::wide);
+    sum = locations_.space(step.result, task.unit, Form::wide);
     if (!narrow) sum = {sum.data(), mine.size()};
   }
   if (narrow)

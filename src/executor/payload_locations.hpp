@@ -33,7 +33,7 @@ class PayloadLocations {
 
   [[nodiscard]] std::byte* address(std::uint32_t slot, std::uint32_t unit) const;
   /// As much as a payload of the slot may take.
-  [[nodiscard]] Payload capacity(std::uint32_t slot, std::uint32_t unit, Form form) const {
+  [[nodiscard]] Payload space(std::uint32_t slot, std::uint32_t unit, Form form) const {
     return {reinterpret_cast<std::uint64_t*>(address(slot, unit)),
             layout_.unit(slot, unit).capacity[std::size_t(form)]};
   }

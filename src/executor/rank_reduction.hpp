@@ -80,7 +80,7 @@ class RankReduction final : public Reduction {
 
   // Of the call.
   Channel* channel_ = nullptr;
-  std::size_t next_ = 0;  ///< reduction number modulo places: the same on all ranks
+  std::size_t next_ = 0;  ///< reduction number modulo max_in_flight: the same on all ranks
   std::deque<Started> waiting_;
   std::deque<Completion> completed_;
 };

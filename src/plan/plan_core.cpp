@@ -45,6 +45,13 @@ std::size_t checked_bytes(std::size_t count, ElementType type) {
   return count * size_of(type);
 }
 
+std::size_t agreement_rounds(const Codec& codec) {
+  const auto rounds = codec.rounds();
+  return static_cast<std::size_t>(std::count_if(
+      rounds.begin(), rounds.end(),
+      [](const Round* round) { return round->traits().time == RoundTime::before_payload; }));
+}
+
 }  // namespace
 
 PlanCore::PlanCore(const PlanEnvironment& environment, std::size_t count, ElementType type,
@@ -123,6 +130,7 @@ void PlanCore::make_routes(const PlanEnvironment& environment, const PlanCodec& 
       route_.executor->workspace().size() + route_.executor->apart_workspace().size();
   describe_path(*environment.transport);
   description_.state_bytes = route_.codec->state_bytes(count_);
+  description_.agreement_rounds = agreement_rounds(*route_.codec);
   if (offloading_ == nullptr) return;
   other_route_ =
       make_route(material, codec.make(), *choice.other_algorithm, environment.native_reductions);

@@ -149,8 +149,8 @@ TEST(Sketch, NegativeZerosAreZeros) {
 }
 
 /// Two elements that share all their cells never peel, in no order: with seeds chosen so, they are
-/// sent once more. One of them has, on some rank, a block that are outliers: then the other is left
-/// over alone.
+/// sent once more. One of them has, on some rank, a block that is an outlier: then the other is
+/// left over alone.
 TEST(Sketch, SeedsThatCollide) {
   constexpr std::size_t count = 512;
   const Vectors dense(2, normal_values(count, 4));

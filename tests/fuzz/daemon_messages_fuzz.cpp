@@ -85,14 +85,14 @@ class Daemon {
     require(knows_key(header) || (dropped && !failed()));
     require(!dropped || held_messages().size() == checked_);
     if (!dropped) learn(header, data, promotion != nullptr);
-    if (verdict == cohom_hello_answered) group_.answer_hello();
+    if (verdict == cohom_hello_answered) group_.answer_hellos();
     check();
   }
 
   void say_address(std::uint32_t worker, std::byte first) {
     if (!group_.expect_address(worker)) return;
     group_.take_address(worker, std::vector{first, first});
-    group_.answer_hello();
+    group_.answer_hellos();
     check();
   }
   void say_parent_address(std::byte first) {

@@ -208,10 +208,12 @@ TEST(Plan, DescribesWhatWasDecided) {
     EXPECT_FALSE(chosen.bypass);
     EXPECT_FALSE(chosen.reason.empty());
     EXPECT_GT(chosen.workspace_bytes, 0u);
+    EXPECT_EQ(chosen.agreement_rounds, 1u);  // the scales of blocks
     const AllreducePlan small(communicator, 100, ElementType::f32, {.codec = "thc:bits=4"});
     EXPECT_EQ(small.describe().codec, "raw");
     EXPECT_EQ(small.describe().algorithm, "recursive_doubling");
     EXPECT_TRUE(small.describe().bypass);
+    EXPECT_EQ(small.describe().agreement_rounds, 0u);
     const AllreducePlan stateful(communicator, 1000, ElementType::f64,
                                  {.codec = "thc:error_feedback=on", .algorithm = "tree"});
     EXPECT_EQ(stateful.describe().state_bytes, 8000u);

@@ -122,6 +122,13 @@ TEST(Slot, BeginsTheNextUseWhereTheOneBeforeIsDone) {
   }
 }
 
+TEST(Slot, SequenceNumbersDoNotWrap) {
+  const cohom_slot_use last = use_at(0xffffffff, cohom_sum_done, members);
+  EXPECT_EQ(admit(last, last, 1, packet(0)), Verdict{cohom_drop_old});
+  EXPECT_EQ(admit(use_at(0xfffffffe, cohom_sum_done, members), last, 2, packet(0)),
+            Verdict{cohom_drop_old});
+}
+
 TEST(Slot, AnotherEpochBeginsWithItsFirstUse) {
   for (const auto state : {cohom_sum_filling, cohom_sum_local, cohom_sum_held, cohom_sum_done})
     for (const std::uint32_t number : {0u, 1u, 2u, 3u})

@@ -48,6 +48,8 @@ class CollectTest(FolderCase):
                 (bench(bench_row(algorithm="../x")), "row 1: algorithm is '../x'"),
                 (bench(bench_row(wire_bytes_per_rank=-5)), "row 1: wire_bytes_per_rank is -5"),
                 (bench(bench_row(wire_bytes_formula_by_ranks={"8": -1})), "by_ranks is"),
+                (bench(bench_row(agreement_rounds="x")), "agreement_rounds is 'x'"),
+                (bench(bench_row(agreement_rounds=-1)), "agreement_rounds is -1"),
                 (bench(bench_row(time_s={})), "row 1: time_s has no min"),
                 (bench(bench_row(time_s={"min": 0, "median": 0, "p99": 1})),
                  "row 1: time_s: median is 0, which should be positive"),

@@ -84,6 +84,11 @@ class CostTest(FolderCase):
             (text,) = found.left_out.values()
             self.assertIn(reason, text)
         row = bench_row()
+        del row["agreement_rounds"]
+        self.write("x.json", bench(row))
+        found = predictions.predictions_of(documents.collect([self.folder]), 1e-6)
+        self.assertIn("how many rounds agree", "".join(found.left_out.values()))
+        row = bench_row()
         del row["profile_s"]
         self.write("x.json", bench(row))
         found = predictions.predictions_of(documents.collect([self.folder]), 1e-6)

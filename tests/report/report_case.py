@@ -19,7 +19,7 @@ def bench_row(**columns):
     times = {"min": 0.9e-3, "median": 1e-3, "p99": 2e-3}
     row = {"bytes": 1 << 20, "elements": 1 << 18, "codec": "thc", "algorithm": "ring",
            "bypass": False, "dtype": "f32", "op": "sum", "input": "gauss", "in_place": False,
-           "nonblocking": False, "steps": 1, "time_s": times,
+           "nonblocking": False, "steps": 1, "agreement_rounds": 1, "time_s": times,
            "native_time_s": {**times, "median": 3e-3, "algorithm": "default"}, "speedup": 3.0,
            "wire_bytes_per_rank": 400000, "wire_bytes_all_ranks": 1600000,
            "wire_bytes_formula": 393216, "wire_bytes_formula_by_ranks": {"8": 458752},

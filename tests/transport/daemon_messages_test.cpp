@@ -339,7 +339,7 @@ TEST(DaemonLog, PathsToMembersAreWithinTheBudgetOfLines) {
     EXPECT_TRUE(group.expect_address(member));
     group.take_address(member, std::as_bytes(std::span(address.bytes)));
     group.take(make_hello({.job = job, .epoch = epoch, .group = 0, .worker = member}), {});
-    group.answer_hello();
+    group.answer_hellos();
   }
   const std::string said = testing::internal::GetCapturedStderr();
   log().set_level(level);

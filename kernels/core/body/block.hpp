@@ -32,8 +32,10 @@
 //                            const std::uint64_t* words, kept, output);
 //
 // All threads of a team call these two. team.each(n, visit) calls visit(i) for every i < n in one
-// of them; no thread may read what another one writes. input, kept and output are the classes
-// below.
+// of them; no thread may read what another one writes. each_of<max_count>() is the same for n up to
+// max_count. input, kept and output are the classes below; input and kept may be the same memory,
+// so element i of kept is written after element i of input was read. raw() and put_raw() move
+// elements without a conversion.
 
 #include "kernels/core/body/element.hpp"
 #include "kernels/core/hd.hpp"
@@ -53,12 +55,13 @@ struct BlockRun {
 };
 
 template <class Body>
-concept MeasuringBody = std::is_trivially_copyable_v<typename Body::Seen> && requires {
-  typename Body::Found;
-};
+concept MeasuringBody = std::is_trivially_copyable_v<typename Body::Settings> &&
+    std::is_trivially_copyable_v<typename Body::Seen> &&
+    std::is_trivially_copyable_v<typename Body::Found>;
 
 template <class Body>
-concept CodingBody = std::is_trivially_copyable_v<typename Body::Argument> &&
+concept CodingBody = std::is_trivially_copyable_v<typename Body::Settings> &&
+    std::is_trivially_copyable_v<typename Body::Argument> &&
     requires(const typename Body::Settings& settings) {
   {Body::words(settings, std::size_t{})};
 };
@@ -90,9 +93,9 @@ struct TeamThread {
     for (std::size_t i = thread; i < count; i += size) visit(i);
   }
   /// No loop where no thread has two.
-  template <std::size_t most, class Visit>
+  template <std::size_t max_count, class Visit>
   COHOM_HD void each_of(std::size_t count, Visit visit) const {
-    if constexpr (most > size)
+    if constexpr (max_count > size)
       each(count, visit);
     else if (thread < count)
       visit(std::size_t{thread});

@@ -86,11 +86,11 @@ HWY_FLATTEN void encode_blocks_of(const typename Body::Settings& settings, const
   const std::size_t whole = Body::words(settings, Body::block);
   BlockNumbers<T, Body::block> numbers;
   for (std::size_t first = 0; first < run.count; first += Body::block) {
+    const std::size_t block = first / Body::block;
     const std::size_t count = HWY_MIN(Body::block, run.count - first);
     const body::BlockKept<Real> own(body::elements_behind<Real>(kept, first));
-    Body::encode_block(body::Alone{}, settings, *arguments++, count,
-                       numbers.read(input, first, count), own, words);
-    words += whole;
+    Body::encode_block(body::Alone{}, settings, arguments[block], count,
+                       numbers.read(input, first, count), own, words + block * whole);
   }
 }
 
@@ -103,12 +103,12 @@ HWY_FLATTEN void decode_blocks_of(const typename Body::Settings& settings, const
   const std::size_t whole = Body::words(settings, Body::block);
   BlockNumbers<T, Body::block> numbers;
   for (std::size_t first = 0; first < run.count; first += Body::block) {
+    const std::size_t block = first / Body::block;
     const std::size_t count = HWY_MIN(Body::block, run.count - first);
     const body::BlockKept<Real> own(body::elements_behind<Real>(kept, first));
-    if (Body::decode_block(body::Alone{}, settings, *arguments++, count, words, own,
-                           numbers.place(output, first)))
+    if (Body::decode_block(body::Alone{}, settings, arguments[block], count, words + block * whole,
+                           own, numbers.place(output, first)))
       numbers.write(output, first, count);
-    words += whole;
   }
 }
 

@@ -6,7 +6,7 @@
 #include "kernels/device_runtime/elements.hpp"
 #include "kernels/device_runtime/launch.hpp"
 #include "kernels/sample/device/sample_rows.hpp"
-#include "kernels/sign/device/sign_blocks.hpp"
+#include "kernels/sign/device/sign_positions.hpp"
 
 #include <vector>
 

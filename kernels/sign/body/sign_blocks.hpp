@@ -39,8 +39,8 @@ COHOM_HD inline bool has_plus(T element) {
   }
 }
 
-/// A block's argument is its scale, what a sign stands for: below 0 where it escapes, 0 where it is
-/// zero on all ranks.
+/// A block's argument is its scale, what a sign stands for: below 0 where it is an outlier, 0 where
+/// it is zero on all ranks.
 struct Signs {
   static constexpr std::size_t block = sign_block;
   static constexpr unsigned team = 16;  // a word by every thread

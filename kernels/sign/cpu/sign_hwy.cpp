@@ -1,5 +1,5 @@
-// The one-bit kernels, one row for each compiled target. A ragged block goes to
-// what the driver makes of the body for the target, or to the reference.
+// The one-bit kernels, one row for each compiled target. A ragged block goes to what the driver
+// makes of the body for the target; to the reference where there is no body (measure, counts).
 
 #include "kernels/core/cpu/highway_targets.hpp"
 #include "kernels/sign/cpu/sign_rows.hpp"

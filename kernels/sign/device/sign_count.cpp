@@ -3,7 +3,7 @@
 #include "kernels/device_runtime/current_context.hpp"
 #include "kernels/device_runtime/elements.hpp"
 #include "kernels/device_runtime/launch.hpp"
-#include "kernels/sign/device/sign_blocks.hpp"
+#include "kernels/sign/device/sign_positions.hpp"
 #include "kernels/sign/device/sign_rows.hpp"
 
 #include <vector>

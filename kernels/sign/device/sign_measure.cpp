@@ -4,7 +4,7 @@
 #include "kernels/device_runtime/current_context.hpp"
 #include "kernels/device_runtime/elements.hpp"
 #include "kernels/device_runtime/launch.hpp"
-#include "kernels/sign/device/sign_blocks.hpp"
+#include "kernels/sign/device/sign_positions.hpp"
 #include "kernels/sign/device/sign_rows.hpp"
 
 namespace cohom::kernels::device {

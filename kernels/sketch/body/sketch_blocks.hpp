@@ -1,6 +1,6 @@
 #pragma once
 // What sketches of integers ask of a block of elements: its largest magnitude, and whether cells
-// can hold all of it; and elements as cells, one each. f64 has no integers: it is not asked.
+// can hold all of it. f64 has no integers: it is not asked.
 
 #include "kernels/core/body/block.hpp"
 #include "kernels/core/body/float_bits.hpp"

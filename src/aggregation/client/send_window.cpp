@@ -57,10 +57,10 @@ SendWindow::Flight* SendWindow::cut() {
     return nullptr;
   ReductionSequence::Sum& sum = reductions.sums[reductions.next_to_cut];
   // Whole blocks of lanes, alike on all ranks.
-  const std::size_t most = sum.promotion == nullptr
-                               ? packet_words_
+  const std::size_t max_words =
+      sum.promotion == nullptr ? packet_words_
                                : packet_words_ - packet_words_ % wide_block_words(*sum.promotion);
-  const std::size_t words = std::min(most, sum.words - sum.cut);
+  const std::size_t words = std::min(max_words, sum.words - sum.cut);
   flight = {.reductions = &reductions,
             .sum = &sum,
             .number = next_++,

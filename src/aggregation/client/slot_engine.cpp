@@ -30,7 +30,7 @@ std::size_t SlotEngine::under_way() const {
 }
 
 void SlotEngine::progress() {
-  const Time now = clock_.poll();
+  const Time now = clock_.now();
   if (under_way() == 0) heard_ = now;
   const bool news = receive(now);
   // Only now that everything that came is taken is it known what did not come.

@@ -32,12 +32,12 @@ struct cohom_parent {
   __u16 unused[3];
 };
 
-/// Everything is written while `epoch` is zero or, for places, by hellos before `started`.
+/// Everything is written while `epoch` is zero or, for endpoints, by hellos before `started`.
 struct cohom_group {
   __u64 job;
   __u64 epoch;    // zero: nobody's
   __u64 members;  // a bit for each worker whose contributions come here
-  __u64 known;    // those whose place is known
+  __u64 known;    // those whose endpoint is known
   __u32 started;
   __u32 first_slot;
   __u32 slots;

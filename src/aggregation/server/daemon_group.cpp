@@ -128,7 +128,7 @@ cohom_verdict DaemonGroup::take_hello(const cohom_header& header, std::span<cons
   return cohom_hello_answered;
 }
 
-void DaemonGroup::answer_hello() {
+void DaemonGroup::answer_hellos() {
   for (auto& [worker, member] : members_) {
     if (member.address.empty() || !member.said_hello || member.link) continue;
     try {

@@ -43,7 +43,7 @@ class DaemonGroup {
   /// What it said, which has been tried.
   void take_address(std::uint32_t worker, std::span<const std::byte> address);
   /// Connects to those that have said hello and where they are, and answers them.
-  void answer_hello();
+  void answer_hellos();
 
   /// Sums that waited for those before them to leave; whether more of them wait.
   bool multicast_waiting_sums();

@@ -30,7 +30,7 @@ namespace cohom::offload {
 namespace {
 
 constexpr int polls_a_lock = 32;
-/// Looks without news until the thread sleeps: a fraction of a millisecond, in which others may
+/// Polls without news until the thread sleeps: a fraction of a millisecond, in which others may
 /// run.
 constexpr int idle_polls = 20;
 constexpr int max_sleep_milliseconds = 500;  ///< UCX wants to find out who has died
@@ -136,7 +136,7 @@ class DaemonPlane final : public DataPlane, private ucx::MessageReceiver {
              std::span<const std::byte> data) noexcept;
   void end_trial(const AddressTrial& trial, const std::string& why_not) noexcept;
   void tell_failure() noexcept;
-  void answer_hello(std::uint32_t number);
+  void queue_hello(std::uint32_t number);
   cohom_verdict judge(const cohom_header& header, const Promotion* promotion,
                       std::span<const std::byte> data);
 
@@ -218,7 +218,7 @@ void DaemonPlane::end_trial(const AddressTrial& trial, const std::string& why_no
       here.fail("the UCX address of " + who + " is none: " + why_not);
     } else if (trial.worker) {
       here.take_address(*trial.worker, trial.address);
-      answer_hello(trial.group);
+      queue_hello(trial.group);
       worker_.signal();
     } else {
       here.take_parent_address(trial.address);
@@ -227,7 +227,7 @@ void DaemonPlane::end_trial(const AddressTrial& trial, const std::string& why_no
   });
 }
 
-void DaemonPlane::answer_hello(std::uint32_t number) {
+void DaemonPlane::queue_hello(std::uint32_t number) {
   if (std::ranges::find(hellos_to_answer_, number) == hellos_to_answer_.end())
     hellos_to_answer_.push_back(number);
 }
@@ -282,7 +282,7 @@ bool DaemonPlane::poll() {
     }
   };
   try_each(hellos_to_answer_, [](DaemonGroup& group) {
-    group.answer_hello();
+    group.answer_hellos();
     return false;
   });
   try_each(groups_with_waiting_sums_,
@@ -337,7 +337,7 @@ cohom_verdict DaemonPlane::judge(const cohom_header& header, const Promotion* pr
   const bool had_waiting_sums = group.has_waiting_sums();
   const cohom_verdict verdict =
       promotion != nullptr ? group.take_narrow(header, *promotion, data) : group.take(header, data);
-  if (verdict == cohom_hello_answered) answer_hello(header.group);
+  if (verdict == cohom_hello_answered) queue_hello(header.group);
   if (group.has_waiting_sums() && !had_waiting_sums)
     groups_with_waiting_sums_.push_back(header.group);
   if (group.failed()) tell_failure();

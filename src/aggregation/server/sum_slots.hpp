@@ -67,7 +67,7 @@ class SumSlots {
     SharedWords sum;
     std::uint64_t merged = 0;          ///< those whose words are in the sum
     std::vector<SharedWords> waiting;  ///< by worker: floats whose turn has not come
-    std::size_t leaving = 0;           ///< sends of the sum of the number before
+    std::size_t leaving = 0;           ///< sends of the last sum that left
     cohom_header held{};               ///< with which the sum goes that waits for that one to leave
   };
 

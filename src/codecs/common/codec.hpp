@@ -76,8 +76,8 @@ class Codec {
     start();
   }
 
-  /// Whether the call just begun does without this round, alike on all ranks. Not asked of late
-  /// rounds.
+  /// Whether the call just begun does without this round, alike on all ranks. Not asked of
+  /// fallback rounds.
   [[nodiscard]] virtual bool skips(const Round& /*round*/) const { return false; }
 
  protected:

@@ -101,12 +101,12 @@ std::size_t PackedHistogramRound::encode(std::size_t, const Piece& piece, Payloa
   const auto histogram = PackedHistogram::of(maximum_.bins(), top);
   for (std::size_t i = 0; i < histogram_words; ++i)
     out[i] = histogram.counts[2 * i] | std::uint64_t{histogram.counts[2 * i + 1]} << 32;
-  sample(top, out.subspan(histogram_words));
+  take_sample(top, out.subspan(histogram_words));
   return out.size();
 }
 
 /// Samples the vector, with the step in mind that its own histogram gives.
-void PackedHistogramRound::sample(std::size_t top, Payload out) {
+void PackedHistogramRound::take_sample(std::size_t top, Payload out) {
   std::ranges::fill(out, 0u);
   if (top == 0 || out.empty()) return;
   PackedForecast own(type_, PackedHistogram::of(maximum_.bins(), top_bin(maximum_.bins())));
@@ -118,8 +118,8 @@ void PackedHistogramRound::sample(std::size_t top, Payload out) {
   const bool fed = call_.feedback_at(0) != nullptr;
   minis_->fetch(fed ? call_.feedback_at(0) : call_.input_at(0),
                 fed ? feedback_size(type_) : size_of(type_));
-  sampled.sample({type_, fed, &*minis_}, octave_code(type_, top), step,
-                 options_.dither == kernels::Dither::nearest, out);
+  sampled.take({type_, fed, &*minis_}, octave_code(type_, top), step,
+               options_.dither == kernels::Dither::nearest, out);
 }
 
 PackedSample PackedHistogramRound::sample(std::size_t elements) const {

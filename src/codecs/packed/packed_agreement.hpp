@@ -71,7 +71,7 @@ class PackedHistogramRound final : public Round {
   [[nodiscard]] PackedStep step(const Piece& piece) const;
 
  private:
-  void sample(std::size_t top, Payload out);
+  void take_sample(std::size_t top, Payload out);
   void check(const PackedHistogram& histogram) const;
   [[nodiscard]] PackedSample sample(std::size_t elements) const;
 

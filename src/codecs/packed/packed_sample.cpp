@@ -153,8 +153,8 @@ void PackedSample::list(std::vector<std::size_t>& minis) const {
   }
 }
 
-void PackedSample::sample(const PackedVector& vector, std::int32_t top_code, PackedStep step,
-                          bool nearest, Payload out) const {
+void PackedSample::take(const PackedVector& vector, std::int32_t top_code, PackedStep step,
+                        bool nearest, Payload out) const {
   std::ranges::fill(out, 0u);
   const Payload counters = out.subspan(fixed_words);
   const int exponent = -(top_code / codes_per_octave + 1 + projection_octaves);

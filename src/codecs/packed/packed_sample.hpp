@@ -59,7 +59,7 @@ class PackedSample {
     return samples_ == 0 ? 0 : fixed_words + (first_shape() + mixtures() + 1) / 2;
   }
 
-  /// Adds the mini-blocks that sample() reads.
+  /// Adds the mini-blocks that take() reads.
   void list(std::vector<std::size_t>& minis) const;
   /// How many it adds.
   [[nodiscard]] std::size_t listed() const {
@@ -68,8 +68,8 @@ class PackedSample {
 
   /// A rank's words. `top_code`: of the octave that all ranks' largest magnitude lies in. `step`:
   /// the one that this rank alone would take. `nearest`: values are rounded without dither.
-  void sample(const PackedVector& vector, std::int32_t top_code, PackedStep step, bool nearest,
-              Payload out) const;
+  void take(const PackedVector& vector, std::int32_t top_code, PackedStep step, bool nearest,
+            Payload out) const;
 
   /// @throws Error(transport) when the words are no sum of what ranks can have sent.
   void check(ConstPayload sum) const;

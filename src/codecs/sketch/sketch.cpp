@@ -284,7 +284,9 @@ const CodecRow& sketch_codec() {
       .device = {.has_kernels =
                      [](const kernels::KernelTable& device) {
                        return complete(device.sparse) && complete(device.bloom) &&
-                              complete(device.sketch);
+                              complete(device.sketch) &&
+                              device.blocks.of<kernels::body::SketchLargest>().complete() &&
+                              device.blocks.of<kernels::body::SketchHeld>().complete();
                      },
                  .is = sketch_has_integers,
                  .only = "cells=i64"},

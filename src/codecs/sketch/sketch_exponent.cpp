@@ -87,11 +87,11 @@ int SketchExponent::best(const std::byte* elements, std::size_t count) const {
     ++changes[std::size_t(exponent - least)];
     --changes[std::size_t(last + 1 - least)];
   }
-  int held = 0, max_held = 0, found = largest_;
+  int held = 0, most_held = 0, found = largest_;
   for (int exponent = least; exponent <= largest_; ++exponent) {
     held += changes[std::size_t(exponent - least)];
-    if (held <= max_held) continue;
-    max_held = held;
+    if (held <= most_held) continue;
+    most_held = held;
     found = exponent;
   }
   return found;

@@ -29,7 +29,7 @@ class SketchUnpeeled final : public Round {
   [[nodiscard]] std::size_t capacity(std::size_t, std::size_t elements) const override {
     return cells_.words_of_cells(elements);
   }
-  /// Takes the room that the elements need.
+  /// Takes the memory that the elements need.
   std::size_t fallback_elements() override;
   /// The words are the host's, the elements where the codec's are.
   std::size_t encode(std::size_t contributions, const Piece& piece, Payload out) override;

@@ -128,7 +128,7 @@ std::unique_ptr<Codec> make_sparse(const CodecContext& context) {
 
 const CodecRow& sparse_codec() {
   static const CodecRow row{
-      .info = {"sparse", "the elements that are not zero on every rank: every bit of raw's sum",
+      .info = {"sparse", "the elements that are not zero on some rank: every bit of raw's sum",
                sparse_parameters()},
       .make = make_sparse,
       .device = {.has_kernels =

@@ -1,5 +1,5 @@
 #pragma once
-// sparse: the elements that are not zero on every rank, summed as floating-point numbers in the
+// sparse: the elements that are not zero on some rank, summed as floating-point numbers in the
 // order in which raw sums them: every bit of the result is raw's by the same algorithm. The wire is
 // specified in docs/wire-format.md, "sparse".
 //

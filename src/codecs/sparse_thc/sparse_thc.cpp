@@ -92,7 +92,7 @@ constexpr CodecSample samples[] = {
 
 const CodecRow& sparse_thc_codec() {
   static const CodecRow row{
-      .info = {"sparse+thc", "thc on the elements that are not zero on every rank",
+      .info = {"sparse+thc", "thc on the elements that are not zero on some rank",
                sparse_thc_parameters()},
       .make = make_sparse_thc,
       .device = {.has_kernels =

@@ -1,5 +1,5 @@
 #pragma once
-// sparse+thc: thc on the elements that are not zero on every rank.
+// sparse+thc: thc on the elements that are not zero on some rank.
 
 #include "codecs/common/codec_row.hpp"
 #include "codecs/common/parameters.hpp"

@@ -1,7 +1,7 @@
 // Signs of elements and elements from signs: the device's form of the body.
 
-#include "kernels/sign/body/sign_blocks.hpp"
 #include "kernels/device_runtime/block_kernels.hpp"
+#include "kernels/sign/body/sign_blocks.hpp"
 #include "kernels/sign/device/sign_rows.hpp"
 
 namespace cohom::kernels::device {
