@@ -153,7 +153,7 @@ class Switch {
       if (verdict == cohom_multicast) wholes_[use] = packet.words;
       return;
     }
-    if (!cohom_is_merged(verdict)) return;
+    if (!cohom_is_merged(static_cast<cohom_verdict>(verdict))) return;
     require(taken_[use].insert(header.worker).second);  // once
     const auto [found, first] = sums_.try_emplace(use, packet.words);
     if (first) return;
