@@ -27,7 +27,8 @@
 
 namespace cohom {
 
-/// Rounds of a codec at most: the tags of one more would meet those of agreements.
+/// Rounds of a codec at most: the tags of one more would meet those of agreements. Plans refuse it
+/// (plan/plan_codec.cpp).
 inline constexpr int max_rounds = 15;
 
 // Tags.

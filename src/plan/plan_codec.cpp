@@ -1,7 +1,10 @@
 #include "plan/plan_codec.hpp"
 
+#include "base/tags.hpp"
 #include "memory/device_loader.hpp"
 #include "plan/spec.hpp"
+
+#include <cohom/error.hpp>
 
 #include <cstddef>
 #include <utility>
@@ -15,14 +18,25 @@ PlanCodec::PlanCodec(std::string_view spec, const CodecContext& context) : conte
 }
 
 std::unique_ptr<Codec> PlanCodec::make(DeviceWork& device) const {
-  return row_->make({.rank = context_.rank,
-                     .ranks = context_.ranks,
-                     .type = context_.type,
-                     .divisor = context_.divisor,
-                     .kernels = device.kernels(),
-                     .parameters = context_.parameters,
-                     .memory = device.memory(),
-                     .host_kernels = &context_.kernels});
+  return made({.rank = context_.rank,
+               .ranks = context_.ranks,
+               .type = context_.type,
+               .divisor = context_.divisor,
+               .kernels = device.kernels(),
+               .parameters = context_.parameters,
+               .memory = device.memory(),
+               .host_kernels = &context_.kernels});
+}
+
+std::unique_ptr<Codec> PlanCodec::made(const CodecContext& context) const {
+  auto codec = row_->make(context);
+  const std::size_t rounds = codec->rounds().size();
+  if (rounds > std::size_t{max_rounds})
+    throw Error(ErrorKind::unsupported, "codec " + std::string(name()) + " has " +
+                                            std::to_string(rounds) + " rounds; at most " +
+                                            std::to_string(max_rounds) +
+                                            " are supported, as messages carry a round's number");
+  return codec;
 }
 
 void PlanCodec::bypass() {

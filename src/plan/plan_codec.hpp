@@ -16,10 +16,13 @@ class PlanCodec {
   /// `context` says all but the parameters, and is the host's.
   /// @throws Error(invalid_argument) for a spec that is none.
   PlanCodec(std::string_view spec, const CodecContext& context);
+  /// `context` has the parameters, too.
+  PlanCodec(const CodecRow& row, const CodecContext& context) : row_(&row), context_(context) {}
 
   /// A new one for the host's memory, or for a device's.
-  /// @throws Error(invalid_argument) for wrong parameters.
-  [[nodiscard]] std::unique_ptr<Codec> make() const { return row_->make(context_); }
+  /// @throws Error(invalid_argument) for wrong parameters; Error(unsupported) for a codec with more
+  /// rounds than messages can tell apart.
+  [[nodiscard]] std::unique_ptr<Codec> make() const { return made(context_); }
   [[nodiscard]] std::unique_ptr<Codec> make(DeviceWork& device) const;
 
   /// Takes raw instead of what was asked for.
@@ -34,6 +37,8 @@ class PlanCodec {
   [[nodiscard]] std::string why_not_on_device() const;
 
  private:
+  [[nodiscard]] std::unique_ptr<Codec> made(const CodecContext& context) const;
+
   const CodecRow* row_;
   CodecContext context_;
 };
