@@ -50,7 +50,10 @@ bool PlanCodec::bounds_errors() const {
 
 std::string PlanCodec::why_not_on_device() const {
   const DeviceForm& form = row_->device;
-  if (form.has_kernels == nullptr || !form.has_kernels(*loaded_device_library()->kernels))
+  if (form.has_kernels == nullptr)
+    return "codec " + std::string(name()) +
+           " has no kernels for devices: " + std::string(form.why_none);
+  if (!form.has_kernels(*loaded_device_library()->kernels))
     return "codec " + std::string(name()) + " has no kernels for the device";
   if (form.is != nullptr && !form.is(context_.parameters, context_.type))
     return "codec " + spec() + " has no kernels for the device, which are for " +

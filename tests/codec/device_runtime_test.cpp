@@ -229,10 +229,19 @@ TEST_F(EmulatedDevice, KernelsWantAlignedElements) {
                Error);
 }
 
-TEST_F(EmulatedDevice, HasKernelsOfCodecs) {
-  for (const CodecRow& codec : codec_table())
-    if (codec.device.has_kernels != nullptr)
-      EXPECT_TRUE(codec.device.has_kernels(*library_.kernels)) << codec.info.name;
+/// A row that says nothing of devices runs on copies, and nothing else shows that.
+TEST_F(EmulatedDevice, HasKernelsOfCodecsThatDoNotSayWhyNot) {
+  for (const CodecRow& codec : codec_table()) {
+    const DeviceForm& form = codec.device;
+    if (form.has_kernels != nullptr) {
+      EXPECT_TRUE(form.has_kernels(*library_.kernels)) << codec.info.name;
+      EXPECT_TRUE(form.why_none.empty()) << codec.info.name << " has kernels";
+    } else {
+      EXPECT_FALSE(form.why_none.empty())
+          << "the row of " << codec.info.name
+          << " has no device: it should have .has_kernels, or .why_none";
+    }
+  }
 }
 
 /// What is on its way to the device is not overwritten, however much follows it.

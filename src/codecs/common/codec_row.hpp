@@ -23,6 +23,7 @@ struct DeviceForm {
   bool (*has_kernels)(const kernels::KernelTable& device) = nullptr;  ///< null: no device has
   bool (*is)(const Parameters&, ElementType) = nullptr;               ///< null: any
   std::string_view only = {};                                         ///< the same in words
+  std::string_view why_none = {};  ///< in words, where no device has kernels: nobody forgot them
 };
 
 /// A spec that takes a path of its own through the codec, and what its error may be: squared errors
