@@ -1,6 +1,7 @@
 #include "row_runner.hpp"
 
 #include "mpi_bytes.hpp"
+#include "schedule/algorithms/algorithm.hpp"
 #include "shared_failure.hpp"
 #include "union_over_ranks.hpp"
 
@@ -10,6 +11,7 @@
 #include <chrono>
 #include <cstring>
 #include <span>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -24,6 +26,12 @@ WireBytes over_ranks(std::uint64_t here, MPI_Comm comm) {
   MPI_Allreduce(&here, &bytes.busiest_rank, 1, MPI_UINT64_T, MPI_MAX, comm);
   MPI_Allreduce(&here, &bytes.all_ranks, 1, MPI_UINT64_T, MPI_SUM, comm);
   return bytes;
+}
+
+/// By which raw has the same bits: some aggregators in the network do not add floats.
+std::string algorithm_of_raw(std::string_view algorithm) {
+  const AlgorithmRow& row = *find_algorithm(algorithm);
+  return std::string((row.in_network ? algorithm_that_merges_at_once() : row).name);
 }
 
 NativeTime best_of(std::span<const NativeCandidate> candidates,
@@ -143,8 +151,7 @@ void RowRunner::check(Row& row) {
   }
   row.plan = plan.describe();  // after a call, which knows where buffers lie
   row.quality = meter.finish(input_, output_, options_.op);
-  // Aggregators add floats as direct does, and some do not.
-  if (const auto raw = raw_hash(row.plan.algorithm == "offload" ? "direct" : row.plan.algorithm))
+  if (const auto raw = raw_hash(algorithm_of_raw(row.plan.algorithm)))
     row.equals_raw = row.quality.result_hash == *raw;
 
   const WireBytes mpi = over_ranks(handed_to_mpi, comm_);

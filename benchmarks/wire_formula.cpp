@@ -59,18 +59,19 @@ std::optional<WireBytes> wire_formula(const std::string& codec, const std::strin
                                       const std::optional<UnionShape>& shape, std::uint64_t step) {
   const Spec spec = parse_spec(codec);
   const CodecRow& row_of_codec = find_codec(spec.name);
-  const BytesQuery query{spec.parameters, algorithm, elements, type, ranks, shape, step};
+  const AlgorithmRow* const asked = find_algorithm(algorithm);
+  if (asked == nullptr || asked->needs_aggregator) return std::nullopt;
+  const BytesQuery query{
+      spec.parameters, asked->merges_at_once, elements, type, ranks, shape, step};
   const auto found = row_of_codec.bytes != nullptr ? row_of_codec.bytes(query)
                                                    : bytes_of_rounds(row_of_codec.make, query);
   if (!found) return std::nullopt;
-  const AlgorithmRow* const row = find_algorithm(found->by_direct ? "direct" : algorithm);
-  if (row == nullptr || row->build == nullptr || row->needs_aggregator) return std::nullopt;
-  const PerRank sent = sent_by(*row, *found, elements, ranks);
+  const AlgorithmRow& row = found->at_once ? algorithm_that_merges_at_once() : *asked;
+  const PerRank sent = sent_by(row, *found, elements, ranks);
 
-  // Small rounds go by recursive doubling, whatever the payload takes.
   const auto words = [&](std::size_t) { return found->agreement; };
-  const PerRank agreement = sent_by(*find_algorithm("recursive_doubling"),
-                                    {.contribution = words, .sum = words}, elements, ranks);
+  const PerRank agreement =
+      sent_by(algorithm_for_small_rounds(), {.contribution = words, .sum = words}, elements, ranks);
   WireBytes total;
   for (std::size_t rank = 0; rank < sent.size(); ++rank) {
     const std::uint64_t here = sent[rank] + agreement[rank];

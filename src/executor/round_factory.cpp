@@ -17,16 +17,16 @@ const AlgorithmRow& RoundFactory::algorithm_of(std::size_t number) const {
   const bool offloaded = chosen.needs_aggregator && offloads(round);
   if (round.time == RoundTime::payload) {
     if (chosen.needs_aggregator && !offloaded)
-      throw Error(ErrorKind::unsupported,
-                  "algorithm " + std::string(chosen.name) + " cannot merge by " +
-                      to_string(round.merge) +
-                      "; take ring, direct, tree or recursive_doubling, or another codec");
+      throw Error(ErrorKind::unsupported, "algorithm " + std::string(chosen.name) +
+                                              " cannot merge by " + to_string(round.merge) +
+                                              "; take " + algorithms_of_ranks() +
+                                              ", or another codec");
     return chosen;
   }
-  if (round.algorithm == RoundAlgorithm::direct) return *find_algorithm("direct");
+  if (round.algorithm == RoundAlgorithm::direct) return algorithm_that_merges_at_once();
   const bool large = round.algorithm == RoundAlgorithm::as_payload;
   if (offloaded || (large && !chosen.needs_aggregator)) return chosen;
-  return *find_algorithm("recursive_doubling");
+  return algorithm_for_small_rounds();
 }
 
 /// A plan is fixed, but the aggregator of a network may be replaced between calls. So only the

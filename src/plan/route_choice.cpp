@@ -5,6 +5,8 @@
 
 #include <cohom/error.hpp>
 
+#include <algorithm>
+#include <string>
 #include <utility>
 
 namespace cohom {
@@ -21,8 +23,9 @@ bool merges_for_certain(const Aggregator& aggregator, Merge merge) {
 
 std::string why_not_for_certain(Merge merge) {
   if (merge.kind == MergeKind::add_packed) return "no aggregator merges by " + to_string(merge);
+  const auto row = std::ranges::find_if(algorithm_table(), &AlgorithmRow::in_network);
   return "not every aggregator merges by " + to_string(merge) +
-         "; algorithm=offload takes one that does";
+         "; algorithm=" + std::string(row->name) + " takes one that does";
 }
 
 class Chooser {
@@ -30,7 +33,8 @@ class Chooser {
   Chooser(const PlanEnvironment& environment, const PlanOptions& options,
           const RouteQuestion& question)
       : transport_(*environment.transport), options_(options), question_(question) {
-    if (options.algorithm == "auto" || options.algorithm == "offload")
+    const AlgorithmRow* const asked = find_algorithm(options.algorithm);
+    if (options.algorithm == "auto" || (asked != nullptr && asked->in_network))
       network_ = environment.offloading(options.aggregator);
     certain_ = network_ != nullptr && merges_for_certain(network_->aggregator(), question.payload);
   }
@@ -66,13 +70,13 @@ class Chooser {
 
   [[nodiscard]] RouteChoice by_network(const Selection& selection) const {
     if (network_ == nullptr)
-      throw Error(
-          ErrorKind::unsupported,
-          "algorithm offload needs an aggregator; give its address (Options::aggregator, Info "
-          "key cohom_aggregator, COHOM_AGGREGATOR)");
-    // Sums of floats depend on the order of additions: direct's is that of aggregators.
+      throw Error(ErrorKind::unsupported,
+                  "algorithm " + std::string(selection.algorithm->name) +
+                      " needs an aggregator; give its address (Options::aggregator, Info key "
+                      "cohom_aggregator, COHOM_AGGREGATOR)");
+    // Sums of floats depend on the order of additions.
     const AlgorithmRow* const other = question_.payload.kind == MergeKind::add_float
-                                          ? find_algorithm("direct")
+                                          ? &algorithm_that_merges_at_once()
                                           : select("auto", false).algorithm;
     if (transport_.ranks() == 1) return {.selection = {other, false, "one rank: nothing travels"}};
     return {.selection = selection, .network = network_, .other_algorithm = other};
@@ -93,8 +97,8 @@ RouteChoice choose_route(const PlanEnvironment& environment, const PlanOptions& 
   if (options.checksum && choice.selection.algorithm->needs_aggregator)
     throw Error(ErrorKind::unsupported,
                 "checksum=on is for messages between ranks, and algorithm " +
-                    std::string(choice.selection.algorithm->name) +
-                    " has others sum; take ring, direct, tree or recursive_doubling");
+                    std::string(choice.selection.algorithm->name) + " has others sum; take " +
+                    algorithms_of_ranks());
   return choice;
 }
 

@@ -25,11 +25,11 @@ struct CodecBytes {
   std::size_t block = 1;
   RunBytes contribution;  ///< in its narrow form, if it has one
   RunBytes sum;           ///< as partial sums travel, and finished ones if `finished` is empty
-  std::uint64_t agreement = 0;  ///< of the vector; it goes by recursive doubling
+  std::uint64_t agreement = 0;  ///< of the vector, in small rounds
   RunBytes finished = {};
-  bool narrow = false;     ///< contributions are shorter than sums
-  bool disjoint = false;   ///< `direct` sends every rank's contribution to all others, and no sums
-  bool by_direct = false;  ///< whatever the algorithm
+  bool narrow = false;    ///< contributions are shorter than sums
+  bool disjoint = false;  ///< RoundTraits::disjoint()
+  bool at_once = false;   ///< RoundAlgorithm::direct, whatever the payload was to take
 
   [[nodiscard]] std::uint64_t result(std::size_t elements) const {
     return finished ? finished(elements) : sum(elements);
@@ -39,7 +39,7 @@ struct CodecBytes {
 /// One call.
 struct BytesQuery {
   const Parameters& parameters;
-  std::string_view algorithm;
+  bool at_once = false;  ///< the algorithm merges all contributions to a chunk in one step
   std::size_t elements = 0;
   ElementType type = ElementType::f32;
   int ranks = 1;

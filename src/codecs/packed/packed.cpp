@@ -215,11 +215,12 @@ std::size_t PackedCodec::device_scratch(std::size_t elements, std::size_t longes
 }
 
 /// What it may send with a budget, for contributions and sums together, agreement included. How it
-/// splits them depends on the vectors, so only `direct` has a formula.
+/// splits them depends on the vectors, so there is a formula only where a rank sends as many
+/// contributions as sums.
 std::optional<CodecBytes> packed_bytes(const BytesQuery& query) {
   const Parameters& given = query.parameters;
-  if (query.algorithm != "direct" || text_of(given, "budget", "mean") != "mean" ||
-      given.contains("abs_error") || given.contains("rel_error"))
+  if (!query.at_once || text_of(given, "budget", "mean") != "mean" || given.contains("abs_error") ||
+      given.contains("rel_error"))
     return std::nullopt;
   return CodecBytes{.block = kernels::packed_group,
                     .contribution = evenly(std::stod(text_of(given, "bits", "5")) / 8),

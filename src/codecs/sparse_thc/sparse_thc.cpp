@@ -64,7 +64,7 @@ std::optional<CodecBytes> sparse_thc_bytes(const BytesQuery& query) {
   const auto values = static_cast<std::size_t>(std::llround(of.values * static_cast<double>(unit)));
   const Parameters inner = split(query.parameters).of_thc;
   const auto thc = bytes_of_rounds(make_thc, {.parameters = inner,
-                                              .algorithm = query.algorithm,
+                                              .at_once = query.at_once,
                                               .elements = values,
                                               .type = query.type,
                                               .ranks = query.ranks});

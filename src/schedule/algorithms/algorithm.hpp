@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace cohom {
@@ -25,6 +26,8 @@ struct AlgorithmRow {
   bool needs_aggregator = false;
   bool in_network = false;  ///< the communicator's own aggregator, not the MPI library; may fail
   bool gathers_disjoint = false;  ///< disjoint contributions go to every rank at once, in one chunk
+  bool merges_at_once = false;  ///< a chunk is merged in one step, in rank order, as aggregators do
+  bool for_small_rounds = false;  ///< what codecs' small rounds go by, whatever the payload takes
 
   [[nodiscard]] std::size_t chunks(int ranks, bool disjoint) const {
     return chunk_per_rank && !(disjoint && gathers_disjoint) ? static_cast<std::size_t>(ranks) : 1;
@@ -36,5 +39,13 @@ std::span<const AlgorithmRow> algorithm_table();
 
 /// nullptr when there is none of that name.
 const AlgorithmRow* find_algorithm(std::string_view name);
+
+/// The one row that merges_at_once.
+const AlgorithmRow& algorithm_that_merges_at_once();
+/// The one row that is for_small_rounds.
+const AlgorithmRow& algorithm_for_small_rounds();
+
+/// Those by which the ranks sum themselves, for messages: "a, b or c".
+std::string algorithms_of_ranks();
 
 }  // namespace cohom

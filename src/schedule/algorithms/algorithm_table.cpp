@@ -2,6 +2,7 @@
 #include "schedule/algorithms/algorithms.hpp"
 
 #include <algorithm>
+#include <vector>
 
 namespace cohom {
 namespace {
@@ -15,13 +16,15 @@ constexpr AlgorithmRow table[] = {
      .summary = "contributions straight to the chunk's owner, narrow if possible; few ranks",
      .build = build_direct,
      .chunk_per_rank = true,
-     .gathers_disjoint = true},
+     .gathers_disjoint = true,
+     .merges_at_once = true},
     {.name = "tree",
      .summary = "binomial reduce to rank 0 and broadcast; small vectors, many ranks",
      .build = build_tree},
     {.name = "recursive_doubling",
      .summary = "pairwise exchange over doubling distances; smallest vectors",
-     .build = build_recursive_doubling},
+     .build = build_recursive_doubling,
+     .for_small_rounds = true},
     {.name = "fabric",
      .summary = "the MPI library reduces the words, in SHARP hardware where it uses any",
      .build = build_native_reduction,
@@ -33,6 +36,9 @@ constexpr AlgorithmRow table[] = {
      .in_network = true},
 };
 
+static_assert(std::ranges::count_if(table, &AlgorithmRow::merges_at_once) == 1);
+static_assert(std::ranges::count_if(table, &AlgorithmRow::for_small_rounds) == 1);
+
 }  // namespace
 
 std::span<const AlgorithmRow> algorithm_table() { return table; }
@@ -40,6 +46,24 @@ std::span<const AlgorithmRow> algorithm_table() { return table; }
 const AlgorithmRow* find_algorithm(std::string_view name) {
   const auto row = std::ranges::find(table, name, &AlgorithmRow::name);
   return row == std::end(table) ? nullptr : row;
+}
+
+const AlgorithmRow& algorithm_that_merges_at_once() {
+  return *std::ranges::find_if(table, &AlgorithmRow::merges_at_once);
+}
+
+const AlgorithmRow& algorithm_for_small_rounds() {
+  return *std::ranges::find_if(table, &AlgorithmRow::for_small_rounds);
+}
+
+std::string algorithms_of_ranks() {
+  std::vector<std::string_view> names;
+  for (const AlgorithmRow& row : table)
+    if (!row.needs_aggregator) names.push_back(row.name);
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    text.append(i == 0 ? "" : i + 1 == names.size() ? " or " : ", ").append(names[i]);
+  return text;
 }
 
 }  // namespace cohom
