@@ -20,9 +20,8 @@ INK = "#010203"
 GRID = "#d0d1d2"
 COLOURS = ["#1f77b4", "#d9730d", "#2ca02c", "#d64541", "#9467bd", "#a0694b", "#e377c2", "#7f8c1f",
            "#17a5b8", "#6b7fd7"]
-STYLES = {"ring": ("-", "o"), "direct": ("--", "s"), "tree": (":", "^"),
-          "recursive_doubling": ("-.", "D"), "fabric": ((0, (5, 1)), "v"),
-          "offload": ((0, (1, 1)), "P")}
+STYLES = [("-", "o"), ("--", "s"), (":", "^"), ("-.", "D"), ((0, (5, 1)), "v"), ((0, (1, 1)), "P"),
+          ((0, (3, 1, 1, 1)), "X")]
 WIDTH = 4.9  # inches: readable where a phone shows it on all its width
 
 plt.rcParams.update({
@@ -137,11 +136,12 @@ def inline_svg(text, name, title):
 class Palette:
     """One colour a codec all over the report, one style an algorithm."""
 
-    def __init__(self, codecs):
-        """Give colours to codecs in their order."""
+    def __init__(self, codecs, algorithms):
+        """Give colours to codecs, and styles to algorithms, in their order."""
         self._colours = {codec: COLOURS[i % len(COLOURS)] for i, codec in enumerate(codecs)}
+        self._styles = {name: STYLES[i % len(STYLES)] for i, name in enumerate(algorithms)}
 
     def style(self, codec, algorithm):
         """Return what a curve is drawn with."""
-        line, marker = STYLES.get(algorithm, ("-", "x"))
+        line, marker = self._styles[algorithm]
         return {"color": self._colours[codec], "linestyle": line, "marker": marker}

@@ -11,11 +11,11 @@ Communication Operations in MPICH" (2005): one port a rank, full duplex, no cont
 import dataclasses
 import math
 
+from algorithms import MODELLED, doublings
 from rates import SIZES, payload_bytes
 
 LINK_RATES = [10e9, 25e9, 100e9, 400e9]
 RANKS = [8, 16, 32, 64, 128, 256, 512, 1024]
-ALGORITHMS = ["ring", "direct", "tree", "recursive_doubling"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,20 +39,6 @@ class Cost:
         return self._at(byte_seconds, overlap) - other._at(byte_seconds, overlap)
 
 
-def merges_on_longest_way(ranks, algorithm):
-    """Return how often an element is merged one after another."""
-    doublings = math.ceil(math.log2(ranks))
-    return {"ring": (ranks - 1) / ranks, "direct": 1, "tree": doublings,
-            "recursive_doubling": doublings}[algorithm]
-
-
-def messages_on_longest_way(ranks, algorithm):
-    """Return how many messages follow one another; a rank's port sends one at a time."""
-    doublings = math.ceil(math.log2(ranks))
-    return {"ring": 2 * (ranks - 1), "direct": 2 * (ranks - 1), "tree": 2 * doublings,
-            "recursive_doubling": doublings}[algorithm]
-
-
 def codec_cost(row, rates, ranks, alpha):
     """Return the cost of a row's call on other numbers of ranks.
 
@@ -62,23 +48,20 @@ def codec_cost(row, rates, ranks, alpha):
     agreements = row.agreement_rounds
     if wire is None or agreements is None:
         return None
-    algorithm = row["algorithm"]
-    messages = (messages_on_longest_way(ranks, algorithm) +
-                agreements * math.ceil(math.log2(ranks)))
+    algorithm = MODELLED[row["algorithm"]]
+    messages = algorithm.messages(ranks) + agreements * doublings(ranks)
     # Wider sums take longer to merge, as they take more words.
     growth = payload_bytes(wire, ranks, algorithm) / payload_bytes(
         row["wire_bytes_formula"], row.ranks, algorithm)
-    merges = merges_on_longest_way(ranks, algorithm) * growth
+    merges = algorithm.merges(ranks) * growth
     work = row["elements"] * (rates.agree + rates.encode + merges * rates.merge + rates.decode)
-    # In a tree the busiest rank sends as many payloads down as it has got before; the formula
-    # counts what is sent.
-    return Cost(alpha * messages, wire * (2 if algorithm == "tree" else 1), work)
+    return Cost(alpha * messages, wire * algorithm.wire_factor, work)
 
 
 def native_cost(algorithm, elements, dtype, ranks, alpha, add_seconds):
     """Return the cost of an uncompressed allreduce: "ring" or "Rabenseifner"."""
     share = (ranks - 1) / ranks
-    messages = 2 * (ranks - 1) if algorithm == "ring" else 2 * math.ceil(math.log2(ranks))
+    messages = 2 * (ranks - 1) if algorithm == "ring" else 2 * doublings(ranks)
     return Cost(alpha * messages, 2 * share * elements * SIZES[dtype],
                 share * elements * add_seconds)
 

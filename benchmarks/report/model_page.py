@@ -2,6 +2,7 @@
 
 import math
 
+from algorithms import ALPHA, MODELLED
 from charts import INK, Canvas, ticks
 from markup import details, element, paragraph, table
 from model import LINK_RATES, RANKS, paying_rates
@@ -13,16 +14,9 @@ CAUTION = ("This part is a model, not a measurement. It takes measured codec rat
            "of the wire formulas, assumes the rest, and knows nothing of congestion, stragglers "
            "or memory.")
 FORMULAS = [
-    ("ring", "2(n-1) \N{GREEK SMALL LETTER ALPHA}",
-     "formula's (2A of the sum's bytes)", "agree + encode + A merge + decode"),
-    ("direct", "2(n-1) \N{GREEK SMALL LETTER ALPHA}",
-     "formula's (A contributions, A sums)", "agree + encode + merge + decode"),
-    ("tree", "2 L \N{GREEK SMALL LETTER ALPHA}", "twice the formula's: L payloads up, L down",
-     "agree + encode + L merge + decode"),
-    ("recursive_doubling", "L \N{GREEK SMALL LETTER ALPHA}", "formula's (L payloads)",
-     "agree + encode + L merge + decode"),
-    ("native ring", "2(n-1) \N{GREEK SMALL LETTER ALPHA}", "2A of the vector", "A add"),
-    ("native Rabenseifner", "2 L \N{GREEK SMALL LETTER ALPHA}", "2A of the vector", "A add")]
+    *((name, row.latency, row.wire, row.work) for name, row in MODELLED.items()),
+    ("native ring", f"2(n-1) {ALPHA}", "2A of the vector", "A add"),
+    ("native Rabenseifner", f"2 L {ALPHA}", "2A of the vector", "A add")]
 HEAD = ["codec \N{MIDDLE DOT} algorithm", *(f"{n} ranks" for n in RANKS)]
 NATIVE_STYLES = {"ring": {"linestyle": "-", "marker": "x"},
                  "Rabenseifner": {"linestyle": "--", "marker": "+"}}

@@ -20,7 +20,8 @@ MOST_OPEN_RUNS = 8  # more are behind a line
 
 def make_page(collection, alpha):
     """Return the HTML and the charts that are in it."""
-    palette = Palette(list(dict.fromkeys(row["codec"] for row in collection.rows)))
+    palette = Palette(*(list(dict.fromkeys(row[column] for row in collection.rows))
+                        for column in ("codec", "algorithm")))
     settings = by_setting(collection.rows)
     measured = [draw_all(rows, number, palette)
                 for number, rows in enumerate(settings.values(), 1)]

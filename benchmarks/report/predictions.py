@@ -2,7 +2,8 @@
 
 import dataclasses
 
-from model import ALGORITHMS, RANKS, codec_cost, native_cost
+from algorithms import MODELLED
+from model import RANKS, codec_cost, native_cost
 from rates import CodecBench, Rates, rates_of
 from rows import by_series
 
@@ -78,10 +79,12 @@ def why_not(row, bench):
     """Return why the model says nothing about a row, or None."""
     if row["bypass"]:
         return "the vector is so small that it was sent raw"
-    if row["algorithm"] == "offload":
+    if row.sent_to_network:
         return "the network sums, at a speed that only a measurement tells"
-    if row["algorithm"] not in ALGORITHMS:
+    if row.summed_by_mpi:
         return "MPI sums, by an algorithm that is not known"
+    if row["algorithm"] not in MODELLED:
+        return f"the model has no costs of {row['algorithm']}"
     if row.ranks < 2:
         return "one rank sends nothing"
     if not row["wire_bytes_formula"] or not any(ranks in row.formulas for ranks in RANKS):

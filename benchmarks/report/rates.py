@@ -1,7 +1,8 @@
 """How fast codecs work: the gamma of the model, from codec_bench or from cohom-bench --profile."""
 
 import dataclasses
-import math
+
+from algorithms import MODELLED
 
 SIZES = {"f16": 2, "bf16": 2, "f32": 4, "f64": 8}
 
@@ -38,7 +39,7 @@ class Workloads:
 
 
 ADD = Merging("merge/add", in_words=True)
-NARROW, WIDE = "narrow", "wide"  # direct sends contributions in their narrow form
+NARROW, WIDE = "narrow", "wide"  # the form in which contributions travel
 THC = ("thc/measure/{dtype}", "thc/decode/{dtype}")
 PACKED = ("packed/measure/{dtype}", "packed/encode_dither/{dtype}", "packed/decode/{dtype}")
 RAW = Workloads(None, None, Merging("merge/add_float/{dtype}", dtype=None), None)
@@ -81,7 +82,8 @@ class CodecBench:
 
     def rates(self, row):
         """Return the rates of a row's codec, or None where codec_bench does not measure it."""
-        form = NARROW if row["algorithm"] == "direct" else WIDE
+        algorithm = MODELLED.get(row["algorithm"])
+        form = NARROW if algorithm and algorithm.narrow else WIDE
         work = WORKLOADS.get((row["codec"], form))
         if work is None:
             return None
@@ -103,29 +105,14 @@ class CodecBench:
         if not speed:
             return None
         if merging.in_words:
-            return payload_bytes(row["wire_bytes_formula"], row.ranks, row["algorithm"]) / (
-                row["elements"] * speed)
+            return payload_bytes(row["wire_bytes_formula"], row.ranks,
+                                 MODELLED[row["algorithm"]]) / (row["elements"] * speed)
         return SIZES[merging.dtype or row["dtype"]] / speed / merging.merges
 
 
 def payload_bytes(wire_bytes, ranks, algorithm):
     """Return bytes of one payload of the whole vector: what a rank sends, over how often."""
-    return wire_bytes / payloads_sent(ranks, algorithm)
-
-
-def payloads_sent(ranks, algorithm):
-    """Return how many payloads of the whole vector the busiest rank sends."""
-    doublings = math.ceil(math.log2(ranks))
-    return {"ring": 2 * (ranks - 1) / ranks, "direct": 2 * (ranks - 1) / ranks,
-            "tree": doublings, "recursive_doubling": doublings}[algorithm]
-
-
-def mean_merges(ranks, algorithm):
-    """Return how often a rank merges an element of the vector, as a mean over ranks."""
-    members = 1 << (ranks.bit_length() - 1)
-    return {"ring": (ranks - 1) / ranks, "direct": 1, "tree": (ranks - 1) / ranks,
-            "recursive_doubling": (members * math.log2(members) + ranks - members) / ranks,
-            }[algorithm]
+    return wire_bytes / algorithm.payloads_sent(ranks)
 
 
 def profile_rates(row):
@@ -141,7 +128,7 @@ def profile_rates(row):
     share = min(1.0, phases["processor"] / at_work) if at_work > 0 else 1.0
     scale = share / row["elements"]
     return Rates(phases["agree"] * scale, phases["encode"] * scale,
-                 phases["merge"] * scale / mean_merges(row.ranks, row["algorithm"]),
+                 phases["merge"] * scale / MODELLED[row["algorithm"]].mean_merges(row.ranks),
                  phases["decode"] * scale, f"profile, {row.ranks} ranks, {100 * share:.0f}% of it "
                  "on a core")
 

@@ -89,6 +89,16 @@ class Row:
         return {int(ranks): wire for ranks, wire in found.items()}
 
     @property
+    def sent_to_network(self):
+        """Return whether an aggregator in the network was to sum."""
+        return self.values.get("offload") is not None
+
+    @property
+    def summed_by_mpi(self):
+        """Return whether words were handed to the MPI library."""
+        return self.values.get("mpi_bytes") is not None
+
+    @property
     def agreement_rounds(self):
         """Return the rounds before the payload, log2(n) messages each; None in older files."""
         return self.values.get("agreement_rounds")

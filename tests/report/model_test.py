@@ -74,8 +74,10 @@ class CostTest(FolderCase):
 
     def test_what_is_left_out_has_a_reason(self):
         for columns, reason in (({"bypass": True}, "sent raw"),
-                                ({"algorithm": "fabric"}, "MPI sums"),
-                                ({"algorithm": "offload"}, "the network sums"),
+                                ({"algorithm": "fabric", "mpi_bytes": 1 << 20}, "MPI sums"),
+                                ({"algorithm": "offload", "offload": {"offloaded": 1}},
+                                 "the network sums"),
+                                ({"algorithm": "star"}, "no costs of star"),
                                 ({"wire_bytes_formula": None}, "follow from no formula"),
                                 ({"wire_bytes_formula_by_ranks": {}}, "follow from no formula")):
             self.write("x.json", bench(bench_row(**columns)))
