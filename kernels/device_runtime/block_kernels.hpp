@@ -114,7 +114,7 @@ struct EncodeByBody : BlockTiles<Body> {
     if (elements == 0) return;
     Body::encode_block(body::TeamThread<Tiles::team>{at.thread % Tiles::team}, this->settings,
                        arguments[block], elements, body::BlockInput<T>(input + first),
-                       body::BlockKept<Arithmetic<T>>(kept == nullptr ? nullptr : kept + first),
+                       body::BlockKept<Arithmetic<T>>(kept, first),
                        words + block * Body::words(this->settings, Body::block));
   }
 };
@@ -136,11 +136,10 @@ struct DecodeByBody : BlockTiles<Body> {
     const std::size_t block = this->block_of(at), first = block * Body::block;
     const std::size_t elements = this->elements_of(block);
     if (elements == 0) return;
-    Body::decode_block(body::TeamThread<Tiles::team>{at.thread % Tiles::team}, this->settings,
-                       arguments[block], elements,
-                       words + block * Body::words(this->settings, Body::block),
-                       body::BlockKept<Arithmetic<T>>(kept == nullptr ? nullptr : kept + first),
-                       body::BlockOutput<T>(output + first));
+    Body::decode_block(
+        body::TeamThread<Tiles::team>{at.thread % Tiles::team}, this->settings, arguments[block],
+        elements, words + block * Body::words(this->settings, Body::block),
+        body::BlockKept<Arithmetic<T>>(kept, first), body::BlockOutput<T>(output + first));
   }
 };
 

@@ -15,16 +15,8 @@
 namespace cohom::kernels::device {
 
 using body::Arithmetic;
-
-template <class T>
-COHOM_HD inline Arithmetic<T> element_at(const void* array, std::size_t index) {
-  return body::to_arithmetic(static_cast<const T*>(array)[index]);
-}
-
-template <class T>
-COHOM_HD inline void put_element(void* array, std::size_t index, Arithmetic<T> value) {
-  static_cast<T*>(array)[index] = body::from_arithmetic<T>(value);
-}
+using body::load_element;
+using body::store_element;
 
 /// a + b with the NaN that a host writes: the first operand's, quiet, or a negative one where
 /// neither is NaN. What ranks keep between calls is the same wherever they run.

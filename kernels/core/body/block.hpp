@@ -140,7 +140,9 @@ class BlockOutput {
 template <class Real>
 class BlockKept {
  public:
-  COHOM_HD explicit BlockKept(void* numbers) : numbers_(numbers) {}
+  /// Those of the vector from its element `first` on; null stays null.
+  COHOM_HD BlockKept(void* numbers, std::size_t first)
+      : numbers_(numbers == nullptr ? nullptr : element_at<Real>(numbers, first)) {}
 
   [[nodiscard]] COHOM_HD explicit operator bool() const { return numbers_ != nullptr; }
   [[nodiscard]] COHOM_HD Real operator[](std::size_t i) const {
@@ -151,15 +153,5 @@ class BlockKept {
  private:
   void* numbers_;
 };
-
-/// `count` elements behind `array`, which may be null.
-template <class T, class Pointer>
-COHOM_HD inline Pointer elements_behind(Pointer array, std::size_t count) {
-  if (array == nullptr) return nullptr;
-  if constexpr (std::is_const_v<std::remove_pointer_t<Pointer>>)
-    return static_cast<const char*>(array) + count * sizeof(T);
-  else
-    return static_cast<char*>(array) + count * sizeof(T);
-}
 
 }  // namespace cohom::kernels::body

@@ -42,6 +42,17 @@ COHOM_HD inline bfloat16 from_arithmetic<bfloat16>(float value) {
   return {f32_to_bf16(value)};
 }
 
+/// Address of element `index` of an array that may lie at any address, so that only what needs no
+/// alignment may read or write there.
+template <class T>
+COHOM_HD inline const T* element_at(const void* array, std::size_t index) {
+  return reinterpret_cast<const T*>(static_cast<const char*>(array) + index * sizeof(T));
+}
+template <class T>
+COHOM_HD inline T* element_at(void* array, std::size_t index) {
+  return reinterpret_cast<T*>(static_cast<char*>(array) + index * sizeof(T));
+}
+
 /// Element `index` of an array, as it is stored. On the host the array may lie at any address; on a
 /// device, where one instruction moves an element, it is aligned.
 template <class T>

@@ -88,7 +88,7 @@ HWY_FLATTEN void encode_blocks_of(const typename Body::Settings& settings, const
   for (std::size_t first = 0; first < run.count; first += Body::block) {
     const std::size_t block = first / Body::block;
     const std::size_t count = HWY_MIN(Body::block, run.count - first);
-    const body::BlockKept<Real> own(body::elements_behind<Real>(kept, first));
+    const body::BlockKept<Real> own(kept, first);
     Body::encode_block(body::Alone{}, settings, arguments[block], count,
                        numbers.read(input, first, count), own, words + block * whole);
   }
@@ -105,7 +105,7 @@ HWY_FLATTEN void decode_blocks_of(const typename Body::Settings& settings, const
   for (std::size_t first = 0; first < run.count; first += Body::block) {
     const std::size_t block = first / Body::block;
     const std::size_t count = HWY_MIN(Body::block, run.count - first);
-    const body::BlockKept<Real> own(body::elements_behind<Real>(kept, first));
+    const body::BlockKept<Real> own(kept, first);
     if (Body::decode_block(body::Alone{}, settings, arguments[block], count, words + block * whole,
                            own, numbers.place(output, first)))
       numbers.write(output, first, count);

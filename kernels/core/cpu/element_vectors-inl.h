@@ -11,6 +11,8 @@
 #define COHOM_ELEMENT_VECTORS_INL_H
 #endif
 
+#include "kernels/core/body/element.hpp"
+
 #include <cohom/element_type.hpp>
 
 #include <hwy/highway.h>
@@ -24,16 +26,7 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Address of element `index` of an array that may lie at any address; only for unaligned loads
-/// and stores.
-template <class T>
-HWY_INLINE const T* element_at(const void* array, std::size_t index) {
-  return reinterpret_cast<const T*>(static_cast<const char*>(array) + index * sizeof(T));
-}
-template <class T>
-HWY_INLINE T* element_at(void* array, std::size_t index) {
-  return reinterpret_cast<T*>(static_cast<char*>(array) + index * sizeof(T));
-}
+using body::element_at;
 
 /// Asks for the memory that a pass over an array will come to: lines soon needed into the first
 /// cache, later ones into the second, which has more requests in flight. To be called between

@@ -38,9 +38,8 @@ void scalar_encode(const typename Body::Settings& settings, const BlockRun& run,
     using Real = body::Arithmetic<T>;
     for_each_block<Body>(run, [&](std::size_t b, std::size_t first, std::size_t count) {
       Body::encode_block(body::Alone{}, settings, arguments[b], count,
-                         body::BlockInput<T>(body::elements_behind<T>(input, first)),
-                         body::BlockKept<Real>(body::elements_behind<Real>(kept, first)),
-                         words + b * whole);
+                         body::BlockInput<T>(body::element_at<T>(input, first)),
+                         body::BlockKept<Real>(kept, first), words + b * whole);
     });
   });
 }
@@ -54,8 +53,8 @@ void scalar_decode(const typename Body::Settings& settings, const BlockRun& run,
     using Real = body::Arithmetic<T>;
     for_each_block<Body>(run, [&](std::size_t b, std::size_t first, std::size_t count) {
       Body::decode_block(body::Alone{}, settings, arguments[b], count, words + b * whole,
-                         body::BlockKept<Real>(body::elements_behind<Real>(kept, first)),
-                         body::BlockOutput<T>(body::elements_behind<T>(output, first)));
+                         body::BlockKept<Real>(kept, first),
+                         body::BlockOutput<T>(body::element_at<T>(output, first)));
     });
   });
 }

@@ -84,7 +84,7 @@ struct DecodeGroups {
     for (unsigned m = 0; m < packed_minis; ++m) {
       const unsigned e = m * packed_mini + lane;
       if (e < left && (local.outliers >> m & 1) == 0)
-        put_element<T>(output, g * packed_group + e, slot.values[m * row + lane]);
+        store_element<T>(output, g * packed_group + e, slot.values[m * row + lane]);
     }
   }
 };

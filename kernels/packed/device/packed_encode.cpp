@@ -89,7 +89,7 @@ struct EncodeGroups {
       const unsigned e = m * packed_mini + lane;
       const std::size_t i = g * packed_group + e;
       Kept value = 0;
-      if (e < elements) value = feedback != nullptr ? feedback[i] : element_at<T>(input, i);
+      if (e < elements) value = feedback != nullptr ? feedback[i] : load_element<T>(input, i);
       slot.values[m * row + lane] = value;
     }
   }

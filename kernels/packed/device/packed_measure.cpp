@@ -61,7 +61,7 @@ struct MeasureMinis {
     COHOM_UNROLL
     for (unsigned i = 0; i < own_elements; ++i) {
       if (first + i >= count) continue;
-      Real value = element_at<T>(input, first + i);
+      Real value = load_element<T>(input, first + i);
       if (feedback != nullptr) feedback[first + i] = value = host_sum(value, feedback[first + i]);
       largest = body::magnitude_bits(value) > largest ? body::magnitude_bits(value) : largest;
     }

@@ -21,12 +21,11 @@ struct Block {
 };
 
 template <class Visit>
-void for_each_block(const SignRun& run, Visit visit) {
-  std::size_t number = 0;
-  for (std::size_t offset = 0; offset < run.count; offset += sign_block, ++number) {
-    const std::size_t count = std::min(sign_block, run.count - offset);
-    visit(Block{number, offset, count, padded_signs(count)});
-  }
+void for_each_sign_block(const SignRun& run, Visit visit) {
+  for_each_block<Signs>({run.type, run.count},
+                        [&](std::size_t number, std::size_t offset, std::size_t count) {
+                          visit(Block{number, offset, count, padded_signs(count)});
+                        });
 }
 
 /// Words before a block in a payload with lanes of `width` bits: all blocks before it are whole.
@@ -62,7 +61,7 @@ SignBlock measure_block(const Block& block, const void* input, void* state, bool
 
 void measure(const SignRun& run, const void* input, void* state, bool of_input, SignBlock* blocks) {
   with_element_type(run.type, [&]<class T>(T) {
-    for_each_block(run, [&](const Block& block) {
+    for_each_sign_block(run, [&](const Block& block) {
       blocks[block.number] = measure_block<T>(block, input, state, of_input);
     });
   });
@@ -80,7 +79,7 @@ void pack_block(const Block& block, std::uint64_t* words, Plus plus) {
 
 void count(const SignCounts& counts, const SignRun& run, const std::uint64_t* const* contributions,
            std::size_t contribution_count, std::uint64_t* sum) {
-  for_each_block(run, [&](const Block& block) {
+  for_each_sign_block(run, [&](const Block& block) {
     std::array<std::uint32_t, sign_block> values{};
     const std::size_t block_words = words_per_block(block.padded, 1);
     for (std::size_t c = 0; c < contribution_count; ++c) {
@@ -94,7 +93,7 @@ void count(const SignCounts& counts, const SignRun& run, const std::uint64_t* co
 
 void majority(const SignCounts& counts, const SignRun& run, const std::uint64_t* sum, bool odd,
               std::uint64_t* bits) {
-  for_each_block(run, [&](const Block& block) {
+  for_each_sign_block(run, [&](const Block& block) {
     std::array<std::uint32_t, sign_block> values;
     unpack_lanes(sum + words_before(block, counts.width), block.padded, counts.width,
                  values.data());
@@ -112,7 +111,7 @@ void expand_counts(const SignCounts& counts, const SignRun& run, const std::uint
   with_element_type(run.type, [&]<class T>(T) {
     using Real = Arithmetic<T>;
     const auto ranks = static_cast<std::int32_t>(counts.ranks);
-    for_each_block(run, [&](const Block& block) {
+    for_each_sign_block(run, [&](const Block& block) {
       const double scale = scales[block.number];
       if (!(scale >= 0)) return;
       std::array<std::int32_t, sign_block> values;

@@ -40,7 +40,7 @@ struct ExpandCounts {
     const std::uint64_t lanes = scale > 0 ? sum[block.words_before(counts.width) + word] : 0;
     unsigned shift = 0;
     for (unsigned e = word; e < block.count; e += words, shift += counts.width)
-      put_element<T>(output, block.first + e, scale > 0 ? value(lanes >> shift, scale) : Real{0});
+      store_element<T>(output, block.first + e, scale > 0 ? value(lanes >> shift, scale) : Real{0});
   }
 
   [[nodiscard]] COHOM_HD Real value(std::uint64_t lanes, double scale) const {

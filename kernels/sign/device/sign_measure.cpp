@@ -63,7 +63,7 @@ struct MeasureSigns {
       const unsigned e = r * sign_columns + column;
       local.magnitudes[r] = 0;
       if (e >= block.count) continue;
-      const Real x = element_at<T>(input, block.first + e);
+      const Real x = load_element<T>(input, block.first + e);
       Real v = x;
       if (state != nullptr) state[block.first + e] = v = host_sum(x, state[block.first + e]);
       const Bits magnitude = body::magnitude_bits(of_input ? x : v);

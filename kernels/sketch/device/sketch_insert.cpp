@@ -37,7 +37,7 @@ struct Insert {
       parts.find_first(at, shared);
     } else {
       parts.for_each_item(at, shared, [&](const SketchPart& part, std::size_t item) {
-        const std::uint64_t number = numbers.cell_or_zero(element_at<T>(elements, item));
+        const std::uint64_t number = numbers.cell_or_zero(load_element<T>(elements, item));
         if (number != 0) add(part, item, number);
       });
     }

@@ -184,7 +184,7 @@ struct FromCells {
     const std::size_t i = at.tile * threads + at.thread;
     if (i >= items) return;
     if (known[i] != 0)
-      put_element<T>(elements, i, numbers.value(values[i]));
+      store_element<T>(elements, i, numbers.value(values[i]));
     else
       atomic_add(left, Word{1});
   }

@@ -54,7 +54,7 @@ struct DecodeBlocks {
       const std::size_t e = tile.first_element(at) + i;
       const std::uint32_t code = tile.code(at, i);
       if (e >= tile.count || code == outlier_code) continue;
-      put_element<T>(output, e, code == 0 ? Real{0} : divided(tile.restored(at, i, values[i])));
+      store_element<T>(output, e, code == 0 ? Real{0} : divided(tile.restored(at, i, values[i])));
     }
   }
 };

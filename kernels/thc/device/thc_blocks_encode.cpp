@@ -85,7 +85,7 @@ struct EncodeBlocks {
       const std::size_t e = tile.first_element(at) + i;
       Real value = 0;
       if (!is_silent(tile.code(at, i)) && e < tile.count) {
-        value = feedback != nullptr ? feedback[e] : element_at<T>(input, e);
+        value = feedback != nullptr ? feedback[e] : load_element<T>(input, e);
         const body::BlockScale<Real> scale =
             scales[tile.first_block(at) + (i >> tile.turns.log2_size)];
         value = (value * scale.power) * scale.factor;

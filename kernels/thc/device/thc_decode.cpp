@@ -59,7 +59,8 @@ struct DecodeFrames {
     } else {
       T* const to = output + frame * frame_size;
       if (local.code == 0)
-        for (unsigned r = 0; r < frame_side; ++r) put_element<T>(to, in_column(place, r), Real{0});
+        for (unsigned r = 0; r < frame_side; ++r)
+          store_element<T>(to, in_column(place, r), Real{0});
       if (!is_silent(local.code)) write_column(place, shared, to);
     }
   }
@@ -126,7 +127,7 @@ struct DecodeFrames {
     }
     COHOM_UNROLL
     for (unsigned r = 0; r < frame_side; ++r)
-      put_element<T>(to, in_column(place, r), divided(values[r]));
+      store_element<T>(to, in_column(place, r), divided(values[r]));
   }
 };
 

@@ -110,7 +110,7 @@ struct EncodeFrames {
     COHOM_UNROLL
     for (unsigned r = 0; r < frame_side; ++r) {
       const std::size_t i = frame * frame_size + in_column(place, r);
-      local.values[r] = feedback != nullptr ? feedback[i] : element_at<T>(input, i);
+      local.values[r] = feedback != nullptr ? feedback[i] : load_element<T>(input, i);
     }
     find_facts(place, first_frame + frame, code, shared.facts[place.frame]);
   }

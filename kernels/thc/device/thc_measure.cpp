@@ -16,7 +16,7 @@ namespace {
 /// Element i of a run; with feedback, which keeps it, the sum of both.
 template <class T>
 COHOM_HD inline Arithmetic<T> measured(const T* input, Arithmetic<T>* feedback, std::size_t i) {
-  const Arithmetic<T> value = element_at<T>(input, i);
+  const Arithmetic<T> value = load_element<T>(input, i);
   if (feedback == nullptr) return value;
   return feedback[i] = host_sum(value, feedback[i]);
 }
@@ -231,7 +231,7 @@ struct MeasureBlocks {
         const UnitScaling<Real> scale(largest);
         for (unsigned e = i % frame_side; e < part() && first + e < count; e += frame_side) {
           const Real value =
-              feedback != nullptr ? feedback[first + e] : element_at<T>(input, first + e);
+              feedback != nullptr ? feedback[first + e] : load_element<T>(input, first + e);
           const Real w = (value * scale.a) * scale.b;
           sum = sum + w * w;
         }
