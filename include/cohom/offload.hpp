@@ -79,9 +79,13 @@ class Aggregator {
   /// failed to sum is summed from rank to rank.
   [[nodiscard]] virtual bool may_fail() const = 0;
 
-  /// Makes what reductions need that is too dear to have for nothing. Called on all ranks, once
-  /// they have agreed on a call that goes there and before its first reduction starts, until it is
-  /// true. Never blocks. @throws Error(transport), which the other ranks do not learn of
+  /// Starts to make what reductions need that is too dear to have for nothing. Called before the
+  /// ranks agree on a call that goes there. Never blocks. @throws Error(transport), of which all
+  /// ranks learn
+  virtual void start_preparing() {}
+  /// Whether it is made. Called on all ranks, once they have agreed on the call and before its
+  /// first reduction starts, until it is true. Never blocks. @throws Error(transport), of which the
+  /// other ranks learn in the next call
   [[nodiscard]] virtual bool prepare() { return true; }
 
   /// Opens the reductions of round `round` of call number `call` (counted alike on all ranks;

@@ -12,7 +12,7 @@ namespace cohom::mpi {
 /// would break ours.
 class OwnedComm {
  public:
-  /// Collective over `comm`. @throws Error(transport)
+  /// Collective over `comm`. @throws Error(transport), on all ranks where MPI made none for one
   explicit OwnedComm(MPI_Comm comm);
   /// Owns `comm` itself. Local.
   static OwnedComm adopt(MPI_Comm comm) {

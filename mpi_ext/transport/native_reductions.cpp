@@ -5,7 +5,7 @@
 #include "mpi_ext/transport/collective_layers.hpp"
 #include "mpi_ext/transport/mpi_reduction.hpp"
 
-#include <algorithm>
+#include <string>
 
 namespace cohom::mpi {
 
@@ -30,29 +30,44 @@ NativeReductions::~NativeReductions() {
   static_cast<void>(duplicates_.release());
 }
 
-/// Of the first queue's communicator, on which nothing else has begun: so the order is the same on
-/// all ranks, whatever they do with the user's.
-bool NativeReductions::prepare() {
-  if (prepared_) return true;
+void NativeReductions::fail(const Error& error) {
+  failure_ = Error(error.kind(), std::string("MPI made no communicators for fabric: ") +
+                                     error.what() + "; take another algorithm");
+  throw Error(*failure_);
+}
+
+/// Of the first queue's communicator, on which nothing else begins before: so the order is the same
+/// on all ranks, whatever they do with the user's, and whichever of their calls comes here.
+void NativeReductions::start_preparing() {
+  if (failure_) throw Error(*failure_);
+  if (prepared_ || duplicates_) return;
   const MpiUse use;
-  if (!duplicates_) {
-    duplicates_ = std::make_unique<Duplicates>();
-    duplicates_->comms.fill(MPI_COMM_NULL);
-    duplicates_->requests.fill(MPI_REQUEST_NULL);
+  duplicates_ = std::make_unique<Duplicates>();
+  duplicates_->comms.fill(MPI_COMM_NULL);
+  duplicates_->requests.fill(MPI_REQUEST_NULL);
+  try {
     for (std::size_t i = 0; i < duplicates_->comms.size(); ++i)
       check(MPI_Comm_idup(queues_.front().comm.get(), &duplicates_->comms[i],
                           &duplicates_->requests[i]),
             "MPI_Comm_idup");
+  } catch (const Error& error) {
+    fail(error);
   }
+}
+
+bool NativeReductions::prepare() {
+  if (failure_) throw Error(*failure_);
+  if (prepared_) return true;
+  const MpiUse use;
   int done = 0;
-  check(MPI_Testall(static_cast<int>(duplicates_->requests.size()), duplicates_->requests.data(),
-                    &done, MPI_STATUSES_IGNORE),
-        "MPI_Testall");
+  try {
+    check(MPI_Testall(static_cast<int>(duplicates_->requests.size()), duplicates_->requests.data(),
+                      &done, MPI_STATUSES_IGNORE),
+          "MPI_Testall of MPI_Comm_idup");
+  } catch (const Error& error) {
+    fail(error);
+  }
   if (done == 0) return false;
-  // Before one of them is taken: asking for another may have failed, and the next call comes here
-  // again.
-  if (std::ranges::find(duplicates_->comms, MPI_COMM_NULL) != duplicates_->comms.end())
-    throw Error(ErrorKind::transport, "MPI made no communicator for fabric");
   for (std::size_t i = 0; i < duplicates_->comms.size(); ++i) {
     const MPI_Comm comm = duplicates_->comms[i];
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);

@@ -5,6 +5,7 @@
 #include "mpi_ext/base/owned_comm.hpp"
 #include "mpi_ext/transport/operations.hpp"
 
+#include <cohom/error.hpp>
 #include <cohom/offload.hpp>
 
 #include <array>
@@ -13,6 +14,7 @@
 #include <deque>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -61,6 +63,7 @@ class NativeReductions final : public Aggregator {
   [[nodiscard]] bool supports(Merge merge) const override;
   [[nodiscard]] bool ready() override { return true; }
   [[nodiscard]] bool may_fail() const override { return false; }
+  void start_preparing() override;
   [[nodiscard]] bool prepare() override;
   /// @throws Error(transport) when an earlier call gave up
   std::unique_ptr<Reduction> open(std::uint64_t call, int round, std::size_t reductions) override;
@@ -74,8 +77,12 @@ class NativeReductions final : public Aggregator {
 
   Operations operations_;           ///< first: the queues refer to it
   std::vector<RoundQueue> queues_;  ///< by round index; reductions keep references into it
+  /// Of which this rank was the one to learn: no call can go by fabric any more.
+  [[noreturn]] void fail(const Error& error);
+
   bool prepared_ = false;
   std::unique_ptr<Duplicates> duplicates_;  ///< under way
+  std::optional<Error> failure_;            ///< MPI made none
 };
 
 }  // namespace cohom::mpi

@@ -10,7 +10,10 @@ void CallRoute::of_plan(PlanCore& plan) {
 }
 
 void CallRoute::prepare(bool fails) {
-  if (plan_->native_reductions() != nullptr) executor_->offloaded().reserve(call_);
+  if (Aggregator* const native = plan_->native_reductions()) {
+    executor_->offloaded().reserve(call_);
+    if (!fails) native->start_preparing();
+  }
   if (network() == nullptr) return;
   if (!fails) offloads_ = network()->ready(executor_->offloaded(), call_);
   if (!offloads_) executor_ = &plan_->other_executor();

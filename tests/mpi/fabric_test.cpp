@@ -51,6 +51,7 @@ class NativeReductionsTest : public ::testing::TestWithParam<const char*> {
   NativeReductionsTest() {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks_);
+    native_.start_preparing();
     while (!native_.prepare()) std::this_thread::yield();
   }
 

@@ -108,6 +108,7 @@ bool messages_at_once() {
 /// A reduction of MPI's is one more way into MPI, and so is making a communicator.
 bool fabric_at_once() {
   cohom::mpi::NativeReductions native(MPI_COMM_WORLD);
+  native.start_preparing();
   while (!native.prepare()) {
   }
   std::uint64_t refused = 1, word = 1;
