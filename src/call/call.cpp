@@ -4,7 +4,6 @@
 #include "base/seconds.hpp"
 #include "call/call_failures.hpp"
 #include "call/call_owner.hpp"
-#include "call/fallback_rounds_offer.hpp"
 
 #include <array>
 #include <new>
@@ -177,7 +176,7 @@ bool CallImpl::advance_rounds() {
 }
 
 void CallImpl::agree_on_fallback_rounds() {
-  auto offer = prepare_fallback_rounds(*route_.executor(), request_.core->description().codec);
+  auto offer = route_.executor()->offer_fallback_rounds(request_.core->description().codec);
   if (!offer) return;
   agreement_.emplace(*channel_, owner_.transport().rank(), owner_.transport().ranks(),
                      std::move(offer->signature), std::move(offer->failure));

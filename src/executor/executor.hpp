@@ -1,7 +1,6 @@
 #pragma once
 // Executor: the only loop over time. A resumable state machine that runs the rounds of one call.
 
-#include "agreement/call_signature.hpp"
 #include "executor/chunking.hpp"
 #include "executor/fallback_rounds.hpp"
 #include "executor/offloaded_rounds.hpp"
@@ -13,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -53,12 +53,11 @@ class Executor {
   /// Whether it is time to decide about the fallback rounds, once in a call: alike on all ranks in
   /// the order of their rounds, though not in time.
   [[nodiscard]] bool fallback_rounds_due() const;
-  /// Whether the codec has fallback rounds: then all ranks agree on how many elements each has.
-  [[nodiscard]] bool has_fallback_rounds() const { return fallback_.any(); }
-  /// Finds how many elements the fallback rounds of this call have, adds the numbers to
-  /// `signature`, and takes memory for those that have some. Once all ranks agree, start or skip
-  /// them.
-  void prepare_fallback_rounds(CallSignature& signature) { fallback_.prepare(signature); }
+  /// What this rank brings to the agreement of all ranks on them. Behind it they start, or are
+  /// skipped. None: the codec has none, so nothing has to be agreed on.
+  [[nodiscard]] std::optional<FallbackOffer> offer_fallback_rounds(const std::string& codec) {
+    return fallback_.offer(codec);
+  }
   void start_fallback_rounds();
   void skip_fallback_rounds() { fallback_.skip(); }
 

@@ -1,11 +1,9 @@
 #include "executor/fallback_rounds.hpp"
 
+#include "base/failure.hpp"
 #include "base/log.hpp"
 
-#include <cohom/error.hpp>
-
 #include <algorithm>
-#include <string>
 
 namespace cohom {
 
@@ -21,10 +19,21 @@ bool FallbackRounds::any() const {
                              [](const Round* round) { return round->traits().is_fallback(); });
 }
 
-void FallbackRounds::prepare(CallSignature& signature) {
+std::optional<FallbackOffer> FallbackRounds::offer(const std::string& codec) {
   decided_ = true;
-  for (std::size_t r = 0; r < fallback_.size(); ++r)
-    if (factory_.traits(r).is_fallback()) prepare(r, signature);
+  if (!any()) return std::nullopt;
+  FallbackOffer offer;
+  offer.signature.text("call", "late rounds");
+  offer.signature.differs_by(
+      ErrorKind::transport,
+      "elements of fallback rounds differ when words were changed on their way");
+  try {
+    for (std::size_t r = 0; r < fallback_.size(); ++r)
+      if (factory_.traits(r).is_fallback()) prepare(r, offer.signature);
+  } catch (...) {
+    offer.failure = current_failure("the fallback rounds of codec " + codec);
+  }
+  return offer;
 }
 
 void FallbackRounds::prepare(std::size_t number, CallSignature& signature) {
