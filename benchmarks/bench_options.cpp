@@ -56,7 +56,8 @@ void add_flags(CLI::App& app, BenchOptions& options, Texts& texts) {
          "--codec", options.codecs,
          "codec spec, e.g. thc:bits=4,dither=nearest (see cohom-info); may be repeated (default: "
          "COHOM_CODEC, or raw and thc)")
-      ->allow_extra_args(false);
+      ->allow_extra_args(false)
+      ->check(some_codec());
   app.add_option("--algorithm", texts.algorithms,
                  "comma list of algorithms (see cohom-info; default: COHOM_ALGORITHM, or auto)")
       ->allow_extra_args(false);

@@ -3,6 +3,7 @@
 #include "aggregation/auth/cryptography.hpp"
 #include "base/known_names.hpp"
 #include "base/standard_output.hpp"
+#include "command_line.hpp"
 #include "library_info.hpp"
 #include "machine_info.hpp"
 #if COHOM_HAVE_MPI
@@ -69,10 +70,8 @@ int run(int argc, char** argv) {
   bool json = false;
   app.add_flag("--json", json, "as JSON");
   app.set_version_flag("--version", std::string("cohom-info ") + version_string);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    if (app.exit(error) != 0) return 2;
+  if (const auto information = parse(app, argc, argv)) {
+    fmt::print("{}", information->text);
     flush_standard_output();
     return 0;
   }

@@ -8,6 +8,17 @@
 
 namespace cohom::bench {
 
+namespace {
+
+CLI::Validator some_text(const std::string& what, const std::string& type) {
+  return {[what](const std::string& text) {
+            return text.empty() ? "'' should be " + what : std::string();
+          },
+          type};
+}
+
+}  // namespace
+
 std::optional<Information> parse(CLI::App& app, int argc, const char* const* argv) {
   try {
     app.parse(argc, argv);
@@ -45,11 +56,10 @@ CLI::Validator whole_number(std::uint64_t smallest) {
           "WHOLE"};
 }
 
-CLI::Validator some_path() {
-  return {[](const std::string& text) {
-            return text.empty() ? std::string("'' should be the path of a file") : std::string();
-          },
-          "PATH"};
+CLI::Validator some_path() { return some_text("the path of a file", "PATH"); }
+
+CLI::Validator some_codec() {
+  return some_text("a codec spec, e.g. thc:bits=4 (see cohom-info)", "SPEC");
 }
 
 }  // namespace cohom::bench

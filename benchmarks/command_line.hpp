@@ -40,4 +40,7 @@ CLI::Validator whole_number(std::uint64_t smallest = 0);
 /// What options of a file to write accept: the empty text would mean that there is none.
 CLI::Validator some_path();
 
+/// What options of a codec accept: the empty text would mean the library's default.
+CLI::Validator some_codec();
+
 }  // namespace cohom::bench

@@ -1,5 +1,6 @@
 #include "library_info.hpp"
 
+#include "base/text.hpp"
 #include "codecs/codec_table.hpp"
 #include "kernels/core/isa.hpp"
 #include "memory/device_loader.hpp"
@@ -132,11 +133,11 @@ std::string codec_text(const Json& codec) {
 }
 
 std::string ranks_text(const Json& row) {
-  const int least = row["min_ranks"].get<int>();
-  if (row["max_ranks"].is_null()) return fmt::format("from {} ranks", least);
-  const int most = row["max_ranks"].get<int>();
-  return least == most ? fmt::format("{} rank(s)", least)
-                       : fmt::format("{} to {} ranks", least, most);
+  const auto least = row["min_ranks"].get<unsigned>();
+  if (row["max_ranks"].is_null())
+    return least == 1 ? "any ranks" : "from " + counted(least, "rank");
+  const auto most = row["max_ranks"].get<unsigned>();
+  return least == most ? counted(least, "rank") : fmt::format("{} to {} ranks", least, most);
 }
 
 std::string selection_text(const Json& row) {
@@ -144,7 +145,7 @@ std::string selection_text(const Json& row) {
       row["max_bytes"].is_null()
           ? "any size"
           : fmt::format("up to {} KiB", row["max_bytes"].get<std::size_t>() / 1024);
-  return fmt::format("  {:<13}  {:<13}  {:<8}  {}{}: {}\n", size, ranks_text(row),
+  return fmt::format("  {:<14}  {:<13}  {:<8}  {}{}: {}\n", size, ranks_text(row),
                      row["only_raw"].get<bool>()   ? "raw only"
                      : row["offloads"].get<bool>() ? "attached"
                                                    : "",

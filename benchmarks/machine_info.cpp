@@ -1,5 +1,7 @@
 #include "machine_info.hpp"
 
+#include "base/text.hpp"
+
 #include <fmt/format.h>
 #include <unistd.h>
 #if COHOM_HAVE_HWLOC
@@ -86,12 +88,14 @@ std::string machine_text(const Json& info) {
   std::string text = fmt::format("machine {}", info["host"].get<std::string>());
   if (info.contains("cpu")) text += ", " + info["cpu"].get<std::string>();
   if (!info.contains("hwloc"))
-    return text + fmt::format("\n  {} hardware threads (built without hwloc)\n",
-                              info["threads"].get<int>());
-  text += fmt::format("\n  {} package(s), {} NUMA node(s), {} cores, {} hardware threads, {}\n",
-                      info["packages"].get<int>(), info["numa_nodes"].get<int>(),
-                      info["cores"].get<int>(), info["threads"].get<int>(),
-                      binary_size(info["memory_bytes"].get<double>()));
+    return text + fmt::format("\n  {} (built without hwloc)\n",
+                              counted(info["threads"].get<unsigned>(), "hardware thread"));
+  text +=
+      fmt::format("\n  {}, {}, {}, {}, {}\n", counted(info["packages"].get<unsigned>(), "package"),
+                  counted(info["numa_nodes"].get<unsigned>(), "NUMA node"),
+                  counted(info["cores"].get<unsigned>(), "core"),
+                  counted(info["threads"].get<unsigned>(), "hardware thread"),
+                  binary_size(info["memory_bytes"].get<double>()));
   for (const Json& cache : info["caches"])
     text += fmt::format("  {} x L{} cache of {}\n", cache["count"].get<int>(),
                         cache["level"].get<int>(), binary_size(cache["bytes"].get<double>()));

@@ -1,5 +1,8 @@
 #include "table.hpp"
 
+#include "base/text.hpp"
+#include "schedule/algorithms/algorithm.hpp"
+
 #include <cohom/version.hpp>
 
 #include <fmt/format.h>
@@ -10,7 +13,6 @@ namespace cohom::bench {
 namespace {
 
 const std::string raw_note = " (raw)";  // a compressing codec was asked for, and bypassed
-constexpr std::string_view longest_algorithm = "recursive_doubling";
 
 std::string milliseconds(double seconds) { return fmt::format("{:.4g}", seconds * 1e3); }
 
@@ -31,6 +33,12 @@ std::string traffic(double bytes) {
 std::size_t longest(const std::vector<std::string>& texts) {
   std::size_t length = 0;
   for (const auto& text : texts) length = std::max(length, text.size());
+  return length;
+}
+
+std::size_t longest_algorithm() {
+  std::size_t length = 0;
+  for (const AlgorithmRow& row : algorithm_table()) length = std::max(length, row.name.size());
   return length;
 }
 
@@ -160,9 +168,9 @@ std::string size_text(std::size_t bytes) {
 
 Table::Table(const RunFacts& facts, const BenchOptions& options) : facts_(facts) {
   summary_ =
-      fmt::format("{} {}{}{}, {} step{}", name_of(options.type), name_of(options.op),
+      fmt::format("{} {}{}{}, {}", name_of(options.type), name_of(options.op),
                   options.in_place ? ", in place" : "", options.nonblocking ? ", nonblocking" : "",
-                  options.steps, options.steps == 1 ? "" : "s");
+                  counted(std::uint64_t(options.steps), "step"));
   if (options.memory != MemorySpace::host)
     summary_ += fmt::format(", {} memory", name_of(options.memory));
   // The library's own choice may be any algorithm, and to send the vector raw.
@@ -170,7 +178,7 @@ Table::Table(const RunFacts& facts, const BenchOptions& options) : facts_(facts)
       std::ranges::find(options.algorithms, "auto") != options.algorithms.end();
   const std::size_t codec_width = longest(options.codecs) + (library_chooses ? raw_note.size() : 0);
   const std::size_t algorithm_width =
-      library_chooses ? longest_algorithm.size() : longest(options.algorithms);
+      library_chooses ? longest_algorithm() : longest(options.algorithms);
   columns_ = {
       {"size", 8, false, [](const Row& row) { return size_text(row.bytes); }},
       {"codec", codec_width, true,
@@ -190,9 +198,9 @@ Table::Table(const RunFacts& facts, const BenchOptions& options) : facts_(facts)
 }
 
 std::string Table::head() const {
-  std::string text = fmt::format("# cohom {} ({}), {} rank{}, {}, {}\n# {}\n", version_string,
-                                 facts_.git, facts_.ranks, facts_.ranks == 1 ? "" : "s",
-                                 facts_.host, facts_.mpi_library, summary_);
+  std::string text = fmt::format("# cohom {} ({}), {}, {}, {}\n# {}\n", version_string, facts_.git,
+                                 counted(std::uint64_t(facts_.ranks), "rank"), facts_.host,
+                                 facts_.mpi_library, summary_);
 #ifndef NDEBUG
   text += "# built with assertions: times mean nothing\n";
 #endif

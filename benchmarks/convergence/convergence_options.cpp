@@ -19,6 +19,7 @@ void add_flags(CLI::App& app, ConvergenceOptions& options, std::vector<std::stri
   app.add_flag("--heterogeneous", options.heterogeneous, "ranks see different data");
   app.add_option("--codec", options.codecs, "codec spec (see cohom-info); may be repeated")
       ->allow_extra_args(false)
+      ->check(some_codec())
       ->required();
   app.add_option(
          "--require", bounds,

@@ -33,7 +33,8 @@ std::size_t edit_distance(std::string_view from, std::string_view to) {
 
 std::string suggestion(std::string_view name, std::span<const std::string_view> candidates) {
   std::string_view nearest;
-  std::size_t least = std::max<std::size_t>(name.size() / 2, 2) + 1;  // farther is no misspelling
+  // Farther is no misspelling: a name of three letters shares one with half of all others.
+  std::size_t least = std::max<std::size_t>(name.size() / 2, 1) + 1;
   for (std::string_view candidate : candidates)
     if (const std::size_t distance = edit_distance(name, candidate); distance < least) {
       least = distance;
@@ -46,6 +47,10 @@ std::string printable(std::string text) {
   for (char& c : text)
     if (c < ' ' || c > '~') c = '?';
   return text;
+}
+
+std::string counted(std::uint64_t count, std::string_view noun) {
+  return std::to_string(count).append(" ").append(noun).append(count == 1 ? "" : "s");
 }
 
 std::string listed(std::span<const std::string_view> names) {

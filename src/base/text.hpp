@@ -2,6 +2,7 @@
 // Reading and writing the short texts of options and their errors.
 
 #include <charconv>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -26,6 +27,9 @@ std::string suggestion(std::string_view name, std::span<const std::string_view> 
 
 /// Text for a log or a terminal: what is no printable character of ASCII is a question mark there.
 std::string printable(std::string text);
+
+/// "1 rank", "2 ranks"
+std::string counted(std::uint64_t count, std::string_view noun);
 
 /// "a, b, c"
 std::string listed(std::span<const std::string_view> names);

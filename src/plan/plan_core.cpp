@@ -1,6 +1,7 @@
 #include "plan/plan_core.hpp"
 
 #include "base/log.hpp"
+#include "base/text.hpp"
 #include "memory/device_loader.hpp"
 #include "plan/offloading.hpp"
 #include "plan/plan_placement.hpp"
@@ -10,6 +11,7 @@
 #include <cohom/version.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <limits>
 #include <utility>
 
@@ -97,8 +99,7 @@ PlanCore::PlanCore(const PlanEnvironment& environment, std::size_t count, Elemen
   description_.reason = choice.selection.reason;
   description_.not_offloaded = choice.not_offloaded;
   state_key_ = description_.codec + ", " + std::to_string(count_) + " elements of " +
-               std::string(name_of(type_)) + " on " + std::to_string(ranks) +
-               (ranks == 1 ? " rank" : " ranks");
+               std::string(name_of(type_)) + " on " + counted(std::uint64_t(ranks), "rank");
   make_routes(environment, codec, std::move(made), choice);
 }
 

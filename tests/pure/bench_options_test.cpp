@@ -126,6 +126,7 @@ TEST(Options, RefuseWhatTheyDoNotKnow) {
   expect_refusal([] { options_of({"word"}); }, "word");
   expect_refusal([] { options_of({"--codec"}); }, "--codec");
   expect_refusal([] { options_of({"--codec", "raw", "thc"}); }, "thc");
+  expect_refusal([] { options_of({"--codec", ""}); }, "--codec: '' should be a codec spec");
   expect_refusal([] { options_of({"--transpot", "mpi"}); }, "--transpot");
   expect_refusal([] { options_of({"--memory", "gpu"}); }, "--memory");
   expect_refusal([] { options_of({"--dtype", "f8"}); }, "--dtype 'f8' should be f32");

@@ -59,6 +59,7 @@ TEST_F(TransportRegistry, RefusesUnknownNames) {
   };
   EXPECT_TRUE(ask("ufx").starts_with(
       "transport \"ufx\" is unknown; did you mean ucx; transports: mpi, ucx"));
+  EXPECT_TRUE(ask("tcp").starts_with("transport \"tcp\" is unknown; transports: mpi, ucx"));
   EXPECT_TRUE(ask("carrier_pigeon")
                   .starts_with("transport \"carrier_pigeon\" is unknown; transports: mpi, ucx"));
 }

@@ -177,9 +177,22 @@ std::uint64_t memory_bytes(const CommandLine& line, const ServerSetup& setup) {
          payloads_a_slot * std::uint64_t{line.slots} * setup.limits.payload_bytes;
 }
 
+void refuse_limits_that_do_not_fit(const CommandLine& line) {
+  if (line.group_slots && *line.group_slots > line.slots)
+    throw Error(ErrorKind::invalid_argument,
+                fmt::format("--group-slots is {}, and --slots is {}; one group should have at most "
+                            "all slots",
+                            *line.group_slots, line.slots));
+  if (line.payload_bytes && *line.payload_bytes % sizeof(std::uint64_t) != 0)
+    throw Error(ErrorKind::invalid_argument,
+                fmt::format("--payload is {}; it should be a multiple of 8, as words have 8 bytes",
+                            *line.payload_bytes));
+}
+
 ServerSetup setup_of(const CommandLine& line) {
   ServerSetup setup;
   setup.limits = line.limits;
+  refuse_limits_that_do_not_fit(line);
   setup.limits.payload_bytes = line.payload_bytes.value_or(line.ebpf ? 8192 : 56 << 10);
   setup.limits.group_slots = line.group_slots.value_or(line.ebpf ? 256 : 64);
   if (!line.parent.empty()) setup.parent = resolve(parse_endpoint(line.parent, "--parent"));
@@ -329,7 +342,11 @@ void add_options(CLI::App& app, CommandLine& line) {
 
 /// Of --help, --version and a command line that is none.
 int exit_status(const CLI::App& app, const CLI::ParseError& error) {
-  if (app.exit(error) != 0) return 2;
+  if (error.get_exit_code() != 0) {
+    fmt::print(stderr, "cohom-aggregator: {} (see cohom-aggregator --help)\n", error.what());
+    return 2;
+  }
+  app.exit(error);
   try {
     flush_standard_output();
     return 0;

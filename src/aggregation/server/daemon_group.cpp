@@ -149,8 +149,8 @@ void DaemonGroup::answer_hellos() {
 void DaemonGroup::note_path(std::uint32_t worker, const Member& member) {
   if (!log().should_log(spdlog::level::info)) return;
   if (const auto more = notes_.take(LogBudget::Clock::now()))
-    log().info("job {:x}: worker {} is reached by {}{}", plan_.job, worker,
-               member.link->path_text(), *more);
+    log().info("job {}: worker {} is reached by {}{}", plan_.job, worker, member.link->path_text(),
+               *more);
 }
 
 std::uint64_t DaemonGroup::met() const {

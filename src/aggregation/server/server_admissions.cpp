@@ -73,7 +73,7 @@ std::optional<Refused> ServerAdmissions::open_and_tell(ServerGroup& group, const
   group.since = ServerGroup::Clock::now();
   tell_members(group, whole);
   ++journal_.counts.admitted;
-  journal_.note(fmt::format("job {:x} group {}: {} workers, {} slots of {} bytes", group.key.job,
+  journal_.note(fmt::format("job {} group {}: {} workers, {} slots of {} bytes", group.key.job,
                             group.key.group, group.workers, group.slots, group.payload_bytes));
   return std::nullopt;
 }

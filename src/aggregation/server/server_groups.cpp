@@ -163,7 +163,7 @@ void ServerGroups::dissolve(GroupKey key, const Refused& why) {
   if (found->second.number) plane_.close(*found->second.number);
   groups_.erase(found);
   try {
-    journal_.note(fmt::format("job {:x} group {} ends: {}", key.job, key.group, why.text));
+    journal_.note(fmt::format("job {} group {} ends: {}", key.job, key.group, why.text));
   } catch (const std::exception&) {  // without memory for the line it is left out
   }
   clients_.dismiss(key, why);

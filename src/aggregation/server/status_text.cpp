@@ -52,7 +52,7 @@ std::uint64_t whole_number(const Json& group, const char* name) {
 std::string line_of(const Json& group) {
   const auto number = [&](const char* name) { return whole_number(group, name); };
   return fmt::format(
-      "job {:x} group {}: {}, {} of {} workers, {} slots of {} bytes, {} contributions, {} sums\n",
+      "job {} group {}: {}, {} of {} workers, {} slots of {} bytes, {} contributions, {} sums\n",
       number("job"), number("group"), printed(group.at("state")), number("joined"),
       number("workers"), number("slots"), number("payload_bytes"), number("contributions"),
       number("sums"));
