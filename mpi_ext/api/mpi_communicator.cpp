@@ -8,7 +8,6 @@
 #include "mpi_ext/base/callable.hpp"
 #include "mpi_ext/base/finalize_hook.hpp"
 #include "mpi_ext/base/mpi_check.hpp"
-#include "mpi_ext/base/thread_level.hpp"
 #include "mpi_ext/job/job.hpp"
 #include "mpi_ext/transport/native_reductions.hpp"
 #include "mpi_ext/transport/transport_choice.hpp"

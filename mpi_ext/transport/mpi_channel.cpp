@@ -1,7 +1,7 @@
 #include "mpi_ext/transport/mpi_channel.hpp"
 
+#include "mpi_ext/base/callable.hpp"
 #include "mpi_ext/base/mpi_check.hpp"
-#include "mpi_ext/base/thread_level.hpp"
 
 #include <chrono>
 #include <climits>

@@ -1,7 +1,7 @@
 #include "mpi_ext/transport/mpi_reduction.hpp"
 
+#include "mpi_ext/base/callable.hpp"
 #include "mpi_ext/base/mpi_check.hpp"
-#include "mpi_ext/base/thread_level.hpp"
 
 #include <algorithm>
 #include <climits>

@@ -1,8 +1,8 @@
 #include "mpi_ext/transport/mpi_transport.hpp"
 
+#include "mpi_ext/base/callable.hpp"
 #include "mpi_ext/base/mpi_agreement.hpp"
 #include "mpi_ext/base/mpi_check.hpp"
-#include "mpi_ext/base/thread_level.hpp"
 #include "mpi_ext/transport/mpi_channel.hpp"
 #include "mpi_ext/transport/open_requests.hpp"
 #include "transport/message_bytes.hpp"

@@ -1,7 +1,6 @@
 #include <cohom/options.hpp>
 
 #include "base/option_keys.hpp"
-#include "base/seconds.hpp"
 #include "base/text.hpp"
 
 #include <cohom/error.hpp>

@@ -3,7 +3,7 @@
 #include "base/failure.hpp"
 #include "base/float_mode.hpp"
 #include "call/call.hpp"
-#include "call/call_arguments.hpp"
+#include "call/call_request.hpp"
 #include "call/communicator_impl.hpp"
 #include "call/waiting.hpp"
 #include "memory/device_order.hpp"

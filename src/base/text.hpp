@@ -1,6 +1,8 @@
 #pragma once
 // Reading and writing the short texts of options and their errors.
 
+#include <cohom/error.hpp>
+
 #include <charconv>
 #include <cstdint>
 #include <optional>
@@ -33,5 +35,19 @@ std::string counted(std::uint64_t count, std::string_view noun);
 
 /// "a, b, c"
 std::string listed(std::span<const std::string_view> names);
+
+// Seconds as users write them.
+
+/// At most; longer ones are a slip.
+constexpr double max_seconds = 1e9;
+
+/// A decimal from 0 to max_seconds; none: the text is something else.
+std::optional<double> parse_seconds(std::string_view text);
+/// Whether it is from 0 to max_seconds.
+bool are_seconds(double number);
+/// As users write them: 0.5, not 0.500000.
+std::string seconds_text(double seconds);
+/// What is wrong with the value of an option.
+Error not_seconds(std::string_view option, std::string_view value);
 
 }  // namespace cohom

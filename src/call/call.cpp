@@ -1,7 +1,7 @@
 #include "call/call.hpp"
 
 #include "base/phase_timer.hpp"
-#include "base/seconds.hpp"
+#include "base/text.hpp"
 #include "call/call_failures.hpp"
 #include "call/call_owner.hpp"
 

@@ -8,6 +8,7 @@
 
 #include <cohom/error.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -30,5 +31,9 @@ struct CallRequest {
   /// A plan that was given up gives its place to an error: its memory may still be in use.
   void drop_given_up_plan(const CallFailures& failures);
 };
+
+/// What is wrong with the buffers of a request, before any message: null pointers with bytes > 0,
+/// or an overlap that is not in place.
+std::optional<Error> buffer_error(const void* input, const void* output, std::size_t bytes);
 
 }  // namespace cohom

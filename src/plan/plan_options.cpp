@@ -1,7 +1,6 @@
 #include "plan/plan_options.hpp"
 
 #include "base/environment.hpp"
-#include "base/seconds.hpp"
 #include "base/text.hpp"
 
 #include <cohom/error.hpp>

@@ -2,7 +2,7 @@
 // "funneled" or "serialized". Exits with 0 when the errors are the right ones, with 77 when MPI
 // gives another level.
 
-#include "mpi_ext/base/thread_level.hpp"
+#include "mpi_ext/base/callable.hpp"
 #include "mpi_ext/transport/mpi_transport.hpp"
 #include "mpi_ext/transport/native_reductions.hpp"
 
