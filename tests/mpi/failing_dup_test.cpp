@@ -45,7 +45,6 @@ class FailingDup : public MpixTest {
         Info{{"cohom_codec", "raw"}, {"cohom_algorithm", algorithm}, {"cohom_timeout", "20"}});
   }
   void expect_refusal(const char* algorithm, const char* function) {
-    const WithinASecond within;
     const std::string teller = ranks_ > 1 ? "rank " + std::to_string(ranks_ - 1) + ": " : "";
     expect_error_on_all_ranks(call(algorithm), comm_, {teller, function});
   }
