@@ -59,17 +59,18 @@ std::size_t CodecWork::merge(const Task& task) {
   sources_.clear();
   for (const std::uint32_t source : sources)
     sources_.push_back(locations_.words(source, task.unit));
-  std::size_t written = 0;
   end_phase(profile_, Phase::other);
-  if (schedule().slots[sources[0]].form == Form::narrow)
-    written = round_.promote(locations_.piece_of(step.result, task.unit), sources_, result);
-  else if (round_.traits().merges_itself())
-    written = merge_apart(locations_.piece_of(step.result, task.unit), result);
-  else
-    written = merge_words(result);
-  const std::size_t finished = finish_sum(step.result, task.unit, written);
+  std::size_t words = 0;
+  if (schedule().slots[sources[0]].form == Form::narrow) {
+    words = round_.promote(locations_.piece_of(step.result, task.unit), sources_, result);
+  } else {
+    words = round_.traits().merges_itself()
+                ? merge_apart(locations_.piece_of(step.result, task.unit), result)
+                : merge_words(result);
+    words = finish_sum(step.result, task.unit, words);
+  }
   end_phase(profile_, Phase::merge);
-  return finished;
+  return words;
 }
 
 std::size_t CodecWork::finish_sum(std::uint32_t slot, std::uint32_t unit, std::size_t words) {

@@ -65,7 +65,7 @@ enum class Identity : std::uint8_t { none, encoding, encoding_and_decoding };
 
 enum class CompleteSums : std::uint8_t {
   as_merged,
-  finished,  ///< go through Round::finish(), but with one rank
+  finished,  ///< go through Round::finish(), unless promoted or of one rank
 };
 
 /// What waits for a round before the payload.
@@ -136,7 +136,8 @@ class Round {
   /// is called for every piece in order, with the same `out`; the last call finishes it.
   virtual std::size_t encode(std::size_t contributions, const Piece& piece, Payload out) = 0;
 
-  /// Makes a sum of contributions that are `alone`, in rank order; returns the words written.
+  /// Makes the complete sum of all contributions, which are `alone`, in rank order, and finishes
+  /// it; returns the words written.
   virtual std::size_t promote(const Piece& piece, std::span<const ConstPayload> contributions,
                               Payload sum);
 

@@ -1,0 +1,202 @@
+// Sums of fields to elements: one rounding, to nearest even.
+//
+// A sum is two doubles, high + low, each exact. Their sum is rounded to f64 at once where f64 is
+// wanted. For narrower elements it is rounded to odd first, which no later rounding notices
+// (Boldo, Melquiond: When double rounding is odd, 2005).
+
+#if defined(COHOM_EXACT_ROUND_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef COHOM_EXACT_ROUND_INL_H
+#undef COHOM_EXACT_ROUND_INL_H
+#else
+#define COHOM_EXACT_ROUND_INL_H
+#endif
+
+#include "kernels/core/body/float_bits.hpp"
+#include "kernels/exact/body/exact_format.hpp"
+
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/exact/cpu/exact_fields-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace cohom::kernels {
+namespace HWY_NAMESPACE {
+
+/// `nearest` is a number rounded to nearest, and `error` has the sign of what it lacks, or is 0:
+/// the same number rounded to odd.
+HWY_INLINE ExactReal rounded_to_odd(ExactReal nearest, ExactReal error) {
+  const ExactD d;
+  const ExactI i;
+  const auto bits = hn::BitCast(d, nearest);
+  const auto one = hn::Set(d, std::uint64_t{1});
+  // -1 towards zero, 1 away from it.
+  const auto differs = hn::BroadcastSignBit(hn::BitCast(i, hn::Xor(bits, hn::BitCast(d, error))));
+  const auto step = hn::Or(hn::BitCast(d, differs), one);
+  const auto even = hn::Eq(hn::And(bits, one), hn::Zero(d));
+  const auto exact = hn::RebindMask(d, hn::Eq(error, hn::Zero(ExactF())));
+  return hn::BitCast(ExactF(),
+                     hn::Add(bits, hn::IfThenElseZero(even, hn::IfThenZeroElse(exact, step))));
+}
+
+/// A double as one of 24 significant bits, to odd.
+HWY_INLINE ExactReal rounded_to_odd_float(ExactReal number) {
+  const ExactD d;
+  const auto bits = hn::BitCast(d, number);
+  const auto below = hn::Set(d, body::low_bits(29));
+  const auto rest = hn::And(bits, below);
+  const auto odd = hn::Set(d, std::uint64_t{1} << 29);
+  const auto kept = hn::AndNot(below, bits);
+  return hn::BitCast(ExactF(), hn::IfThenElse(hn::Eq(rest, hn::Zero(d)), kept, hn::Or(kept, odd)));
+}
+
+/// How the sums of one mini-block become elements.
+template <class T>
+class ExactRounding {
+ public:
+  static constexpr bool is_double = std::is_same_v<T, double>;
+
+  /// `contributions`: all that were added.
+  ExactRounding(const body::ExactWidths& widths, const body::ExactMini& mini,
+                std::size_t contributions, std::uint64_t divisor)
+      : bits_(mini.magnitude + 1 + widths.sum_carries),
+        halves_(std::has_single_bit(divisor)),
+        divisor_(static_cast<double>(divisor)) {
+    const ExactD d;
+    const unsigned bias_bit = is_short() ? mini.magnitude : mini.magnitude - exact_low_part;
+    bias_ = hn::Set(d, std::uint64_t{contributions} << bias_bit);
+    const int exponent = static_cast<int>(mini.low) + body::exact_unit<T> -
+                         (halves_ ? std::countr_zero(divisor) : 0);
+    scale_ = hn::Set(ExactF(), body::power_of_two<double>(std::max(exponent, -1000)));
+    more_ = hn::Set(ExactF(), body::power_of_two<double>(std::min(exponent + 1000, 0)));
+  }
+
+  /// Whether one rounding is all that vectors do. Else the reference does it.
+  static bool is_possible(const body::ExactMini& mini, std::uint64_t divisor) {
+    if (divisor == 1) return true;
+    const bool halves = std::has_single_bit(divisor);
+#if !HWY_NATIVE_FMA
+    if (!halves) return false;
+#endif
+    // A quotient that is less than the least normal number would be rounded twice.
+    if (is_double || std::is_same_v<T, bfloat16>)
+      return halves && static_cast<int>(mini.low) >= std::countr_zero(divisor);
+    return true;
+  }
+
+  [[nodiscard]] bool is_short() const { return bits_ <= 62; }
+
+  /// The elements' arithmetic values; f32 and narrower are exact in f32 or rounded to odd.
+  HWY_INLINE ExactReal operator()(const std::uint64_t* low, const std::uint64_t* high) const {
+    const ExactD d;
+    const ExactF f;
+    ExactReal sum, error = hn::Zero(f);
+    if (bits_ <= 52) {
+      sum = to_real(hn::Sub(hn::Load(d, low), bias_));
+    } else if (is_short()) {
+      const auto whole = hn::Sub(hn::Load(d, low), bias_);
+      const auto upper = hn::BitCast(d, hn::ShiftRight<32>(hn::BitCast(ExactI(), whole)));
+      const auto lower = hn::And(whole, hn::Set(d, body::low_bits(32)));
+      sum = add(hn::Mul(to_real(upper), hn::Set(f, 0x1p32)), to_real(lower), error);
+    } else {
+      const auto all = hn::Load(d, low);
+      const auto lower = hn::And(all, hn::Set(d, body::low_bits(exact_low_part)));
+      const auto upper =
+          hn::Sub(hn::Add(hn::Load(d, high), hn::ShiftRight<exact_low_part>(all)), bias_);
+      sum = add(hn::Mul(to_real(upper), hn::Set(f, 0x1p48)), to_real(lower), error);
+    }
+    if constexpr (is_double) {
+      return hn::Mul(hn::Mul(sum, scale_), more_);
+    } else {
+      if (bits_ > 52) sum = rounded_to_odd(sum, error);
+      if (!halves_) sum = quotient(sum);
+      return hn::Mul(sum, scale_);
+    }
+  }
+
+ private:
+  /// |a| >= |b|, or a is 0.
+  static HWY_INLINE ExactReal add(ExactReal a, ExactReal b, ExactReal& error) {
+    const auto sum = hn::Add(a, b);
+    error = hn::Sub(b, hn::Sub(sum, a));
+    return sum;
+  }
+  HWY_INLINE ExactReal quotient(ExactReal sum) const {
+    const auto by = hn::Set(ExactF(), divisor_);
+    const auto nearest = hn::Div(sum, by);
+    return rounded_to_odd(nearest, hn::NegMulAdd(nearest, by, sum));
+  }
+
+  unsigned bits_;
+  bool halves_;
+  double divisor_;
+  ExactV bias_;
+  ExactReal scale_, more_;
+};
+
+template <class T>
+HWY_INLINE void store_reals(ExactReal value, void* output, std::size_t index) {
+  const hn::Rebind<float, ExactF> narrow;
+  if constexpr (std::is_same_v<T, double>)
+    Elements<double>::store(ExactF(), value, output, index);
+  else if constexpr (std::is_same_v<T, float>)
+    Elements<float>::store(narrow, hn::DemoteTo(narrow, value), output, index);
+  else
+    Elements<T>::store(narrow, hn::DemoteTo(narrow, rounded_to_odd_float(value)), output, index);
+}
+
+/// The elements of one mini-block from its sums, the reference's way.
+template <class T>
+void round_slowly(const body::ExactMini& mini, bool is_short, const ExactFields& fields,
+                  std::size_t first, std::size_t contributions, std::uint64_t divisor,
+                  void* output) {
+  for (std::size_t i = first; i < first + exact_mini; ++i) {
+    body::ExactInteger sum{fields.low[i], 0};
+    if (!is_short) sum.add(body::ExactInteger::shifted(fields.high[i], exact_low_part));
+    sum.subtract(body::ExactInteger::shifted(contributions, mini.magnitude));
+    body::store_raw<T>(output, i, body::exact_quotient<T>(sum, mini.low, divisor));
+  }
+}
+
+/// -0 where all contributions are.
+template <class T>
+void put_minus_zeros(const ExactFields& fields, std::size_t first, std::size_t contributions,
+                     void* output) {
+  for (std::size_t i = first; i < first + exact_mini; ++i)
+    if (fields.zeros[i] == contributions)
+      body::store_raw<T>(output, i, body::exact_element<T>(0, true));
+}
+
+/// The elements of a whole group.
+template <class T>
+void round_group(const body::ExactWidths& widths, const body::ExactHeader<T>& group,
+                 const ExactFields& fields, std::size_t contributions, std::uint64_t divisor,
+                 void* output) {
+  for (std::size_t m = 0; m < exact_minis; ++m) {
+    const body::ExactMini mini = group.mini(m);
+    const bool counts_zeros = group.counts_zeros(m);
+    const std::size_t first = m * exact_mini;
+    if (mini.empty || widths.is_wide(mini, counts_zeros)) {
+      for (std::size_t i = first; i < first + exact_mini; ++i) body::store_raw<T>(output, i, T{});
+    } else if (ExactRounding<T>::is_possible(mini, divisor)) {
+      const ExactRounding<T> rounding(widths, mini, contributions, divisor);
+      for (std::size_t i = first; i < first + exact_mini; i += exact_lanes)
+        store_reals<T>(rounding(fields.low + i, fields.high + i), output, i);
+    } else {
+      round_slowly<T>(mini, ExactFields::are_short(widths, mini), fields, first, contributions,
+                      divisor, output);
+    }
+    if (counts_zeros && !widths.is_wide(mini, counts_zeros))
+      put_minus_zeros<T>(fields, first, contributions, output);
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace cohom::kernels
+HWY_AFTER_NAMESPACE();
+
+#endif
