@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/exact/cpu/exact_shape-inl.h"
 #include "kernels/exact/cpu/exact_streams-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -93,14 +94,13 @@ HWY_INLINE Eight<ExactV> minus_zeros(const Eight<ExactReal>& elements) {
 template <class T>
 std::uint64_t* encode_group(const body::ExactWidths& widths, const std::uint64_t* header,
                             const void* input, std::uint64_t* words) {
-  const body::ExactHeader<T> group(header, exact_group);
+  const GroupShape<T> group(widths, header);
   StreamsWriter out(words, widths.digit());
   for (std::size_t m = 0; m < exact_minis; ++m) {
+    const auto bits = static_cast<unsigned>(group.bits[m]);
+    const auto zeros = static_cast<unsigned>(group.zeros[m]);
+    if (bits + zeros == 0) continue;
     const body::ExactMini mini = group.mini(m);
-    const bool counts_zeros = group.counts_zeros(m);
-    if (widths.is_wide(mini, counts_zeros)) continue;
-    const unsigned bits = widths.value_bits(mini);
-    if (bits == 0 && !counts_zeros) continue;
     const ExactScale<T> scale(mini);
     for (std::size_t i = m * exact_mini; i < (m + 1) * exact_mini; i += exact_streams) {
       const auto elements =
@@ -108,7 +108,7 @@ std::uint64_t* encode_group(const body::ExactWidths& widths, const std::uint64_t
       if (bits != 0)
         put_elements<T>(eight([&](std::size_t p) { return scale(elements.part[p]); }), mini, bits,
                         out);
-      if (counts_zeros) out.put(minus_zeros(elements), widths.counter);
+      if (zeros != 0) out.put(minus_zeros(elements), zeros);
     }
   }
   return out.finish();

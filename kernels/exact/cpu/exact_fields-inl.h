@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/exact/cpu/exact_shape-inl.h"
 #include "kernels/exact/cpu/exact_streams-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -71,18 +72,17 @@ HWY_INLINE void keep_fields(StreamsReader& in, unsigned bits, bool is_short, Exa
 
 /// The fields of one payload's group.
 template <class T, bool adds>
-void read_group(const body::ExactWidths& widths, const body::ExactHeader<T>& group,
+void read_group(const body::ExactWidths& widths, const GroupShape<T>& group,
                 const std::uint64_t* words, ExactFields& fields) {
   StreamsReader in(words, widths.digit());
   for (std::size_t m = 0; m < exact_minis; ++m) {
-    const body::ExactMini mini = group.mini(m);
-    const bool counts_zeros = group.counts_zeros(m);
-    if (widths.is_wide(mini, counts_zeros)) continue;
-    const unsigned bits = widths.value_bits(mini);
-    const bool is_short = ExactFields::are_short(widths, mini);
+    const auto bits = static_cast<unsigned>(group.bits[m]);
+    const auto zeros = static_cast<unsigned>(group.zeros[m]);
+    if (bits + zeros == 0) continue;
+    const bool is_short = ExactFields::are_short(widths, group.mini(m));
     for (std::size_t i = m * exact_mini; i < (m + 1) * exact_mini; i += exact_streams) {
       if (bits != 0) keep_fields<adds>(in, bits, is_short, fields, i);
-      if (counts_zeros) keep<adds>(fields.zeros + i, in.get(widths.counter));
+      if (zeros != 0) keep<adds>(fields.zeros + i, in.get(zeros));
     }
   }
 }

@@ -70,9 +70,9 @@ void encode(const ExactRun& run, const ExactRoom& room, const std::uint64_t* hea
 /// The fields of a group, added over all sources; returns the words of each. `padded`: vectors may
 /// read eight words behind them.
 template <class T>
-std::size_t read_sources(const body::ExactWidths& widths, const body::ExactHeader<T>& group,
+std::size_t read_sources(const body::ExactWidths& widths, const GroupShape<T>& group,
                          const ExactSources& sources, bool padded, ExactFields& fields) {
-  const std::size_t words = body::exact_stream_words(group.stream_bits(widths), widths.digit());
+  const std::size_t words = body::exact_stream_words(group.stream_bits, widths.digit());
   // Of the last group: a copy with words behind it.
   std::uint64_t copy[exact_group * 3 / 2 + 2 * exact_streams];
   for (std::size_t s = 0; s < sources.count; ++s) {
@@ -99,7 +99,7 @@ void sum(const ExactRun& run, const ExactRoom& room, const std::uint64_t* header
     ExactFields fields;
     std::size_t first = 0;
     for (; first + exact_group <= run.count; first += exact_group) {
-      const body::ExactHeader<T> group(header, exact_group);
+      const GroupShape<T> group(widths, header);
       const bool last = first + 2 * exact_group > run.count;
       sources.begin += read_sources<T>(widths, group, sources, !last, fields);
       round_group<T>(widths, group, fields, room.ranks, divisor, element_at<T>(output, first));

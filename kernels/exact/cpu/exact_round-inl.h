@@ -173,14 +173,13 @@ void put_minus_zeros(const ExactFields& fields, std::size_t first, std::size_t c
 
 /// The elements of a whole group.
 template <class T>
-void round_group(const body::ExactWidths& widths, const body::ExactHeader<T>& group,
+void round_group(const body::ExactWidths& widths, const GroupShape<T>& group,
                  const ExactFields& fields, std::size_t contributions, std::uint64_t divisor,
                  void* output) {
   for (std::size_t m = 0; m < exact_minis; ++m) {
     const body::ExactMini mini = group.mini(m);
-    const bool counts_zeros = group.counts_zeros(m);
     const std::size_t first = m * exact_mini;
-    if (mini.empty || widths.is_wide(mini, counts_zeros)) {
+    if (mini.empty) {
       for (std::size_t i = first; i < first + exact_mini; ++i) body::store_raw<T>(output, i, T{});
     } else if (ExactRounding<T>::is_possible(mini, divisor)) {
       const ExactRounding<T> rounding(widths, mini, contributions, divisor);
@@ -190,8 +189,7 @@ void round_group(const body::ExactWidths& widths, const body::ExactHeader<T>& gr
       round_slowly<T>(mini, ExactFields::are_short(widths, mini), fields, first, contributions,
                       divisor, output);
     }
-    if (counts_zeros && !widths.is_wide(mini, counts_zeros))
-      put_minus_zeros<T>(fields, first, contributions, output);
+    if (group.zeros[m] != 0) put_minus_zeros<T>(fields, first, contributions, output);
   }
 }
 
