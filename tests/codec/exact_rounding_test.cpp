@@ -94,13 +94,23 @@ TEST_P(ExactRounding, ShortVectors) {
       });
 }
 
-/// So that it may stand for MPFR where there are too many sums.
+/// So that it may stand for MPFR where there are too many sums: of all sets, and of a million
+/// elements over the whole range of exponents.
 TEST_P(ExactRounding, SuperaccumulatorIsRight) {
   for_each_problem(
       [](const ExactProblem& problem, const std::vector<Bytes>& inputs, const Bytes& expected) {
         ASSERT_TRUE(right(problem, inputs,
                           accumulated_sums(problem.type, inputs, problem.divisor()), expected));
       });
+  constexpr std::size_t count = 4096, elements = 250000;
+  for (std::uint64_t seed = 0; seed * count < elements; ++seed) {
+    const ExactProblem problem{GetParam(), all_ranks[seed % std::size(all_ranks)], count,
+                               seed / 2 % 2 == 0, seed};
+    SCOPED_TRACE("random " + problem.name());
+    const auto inputs = random_exact_vectors(problem);
+    ASSERT_TRUE(right(problem, inputs, accumulated_sums(problem.type, inputs, problem.divisor()),
+                      mpfr_sums(problem.type, inputs, problem.divisor())));
+  }
 }
 
 /// More ranks than threads could be: all but one have the same elements.

@@ -61,7 +61,8 @@ std::vector<Call> calls_of(int ranks, ElementType type) {
       if (ranks < 8 || mean == (seed % 2 == 0))
         calls.push_back(call_of(data, {type, ranks, count, mean, seed}, segment));
   };
-  for (const ExactData& data : exact_data()) add(data, 5000, 1024);
+  for (const ExactData& data : exact_data())
+    add(data, ranks < 8 || seed % 4 == 0 ? 5000 : 2100, 1024);
   for (const std::size_t count : counts)
     add(exact_data()[seed * 3 % exact_data().size()], count, 0);
   return calls;
