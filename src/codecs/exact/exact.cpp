@@ -191,7 +191,7 @@ std::unique_ptr<Codec> make_exact(const CodecContext& context) {
 /// Lengths depend on the vectors.
 std::optional<CodecBytes> exact_bytes(const BytesQuery&) { return std::nullopt; }
 
-constexpr CodecSample samples[] = {{.spec = "exact"}};
+constexpr CodecSample samples[] = {{.spec = "exact", .rounds_once = true}};
 
 }  // namespace
 
