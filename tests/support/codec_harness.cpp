@@ -104,13 +104,8 @@ WordVector CodecHarness::reduce(std::size_t round, const Piece& piece,
                                 std::span<const WordVector> contributions) {
   Round& part = *codecs_[0]->rounds()[round];
   WordVector sum = merge(part, piece, contributions);
-<<<<<<< HEAD
-  if (codecs_.size() == 1 || !(promotes(part.traits()) ? part.traits().finishes_promoted()
-                                                       : part.traits().finishes_sums()))
-=======
-  if (part.traits().sums != CompleteSums::finished || codecs_.size() == 1 ||
-      is_narrow(part.traits()))  // promote() has finished it
->>>>>>> extest
+  if (codecs_.size() == 1 || !(is_narrow(part.traits()) ? part.traits().finishes_promoted()
+                                                        : part.traits().finishes_sums()))
     return sum;
   const std::size_t words = sum.size();
   sum.resize(part.capacity(codecs_.size(), piece.count), 0x5a5a5a5a5a5a5a5au);
@@ -123,11 +118,7 @@ WordVector CodecHarness::merge(Round& round, const Piece& piece,
   const RoundTraits& traits = round.traits();
   const std::vector<ConstPayload> words(contributions.begin(), contributions.end());
   const std::size_t capacity = round.capacity(codecs_.size(), piece.count);
-<<<<<<< HEAD
-  if (promotes(traits)) {
-=======
   if (is_narrow(traits)) {
->>>>>>> extest
     WordVector sum(capacity, 0x5a5a5a5a5a5a5a5au);
     const std::size_t written = round.promote(piece, words, sum);
     EXPECT_EQ(written, traits.varies() ? written : sum.size());
