@@ -188,8 +188,8 @@ int run(int argc, char** argv) {
   benchmark::RegisterBenchmark("float_mode/default", float_mode, FE_TONEAREST);
   benchmark::RegisterBenchmark("float_mode/upwards", float_mode, FE_UPWARD);
   for (const auto& workloads :
-       {memory_workloads(), merge_workloads(), packed_workloads(), sign_workloads(),
-        sketch_workloads(), sparse_workloads(), thc_workloads()})
+       {memory_workloads(), exact_workloads(), merge_workloads(), packed_workloads(),
+        sign_workloads(), sketch_workloads(), sparse_workloads(), thc_workloads()})
     register_all(workloads);
   benchmark::RunSpecifiedBenchmarks();
   out.close();

@@ -24,6 +24,7 @@ struct Workload {
 };
 using Workloads = std::vector<Workload>;
 
+Workloads exact_workloads();
 Workloads merge_workloads();
 Workloads packed_workloads();
 Workloads sparse_workloads();

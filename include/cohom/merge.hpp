@@ -1,5 +1,5 @@
 #pragma once
-// The five ways in which two payloads are merged: all that a ring, a switch or a fabric must know.
+// The ways in which two payloads are merged: all that a ring, a switch or a fabric must know.
 
 #include <cohom/cxx20.hpp>
 
@@ -11,7 +11,8 @@
 
 namespace cohom {
 
-/// A payload is a run of 64-bit words. Two payloads of one section are merged word by word.
+/// A payload is a run of 64-bit words. Two payloads of one section are merged word by word. Numbers
+/// stay as they are: aggregators tell clients what they support by a bit for each.
 enum class MergeKind : std::uint8_t {
   add,     ///< 64-bit integer addition of packed lanes; headroom is proven, no carry leaves a lane
   bit_or,  ///< 64-bit bitwise or
@@ -19,6 +20,8 @@ enum class MergeKind : std::uint8_t {
   add_packed,  ///< integers in mini-blocks of their own width; the length varies up to a capacity
   add_float,   ///< floating-point addition of elements of `Merge::type`, in an order fixed by rank
                ///< numbers
+  max8,        ///< unsigned maximum of each 8-bit part
+  max16,       ///< unsigned maximum of each 16-bit part
 };
 
 struct Merge {
@@ -35,6 +38,8 @@ constexpr std::string_view name_of(MergeKind kind) noexcept {
     case MergeKind::max: return "max";
     case MergeKind::add_packed: return "add_packed";
     case MergeKind::add_float: return "add_float";
+    case MergeKind::max8: return "max8";
+    case MergeKind::max16: return "max16";
   }
   return "?";
 }

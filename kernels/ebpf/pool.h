@@ -34,6 +34,17 @@ static __always_inline __u64 cohom_max_of_halves(__u64 a, __u64 b) {
   return (a_low > b_low ? a_low : b_low) | (a_high > b_high ? a_high : b_high);
 }
 
+/// The larger one of each part of two words, all parts at once. `highest` has the highest bit of
+/// each part; its lowest one is `to_lowest` below. Where the highest bits differ, a's tells which
+/// part is larger; else the other bits do, which are subtracted below a bit that no borrow passes.
+static __always_inline __u64 cohom_max_of_parts(__u64 a, __u64 b, __u64 highest, __u32 to_lowest) {
+  const __u64 differ = a ^ b;
+  const __u64 rest = (a | highest) - (b & ~highest);
+  const __u64 not_less = (rest ^ (differ & (rest ^ a))) & highest;
+  const __u64 of_a = not_less | (not_less - (not_less >> to_lowest));
+  return b ^ (differ & of_a);
+}
+
 static __always_inline void cohom_store(__u64* sum, const struct cohom_payload* payload) {
   for (__u32 b = 0; cohom_has_block(payload, b); ++b)
     for (__u32 i = 0; i < cohom_block_words; ++i)
@@ -72,13 +83,35 @@ static __always_inline void cohom_max(__u64* sum, struct cohom_payload* payload)
     }
 }
 
+static __always_inline void cohom_max8(__u64* sum, struct cohom_payload* payload) {
+  for (__u32 b = 0; cohom_has_block(payload, b); ++b)
+    for (__u32 i = 0; i < cohom_block_words; ++i) {
+      const __u32 at = b * cohom_block_words + i;
+      sum[at] = payload->words[at] =
+          cohom_max_of_parts(sum[at], payload->words[at], 0x8080808080808080ull, 7);
+    }
+}
+
+static __always_inline void cohom_max16(__u64* sum, struct cohom_payload* payload) {
+  for (__u32 b = 0; cohom_has_block(payload, b); ++b)
+    for (__u32 i = 0; i < cohom_block_words; ++i) {
+      const __u32 at = b * cohom_block_words + i;
+      sum[at] = payload->words[at] =
+          cohom_max_of_parts(sum[at], payload->words[at], 0x8000800080008000ull, 15);
+    }
+}
+
 static __always_inline void cohom_merge(__u64* sum, struct cohom_payload* payload, __u8 merge) {
   if (merge == cohom_merge_add)
     cohom_add(sum, payload);
   else if (merge == cohom_merge_or)
     cohom_or(sum, payload);
-  else
+  else if (merge == cohom_merge_max)
     cohom_max(sum, payload);
+  else if (merge == cohom_merge_max8)
+    cohom_max8(sum, payload);
+  else
+    cohom_max16(sum, payload);
 }
 
 /// Takes the contribution in `payload`. The payload is then what leaves, if anything does.

@@ -1,5 +1,6 @@
 #include "kernels/table/kernel_table.hpp"
 
+#include "kernels/exact/cpu/exact_rows.hpp"
 #include "kernels/merge/cpu/merge_rows.hpp"
 #include "kernels/packed/cpu/packed_rows.hpp"
 #include "kernels/sample/cpu/sample_rows.hpp"
@@ -27,6 +28,7 @@ KernelTable row_of(Isa isa) {
             scalar_finish_elements,
             scalar_thc(),
             scalar_packed(),
+            scalar_exact(),
             scalar_sparse(),
             scalar_sign(),
             scalar_sample(),
@@ -40,6 +42,7 @@ KernelTable row_of(Isa isa) {
           merge.finish_elements,
           highway_thc(isa),
           highway_packed(isa),
+          highway_exact(isa),
           highway_sparse(isa),
           highway_sign(isa),
           highway_sample(isa),

@@ -4,6 +4,7 @@
 // Pointers need no alignment unless said otherwise; sizes may be zero.
 
 #include "kernels/core/isa.hpp"
+#include "kernels/exact/exact.hpp"
 #include "kernels/packed/packed.hpp"
 #include "kernels/sample/sample.hpp"
 #include "kernels/sign/sign.hpp"
@@ -40,6 +41,7 @@ struct KernelTable {
 
   ThcKernels thc;
   PackedKernels packed;
+  ExactKernels exact;
   SparseKernels sparse;
   SignKernels sign;
   SampleKernels sample;

@@ -23,6 +23,8 @@ WordMerge word_merge_of(Merge merge) {
     case MergeKind::add: return {OperationId::add_u64, 1};
     case MergeKind::bit_or: return {OperationId::or_u64, 1};
     case MergeKind::max: return {OperationId::max_u32, 2};
+    case MergeKind::max8: return {OperationId::max_u8, 8};
+    case MergeKind::max16: return {OperationId::max_u16, 4};
     case MergeKind::add_float:
       if (merge.type == ElementType::f32) return {OperationId::add_f32, 2};
       if (merge.type == ElementType::f64) return {OperationId::add_f64, 1};

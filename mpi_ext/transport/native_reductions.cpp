@@ -87,7 +87,9 @@ bool NativeReductions::supports(Merge merge) const {
   switch (merge.kind) {
     case MergeKind::add:
     case MergeKind::bit_or:
-    case MergeKind::max: return true;
+    case MergeKind::max:
+    case MergeKind::max8:
+    case MergeKind::max16: return true;
     case MergeKind::add_packed: return false;
     case MergeKind::add_float:
       return merge.type == ElementType::f32 || merge.type == ElementType::f64;

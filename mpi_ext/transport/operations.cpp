@@ -103,6 +103,10 @@ Definition definition_of(OperationId id) {
                                                       MPI_BOR);
     case OperationId::max_u32:
       return definition<std::uint32_t, Largest>("MPI_MAX of MPI_UINT32_T", MPI_UINT32_T, MPI_MAX);
+    case OperationId::max_u8:
+      return definition<std::uint8_t, Largest>("MPI_MAX of MPI_UINT8_T", MPI_UINT8_T, MPI_MAX);
+    case OperationId::max_u16:
+      return definition<std::uint16_t, Largest>("MPI_MAX of MPI_UINT16_T", MPI_UINT16_T, MPI_MAX);
     case OperationId::add_f32:
       return definition<float, std::plus<>>("MPI_SUM of MPI_FLOAT", MPI_FLOAT, MPI_SUM);
     case OperationId::add_f64: break;

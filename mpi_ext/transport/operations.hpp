@@ -13,8 +13,8 @@
 
 namespace cohom::mpi {
 
-enum class OperationId { add_u64, or_u64, max_u32, add_f32, add_f64 };
-inline constexpr std::size_t operation_count = 5;
+enum class OperationId { add_u64, or_u64, max_u32, add_f32, add_f64, max_u8, max_u16 };
+inline constexpr std::size_t operation_count = 7;
 
 using OperationSet = std::bitset<operation_count>;  ///< by the number of the OperationId
 

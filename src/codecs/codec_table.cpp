@@ -1,6 +1,7 @@
 #include "codecs/codec_table.hpp"
 
 #include "base/text.hpp"
+#include "codecs/exact/exact.hpp"
 #include "codecs/marsit/marsit.hpp"
 #include "codecs/packed/packed.hpp"
 #include "codecs/raw/raw.hpp"
@@ -19,7 +20,7 @@ namespace cohom {
 std::span<const CodecRow> codec_table() {
   static const CodecRow rows[] = {raw_codec(),       packed_codec(),     sketch_codec(),
                                   sparse_codec(),    sparse_thc_codec(), thc_codec(),
-                                  signcount_codec(), marsit_codec()};
+                                  signcount_codec(), marsit_codec(),     exact_codec()};
   return rows;
 }
 

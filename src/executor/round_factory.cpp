@@ -29,8 +29,9 @@ const AlgorithmRow& RoundFactory::algorithm_of(std::size_t number) const {
   return algorithm_for_small_rounds();
 }
 
-/// A plan is fixed, but the aggregator of a network may be replaced between calls. So only the
-/// payload may need a merge that not every aggregator supports; each call checks it.
+/// A plan is fixed, but the aggregator of a network may be replaced between calls. So each call
+/// checks whether it has the merges of all offloaded rounds; else the whole call goes another way.
+/// Switches add no floats, so of rounds that do only a payload counts on the network.
 bool RoundFactory::offloads(const RoundTraits& round) const {
   // A fallback round exists only when there were outliers: no turn at the aggregator is kept for
   // it.

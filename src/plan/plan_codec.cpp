@@ -25,7 +25,8 @@ std::unique_ptr<Codec> PlanCodec::make(DeviceWork& device) const {
                .kernels = device.kernels(),
                .parameters = context_.parameters,
                .memory = device.memory(),
-               .host_kernels = &context_.kernels});
+               .host_kernels = &context_.kernels,
+               .elements = context_.elements});
 }
 
 std::unique_ptr<Codec> PlanCodec::made(const CodecContext& context) const {

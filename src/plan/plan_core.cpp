@@ -72,7 +72,8 @@ PlanCore::PlanCore(const PlanEnvironment& environment, std::size_t count, Elemen
                    .ranks = ranks,
                    .type = type,
                    .divisor = options.op == ReduceOp::mean ? std::uint64_t(ranks) : 1,
-                   .kernels = *environment.kernels});
+                   .kernels = *environment.kernels,
+                   .elements = count});
   auto made = codec.make();  // also when it will be bypassed: a wrong parameter is an error
   asked_codec_ = codec.spec();
   wants_state_ = made->state_bytes(std::max<std::size_t>(count, 1)) != 0;

@@ -57,6 +57,8 @@ class CodecHarness {
     std::vector<std::uint64_t> sum;
   };
 
+  /// Of a round's contributions.
+  [[nodiscard]] bool is_narrow(const RoundTraits& traits) const;
   void run_round(std::size_t round, std::span<const Piece> pieces);
   std::vector<std::uint64_t> reduce(std::size_t round, const Piece& piece,
                                     std::span<const std::vector<std::uint64_t>> contributions);

@@ -46,8 +46,9 @@ struct OrWords {
   }
 };
 
-struct MaxHalves {
-  using Lane = std::uint32_t;
+template <class Part>
+struct MaxParts {
+  using Lane = Part;
   template <class V>
   HWY_INLINE V operator()(V a, V b) const {
     return hn::Max(a, b);
@@ -118,7 +119,11 @@ std::size_t merge_whole_vectors(Merge merge, Sources sources, std::size_t source
     case MergeKind::bit_or:
       return merge_vectors(sources, source_count, bytes, destination, OrWords());
     case MergeKind::max:
-      return merge_vectors(sources, source_count, bytes, destination, MaxHalves());
+      return merge_vectors(sources, source_count, bytes, destination, MaxParts<std::uint32_t>());
+    case MergeKind::max8:
+      return merge_vectors(sources, source_count, bytes, destination, MaxParts<std::uint8_t>());
+    case MergeKind::max16:
+      return merge_vectors(sources, source_count, bytes, destination, MaxParts<std::uint16_t>());
     case MergeKind::add_float: break;
     case MergeKind::add_packed: return bytes;  // its own kernel: the length varies
   }

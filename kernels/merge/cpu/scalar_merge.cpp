@@ -17,9 +17,13 @@ std::uint64_t word_at(const void* words, std::size_t index) {
   return word;
 }
 
-std::uint64_t max_of_halves(std::uint64_t a, std::uint64_t b) {
-  constexpr std::uint64_t high = 0xffffffff00000000u;
-  return std::max(a & high, b & high) | std::max(a & ~high, b & ~high);
+template <class Part>
+std::uint64_t max_of_parts(std::uint64_t a, std::uint64_t b) {
+  std::uint64_t word = 0;
+  for (std::size_t bit = 0; bit < 64; bit += 8 * sizeof(Part))
+    word |= std::uint64_t{std::max(static_cast<Part>(a >> bit), static_cast<Part>(b >> bit))}
+            << bit;
+  return word;
 }
 
 /// Every word is read from all sources before it is written, so any source may be the destination.
@@ -59,7 +63,11 @@ void scalar_merge(Merge merge, const void* const* sources, std::size_t source_co
       return merge_words(sources, source_count, bytes, destination,
                          [](Word a, Word b) { return a | b; });
     case MergeKind::max:
-      return merge_words(sources, source_count, bytes, destination, max_of_halves);
+      return merge_words(sources, source_count, bytes, destination, max_of_parts<std::uint32_t>);
+    case MergeKind::max8:
+      return merge_words(sources, source_count, bytes, destination, max_of_parts<std::uint8_t>);
+    case MergeKind::max16:
+      return merge_words(sources, source_count, bytes, destination, max_of_parts<std::uint16_t>);
     case MergeKind::add_float:
       return with_element_type(merge.type, [&]<class T>(T) {
         add_elements<T>(sources, source_count, bytes, destination);

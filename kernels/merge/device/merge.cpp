@@ -36,6 +36,20 @@ struct MaxOfHalves : Words {
     return upper | lower;
   }
 };
+/// All parts of a word at once. Where the highest bits of two parts differ, a's tells which part is
+/// larger; else the other bits do, which are subtracted below a bit that no borrow passes.
+template <unsigned bits>
+struct MaxOfParts : Words {
+  static COHOM_HD Running merged(Running a, Value b) {
+    constexpr Word ones = ~Word{0} / ((Word{1} << bits) - 1);  // the lowest bit of each part
+    constexpr Word highest = ones << (bits - 1);
+    const Word differ = a ^ b;
+    const Word rest = (a | highest) - (b & ~highest);
+    const Word not_less = (rest ^ (differ & (rest ^ a))) & highest;
+    const Word of_a = not_less | (not_less - (not_less >> (bits - 1)));
+    return b ^ (differ & of_a);
+  }
+};
 template <class T>
 struct AddElements {
   using Value = T;
@@ -213,6 +227,9 @@ void merge(Merge merge, const void* const* sources, std::size_t source_count, st
     case MergeKind::add: return merge_by<AddWords>(sources, source_count, bytes, destination);
     case MergeKind::bit_or: return merge_by<OrWords>(sources, source_count, bytes, destination);
     case MergeKind::max: return merge_by<MaxOfHalves>(sources, source_count, bytes, destination);
+    case MergeKind::max8: return merge_by<MaxOfParts<8>>(sources, source_count, bytes, destination);
+    case MergeKind::max16:
+      return merge_by<MaxOfParts<16>>(sources, source_count, bytes, destination);
     case MergeKind::add_float:
       return body::with_element_type(merge.type, [&]<class T>(T) {
         merge_by<AddElements<T>>(sources, source_count, bytes, destination);

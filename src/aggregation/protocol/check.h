@@ -54,7 +54,7 @@ struct cohom_extent {
 };
 
 static __always_inline int cohom_has_merge(__u8 merge, int adds_floats) {
-  return merge <= cohom_merge_max ||
+  return merge <= cohom_merge_max16 ||
          (adds_floats && merge >= cohom_merge_add_float && merge < cohom_merge_end);
 }
 

@@ -22,6 +22,8 @@ constexpr std::optional<std::uint8_t> merge_code(Merge merge) {
     case MergeKind::add:
     case MergeKind::bit_or:
     case MergeKind::max: return static_cast<std::uint8_t>(merge.kind);
+    case MergeKind::max8: return std::uint8_t{cohom_merge_max8};
+    case MergeKind::max16: return std::uint8_t{cohom_merge_max16};
     case MergeKind::add_float:
       return static_cast<std::uint8_t>(cohom_merge_add_float + int(merge.type));
     case MergeKind::add_packed: break;
@@ -32,6 +34,8 @@ constexpr std::optional<std::uint8_t> merge_code(Merge merge) {
 /// None: no merge is written so.
 constexpr std::optional<Merge> merge_of_code(std::uint8_t code) {
   if (code <= cohom_merge_max) return Merge{static_cast<MergeKind>(code)};
+  if (code == cohom_merge_max8) return Merge{MergeKind::max8};
+  if (code == cohom_merge_max16) return Merge{MergeKind::max16};
   for (const ElementType type : all_element_types)
     if (code == cohom_merge_add_float + int(type)) return Merge{MergeKind::add_float, type};
   return std::nullopt;

@@ -33,6 +33,8 @@ enum cohom_packet_merge {
   cohom_merge_add = 0,
   cohom_merge_or = 1,
   cohom_merge_max = 2,
+  cohom_merge_max8 = 3,
+  cohom_merge_max16 = 4,
   cohom_merge_add_float = 16,  // of f32; of f16, bf16 and f64 behind it. In messages alone
   cohom_merge_end = 20,
 };

@@ -68,6 +68,7 @@ class DaemonPlane final : public DataPlane, private ucx::MessageReceiver {
   [[nodiscard]] std::string_view kind() const override { return "daemon"; }
   [[nodiscard]] std::uint32_t merges() const override {
     return 1u << int(MergeKind::add) | 1u << int(MergeKind::bit_or) | 1u << int(MergeKind::max) |
+           1u << int(MergeKind::max8) | 1u << int(MergeKind::max16) |
            1u << int(MergeKind::add_float);
   }
   [[nodiscard]] bool takes_narrow() const override { return true; }

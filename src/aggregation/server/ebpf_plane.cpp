@@ -103,7 +103,8 @@ class EbpfPlane final : public DataPlane {
 
   [[nodiscard]] std::string_view kind() const override { return "ebpf"; }
   [[nodiscard]] std::uint32_t merges() const override {
-    return 1u << int(MergeKind::add) | 1u << int(MergeKind::bit_or) | 1u << int(MergeKind::max);
+    return 1u << int(MergeKind::add) | 1u << int(MergeKind::bit_or) | 1u << int(MergeKind::max) |
+           1u << int(MergeKind::max8) | 1u << int(MergeKind::max16);
   }
   [[nodiscard]] bool takes_narrow() const override { return false; }
   [[nodiscard]] std::uint32_t slots() const override { return table_.slots(); }

@@ -6,6 +6,7 @@
 
 #include <cohom/element_type.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -27,6 +28,7 @@ struct CodecContext {
   /// host's.
   Memory& memory = host_memory();
   const kernels::KernelTable* host_kernels = nullptr;  ///< null: `kernels` are
+  std::size_t elements = 0;                            ///< of the vector; 0: not known yet
 
   [[nodiscard]] const kernels::KernelTable& on_host() const {
     return host_kernels != nullptr ? *host_kernels : kernels;

@@ -65,7 +65,8 @@ enum class Identity : std::uint8_t { none, encoding, encoding_and_decoding };
 
 enum class CompleteSums : std::uint8_t {
   as_merged,
-  finished,  ///< go through Round::finish(), but with one rank
+  finished,            ///< go through Round::finish(), but with one rank
+  finished_if_merged,  ///< likewise, but promote() makes finished ones
 };
 
 /// What waits for a round before the payload.
@@ -100,6 +101,8 @@ struct RoundTraits {
   [[nodiscard]] bool narrow() const { return contributions != Contributions::like_sums; }
   [[nodiscard]] bool disjoint() const { return contributions == Contributions::narrow_disjoint; }
   [[nodiscard]] bool varies() const { return length == PayloadLength::varying; }
+  [[nodiscard]] bool finishes_sums() const { return sums != CompleteSums::as_merged; }
+  [[nodiscard]] bool finishes_promoted() const { return sums == CompleteSums::finished; }
   [[nodiscard]] bool is_fallback() const { return scope == RoundScope::fallback; }
   /// Payloads do not merge word by word: Round::merge() does it.
   [[nodiscard]] bool merges_itself() const { return merge.kind == MergeKind::add_packed; }

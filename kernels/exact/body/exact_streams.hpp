@@ -1,0 +1,210 @@
+#pragma once
+// One bit stream of one group: the reference of every form of the kernels, and a device's thread.
+
+#include "kernels/core/hd.hpp"
+#include "kernels/exact/body/exact_format.hpp"
+#include "kernels/exact/exact.hpp"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace cohom::kernels::body {
+
+/// An integer of 128 bits; negative ones as two's complements.
+struct ExactInteger {
+  std::uint64_t low = 0, high = 0;
+
+  COHOM_HD static ExactInteger shifted(std::uint64_t number, unsigned by) {
+    if (by == 0) return {number, 0};
+    if (by >= 64) return {0, number << (by - 64)};
+    return {number << by, number >> (64 - by)};
+  }
+  COHOM_HD void add(const ExactInteger& other) {
+    low += other.low;
+    high += other.high + (low < other.low ? 1 : 0);
+  }
+  COHOM_HD void negate() {
+    low = ~low + 1;
+    high = ~high + (low == 0 ? 1 : 0);
+  }
+  COHOM_HD void subtract(ExactInteger other) {
+    other.negate();
+    add(other);
+  }
+  [[nodiscard]] COHOM_HD bool is_zero() const { return (low | high) == 0; }
+  [[nodiscard]] COHOM_HD bool is_negative() const { return high >> 63 != 0; }
+};
+
+COHOM_HD inline std::uint64_t low_bits(unsigned count) {
+  return count >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
+}
+
+/// Writes fields of a stream, whose words lie `stride` apart and take `digit` bits each.
+template <std::size_t stride = exact_streams>
+class ExactWriter {
+ public:
+  COHOM_HD ExactWriter(std::uint64_t* words, unsigned digit) : words_(words), digit_(digit) {}
+
+  COHOM_HD void put(std::uint64_t value, unsigned bits) {
+    while (bits > 0) {
+      const unsigned room = digit_ - used_;
+      const unsigned taken = bits < room ? bits : room;
+      word_ |= (value & low_bits(taken)) << used_;
+      value = taken < 64 ? value >> taken : 0;
+      bits -= taken;
+      used_ += taken;
+      if (used_ == digit_) flush();
+    }
+  }
+  COHOM_HD void put(const ExactInteger& value, unsigned bits) {
+    put(value.low, bits < 64 ? bits : 64);
+    if (bits > 64) put(value.high, bits - 64);
+  }
+  COHOM_HD void finish() {
+    if (used_ > 0) flush();
+  }
+
+ private:
+  COHOM_HD void flush() {
+    *words_ = word_;
+    words_ += stride;
+    word_ = 0;
+    used_ = 0;
+  }
+
+  std::uint64_t* words_;
+  unsigned digit_;
+  unsigned used_ = 0;
+  std::uint64_t word_ = 0;
+};
+
+/// Reads fields of a sum. What lies above a word's digits is carried into the next word.
+template <std::size_t stride = exact_streams>
+class ExactReader {
+ public:
+  COHOM_HD ExactReader(const std::uint64_t* words, unsigned digit) : words_(words), digit_(digit) {}
+
+  COHOM_HD std::uint64_t get(unsigned bits) {
+    std::uint64_t value = 0;
+    for (unsigned done = 0; done < bits;) {
+      if (left_ == 0) next();
+      const unsigned taken = bits - done < left_ ? bits - done : left_;
+      value |= (word_ & low_bits(taken)) << done;
+      word_ = taken < 64 ? word_ >> taken : 0;
+      left_ -= taken;
+      done += taken;
+    }
+    return value;
+  }
+  COHOM_HD ExactInteger get_integer(unsigned bits) {
+    ExactInteger value;
+    value.low = get(bits < 64 ? bits : 64);
+    if (bits > 64) value.high = get(bits - 64);
+    return value;
+  }
+
+ private:
+  COHOM_HD void next() {
+    const std::uint64_t sum = *words_ + carry_;
+    words_ += stride;
+    word_ = sum & low_bits(digit_);
+    carry_ = digit_ < 64 ? sum >> digit_ : 0;
+    left_ = digit_;
+  }
+
+  const std::uint64_t* words_;
+  unsigned digit_;
+  unsigned left_ = 0;
+  std::uint64_t word_ = 0, carry_ = 0;
+};
+
+/// A finite element as an integer of a mini-block's least bits. (Bits below them are zeros.)
+template <class T>
+COHOM_HD inline ExactInteger exact_integer(const ExactParts<T>& parts, const ExactMini& mini) {
+  const int shift = parts.position - static_cast<int>(mini.low);
+  ExactInteger value = shift >= 0 ? ExactInteger::shifted(parts.mantissa, unsigned(shift))
+                                  : ExactInteger{shift > -64 ? parts.mantissa >> -shift : 0, 0};
+  if (parts.negative) value.negate();
+  return value;
+}
+
+/// Writes stream `stream` of a group of `count` elements.
+template <class T>
+COHOM_HD inline void encode_exact_stream(const ExactWidths& widths, const ExactHeader<T>& header,
+                                         const void* input, std::size_t count, std::size_t stream,
+                                         std::uint64_t* words) {
+  ExactWriter<> out(words + stream, widths.digit());
+  for (std::size_t m = 0; m < header.minis; ++m) {
+    const ExactMini mini = header.mini(m);
+    const bool counts_zeros = header.counts_zeros(m);
+    if (widths.is_wide(mini, counts_zeros)) continue;
+    const unsigned bits = widths.value_bits(mini);
+    for (std::size_t i = m * exact_mini + stream; i < (m + 1) * exact_mini; i += exact_streams) {
+      const ExactParts<T> parts(i < count ? load_raw<T>(input, i) : T{});
+      if (bits != 0) {
+        ExactInteger field = exact_integer(parts, mini);
+        field.add(ExactInteger::shifted(1, mini.magnitude));
+        out.put(field, bits);
+      }
+      if (counts_zeros) out.put(parts.minus_zero() ? 1 : 0, widths.counter);
+    }
+  }
+  out.finish();
+}
+
+/// The element of an exact sum: the quotient by `divisor`, rounded once.
+template <class T>
+COHOM_HD inline T exact_quotient(ExactInteger sum, unsigned low, std::uint64_t divisor) {
+  const bool negative = sum.is_negative();
+  if (negative) sum.negate();
+  if (sum.is_zero()) return T{};
+  constexpr int below = exact_quotient_limbs;
+  std::uint32_t limbs[below + 4] = {};
+  for (int i = 0; i < 2; ++i) {
+    limbs[below + i] = static_cast<std::uint32_t>(sum.low >> 32 * i);
+    limbs[below + 2 + i] = static_cast<std::uint32_t>(sum.high >> 32 * i);
+  }
+  const bool more = divisor > 1 && divide_limbs(limbs, below + 4, divisor);
+  const auto bits = round_limbs<T>(limbs, below + 4, static_cast<int>(low) - 32 * below, more);
+  return exact_element<T>(bits, negative);
+}
+
+/// Adds the fields of all sources, which all hold as many contributions as `widths` say.
+/// `readers`: one a source.
+template <class T>
+COHOM_HD inline T exact_sum_of(const ExactWidths& widths, const ExactMini& mini, bool counts_zeros,
+                               ExactReader<>* readers, std::size_t count, std::size_t contributions,
+                               std::uint64_t divisor) {
+  const unsigned bits = widths.value_bits(mini);
+  ExactInteger sum;
+  std::uint64_t zeros = 0;
+  for (std::size_t s = 0; s < count; ++s) {
+    if (bits != 0) sum.add(readers[s].get_integer(bits));
+    if (counts_zeros) zeros += readers[s].get(widths.counter);
+  }
+  if (counts_zeros && zeros == contributions) return exact_element<T>(0, true);
+  if (bits == 0) return T{};
+  sum.subtract(ExactInteger::shifted(contributions, mini.magnitude));
+  return exact_quotient<T>(sum, mini.low, divisor);
+}
+
+/// Calls visit(i, element) for the elements of a stream of a group of `count` elements.
+template <class T, class Visit>
+COHOM_HD inline void decode_exact_stream(const ExactWidths& widths, const ExactHeader<T>& header,
+                                         ExactReader<>* readers, std::size_t readers_count,
+                                         std::size_t contributions, std::uint64_t divisor,
+                                         std::size_t count, std::size_t stream, Visit visit) {
+  for (std::size_t m = 0; m < header.minis; ++m) {
+    const ExactMini mini = header.mini(m);
+    const bool counts_zeros = header.counts_zeros(m);
+    const bool wide = widths.is_wide(mini, counts_zeros);
+    for (std::size_t i = m * exact_mini + stream; i < (m + 1) * exact_mini; i += exact_streams) {
+      const T element = wide ? T{}
+                             : exact_sum_of<T>(widths, mini, counts_zeros, readers, readers_count,
+                                               contributions, divisor);
+      if (i < count) visit(i, element);
+    }
+  }
+}
+
+}  // namespace cohom::kernels::body

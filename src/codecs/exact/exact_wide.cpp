@@ -1,0 +1,174 @@
+#include "codecs/exact/exact_wide.hpp"
+
+#include <cohom/error.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+namespace cohom {
+namespace {
+
+using kernels::exact_mini;
+using kernels::body::ExactHeader;
+using kernels::body::ExactMini;
+using kernels::body::ExactValue;
+using kernels::body::ExactWideShape;
+using kernels::body::load_raw;
+using kernels::body::store_raw;
+using kernels::body::with_element_type;
+
+kernels::body::ExactWidths widths_of(const CodecContext& context) {
+  const auto ranks = static_cast<std::size_t>(context.ranks);
+  return {{ranks, ranks}, context.type};
+}
+
+void expect_words(std::size_t words, std::size_t right) {
+  if (words != right)
+    throw Error(ErrorKind::transport, "exact: a payload of " + std::to_string(words) +
+                                          " words came where " + std::to_string(right) +
+                                          " were agreed on");
+}
+
+}  // namespace
+
+ExactWideRound::ExactWideRound(const CodecContext& context, ExactHeaderRound& header,
+                               const CallBuffers& call)
+    : Round({.name = "wide",
+             .merge = {MergeKind::add},
+             .time = RoundTime::behind_payload,
+             .scope = RoundScope::fallback,
+             .length = PayloadLength::varying,
+             .algorithm = RoundAlgorithm::direct}),
+      type_(context.type),
+      divisor_(context.divisor),
+      widths_(widths_of(context)),
+      header_(header),
+      call_(call) {}
+
+std::size_t ExactWideRound::capacity(std::size_t, std::size_t elements) const {
+  return elements * max_words_;
+}
+
+template <class Visit>
+void ExactWideRound::for_each_wide(const Piece& piece, Visit visit) {
+  if (header_.wide_minis(piece) == 0) return;
+  with_element_type(type_, [&]<class T>(T) {
+    const std::uint64_t* words = header_.header(piece);
+    for (std::size_t first = 0; first < piece.count; first += kernels::exact_group) {
+      const ExactHeader<T> group(words, std::min(kernels::exact_group, piece.count - first));
+      for (std::size_t m = 0; m < group.minis; ++m) {
+        const ExactMini mini = group.mini(m);
+        const bool zeros = group.counts_zeros(m);
+        if (widths_.is_wide(mini, zeros))
+          visit(first / exact_mini + m, ExactWideShape::of<T>(mini, zeros));
+      }
+      words += group.size();
+    }
+  });
+}
+
+std::size_t ExactWideRound::fallback_elements() {
+  minis_.clear();
+  max_words_ = 0;
+  std::size_t elements = 0;
+  for (const Piece& piece : call_.pieces)
+    for_each_wide(piece, [&](std::size_t index, const ExactWideShape& shape) {
+      minis_.push_back({piece.first + index * exact_mini, shape});
+      max_words_ = std::max(max_words_, shape.words(widths_));
+      elements += std::min(exact_mini, piece.count - index * exact_mini);
+    });
+  std::ranges::sort(minis_, {}, &Mini::first);
+  return elements;
+}
+
+std::span<const ExactWideRound::Mini> ExactWideRound::minis_of(const Piece& piece) const {
+  return std::span(minis_).subspan(piece.first / exact_mini,
+                                   (piece.count + exact_mini - 1) / exact_mini);
+}
+
+std::size_t ExactWideRound::words_of(const Piece& piece) const {
+  std::size_t words = 0, left = piece.count;
+  for (const Mini& mini : minis_of(piece)) {
+    const std::size_t count = std::min(exact_mini, left);
+    words += count * mini.shape.words(widths_);
+    left -= count;
+  }
+  return words;
+}
+
+std::size_t ExactWideRound::encode(std::size_t, const Piece& piece, Payload out) {
+  std::size_t words = 0, left = piece.count;
+  with_element_type(type_, [&]<class T>(T) {
+    for (const Mini& mini : minis_of(piece)) {
+      const std::size_t count = std::min(exact_mini, left);
+      for (std::size_t i = 0; i < count; ++i) {
+        const T element = load_raw<T>(call_.input, mini.first + i);
+        mini.shape.encode(widths_, ExactValue::of(element, mini.shape.low), out.data() + words);
+        words += mini.shape.words(widths_);
+      }
+      left -= count;
+    }
+  });
+  return words;
+}
+
+void ExactWideRound::decode(const Piece& piece, ConstPayload sum, std::size_t contributions) {
+  expect_words(sum.size(), words_of(piece));
+  std::size_t words = 0, left = piece.count;
+  with_element_type(type_, [&]<class T>(T) {
+    for (const Mini& mini : minis_of(piece)) {
+      const std::size_t count = std::min(exact_mini, left);
+      for (std::size_t i = 0; i < count; ++i) {
+        store_raw<T>(call_.output, mini.first + i,
+                     mini.shape.decode<T>(widths_, sum.data() + words, contributions, divisor_));
+        words += mini.shape.words(widths_);
+      }
+      left -= count;
+    }
+  });
+}
+
+void ExactWideRound::copy_others(const Piece& piece, const std::byte* elements) {
+  const std::size_t size = size_of(type_);
+  std::size_t done = 0;
+  const auto copy_to = [&](std::size_t end) {
+    if (end > done)
+      std::memcpy(call_.output_at(piece.first + done), elements + done * size, (end - done) * size);
+  };
+  for_each_wide(piece, [&](std::size_t index, const ExactWideShape&) {
+    copy_to(index * exact_mini);
+    done = (index + 1) * exact_mini;
+  });
+  copy_to(piece.count);
+}
+
+ExactShortPayload::ExactShortPayload(const CodecContext& context, const CallBuffers& call)
+    : Round({.name = "payload", .merge = {MergeKind::add}, .time = RoundTime::payload}),
+      type_(context.type),
+      divisor_(context.divisor),
+      widths_(widths_of(context)),
+      shape_(
+          with_element_type(context.type, []<class T>(T) { return ExactWideShape::of_any<T>(); })),
+      call_(call) {}
+
+std::size_t ExactShortPayload::encode(std::size_t contributions, const Piece& piece, Payload out) {
+  with_element_type(type_, [&]<class T>(T) {
+    for (std::size_t i = 0; i < piece.count; ++i) {
+      const T element = load_raw<T>(call_.input, piece.first + i);
+      shape_.encode(widths_, ExactValue::of(element, 0), out.data() + i * shape_.words(widths_));
+    }
+  });
+  return capacity(contributions, piece.count);
+}
+
+void ExactShortPayload::decode(const Piece& piece, ConstPayload sum, std::size_t contributions) {
+  with_element_type(type_, [&]<class T>(T) {
+    for (std::size_t i = 0; i < piece.count; ++i)
+      store_raw<T>(call_.output, piece.first + i,
+                   shape_.decode<T>(widths_, sum.data() + i * shape_.words(widths_), contributions,
+                                    divisor_));
+  });
+}
+
+}  // namespace cohom

@@ -1,0 +1,73 @@
+#pragma once
+// Elements whose fields do not fit the payload: a fallback round. And vectors so short that an
+// agreement would take longer than fields of all bits.
+
+#include "codecs/common/codec.hpp"
+#include "codecs/common/codec_context.hpp"
+#include "codecs/exact/exact_header.hpp"
+#include "kernels/exact/body/exact_wide.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace cohom {
+
+/// Mini-blocks with a NaN, an infinity, or numbers too far apart for the payload. Its vector is
+/// their elements, in their order.
+class ExactWideRound final : public Round {
+ public:
+  /// `header` and `call` outlive it.
+  ExactWideRound(const CodecContext& context, ExactHeaderRound& header, const CallBuffers& call);
+
+  [[nodiscard]] std::size_t capacity(std::size_t contributions,
+                                     std::size_t elements) const override;
+  std::size_t fallback_elements() override;
+  std::size_t encode(std::size_t contributions, const Piece& piece, Payload out) override;
+  void decode(const Piece& piece, ConstPayload sum, std::size_t contributions) override;
+
+  /// Copies the elements of a piece that are not wide.
+  void copy_others(const Piece& piece, const std::byte* elements);
+
+ private:
+  struct Mini {
+    std::size_t first = 0;  ///< in the user's vector
+    kernels::body::ExactWideShape shape;
+  };
+  /// Calls visit(mini-block, its index in the piece) for all that are wide.
+  template <class Visit>
+  void for_each_wide(const Piece& piece, Visit visit);
+  [[nodiscard]] std::span<const Mini> minis_of(const Piece& piece) const;
+  [[nodiscard]] std::size_t words_of(const Piece& piece) const;
+
+  ElementType type_;
+  std::uint64_t divisor_;
+  kernels::body::ExactWidths widths_;
+  ExactHeaderRound& header_;
+  const CallBuffers& call_;
+  std::vector<Mini> minis_;    ///< of the call in flight, in the vector's order
+  std::size_t max_words_ = 0;  ///< of an element
+};
+
+/// Fields of all bits that a type has: nothing has to be agreed on.
+class ExactShortPayload final : public Round {
+ public:
+  /// `call`: the codec's.
+  ExactShortPayload(const CodecContext& context, const CallBuffers& call);
+
+  [[nodiscard]] std::size_t capacity(std::size_t, std::size_t elements) const override {
+    return elements * shape_.words(widths_);
+  }
+  std::size_t encode(std::size_t contributions, const Piece& piece, Payload out) override;
+  void decode(const Piece& piece, ConstPayload sum, std::size_t contributions) override;
+
+ private:
+  ElementType type_;
+  std::uint64_t divisor_;
+  kernels::body::ExactWidths widths_;
+  kernels::body::ExactWideShape shape_;
+  const CallBuffers& call_;
+};
+
+}  // namespace cohom
