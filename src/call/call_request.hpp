@@ -15,6 +15,7 @@
 namespace cohom {
 
 class CallFailures;
+class ExactAccumulator;
 
 struct CallRequest {
   CallSignature signature;
@@ -22,6 +23,8 @@ struct CallRequest {
   std::shared_ptr<PlanCore> core;  ///< null: only agree
   const void* input = nullptr;
   void* output = nullptr;
+  /// Vectors that this rank added up, in place of the input; null: none.
+  std::shared_ptr<const ExactAccumulator> added = nullptr;
   StateBuffer* state = nullptr;  ///< outlives the call; null: the codec keeps none
   std::uint64_t step = 0;
   std::optional<kernels::DeviceStream> stream = std::nullopt;  ///< the user's; none: any

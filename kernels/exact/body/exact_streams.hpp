@@ -128,11 +128,27 @@ COHOM_HD inline ExactInteger exact_integer(const ExactParts<T>& parts, const Exa
   return value;
 }
 
-/// Writes stream `stream` of a group of `count` elements.
+/// A vector's elements as a source of numbers: what measuring and encoding ask of one. Whatever is
+/// asked for behind the last is 0.
 template <class T>
-COHOM_HD inline void encode_exact_stream(const ExactWidths& widths, const ExactHeader<T>& header,
-                                         const void* input, std::size_t count, std::size_t stream,
-                                         std::uint64_t* words) {
+class ExactElements {
+ public:
+  COHOM_HD ExactElements(const void* elements, std::size_t count)
+      : elements_(elements), count_(count) {}
+  [[nodiscard]] COHOM_HD ExactParts<T> operator()(std::size_t index) const {
+    return ExactParts<T>(index < count_ ? load_raw<T>(elements_, index) : T{});
+  }
+
+ private:
+  const void* elements_;
+  std::size_t count_;
+};
+
+/// Writes stream `stream` of a group whose numbers are source(0), source(1), ...
+template <class T, class Source>
+COHOM_HD inline void encode_exact_numbers(const ExactWidths& widths, const ExactHeader<T>& header,
+                                          const Source& source, std::size_t stream,
+                                          std::uint64_t* words) {
   ExactWriter<> out(words + stream, widths.digit());
   for (std::size_t m = 0; m < header.minis; ++m) {
     const ExactMini mini = header.mini(m);
@@ -140,16 +156,24 @@ COHOM_HD inline void encode_exact_stream(const ExactWidths& widths, const ExactH
     if (widths.is_wide(mini, counts_zeros)) continue;
     const unsigned bits = widths.value_bits(mini);
     for (std::size_t i = m * exact_mini + stream; i < (m + 1) * exact_mini; i += exact_streams) {
-      const ExactParts<T> parts(i < count ? load_raw<T>(input, i) : T{});
+      const auto number = source(i);
       if (bits != 0) {
-        ExactInteger field = exact_integer(parts, mini);
+        ExactInteger field = exact_integer(number, mini);
         field.add(ExactInteger::shifted(1, mini.magnitude));
         out.put(field, bits);
       }
-      if (counts_zeros) out.put(parts.minus_zero() ? 1 : 0, widths.counter);
+      if (counts_zeros) out.put(number.minus_zero() ? 1 : 0, widths.counter);
     }
   }
   out.finish();
+}
+
+/// Writes stream `stream` of a group of `count` elements.
+template <class T>
+COHOM_HD inline void encode_exact_stream(const ExactWidths& widths, const ExactHeader<T>& header,
+                                         const void* input, std::size_t count, std::size_t stream,
+                                         std::uint64_t* words) {
+  encode_exact_numbers<T>(widths, header, ExactElements<T>(input, count), stream, words);
 }
 
 /// The element of an exact sum: the quotient by `divisor`, rounded once.

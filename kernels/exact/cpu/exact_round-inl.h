@@ -79,6 +79,8 @@ class ExactRounding {
   static bool is_possible(const body::ExactMini& mini, std::uint64_t divisor) {
     if (divisor == 1) return true;
     const bool halves = std::has_single_bit(divisor);
+    // The middle of two elements times the divisor must be a double.
+    if (!halves && divisor >= std::uint64_t{1} << 26) return false;
 #if !HWY_NATIVE_FMA
     if (!halves) return false;
 #endif

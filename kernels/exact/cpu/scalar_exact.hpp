@@ -10,9 +10,9 @@
 
 namespace cohom::kernels {
 
-/// Writes the header of a group of `count` elements.
-template <class T>
-void measure_exact_group(const void* input, std::size_t count, std::uint64_t* header) {
+/// Writes the header of a group whose numbers are source(0) ... source(count - 1).
+template <class T, class Source>
+void measure_exact_numbers(const Source& source, std::size_t count, std::uint64_t* header) {
   using namespace body;
   using Header = ExactHeader<T>;
   constexpr unsigned bits = 8 * sizeof(ExactCode<T>);
@@ -26,12 +26,12 @@ void measure_exact_group(const void* input, std::size_t count, std::uint64_t* he
     int high = 0, low = exact_positions<T>;
     bool finite = true;
     for (std::size_t i = m * exact_mini; i < std::min(count, (m + 1) * exact_mini); ++i) {
-      const ExactParts<T> parts(load_raw<T>(input, i));
-      finite &= parts.finite;
-      if (parts.minus_zero()) zeros |= 1u << m / Header::minis_a_lack;
-      if (!parts.finite || parts.mantissa == 0) continue;
-      high = std::max(high, parts.position + static_cast<int>(bit_length(parts.mantissa)));
-      low = std::min(low, parts.position + static_cast<int>(trailing_zeros(parts.mantissa)));
+      const auto number = source(i);
+      finite &= number.finite;
+      if (number.minus_zero()) zeros |= 1u << m / Header::minis_a_lack;
+      if (number.high() == 0) continue;
+      high = std::max(high, number.high());
+      low = std::min(low, number.low());
     }
     if (!finite) {
       put(0, m, exact_not_finite<T>);
@@ -47,14 +47,28 @@ void measure_exact_group(const void* input, std::size_t count, std::uint64_t* he
       put(2 * shape.code_words(), m / Header::minis_a_lack, 1);
 }
 
-/// Returns the words written.
+/// Writes the header of a group of `count` elements.
+template <class T>
+void measure_exact_group(const void* input, std::size_t count, std::uint64_t* header) {
+  measure_exact_numbers<T>(body::ExactElements<T>(input, count), count, header);
+}
+
+/// Numbers of a source; returns the words written.
+template <class T, class Source>
+std::size_t encode_exact_numbers(const body::ExactWidths& widths, const std::uint64_t* header,
+                                 const Source& source, std::size_t count, std::uint64_t* words) {
+  const body::ExactHeader<T> group(header, count);
+  for (std::size_t s = 0; s < exact_streams; ++s)
+    body::encode_exact_numbers<T>(widths, group, source, s, words);
+  return body::exact_stream_words(group.stream_bits(widths), widths.digit());
+}
+
+/// Elements; returns the words written.
 template <class T>
 std::size_t encode_exact_group(const body::ExactWidths& widths, const std::uint64_t* header,
                                const void* input, std::size_t count, std::uint64_t* words) {
-  const body::ExactHeader<T> group(header, count);
-  for (std::size_t s = 0; s < exact_streams; ++s)
-    body::encode_exact_stream<T>(widths, group, input, count, s, words);
-  return body::exact_stream_words(group.stream_bits(widths), widths.digit());
+  return encode_exact_numbers<T>(widths, header, body::ExactElements<T>(input, count), count,
+                                 words);
 }
 
 /// Payloads that are added, and the word at which the group begins in each.
