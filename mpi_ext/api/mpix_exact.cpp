@@ -1,5 +1,5 @@
-// The C API: sums to which a rank contributes any number of vectors. All is local but the allreduce,
-// where an argument that is wrong on one rank is told to the others.
+// The C API: sums to which a rank contributes any number of vectors. All functions are local but
+// the allreduce, where an argument that is wrong on one rank is told to the others.
 
 #include <cohom/mpix.h>
 

@@ -2,7 +2,6 @@
 
 #include "api/call_start.hpp"
 #include "base/failure.hpp"
-#include "base/float_mode.hpp"
 #include "base/vector_bytes.hpp"
 #include "codecs/exact/exact_accumulator.hpp"
 #include "memory/host_elements.hpp"
@@ -45,19 +44,17 @@ void ExactSum::expect(ElementType type, std::size_t count) const {
 /// A call in flight has a share in what was added.
 void ExactSum::expect_idle(std::string_view next) const {
   if (added_.use_count() > 1)
-    throw Error(ErrorKind::state, "the sum has a call in flight; wait for it before " +
-                                      std::string(next));
+    throw Error(ErrorKind::state,
+                "the sum has a call in flight; wait for it before " + std::string(next));
 }
 
 void ExactSum::add(const void* vector) {
-  const DefaultFloatMode mode;
   expect_idle("adding a vector");
   if (vectors() >= ExactAccumulator::max_vectors)
     throw Error(ErrorKind::unsupported, "the sum has " + std::to_string(vectors()) +
                                             " vectors, and can have no more; start another one");
   if (vector == nullptr && count() != 0)
-    throw Error(ErrorKind::invalid_argument, "vector is null with " +
-                                                 elements_of(count(), type()) +
+    throw Error(ErrorKind::invalid_argument, "vector is null with " + elements_of(count(), type()) +
                                                  " to add; give a buffer of that size");
   try {
     const HostElements elements(vector, count(), type());

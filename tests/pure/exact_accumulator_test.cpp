@@ -30,8 +30,8 @@ class Sums {
     auto integer = added_.total(element).integer(static_cast<unsigned>(low));
     const bool negative = integer.is_negative();
     if (negative) integer.negate();
-    const double magnitude = std::ldexp(static_cast<double>(integer.high), 64) +
-                             static_cast<double>(integer.low);
+    const double magnitude =
+        std::ldexp(static_cast<double>(integer.high), 64) + static_cast<double>(integer.low);
     return std::ldexp(negative ? -magnitude : magnitude, low - 1074);
   }
   [[nodiscard]] ExactTotal total(std::size_t element) const { return added_.total(element); }

@@ -197,7 +197,8 @@ class ShortExactCodec final : public Codec {
 };
 
 constexpr ParameterInfo parameters[] = {
-    {"vectors", "one", "one, many", "that a rank contributes; many: any number, by cohom::ExactSum"},
+    {"vectors", "one", "one, many",
+     "that a rank contributes; many: any number, by cohom::ExactSum"},
 };
 
 bool takes_many(const Parameters& given) {
@@ -225,8 +226,7 @@ constexpr CodecSample samples[] = {{.spec = "exact"}, {.spec = "exact:vectors=ma
 
 const CodecRow& exact_codec() {
   static const CodecRow row{
-      .info = {"exact",
-               "correctly rounded sums: the same bits whatever the order and the ranks",
+      .info = {"exact", "correctly rounded sums: the same bits whatever the order and the ranks",
                parameters},
       .make = make_exact,
       .samples = samples,

@@ -29,7 +29,7 @@ void add_number(const ExactParts<T>& number, unsigned shift, std::int64_t* digit
   const std::int64_t sign = number.negative ? -1 : 1;
   digits[0] += sign * static_cast<std::int64_t>(low & mask);
   digits[1] += sign * static_cast<std::int64_t>(low >> 32);
-  if constexpr (digits_of_number<T> > 2)
+  if constexpr (digits_of_number < T >> 2)
     digits[2] += sign * static_cast<std::int64_t>(shift == 0 ? 0 : number.mantissa >> (64 - shift));
 }
 
@@ -62,8 +62,8 @@ void for_each_group(const ExactAccumulator& sums, std::size_t first, std::size_t
 ExactAccumulator::ExactAccumulator(std::size_t count, ElementType type, std::uint64_t waits)
     : count_(count),
       type_(type),
-      positions_(with_element_type(
-          type, []<class T>(T) { return kernels::body::exact_positions<T>; })),
+      positions_(
+          with_element_type(type, []<class T>(T) { return kernels::body::exact_positions<T>; })),
       minis_(kernels::exact_minis_of(count)),
       waits_(waits) {}
 

@@ -2,7 +2,8 @@
 // ExactAccumulator: the vectors that one rank contributes to one sum, added without any rounding.
 //
 // Of each element the sum is an integer of least denormals, in digits of 32 bits, each in 64 with a
-// sign, so that carries wait. The digits of a mini-block are those that its numbers have had so far.
+// sign, so that carries wait. The digits of a mini-block are those that its numbers have had so
+// far.
 
 #include "codecs/exact/exact_total.hpp"
 #include "kernels/exact/exact.hpp"

@@ -68,8 +68,7 @@ ExactValue ExactTotal::value(unsigned low) const {
   value.infinite = seen_.infinite;
   value.minus_infinite = seen_.minus_infinite;
   value.minus_zero = minus_zero();
-  for_each_part(low,
-                [&](std::uint64_t bits, unsigned position) { value.add(bits, position); });
+  for_each_part(low, [&](std::uint64_t bits, unsigned position) { value.add(bits, position); });
   if (negative_) value.negate();
   return value;
 }
