@@ -44,6 +44,8 @@ Workloads merge_workloads() {
   add("add", kernel({MergeKind::add}));
   add("or", kernel({MergeKind::bit_or}));
   add("max", kernel({MergeKind::max}));
+  add("max8", kernel({MergeKind::max8}));
+  add("max16", kernel({MergeKind::max16}));
   for (const auto type : all_element_types)
     add("add_float/" + std::string(name_of(type)), kernel({MergeKind::add_float, type}));
   add("finish/f32", [](std::uint64_t* a, const std::uint64_t* b, std::size_t words) {

@@ -40,7 +40,7 @@ static __always_inline __u64 cohom_max_of_halves(__u64 a, __u64 b) {
 static __always_inline __u64 cohom_max_of_parts(__u64 a, __u64 b, __u64 highest, __u32 to_lowest) {
   const __u64 differ = a ^ b;
   const __u64 rest = (a | highest) - (b & ~highest);
-  const __u64 not_less = ((differ & a) | (~differ & rest)) & highest;
+  const __u64 not_less = (rest ^ (differ & (rest ^ a))) & highest;
   const __u64 of_a = not_less | (not_less - (not_less >> to_lowest));
   return b ^ (differ & of_a);
 }

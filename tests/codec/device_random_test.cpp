@@ -6,6 +6,7 @@
 #include "same_bytes.hpp"
 #include "tested_tables.hpp"
 #include "thc_comparison.hpp"
+#include "word_merges.hpp"
 
 #include <gtest/gtest.h>
 
@@ -43,8 +44,9 @@ std::vector<TestedTable> devices() {
 TEST_P(DeviceRandom, Merge) {
   const auto a = random_words(words, 1), b = random_words(words, 2);
   const void* const sources[] = {a.data(), b.data()};
-  for (const Merge merge : {Merge{MergeKind::add}, Merge{MergeKind::max},
-                            Merge{MergeKind::add_float, ElementType::f32}}) {
+  std::vector<Merge> merges{{MergeKind::add_float, ElementType::f32}};
+  for (const MergeKind kind : word_merges) merges.push_back({kind});
+  for (const Merge merge : merges) {
     std::vector<std::uint64_t> found(words), expected(words);
     tested_.merge(merge, sources, 2, 8 * words, found.data());
     expected_.merge(merge, sources, 2, 8 * words, expected.data());

@@ -7,6 +7,7 @@
 #include "same_bytes.hpp"
 #include "tested_tables.hpp"
 #include "thc_comparison.hpp"
+#include "word_merges.hpp"
 
 #include <gtest/gtest.h>
 
@@ -159,7 +160,8 @@ void compare_merge(const TestedTable& tested, Merge merge, const std::vector<Byt
 }
 
 TEST_P(MergeEquality, AnySourcesAndSizes) {
-  std::vector<Merge> merges = {{MergeKind::add}, {MergeKind::bit_or}, {MergeKind::max}};
+  std::vector<Merge> merges;
+  for (const MergeKind kind : word_merges) merges.push_back({kind});
   for (const ElementType type : all_element_types) merges.push_back({MergeKind::add_float, type});
   for (const Merge merge : merges)
     for (const std::size_t units : {0, 1, 2, 7, 8, 31, 32, 33, 63, 129, 1000})

@@ -5,6 +5,7 @@
 #include "kernels/merge/cpu/merge_rows.hpp"
 #include "same_bytes.hpp"
 #include "tested_tables.hpp"
+#include "word_merges.hpp"
 
 #include <cohom/element_type.hpp>
 
@@ -81,7 +82,7 @@ class LongMerges : public testing::TestWithParam<TestedTable> {
 TEST_P(LongMerges, GiveTheReferencesBits) {
   for (const Filling filling : {Filling::any_bits, Filling::special})
     for (const std::size_t sources : {1, 2, 3, 16, 17}) {
-      for (const MergeKind kind : {MergeKind::add, MergeKind::bit_or, MergeKind::max})
+      for (const MergeKind kind : word_merges)
         compare_merge({kind}, sources, 8 * elements, filling);
       for (const ElementType type : all_element_types)
         compare_merge({MergeKind::add_float, type}, sources, elements * size_of(type), filling);

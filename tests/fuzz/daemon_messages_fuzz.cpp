@@ -238,12 +238,12 @@ class Data {
 };
 
 void take_words(Daemon& daemon, FuzzInput& input, cohom_header header, bool flawed, int times) {
-  constexpr std::uint8_t merges[] = {0, 1, 2, 16, 17, 18, 19, 3};
+  constexpr std::uint8_t merges[] = {0, 1, 2, 16, 17, 18, 19, 3, 4, 3, 4, 5, 15, 20, 2, 255};
   const std::uint8_t where = input.byte(), how = input.byte(), seed = input.byte();
   header.slot = where % 2;
   header.sequence = where / 2;
   header.offset = 0;
-  header.merge = merges[how % 8];
+  header.merge = merges[how % 16];
   header.words = static_cast<__u16>(1 + how / 8 * 8);
   std::size_t bytes = 8u * header.words;
   if (flawed) {

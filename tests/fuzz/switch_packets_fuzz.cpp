@@ -8,8 +8,10 @@
 #include "require.hpp"
 #include "switch_frames.hpp"
 #include "switch_program.h"
+#include "word_merges.hpp"
 
 #include "aggregation/protocol/check.h"
+#include "aggregation/protocol/merge_code.hpp"
 
 #include <algorithm>
 #include <array>
@@ -159,13 +161,10 @@ class Switch {
     if (first) return;
     Words& sum = found->second;
     require(sum.size() == packet.words.size());
-    for (std::size_t i = 0; i < sum.size(); ++i) {
-      const std::uint64_t a = sum[i], b = packet.words[i];
-      if (header.merge == cohom_merge_add) sum[i] = a + b;
-      if (header.merge == cohom_merge_or) sum[i] = a | b;
-      if (header.merge == cohom_merge_max)
-        sum[i] = std::max(a >> 32, b >> 32) << 32 | std::max(a & 0xffffffff, b & 0xffffffff);
-    }
+    const auto merge = offload::merge_of_code(header.merge);
+    require(merge.has_value());
+    for (std::size_t i = 0; i < sum.size(); ++i)
+      sum[i] = merged(merge->kind, sum[i], packet.words[i]);
   }
   /// A packet that leaves goes to a member or to the parent, with its key and to where it is.
   void check(const Frame& out, std::uint32_t number) const {
@@ -238,7 +237,7 @@ void step(Switch& one, fuzz::FuzzInput& input) {
     const std::uint8_t where = input.byte(), how = input.byte();
     packet.slot = where % group_slots;
     packet.sequence = where / 8;
-    packet.merge = how % 3;
+    packet.merge = how % (cohom_merge_max16 + 1);
     words.resize(1 + how % payload_words);
     packet.words = static_cast<__u16>(words.size());
     for (std::uint64_t& word : words) word = input.byte() * 0x0123456789abcdefull;

@@ -2,6 +2,8 @@
 
 #include "mpi_ext/transport/native_reductions.hpp"
 
+#include "word_merges.hpp"
+
 #include <cohom/error.hpp>
 
 #include <gtest/gtest.h>
@@ -93,8 +95,8 @@ Words words_of(Float first, Float second) {
 }
 
 TEST_P(NativeReductionsTest, SupportsWhatMpiHasAnOperationFor) {
-  for (const MergeKind kind : {MergeKind::add, MergeKind::bit_or, MergeKind::max})
-    EXPECT_TRUE(native_.supports({.kind = kind}));
+  for (const MergeKind kind : test::word_merges)
+    EXPECT_TRUE(native_.supports({.kind = kind})) << name_of(kind);
   EXPECT_FALSE(native_.supports({.kind = MergeKind::add_packed}));
   const auto add_float = [](ElementType type) {
     return Merge{.kind = MergeKind::add_float, .type = type};
@@ -152,6 +154,33 @@ TEST_P(NativeReductionsTest, ComparesAndAddsOnBothSidesOfASignBit) {
   EXPECT_EQ(either, (Words{(std::uint64_t(1) << 63) | others, 0x80000000 | all_ranks}));
 }
 
+/// In place and not, all lengths up to some vectors and what is left over.
+TEST_P(NativeReductionsTest, MergesPartsOfWords) {
+  const auto words_of_rank = [](std::uint64_t r, std::size_t count) {
+    Words words;
+    for (std::uint64_t i = 0; i < count; ++i)
+      words.push_back((r * 2654435761 + i + 1) * 0x9e3779b97f4a7c15);
+    return words;
+  };
+  for (const MergeKind kind : {MergeKind::max8, MergeKind::max16, MergeKind::max})
+    for (const std::size_t count : {0, 1, 2, 3, 7, 8, 9, 31, 100, 1001}) {
+      Words expected = words_of_rank(0, count);
+      for (std::uint64_t r = 1; r < ranks(); ++r) {
+        const Words others = words_of_rank(r, count);
+        for (std::size_t i = 0; i < count; ++i)
+          expected[i] = test::merged(kind, expected[i], others[i]);
+      }
+      const Words mine = words_of_rank(rank(), count);
+      Words in_place = mine, sum(count);
+      const auto reduction = native_.open(0, 0, 2);
+      reduction->start(in_place, in_place, {.kind = kind}, 0);
+      reduction->start(mine, sum, {.kind = kind}, 1);
+      finish(*reduction, 2);
+      EXPECT_EQ(in_place, expected) << name_of(kind) << ", " << count << " words";
+      EXPECT_EQ(sum, expected) << name_of(kind) << ", " << count << " words";
+    }
+}
+
 TEST_P(NativeReductionsTest, UsesOnlyOperationsThatAreRight) {
   for (std::size_t i = 0; i < mpi::operation_count; ++i) {
     const auto id = static_cast<OperationId>(i);
@@ -178,6 +207,9 @@ TEST(Operations, AreFoundOutWhenTheyAreWrong) {
   };
   expect_wrong(largest_as<std::uint32_t, std::int32_t>, OperationId::max_u32);
   expect_wrong(largest_as<std::uint32_t, std::uint16_t>, OperationId::max_u32);
+  expect_wrong(largest_as<std::uint8_t, std::int8_t>, OperationId::max_u8);
+  expect_wrong(largest_as<std::uint16_t, std::int16_t>, OperationId::max_u16);
+  expect_wrong(largest_as<std::uint16_t, std::uint8_t>, OperationId::max_u16);
   EXPECT_FALSE(mpi::computes(MPI_MAX, OperationId::or_u64));
   EXPECT_FALSE(mpi::computes(MPI_BOR, OperationId::add_u64));
   EXPECT_FALSE(mpi::computes(MPI_PROD, OperationId::add_f32));
@@ -186,7 +218,8 @@ TEST(Operations, AreFoundOutWhenTheyAreWrong) {
 
 // Ranks that passed different operations to one reduction would hang or get wrong sums.
 TEST(Operations, ThatAreWrongOnOneRankAreReplacedOnAll) {
-  const mpi::OperationSet wrong{1u << static_cast<unsigned>(OperationId::max_u32)};
+  const mpi::OperationSet wrong{1u << static_cast<unsigned>(OperationId::max_u32) |
+                                1u << static_cast<unsigned>(OperationId::max_u8)};
   const Operations operations = when_one_rank_is_wrong(wrong);
   for (std::size_t i = 0; i < mpi::operation_count; ++i) {
     const auto id = static_cast<OperationId>(i);

@@ -2,6 +2,9 @@
 
 #include "kernels/ebpf/pool.h"
 
+#include "aggregation/protocol/merge_code.hpp"
+#include "word_merges.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,13 +23,13 @@ constexpr std::uint64_t three_members = 0b1011;  // workers 0, 1 and 3
 class Pool : public testing::Test {
  protected:
   static cohom_header packet(std::uint32_t sequence, std::uint32_t worker, std::size_t words,
-                             cohom_packet_merge merge = cohom_merge_add) {
+                             MergeKind merge = MergeKind::add) {
     cohom_header header{};
     header.epoch = 77;
     header.sequence = sequence;
     header.worker = static_cast<__u16>(worker);
     header.words = static_cast<__u16>(words);
-    header.merge = static_cast<__u8>(merge);
+    header.merge = *offload::merge_code({merge});
     header.call = 5 + sequence;
     return header;
   }
@@ -68,7 +71,7 @@ TEST_F(Pool, MergesAllLengthsInAnyOrder) {
   std::mt19937_64 random(3);
   std::uint32_t sequence = 0;
   for (std::size_t words : {1, 2, 15, 16, 17, 384, 1023, 1024}) {
-    for (auto merge : {cohom_merge_add, cohom_merge_or, cohom_merge_max}) {
+    for (const MergeKind merge : test::word_merges) {
       Words sum(words);
       std::vector<std::uint32_t> order{0, 1, 3};
       std::ranges::shuffle(order, random);
@@ -76,19 +79,50 @@ TEST_F(Pool, MergesAllLengthsInAnyOrder) {
         Words mine(words);
         for (std::size_t w = 0; w < words; ++w) {
           mine[w] = random();
-          if (merge == cohom_merge_add) sum[w] += mine[w];
-          if (merge == cohom_merge_or) sum[w] |= mine[w];
-          if (merge == cohom_merge_max)
-            sum[w] = std::max(sum[w] >> 32, mine[w] >> 32) << 32 |
-                     std::max(sum[w] & 0xffffffffu, mine[w] & 0xffffffffu);
+          sum[w] = test::merged(merge, sum[w], mine[w]);
         }
         const int verdict = contribute(packet(sequence, worker, words, merge), mine);
         EXPECT_EQ(verdict, worker == order.back() ? cohom_multicast : cohom_kept);
       }
-      EXPECT_EQ(leaves(words), sum) << words << " words, merge " << merge;
+      EXPECT_EQ(leaves(words), sum) << words << " words, " << name_of(merge);
       ++sequence;
     }
   }
+}
+
+/// Every pair of bytes in every place, and of 16-bit parts those where a bit decides.
+TEST_F(Pool, FindsTheLargestOfAllParts) {
+  constexpr std::uint64_t ones = 0x0101010101010101;
+  std::uint32_t sequence = 0;
+  const auto expect_largest = [&](MergeKind merge, const Words& a, const Words& b) {
+    Words expected;
+    for (std::size_t i = 0; i < a.size(); ++i) expected.push_back(test::merged(merge, a[i], b[i]));
+    contribute(packet(sequence, 0, a.size(), merge), a);
+    contribute(packet(sequence, 1, a.size(), merge), b);
+    EXPECT_EQ(contribute(packet(sequence, 3, a.size(), merge), a), cohom_multicast);
+    EXPECT_EQ(leaves(a.size()), expected) << name_of(merge) << " of " << std::hex << a[0];
+    ++sequence;
+  };
+  Words all(256), alike(256), mixed(256);
+  for (std::uint64_t i = 0; i < 256; ++i) all[i] = ones * i;
+  for (std::uint64_t byte = 0; byte < 256; ++byte) {
+    alike.assign(256, ones * byte);
+    expect_largest(MergeKind::max8, all, alike);
+    for (std::uint64_t i = 0; i < 256; ++i)  // neighbours must not matter
+      mixed[i] = i % 2 == 0 ? 0xff00ff00ff00ff00 | byte : 0x00ff00ff00ff00ff | byte << 56;
+    expect_largest(MergeKind::max8, all, mixed);
+    expect_largest(MergeKind::max16, all, alike);
+    expect_largest(MergeKind::max16, all, mixed);
+  }
+  const std::vector<std::uint64_t> telling{0, 1, 2, 0x7ffe, 0x7fff, 0x8000, 0x8001, 0xfffe, 0xffff};
+  for (const std::uint64_t high : telling)
+    for (const std::uint64_t low : telling) {
+      Words words;
+      for (const std::uint64_t other : telling)
+        words.push_back(other << 48 | low << 32 | other << 16 | high);
+      expect_largest(MergeKind::max16, words, Words(words.size(), high << 48 | low << 16));
+      expect_largest(MergeKind::max16, Words(words.size(), low << 48 | high), words);
+    }
 }
 
 TEST_F(Pool, NeverAddsTwice) {

@@ -1,6 +1,7 @@
 #include "kernels/merge/cpu/merge_rows.hpp"
 
 #include "elements.hpp"
+#include "word_merges.hpp"
 
 #include <gtest/gtest.h>
 
@@ -31,12 +32,25 @@ TEST(ScalarMerge, Words) {
   EXPECT_EQ(merged(MergeKind::add, {a}), a);
 }
 
+TEST(ScalarMerge, PartsOfWords) {
+  const Words a{0x007f80ff01fe8000u, 5}, b{0x017f7f0002fe7fffu, 0x0100}, c{0x00807e01ff000101u, 0};
+  EXPECT_EQ(merged(MergeKind::max8, {a, b}), (Words{0x017f80ff02fe80ffu, 0x0105}));
+  EXPECT_EQ(merged(MergeKind::max8, {a, b, c}), (Words{0x018080fffffe80ffu, 0x0105}));
+  EXPECT_EQ(merged(MergeKind::max16, {a, b}), (Words{0x017f80ff02fe8000u, 0x0100}));
+  EXPECT_EQ(merged(MergeKind::max16, {a, b, c}), (Words{0x017f80ffff008000u, 0x0100}));
+  EXPECT_EQ(merged(MergeKind::max8, {a}), a);
+  EXPECT_EQ(merged(MergeKind::max16, {b}), b);
+}
+
 TEST(ScalarMerge, IntoAnyOfItsSources) {
   for (std::size_t target : {0, 1, 2}) {
-    std::vector<Words> sources{{1, 2}, {30, 40}, {500, 600}};
-    const void* pointers[] = {sources[0].data(), sources[1].data(), sources[2].data()};
-    scalar_merge({MergeKind::add}, pointers, 3, 16, sources[target].data());
-    EXPECT_EQ(sources[target], (Words{531, 642}));
+    const std::vector<Words> all{{1, 2}, {30, 40}, {500, 600}};
+    for (const MergeKind kind : test::word_merges) {
+      std::vector<Words> sources = all;
+      const void* pointers[] = {sources[0].data(), sources[1].data(), sources[2].data()};
+      scalar_merge({kind}, pointers, 3, 16, sources[target].data());
+      EXPECT_EQ(sources[target], merged(kind, {all[0], all[1], all[2]})) << name_of(kind);
+    }
   }
 }
 

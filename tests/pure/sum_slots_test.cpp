@@ -4,10 +4,12 @@
 #include "aggregation/server/sum_slots.hpp"
 #include "aggregation/protocol/merge_code.hpp"
 #include "aggregation/protocol/narrow.hpp"
+#include "word_merges.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <utility>
 #include <vector>
 
 namespace cohom::offload {
@@ -130,16 +132,44 @@ TEST_F(SumSlotsTest, AddsFloatsInTheOrderOfWorkers) {
   EXPECT_NE(sum_, words_of((large + 1.0f) + 1, (1.0f + 1) + large)) << "the order would not show";
 }
 
+TEST_F(SumSlotsTest, MergesWordsByEveryKind) {
+  const Words one{0x00ff7f80'80017fff, 9}, two{0xff008080'7fff8000, 0x0100}, four{1, 0x00ff0000};
+  std::uint32_t sequence = 0;
+  for (const MergeKind kind : test::word_merges) {
+    EXPECT_EQ(contribute(root_, header_of(4, sequence, {kind}), four), cohom_kept);
+    EXPECT_EQ(contribute(root_, header_of(1, sequence, {kind}), one), cohom_kept);
+    EXPECT_EQ(contribute(root_, header_of(2, sequence, {kind}), two), cohom_multicast);
+    for (const std::size_t w : {0, 1})
+      EXPECT_EQ(sum_[w], test::merged(kind, test::merged(kind, one[w], two[w]), four[w]))
+          << name_of(kind);
+    ++sequence;
+  }
+}
+
 TEST(MergeCode, ComesBackAsItWas) {
-  for (const MergeKind kind : {MergeKind::add, MergeKind::bit_or, MergeKind::max})
+  for (const MergeKind kind : test::word_merges)
     EXPECT_EQ(merge_of_code(*merge_code({kind})), Merge{kind});
   for (const ElementType type : all_element_types) {
     const Merge merge{MergeKind::add_float, type};
     EXPECT_EQ(merge_of_code(*merge_code(merge)), merge);
   }
   EXPECT_FALSE(merge_code({MergeKind::add_packed}));
-  for (const int code : {3, 15, 20, 255})
+  for (const int code : {5, 15, 20, 255})
     EXPECT_FALSE(merge_of_code(static_cast<std::uint8_t>(code))) << code;
+}
+
+/// Programs of different age tell each other both: a code in a header, a kind as a bit.
+TEST(MergeCode, NumbersStayAsTheyAre) {
+  const auto numbers = [](Merge merge) {
+    return std::pair(int(merge.kind), int(merge_code(merge).value_or(255)));
+  };
+  EXPECT_EQ(numbers({MergeKind::add}), std::pair(0, 0));
+  EXPECT_EQ(numbers({MergeKind::bit_or}), std::pair(1, 1));
+  EXPECT_EQ(numbers({MergeKind::max}), std::pair(2, 2));
+  EXPECT_EQ(numbers({MergeKind::add_packed}), std::pair(3, 255));
+  EXPECT_EQ(numbers({MergeKind::add_float, ElementType::f32}), std::pair(4, 16));
+  EXPECT_EQ(numbers({MergeKind::max8}), std::pair(5, 3));
+  EXPECT_EQ(numbers({MergeKind::max16}), std::pair(6, 4));
 }
 
 TEST(Narrow, ValuesFollowFromTheWordsOfBothForms) {

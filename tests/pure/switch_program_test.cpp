@@ -137,6 +137,20 @@ TEST_F(SwitchProgram, AMemberIsWhoKnowsItsKey) {
   EXPECT_EQ(send(contribution(0), first, first_device), "kept");
 }
 
+TEST_F(SwitchProgram, MergesAreThoseOfWords) {
+  EXPECT_EQ(send(hello(0), first, first_device), "greeted");
+  table_.start(number_);
+  const auto by = [&](__u8 merge, __u16 slot) {
+    return send(contribution(0), first, first_device,
+                [&](H& h) { h.merge = merge, h.slot = slot; });
+  };
+  EXPECT_EQ(by(cohom_merge_max16 + 1, 0), "drop_merge");
+  EXPECT_EQ(by(cohom_merge_add_float, 0), "drop_merge");
+  EXPECT_EQ(by(cohom_merge_max, 0), "kept");
+  EXPECT_EQ(by(cohom_merge_max8, 1), "kept");
+  EXPECT_EQ(by(cohom_merge_max16, 2), "kept");
+}
+
 TEST_F(SwitchProgram, SumsComeFromTheParentAndGoToTheMembersWithTheirKeys) {
   EXPECT_EQ(send(hello(0), first, first_device), "greeted");
   EXPECT_EQ(send(hello(1), second, first_device), "greeted");

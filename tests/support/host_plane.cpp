@@ -36,6 +36,7 @@ class HostPlane final : public DataPlane {
   explicit HostPlane(const HostPlaneSetup& setup)
       : program_(cohom_switch_make(setup.groups, setup.slots)),
         table_({cohom_switch_groups(program_.get()), setup.groups}, setup.slots),
+        merges_(setup.merges),
         faults_({.lose = setup.lose_sums}),
         broken_(setup.broken),
         no_memory_(setup.no_memory),
@@ -56,7 +57,7 @@ class HostPlane final : public DataPlane {
   }
 
   [[nodiscard]] std::string_view kind() const override { return "ebpf"; }
-  [[nodiscard]] std::uint32_t merges() const override { return 7; }
+  [[nodiscard]] std::uint32_t merges() const override { return merges_; }
   [[nodiscard]] bool takes_narrow() const override { return false; }
   [[nodiscard]] std::uint32_t slots() const override { return table_.slots(); }
   [[nodiscard]] std::uint32_t free_slots() const override {
@@ -160,6 +161,7 @@ class HostPlane final : public DataPlane {
 
   std::unique_ptr<cohom_switch_program, FreeProgram> program_;
   GroupTable table_;
+  std::uint32_t merges_;
   PacketFaults faults_;
   const std::atomic<bool>*const broken_, *const no_memory_;
   std::function<void()> served_;

@@ -4,6 +4,8 @@
 
 #include "aggregation/server/data_plane.hpp"
 
+#include <cohom/merge.hpp>
+
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -11,10 +13,17 @@
 
 namespace cohom::test {
 
+/// Bits of MergeKinds: what the first programs had, and what they have now.
+inline constexpr std::uint32_t first_merges =
+    1u << int(MergeKind::add) | 1u << int(MergeKind::bit_or) | 1u << int(MergeKind::max);
+inline constexpr std::uint32_t all_merges =
+    first_merges | 1u << int(MergeKind::max8) | 1u << int(MergeKind::max16);
+
 struct HostPlaneSetup {
   std::uint32_t slots = 256;
   std::uint32_t groups = 8;
-  double lose_sums = 0;  ///< share of the packets to workers that never leave
+  std::uint32_t merges = all_merges;  ///< what it says of itself
+  double lose_sums = 0;               ///< share of the packets to workers that never leave
   /// Once it is true, the control server meets an exception that is no client's and no group's.
   const std::atomic<bool>* broken = nullptr;
   /// As long as it is true, there is no memory for a group that its members are to be met in.

@@ -1,5 +1,7 @@
 #include "offload_load.hpp"
 
+#include "word_merges.hpp"
+
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -15,7 +17,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Words = std::vector<std::uint64_t>;
 
-constexpr std::array kinds{MergeKind::max, MergeKind::add, MergeKind::bit_or};
+/// By round; the second has most of the words.
+constexpr std::array kinds{MergeKind::max, MergeKind::add, MergeKind::bit_or, MergeKind::max8,
+                           MergeKind::max16};
 
 struct Place {
   std::uint64_t call;
@@ -33,13 +37,6 @@ std::uint64_t contribution(const Place& place, int rank, std::size_t word) {
   x ^= x >> 27;
   x *= 0x94d049bb133111ebull;
   return x ^ x >> 31;
-}
-
-std::uint64_t merged(MergeKind kind, std::uint64_t a, std::uint64_t b) {
-  if (kind == MergeKind::add) return a + b;
-  if (kind == MergeKind::bit_or) return a | b;
-  constexpr std::uint64_t low = 0xffffffffu;
-  return std::max(a & low, b & low) | std::max(a & ~low, b & ~low);
 }
 
 class Round {
@@ -110,8 +107,8 @@ struct Call {
   std::vector<std::unique_ptr<Round>> rounds;
 
   Call(Aggregator& aggregator, const Load& load, std::uint64_t number, int rank) {
-    for (int r = 0; r < 3; ++r)
-      rounds.push_back(std::make_unique<Round>(aggregator, load, number, r, rank));
+    for (std::size_t r = 0; r < kinds.size(); ++r)
+      rounds.push_back(std::make_unique<Round>(aggregator, load, number, int(r), rank));
     // Ranks start the same in each round, but rounds mix as it happens.
     for (std::size_t i = 0; i < load.reductions; ++i)
       for (std::size_t r = 0; r < rounds.size(); ++r)

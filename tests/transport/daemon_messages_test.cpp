@@ -185,7 +185,7 @@ TEST_F(DaemonMessages, EveryFieldCounts) {
   EXPECT_EQ(verdict([](H& h) { h.words = 3; }), "drop_size");
   EXPECT_EQ(verdict([](H& h) { h.words = 0; }, {}), "drop_size");
   EXPECT_EQ(verdict([](H& h) { h.words = 11; }, std::vector<std::uint64_t>(11)), "drop_size");
-  EXPECT_EQ(verdict([](H& h) { h.merge = 3; }), "drop_merge");
+  EXPECT_EQ(verdict([](H& h) { h.merge = cohom_merge_max16 + 1; }), "drop_merge");
   EXPECT_EQ(verdict([](H& h) { h.sequence = 2; }), "drop_order");
   EXPECT_EQ(verdict([](H& h) { h.kind = cohom_waiting; }), "told_waiting");
 
@@ -225,6 +225,23 @@ TEST_F(DaemonMessages, AddressesAreChecked) {
   cohom_header hello = contribution(second_, 1);
   hello.kind = cohom_hello;
   EXPECT_EQ(verdict_of(second_, hello, {1}), "drop_size") << "hellos have no words";
+}
+
+TEST_F(DaemonMessages, TheLargestOfPartsOfWords) {
+  form();
+  const std::vector<std::uint64_t> first{0x00ff7f8080017fff, 9}, second{0xff0080807fff8000, 0x100};
+  const auto sum_by = [&](__u8 merge) {
+    cohom_header one = contribution(first_, 0), other = contribution(second_, 1);
+    one.slot = other.slot = merge % 4;
+    one.merge = other.merge = merge;
+    EXPECT_EQ(verdict_of(first_, one, first), "kept");
+    EXPECT_EQ(verdict_of(second_, other, second), "spread");
+    progress_until([&] { return first_.taken().back().merge == merge; });
+    return first_.last();
+  };
+  using Words = std::vector<std::uint64_t>;
+  EXPECT_EQ(sum_by(cohom_merge_max8), (Words{0xffff808080ff80ff, 0x109}));
+  EXPECT_EQ(sum_by(cohom_merge_max16), (Words{0xff00808080018000, 0x100}));
 }
 
 TEST_F(DaemonMessages, NarrowContributionsAreChecked) {

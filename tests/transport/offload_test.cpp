@@ -8,6 +8,7 @@
 #include "offload_load.hpp"
 #include "offload_switch.hpp"
 #include "testing/packet_faults.hpp"
+#include "word_merges.hpp"
 
 #include <cohom/error.hpp>
 
@@ -18,6 +19,7 @@
 #include <barrier>
 #include <chrono>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <thread>
@@ -132,6 +134,35 @@ TEST(OffloadByPackets, TreesOfThreeLevelsThatLose) {
   run_ranks(5, where, packet_options(),
             [&](auto& aggregator, int rank) { expect_right_sums(aggregator, rank, 5); },
             {.lose = 0.02, .repeat = 0.1});
+}
+
+/// Whether it merges words so, kind by kind.
+std::vector<bool> merges_of(const Aggregator& aggregator) {
+  std::vector<bool> all;
+  for (const MergeKind kind : test::word_merges) all.push_back(aggregator.supports({kind}));
+  return all;
+}
+
+TEST_P(Offload, WordsAreMergedByEveryKind) {
+  Switch one(plane());
+  NetworkAggregator aggregator(one.endpoint(), {.job = test::job(1)}, options());
+  ASSERT_TRUE(wait_for([&] { return aggregator.ready(); })) << aggregator.why_not_ready();
+  EXPECT_EQ(merges_of(aggregator), std::vector<bool>(std::size(test::word_merges), true));
+}
+
+/// It says what it has; a leaf, what both it and its parent have.
+TEST(OffloadByPackets, AnOlderAggregatorLacksWhatCameLater) {
+  Switch root(test::make_host_plane({}));
+  Switch old_root(test::make_host_plane({.merges = test::first_merges}));
+  Switch leaf_below_old(test::make_host_plane({}), {}, old_root.port());
+  Switch old_leaf(test::make_host_plane({.merges = test::first_merges}), {}, root.port());
+  const std::vector<bool> first{true, true, true, false, false};
+  for (const Switch* const older : {&old_root, &leaf_below_old, &old_leaf}) {
+    NetworkAggregator aggregator(older->endpoint(), {.job = test::job(1)}, packet_options());
+    EXPECT_EQ(merges_of(aggregator), first) << "nobody knows yet";
+    ASSERT_TRUE(wait_for([&] { return aggregator.ready(); })) << aggregator.why_not_ready();
+    EXPECT_EQ(merges_of(aggregator), first);
+  }
 }
 
 TEST_P(Offload, WrongToken) {

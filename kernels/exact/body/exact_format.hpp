@@ -259,8 +259,8 @@ COHOM_HD inline T exact_element(typename ExactFormat<T>::Bits magnitude, bool ne
   using Bits = typename ExactFormat<T>::Bits;
   const Bits bits =
       static_cast<Bits>(magnitude | (negative ? Bits{1} << (8 * sizeof(T) - 1) : Bits{0}));
-  T element;
-  std::memcpy(&element, &bits, sizeof element);
+  T element{};
+  std::memcpy(static_cast<void*>(&element), &bits, sizeof element);
   return element;
 }
 template <class T>

@@ -64,6 +64,7 @@ class ExactRounding {
   ExactRounding(const body::ExactWidths& widths, const body::ExactMini& mini,
                 std::size_t contributions, std::uint64_t divisor)
       : bits_(mini.magnitude + 1 + widths.sum_carries),
+        divides_(divisor > 1),
         halves_(std::has_single_bit(divisor)),
         divisor_(static_cast<double>(divisor)) {
     const ExactD d;
@@ -75,66 +76,94 @@ class ExactRounding {
     more_ = hn::Set(ExactF(), body::power_of_two<double>(std::min(exponent + 1000, 0)));
   }
 
-  /// Whether one rounding is all that vectors do. Else the reference does it.
-  static bool is_possible(const body::ExactMini& mini, std::uint64_t divisor) {
-    if (divisor == 1) return true;
-    const bool halves = std::has_single_bit(divisor);
-    // The middle of two elements times the divisor must be a double.
-    if (!halves && divisor >= std::uint64_t{1} << 26) return false;
-#if !HWY_NATIVE_FMA
-    if (!halves) return false;
+  /// Whether vectors can divide. Else the reference does it.
+  static bool is_possible(std::uint64_t divisor) {
+    if (std::has_single_bit(divisor)) return true;
+    // A double must hold the middle of two elements times the divisor.
+#if HWY_NATIVE_FMA
+    return divisor < std::uint64_t{1} << 26;
+#else
+    return false;
 #endif
-    // A quotient that is less than the least normal number would be rounded twice.
-    if (is_double || std::is_same_v<T, bfloat16>)
-      return halves && static_cast<int>(mini.low) >= std::countr_zero(divisor);
-    return true;
   }
 
   [[nodiscard]] bool is_short() const { return bits_ <= 62; }
 
-  /// The elements' arithmetic values; f32 and narrower are exact in f32 or rounded to odd.
-  HWY_INLINE ExactReal operator()(const std::uint64_t* low, const std::uint64_t* high) const {
-    const ExactD d;
+  /// The elements' values; those of f32 and narrower ones are exact or rounded to odd. `doubtful`:
+  /// those that are rounded twice, or maybe to the wrong side.
+  HWY_INLINE ExactReal operator()(const std::uint64_t* low, const std::uint64_t* high,
+                                  ExactMask& doubtful) const {
     const ExactF f;
-    ExactReal sum, error = hn::Zero(f);
-    if (bits_ <= 52) {
-      sum = to_real(hn::Sub(hn::Load(d, low), bias_));
-    } else if (is_short()) {
-      const auto whole = hn::Sub(hn::Load(d, low), bias_);
-      const auto upper = hn::BitCast(d, hn::ShiftRight<32>(hn::BitCast(ExactI(), whole)));
-      const auto lower = hn::And(whole, hn::Set(d, body::low_bits(32)));
-      sum = add(hn::Mul(to_real(upper), hn::Set(f, 0x1p32)), to_real(lower), error);
-    } else {
-      const auto all = hn::Load(d, low);
-      const auto lower = hn::And(all, hn::Set(d, body::low_bits(exact_low_part)));
-      const auto upper =
-          hn::Sub(hn::Add(hn::Load(d, high), hn::ShiftRight<exact_low_part>(all)), bias_);
-      sum = add(hn::Mul(to_real(upper), hn::Set(f, 0x1p48)), to_real(lower), error);
-    }
+    ExactReal error = hn::Zero(f);
+    auto value = sum(low, high, error);
     if constexpr (is_double) {
-      return hn::Mul(hn::Mul(sum, scale_), more_);
+      if (!halves_) value = nearest_quotient(value, error, doubtful);
+      value = hn::Mul(hn::Mul(value, scale_), more_);
     } else {
-      if (bits_ > 52) sum = rounded_to_odd(sum, error);
-      if (!halves_) sum = quotient(sum);
-      return hn::Mul(sum, scale_);
+      if (bits_ > 52) value = rounded_to_odd(value, error);
+      if (!halves_) value = odd_quotient(value);
+      value = hn::Mul(value, scale_);
     }
+    if (divides_ && (is_double || std::is_same_v<T, bfloat16>)) {
+      // Denormals have fewer bits, and the value is no integer of the least.
+      const auto least = hn::Set(f, is_double ? 0x1p-1022 : 0x1p-126);
+      const auto denormal = hn::Lt(hn::Abs(value), least);
+      doubtful = hn::Or(doubtful, hn::AndNot(hn::Eq(value, hn::Zero(f)), denormal));
+    }
+    return value;
   }
 
  private:
+  /// A sum that lacks `error`.
+  HWY_INLINE ExactReal sum(const std::uint64_t* low, const std::uint64_t* high,
+                           ExactReal& error) const {
+    const ExactD d;
+    const ExactF f;
+    if (bits_ <= 52) return to_real(hn::Sub(hn::Load(d, low), bias_));
+    if (is_short()) {
+      const auto whole = hn::Sub(hn::Load(d, low), bias_);
+      const auto upper = hn::BitCast(d, hn::ShiftRight<32>(hn::BitCast(ExactI(), whole)));
+      const auto lower = hn::And(whole, hn::Set(d, body::low_bits(32)));
+      return add(hn::Mul(to_real(upper), hn::Set(f, 0x1p32)), to_real(lower), error);
+    }
+    const auto all = hn::Load(d, low);
+    const auto lower = hn::And(all, hn::Set(d, body::low_bits(exact_low_part)));
+    const auto upper =
+        hn::Sub(hn::Add(hn::Load(d, high), hn::ShiftRight<exact_low_part>(all)), bias_);
+    return add(hn::Mul(to_real(upper), hn::Set(f, 0x1p48)), to_real(lower), error);
+  }
   /// |a| >= |b|, or a is 0.
   static HWY_INLINE ExactReal add(ExactReal a, ExactReal b, ExactReal& error) {
     const auto sum = hn::Add(a, b);
     error = hn::Sub(b, hn::Sub(sum, a));
     return sum;
   }
-  HWY_INLINE ExactReal quotient(ExactReal sum) const {
+  HWY_INLINE ExactReal odd_quotient(ExactReal sum) const {
     const auto by = hn::Set(ExactF(), divisor_);
     const auto nearest = hn::Div(sum, by);
     return rounded_to_odd(nearest, hn::NegMulAdd(nearest, by, sum));
   }
+  /// first + rest is the quotient, but that `rest` was rounded. What that changes matters only near
+  /// the middle of two numbers, and there it is often exact.
+  HWY_INLINE ExactReal nearest_quotient(ExactReal sum, ExactReal error, ExactMask& doubtful) const {
+    const ExactF f;
+    const auto by = hn::Set(f, divisor_);
+    const auto first = hn::Div(sum, by);
+    const auto remainder = hn::NegMulAdd(first, by, sum);
+    const auto all = hn::Add(remainder, error);
+    const auto added = hn::Sub(all, remainder);
+    const auto lost = hn::Add(hn::Sub(remainder, hn::Sub(all, added)), hn::Sub(error, added));
+    const auto rest = hn::Div(all, by);
+    const auto more = hn::Add(first, hn::Mul(rest, hn::Set(f, 1 + 0x1p-48)));
+    const auto less = hn::Add(first, hn::Mul(rest, hn::Set(f, 1 - 0x1p-48)));
+    const auto inexact =
+        hn::Or(hn::Ne(lost, hn::Zero(f)), hn::Ne(hn::NegMulAdd(rest, by, all), hn::Zero(f)));
+    doubtful = hn::And(inexact, hn::Ne(more, less));
+    return hn::Add(first, rest);
+  }
 
   unsigned bits_;
-  bool halves_;
+  bool divides_, halves_;
   double divisor_;
   ExactV bias_;
   ExactReal scale_, more_;
@@ -173,6 +202,19 @@ void put_minus_zeros(const ExactFields& fields, std::size_t first, std::size_t c
       body::store_raw<T>(output, i, body::exact_element<T>(0, true));
 }
 
+/// The elements of one mini-block; false where some are doubtful.
+template <class T>
+HWY_INLINE bool round_mini(const ExactRounding<T>& rounding, const ExactFields& fields,
+                           std::size_t first, void* output) {
+  bool sure = true;
+  for (std::size_t i = first; i < first + exact_mini; i += exact_lanes) {
+    auto doubtful = hn::FirstN(ExactF(), 0);
+    store_reals<T>(rounding(fields.low + i, fields.high + i, doubtful), output, i);
+    sure &= hn::AllFalse(ExactF(), doubtful);
+  }
+  return sure;
+}
+
 /// The elements of a whole group.
 template <class T>
 void round_group(const body::ExactWidths& widths, const GroupShape<T>& group,
@@ -183,11 +225,9 @@ void round_group(const body::ExactWidths& widths, const GroupShape<T>& group,
     const std::size_t first = m * exact_mini;
     if (mini.empty) {
       for (std::size_t i = first; i < first + exact_mini; ++i) body::store_raw<T>(output, i, T{});
-    } else if (ExactRounding<T>::is_possible(mini, divisor)) {
-      const ExactRounding<T> rounding(widths, mini, contributions, divisor);
-      for (std::size_t i = first; i < first + exact_mini; i += exact_lanes)
-        store_reals<T>(rounding(fields.low + i, fields.high + i), output, i);
-    } else {
+    } else if (!ExactRounding<T>::is_possible(divisor) ||
+               !round_mini<T>(ExactRounding<T>(widths, mini, contributions, divisor), fields, first,
+                              output)) {
       round_slowly<T>(mini, ExactFields::are_short(widths, mini), fields, first, contributions,
                       divisor, output);
     }

@@ -28,6 +28,7 @@ using ExactI = hn::RebindToSigned<ExactD>;
 using ExactF = hn::RebindToFloat<ExactD>;
 using ExactV = hn::Vec<ExactD>;
 using ExactReal = hn::Vec<ExactF>;
+using ExactMask = hn::Mask<ExactF>;
 inline constexpr std::size_t exact_lanes = hn::MaxLanes(ExactD());
 inline constexpr std::size_t exact_parts = exact_streams / exact_lanes;
 

@@ -45,7 +45,7 @@ struct MaxOfParts : Words {
     constexpr Word highest = ones << (bits - 1);
     const Word differ = a ^ b;
     const Word rest = (a | highest) - (b & ~highest);
-    const Word not_less = ((differ & a) | (~differ & rest)) & highest;
+    const Word not_less = (rest ^ (differ & (rest ^ a))) & highest;
     const Word of_a = not_less | (not_less - (not_less >> (bits - 1)));
     return b ^ (differ & of_a);
   }
