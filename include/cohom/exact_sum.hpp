@@ -42,10 +42,10 @@ class ExactSum {
   [[nodiscard]] std::uint64_t vectors() const;
 
   /// Adds a vector of count() elements, in the host's memory or a device's, which is read at once.
-  /// It costs about 8 bytes an element, and more as the exponents of 16 neighbours differ more.
+  /// Memory is taken for the bits that numbers have had, 16 neighbours together.
   /// @throws Error: invalid_argument for a null pointer with elements to add; unsupported for more
-  /// than 2^32 - 1 vectors; state while a call is in flight; then nothing changes. memory: the
-  /// vector is added in part, and calls are errors (on all ranks) until reset().
+  /// than 2^32 - 1 vectors; state while a call is in flight: then nothing changes. memory: where a
+  /// part of the vector was added, calls are errors (on all ranks) until reset()
   void add(const void* vector);
   /// The same of a vector, array or span. @throws Error(invalid_argument), too, for another size or
   /// type; nothing changes.

@@ -1,7 +1,9 @@
 #include "codecs/exact/exact_accumulator.hpp"
 
+#include "codecs/common/long_accumulator.hpp"
 #include "elements.hpp"
 #include "kernels/table/kernel_table.hpp"
+#include "tested_tables.hpp"
 
 #include <gtest/gtest.h>
 
@@ -150,6 +152,54 @@ TEST(ExactAccumulator, OneVectorHasItsOwnHeaderAndPayload) {
       kernels.encode(run, room, header.data(), bytes.data(), words.data());
       added.encode(room, 0, count, header.data(), own.data());
       EXPECT_EQ(own, words) << name_of(type) << ", " << contributions;
+    }
+  }
+}
+
+/// Quotients in the middle of two elements, by divisors of means of very many vectors: the sum has
+/// more bits than a double.
+TEST(ExactKernels, DivideByAnyNumberOfVectors) {
+  constexpr std::size_t count = 1024;
+  constexpr std::size_t sources = 3;
+  const kernels::ExactRun run{ElementType::f32, count};
+  std::mt19937_64 engine(7);
+  for (const std::uint64_t divisor : {0x7fff'ffffull, 0xffff'ffffull, 0x0400'0001ull, 3ull}) {
+    std::vector<std::vector<float>> parts(sources, std::vector<float>(count));
+    std::vector<float> right(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::uint64_t middle = (std::uint64_t{1} << 24) + engine() % (1u << 23) * 2 + 1;
+      std::uint64_t rest = middle * divisor + engine() % 3 - 1;
+      LongAccumulator sum;
+      for (std::size_t p = 0; p < sources; ++p) {
+        const std::uint64_t below = (std::uint64_t{1} << 20 * (sources - 1 - p)) - 1;
+        parts[p][i] = static_cast<float>(rest & ~below);
+        rest -= static_cast<std::uint64_t>(parts[p][i]);
+        sum.add(static_cast<double>(parts[p][i]));
+      }
+      ASSERT_EQ(rest, 0u);
+      right[i] = static_cast<float>(sum.rounded(ElementType::f32, divisor));
+    }
+    for (const TestedTable& tested : tested_tables()) {
+      const kernels::ExactKernels& kernels = tested.table->exact;
+      if (!kernels::complete(kernels)) continue;
+      std::vector<std::uint64_t> header(kernels::exact_header_words(run.type, count));
+      std::vector<std::uint64_t> own(header);
+      for (const auto& part : parts) {
+        kernels.measure(run, part.data(), own.data());
+        const void* const both[] = {header.data(), own.data()};
+        kernels::kernel_table().merge({MergeKind::max8}, both, 2, 8 * own.size(), header.data());
+      }
+      const kernels::ExactRoom room{sources, 1};
+      std::vector<std::vector<std::uint64_t>> words(
+          sources, std::vector<std::uint64_t>(kernels::exact_capacity(room, run.type, count) + 8));
+      std::vector<const std::uint64_t*> payloads;
+      for (std::size_t p = 0; p < sources; ++p) {
+        kernels.encode(run, room, header.data(), parts[p].data(), words[p].data());
+        payloads.push_back(words[p].data());
+      }
+      std::vector<float> found(count);
+      kernels.sum(run, room, header.data(), payloads.data(), sources, divisor, found.data());
+      EXPECT_EQ(found, right) << tested.name << ", divisor " << divisor;
     }
   }
 }

@@ -1,65 +1,28 @@
 #include "codecs/exact/exact_total.hpp"
 
-#include <bit>
-
 namespace cohom {
 
-using kernels::body::ExactInteger;
 using kernels::body::ExactValue;
 
-ExactTotal::ExactTotal(std::span<const std::int64_t> digits, unsigned first, const ExactSeen& seen,
-                       int positions)
-    : seen_(seen), first_(first) {
+void ExactTotal::take_many(std::span<const std::int64_t> digits) {
+  // Two digits make a limb; above the last there are those of the carry.
   std::int64_t carry = 0;
-  for (const std::int64_t digit : digits) {
-    const std::int64_t sum = digit + carry;
-    digits_[count_++] = static_cast<std::uint32_t>(sum);
+  const auto next = [&](std::size_t i) -> std::uint64_t {
+    const std::int64_t sum = (i < digits.size() ? digits[i] : 0) + carry;
     carry = sum >> 32;
+    return static_cast<std::uint32_t>(sum);
+  };
+  for (std::size_t i = 0; i < digits.size() + 2; i += 2) {
+    const std::uint64_t low = next(i);
+    limbs_[count_++] = low | next(i + 1) << 32;
   }
   negative_ = carry < 0;
-  digits_[count_++] = static_cast<std::uint32_t>(carry);
-  digits_[count_++] = static_cast<std::uint32_t>(carry >> 32);
-  if (negative_) {  // two's complement
-    std::uint64_t one = 1;
-    for (std::size_t i = 0; i < count_; ++i) {
-      one += static_cast<std::uint32_t>(~digits_[i]);
-      digits_[i] = static_cast<std::uint32_t>(one);
-      one >>= 32;
-    }
-  }
-  while (count_ > 0 && digits_[count_ - 1] == 0) --count_;
-  if (count_ > 0)
-    top_ = static_cast<int>(32 * (first_ + count_) -
-                            static_cast<unsigned>(std::countl_zero(digits_[count_ - 1])));
-  finite = !seen_.nan && !seen_.infinite && !seen_.minus_infinite && top_ <= positions;
-}
-
-int ExactTotal::low() const {
-  std::size_t i = 0;
-  while (digits_[i] == 0) ++i;
-  return static_cast<int>(32 * (first_ + i)) + std::countr_zero(digits_[i]);
-}
-
-template <class Visit>
-void ExactTotal::for_each_part(unsigned low, Visit visit) const {
+  if (!negative_) return;
+  bool one = true;  // two's complement
   for (std::size_t i = 0; i < count_; ++i) {
-    const std::uint64_t digit = digits_[i];
-    const auto position = static_cast<unsigned>(32 * (first_ + i));
-    if (position >= low)
-      visit(digit, position - low);
-    else if (low - position < 32)
-      visit(digit >> (low - position), 0u);
+    limbs_[i] = ~limbs_[i] + (one ? 1 : 0);
+    one = one && limbs_[i] == 0;
   }
-}
-
-ExactInteger ExactTotal::integer(unsigned low) const {
-  ExactInteger integer;
-  for_each_part(low, [&](std::uint64_t bits, unsigned position) {
-    // Of what lies above, a header that ranks can have sent says that it is 0.
-    if (position < 128) integer.add(ExactInteger::shifted(bits, position));
-  });
-  if (negative_) integer.negate();
-  return integer;
 }
 
 ExactValue ExactTotal::value(unsigned low) const {
