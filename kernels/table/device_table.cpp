@@ -24,6 +24,7 @@ const KernelTable& table() {
                                    .finish_elements = finish_elements,
                                    .thc = thc_row(),
                                    .packed = packed_row(),
+                                   .exact = {},  // calls of `exact` go through the host
                                    .sparse = sparse_row(),
                                    .sign = sign_row(),
                                    .sample = sample_row(),

@@ -60,15 +60,16 @@ std::size_t CodecWork::merge(const Task& task) {
   for (const std::uint32_t source : sources)
     sources_.push_back(locations_.words(source, task.unit));
   end_phase(profile_, Phase::other);
+  const bool promotes = schedule().slots[sources[0]].form == Form::narrow;
   std::size_t words = 0;
-  if (schedule().slots[sources[0]].form == Form::narrow) {
+  if (promotes)
     words = round_.promote(locations_.piece_of(step.result, task.unit), sources_, result);
-  } else {
-    words = round_.traits().merges_itself()
-                ? merge_apart(locations_.piece_of(step.result, task.unit), result)
-                : merge_words(result);
+  else if (round_.traits().merges_itself())
+    words = merge_apart(locations_.piece_of(step.result, task.unit), result);
+  else
+    words = merge_words(result);
+  if (!promotes || round_.traits().finishes_promoted())
     words = finish_sum(step.result, task.unit, words);
-  }
   end_phase(profile_, Phase::merge);
   return words;
 }
@@ -76,8 +77,7 @@ std::size_t CodecWork::merge(const Task& task) {
 std::size_t CodecWork::finish_sum(std::uint32_t slot, std::uint32_t unit, std::size_t words) {
   const Slot& sum = schedule().slots[slot];
   const auto ranks = static_cast<std::uint32_t>(schedule().ranks);
-  if (round_.traits().sums != CompleteSums::finished || ranks == 1 || sum.contributions != ranks)
-    return words;
+  if (!round_.traits().finishes_sums() || ranks == 1 || sum.contributions != ranks) return words;
   return round_.finish(locations_.piece_of(slot, unit), locations_.space(slot, unit, sum.form),
                        words);
 }

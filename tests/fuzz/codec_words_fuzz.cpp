@@ -120,7 +120,7 @@ class OneRank {
     }
     // What is agreed on is as long as what this rank sent.
     change(input_, sum, traits.varies() && traits.time != RoundTime::before_payload);
-    if (traits.sums == CompleteSums::finished && ranks_ > 1) {
+    if (ranks_ > 1 && (narrow ? traits.finishes_promoted() : traits.finishes_sums())) {
       const std::size_t words = sum.size();
       sum.resize(std::max(capacity, words));
       sum.resize(round.finish(piece, sum, words));
@@ -178,6 +178,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                                 .divisor = (flags & 1) != 0 ? std::uint64_t(ranks) : 1,
                                 .kernels = kernels::kernel_table(),
                                 .parameters = parsed.parameters,
+                                .elements = elements,
                                 .mean = (flags & 1) != 0});
   OneRank one(input, *codec, ranks, elements);
   codec->reserve(elements, one.chunking().longest_piece());

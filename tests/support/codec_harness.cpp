@@ -106,7 +106,9 @@ WordVector CodecHarness::reduce(std::size_t round, const Piece& piece,
                                 std::span<const WordVector> contributions) {
   Round& part = *codecs_[0]->rounds()[round];
   WordVector sum = merge(part, piece, contributions);
-  if (part.traits().sums != CompleteSums::finished || codecs_.size() == 1) return sum;
+  if (codecs_.size() == 1 || !(promotes(part.traits()) ? part.traits().finishes_promoted()
+                                                       : part.traits().finishes_sums()))
+    return sum;
   const std::size_t words = sum.size();
   sum.resize(part.capacity(codecs_.size(), piece.count), 0x5a5a5a5a5a5a5a5au);
   sum.resize(part.finish(piece, sum, words));
@@ -118,7 +120,7 @@ WordVector CodecHarness::merge(Round& round, const Piece& piece,
   const RoundTraits& traits = round.traits();
   const std::vector<ConstPayload> words(contributions.begin(), contributions.end());
   const std::size_t capacity = round.capacity(codecs_.size(), piece.count);
-  if (traits.narrow() && (setup_.form == Form::narrow || traits.is_fallback())) {
+  if (promotes(traits)) {
     WordVector sum(capacity, 0x5a5a5a5a5a5a5a5au);
     const std::size_t written = round.promote(piece, words, sum);
     EXPECT_EQ(written, traits.varies() ? written : sum.size());

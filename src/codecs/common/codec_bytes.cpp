@@ -49,7 +49,7 @@ std::optional<CodecBytes> bytes_of_rounds(std::unique_ptr<Codec> (*make)(const C
                    .narrow = traits.narrow(),
                    .disjoint = traits.disjoint(),
                    .by_direct = traits.algorithm == RoundAlgorithm::direct};
-  if (traits.sums == CompleteSums::finished && ranks > 1)
+  if (traits.finishes_sums() && ranks > 1)
     bytes.finished = [codec, round, ranks](std::size_t elements) {
       return std::uint64_t{8} * round->finished_capacity(ranks, elements);
     };

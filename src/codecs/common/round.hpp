@@ -65,7 +65,8 @@ enum class Identity : std::uint8_t { none, encoding, encoding_and_decoding };
 
 enum class CompleteSums : std::uint8_t {
   as_merged,
-  finished,  ///< go through Round::finish(), unless promoted or of one rank
+  finished,            ///< go through Round::finish(), but with one rank
+  finished_if_merged,  ///< likewise, but promote() makes finished ones
 };
 
 /// What waits for a round before the payload.
@@ -101,6 +102,8 @@ struct RoundTraits {
   [[nodiscard]] bool narrow() const { return contributions != Contributions::like_sums; }
   [[nodiscard]] bool disjoint() const { return contributions == Contributions::narrow_disjoint; }
   [[nodiscard]] bool varies() const { return length == PayloadLength::varying; }
+  [[nodiscard]] bool finishes_sums() const { return sums != CompleteSums::as_merged; }
+  [[nodiscard]] bool finishes_promoted() const { return sums == CompleteSums::finished; }
   [[nodiscard]] bool is_fallback() const { return scope == RoundScope::fallback; }
   /// Payloads do not merge word by word: Round::merge() does it.
   [[nodiscard]] bool merges_itself() const { return merge.kind == MergeKind::add_packed; }
@@ -137,8 +140,7 @@ class Round {
   /// is called for every piece in order, with the same `out`; the last call finishes it.
   virtual std::size_t encode(std::size_t contributions, const Piece& piece, Payload out) = 0;
 
-  /// Makes the complete sum of all contributions, which are `alone`, in rank order, and finishes
-  /// it; returns the words written.
+  /// Makes a sum of contributions that are `alone`, in rank order; returns the words written.
   virtual std::size_t promote(const Piece& piece, std::span<const ConstPayload> contributions,
                               Payload sum);
 

@@ -30,7 +30,7 @@ RoundTraits payload_traits(int ranks) {
           .time = RoundTime::payload,
           .contributions = ranks > 1 ? Contributions::narrow : Contributions::like_sums,
           .length = PayloadLength::varying,
-          .sums = ranks > 1 ? CompleteSums::finished : CompleteSums::as_merged};
+          .sums = ranks > 1 ? CompleteSums::finished_if_merged : CompleteSums::as_merged};
 }
 
 /// Integers in bit streams. Who has a complete sum rounds it, and elements travel on.
