@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -36,7 +37,8 @@ class Sums {
         std::ldexp(static_cast<double>(integer.high), 64) + static_cast<double>(integer.low);
     return std::ldexp(negative ? -magnitude : magnitude, low - 1074);
   }
-  [[nodiscard]] ExactTotal total(std::size_t element) const { return added_.total(element); }
+  /// Of all elements, at most 16.
+  [[nodiscard]] kernels::ExactSpan span() const { return added_.span(0); }
   ExactAccumulator& added() { return added_; }
 
  private:
@@ -55,16 +57,19 @@ TEST(ExactAccumulator, AddsWithoutRounding) {
 }
 
 TEST(ExactAccumulator, KnowsTheHighestAndTheLowestBit) {
-  Sums sums(2);
-  sums.add({0x1.8p10, -1});
-  sums.add({0x1p-1074, 0.5});
-  EXPECT_EQ(sums.total(0).high(), 1074 + 11);
-  EXPECT_EQ(sums.total(0).low(), 0);
-  EXPECT_EQ(sums.total(1).high(), 1074);  // -0.5
-  EXPECT_EQ(sums.total(1).low(), 1073);
-  sums.add({-0x1.8p10, 0.5});
-  EXPECT_EQ(sums.total(0).high(), 1);
-  EXPECT_EQ(sums.total(1).high(), 0) << "what cancels";
+  Sums sums(3);
+  EXPECT_EQ(sums.span().high, 0) << "no vectors";
+  sums.add({0, -0x1.8p10, 4});
+  EXPECT_EQ(sums.span().high, 1074 + 11);
+  EXPECT_EQ(sums.span().low, 1074 + 2);
+  sums.add({0, 0, -0x1p-1074});
+  EXPECT_EQ(sums.span().high, 1074 + 11);
+  EXPECT_EQ(sums.span().low, 0);
+  sums.add({0, 0x1.8p10, 0x1p-1074});
+  EXPECT_EQ(sums.span().high, 1074 + 3);
+  EXPECT_EQ(sums.span().low, 1074 + 2);
+  sums.add({0, 0, -4});
+  EXPECT_EQ(sums.span().high, 0) << "what cancels";
 }
 
 /// Of any exponents, with carries that run through all digits, settled often or never.
@@ -87,45 +92,74 @@ TEST(ExactAccumulator, SettlingChangesNothing) {
     const auto one = settled.added().value(e, 0), other = waiting.added().value(e, 0);
     for (std::size_t limb = 0; limb < kernels::body::ExactValue::max_limbs; ++limb)
       ASSERT_EQ(one.limbs[limb], other.limbs[limb]) << "element " << e << ", limb " << limb;
-    EXPECT_EQ(settled.total(e).high(), waiting.total(e).high());
   }
+  EXPECT_EQ(settled.span().high, waiting.span().high);
+  EXPECT_EQ(settled.span().low, waiting.span().low);
 }
 
 /// Only these have no place in the header of finite mini-blocks.
 TEST(ExactAccumulator, SumsBeyondTheLargestNumberAreNotFinite) {
   constexpr double largest = std::numeric_limits<double>::max();
-  Sums sums(2, few);
-  for (int i = 0; i < 5000; ++i) {
-    sums.add({largest, -largest});
-    ASSERT_EQ(sums.total(0).finite, i == 0);
-    ASSERT_EQ(sums.total(1).finite, i == 0);
+  for (const double sign : {1.0, -1.0}) {
+    Sums sums(2, few);
+    for (int i = 0; i < 5000; ++i) {
+      sums.add({sign * largest, 1});
+      ASSERT_EQ(sums.span().finite, i == 0);
+    }
+    for (int i = 0; i < 4999; ++i) sums.add({-sign * largest, 1});
+    EXPECT_TRUE(sums.span().finite);
+    EXPECT_EQ(sums.value(0, 2045 - 53), sign * largest);
   }
-  for (int i = 0; i < 4999; ++i) sums.add({-largest, largest});
-  EXPECT_TRUE(sums.total(0).finite && sums.total(1).finite);
-  EXPECT_EQ(sums.value(0, 2045 - 53), largest);
-  EXPECT_EQ(sums.value(1, 2045 - 53), -largest);
 }
 
 TEST(ExactAccumulator, SeesWhatIsNoNumber) {
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   constexpr double infinity = std::numeric_limits<double>::infinity();
-  Sums sums(6);
-  for (std::size_t e = 0; e < 6; ++e) EXPECT_TRUE(sums.total(e).minus_zero()) << "no vectors";
-  sums.add({nan, infinity, -infinity, -0.0, -0.0, 1});
-  sums.add({1, 2, 3, -0.0, 0.0, -1});
-  const auto value = [&](std::size_t e) { return sums.added().value(e, 0); };
-  EXPECT_TRUE(value(0).nan && !value(0).infinite && !value(0).minus_infinite);
-  EXPECT_TRUE(!value(1).nan && value(1).infinite && !value(1).minus_infinite);
-  EXPECT_TRUE(!value(2).nan && !value(2).infinite && value(2).minus_infinite);
-  for (std::size_t e = 0; e < 6; ++e) {
-    EXPECT_EQ(sums.total(e).finite, e >= 3) << e;
-    EXPECT_EQ(sums.total(e).minus_zero(), e == 3) << e;
+  const struct {
+    double first, second;
+    bool nan, infinite, minus_infinite, minus_zero;
+  } cases[] = {
+      {nan, 1, true, false, false, false},       {infinity, 2, false, true, false, false},
+      {3, -infinity, false, false, true, false}, {infinity, -infinity, false, true, true, false},
+      {-0.0, -0.0, false, false, false, true},   {-0.0, 0.0, false, false, false, false},
+      {1, -1, false, false, false, false}};
+  for (const auto& one : cases) {
+    Sums sums(1);
+    EXPECT_TRUE(sums.added().value(0, 0).minus_zero && sums.span().minus_zero) << "no vectors";
+    sums.add({one.first});
+    sums.add({one.second});
+    const auto value = sums.added().value(0, 0);
+    EXPECT_EQ(value.nan, one.nan);
+    EXPECT_EQ(value.infinite, one.infinite);
+    EXPECT_EQ(value.minus_infinite, one.minus_infinite);
+    EXPECT_EQ(value.minus_zero, one.minus_zero);
+    EXPECT_EQ(sums.span().minus_zero, one.minus_zero);
+    EXPECT_EQ(sums.span().finite, !one.nan && !one.infinite && !one.minus_infinite);
+    sums.added().reset();
+    EXPECT_EQ(sums.added().vectors(), 0u);
+    EXPECT_TRUE(sums.span().finite && sums.span().minus_zero);
+    EXPECT_EQ(sums.span().high, 0);
   }
-  sums.added().reset();
-  EXPECT_EQ(sums.added().vectors(), 0u);
-  for (std::size_t e = 0; e < 6; ++e) {
-    EXPECT_TRUE(sums.total(e).finite && sums.total(e).minus_zero());
-    EXPECT_EQ(sums.total(e).high(), 0);
+}
+
+/// Sums in few digits are shifted; others, and those for the wide fields, are read digit by digit.
+TEST(ExactAccumulator, IntegersAndWideValuesAreTheSame) {
+  std::mt19937_64 engine(3);
+  for (int width = 1; width < 300; ++width) {
+    Sums sums(1);
+    const int bottom = static_cast<int>(engine() % 900) - 1000;
+    for (int i = 0; i < 20; ++i)
+      sums.add({std::ldexp(engine() % 2 == 0 ? 1 : -1,
+                           bottom + static_cast<int>(engine() % static_cast<unsigned>(width)))});
+    const auto span = sums.span();
+    if (span.high == 0) continue;
+    const auto low = static_cast<unsigned>(span.low);
+    for (const unsigned from : {low, low / 2, std::max(low, 40u) - 40}) {
+      auto value = sums.added().value(0, from);
+      const auto integer = sums.added().total(0).integer(from);
+      EXPECT_EQ(value.limbs[0], integer.low) << "width " << width;
+      EXPECT_EQ(value.limbs[1], integer.high) << "width " << width;
+    }
   }
 }
 

@@ -101,14 +101,6 @@ struct ExactParts {
     position = exponent == 0 ? 0 : exponent - 1;
   }
   [[nodiscard]] COHOM_HD bool minus_zero() const { return finite && negative && mantissa == 0; }
-  /// 1 + the position of the highest bit; 0: there is none.
-  [[nodiscard]] COHOM_HD int high() const {
-    return !finite || mantissa == 0 ? 0 : position + static_cast<int>(bit_length(mantissa));
-  }
-  /// The position of the lowest bit; of a number that has a high() one.
-  [[nodiscard]] COHOM_HD int low() const {
-    return position + static_cast<int>(trailing_zeros(mantissa));
-  }
 };
 
 /// What codes say of one mini-block.

@@ -128,44 +128,16 @@ COHOM_HD inline ExactInteger exact_integer(const ExactParts<T>& parts, const Exa
   return value;
 }
 
-/// A vector's elements as a source of numbers: what measuring and encoding ask of one. Whatever is
-/// asked for behind the last is 0.
-template <class T>
-class ExactElements {
- public:
-  COHOM_HD ExactElements(const void* elements, std::size_t count)
-      : elements_(elements), count_(count) {}
-  [[nodiscard]] COHOM_HD ExactParts<T> operator()(std::size_t index) const {
-    return ExactParts<T>(index < count_ ? load_raw<T>(elements_, index) : T{});
+/// Writes one number, a source's, of a mini-block that is not wide.
+template <class Number>
+COHOM_HD inline void put_exact_number(const ExactWidths& widths, const ExactMini& mini,
+                                      bool counts_zeros, const Number& number, ExactWriter<>& out) {
+  if (!mini.empty) {
+    ExactInteger field = exact_integer(number, mini);
+    field.add(ExactInteger::shifted(1, mini.magnitude));
+    out.put(field, widths.value_bits(mini));
   }
-
- private:
-  const void* elements_;
-  std::size_t count_;
-};
-
-/// Writes stream `stream` of a group whose numbers are source(0), source(1), ...
-template <class T, class Source>
-COHOM_HD inline void encode_exact_numbers(const ExactWidths& widths, const ExactHeader<T>& header,
-                                          const Source& source, std::size_t stream,
-                                          std::uint64_t* words) {
-  ExactWriter<> out(words + stream, widths.digit());
-  for (std::size_t m = 0; m < header.minis; ++m) {
-    const ExactMini mini = header.mini(m);
-    const bool counts_zeros = header.counts_zeros(m);
-    if (widths.is_wide(mini, counts_zeros)) continue;
-    const unsigned bits = widths.value_bits(mini);
-    for (std::size_t i = m * exact_mini + stream; i < (m + 1) * exact_mini; i += exact_streams) {
-      const auto number = source(i);
-      if (bits != 0) {
-        ExactInteger field = exact_integer(number, mini);
-        field.add(ExactInteger::shifted(1, mini.magnitude));
-        out.put(field, bits);
-      }
-      if (counts_zeros) out.put(number.minus_zero() ? 1 : 0, widths.counter);
-    }
-  }
-  out.finish();
+  if (counts_zeros) out.put(number.minus_zero() ? 1 : 0, widths.counter);
 }
 
 /// Writes stream `stream` of a group of `count` elements.
@@ -173,7 +145,17 @@ template <class T>
 COHOM_HD inline void encode_exact_stream(const ExactWidths& widths, const ExactHeader<T>& header,
                                          const void* input, std::size_t count, std::size_t stream,
                                          std::uint64_t* words) {
-  encode_exact_numbers<T>(widths, header, ExactElements<T>(input, count), stream, words);
+  ExactWriter<> out(words + stream, widths.digit());
+  for (std::size_t m = 0; m < header.minis; ++m) {
+    const ExactMini mini = header.mini(m);
+    const bool counts_zeros = header.counts_zeros(m);
+    if (widths.is_wide(mini, counts_zeros)) continue;
+    for (std::size_t i = m * exact_mini + stream; i < (m + 1) * exact_mini; i += exact_streams) {
+      const ExactParts<T> parts(i < count ? load_raw<T>(input, i) : T{});
+      put_exact_number(widths, mini, counts_zeros, parts, out);
+    }
+  }
+  out.finish();
 }
 
 /// The element of an exact sum: the quotient by `divisor`, rounded once.

@@ -1,9 +1,10 @@
 #include "codecs/exact/exact_accumulator.hpp"
 
 #include "kernels/core/body/element.hpp"
-#include "kernels/exact/cpu/scalar_exact.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <limits>
 
 namespace cohom {
 namespace {
@@ -12,7 +13,9 @@ using kernels::exact_group;
 using kernels::exact_mini;
 using kernels::body::ExactFormat;
 using kernels::body::ExactHeader;
+using kernels::body::ExactInteger;
 using kernels::body::ExactParts;
+using kernels::body::ExactValue;
 using kernels::body::ExactWidths;
 using kernels::body::load_raw;
 using kernels::body::with_element_type;
@@ -33,11 +36,57 @@ void add_number(const ExactParts<T>& number, unsigned shift, std::int64_t* digit
     digits[2] += sign * static_cast<std::int64_t>(shift == 0 ? 0 : number.mantissa >> (64 - shift));
 }
 
-/// Numbers of a group, from an element on.
+/// All bits that are set in the magnitudes of several sums.
+class ExactBits {
+ public:
+  void take(const ExactDigits& digits) {
+    if (!digits.are_few()) return take_many(digits);
+    ExactInteger sum = digits.integer();
+    if (sum.is_negative()) sum.negate();
+    few_.low |= sum.low;
+    few_.high |= sum.high;
+    begin_ = digits.begin();
+  }
+  /// 1 + the position of the highest; 0: there is none.
+  [[nodiscard]] int high() const {
+    if (few_.is_zero()) return high_;
+    const int top =
+        few_.high != 0 ? 128 - std::countl_zero(few_.high) : 64 - std::countl_zero(few_.low);
+    return std::max(high_, static_cast<int>(begin_) + top);
+  }
+  /// The position of the lowest.
+  [[nodiscard]] int low() const {
+    if (few_.is_zero()) return low_;
+    const int bottom =
+        few_.low != 0 ? std::countr_zero(few_.low) : 64 + std::countr_zero(few_.high);
+    return std::min(low_, static_cast<int>(begin_) + bottom);
+  }
+
+ private:
+  void take_many(const ExactDigits& digits) {
+    ExactValue value = digits.value(0);
+    if (value.limbs[ExactValue::max_limbs - 1] >> 63 != 0) value.negate();
+    for (std::size_t i = 0; i < ExactValue::max_limbs; ++i) {
+      if (value.limbs[i] == 0) continue;
+      const int position = 64 * static_cast<int>(i);
+      high_ = std::max(high_, position + 64 - std::countl_zero(value.limbs[i]));
+      low_ = std::min(low_, position + std::countr_zero(value.limbs[i]));
+    }
+  }
+
+  ExactInteger few_;  ///< from the bit at begin_ on
+  unsigned begin_ = 0;
+  int high_ = 0, low_ = std::numeric_limits<int>::max();  ///< of the others
+};
+
+/// A group as a source of numbers.
 class GroupTotals {
  public:
   GroupTotals(const ExactAccumulator& sums, std::size_t first, std::size_t count)
       : sums_(sums), first_(first), count_(count) {}
+  [[nodiscard]] kernels::ExactSpan span(std::size_t mini) const {
+    return sums_.span(first_ / exact_mini + mini);
+  }
   [[nodiscard]] ExactTotal operator()(std::size_t index) const {
     return index < count_ ? sums_.total(first_ + index) : ExactTotal({.other = true});
   }
@@ -60,12 +109,7 @@ void for_each_group(const ExactAccumulator& sums, std::size_t first, std::size_t
 }  // namespace
 
 ExactAccumulator::ExactAccumulator(std::size_t count, ElementType type, std::uint64_t waits)
-    : count_(count),
-      type_(type),
-      positions_(
-          with_element_type(type, []<class T>(T) { return kernels::body::exact_positions<T>; })),
-      minis_(kernels::exact_minis_of(count)),
-      waits_(waits) {}
+    : count_(count), type_(type), minis_(kernels::exact_minis_of(count)), waits_(waits) {}
 
 void ExactAccumulator::add(const void* vector) {
   const bool was_incomplete = incomplete_;
@@ -92,7 +136,7 @@ void ExactAccumulator::reset() {
 void ExactAccumulator::measure(std::size_t first, std::size_t count, std::uint64_t* header) const {
   with_element_type(type_, [&]<class T>(T) {
     for_each_group(*this, first, count, [&](const GroupTotals& totals, std::size_t elements) {
-      kernels::measure_exact_numbers<T>(totals, elements, header);
+      kernels::measure_exact_source<T>(totals, elements, header);
       header += ExactHeader<T>(header, elements).size();
     });
   });
@@ -103,23 +147,35 @@ void ExactAccumulator::encode(const kernels::ExactRoom& room, std::size_t first,
   with_element_type(type_, [&]<class T>(T) {
     const ExactWidths widths(room, type_);
     for_each_group(*this, first, count, [&](const GroupTotals& totals, std::size_t elements) {
-      words += kernels::encode_exact_numbers<T>(widths, header, totals, elements, words);
+      words += kernels::encode_exact_source<T>(widths, header, totals, elements, words);
       header += ExactHeader<T>(header, elements).size();
     });
   });
 }
 
-ExactTotal ExactAccumulator::total(std::size_t element) const {
-  const Mini& mini = minis_[element / exact_mini];
-  const std::size_t i = element % exact_mini;
-  const auto is = [&](std::uint16_t mask) { return (mask >> i & 1) != 0; };
-  return {{mini.of(i), mini.count},
-          mini.first,
-          {.nan = is(mini.nan),
-           .infinite = is(mini.infinite),
-           .minus_infinite = is(mini.minus_infinite),
-           .other = is(mini.other)},
-          positions_};
+kernels::ExactSpan ExactAccumulator::span(std::size_t index) const {
+  const Mini& mini = minis_[index];
+  const std::size_t elements = std::min(exact_mini, count_ - index * exact_mini);
+  const unsigned present = (1u << elements) - 1;
+  kernels::ExactSpan span{.finite = (mini.nan | mini.infinite | mini.minus_infinite) == 0,
+                          .minus_zero = (~unsigned{mini.other} & present) != 0};
+  ExactBits bits;
+  for (std::size_t i = 0; i < elements; ++i) bits.take(mini.digits_of(i));
+  span.high = bits.high();
+  span.low = bits.low();
+  const int positions =
+      with_element_type(type_, []<class T>(T) { return kernels::body::exact_positions<T>; });
+  span.finite &= span.high <= positions;
+  return span;
+}
+
+ExactTotal ExactAccumulator::Mini::total(std::size_t element) const {
+  const auto is = [&](std::uint16_t mask) { return (mask >> element & 1) != 0; };
+  return ExactTotal({.nan = is(nan),
+                     .infinite = is(infinite),
+                     .minus_infinite = is(minus_infinite),
+                     .other = is(other)},
+                    digits_of(element));
 }
 
 void ExactAccumulator::Mini::cover(unsigned from, unsigned end) {

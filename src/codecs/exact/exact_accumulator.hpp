@@ -6,6 +6,7 @@
 // far.
 
 #include "codecs/exact/exact_total.hpp"
+#include "kernels/exact/cpu/scalar_exact.hpp"
 #include "kernels/exact/exact.hpp"
 
 #include <cohom/element_type.hpp>
@@ -50,7 +51,11 @@ class ExactAccumulator {
   [[nodiscard]] kernels::body::ExactValue value(std::size_t element, unsigned low) const {
     return total(element).value(low);
   }
-  [[nodiscard]] ExactTotal total(std::size_t element) const;
+  [[nodiscard]] ExactTotal total(std::size_t element) const {
+    return minis_[element / kernels::exact_mini].total(element % kernels::exact_mini);
+  }
+  /// Of a mini-block.
+  [[nodiscard]] kernels::ExactSpan span(std::size_t mini) const;
 
  private:
   /// 16 elements. Bit i of a mask is element i's.
@@ -63,6 +68,10 @@ class ExactAccumulator {
     [[nodiscard]] std::int64_t* of(std::size_t element) const {
       return digits.get() + element * count;
     }
+    [[nodiscard]] ExactDigits digits_of(std::size_t element) const {
+      return {{of(element), count}, first};
+    }
+    [[nodiscard]] ExactTotal total(std::size_t element) const;
     /// Makes room for digits first ... end - 1.
     void cover(unsigned from, unsigned end);
     template <class T>
@@ -73,7 +82,6 @@ class ExactAccumulator {
 
   std::size_t count_;
   ElementType type_;
-  int positions_;  ///< of the type
   std::vector<Mini> minis_;
   std::uint64_t vectors_ = 0;
   std::uint64_t waits_, waiting_ = 0;  ///< vectors whose carries may wait, and do
