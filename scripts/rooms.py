@@ -21,6 +21,7 @@ kernels/sign               kernels/core kernels/device_runtime kernels/thc
 kernels/sample             kernels/core kernels/device_runtime kernels/sign
 kernels/sparse             kernels/core kernels/device_runtime
 kernels/sketch             kernels/core kernels/device_runtime
+kernels/exact              kernels/core kernels/device_runtime
 kernels                    kernels/core
 kernels/table              kernels
 src/base
@@ -36,6 +37,7 @@ src/codecs/marsit          src/base src/memory src/codecs/common kernels
 src/codecs/sparse          src/base src/memory src/codecs/common kernels
 src/codecs/sparse_thc      src/base src/memory src/codecs/common src/codecs/thc kernels
 src/codecs/sketch          src/base src/memory src/codecs/common kernels
+src/codecs/exact           src/base src/memory src/codecs/common kernels
 src/codecs                 src/base src/memory src/codecs kernels
 src/executor               src/base src/memory src/schedule src/agreement src/codecs/common \
                            kernels/table
@@ -49,7 +51,7 @@ kernels/ebpf               src/aggregation/protocol
 src/plan                   src/base src/memory src/schedule src/agreement src/codecs \
                            src/executor src/transport
 src/call                   src/base src/memory src/agreement src/plan
-src/api                    src/base src/memory src/call
+src/api                    src/base src/memory src/codecs/exact src/call
 src/testing                src/base src/aggregation/client kernels/table
 ucx_transport              src/base src/transport src/aggregation
 mpi_ext/base               src/base

@@ -14,9 +14,11 @@ extern "C" {
 /* NOLINTBEGIN(modernize-use-using): C */
 typedef struct MPIX_Compressed_request_s* MPIX_Compressed_request;
 typedef struct MPIX_Compressed_plan_s* MPIX_Compressed_plan;
+typedef struct MPIX_Compressed_exact_s* MPIX_Compressed_exact;
 /* NOLINTEND(modernize-use-using) */
 #define MPIX_COMPRESSED_REQUEST_NULL ((MPIX_Compressed_request)0)
 #define MPIX_COMPRESSED_PLAN_NULL ((MPIX_Compressed_plan)0)
+#define MPIX_COMPRESSED_EXACT_NULL ((MPIX_Compressed_exact)0)
 
 /* Datatypes that MPI lacks: IEEE binary16 and bfloat16, 2 bytes each. Valid after MPI_Init; do not
  * free them. */
@@ -100,6 +102,26 @@ int MPIX_Compressed_save_state(MPI_Comm comm, const char* buffer, void* state, M
 int MPIX_Compressed_restore_state(MPI_Comm comm, const char* buffer, const void* state,
                                   MPI_Count bytes);
 int MPIX_Compressed_reset_state(MPI_Comm comm, const char* buffer);
+
+/* A sum to which each rank contributes any number of vectors of `count` elements, none too: exact,
+ * rounded once to nearest, ties to even. The same vectors give the same bits however they are dealt
+ * to ranks, and on any number of ranks. create, add, reset and free are local.
+ * create: without vectors. It belongs to no communicator. On an error *exact stays as it was.
+ * add: another vector, which is read at once. After an error nothing was added, but where memory
+ * was missing: then calls are errors until reset.
+ * allreduce: recvbuf := the sum over all vectors of all ranks, or with the key cohom_op=mean their
+ * mean; without any vector 0, the mean NaN. Vectors stay: later calls include them. op: MPI_SUM.
+ * info as above, but for cohom_codec: "exact" or none, and COHOM_CODEC is not read. There are at
+ * most 2^32 - 1 vectors in all, and each rank adds at most its share of them. Collective over comm.
+ * reset: forgets all vectors; memory stays for the next ones.
+ * free: sets *exact to MPIX_COMPRESSED_EXACT_NULL (which may be freed, too). */
+int MPIX_Compressed_exact_create(MPI_Count count, MPI_Datatype datatype,
+                                 MPIX_Compressed_exact* exact);
+int MPIX_Compressed_exact_add(MPIX_Compressed_exact exact, const void* buf);
+int MPIX_Compressed_exact_allreduce(MPIX_Compressed_exact exact, void* recvbuf, MPI_Op op,
+                                    MPI_Comm comm, MPI_Info info);
+int MPIX_Compressed_exact_reset(MPIX_Compressed_exact exact);
+int MPIX_Compressed_exact_free(MPIX_Compressed_exact* exact);
 
 #ifdef __cplusplus
 }

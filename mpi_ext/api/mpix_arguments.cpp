@@ -8,22 +8,45 @@
 
 namespace cohom::mpi {
 
-std::variant<CallShape, Error> read_shape(MPI_Count count, MPI_Datatype datatype, MPI_Op op,
-                                          const InfoOptions& options) {
+namespace {
+
+/// What `function` returns, or the error that it throws.
+template <class Result, class Function>
+Result or_error(Function&& function) {
   try {
-    if (count < 0)
-      throw Error(ErrorKind::invalid_argument,
-                  "count is " + std::to_string(count) + "; it must not be negative");
-    check_op(op);
-    const CallShape shape{.count = static_cast<std::size_t>(count),
-                          .type = element_type_of(datatype)};
-    if (options.error) return *options.error;
-    return shape;
+    return function();
   } catch (const Error& error) {
     return error;
   } catch (const std::bad_alloc&) {
     return Error(ErrorKind::state, "out of memory");
   }
+}
+
+}  // namespace
+
+std::size_t checked_count(MPI_Count count) {
+  if (count < 0)
+    throw Error(ErrorKind::invalid_argument,
+                "count is " + std::to_string(count) + "; it must not be negative");
+  return static_cast<std::size_t>(count);
+}
+
+std::variant<CallShape, Error> read_shape(MPI_Count count, MPI_Datatype datatype, MPI_Op op,
+                                          const InfoOptions& options) {
+  return or_error<std::variant<CallShape, Error>>([&]() -> std::variant<CallShape, Error> {
+    const std::size_t elements = checked_count(count);
+    check_op(op);
+    const CallShape shape{.count = elements, .type = element_type_of(datatype)};
+    if (options.error) return *options.error;
+    return shape;
+  });
+}
+
+std::optional<Error> check_op_and_options(MPI_Op op, const InfoOptions& options) {
+  return or_error<std::optional<Error>>([&] {
+    check_op(op);
+    return options.error;
+  });
 }
 
 const void* input_of(const void* sendbuf, const void* recvbuf) {

@@ -22,10 +22,16 @@ struct CallShape {
   ElementType type = ElementType::f32;
 };
 
+/// @throws Error(invalid_argument) for a negative count
+std::size_t checked_count(MPI_Count count);
+
 /// An error, the options' own among them, is returned, not thrown: this rank still has to take part
 /// in the call, with it.
 std::variant<CallShape, Error> read_shape(MPI_Count count, MPI_Datatype datatype, MPI_Op op,
                                           const InfoOptions& options);
+
+/// The same of a call whose count and datatype are known.
+std::optional<Error> check_op_and_options(MPI_Op op, const InfoOptions& options);
 
 /// `sendbuf`, or `recvbuf` where that says MPI_IN_PLACE.
 const void* input_of(const void* sendbuf, const void* recvbuf);

@@ -1,14 +1,18 @@
 #include <cohom/allreduce.hpp>
 
+#include "api/call_start.hpp"
 #include "base/float_mode.hpp"
 #include "call/call.hpp"
 #include "call/call_request.hpp"
 #include "call/communicator_impl.hpp"
 #include "call/waiting.hpp"
+#include "codecs/exact/exact_accumulator.hpp"
 #include "memory/device_order.hpp"
 
+#include <cstdint>
 #include <exception>
 #include <optional>
+#include <string>
 #include <utility>
 
 namespace cohom {
@@ -43,15 +47,35 @@ StateBuffer* state_of(CommunicatorImpl& communicator, const PlanCore& core,
   return &state;
 }
 
-void prepare(CallRequest& request, const void* input, void* output, std::size_t count,
-             ElementType type, CommunicatorImpl& communicator, const Options& options) {
-  const Placement placement = count != 0 ? placement_of(input, output, type) : Placement{};
-  if (count != 0) expect_order(placement, request.stream);
-  auto core = communicator.plans().find_or_make(communicator.environment(), count, type, options,
-                                                placement);
-  if (auto error = buffer_error(input, output, count * size_of(type))) throw std::move(*error);
-  request.input = input;
-  request.output = output;
+/// What is wrong with vectors that this rank added up.
+std::optional<Error> added_error(const ExactAccumulator& added, int ranks) {
+  if (added.incomplete())
+    return Error(ErrorKind::memory,
+                 "the memory for a vector was not enough, and part of it was added; reset the sum");
+  const std::uint64_t share = ExactAccumulator::max_vectors / std::uint64_t(ranks);
+  if (added.vectors() <= share) return std::nullopt;
+  return Error(ErrorKind::unsupported, "this rank added " + std::to_string(added.vectors()) +
+                                           " vectors; of " + std::to_string(ranks) +
+                                           " ranks each can add at most " + std::to_string(share));
+}
+
+void prepare(CallRequest& request, const CallArguments& call, CommunicatorImpl& communicator,
+             const Options& options) {
+  const bool added = call.added != nullptr;
+  if (added)
+    if (auto error = added_error(*call.added, communicator.transport().ranks()))
+      throw std::move(*error);
+  const Placement placement =
+      call.count != 0 ? placement_of(call.input, call.output, call.type) : Placement{};
+  if (call.count != 0) expect_order(placement, request.stream);
+  auto core = communicator.plans().find_or_make(communicator.environment(), call.count, call.type,
+                                                options, placement);
+  const std::size_t bytes = call.count * size_of(call.type);
+  if (auto error = buffer_error(added ? call.output : call.input, call.output, bytes))
+    throw std::move(*error);
+  request.input = call.input;
+  request.output = call.output;
+  request.added = call.added;
   request.state = state_of(communicator, *core, options);
   request.step = request.state != nullptr ? request.state->step : communicator.next_call();
   core->add_to_signature(request.signature);
@@ -86,37 +110,44 @@ void Request::wait() {
   if (call_) wait_for(*call_, communicator_);
 }
 
-namespace {
-
-Request start(const void* input, void* output, std::size_t count, ElementType type,
-              Communicator& communicator, const Options& options,
-              std::optional<kernels::DeviceStream> stream) {
+Request start_call(const CallArguments& arguments, Communicator& communicator,
+                   const Options& options) {
   const DefaultFloatMode mode;
   CommunicatorImpl& impl = communicator.impl();
   const auto guard = impl.lock();
   CallRequest request;
-  request.stream = stream;
+  request.stream = arguments.stream;
   request.signature.text("call", call_kind);
   try {
     request.timeout = timeout_of(options, impl.defaults());
-    prepare(request, input, output, count, type, impl, options);
+    if (arguments.added == nullptr) {
+      prepare(request, arguments, impl, options);
+    } else {
+      Options of_many = options;
+      of_many.codec = codec_of_many_vectors(options.codec);
+      prepare(request, arguments, impl, of_many);
+    }
   } catch (...) {
-    request.error = impl.failures().take("a plan of " + std::to_string(count) + " elements");
+    request.error =
+        impl.failures().take("a plan of " + std::to_string(arguments.count) + " elements");
   }
   return Request(impl.start(std::move(request)), impl);
 }
 
-}  // namespace
-
 Request allreduce_start(const void* input, void* output, std::size_t count, ElementType type,
                         Communicator& communicator, const Options& options) {
-  return start(input, output, count, type, communicator, options, std::nullopt);
+  return start_call({.input = input, .output = output, .count = count, .type = type}, communicator,
+                    options);
 }
 
 Request allreduce_async(const void* input, void* output, std::size_t count, ElementType type,
                         Communicator& communicator, const Options& options, DeviceStream stream) {
-  return start(input, output, count, type, communicator, options,
-               static_cast<kernels::DeviceStream>(stream.handle));
+  return start_call({.input = input,
+                     .output = output,
+                     .count = count,
+                     .type = type,
+                     .stream = static_cast<kernels::DeviceStream>(stream.handle)},
+                    communicator, options);
 }
 
 Request allreduce_fail(const Error& error, Communicator& communicator) {

@@ -246,7 +246,8 @@ void CallImpl::begin() {
   CallBuffers buffers{.type = request_.core->type(),
                       .input = device_ ? device_->input() : request_.input,
                       .output = device_ ? device_->output() : request_.output,
-                      .step = request_.step};
+                      .step = request_.step,
+                      .added = request_.added.get()};
   if (request_.state != nullptr) {
     request_.state->key = request_.core->state_key();
     buffers.state =
@@ -273,6 +274,7 @@ void CallImpl::complete(std::optional<Error> error) {
     device_.reset();
   else
     give_back_plan();
+  request_.added.reset();  // all that was to be encoded is
   state_.store(State::done, std::memory_order_release);
 }
 

@@ -12,10 +12,12 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 
 namespace cohom {
 
 class CallFailures;
+class ExactAccumulator;
 
 struct CallRequest {
   CallSignature signature;
@@ -23,6 +25,8 @@ struct CallRequest {
   std::shared_ptr<PlanCore> core;  ///< null: only agree
   const void* input = nullptr;
   void* output = nullptr;
+  /// Vectors that this rank added up, in place of the input; null: none.
+  std::shared_ptr<const ExactAccumulator> added = nullptr;
   StateBuffer* state = nullptr;  ///< outlives the call; null: the codec keeps none
   std::uint64_t step = 0;
   std::optional<kernels::DeviceStream> stream = std::nullopt;  ///< the user's; none: any
@@ -35,5 +39,9 @@ struct CallRequest {
 /// What is wrong with the buffers of a request, before any message: null pointers with bytes > 0,
 /// or an overlap that is not in place.
 std::optional<Error> buffer_error(const void* input, const void* output, std::size_t bytes);
+
+/// The codec of a call to which this rank brings vectors that it added up, where the user asks for
+/// `codec` (empty: for none). @throws Error(invalid_argument) for one that takes one vector a rank
+std::string codec_of_many_vectors(const std::string& codec);
 
 }  // namespace cohom

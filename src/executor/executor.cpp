@@ -103,7 +103,8 @@ void Executor::begin_round(std::size_t number) {
   if (!traits.is_fallback()) {
     // Piece by piece. Fallback rounds start when everything is agreed, and others behind the
     // payload read no agreement.
-    if (traits.time != RoundTime::behind_payload) call.earlier = std::span(rounds_).first(number);
+    if (traits.time != RoundTime::behind_payload && !traits.independent)
+      call.earlier = std::span(rounds_).first(number);
     call.hold_sends = traits.time == RoundTime::payload && decoding_waits_for_vector();
     lend_users_memory(round, traits, call);
   }
@@ -193,8 +194,8 @@ bool Executor::keep_wire_busy() {
   return encode_payload_while_sends_below(factory_.setup().tuning.low_sends);
 }
 
-/// Rounds that agree on what an earlier one found are short, and all ranks' decoding may wait for
-/// the last of them.
+/// Rounds behind the first one, most of which agree on what an earlier one found, are short, and all
+/// ranks' decoding may wait for the last of them.
 bool Executor::encode_dependent_agreements() { return any(1, payload(), encode); }
 
 bool Executor::merge() {

@@ -26,7 +26,8 @@ std::unique_ptr<Codec> PlanCodec::make(DeviceWork& device) const {
                .parameters = context_.parameters,
                .memory = device.memory(),
                .host_kernels = &context_.kernels,
-               .elements = context_.elements});
+               .elements = context_.elements,
+               .mean = context_.mean});
 }
 
 std::unique_ptr<Codec> PlanCodec::made(const CodecContext& context) const {
@@ -47,6 +48,10 @@ void PlanCodec::bypass() {
 
 bool PlanCodec::bounds_errors() const {
   return row_->bounds_errors != nullptr && row_->bounds_errors(context_.parameters);
+}
+
+bool PlanCodec::takes_many() const {
+  return row_->takes_many != nullptr && row_->takes_many(context_.parameters);
 }
 
 std::string PlanCodec::why_not_on_device() const {

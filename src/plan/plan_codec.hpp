@@ -33,6 +33,8 @@ class PlanCodec {
   [[nodiscard]] std::string spec() const { return canonical_spec(*row_, context_.parameters); }
   /// Whether errors are bounded, which raw's are not.
   [[nodiscard]] bool bounds_errors() const;
+  /// Whether ranks may contribute any number of vectors each.
+  [[nodiscard]] bool takes_many() const;
   /// Empty: there are kernels for it on a device. Else why not, for the log.
   [[nodiscard]] std::string why_not_on_device() const;
 

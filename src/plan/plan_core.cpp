@@ -2,6 +2,7 @@
 
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "base/vector_bytes.hpp"
 #include "memory/device_loader.hpp"
 #include "plan/offloading.hpp"
 #include "plan/plan_placement.hpp"
@@ -12,7 +13,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <utility>
 
 namespace cohom {
@@ -37,16 +37,6 @@ void check_transport(std::string_view wanted, const Transport& transport) {
           "; it is chosen when a communicator is made (MPIX_ functions: in the first call)");
 }
 
-std::size_t checked_bytes(std::size_t count, ElementType type) {
-  if (count > std::numeric_limits<std::ptrdiff_t>::max() / size_of(type))
-    throw Error(ErrorKind::invalid_argument,
-                "count " + std::to_string(count) + " overflows: " + std::string(name_of(type)) +
-                    " vectors have at most " +
-                    std::to_string(std::numeric_limits<std::ptrdiff_t>::max() / size_of(type)) +
-                    " elements");
-  return count * size_of(type);
-}
-
 std::size_t agreement_rounds(const Codec& codec) {
   const auto rounds = codec.rounds();
   return static_cast<std::size_t>(std::count_if(
@@ -66,21 +56,23 @@ PlanCore::PlanCore(const PlanEnvironment& environment, std::size_t count, Elemen
   const int ranks = transport.ranks();
   check_ranks(ranks);
   check_transport(options.transport, transport);
-  const std::size_t bytes = checked_bytes(count, type);
+  const std::size_t bytes = vector_bytes(count, type);
   PlanCodec codec(options.codec,
                   {.rank = transport.rank(),
                    .ranks = ranks,
                    .type = type,
                    .divisor = options.op == ReduceOp::mean ? std::uint64_t(ranks) : 1,
                    .kernels = *environment.kernels,
-                   .elements = count});
+                   .elements = count,
+                   .mean = options.op == ReduceOp::mean});
   auto made = codec.make();  // also when it will be bypassed: a wrong parameter is an error
   asked_codec_ = codec.spec();
   wants_state_ = made->state_bytes(std::max<std::size_t>(count, 1)) != 0;
   const RouteChoice choice = choose_route(
       environment, options,
       {.codec = codec.name(), .payload = made->payload().traits().merge, .bytes = bytes});
-  description_.bypass = choice.selection.bypass && !(codec.bounds_errors() && ranks > 1);
+  description_.bypass =
+      choice.selection.bypass && !(codec.bounds_errors() && ranks > 1) && !codec.takes_many();
   if (description_.bypass) {
     log_once_for_all(transport.rank(), "codec " + asked_codec_ + " bypassed for " +
                                            std::to_string(bytes) +

@@ -178,7 +178,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                                 .divisor = (flags & 1) != 0 ? std::uint64_t(ranks) : 1,
                                 .kernels = kernels::kernel_table(),
                                 .parameters = parsed.parameters,
-                                .elements = elements});
+                                .elements = elements,
+                                .mean = (flags & 1) != 0});
   OneRank one(input, *codec, ranks, elements);
   codec->reserve(elements, one.chunking().longest_piece());
   const auto values = (flags & 2) != 0 ? nasty(elements, flags >> 4) : normal(elements);

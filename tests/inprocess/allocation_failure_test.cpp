@@ -12,6 +12,7 @@
 #include "watchdog.hpp"
 
 #include <cohom/allreduce.hpp>
+#include <cohom/exact_sum.hpp>
 
 #include <gtest/gtest.h>
 
@@ -165,6 +166,56 @@ INSTANTIATE_TEST_SUITE_P(
         if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
       return name;
     });
+
+/// A vector that was added in part is in no sum.
+TEST(ExactSums, LackMemoryForAVector) {
+  constexpr int ranks = 2;
+  std::atomic<bool> failed = true;
+  long allocation = 0;
+  for (; failed && !HasFailure(); ++allocation) {
+    const Watchdog watchdog("allocation " + std::to_string(allocation));
+    LoopbackHub hub(ranks);
+    std::string errors[ranks];
+    std::vector<std::jthread> threads;
+    for (int rank = 0; rank < ranks; ++rank)
+      threads.emplace_back([&, rank] {
+        Communicator communicator(hub.transport(rank));
+        ExactSum sum(64, ElementType::f32);
+        const std::vector<float> vector(64, 1.0f);
+        std::vector<float> output(64);
+        if (rank == 1) {
+          allocations_left = allocation;
+          bool threw = false;
+          try {
+            sum.add(vector);
+          } catch (const Error& error) {
+            threw = true;
+            EXPECT_EQ(error.kind(), ErrorKind::memory) << error.what();
+          }
+          failed = allocations_left < 0;
+          allocations_left = -1;
+          EXPECT_EQ(threw, failed);
+        } else {
+          sum.add(vector);
+        }
+        try {
+          sum.allreduce(output, communicator);
+          EXPECT_EQ(output, std::vector<float>(64, 2.0f));
+        } catch (const Error& error) {
+          errors[rank] = error.what();
+        }
+        sum.reset();
+        sum.add(vector);
+        sum.allreduce(output, communicator);
+        EXPECT_EQ(output, std::vector<float>(64, 2.0f));
+      });
+    threads.clear();
+    EXPECT_EQ(errors[0], errors[1]);
+    EXPECT_EQ(errors[0].find("part of it was added; reset the sum") != std::string::npos, failed)
+        << errors[0];
+  }
+  EXPECT_GE(allocation, 4) << "a vector takes memory for each 16 elements";
+}
 
 }  // namespace
 }  // namespace cohom::test

@@ -7,6 +7,7 @@
 #include "same_bytes.hpp"
 
 #include <cohom/allreduce.hpp>
+#include <cohom/exact_sum.hpp>
 #include <cohom/plan.hpp>
 
 #include <gtest/gtest.h>
@@ -101,6 +102,26 @@ TEST_F(DeviceCalls, DrawsDoNotDependOnWhereBuffersAre) {
       }
     }
   });
+}
+
+TEST_F(DeviceCalls, SumsOfManyVectorsTakeBuffersFromAnywhere) {
+  Bytes result;
+  for (const bool there : {false, true})
+    on_ranks(ranks, [&](int rank, Communicator& communicator) {
+      ExactSum sum(count, ElementType::f32);
+      const Bytes& bytes = inputs_.bytes(rank);
+      const DeviceVector input(bytes), output(bytes.size());
+      Bytes found(bytes.size());
+      for (int v = 0; v < 3; ++v) sum.add(there ? input.data() : bytes.data());
+      sum.allreduce(there ? output.data() : found.data(), communicator);
+      if (there) found = output.fetch();
+      if (rank == 0 && !there) result = found;
+      if (there) EXPECT_TRUE(same_bytes(found, result));
+    });
+  // Thrice is exact but for the one rounding.
+  const auto values = to_values(ElementType::f32, result);
+  for (std::size_t i = 0; i < count; ++i)
+    ASSERT_EQ(values[i], double(static_cast<float>(3 * inputs_.sum()[i]))) << i;
 }
 
 TEST_F(DeviceCalls, PinnedMemoryIsTheHosts) {

@@ -28,6 +28,19 @@ check_c_output() {
        END { exit !ok }' <<<"$1" || fail "allreduce.c printed '$1'"
 }
 
+# check_exact_sums FOLDER: of any number of ranks, and of both languages.
+check_exact_sums() {
+  local printed program ranks
+  printed=$("$MPIEXEC" -n 1 "$1/exact_sum_cpp")
+  [[ $printed == "sum of 24 blocks: "*0x* ]] || fail "exact_sum.cpp printed '$printed'"
+  for program in exact_sum_cpp exact_sum_c; do
+    for ranks in 2 3; do
+      [[ $("$MPIEXEC" -n "$ranks" "$1/$program") == "$printed" ]] ||
+        fail "$program on $ranks ranks prints something else"
+    done
+  done
+}
+
 # build_with_cmake PROJECT ARGUMENT...
 build_with_cmake() {
   local project=$1
@@ -41,6 +54,7 @@ with_cmake() {
   build_with_cmake outside -D examples="$root/examples"
   check_cpp_output "$("$MPIEXEC" -n 2 "$tree/outside/allreduce_cpp")"
   check_c_output "$("$MPIEXEC" -n 2 "$tree/outside/allreduce_c")"
+  check_exact_sums "$tree/outside"
   "$MPIEXEC" -n 2 "$tree/outside/own_names" ||
     fail "a user's function of an internal name is called"
 }

@@ -37,7 +37,8 @@ static void test_without_mpi(const char* when) {
   float data[count] = {0};
   MPIX_Compressed_request request = MPIX_COMPRESSED_REQUEST_NULL;
   MPIX_Compressed_plan plan = MPIX_COMPRESSED_PLAN_NULL;
-  printf("Five lines of errors are right %s:\n", when);
+  MPIX_Compressed_exact exact = MPIX_COMPRESSED_EXACT_NULL;
+  printf("Six lines of errors are right %s:\n", when);
   fflush(stdout);
   expect(sum_in_place(data, MPI_COMM_WORLD, MPI_INFO_NULL) == MPI_ERR_OTHER, when);
   expect(MPIX_Iallreduce_compressed(MPI_IN_PLACE, data, count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD,
@@ -48,7 +49,9 @@ static void test_without_mpi(const char* when) {
          when);
   expect(MPIX_Compressed_reset_state(MPI_COMM_WORLD, "buffer") == MPI_ERR_OTHER, when);
   expect(MPIX_Compressed_wait(NULL) == MPI_ERR_OTHER, when);
+  expect(MPIX_Compressed_exact_create(count, MPI_FLOAT, &exact) == MPI_ERR_OTHER, when);
   expect(request == MPIX_COMPRESSED_REQUEST_NULL && plan == MPIX_COMPRESSED_PLAN_NULL, when);
+  expect(exact == MPIX_COMPRESSED_EXACT_NULL, when);
   expect(MPIX_Float16() == MPI_DATATYPE_NULL, when);
 }
 
@@ -85,6 +88,30 @@ static void test_plan(MPI_Comm comm, int ranks, MPI_Info info) {
   expect(plan == MPIX_COMPRESSED_PLAN_NULL, "handle of the plan");
 }
 
+static void test_exact(MPI_Comm comm, int rank, int ranks) {
+  float data[count];
+  MPIX_Compressed_exact exact;
+  int vector;
+  expect(MPIX_Compressed_exact_create(count, MPI_FLOAT, &exact) == MPI_SUCCESS, "exact sum");
+  for (vector = 0; vector < rank; ++vector) { /* all but 1 cancels */
+    fill(data, 1e8f);
+    expect(MPIX_Compressed_exact_add(exact, data) == MPI_SUCCESS, "add");
+    fill(data, 1.0f);
+    expect(MPIX_Compressed_exact_add(exact, data) == MPI_SUCCESS, "add");
+    fill(data, -1e8f);
+    expect(MPIX_Compressed_exact_add(exact, data) == MPI_SUCCESS, "add");
+  }
+  expect(MPIX_Compressed_exact_allreduce(exact, data, MPI_SUM, comm, MPI_INFO_NULL) == MPI_SUCCESS,
+         "exact allreduce");
+  expect(all_equal(data, (float)(ranks * (ranks - 1) / 2)), "exact sum of all");
+  expect(MPIX_Compressed_exact_reset(exact) == MPI_SUCCESS, "reset");
+  expect(MPIX_Compressed_exact_allreduce(exact, data, MPI_SUM, comm, MPI_INFO_NULL) == MPI_SUCCESS,
+         "exact allreduce of nothing");
+  expect(all_equal(data, 0.0f), "exact sum of nothing");
+  expect(MPIX_Compressed_exact_free(&exact) == MPI_SUCCESS, "end of the exact sum");
+  expect(exact == MPIX_COMPRESSED_EXACT_NULL, "handle of the exact sum");
+}
+
 static void test_error(MPI_Comm comm, MPI_Info info) {
   float data[count];
   int code, error_class;
@@ -108,6 +135,7 @@ int main(int argc, char** argv) {
   test_calls(MPI_COMM_WORLD, ranks, info);
   test_error(MPI_COMM_WORLD, info);
   test_plan(MPI_COMM_WORLD, ranks, info);
+  test_exact(MPI_COMM_WORLD, rank, ranks);
   MPI_Info_free(&info);
   MPI_Allreduce(&failures, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   MPI_Finalize();

@@ -88,6 +88,12 @@ TEST_F(MpixErrors, NullPointersOfLocalFunctions) {
   expect_error(MPIX_Compressed_plan_free(nullptr), {"plan is a null pointer"});
   MPIX_Compressed_plan plan = MPIX_COMPRESSED_PLAN_NULL;
   EXPECT_EQ(MPIX_Compressed_plan_free(&plan), MPI_SUCCESS);  // as with MPI's null handles
+  expect_error(MPIX_Compressed_exact_create(1, MPI_FLOAT, nullptr), {"exact is a null pointer"});
+  expect_error(MPIX_Compressed_exact_add(nullptr, &one), {"exact is a null pointer"});
+  expect_error(MPIX_Compressed_exact_reset(nullptr), {"exact is a null pointer"});
+  expect_error(MPIX_Compressed_exact_free(nullptr), {"exact is a null pointer"});
+  MPIX_Compressed_exact exact = MPIX_COMPRESSED_EXACT_NULL;
+  EXPECT_EQ(MPIX_Compressed_exact_free(&exact), MPI_SUCCESS);
   expect_good_call(comm_);
   expect_error(MPIX_Compressed_save_state(comm_, nullptr, nullptr, &bytes), {"buffer is a null"});
   expect_error(MPIX_Compressed_save_state(comm_, "b", nullptr, nullptr), {"bytes is a null"});

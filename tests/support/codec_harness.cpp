@@ -16,8 +16,13 @@ CodecHarness::CodecHarness(HarnessSetup setup)
       states_(std::size_t(setup_.ranks)) {
   const auto divisor = setup_.mean ? std::uint64_t(setup_.ranks) : 1;
   for (int rank = 0; rank < setup_.ranks; ++rank)
-    codecs_.push_back(
-        setup_.make({rank, setup_.ranks, setup_.type, divisor, kernels_, setup_.parameters}));
+    codecs_.push_back(setup_.make({.rank = rank,
+                                   .ranks = setup_.ranks,
+                                   .type = setup_.type,
+                                   .divisor = divisor,
+                                   .kernels = kernels_,
+                                   .parameters = setup_.parameters,
+                                   .mean = setup_.mean}));
 }
 
 Bytes CodecHarness::allreduce(std::span<const Bytes> inputs, std::uint64_t step) {

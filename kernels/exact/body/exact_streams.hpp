@@ -128,6 +128,18 @@ COHOM_HD inline ExactInteger exact_integer(const ExactParts<T>& parts, const Exa
   return value;
 }
 
+/// Writes one number, a source's, of a mini-block that is not wide.
+template <class Number>
+COHOM_HD inline void put_exact_number(const ExactWidths& widths, const ExactMini& mini,
+                                      bool counts_zeros, const Number& number, ExactWriter<>& out) {
+  if (!mini.empty) {
+    ExactInteger field = exact_integer(number, mini);
+    field.add(ExactInteger::shifted(1, mini.magnitude));
+    out.put(field, widths.value_bits(mini));
+  }
+  if (counts_zeros) out.put(number.minus_zero() ? 1 : 0, widths.counter);
+}
+
 /// Writes stream `stream` of a group of `count` elements.
 template <class T>
 COHOM_HD inline void encode_exact_stream(const ExactWidths& widths, const ExactHeader<T>& header,
@@ -138,15 +150,9 @@ COHOM_HD inline void encode_exact_stream(const ExactWidths& widths, const ExactH
     const ExactMini mini = header.mini(m);
     const bool counts_zeros = header.counts_zeros(m);
     if (widths.is_wide(mini, counts_zeros)) continue;
-    const unsigned bits = widths.value_bits(mini);
     for (std::size_t i = m * exact_mini + stream; i < (m + 1) * exact_mini; i += exact_streams) {
       const ExactParts<T> parts(i < count ? load_raw<T>(input, i) : T{});
-      if (bits != 0) {
-        ExactInteger field = exact_integer(parts, mini);
-        field.add(ExactInteger::shifted(1, mini.magnitude));
-        out.put(field, bits);
-      }
-      if (counts_zeros) out.put(parts.minus_zero() ? 1 : 0, widths.counter);
+      put_exact_number(widths, mini, counts_zeros, parts, out);
     }
   }
   out.finish();

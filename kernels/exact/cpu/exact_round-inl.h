@@ -78,11 +78,13 @@ class ExactRounding {
   }
 
   /// Whether vectors can divide. Else the reference does it.
-  static bool is_possible([[maybe_unused]] std::uint64_t divisor) {
+  static bool is_possible(std::uint64_t divisor) {
+    if (std::has_single_bit(divisor)) return true;
+    // A double must hold the middle of two elements times the divisor.
 #if HWY_NATIVE_FMA
-    return true;
+    return divisor < std::uint64_t{1} << 26;
 #else
-    return std::has_single_bit(divisor);
+    return false;
 #endif
   }
 

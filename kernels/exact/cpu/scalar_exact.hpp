@@ -10,9 +10,49 @@
 
 namespace cohom::kernels {
 
-/// Writes the header of a group of `count` elements.
+/// What the codes of a mini-block say of its numbers.
+struct ExactSpan {
+  int high = 0;  ///< 1 + the position of the highest bit; 0: there are zeros alone
+  int low = 0;   ///< position of the lowest
+  bool finite = true, minus_zero = false;
+};
+
+/// Elements as a source: of the mini-blocks of a group their spans and their numbers, of which
+/// those behind the last are 0.
 template <class T>
-void measure_exact_group(const void* input, std::size_t count, std::uint64_t* header) {
+class ExactElements {
+ public:
+  ExactElements(const void* elements, std::size_t count) : elements_(elements), count_(count) {}
+
+  [[nodiscard]] ExactSpan span(std::size_t mini) const;
+  [[nodiscard]] body::ExactParts<T> operator()(std::size_t index) const {
+    return body::ExactParts<T>(index < count_ ? body::load_raw<T>(elements_, index) : T{});
+  }
+
+ private:
+  const void* elements_;
+  std::size_t count_;
+};
+
+template <class T>
+ExactSpan ExactElements<T>::span(std::size_t mini) const {
+  ExactSpan span{.low = body::exact_positions<T>};
+  for (std::size_t i = mini * exact_mini; i < std::min(count_, (mini + 1) * exact_mini); ++i) {
+    const body::ExactParts<T> parts((*this)(i));
+    span.finite &= parts.finite;
+    span.minus_zero |= parts.minus_zero();
+    if (!parts.finite || parts.mantissa == 0) continue;
+    span.high =
+        std::max(span.high, parts.position + static_cast<int>(body::bit_length(parts.mantissa)));
+    span.low =
+        std::min(span.low, parts.position + static_cast<int>(body::trailing_zeros(parts.mantissa)));
+  }
+  return span;
+}
+
+/// Writes the header of a group of `count` elements of a source.
+template <class T, class Source>
+void measure_exact_source(const Source& source, std::size_t count, std::uint64_t* header) {
   using namespace body;
   using Header = ExactHeader<T>;
   constexpr unsigned bits = 8 * sizeof(ExactCode<T>);
@@ -23,38 +63,53 @@ void measure_exact_group(const void* input, std::size_t count, std::uint64_t* he
   };
   std::uint32_t zeros = 0;  // codes of 128 (f64: 256) elements that have a -0
   for (std::size_t m = 0; m < shape.minis; ++m) {
-    int high = 0, low = exact_positions<T>;
-    bool finite = true;
-    for (std::size_t i = m * exact_mini; i < std::min(count, (m + 1) * exact_mini); ++i) {
-      const ExactParts<T> parts(load_raw<T>(input, i));
-      finite &= parts.finite;
-      if (parts.minus_zero()) zeros |= 1u << m / Header::minis_a_lack;
-      if (!parts.finite || parts.mantissa == 0) continue;
-      high = std::max(high, parts.position + static_cast<int>(bit_length(parts.mantissa)));
-      low = std::min(low, parts.position + static_cast<int>(trailing_zeros(parts.mantissa)));
-    }
-    if (!finite) {
+    const ExactSpan span = source.span(m);
+    if (span.minus_zero) zeros |= 1u << m / Header::minis_a_lack;
+    if (!span.finite)
       put(0, m, exact_not_finite<T>);
-    } else if (high != 0) {
-      put(0, m, static_cast<unsigned>(std::max(high - exact_high_offset<T>, 1)));
-    }
-    if (high != 0)
+    else if (span.high != 0)
+      put(0, m, static_cast<unsigned>(std::max(span.high - exact_high_offset<T>, 1)));
+    if (span.high != 0)
       put(shape.code_words(), m,
-          static_cast<unsigned>(std::max(exact_positions<T> - low - exact_low_offset<T>, 1)));
+          static_cast<unsigned>(std::max(exact_positions<T> - span.low - exact_low_offset<T>, 1)));
   }
   for (std::size_t m = 0; m < shape.minis; m += Header::minis_a_lack)
     if ((zeros >> m / Header::minis_a_lack & 1) == 0)
       put(2 * shape.code_words(), m / Header::minis_a_lack, 1);
 }
 
+/// Writes the header of a group of `count` elements.
+template <class T>
+void measure_exact_group(const void* input, std::size_t count, std::uint64_t* header) {
+  measure_exact_source<T>(ExactElements<T>(input, count), count, header);
+}
+
+/// Writes the payload of a group of `count` elements of a source; returns the words written.
+template <class T, class Source>
+std::size_t encode_exact_source(const body::ExactWidths& widths, const std::uint64_t* header,
+                                const Source& source, std::size_t count, std::uint64_t* words) {
+  const body::ExactHeader<T> group(header, count);
+  body::ExactWriter<> writers[exact_streams] = {
+      {words, widths.digit()},     {words + 1, widths.digit()}, {words + 2, widths.digit()},
+      {words + 3, widths.digit()}, {words + 4, widths.digit()}, {words + 5, widths.digit()},
+      {words + 6, widths.digit()}, {words + 7, widths.digit()}};
+  for (std::size_t m = 0; m < group.minis; ++m) {
+    const body::ExactMini mini = group.mini(m);
+    const bool counts_zeros = group.counts_zeros(m);
+    if (widths.is_wide(mini, counts_zeros)) continue;
+    for (std::size_t i = 0; i < exact_mini; ++i)
+      body::put_exact_number(widths, mini, counts_zeros, source(m * exact_mini + i),
+                             writers[i % exact_streams]);
+  }
+  for (body::ExactWriter<>& writer : writers) writer.finish();
+  return body::exact_stream_words(group.stream_bits(widths), widths.digit());
+}
+
 /// Returns the words written.
 template <class T>
 std::size_t encode_exact_group(const body::ExactWidths& widths, const std::uint64_t* header,
                                const void* input, std::size_t count, std::uint64_t* words) {
-  const body::ExactHeader<T> group(header, count);
-  for (std::size_t s = 0; s < exact_streams; ++s)
-    body::encode_exact_stream<T>(widths, group, input, count, s, words);
-  return body::exact_stream_words(group.stream_bits(widths), widths.digit());
+  return encode_exact_source<T>(widths, header, ExactElements<T>(input, count), count, words);
 }
 
 /// Payloads that are added, and the word at which the group begins in each.

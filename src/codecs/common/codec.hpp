@@ -17,6 +17,8 @@ namespace cohom {
 /// Bytes of error feedback an element: f32, or f64 for f64 vectors.
 constexpr std::size_t feedback_size(ElementType type) { return type == ElementType::f64 ? 8 : 4; }
 
+class ExactAccumulator;
+
 /// One call's buffers, as seen by a codec.
 struct CallBuffers {
   ElementType type = ElementType::f32;
@@ -27,6 +29,8 @@ struct CallBuffers {
       {};  ///< what the codec keeps between calls (state_bytes() of it), or empty
   /// Of the vector, in the order of Piece::index. Fallback rounds have others.
   std::span<const Piece> pieces = {};
+  /// Of codecs that take them: vectors that this rank added up, in place of the input. Null: none.
+  const ExactAccumulator* added = nullptr;
 
   [[nodiscard]] const std::byte* input_at(std::size_t element) const {
     return static_cast<const std::byte*>(input) + element * size_of(type);

@@ -60,6 +60,9 @@ struct CodecRow {
   /// Whether errors are bounded with these parameters, which raw's are not where values cancel:
   /// such a codec is not bypassed. Null: never.
   bool (*bounds_errors)(const Parameters&) = nullptr;
+  /// Whether with these parameters a rank may contribute any number of vectors, of which raw takes
+  /// one: such a codec is not bypassed, on one rank neither. Null: never.
+  bool (*takes_many)(const Parameters&) = nullptr;
   /// What calls put into messages, where payloads vary in length. Null: bytes_of_rounds().
   std::optional<CodecBytes> (*bytes)(const BytesQuery&) = nullptr;
 };

@@ -1,6 +1,6 @@
 #include "codecs/common/outlier_round.hpp"
 
-#include "codecs/common/exact_sum.hpp"
+#include "codecs/common/long_accumulator.hpp"
 #include "kernels/core/body/element.hpp"
 
 #include <cmath>
@@ -108,7 +108,7 @@ std::size_t OutlierRound::promote(const Piece& piece, std::span<const ConstPaylo
                                   Payload sum) {
   const std::size_t words = capacity(contributions.size(), piece.count);
   sum[words - 1] = 0;  // the padding of a ragged last word
-  ExactSum exact;
+  LongAccumulator exact;
   with_element_type(type_, [&]<class T>(T) {
     for (std::size_t i = 0; i < piece.count; ++i) {
       auto result = quick_sum<T>(contributions, i, divisor_);

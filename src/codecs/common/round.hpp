@@ -97,6 +97,7 @@ struct RoundTraits {
   NeededBy needed_by = NeededBy::encoding;
   FallbackSize fallback_size = FallbackSize::when_agreed;
   RoundAlgorithm algorithm = RoundAlgorithm::small;  ///< of the payload: always the caller's choice
+  bool independent = false;  ///< reads no earlier agreement, and does not wait for any
 
   [[nodiscard]] bool narrow() const { return contributions != Contributions::like_sums; }
   [[nodiscard]] bool disjoint() const { return contributions == Contributions::narrow_disjoint; }

@@ -1,7 +1,9 @@
 #include "codecs/exact/exact.hpp"
 
 #include "codecs/common/parameters.hpp"
+#include "codecs/exact/exact_accumulator.hpp"
 #include "codecs/exact/exact_header.hpp"
+#include "codecs/exact/exact_vectors.hpp"
 #include "codecs/exact/exact_wide.hpp"
 #include "kernels/exact/exact.hpp"
 #include "memory/memory.hpp"
@@ -12,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace cohom {
@@ -34,13 +37,13 @@ RoundTraits payload_traits(int ranks) {
 class ExactPayload final : public Round {
  public:
   /// What is referred to outlives it.
-  ExactPayload(const CodecContext& context, ExactHeaderRound& header, ExactWideRound& wide,
-               const CallBuffers& call)
+  ExactPayload(const CodecContext& context, const ExactVectorsRound& vectors,
+               ExactHeaderRound& header, ExactWideRound& wide, const CallBuffers& call)
       : Round(payload_traits(context.ranks)),
         type_(context.type),
         ranks_(static_cast<std::size_t>(context.ranks)),
-        divisor_(context.divisor),
         kernels_(context.kernels.exact),
+        vectors_(vectors),
         header_(header),
         wide_(wide),
         call_(call) {}
@@ -71,8 +74,8 @@ class ExactPayload final : public Round {
 
   ElementType type_;
   std::size_t ranks_;
-  std::uint64_t divisor_;
   const kernels::ExactKernels& kernels_;
+  const ExactVectorsRound& vectors_;
   ExactHeaderRound& header_;
   ExactWideRound& wide_;
   const CallBuffers& call_;
@@ -83,8 +86,11 @@ class ExactPayload final : public Round {
 std::size_t ExactPayload::encode(std::size_t contributions, const Piece& piece, Payload out) {
   const auto shape = room(contributions);
   const std::size_t words = header_.payload_words(shape.contributions, piece);
-  kernels_.encode(header_.run_of(piece), shape, header_.header(piece), call_.input_at(piece.first),
-                  out.data());
+  if (call_.added != nullptr)
+    call_.added->encode(shape, piece.first, piece.count, header_.header(piece), out.data());
+  else
+    kernels_.encode(header_.run_of(piece), shape, header_.header(piece),
+                    call_.input_at(piece.first), out.data());
   return words;
 }
 
@@ -105,8 +111,11 @@ std::size_t ExactPayload::promote(const Piece& piece, std::span<const ConstPaylo
   }
   const std::size_t words = finished_capacity(ranks_, piece.count);
   sum[words - 1] = 0;  // the padding of a ragged last word
-  kernels_.sum(header_.run_of(piece), room(alone), header_.header(piece), sources_.data(),
-               sources_.size(), divisor_, sum.data());
+  if (const std::uint64_t divisor = vectors_.divisor(); divisor != 0)
+    kernels_.sum(header_.run_of(piece), room(alone), header_.header(piece), sources_.data(),
+                 sources_.size(), divisor, sum.data());
+  else
+    vectors_.write_none(piece.count, sum.data());
   return words;
 }
 
@@ -114,8 +123,11 @@ std::size_t ExactPayload::round(const Piece& piece, const std::uint64_t* words,
                                 std::uint64_t* elements) {
   const std::size_t finished = finished_capacity(ranks_, piece.count);
   elements[finished - 1] = 0;  // the padding of a ragged last word
-  kernels_.decode(header_.run_of(piece), room(ranks_), header_.header(piece), words, divisor_,
-                  elements);
+  if (const std::uint64_t divisor = vectors_.divisor(); divisor != 0)
+    kernels_.decode(header_.run_of(piece), room(ranks_), header_.header(piece), words, divisor,
+                    elements);
+  else
+    vectors_.write_none(piece.count, elements);
   return finished;
 }
 
@@ -143,11 +155,14 @@ void ExactPayload::decode(const Piece& piece, ConstPayload sum, std::size_t /*co
 /// Any vector: a header, integers as wide as it says, and what is wider than the payload takes.
 class ExactCodec final : public Codec {
  public:
-  explicit ExactCodec(const CodecContext& context)
-      : header_(context, call_),
-        wide_(context, header_, call_),
-        payload_(context, header_, wide_, call_) {
+  ExactCodec(const CodecContext& context, bool many)
+      : divisor_(context, many),
+        vectors_(divisor_, call_),
+        header_(context, call_),
+        wide_(context, vectors_, header_, call_),
+        payload_(context, vectors_, header_, wide_, call_) {
     add(header_);
+    if (many) add(vectors_);
     add(payload_);
     add(wide_);
   }
@@ -160,6 +175,8 @@ class ExactCodec final : public Codec {
  private:
   void start() override { header_.start(); }
 
+  ExactDivisor divisor_;
+  ExactVectorsRound vectors_;
   ExactHeaderRound header_;
   ExactWideRound wide_;
   ExactPayload payload_;
@@ -168,42 +185,55 @@ class ExactCodec final : public Codec {
 /// One round, whatever the numbers.
 class ShortExactCodec final : public Codec {
  public:
-  explicit ShortExactCodec(const CodecContext& context) : payload_(context, call_) {
+  ShortExactCodec(const CodecContext& context, bool many)
+      : divisor_(context, many), payload_(context, divisor_, call_) {
     add(payload_);
   }
   [[nodiscard]] std::size_t block() const override { return kernels::exact_mini; }
 
  private:
+  ExactDivisor divisor_;
   ExactShortPayload payload_;
 };
 
+constexpr ParameterInfo parameters[] = {
+    {"vectors", "one", "one, many",
+     "that a rank contributes; many: any number, by cohom::ExactSum"},
+};
+
+bool takes_many(const Parameters& given) {
+  static constexpr std::string_view vectors[] = {"one", "many"};
+  return ParameterReader("exact", parameters, given).choice("vectors", vectors) == 1;
+}
+
 std::unique_ptr<Codec> make_exact(const CodecContext& context) {
-  const ParameterReader reader("exact", {}, context.parameters);
+  const bool many = takes_many(context.parameters);
   if (static_cast<std::size_t>(context.ranks) > kernels::exact_max_contributions)
     throw Error(ErrorKind::unsupported, "exact: " + std::to_string(context.ranks) +
                                             " ranks are too many; at most " +
                                             std::to_string(kernels::exact_max_contributions));
   if (context.elements != 0 && context.elements * size_of(context.type) <= max_short_bytes)
-    return std::make_unique<ShortExactCodec>(context);
-  return std::make_unique<ExactCodec>(context);
+    return std::make_unique<ShortExactCodec>(context, many);
+  return std::make_unique<ExactCodec>(context, many);
 }
 
 /// Lengths depend on the vectors.
 std::optional<CodecBytes> exact_bytes(const BytesQuery&) { return std::nullopt; }
 
-constexpr CodecSample samples[] = {{.spec = "exact", .rounds_once = true}};
+constexpr CodecSample samples[] = {{.spec = "exact", .rounds_once = true},
+                                   {.spec = "exact:vectors=many", .rounds_once = true}};
 
 }  // namespace
 
 const CodecRow& exact_codec() {
   static const CodecRow row{
-      .info = {"exact",
-               "correctly rounded sums: the same bits whatever the order and the ranks",
-               {}},
+      .info = {"exact", "correctly rounded sums: the same bits whatever the order and the ranks",
+               parameters},
       .make = make_exact,
       .device = {.why_none = "its kernels are the processor's: elements go through the host"},
       .samples = samples,
       .bounds_errors = [](const Parameters&) { return true; },
+      .takes_many = takes_many,
       .bytes = exact_bytes,
   };
   return row;

@@ -1,6 +1,7 @@
 #include "codecs/exact/exact_header.hpp"
 
 #include "codecs/common/agreed_value.hpp"
+#include "codecs/exact/exact_accumulator.hpp"
 
 namespace cohom {
 
@@ -14,7 +15,10 @@ ExactHeaderRound::ExactHeaderRound(const CodecContext& context, const CallBuffer
       call_(call) {}
 
 std::size_t ExactHeaderRound::encode(std::size_t contributions, const Piece& piece, Payload out) {
-  kernels_.measure(run_of(piece), call_.input_at(piece.first), out.data());
+  if (call_.added != nullptr)
+    call_.added->measure(piece.first, piece.count, out.data());
+  else
+    kernels_.measure(run_of(piece), call_.input_at(piece.first), out.data());
   return capacity(contributions, piece.count);
 }
 

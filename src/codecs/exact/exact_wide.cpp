@@ -1,5 +1,7 @@
 #include "codecs/exact/exact_wide.hpp"
 
+#include "codecs/exact/exact_accumulator.hpp"
+
 #include <cohom/error.hpp>
 
 #include <algorithm>
@@ -23,6 +25,13 @@ kernels::body::ExactWidths widths_of(const CodecContext& context) {
   return {{ranks, ranks}, context.type};
 }
 
+/// This rank's number at an element, counted from the bit at `low`.
+template <class T>
+ExactValue own_value(const CallBuffers& call, std::size_t element, unsigned low) {
+  if (call.added != nullptr) return call.added->value(element, low);
+  return ExactValue::of(load_raw<T>(call.input, element), low);
+}
+
 void expect_words(std::size_t words, std::size_t right) {
   if (words != right)
     throw Error(ErrorKind::transport, "exact: a payload of " + std::to_string(words) +
@@ -32,8 +41,8 @@ void expect_words(std::size_t words, std::size_t right) {
 
 }  // namespace
 
-ExactWideRound::ExactWideRound(const CodecContext& context, ExactHeaderRound& header,
-                               const CallBuffers& call)
+ExactWideRound::ExactWideRound(const CodecContext& context, const ExactVectorsRound& vectors,
+                               ExactHeaderRound& header, const CallBuffers& call)
     : Round({.name = "wide",
              .merge = {MergeKind::add},
              .time = RoundTime::behind_payload,
@@ -41,8 +50,8 @@ ExactWideRound::ExactWideRound(const CodecContext& context, ExactHeaderRound& he
              .length = PayloadLength::varying,
              .algorithm = RoundAlgorithm::direct}),
       type_(context.type),
-      divisor_(context.divisor),
       widths_(widths_of(context)),
+      vectors_(vectors),
       header_(header),
       call_(call) {}
 
@@ -103,8 +112,8 @@ std::size_t ExactWideRound::encode(std::size_t, const Piece& piece, Payload out)
     for (const Mini& mini : minis_of(piece)) {
       const std::size_t count = std::min(exact_mini, left);
       for (std::size_t i = 0; i < count; ++i) {
-        const T element = load_raw<T>(call_.input, mini.first + i);
-        mini.shape.encode(widths_, ExactValue::of(element, mini.shape.low), out.data() + words);
+        mini.shape.encode(widths_, own_value<T>(call_, mini.first + i, mini.shape.low),
+                          out.data() + words);
         words += mini.shape.words(widths_);
       }
       left -= count;
@@ -115,13 +124,14 @@ std::size_t ExactWideRound::encode(std::size_t, const Piece& piece, Payload out)
 
 void ExactWideRound::decode(const Piece& piece, ConstPayload sum, std::size_t contributions) {
   expect_words(sum.size(), words_of(piece));
+  const std::uint64_t divisor = vectors_.divisor();
   std::size_t words = 0, left = piece.count;
   with_element_type(type_, [&]<class T>(T) {
     for (const Mini& mini : minis_of(piece)) {
       const std::size_t count = std::min(exact_mini, left);
       for (std::size_t i = 0; i < count; ++i) {
         store_raw<T>(call_.output, mini.first + i,
-                     mini.shape.decode<T>(widths_, sum.data() + words, contributions, divisor_));
+                     mini.shape.decode<T>(widths_, sum.data() + words, contributions, divisor));
         words += mini.shape.words(widths_);
       }
       left -= count;
@@ -143,10 +153,11 @@ void ExactWideRound::copy_others(const Piece& piece, const std::byte* elements) 
   copy_to(piece.count);
 }
 
-ExactShortPayload::ExactShortPayload(const CodecContext& context, const CallBuffers& call)
+ExactShortPayload::ExactShortPayload(const CodecContext& context, const ExactDivisor& divisor,
+                                     const CallBuffers& call)
     : Round({.name = "payload", .merge = {MergeKind::add}, .time = RoundTime::payload}),
       type_(context.type),
-      divisor_(context.divisor),
+      divisor_(divisor),
       widths_(widths_of(context)),
       shape_(
           with_element_type(context.type, []<class T>(T) { return ExactWideShape::of_any<T>(); })),
@@ -154,20 +165,23 @@ ExactShortPayload::ExactShortPayload(const CodecContext& context, const CallBuff
 
 std::size_t ExactShortPayload::encode(std::size_t contributions, const Piece& piece, Payload out) {
   with_element_type(type_, [&]<class T>(T) {
-    for (std::size_t i = 0; i < piece.count; ++i) {
-      const T element = load_raw<T>(call_.input, piece.first + i);
-      shape_.encode(widths_, ExactValue::of(element, 0), out.data() + i * shape_.words(widths_));
-    }
+    for (std::size_t i = 0; i < piece.count; ++i)
+      shape_.encode(widths_, own_value<T>(call_, piece.first + i, 0),
+                    out.data() + i * shape_.words(widths_));
   });
+  if (divisor_.of_many()) out[piece.count * shape_.words(widths_)] = own_vectors(call_);
   return capacity(contributions, piece.count);
 }
 
 void ExactShortPayload::decode(const Piece& piece, ConstPayload sum, std::size_t contributions) {
+  const std::size_t words = shape_.words(widths_);
+  const std::uint64_t divisor =
+      divisor_.of_many() ? divisor_.of(sum[piece.count * words]) : divisor_.of_ranks();
+  if (divisor == 0) return divisor_.write_none(piece.count, call_.output_at(piece.first));
   with_element_type(type_, [&]<class T>(T) {
     for (std::size_t i = 0; i < piece.count; ++i)
       store_raw<T>(call_.output, piece.first + i,
-                   shape_.decode<T>(widths_, sum.data() + i * shape_.words(widths_), contributions,
-                                    divisor_));
+                   shape_.decode<T>(widths_, sum.data() + i * words, contributions, divisor));
   });
 }
 

@@ -5,6 +5,7 @@
 #include "codecs/common/codec.hpp"
 #include "codecs/common/codec_context.hpp"
 #include "codecs/exact/exact_header.hpp"
+#include "codecs/exact/exact_vectors.hpp"
 #include "kernels/exact/body/exact_wide.hpp"
 
 #include <cstddef>
@@ -18,8 +19,9 @@ namespace cohom {
 /// their elements, in their order.
 class ExactWideRound final : public Round {
  public:
-  /// `header` and `call` outlive it.
-  ExactWideRound(const CodecContext& context, ExactHeaderRound& header, const CallBuffers& call);
+  /// What is referred to outlives it.
+  ExactWideRound(const CodecContext& context, const ExactVectorsRound& vectors,
+                 ExactHeaderRound& header, const CallBuffers& call);
 
   [[nodiscard]] std::size_t capacity(std::size_t contributions,
                                      std::size_t elements) const override;
@@ -42,29 +44,31 @@ class ExactWideRound final : public Round {
   [[nodiscard]] std::size_t words_of(const Piece& piece) const;
 
   ElementType type_;
-  std::uint64_t divisor_;
   kernels::body::ExactWidths widths_;
+  const ExactVectorsRound& vectors_;
   ExactHeaderRound& header_;
   const CallBuffers& call_;
   std::vector<Mini> minis_;    ///< of the call in flight, in the vector's order
   std::size_t max_words_ = 0;  ///< of an element
 };
 
-/// Fields of all bits that a type has: nothing has to be agreed on.
+/// Fields of all bits that a type has: nothing has to be agreed on. Where ranks contribute any
+/// number of vectors, that number comes behind them.
 class ExactShortPayload final : public Round {
  public:
-  /// `call`: the codec's.
-  ExactShortPayload(const CodecContext& context, const CallBuffers& call);
+  /// `divisor` and `call`: the codec's.
+  ExactShortPayload(const CodecContext& context, const ExactDivisor& divisor,
+                    const CallBuffers& call);
 
   [[nodiscard]] std::size_t capacity(std::size_t, std::size_t elements) const override {
-    return elements * shape_.words(widths_);
+    return elements * shape_.words(widths_) + (divisor_.of_many() ? 1 : 0);
   }
   std::size_t encode(std::size_t contributions, const Piece& piece, Payload out) override;
   void decode(const Piece& piece, ConstPayload sum, std::size_t contributions) override;
 
  private:
   ElementType type_;
-  std::uint64_t divisor_;
+  const ExactDivisor& divisor_;
   kernels::body::ExactWidths widths_;
   kernels::body::ExactWideShape shape_;
   const CallBuffers& call_;

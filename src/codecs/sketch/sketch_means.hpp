@@ -2,7 +2,7 @@
 // SketchMeans: cells of integers as means. The sum is divided before the only rounding, so a mean
 // of f16 does not overflow with its sum.
 
-#include "codecs/common/exact_sum.hpp"
+#include "codecs/common/long_accumulator.hpp"
 #include "kernels/core/body/bits.hpp"
 #include "kernels/core/body/element.hpp"
 #include "kernels/core/body/float_bits.hpp"
@@ -51,7 +51,7 @@ class SketchMeans {
 
   [[nodiscard]] float of_long(std::int64_t integer) const {
     constexpr std::int64_t half = std::int64_t{1} << 32;
-    ExactSum sum;
+    LongAccumulator sum;
     for (const std::int64_t part : {integer / half * half, integer % half})
       sum.add(kernels::body::scaled(static_cast<double>(part), unit_exponent_));
     return static_cast<float>(sum.rounded(type_, divisor_));

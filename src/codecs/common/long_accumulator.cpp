@@ -1,4 +1,4 @@
-#include "codecs/common/exact_sum.hpp"
+#include "codecs/common/long_accumulator.hpp"
 
 #include "kernels/core/body/float_bits.hpp"
 
@@ -38,7 +38,7 @@ TypeFormat format_of(ElementType type) {
 
 }  // namespace
 
-void ExactSum::clear() {
+void LongAccumulator::clear() {
   std::fill(digits_.begin() + std::ptrdiff_t(std::min(first_, end_)),
             digits_.begin() + std::ptrdiff_t(end_), 0);
   first_ = digits;
@@ -46,7 +46,7 @@ void ExactSum::clear() {
   any_ = plus_zero_ = nan_ = infinite_[0] = infinite_[1] = false;
 }
 
-void ExactSum::add(double value) {
+void LongAccumulator::add(double value) {
   const std::uint64_t bits = bits_of(value);
   const std::uint64_t magnitude = bits & Format::magnitude_mask;
   const bool negative = bits != magnitude;
@@ -78,7 +78,7 @@ void ExactSum::add(double value) {
   end_ = std::max(end_, digit + 3);
 }
 
-double ExactSum::rounded(ElementType type, std::uint64_t divisor) const {
+double LongAccumulator::rounded(ElementType type, std::uint64_t divisor) const {
   if (nan_ || (infinite_[0] && infinite_[1])) return from_bits<double>(Format::canonical_nan);
   if (infinite_[0]) return std::numeric_limits<double>::infinity();
   if (infinite_[1]) return -std::numeric_limits<double>::infinity();
@@ -86,7 +86,7 @@ double ExactSum::rounded(ElementType type, std::uint64_t divisor) const {
   return rounded_digits(type, divisor);
 }
 
-double ExactSum::rounded_digits(ElementType type, std::uint64_t divisor) const {
+double LongAccumulator::rounded_digits(ElementType type, std::uint64_t divisor) const {
   if (first_ >= end_) return 0;
   // Carries, so that all digits but the highest are in 0 ... 2^32 - 1; two more than were written
   // hold them.

@@ -1,6 +1,6 @@
 #pragma once
-// ExactSum: floating-point numbers added without any rounding, divided by a whole number, and
-// rounded once.
+// LongAccumulator: floating-point numbers added without any rounding, divided by a whole number,
+// and rounded once.
 //
 // A long accumulator (Kulisch): the sum is a whole number of the least denormal of f64, in digits
 // of 32 bits, each in 64, so that carries wait for the end. It is integer arithmetic: the order of
@@ -14,7 +14,7 @@
 
 namespace cohom {
 
-class ExactSum {
+class LongAccumulator {
  public:
   void clear();
   /// At most 2^30 numbers.

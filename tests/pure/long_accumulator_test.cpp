@@ -1,4 +1,4 @@
-#include "codecs/common/exact_sum.hpp"
+#include "codecs/common/long_accumulator.hpp"
 
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 double sum_of(std::span<const double> values, ElementType type, std::uint64_t divisor = 1) {
-  ExactSum sum;
+  LongAccumulator sum;
   for (const double value : values) sum.add(value);
   return sum.rounded(type, divisor);
 }
@@ -24,14 +24,14 @@ double sum_of(std::initializer_list<double> values, ElementType type, std::uint6
   return sum_of(std::vector(values), type, divisor);
 }
 
-TEST(ExactSum, WhatCancelsLeavesTheRest) {
+TEST(LongAccumulator, WhatCancelsLeavesTheRest) {
   EXPECT_EQ(sum_of({3e20, 1, -3e20}, ElementType::f64), 1);
   EXPECT_EQ(sum_of({1e308, 1e308, 5e-324, -1e308, -1e308}, ElementType::f64), 5e-324);
   EXPECT_EQ(sum_of({-0x1p127, 0x1p-149, 0x1p127}, ElementType::f32), 0x1p-149);
   EXPECT_EQ(sum_of({1e13, 0.25, -1e13, 0.5}, ElementType::f32), 0.75);
 }
 
-TEST(ExactSum, AMeanOverflowsOnlyWhereItIsTooLarge) {
+TEST(LongAccumulator, AMeanOverflowsOnlyWhereItIsTooLarge) {
   EXPECT_EQ(sum_of({30000, 30000, 30000}, ElementType::f16, 3), 30000);
   EXPECT_EQ(sum_of({30000, 30000, 30000}, ElementType::f16), infinity);
   EXPECT_EQ(sum_of({1e308, 1e308, 1e308}, ElementType::f64, 3), 1e308);
@@ -40,7 +40,7 @@ TEST(ExactSum, AMeanOverflowsOnlyWhereItIsTooLarge) {
   EXPECT_EQ(sum_of({65520}, ElementType::f16), infinity);
 }
 
-TEST(ExactSum, Denormals) {
+TEST(LongAccumulator, Denormals) {
   EXPECT_EQ(sum_of({0x1p-1074, 0x1p-1074, 0x1p-1074}, ElementType::f64, 2), 0x1p-1073);  // 1.5
   EXPECT_EQ(sum_of({0x1p-1074}, ElementType::f64, 2), 0);
   EXPECT_EQ(sum_of({0x1p-1074, 0x1p-1074}, ElementType::f64, 3), 0x1p-1074);
@@ -49,7 +49,7 @@ TEST(ExactSum, Denormals) {
   EXPECT_EQ(sum_of({-0x1p-1074}, ElementType::f32), 0);
 }
 
-TEST(ExactSum, SpecialValues) {
+TEST(LongAccumulator, SpecialValues) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   EXPECT_TRUE(std::isnan(sum_of({1, -nan}, ElementType::f32)));
   EXPECT_FALSE(std::signbit(sum_of({1, -nan}, ElementType::f32)));
@@ -63,7 +63,7 @@ TEST(ExactSum, SpecialValues) {
 
 /// No value of the type is nearer, and of two that are as near the result is the even one. All in
 /// units of 2^-60, which 128 bits hold.
-TEST(ExactSum, IsTheNearestValue) {
+TEST(LongAccumulator, IsTheNearestValue) {
   using Wide = __int128;
   std::mt19937_64 random(1);
   for (int i = 0; i < 20000; ++i) {

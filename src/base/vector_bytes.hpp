@@ -1,0 +1,13 @@
+#pragma once
+// How many bytes a vector has.
+
+#include <cohom/element_type.hpp>
+
+#include <cstddef>
+
+namespace cohom {
+
+/// @throws Error(invalid_argument) for more elements than can be addressed
+std::size_t vector_bytes(std::size_t count, ElementType type);
+
+}  // namespace cohom
