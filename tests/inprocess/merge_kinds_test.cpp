@@ -1,7 +1,6 @@
 // Rounds of every merge of words, by every algorithm, and at aggregators that fail or lack the
 // merge. The codec is made up, because real ones do not have every kind everywhere.
 
-#include "agreement/call_signature.hpp"
 #include "elements.hpp"
 #include "executor/executor.hpp"
 #include "loopback_ranks.hpp"
@@ -171,10 +170,8 @@ class Rank {
     while (!executor_.done()) {
       const std::size_t arrived = channel->poll(done);
       for (std::size_t i = 0; i < arrived; ++i) executor_.complete(done[i]);
-      if (executor_.fallback_rounds_due()) {
-        CallSignature none;
-        executor_.prepare_fallback_rounds(none);
-      }
+      if (executor_.fallback_rounds_due())
+        static_cast<void>(executor_.offer_fallback_rounds("bits"));
       if (!executor_.advance() && arrived == 0) std::this_thread::yield();
     }
     while (!channel->flushed()) std::this_thread::yield();
