@@ -50,7 +50,8 @@ struct Texts {
   std::vector<std::string> algorithms = {};  ///< comma lists
 };
 
-void add_flags(CLI::App& app, BenchOptions& options, Texts& texts) {
+/// What a row is.
+void add_row_flags(CLI::App& app, BenchOptions& options, Texts& texts) {
   // One value a flag: a codec's own parameters contain commas and must not be split.
   app.add_option(
          "--codec", options.codecs,
@@ -73,6 +74,10 @@ void add_flags(CLI::App& app, BenchOptions& options, Texts& texts) {
                  "host, pinned or cuda: where vectors lie; native calls have the host's");
   app.add_option("--transport", options.transport,
                  "mpi or ucx: how messages travel (default: COHOM_TRANSPORT, or mpi)");
+}
+
+/// How rows are measured and shown.
+void add_run_flags(CLI::App& app, BenchOptions& options) {
   app.add_option("--iterations", options.iterations,
                  "timed calls a row (default: about 1.5 s worth, 5 to 1000)");
   app.add_option("--warmup", options.warmup, "calls before the timed ones");
@@ -96,6 +101,9 @@ void add_flags(CLI::App& app, BenchOptions& options, Texts& texts) {
   app.add_flag("--check-only", options.check_only, "only the correctness columns, no timing");
   app.add_flag("--profile", options.profile,
                "where the time of a call goes, in ms: means over calls and ranks");
+  app.add_flag("--rounding", options.rounding,
+               "columns with the shares of elements that are the correctly rounded sum, of the row "
+               "and of native (they are there for codec exact)");
   app.set_version_flag("--version", std::string("cohom-bench ") + version_string);
 }
 
@@ -193,7 +201,8 @@ std::variant<BenchOptions, Information> parse_options(int argc, const char* cons
       "Measures the compressed allreduce beside the native one, on the same vectors.\n"
       "Run it under mpirun; rank 0 prints.",
       "cohom-bench");
-  add_flags(app, options, texts);
+  add_row_flags(app, options, texts);
+  add_run_flags(app, options);
   if (auto information = parse(app, argc, argv)) return *std::move(information);
   check_numbers(options, app);
   finish(options, texts);

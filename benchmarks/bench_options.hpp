@@ -38,6 +38,7 @@ struct BenchOptions {
   bool quiet = false;
   bool check_only = false;
   bool profile = false;
+  bool rounding = false;     ///< columns of correctly rounded elements, whatever the codecs
   std::string command = {};  ///< the command line, for the report
 };
 

@@ -253,6 +253,39 @@ class File : public Input {
   std::vector<std::uint32_t> order_;
 };
 
+class Wide : public Gauss {
+ public:
+  Wide(std::uint64_t seed, int rank, int binades)
+      : Gauss(seed, rank),
+        half_(binades / 2),
+        scales_(seed, static_cast<std::uint64_t>(rank), scales) {}
+
+  void generate(std::size_t first, std::span<double> out) override {
+    Gauss::generate(first, out);
+    const auto powers = static_cast<std::uint64_t>(2 * half_ + 1);
+    for (std::size_t i = 0; i < out.size(); ++i)
+      out[i] = std::ldexp(out[i], static_cast<int>(scales_.bits(first + i) % powers) - half_);
+  }
+
+ private:
+  int half_;  ///< of the powers of two, -half_ ... half_
+  CounterRandom scales_;
+};
+
+std::unique_ptr<Input> make_wide(std::string_view text, const std::string& spec, std::uint64_t seed,
+                                 int rank) {
+  constexpr int max_binades = 2000;
+  int binades = 0;
+  const char* const end = text.data() + text.size();
+  const auto [next, error] = std::from_chars(text.data(), end, binades);
+  if (error != std::errc{} || next != end || binades < 1 || binades > max_binades)
+    throw InputError(
+        fmt::format("input '{}': the binades must be a whole number from 1 to {}, "
+                    "e.g. wide:40",
+                    spec, max_binades));
+  return std::make_unique<Wide>(seed, rank, binades);
+}
+
 std::unique_ptr<Input> make_sparse(std::string_view text, const std::string& spec,
                                    std::uint64_t seed, int rank) {
   Support support;
@@ -291,6 +324,9 @@ std::unique_ptr<Input> make_input(const std::string& spec, std::uint64_t seed, i
   constexpr std::string_view sparse = "sparse:";
   if (spec.starts_with(sparse))
     return make_sparse(std::string_view(spec).substr(sparse.size()), spec, seed, rank);
+  constexpr std::string_view wide = "wide:";
+  if (spec.starts_with(wide))
+    return make_wide(std::string_view(spec).substr(wide.size()), spec, seed, rank);
   if (!looks_like_a_file(spec))
     throw InputError(fmt::format(
         "unknown input '{}': it should be one of {}, or a .npy or .npz file", spec, input_kinds));

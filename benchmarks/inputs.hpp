@@ -31,7 +31,7 @@ class Input {
 
 /// What `--input` takes besides files, for messages.
 inline constexpr std::string_view input_kinds =
-    "gauss, lognormal, mixture, smooth, field, sparse:DENSITY[:blocks|:same]";
+    "gauss, lognormal, mixture, smooth, field, sparse:DENSITY[:blocks|:same], wide:BINADES";
 
 /// Makes the vector of `rank`. `spec` is one of
 ///   gauss           N(0, 1), independent
@@ -45,6 +45,9 @@ inline constexpr std::string_view input_kinds =
 ///                   the vector; the cube's end is cut off
 ///   sparse:DENSITY  N(0, 1) where a coin of probability DENSITY says so, else 0; 0 < DENSITY <= 1;
 ///                   :blocks has one coin for 1024 elements, :same the same coins on all ranks
+///   wide:BINADES    N(0, 1) times 2^k, k drawn from -BINADES/2 ... BINADES/2 for each element; 1
+///   to
+///                   2000. Where the element type has not so many, elements are 0 or infinite
 ///   a file          .npy or .npz, [ranks, d]; rank r takes row r mod rows
 /// A vector shorter than a file's row is its beginning. A longer one goes on with copies of the row
 /// whose blocks of 256 elements are in a random order, each block with a random sign: what is

@@ -165,6 +165,21 @@ NpyArray parse_npy(std::span<const std::byte> content, const std::string& name) 
   return array;
 }
 
+std::string npy_content(ElementType type, std::span<const std::byte> elements) {
+  constexpr std::size_t alignment = 64, fixed_bytes = prefix_bytes + 2;
+  std::string header =
+      fmt::format("{{'descr': '<f{0}', 'fortran_order': False, 'shape': ({1},), }}", size_of(type),
+                  elements.size() / size_of(type));
+  const std::size_t padded =
+      (fixed_bytes + header.size() + 1 + alignment - 1) / alignment * alignment;
+  header.resize(padded - fixed_bytes - 1, ' ');
+  header += '\n';
+  std::string content(npy_magic);
+  content += {1, 0, static_cast<char>(header.size() % 256), static_cast<char>(header.size() / 256)};
+  content += header;
+  return content.append(text(elements));
+}
+
 NpyArray read_array(const std::filesystem::path& path) {
   std::vector<std::byte> content = read_file(path);
   std::string name = path.string();

@@ -1,5 +1,5 @@
 #pragma once
-// Reads NumPy's .npy files, and .npz archives of them.
+// Reads NumPy's .npy files, and .npz archives of them; writes .npy files.
 //
 // Format: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
 
@@ -34,6 +34,10 @@ struct NpyArray {
 /// two dimensions (one is a single row). `name` is for messages.
 /// @throws InputError
 NpyArray parse_npy(std::span<const std::byte> content, const std::string& name);
+
+/// The content of a .npy file, format version 1, that holds `elements` of f32 or f64 in one
+/// dimension.
+std::string npy_content(ElementType type, std::span<const std::byte> elements);
 
 /// Reads a .npy or .npz file, told apart by their first bytes. Of an archive it takes the member
 /// `gradients`, or the only one.

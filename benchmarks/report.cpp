@@ -103,6 +103,13 @@ void add_quality(Json& json, const Quality& quality) {
   json["result_hash"] = hash_text(quality.result_hash);
 }
 
+void add_rounding(Json& json, const Row& row) {
+  json["correctly_rounded"] = row.rounded.share();
+  json["native_correctly_rounded"] =
+      row.native_rounded ? Json(row.native_rounded->share()) : Json(nullptr);
+  json["rounding_checked"] = row.rounded.checked;
+}
+
 std::vector<std::string> names_of_counters() {
   std::vector<std::string> names;
   if (const auto command = counter_command_of_environment())
@@ -167,6 +174,7 @@ void Report::add(const Row& row) {
   add_times(json, row, facts_.ranks);
   add_wire(json, row);
   add_quality(json, row.quality);
+  add_rounding(json, row);
   json["equals_raw"] = or_null(row.equals_raw);
   json["union_density"] = row.shape.density();
   if (row.offloading)

@@ -6,6 +6,7 @@
 #include "measure.hpp"
 #include "profile_means.hpp"
 #include "quality.hpp"
+#include "rounded_sums.hpp"
 #include "wire_formula.hpp"
 
 #include <cohom/offload.hpp>
@@ -50,9 +51,12 @@ struct Row {
   bool extended = false;       ///< the input file is shorter than the vector, and repeats
   std::size_t input_rows = 0;  ///< different vectors over all ranks; 0: one for each rank
   UnionShape shape = {};
+  /// Of MPI_Allreduce as it is by itself; nothing for means, which MPI has not.
+  std::optional<RoundedCount> native_rounded = {};
   PlanDescription plan = {};
   std::optional<Timed> timed = {};  ///< not with --check-only
   Quality quality = {};
+  RoundedCount rounded = {};
   /// Every bit is that of raw by the same algorithm; nothing where raw is unsupported.
   std::optional<bool> equals_raw = {};
   std::optional<WireBytes> wire = {};  ///< counted by the transport; not where MPI reduces (fabric)

@@ -81,7 +81,7 @@ void RowRunner::make_vector(const std::string& spec, Input& input, std::size_t b
              .input = spec,
              .extended = count > input.elements(),
              .input_rows = input.rows()};
-  shape_known_ = false;
+  rounded_sums_.reset();
   raw_hashes_.clear();
   // The old vectors go first, so that two sizes are never in memory together.
   input_ = output_ = {};
@@ -99,6 +99,11 @@ void RowRunner::make_vector(const std::string& spec, Input& input, std::size_t b
 
 void RowRunner::restore_native_input() {
   if (options_.in_place) std::memcpy(output_.data(), input_.data(), input_.bytes.size());
+}
+
+void RowRunner::run_native(const NativeCandidate& candidate) {
+  const void* const input = options_.in_place ? MPI_IN_PLACE : input_.data();
+  native_.run(candidate, input, output_.data(), input_.count);
 }
 
 void RowRunner::restore_calls_input() {
@@ -151,6 +156,7 @@ void RowRunner::check(Row& row) {
   }
   row.plan = plan.describe();  // after a call, which knows where buffers lie
   row.quality = meter.finish(input_, output_, options_.op);
+  row.rounded = rounded_sums_->count_in(output_);
   if (const auto raw = raw_hash(algorithm_of_raw(row.plan.algorithm)))
     row.equals_raw = row.quality.result_hash == *raw;
 
@@ -184,12 +190,7 @@ Timed RowRunner::measure(const Row& row) {
                             }});
   for (const NativeCandidate& candidate : native_.candidates())
     contenders.push_back({.prepare = [this] { restore_native_input(); },
-                          .run =
-                              [this, &candidate] {
-                                const void* input =
-                                    options_.in_place ? MPI_IN_PLACE : input_.data();
-                                native_.run(candidate, input, output_.data(), input_.count);
-                              },
+                          .run = [this, &candidate] { run_native(candidate); },
                           .rival = true});
   Counters counters;
   const auto start_counting = [&] {
@@ -230,8 +231,18 @@ void RowRunner::wait_for_aggregator(const Row& row) {
   }
 }
 
+/// What all rows of a vector share.
+void RowRunner::learn_about_vector() {
+  vector_.shape = union_over_ranks(input_, comm_);
+  rounded_sums_.emplace(input_, options_.op, comm_);
+  if (options_.op == ReduceOp::mean) return;
+  restore_native_input();
+  run_native(native_.candidates().front());
+  vector_.native_rounded = rounded_sums_->count_in(output_);
+}
+
 Row RowRunner::run(const std::string& codec, const std::string& algorithm) {
-  if (!std::exchange(shape_known_, true)) vector_.shape = union_over_ranks(input_, comm_);
+  if (!rounded_sums_) learn_about_vector();
   Row row = vector_;
   row.codec = codec;
   row.algorithm = algorithm;

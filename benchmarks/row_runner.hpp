@@ -5,6 +5,7 @@
 #include "call_vectors.hpp"
 #include "inputs.hpp"
 #include "native.hpp"
+#include "rounded_sums.hpp"
 #include "row.hpp"
 
 #include <cohom/communicator.hpp>
@@ -41,6 +42,8 @@ class RowRunner {
   void call(AllreducePlan& plan);
   void restore_calls_input();
   void restore_native_input();
+  void run_native(const NativeCandidate& candidate);
+  void learn_about_vector();
   void wait_for_aggregator(const Row& row);
   void check(Row& row);
   [[nodiscard]] std::optional<std::uint64_t> raw_hash(const std::string& algorithm);
@@ -51,8 +54,8 @@ class RowRunner {
   MPI_Comm comm_;
   NativeAllreduce native_;
   Row vector_;  ///< what all rows of the current vector have in common
-  bool shape_known_ = false;
   bool waited_for_aggregator_ = false;
+  std::optional<RoundedSums> rounded_sums_;  ///< of the current vector, when a row has asked
   /// By algorithm, of the current vector.
   std::map<std::string, std::optional<std::uint64_t>> raw_hashes_;
   std::optional<CounterCommand> counter_command_;  ///< rank 0's

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace cohom::bench {
 namespace {
@@ -19,6 +20,12 @@ std::string milliseconds(double seconds) { return fmt::format("{:.4g}", seconds 
 std::string gigabytes(double bytes) { return fmt::format("{:.3f}", bytes * 1e-9); }
 
 std::string error_text(double value) { return value == 0 ? "0" : fmt::format("{:.2e}", value); }
+
+/// Cut off, not rounded: 1 only if all elements are.
+std::string rounded_text(const RoundedCount& count) {
+  if (count.correct == count.checked) return "1";
+  return fmt::format("{:.6f}", std::floor(count.share() * 1e6) / 1e6);
+}
 
 /// In the largest power of 1024 that leaves a digit before the point.
 std::string traffic(double bytes) {
@@ -134,6 +141,22 @@ void add_quality_columns(std::vector<Column>& columns, bool several_steps) {
       });
 }
 
+/// The shares of elements that are the correctly rounded sum.
+void add_rounding_columns(std::vector<Column>& columns) {
+  columns.push_back(
+      {"correctly rounded", 17, false, [](const Row& row) { return rounded_text(row.rounded); }});
+  columns.push_back({"native rounded", 14, false, [](const Row& row) {
+                       return row.native_rounded ? rounded_text(*row.native_rounded)
+                                                 : std::string("-");
+                     }});
+}
+
+/// Whether a codec rounds correctly, so that the column is there to be looked at.
+bool rounds_correctly(std::string_view spec) {
+  const std::string_view name = spec.substr(0, spec.find(':'));
+  return name == "exact" || name.ends_with("+exact");
+}
+
 /// What did not go as asked.
 std::string offload_note(const Row& row) {
   const OffloadCounters& calls = *row.offloading;
@@ -194,6 +217,8 @@ Table::Table(const RunFacts& facts, const BenchOptions& options) : facts_(facts)
       }))
     add_union_column(columns_);
   add_wire_columns(columns_);
+  if (options.rounding || std::ranges::any_of(options.codecs, rounds_correctly))
+    add_rounding_columns(columns_);
   add_quality_columns(columns_, options.steps > 1);
 }
 

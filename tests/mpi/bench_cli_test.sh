@@ -4,7 +4,7 @@
 # usage: bench_cli_test.sh COHOM_BENCH COHOM_INFO EMULATED MPIRUN...
 #   EMULATED   an emulated device, as COHOM_CUDA_LIBRARY takes it
 #   MPIRUN...  launcher with its flags, up to where the number of ranks stands, e.g. mpirun -n
-# Needs python3 (its standard library) to look into the JSON.
+# Needs Debian's python3-numpy to make an input; python3's standard library looks into the JSON.
 set -u
 
 if [ $# -lt 4 ]; then
@@ -117,6 +117,22 @@ expect 0 --codec signcount --codec signcount:vote=majority --codec marsit --algo
 expect 0 --codec sparse --algorithm ring,fabric --input sparse:0.05:blocks --size 100012 \
   --check-only
 grep -q -e '=raw' out || fail "no column says whether the bits are raw's"
+# Of four elements one is wrong in whatever order floats add it: 2^24, 1 and 2^-25.
+/usr/bin/python3 - <<'PYTHON' || fail "no file of ties"
+import numpy
+rows = [[2**24, 1, -0.0, 3e38], [1, 2, -0.0, 3e38], [2**-25, 3, -0.0, 1]]
+numpy.save("ties.npy", numpy.tile(numpy.array(rows, numpy.float32), 512))
+PYTHON
+expect 0 --codec raw --algorithm ring,tree,direct --size 8K --input ties.npy --rounding \
+  --check-only --json ties.json
+grep -q 'correctly rounded  native rounded' out || fail "--rounding shows no columns"
+[ "$(grep -c '0.750000 *0.750000' out)" -eq 3 ] || fail "the columns of --rounding are wrong"
+expect 0 --codec raw --algorithm ring --size 8K --input ties.npy --op mean --in-place --rounding \
+  --check-only --json means.json
+expect 0 --codec raw --algorithm ring --size 8M --input ties.npy --check-only --json sampled.json
+grep -q 'correctly rounded' out && fail "columns that nobody asked for"
+# Latencies: 1, 7 and 256 doubles beside native.
+expect 0 --codec raw --algorithm auto --dtype f64 --size 8,56,2K --iterations 50 --json short.json
 COHOM_LOG=info
 export COHOM_LOG
 expect 0 --codec sketch:gamma=0.5 --codec sketch --algorithm ring,fabric --input sparse:0.05 \
@@ -234,6 +250,21 @@ one_hash(steps)
 feedback, plain = steps[0], steps[2]
 assert feedback["codec"] != plain["codec"]
 assert feedback["vnmse_running_sum"] < plain["vnmse_running_sum"] < plain["vnmse"], steps
+
+for row in load("ties.json")["results"]:
+    assert row["correctly_rounded"] == row["native_correctly_rounded"] == 0.75, row
+    assert row["rounding_checked"] == 2048, row
+(means,) = load("means.json")["results"]
+# (3e38 + 3e38 + 1) / 3 does not overflow, raw's sum does.
+assert means["correctly_rounded"] <= 0.75 and means["native_correctly_rounded"] is None, means
+(sampled,) = load("sampled.json")["results"]
+assert sampled["rounding_checked"] == 2**20 and sampled["elements"] == 2**21, sampled
+assert abs(sampled["correctly_rounded"] - 0.75) < 0.01, sampled
+short = load("short.json")["results"]
+assert [row["elements"] for row in short] == [1, 7, 256], short
+for row in short:
+    assert row["iterations"] == 50 and row["time_s"]["median"] < 0.1, row
+    assert 0 < row["native_time_s"]["median"] < 0.1, row
 
 signs = load("signs.json")["results"]
 one_hash(signs)

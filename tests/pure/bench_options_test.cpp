@@ -114,6 +114,7 @@ TEST(Options, TakeEveryFlag) {
   EXPECT_TRUE(
       options.command.starts_with("cohom-bench --codec thc:bits=4,dither=nearest --codec raw"));
   EXPECT_TRUE(options_of({"--check-only"}).check_only);
+  EXPECT_TRUE(options_of({"--rounding"}).rounding && !options.rounding);
 }
 
 TEST(Options, SizesAreOfTheTypeWhereverItStands) {

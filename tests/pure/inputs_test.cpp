@@ -22,8 +22,8 @@ using input_case::make;
 using input_case::seed;
 
 const std::vector<std::string> synthetic = {
-    "gauss", "lognormal",   "mixture",           "smooth",
-    "field", "sparse:0.05", "sparse:0.9:blocks", "sparse:0.05:same"};
+    "gauss",       "lognormal",         "mixture",          "smooth", "field",
+    "sparse:0.05", "sparse:0.9:blocks", "sparse:0.05:same", "wide:40"};
 
 double mean_of(const std::vector<double>& values, const std::function<double(double)>& f) {
   double sum = 0;
@@ -201,6 +201,18 @@ TEST(Inputs, SparseBlocksAreRunsAndSameIsAlikeOnAllRanks) {
   EXPECT_GT(differing, 1000u);
 }
 
+TEST(Inputs, WideHasAsManyBinadesAsAskedFor) {
+  const auto values = make("wide:40", 1 << 16);
+  std::map<int, int> binades;
+  for (const double value : values) ++binades[std::ilogb(value)];
+  // N(0, 1) itself lies in some binades around 1, so the middle ones are alike.
+  const double each = (1 << 16) / 41.0;
+  for (int exponent = -15; exponent <= 15; ++exponent)
+    EXPECT_NEAR(binades[exponent], each, 6 * std::sqrt(each)) << exponent;
+  EXPECT_LT(binades.rbegin()->first, 23);
+  EXPECT_GT(binades.begin()->first, -40);
+}
+
 TEST(Inputs, WrongNamesAreRefusedWithTheRightOnes) {
   const auto message_of = [](const std::string& spec) -> std::string {
     try {
@@ -212,11 +224,15 @@ TEST(Inputs, WrongNamesAreRefusedWithTheRightOnes) {
   };
   EXPECT_EQ(message_of("gauss2"),
             "unknown input 'gauss2': it should be one of gauss, lognormal, mixture, smooth, field, "
-            "sparse:DENSITY[:blocks|:same], or a .npy or .npz file");
+            "sparse:DENSITY[:blocks|:same], wide:BINADES, or a .npy or .npz file");
   for (const char* density : {"", "0", "-1", "1.5", "nan", "0.1x", "x"})
     EXPECT_NE(message_of(std::string("sparse:") + density).find("above 0 and at most 1"),
               std::string::npos)
         << density;
+  for (const char* binades : {"", "0", "-4", "2001", "40.5", "x"})
+    EXPECT_NE(message_of(std::string("wide:") + binades).find("whole number from 1 to 2000"),
+              std::string::npos)
+        << binades;
   EXPECT_NE(message_of("sparse:0.1:rows").find(":blocks or :same"), std::string::npos);
   EXPECT_NE(message_of("missing.npy").find("missing.npy: cannot be opened"), std::string::npos);
   EXPECT_NE(message_of("./gauss").find("cannot be opened"), std::string::npos);

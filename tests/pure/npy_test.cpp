@@ -125,6 +125,23 @@ TEST(Npy, ReadsOtherTypesAndVersions) {
   }
 }
 
+TEST(Npy, WritesWhatItReads) {
+  for (const std::size_t count : {1, 5, 6}) {
+    const auto values = std::span(six).first(count);
+    const std::string content = npy_content(ElementType::f32, std::as_bytes(values));
+    EXPECT_EQ(content.find('\n') % 64, 63u);  // as NumPy aligns it
+    const NpyArray array = parse_npy(std::as_bytes(std::span(content)), "written");
+    EXPECT_EQ(array.type, ElementType::f32);
+    EXPECT_EQ(array.rows, 1u);
+    EXPECT_EQ(array.bytes, bytes_of<float>(values));
+  }
+  const std::array<double, 2> doubles = {1e300, -0.0};
+  const std::string content = npy_content(ElementType::f64, std::as_bytes(std::span(doubles)));
+  const NpyArray array = parse_npy(std::as_bytes(std::span(content)), "written");
+  EXPECT_EQ(array.type, ElementType::f64);
+  EXPECT_EQ(array.bytes, bytes_of<double>(doubles));
+}
+
 TEST(Npy, RefusesEveryTruncation) {
   const Bytes whole = good_file();
   for (std::size_t size = 0; size < whole.size(); ++size)
