@@ -262,7 +262,7 @@ class Wide : public Gauss {
 
   void generate(std::size_t first, std::span<double> out) override {
     Gauss::generate(first, out);
-    const auto powers = static_cast<std::uint64_t>(2 * half_ + 1);
+    const std::uint64_t powers = 2 * static_cast<std::uint64_t>(half_) + 1;
     for (std::size_t i = 0; i < out.size(); ++i)
       out[i] = std::ldexp(out[i], static_cast<int>(scales_.bits(first + i) % powers) - half_);
   }

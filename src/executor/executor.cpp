@@ -194,8 +194,8 @@ bool Executor::keep_wire_busy() {
   return encode_payload_while_sends_below(factory_.setup().tuning.low_sends);
 }
 
-/// Rounds behind the first one, most of which agree on what an earlier one found, are short, and all
-/// ranks' decoding may wait for the last of them.
+/// Rounds behind the first one, most of which agree on what an earlier one found, are short, and
+/// all ranks' decoding may wait for the last of them.
 bool Executor::encode_dependent_agreements() { return any(1, payload(), encode); }
 
 bool Executor::merge() {

@@ -55,9 +55,8 @@ void measure_unit(const Round& round, std::size_t ranks, std::span<const Piece> 
   };
   unit.capacity[std::size_t(Form::wide)] = capacity(ranks);
   if (round.traits().narrow()) unit.capacity[std::size_t(Form::narrow)] = capacity(alone);
-  unit.finished_words = round.traits().finishes_sums()
-                            ? round.finished_capacity(ranks, elements)
-                            : unit.capacity[std::size_t(Form::wide)];
+  unit.finished_words = round.traits().finishes_sums() ? round.finished_capacity(ranks, elements)
+                                                       : unit.capacity[std::size_t(Form::wide)];
   expect_countable(unit);
   unit.aliasable = unit.pieces == 1 && elements * size_of(type) % 8 == 0;
 }

@@ -11,8 +11,9 @@ namespace cohom {
 
 class HostElements {
  public:
-  /// Of a device's vector it takes a copy, behind all that the device has to do. The vector outlives
-  /// it. @throws what placement_of() and expect_order() do; Error(memory); kernels::DeviceError
+  /// Of a device's vector it takes a copy, behind all that the device has to do. The vector
+  /// outlives it. @throws what placement_of() and expect_order() do; Error(memory);
+  /// kernels::DeviceError
   HostElements(const void* vector, std::size_t count, ElementType type);
 
   [[nodiscard]] const void* data() const { return elements_; }

@@ -75,7 +75,7 @@ class NpzTest : public ::testing::Test {
   ~NpzTest() override { std::filesystem::remove_all(folder_); }
 
   std::filesystem::path write(const Bytes& content, const char* name = "input") {
-    const auto path = folder_ / name;
+    auto path = folder_ / name;
     std::ofstream stream(path, std::ios::binary);
     stream.write(reinterpret_cast<const char*>(content.data()),
                  static_cast<std::streamsize>(content.size()));

@@ -80,7 +80,7 @@ class ExactRounding {
   /// Whether vectors can divide. Else the reference does it.
   static bool is_possible(std::uint64_t divisor) {
     if (std::has_single_bit(divisor)) return true;
-    // A double must hold the middle of two elements times the divisor.
+      // A double must hold the middle of two elements times the divisor.
 #if HWY_NATIVE_FMA
     return divisor < std::uint64_t{1} << 26;
 #else

@@ -29,7 +29,7 @@ struct CodecContext {
   Memory& memory = host_memory();
   const kernels::KernelTable* host_kernels = nullptr;  ///< null: `kernels` are
   std::size_t elements = 0;                            ///< of the vector; 0: not known yet
-  bool mean = false;  ///< what `divisor` does not say of one rank
+  bool mean = false;                                   ///< what `divisor` does not say of one rank
 
   [[nodiscard]] const kernels::KernelTable& on_host() const {
     return host_kernels != nullptr ? *host_kernels : kernels;
