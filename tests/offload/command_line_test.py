@@ -62,7 +62,7 @@ class CommandLineTest(unittest.TestCase):
                 (("--listen", "127.0.0.1:47000", "--slots", "3"),
                  "cohom-aggregator: --slots: Value 3 not in range"),
                 (("--listen", "127.0.0.1:47000", "--sluts", "3"),
-                 "cohom-aggregator: The following arguments were not expected: --sluts"),
+                 "cohom-aggregator: The following arguments were not expected:"),
                 (("--listen", "127.0.0.1:47000", "--slots", "8", "--group-slots", "9"),
                  "--group-slots is 9, and --slots is 8"),
                 (("--listen", "127.0.0.1:47000", "--payload", "12"),

@@ -2,7 +2,7 @@
 
 #include "long_sum.hpp"
 
-#include "codecs/common/exact_sum.hpp"
+#include "codecs/common/long_accumulator.hpp"
 #include "element_sample.hpp"
 #include "element_values.hpp"
 
@@ -100,7 +100,7 @@ TEST(LongSum, AgreesWithTheLibrary) {
     const std::uint64_t count = 1 + random() % 9;
     const std::uint64_t divisor = i % 2 == 0 ? 1 : 1 + random() % (i % 3 == 0 ? 1u << 31 : 9);
     LongSum here;
-    ExactSum there;
+    LongAccumulator there;
     for (std::uint64_t k = 0; k < count; ++k) {
       const double value = random_value(random, type, i % 4 < 3);
       here.add(value);
