@@ -19,7 +19,10 @@ class Exact final : public Method<T> {
     for (std::size_t k = 0; k < vectors.size(); ++k) sum_.add(vectors[k]);
     const std::uint64_t before = communicator_.wire_counters().bytes_sent;
     sum_.allreduce(out, communicator_);
-    bytes_ = communicator_.wire_counters().bytes_sent - before;
+    const std::uint64_t sent = communicator_.wire_counters().bytes_sent - before;
+    const auto ranks = static_cast<std::uint64_t>(communicator_.ranks());
+    // An allreduce of a vector by a ring sends 2 (ranks - 1) / ranks of it.
+    bytes_ = ranks == 1 ? 0 : sent * ranks / (2 * (ranks - 1));
   }
 
   [[nodiscard]] std::uint64_t bytes() const override { return bytes_; }

@@ -33,7 +33,8 @@ class Method {
   /// Writes the sum of all vectors of all ranks to `out`. Collective.
   virtual void sum(const LocalVectors<T>& vectors, std::span<T> out) = 0;
 
-  /// What a rank gave to MPI's collectives in the last sum; of `exact`, what it sent.
+  /// What a rank gave to MPI's collectives in the last sum; of `exact`, the bytes of a vector
+  /// of which a ring sends as many as it sent.
   [[nodiscard]] virtual std::uint64_t bytes() const = 0;
 };
 

@@ -51,7 +51,7 @@ expect 0 --size 8 --vectors 7 --dtype f64 --check-only --json one.json
 timeout 120 "$benchmarks/reproducible/compare" --program "$program" --ranks 1,3 --deals 1 \
   --size 16K --vectors 24 --input "$data" --iterations 2 --json compared.json >out 2>err ||
   fail "compare"
-[ "$(grep -c '^| ' out)" -eq 6 ] || fail "compare: not a head and five methods"
+[ "$(grep -c '^| ' out)" -eq 7 ] || fail "compare: not a head and six methods"
 "$benchmarks/reproducible/compare" --program "$program" --ranks 1 --method none >out 2>err &&
   fail "compare: exit status 0 for an unknown method"
 grep -q "^compare: .*mpirun" err || fail "compare: the message has no command"

@@ -36,6 +36,7 @@ inline constexpr std::size_t exact_parts = exact_streams / exact_lanes;
 template <class V>
 struct Eight {
   V part[exact_parts];
+  HWY_INLINE Eight() {}  // written out, so that it is compiled for the target, too
 };
 
 /// result.part[p] := operation(p)
