@@ -89,6 +89,8 @@ template <class T, class Source>
 std::size_t encode_exact_source(const body::ExactWidths& widths, const std::uint64_t* header,
                                 const Source& source, std::size_t count, std::uint64_t* words) {
   const body::ExactHeader<T> group(header, count);
+  const std::size_t size = body::exact_stream_words(group.stream_bits(widths), widths.digit());
+  if (size == 0) return 0;  // there may be no memory for words
   body::ExactWriter<> writers[exact_streams] = {
       {words, widths.digit()},     {words + 1, widths.digit()}, {words + 2, widths.digit()},
       {words + 3, widths.digit()}, {words + 4, widths.digit()}, {words + 5, widths.digit()},
@@ -102,7 +104,7 @@ std::size_t encode_exact_source(const body::ExactWidths& widths, const std::uint
                              writers[i % exact_streams]);
   }
   for (body::ExactWriter<>& writer : writers) writer.finish();
-  return body::exact_stream_words(group.stream_bits(widths), widths.digit());
+  return size;
 }
 
 /// Returns the words written.
@@ -124,6 +126,11 @@ template <class T>
 std::size_t sum_exact_group(const body::ExactWidths& widths, const body::ExactHeader<T>& group,
                             std::size_t count, const ExactSources& sources,
                             std::size_t contributions, std::uint64_t divisor, void* output) {
+  const std::size_t size = body::exact_stream_words(group.stream_bits(widths), widths.digit());
+  if (size == 0) {  // there may be no memory of words
+    for (std::size_t i = 0; i < count; ++i) body::store_raw<T>(output, i, T{});
+    return 0;
+  }
   std::vector<body::ExactReader<>> readers;
   readers.reserve(sources.count);
   for (std::size_t s = 0; s < exact_streams; ++s) {
@@ -134,7 +141,7 @@ std::size_t sum_exact_group(const body::ExactWidths& widths, const body::ExactHe
         widths, group, readers.data(), readers.size(), contributions, divisor, count, s,
         [&](std::size_t i, T element) { body::store_raw<T>(output, i, element); });
   }
-  return body::exact_stream_words(group.stream_bits(widths), widths.digit());
+  return size;
 }
 
 }  // namespace cohom::kernels
