@@ -16,7 +16,7 @@ struct ExactInteger {
 
   COHOM_HD static ExactInteger shifted(std::uint64_t number, unsigned by) {
     if (by == 0) return {number, 0};
-    if (by >= 64) return {0, number << (by - 64)};
+    if (by >= 64) return {0, by < 128 ? number << (by - 64) : 0};
     return {number << by, number >> (64 - by)};
   }
   COHOM_HD void add(const ExactInteger& other) {

@@ -72,6 +72,7 @@ template <class T>
 std::size_t read_sources(const body::ExactWidths& widths, const GroupShape<T>& group,
                          const ExactSources& sources, ExactFields& fields) {
   const std::size_t words = body::exact_stream_words(group.stream_bits, widths.digit());
+  if (words == 0) return 0;  // there may be no memory of words
   for (std::size_t s = 0; s < sources.count; ++s) {
     const std::uint64_t* const from = sources.payloads[s] + sources.begin;
     if (s == 0)
