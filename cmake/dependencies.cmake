@@ -112,4 +112,7 @@ if(COHOM_BENCHMARKS)
 endif()
 if(COHOM_TESTS)
   find_package(GTest REQUIRED)
+  # Sums in thousands of bits, which tests of exact compare with.
+  cohom_optional_modules(MPFR "Tests of exact that compare with MPFR"
+    "pkg-config finds no mpfr >= 4.0, install with: scripts/setup build" mpfr>=4.0)
 endif()

@@ -59,12 +59,15 @@ Bytes CodecHarness::allreduce(std::span<const Bytes> inputs, std::uint64_t step)
   return results[0];
 }
 
+bool CodecHarness::is_narrow(const RoundTraits& traits) const {
+  // A fallback round has but one algorithm, whose contributions are narrow where they can be.
+  return traits.narrow() && (setup_.form == Form::narrow || traits.is_fallback());
+}
+
 void CodecHarness::run_round(std::size_t round, std::span<const Piece> pieces) {
   const Round& first = *codecs_[0]->rounds()[round];
   const RoundTraits& traits = first.traits();
-  // A fallback round has but one algorithm, whose contributions are narrow where they can be.
-  const bool narrow = traits.narrow() && (setup_.form == Form::narrow || traits.is_fallback());
-  const std::size_t contributors = narrow ? alone : codecs_.size();
+  const std::size_t contributors = is_narrow(traits) ? alone : codecs_.size();
   const bool one = traits.scope == RoundScope::vector;
   const bool decoded = traits.time != RoundTime::before_payload;
   Record& record = records_[round];
@@ -106,8 +109,8 @@ WordVector CodecHarness::reduce(std::size_t round, const Piece& piece,
                                 std::span<const WordVector> contributions) {
   Round& part = *codecs_[0]->rounds()[round];
   WordVector sum = merge(part, piece, contributions);
-  if (codecs_.size() == 1 || !(promotes(part.traits()) ? part.traits().finishes_promoted()
-                                                       : part.traits().finishes_sums()))
+  if (codecs_.size() == 1 || !(is_narrow(part.traits()) ? part.traits().finishes_promoted()
+                                                        : part.traits().finishes_sums()))
     return sum;
   const std::size_t words = sum.size();
   sum.resize(part.capacity(codecs_.size(), piece.count), 0x5a5a5a5a5a5a5a5au);
@@ -120,7 +123,7 @@ WordVector CodecHarness::merge(Round& round, const Piece& piece,
   const RoundTraits& traits = round.traits();
   const std::vector<ConstPayload> words(contributions.begin(), contributions.end());
   const std::size_t capacity = round.capacity(codecs_.size(), piece.count);
-  if (promotes(traits)) {
+  if (is_narrow(traits)) {
     WordVector sum(capacity, 0x5a5a5a5a5a5a5a5au);
     const std::size_t written = round.promote(piece, words, sum);
     EXPECT_EQ(written, traits.varies() ? written : sum.size());

@@ -57,11 +57,9 @@ class CodecHarness {
     std::vector<std::uint64_t> sum;
   };
 
+  /// Of a round's contributions.
+  [[nodiscard]] bool is_narrow(const RoundTraits& traits) const;
   void run_round(std::size_t round, std::span<const Piece> pieces);
-  /// Whether contributions are narrow ones, which are promoted.
-  [[nodiscard]] bool promotes(const RoundTraits& traits) const {
-    return traits.narrow() && (setup_.form == Form::narrow || traits.is_fallback());
-  }
   std::vector<std::uint64_t> reduce(std::size_t round, const Piece& piece,
                                     std::span<const std::vector<std::uint64_t>> contributions);
   std::vector<std::uint64_t> merge(Round& round, const Piece& piece,

@@ -317,7 +317,7 @@ struct HostCalled {
         finish_elements,
         {measure_thc, encode_thc, promote_thc, decode_thc},
         {measure_packed, encode_packed, merge_packed, shift_packed, decode_packed},
-        kernel_table().exact,  // devices have none
+        {},  // devices have no kernels of exact
         {scan, count_bits, compact, expand_sparse},
         {measure_signs, pack, pack_feedback, count, majority, expand_signs, expand_counts},
         {keep_own, gather_own, place},

@@ -23,13 +23,14 @@ HWY_BEFORE_NAMESPACE();
 namespace cohom::kernels {
 namespace HWY_NAMESPACE {
 
-/// Eight elements as integers of a mini-block's least bits. Of f64 a factor would overflow.
+/// Eight elements as integers of a mini-block's least bits. Of f64 one factor may be no normal
+/// number.
 template <class T>
 class ExactScale {
  public:
   explicit ExactScale(const body::ExactMini& mini)
-      : factor_(hn::Set(ExactF(), body::power_of_two<double>(std::min(exponent(mini), 1000)))),
-        more_(hn::Set(ExactF(), body::power_of_two<double>(std::max(exponent(mini) - 1000, 0)))) {}
+      : factor_(hn::Set(ExactF(), body::power_of_two<double>(first(mini)))),
+        more_(hn::Set(ExactF(), body::power_of_two<double>(exponent(mini) - first(mini)))) {}
 
   HWY_INLINE ExactReal operator()(ExactReal element) const {
     const auto whole = hn::Mul(element, factor_);
@@ -41,6 +42,7 @@ class ExactScale {
   static int exponent(const body::ExactMini& mini) {
     return -(static_cast<int>(mini.low) + body::exact_unit<T>);
   }
+  static int first(const body::ExactMini& mini) { return std::clamp(exponent(mini), -1000, 1000); }
   ExactReal factor_, more_;
 };
 

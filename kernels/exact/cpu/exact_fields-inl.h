@@ -70,11 +70,11 @@ HWY_INLINE void keep_fields(StreamsReader& in, unsigned bits, bool is_short, Exa
   keep<adds>(fields.high + i, high);
 }
 
-/// The fields of one payload's group.
+/// The fields of one payload's group, `size` words.
 template <class T, bool adds>
 void read_group(const body::ExactWidths& widths, const GroupShape<T>& group,
-                const std::uint64_t* words, ExactFields& fields) {
-  StreamsReader in(words, widths.digit());
+                const std::uint64_t* words, std::size_t size, ExactFields& fields) {
+  StreamsReader in(words, size, widths.digit());
   for (std::size_t m = 0; m < exact_minis; ++m) {
     const auto bits = static_cast<unsigned>(group.bits[m]);
     const auto zeros = static_cast<unsigned>(group.zeros[m]);

@@ -67,25 +67,17 @@ void encode(const ExactRun& run, const ExactRoom& room, const std::uint64_t* hea
   });
 }
 
-/// The fields of a group, added over all sources; returns the words of each. `padded`: vectors may
-/// read eight words behind them.
+/// The fields of a group, added over all sources; returns the words of each.
 template <class T>
 std::size_t read_sources(const body::ExactWidths& widths, const GroupShape<T>& group,
-                         const ExactSources& sources, bool padded, ExactFields& fields) {
+                         const ExactSources& sources, ExactFields& fields) {
   const std::size_t words = body::exact_stream_words(group.stream_bits, widths.digit());
-  // Of the last group: a copy with words behind it.
-  std::uint64_t copy[exact_group * 3 / 2 + 2 * exact_streams];
   for (std::size_t s = 0; s < sources.count; ++s) {
-    const std::uint64_t* from = sources.payloads[s] + sources.begin;
-    if (!padded) {
-      std::copy_n(from, words, copy);
-      std::fill_n(copy + words, exact_streams, 0);
-      from = copy;
-    }
+    const std::uint64_t* const from = sources.payloads[s] + sources.begin;
     if (s == 0)
-      read_group<T, false>(widths, group, from, fields);
+      read_group<T, false>(widths, group, from, words, fields);
     else
-      read_group<T, true>(widths, group, from, fields);
+      read_group<T, true>(widths, group, from, words, fields);
   }
   return words;
 }
@@ -100,8 +92,7 @@ void sum(const ExactRun& run, const ExactRoom& room, const std::uint64_t* header
     std::size_t first = 0;
     for (; first + exact_group <= run.count; first += exact_group) {
       const GroupShape<T> group(widths, header);
-      const bool last = first + 2 * exact_group > run.count;
-      sources.begin += read_sources<T>(widths, group, sources, !last, fields);
+      sources.begin += read_sources<T>(widths, group, sources, fields);
       round_group<T>(widths, group, fields, room.ranks, divisor, element_at<T>(output, first));
       header += exact_group_header<T>;
     }

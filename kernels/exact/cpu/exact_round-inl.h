@@ -68,8 +68,9 @@ class ExactRounding {
         halves_(std::has_single_bit(divisor)),
         divisor_(static_cast<double>(divisor)) {
     const ExactD d;
-    const unsigned bias_bit = is_short() ? mini.magnitude : mini.magnitude - exact_low_part;
-    bias_ = hn::Set(d, std::uint64_t{contributions} << bias_bit);
+    const auto bias = body::ExactInteger::shifted(contributions, mini.magnitude);
+    bias_ = hn::Set(d, is_short() ? bias.low : bias.low & body::low_bits(exact_low_part));
+    high_bias_ = hn::Set(d, bias.low >> exact_low_part | bias.high << (64 - exact_low_part));
     const int exponent = static_cast<int>(mini.low) + body::exact_unit<T> -
                          (halves_ ? std::countr_zero(divisor) : 0);
     scale_ = hn::Set(ExactF(), body::power_of_two<double>(std::max(exponent, -1000)));
@@ -127,9 +128,10 @@ class ExactRounding {
       return add(hn::Mul(to_real(upper), hn::Set(f, 0x1p32)), to_real(lower), error);
     }
     const auto all = hn::Load(d, low);
-    const auto lower = hn::And(all, hn::Set(d, body::low_bits(exact_low_part)));
+    // Between -2^48 and 2^48, so that what is above decides unless it is 0.
+    const auto lower = hn::Sub(hn::And(all, hn::Set(d, body::low_bits(exact_low_part))), bias_);
     const auto upper =
-        hn::Sub(hn::Add(hn::Load(d, high), hn::ShiftRight<exact_low_part>(all)), bias_);
+        hn::Sub(hn::Add(hn::Load(d, high), hn::ShiftRight<exact_low_part>(all)), high_bias_);
     return add(hn::Mul(to_real(upper), hn::Set(f, 0x1p48)), to_real(lower), error);
   }
   /// |a| >= |b|, or a is 0.
@@ -165,7 +167,7 @@ class ExactRounding {
   unsigned bits_;
   bool divides_, halves_;
   double divisor_;
-  ExactV bias_;
+  ExactV bias_, high_bias_;
   ExactReal scale_, more_;
 };
 

@@ -76,11 +76,12 @@ class StreamsWriter {
   Eight<ExactV> word_;
 };
 
-/// Reads up to eight words behind those of the fields.
+/// Reads no word behind those of the fields, `size` words.
 class StreamsReader {
  public:
-  StreamsReader(const std::uint64_t* words, unsigned digit)
+  StreamsReader(const std::uint64_t* words, std::size_t size, unsigned digit)
       : words_(words),
+        last_(words + size - exact_streams),
         digit_(digit),
         mask_(hn::Set(ExactD(), body::low_bits(digit))),
         word_(eight([](std::size_t) { return hn::Zero(ExactD()); })),
@@ -103,7 +104,8 @@ class StreamsReader {
                                         hn::ShiftRightSame(word_.part[p], count));
       carry_.part[p] = hn::IfVecThenElse(ends_word, hn::ShiftRightSame(sum, digit), carry_.part[p]);
     }
-    words_ += more ? exact_streams : 0;
+    // Behind the last words nothing of what is loaded counts, so they are as good as the next.
+    words_ += more && words_ != last_ ? exact_streams : 0;
     left_ = left_ + (more ? digit_ : 0) - bits;
     return x;
   }
@@ -111,6 +113,7 @@ class StreamsReader {
 
  private:
   const std::uint64_t* words_;
+  const std::uint64_t* last_;
   unsigned digit_;
   unsigned left_ = 0;
   ExactV mask_;

@@ -41,6 +41,9 @@ struct CodecSample {
   bool shares_step = false;  ///< an outlier changes the step of all others
   bool absolute = false;     ///< the error does not scale with the vectors
   bool signs = false;        ///< one bit a value: nothing of its magnitude travels
+  /// Sums and means are exact and rounded once: a mean is not the quotient of the rounded sum, and
+  /// -0 is a sum.
+  bool rounds_once = false;
 
   [[nodiscard]] double error(int ranks) const {
     const double n = ranks;

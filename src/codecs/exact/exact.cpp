@@ -220,7 +220,8 @@ std::unique_ptr<Codec> make_exact(const CodecContext& context) {
 /// Lengths depend on the vectors.
 std::optional<CodecBytes> exact_bytes(const BytesQuery&) { return std::nullopt; }
 
-constexpr CodecSample samples[] = {{.spec = "exact"}, {.spec = "exact:vectors=many"}};
+constexpr CodecSample samples[] = {{.spec = "exact", .rounds_once = true},
+                                   {.spec = "exact:vectors=many", .rounds_once = true}};
 
 }  // namespace
 
