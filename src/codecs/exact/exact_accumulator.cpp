@@ -28,11 +28,12 @@ constexpr unsigned digits_of_number = (ExactFormat<T>::mantissa + 1 + 31 + 31) /
 template <class T>
 void add_number(const ExactParts<T>& number, unsigned shift, std::int64_t* digits) {
   constexpr std::uint64_t mask = 0xffff'ffff;
+  constexpr bool in_three = digits_of_number<T> == 3;
   const std::uint64_t low = number.mantissa << shift;
   const std::int64_t sign = number.negative ? -1 : 1;
   digits[0] += sign * static_cast<std::int64_t>(low & mask);
   digits[1] += sign * static_cast<std::int64_t>(low >> 32);
-  if constexpr (digits_of_number < T >> 2)
+  if constexpr (in_three)
     digits[2] += sign * static_cast<std::int64_t>(shift == 0 ? 0 : number.mantissa >> (64 - shift));
 }
 

@@ -28,7 +28,7 @@ class ExactDigits {
 
   /// Position of the least digit's bit 0.
   [[nodiscard]] unsigned begin() const { return begin_; }
-  /// Whether integer() holds the sum: below 2^126.
+  /// Whether integer() holds the sum: digits are below 2^62.
   [[nodiscard]] bool are_few() const {
     constexpr std::int64_t small = std::int64_t{1} << 29;
     const std::size_t count = digits_.size();
