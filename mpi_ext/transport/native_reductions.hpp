@@ -75,11 +75,11 @@ class NativeReductions final : public Aggregator {
     std::array<MPI_Request, rounds_of_their_own - 1> requests;
   };
 
-  Operations operations_;           ///< first: the queues refer to it
-  std::vector<RoundQueue> queues_;  ///< by round index; reductions keep references into it
-  /// Of which this rank was the one to learn: no call can go by fabric any more.
+  /// No call can go by fabric any more, for all that this rank knows.
   [[noreturn]] void fail(const Error& error);
 
+  Operations operations_;           ///< first: the queues refer to it
+  std::vector<RoundQueue> queues_;  ///< by round index; reductions keep references into it
   bool prepared_ = false;
   std::unique_ptr<Duplicates> duplicates_;  ///< under way
   std::optional<Error> failure_;            ///< MPI made none
