@@ -50,8 +50,8 @@ std::unique_ptr<Codec> make_sparse_thc(const CodecContext& context) {
   const SplitParameters parts = split(context.parameters);
   CodecContext inner = context;
   inner.parameters = parts.of_thc;
-  return std::make_unique<CompactedCodec>(context, parse_sparse_options(parts.of_sparse),
-                                          make_thc(inner));
+  return std::make_unique<CompactedCodec>(context, "sparse+thc",
+                                          parse_sparse_options(parts.of_sparse), make_thc(inner));
 }
 
 namespace {
