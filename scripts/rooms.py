@@ -38,6 +38,7 @@ src/codecs/sparse          src/base src/memory src/codecs/common kernels
 src/codecs/sparse_thc      src/base src/memory src/codecs/common src/codecs/thc kernels
 src/codecs/sketch          src/base src/memory src/codecs/common kernels
 src/codecs/exact           src/base src/memory src/codecs/common kernels
+src/codecs/sparse_exact    src/base src/memory src/codecs/common src/codecs/exact kernels
 src/codecs                 src/base src/memory src/codecs kernels
 src/executor               src/base src/memory src/schedule src/agreement src/codecs/common \
                            kernels/table

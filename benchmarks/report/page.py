@@ -128,7 +128,7 @@ def row_table(rows):
               (row.bytes_a_value, row["vnmse"], row["max_abs_error"])),
             row["result_hash"],
             ", ".join(f"{name} {count}" for name, count in row.counters.items()),
-            "sent raw: too small" if row["bypass"] else ""])
+            f"sent raw: {'too small' if row.ranks > 1 else 'one rank'}" if row["bypass"] else ""])
     return table(head, lines)
 
 

@@ -77,6 +77,8 @@ def best_row(rows, bench):
 
 def why_not(row, bench):
     """Return why the model says nothing about a row, or None."""
+    if row.ranks < 2:
+        return "one rank sends nothing"
     if row["bypass"]:
         return "the vector is so small that it was sent raw"
     if row.sent_to_network:
@@ -85,8 +87,6 @@ def why_not(row, bench):
         return "MPI sums, by an algorithm that is not known"
     if row["algorithm"] not in MODELLED:
         return f"the model has no costs of {row['algorithm']}"
-    if row.ranks < 2:
-        return "one rank sends nothing"
     if not row["wire_bytes_formula"] or not any(ranks in row.formulas for ranks in RANKS):
         return "its bytes on other numbers of ranks follow from no formula: they depend on the data"
     if row.agreement_rounds is None:

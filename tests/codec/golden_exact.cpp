@@ -1,9 +1,10 @@
-// Golden hashes of exact's words and results: the wire format, pinned, for every instruction set. A
-// difference means that ranks built before and after the change cannot talk to each other: it takes
-// a new wire_format_version, not new numbers here. (Results have no choice: they are the correctly
-// rounded sums, which codec.exact_rounding checks.)
+// Golden hashes of the words and results of exact and sparse+exact: the wire format, pinned, for
+// every instruction set. A difference means that ranks built before and after the change cannot
+// talk to each other: it takes a new wire_format_version, not new numbers here. (Results have no
+// choice: they are the correctly rounded sums, which codec.exact_rounding checks.)
 
 #include "codecs/exact/exact.hpp"
+#include "codecs/sparse_exact/sparse_exact.hpp"
 
 #include "golden.hpp"
 
@@ -19,8 +20,8 @@ namespace cohom::test {
 namespace {
 
 /// Hashes of: the agreed header, rank 1's narrow payload, its wide payload, the sum of the round of
-/// wide mini-blocks, the result. Vectors in one round have but the last three: rank 1's payload,
-/// the payloads' sum, the result.
+/// wide mini-blocks, the result. (Those of the index are sparse's.) Vectors in one round have but
+/// the last three: rank 1's payload, the payloads' sum, the result.
 using Hashes = GoldenHashes<5>;
 using Golden = GoldenCase<5>;
 
@@ -44,6 +45,9 @@ std::vector<Bytes> inputs_of(const Golden& golden) {
     for (std::size_t i = 520; i < 560; ++i) values[i] = -0.0;
     if (rank == 2 % golden.ranks)
       for (std::size_t i = 540; i < 560; ++i) values[i] = 0.0;
+    if (std::string_view(golden.name).starts_with("sparse"))
+      for (std::size_t i = 1000; i < values.size(); ++i)
+        if (i * 2654435761u % 64 != std::size_t(rank)) values[i] = 0.0;
     inputs.push_back(to_bytes(golden.type, values));
   }
   return inputs;
@@ -52,7 +56,10 @@ std::vector<Bytes> inputs_of(const Golden& golden) {
 Hashes hashes_of(const Golden& golden, const kernels::KernelTable& table) {
   const std::string_view name = golden.name;
   const bool in_one_round = name.starts_with("short");
-  auto setup = golden_setup(in_one_round ? make_short : exact_codec().make, golden, table);
+  auto setup = golden_setup(in_one_round                 ? make_short
+                            : name.starts_with("sparse") ? sparse_exact_codec().make
+                                                         : exact_codec().make,
+                            golden, table);
   setup.mean = name.ends_with("mean");
   const auto inputs = inputs_of(golden);
   const std::size_t last = std::size_t(golden.ranks) - 1;
@@ -64,8 +71,10 @@ Hashes hashes_of(const Golden& golden, const kernels::KernelTable& table) {
   setup.form = Form::wide;
   CodecHarness wide(setup);
   EXPECT_TRUE(wide.allreduce(inputs) == result);
-  return {hash_of(narrow.sum(0)), hash_of(narrow.contribution(1, rank)),
-          hash_of(wide.contribution(1, rank)), hash_of(narrow.sum(2)), hash_of(result)};
+  const auto payload = static_cast<int>(narrow.codec(0).payload_round());
+  return {hash_of(narrow.sum(payload - 1)), hash_of(narrow.contribution(payload, rank)),
+          hash_of(wide.contribution(payload, rank)), hash_of(narrow.sum(payload + 1)),
+          hash_of(result)};
 }
 
 // clang-format off
@@ -91,6 +100,18 @@ const Golden goldens[] = {
     {"bf16", ElementType::bf16, {}, 5, 9900,
      {0x1da4d81086bb6630u, 0x95c73fd104204da5u, 0x4f2eca9b9e0e7e1bu,
       0xe3ac1341d30852e1u, 0xcedb3153a32a37ffu}},
+    {"sparse_f32", ElementType::f32, {}, 4, 40000,
+     {0x6f36e69c1fe9afb6u, 0xa7e50a7228ba8e12u, 0x3a5da5431d543d5cu,
+      0xccb20664413f475du, 0x3d96abcb175f7cdau}},
+    {"sparse_f64_mean", ElementType::f64, {{"index", "flat"}}, 3, 20000,
+     {0x214590e2efd1e1ffu, 0xa378fcd28b624bc4u, 0x2b36b5441dbf6c80u,
+      0xbd73d1a395e00689u, 0x470944c9b7aec4d8u}},
+    {"sparse_f16", ElementType::f16, {}, 17, 20000,
+     {0x6b06d82084e0559du, 0x7b4d8a28592851f7u, 0x547a8388c547e501u,
+      0x7788ade457325f61u, 0x8c9c1926f214d5b3u}},
+    {"sparse_bf16_one_rank", ElementType::bf16, {}, 1, 20000,
+     {0x941ebc76dacd3670u, 0x5839eb0b412c7216u, 0x5839eb0b412c7216u,
+      0xf4ca9579aadfdf5du, 0xedab58c72e7b2dbbu}},
     {"short_f32", ElementType::f32, {}, 4, 600,
      {0, 0, 0x9a9463c95439bdb5u, 0x20017b0a1c60ed31u, 0xd2f0c855b9f5526eu}},
     {"short_f64_mean", ElementType::f64, {}, 3, 600,

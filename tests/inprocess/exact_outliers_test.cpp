@@ -72,7 +72,7 @@ INSTANTIATE_TEST_SUITE_P(All, Means, testing::ValuesIn(all_element_types),
 TEST(Means, OfF16) {
   const Vectors vectors(ranks, std::vector<double>(3000, 30000.0));
   for (const char* spec : {"packed", "packed:abs_error=1", "thc", "thc:levels=full,lane=16",
-                           "sparse+thc", "sketch", "signcount", "marsit"})
+                           "sparse+thc", "sketch", "signcount", "marsit", "exact", "sparse+exact"})
     for (const double value : reduce(vectors, ElementType::f16,
                                      {.codec = spec, .algorithm = "direct", .op = ReduceOp::mean}))
       ASSERT_NEAR(value, 30000, 12000) << spec;

@@ -19,6 +19,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -95,11 +96,17 @@ TEST_P(ExactCalls, AreCorrectlyRoundedByEveryAlgorithm) {
   const auto calls = calls_of(ranks, type);
   const auto algorithms = algorithms_for("exact");
   ASSERT_EQ(algorithms.size(), algorithm_table().size()) << "64-bit words, which all can add";
+  // By itself the library may send one rank's vector raw.
+  std::vector<std::string_view> names{"auto"};
+  for (const AlgorithmRow& algorithm : algorithms) names.push_back(algorithm.name);
   on_ranks(ranks, [&](int rank, Communicator& communicator) {
     bool in_place = false;
     for (const Call& call : calls)
-      for (const AlgorithmRow& algorithm : algorithms)
-        run(call, algorithm.name, in_place = !in_place, rank, communicator);
+      for (const std::string_view algorithm : names)
+        run(call, algorithm, in_place = !in_place, rank, communicator);
+    const OffloadCounters counters = communicator.offload_counters();
+    EXPECT_GE(counters.offloaded, ranks == 1 ? 0 : calls.size()) << "one call of all algorithms";
+    EXPECT_EQ(counters.declined + counters.repeated, 0u);
   });
 }
 
@@ -115,17 +122,64 @@ INSTANTIATE_TEST_SUITE_P(Ranks, ExactCalls,
                                   std::string(name_of(std::get<1>(test.param)));
                          });
 
-/// Users of reproducible sums send scalars: `auto` may take any algorithm, but no other codec.
+/// Users of reproducible sums send scalars: `auto` may take any algorithm, but no other codec, with
+/// an aggregator that adds its words or without.
 TEST(ExactPlans, AreExactHoweverShort) {
+  for (const int ranks : races_only ? std::vector{2} : std::vector{2, 5, 17})
+    for (const bool offloads : {false, true}) {
+      const auto faults = std::make_shared<AggregatorFaults>();
+      faults->supports = [offloads](Merge) { return offloads; };
+      on_ranks(ranks, {.faults = faults}, [&](int, Communicator& communicator) {
+        for (const char* spec : {"exact", "sparse+exact", "exact:vectors=many"})
+          for (const ElementType type : all_element_types)
+            for (const std::size_t count : {0, 1, 2, 7, 100, 256, 1000, 5000, 100000}) {
+              const PlanDescription found =
+                  AllreducePlan(communicator, count, type, {.codec = spec}).describe();
+              EXPECT_EQ(found.codec, spec) << count << ' ' << name_of(type);
+              EXPECT_FALSE(found.bypass) << count << ' ' << name_of(type);
+            }
+      });
+    }
+}
+
+/// Nothing is added, so raw has the bits of exact (ExactCalls compares them), and the plan says
+/// that it took raw, and why.
+TEST(ExactPlans, OfOneRankSayThatTheyAreRaw) {
+  on_ranks(1, [&](int, Communicator& communicator) {
+    for (const char* spec : {"exact", "sparse+exact"}) {
+      const PlanDescription found =
+          AllreducePlan(communicator, 1000, ElementType::f32, {.codec = spec}).describe();
+      EXPECT_TRUE(found.bypass);
+      EXPECT_EQ(found.codec, "raw");
+      EXPECT_EQ(found.reason, "one rank: nothing travels");
+    }
+    const PlanDescription asked = AllreducePlan(communicator, 1000, ElementType::f32,
+                                                {.codec = "exact", .algorithm = "direct"})
+                                      .describe();
+    EXPECT_EQ(asked.codec, "exact") << "asking for an algorithm keeps the codec";
+    EXPECT_FALSE(asked.bypass);
+  });
+}
+
+/// Calls by `offload` really go to the aggregator, from scalars on.
+TEST(ExactOffload, AddsInTheNetwork) {
   for (const int ranks : {2, 5})
     on_ranks(ranks, [&](int, Communicator& communicator) {
-      for (const ElementType type : all_element_types)
-        for (const std::size_t count : {1, 2, 7, 100, 256, 1000, 5000, 100000}) {
-          const PlanDescription found =
-              AllreducePlan(communicator, count, type, {.codec = "exact"}).describe();
-          EXPECT_EQ(found.codec, "exact") << count << ' ' << name_of(type);
-          EXPECT_FALSE(found.bypass) << count << ' ' << name_of(type);
-        }
+      for (const char* spec : {"exact", "sparse+exact"})
+        for (const ElementType type : all_element_types)
+          for (const std::size_t count : {1, 100, 1025, 20000}) {
+            const std::string what =
+                std::string(spec) + " " + std::to_string(count) + " " + std::string(name_of(type));
+            const OffloadCounters before = communicator.offload_counters();
+            Bytes data(count * size_of(type), std::byte{0x11});
+            AllreducePlan plan(communicator, count, type, {.codec = spec, .algorithm = "offload"});
+            EXPECT_EQ(plan.describe().algorithm, "offload") << what;
+            plan.execute(data.data(), data.data());
+            const OffloadCounters made = communicator.offload_counters() - before;
+            EXPECT_EQ(made.offloaded, 1u) << what;
+            EXPECT_EQ(made.declined + made.repeated, 0u) << what;
+            EXPECT_GT(made.bytes, count * size_of(type) / 2) << what;
+          }
     });
 }
 

@@ -175,6 +175,17 @@ COHOM_HD inline T exact_quotient(ExactInteger sum, unsigned low, std::uint64_t d
   return exact_element<T>(bits, negative);
 }
 
+/// The element of added fields and added counts of -0.
+template <class T>
+COHOM_HD inline T exact_sum_from(const ExactWidths& widths, const ExactMini& mini,
+                                 bool counts_zeros, ExactInteger sum, std::uint64_t zeros,
+                                 std::size_t contributions, std::uint64_t divisor) {
+  if (counts_zeros && zeros == contributions) return exact_element<T>(0, true);
+  if (widths.value_bits(mini) == 0) return T{};
+  sum.subtract(ExactInteger::shifted(contributions, mini.magnitude));
+  return exact_quotient<T>(sum, mini.low, divisor);
+}
+
 /// Adds the fields of all sources, which all hold as many contributions as `widths` say.
 /// `readers`: one a source.
 template <class T>
@@ -188,10 +199,7 @@ COHOM_HD inline T exact_sum_of(const ExactWidths& widths, const ExactMini& mini,
     if (bits != 0) sum.add(readers[s].get_integer(bits));
     if (counts_zeros) zeros += readers[s].get(widths.counter);
   }
-  if (counts_zeros && zeros == contributions) return exact_element<T>(0, true);
-  if (bits == 0) return T{};
-  sum.subtract(ExactInteger::shifted(contributions, mini.magnitude));
-  return exact_quotient<T>(sum, mini.low, divisor);
+  return exact_sum_from<T>(widths, mini, counts_zeros, sum, zeros, contributions, divisor);
 }
 
 /// Calls visit(i, element) for the elements of a stream of a group of `count` elements.

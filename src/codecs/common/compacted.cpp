@@ -8,10 +8,6 @@
 namespace cohom {
 namespace {
 
-/// Long enough that the ragged end of a unit's values is a small part of them, short enough that
-/// vectors of tens of KiB still have a chunk for every rank.
-constexpr std::size_t min_unit = 16384;
-
 RoundTraits with_varying_length(RoundTraits traits) {
   if (traits.scope == RoundScope::piece) traits.length = PayloadLength::varying;
   return traits;
@@ -32,10 +28,19 @@ class UnitsRound final : public Round, private AgreedPayload {
   }
 
   [[nodiscard]] std::size_t capacity(std::size_t contributions,
-                                     std::size_t elements) const override;
+                                     std::size_t elements) const override {
+    return of_units(elements,
+                    [&](std::size_t count) { return inner_.capacity(contributions, count); });
+  }
+  [[nodiscard]] std::size_t finished_capacity(std::size_t ranks,
+                                              std::size_t elements) const override {
+    return of_units(elements,
+                    [&](std::size_t count) { return inner_.finished_capacity(ranks, count); });
+  }
   std::size_t encode(std::size_t contributions, const Piece& piece, Payload out) override;
   std::size_t promote(const Piece& piece, std::span<const ConstPayload> contributions,
                       Payload sum) override;
+  std::size_t finish(const Piece& piece, Payload sum, std::size_t words) override;
   void decode(const Piece& piece, ConstPayload sum, std::size_t contributions) override;
 
  private:
@@ -44,9 +49,19 @@ class UnitsRound final : public Round, private AgreedPayload {
   /// Of a unit; none without a value.
   [[nodiscard]] std::size_t words_of(std::size_t contributions,
                                      const CompactedUnits::Unit& unit) const {
-    return unit.inner.count == 0 ? 0 : inner_.capacity(contributions, unit.inner.count);
+    return unit.inner.count == 0 ? 0 : inner_.length(contributions, unit.inner);
   }
-  void expect_length(std::size_t contributions, const Piece& piece, std::size_t words) const;
+  /// Of a unit's complete sum as it is decoded.
+  [[nodiscard]] std::size_t complete_words_of(const CompactedUnits::Unit& unit) const {
+    if (!inner_.traits().finishes_sums() || ranks_ == 1) return words_of(ranks_, unit);
+    return unit.inner.count == 0 ? 0 : inner_.finished_capacity(ranks_, unit.inner.count);
+  }
+  /// Words of the units of so many elements, none of which is zero.
+  template <class Capacity>
+  [[nodiscard]] std::size_t of_units(std::size_t elements, Capacity capacity) const;
+  /// `words_of`: of a unit.
+  template <class WordsOf>
+  void expect_length(const Piece& piece, std::size_t words, WordsOf words_of) const;
 
   Round& inner_;
   std::size_t ranks_;
@@ -65,10 +80,11 @@ ConstPayload UnitsRound::words(const Piece& inner) const {
   return agreed(unit.outer).subspan(begin, words_of(ranks_, unit));
 }
 
-std::size_t UnitsRound::capacity(std::size_t contributions, std::size_t elements) const {
+template <class Capacity>
+std::size_t UnitsRound::of_units(std::size_t elements, Capacity capacity) const {
   const std::size_t unit = units_.unit();
-  std::size_t words = elements / unit * inner_.capacity(contributions, unit);
-  if (elements % unit != 0) words += inner_.capacity(contributions, elements % unit);
+  std::size_t words = elements / unit * capacity(unit);
+  if (elements % unit != 0) words += capacity(elements % unit);
   return words;
 }
 
@@ -81,10 +97,10 @@ std::size_t UnitsRound::encode(std::size_t contributions, const Piece& piece, Pa
   return words;
 }
 
-void UnitsRound::expect_length(std::size_t contributions, const Piece& piece,
-                               std::size_t words) const {
+template <class WordsOf>
+void UnitsRound::expect_length(const Piece& piece, std::size_t words, WordsOf words_of) const {
   std::size_t right = 0;
-  for (const auto& unit : units_.units_of(piece)) right += words_of(contributions, unit);
+  for (const auto& unit : units_.units_of(piece)) right += words_of(unit);
   if (words != right)
     throw Error(ErrorKind::transport, "a payload of " + std::to_string(words) +
                                           " words came where the index says " +
@@ -93,7 +109,8 @@ void UnitsRound::expect_length(std::size_t contributions, const Piece& piece,
 
 std::size_t UnitsRound::promote(const Piece& piece, std::span<const ConstPayload> contributions,
                                 Payload sum) {
-  for (const ConstPayload words : contributions) expect_length(alone, piece, words.size());
+  for (const ConstPayload words : contributions)
+    expect_length(piece, words.size(), [&](const auto& unit) { return words_of(alone, unit); });
   std::size_t narrow = 0, wide = 0;
   for (const auto& unit : units_.units_of(piece)) {
     if (unit.inner.count == 0) continue;
@@ -107,12 +124,27 @@ std::size_t UnitsRound::promote(const Piece& piece, std::span<const ConstPayload
   return wide;
 }
 
-void UnitsRound::decode(const Piece& piece, ConstPayload sum, std::size_t contributions) {
-  expect_length(ranks_, piece, sum.size());
-  std::size_t begin = 0;
+std::size_t UnitsRound::finish(const Piece& piece, Payload sum, std::size_t words) {
+  expect_length(piece, words, [&](const auto& unit) { return words_of(ranks_, unit); });
+  // A finished unit may be longer than it was.
+  const ConstPayload unfinished = units_.set_aside(sum.first(words));
+  std::size_t begin = 0, finished = 0;
   for (const auto& unit : units_.units_of(piece)) {
     if (unit.inner.count == 0) continue;
     const std::size_t length = words_of(ranks_, unit);
+    units_.bring_back(unfinished.subspan(begin, length), sum.subspan(finished));
+    begin += length;
+    finished += inner_.finish(unit.inner, sum.subspan(finished), length);
+  }
+  return finished;
+}
+
+void UnitsRound::decode(const Piece& piece, ConstPayload sum, std::size_t contributions) {
+  expect_length(piece, sum.size(), [&](const auto& unit) { return complete_words_of(unit); });
+  std::size_t begin = 0;
+  for (const auto& unit : units_.units_of(piece)) {
+    if (unit.inner.count == 0) continue;
+    const std::size_t length = complete_words_of(unit);
     inner_.decode(unit.inner, sum.subspan(begin, length), contributions);
     begin += length;
   }
@@ -156,61 +188,11 @@ class FallbackUnitsRound final : public Round {
 
 }  // namespace
 
-CompactedUnits::CompactedUnits(const CodecContext& context, std::size_t shortest,
-                               SparseIndex& index, const CallBuffers& call)
-    : type_(context.type),
-      kernels_(context.kernels.sparse),
-      host_(context.on_host().sparse),
-      memory_(context.memory),
-      unit_(length(shortest)),
-      index_(index),
-      call_(call) {}
-
-std::size_t CompactedUnits::length(std::size_t shortest) { return std::max(min_unit, shortest); }
-
-void CompactedUnits::reserve(std::size_t elements) {
-  elements_ = elements;
-  compacted_ = {memory_, elements * size_of(type_)};
-  units_.resize((elements + unit_ - 1) / unit_);
-  inner_pieces_.resize(units_.size());
-}
-
-std::span<const CompactedUnits::Unit> CompactedUnits::units_of(const Piece& piece) const {
-  return std::span(units_).subspan(piece.first / unit_, (piece.count + unit_ - 1) / unit_);
-}
-
-kernels::SparseRun CompactedUnits::run_of(const Unit& unit) const {
-  const std::size_t first = unit.inner.first;
-  return {size_of(type_), first, std::min(unit_, elements_ - first)};
-}
-
-void CompactedUnits::compact(const Piece& piece) {
-  const SparseIndex::Union positions = index_.union_of(piece);
-  const std::uint64_t* const near = index_.beside_elements(positions, piece);
-  for (std::size_t first = piece.first; first < piece.first + piece.count; first += unit_) {
-    Unit& unit = units_[first / unit_];
-    unit = {.inner = {.first = first, .index = first / unit_}, .outer = piece};
-    const kernels::SparseRun run = run_of(unit);
-    const std::size_t word = (first - piece.first) / 64;
-    unit.inner.count = host_.count_bits(positions.bits + word, kernels::bitmap_words(run.count));
-    inner_pieces_[unit.inner.index] = unit.inner;
-    kernels_.compact(run, call_.input_at(first), near + word, compacted_at(first));
-  }
-}
-
-void CompactedUnits::expand(const Piece& piece) {
-  const std::uint64_t* const bits = index_.beside_elements(index_.union_of(piece), piece);
-  for (const Unit& unit : units_of(piece)) {
-    const std::size_t first = unit.inner.first;
-    kernels_.expand(run_of(unit), compacted_at(first), bits + (first - piece.first) / 64,
-                    call_.output_at(first));
-  }
-}
-
-CompactedCodec::CompactedCodec(const CodecContext& context, const IndexOptions& index,
-                               std::unique_ptr<Codec> inner)
-    : inner_(std::move(inner)),
-      index_(context, index, "sparse+thc", call_),
+CompactedCodec::CompactedCodec(const CodecContext& context, std::string_view name,
+                               const IndexOptions& index, std::unique_ptr<Codec> inner)
+    : ranks_(static_cast<std::size_t>(context.ranks)),
+      inner_(std::move(inner)),
+      index_(context, index, name, call_),
       units_(context, inner_->block(), index_, call_) {
   for (Round* const round : index_.rounds()) add(*round);
   for (Round* const round : inner_->rounds()) {
@@ -226,7 +208,11 @@ CompactedCodec::CompactedCodec(const CodecContext& context, const IndexOptions& 
 void CompactedCodec::reserve(std::size_t elements, std::size_t longest_piece) {
   index_.reserve(elements, longest_piece);
   inner_->reserve(elements, units_.unit());
-  units_.reserve(elements);
+  std::size_t unfinished = 0;
+  for (const auto& round : rounds_)
+    if (round->traits().finishes_sums())
+      unfinished = std::max(unfinished, round->capacity(ranks_, longest_piece));
+  units_.reserve(elements, unfinished);
 }
 
 void CompactedCodec::start() {

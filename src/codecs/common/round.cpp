@@ -13,6 +13,11 @@ namespace {
 
 }  // namespace
 
+std::size_t Round::length(std::size_t contributions, const Piece& piece) {
+  if (traits_.varies()) refuse(traits_, "does not say how long its payloads are");
+  return capacity(contributions, piece.count);
+}
+
 std::size_t Round::promote(const Piece& /*piece*/, std::span<const ConstPayload> /*contributions*/,
                            Payload /*sum*/) {
   refuse(traits_, "has no narrow form to promote");

@@ -133,6 +133,10 @@ class Round {
     return capacity(ranks, elements);
   }
 
+  /// Words of a payload of `piece` that is not finished, once earlier rounds have agreed on it.
+  /// Rounds whose length varies say it where a codec around theirs asks.
+  [[nodiscard]] virtual std::size_t length(std::size_t contributions, const Piece& piece);
+
   /// Elements of a fallback round's own vector, asked once a call when FallbackSize says.
   virtual std::size_t fallback_elements() { return 0; }
 
@@ -153,8 +157,7 @@ class Round {
 
   /// Changes a complete sum before anybody sees it, in place: `sum` has room for the capacity and
   /// holds `words` words. A function of the sum alone, so that it is the same whatever the
-  /// algorithm. Returns the words left: finished_capacity(), or fewer where the round merges
-  /// itself.
+  /// algorithm. Returns the words left: finished_capacity(), or fewer where its length varies.
   virtual std::size_t finish(const Piece& /*piece*/, Payload /*sum*/, std::size_t words) {
     return words;
   }

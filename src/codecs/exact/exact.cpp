@@ -57,6 +57,9 @@ class ExactPayload final : public Round {
   [[nodiscard]] std::size_t finished_capacity(std::size_t, std::size_t elements) const override {
     return (elements * size_of(type_) + 7) / 8;
   }
+  [[nodiscard]] std::size_t length(std::size_t contributions, const Piece& piece) override {
+    return header_.payload_words(room(contributions).contributions, piece);
+  }
   std::size_t encode(std::size_t contributions, const Piece& piece, Payload out) override;
   std::size_t promote(const Piece& piece, std::span<const ConstPayload> contributions,
                       Payload sum) override;
@@ -85,7 +88,7 @@ class ExactPayload final : public Round {
 
 std::size_t ExactPayload::encode(std::size_t contributions, const Piece& piece, Payload out) {
   const auto shape = room(contributions);
-  const std::size_t words = header_.payload_words(shape.contributions, piece);
+  const std::size_t words = length(contributions, piece);
   if (call_.added != nullptr)
     call_.added->encode(shape, piece.first, piece.count, header_.header(piece), out.data());
   else
@@ -95,7 +98,7 @@ std::size_t ExactPayload::encode(std::size_t contributions, const Piece& piece, 
 }
 
 void ExactPayload::expect_words(std::size_t contributions, const Piece& piece, std::size_t words) {
-  const std::size_t right = header_.payload_words(contributions, piece);
+  const std::size_t right = length(contributions, piece);
   if (words != right)
     throw Error(ErrorKind::transport, "exact: a payload of " + std::to_string(words) +
                                           " words came where the header says " +
@@ -106,7 +109,7 @@ std::size_t ExactPayload::promote(const Piece& piece, std::span<const ConstPaylo
                                   Payload sum) {
   sources_.clear();
   for (const ConstPayload words : contributions) {
-    expect_words(1, piece, words.size());
+    expect_words(alone, piece, words.size());
     sources_.push_back(words.data());
   }
   const std::size_t words = finished_capacity(ranks_, piece.count);
@@ -141,7 +144,7 @@ std::size_t ExactPayload::finish(const Piece& piece, Payload sum, std::size_t wo
 void ExactPayload::decode(const Piece& piece, ConstPayload sum, std::size_t /*contributions*/) {
   const std::uint64_t* elements = sum.data();
   if (ranks_ == 1) {
-    expect_words(1, piece, sum.size());
+    expect_words(ranks_, piece, sum.size());
     round(piece, sum.data(), scratch_.data());
     elements = scratch_.data();
   } else if (sum.size() != finished_capacity(ranks_, piece.count)) {

@@ -80,15 +80,14 @@ void ExactWideRound::for_each_wide(const Piece& piece, Visit visit) {
 std::size_t ExactWideRound::fallback_elements() {
   minis_.clear();
   max_words_ = 0;
-  std::size_t elements = 0;
   for (const Piece& piece : call_.pieces)
     for_each_wide(piece, [&](std::size_t index, const ExactWideShape& shape) {
-      minis_.push_back({piece.first + index * exact_mini, shape});
+      const std::size_t first = index * exact_mini;
+      minis_.push_back({piece.first + first, std::min(exact_mini, piece.count - first), shape});
       max_words_ = std::max(max_words_, shape.words(widths_));
-      elements += std::min(exact_mini, piece.count - index * exact_mini);
     });
   std::ranges::sort(minis_, {}, &Mini::first);
-  return elements;
+  return minis_.empty() ? 0 : (minis_.size() - 1) * exact_mini + minis_.back().count;
 }
 
 std::span<const ExactWideRound::Mini> ExactWideRound::minis_of(const Piece& piece) const {
@@ -97,26 +96,20 @@ std::span<const ExactWideRound::Mini> ExactWideRound::minis_of(const Piece& piec
 }
 
 std::size_t ExactWideRound::words_of(const Piece& piece) const {
-  std::size_t words = 0, left = piece.count;
-  for (const Mini& mini : minis_of(piece)) {
-    const std::size_t count = std::min(exact_mini, left);
-    words += count * mini.shape.words(widths_);
-    left -= count;
-  }
+  std::size_t words = 0;
+  for (const Mini& mini : minis_of(piece)) words += mini.count * mini.shape.words(widths_);
   return words;
 }
 
 std::size_t ExactWideRound::encode(std::size_t, const Piece& piece, Payload out) {
-  std::size_t words = 0, left = piece.count;
+  std::size_t words = 0;
   with_element_type(type_, [&]<class T>(T) {
     for (const Mini& mini : minis_of(piece)) {
-      const std::size_t count = std::min(exact_mini, left);
-      for (std::size_t i = 0; i < count; ++i) {
+      for (std::size_t i = 0; i < mini.count; ++i) {
         mini.shape.encode(widths_, own_value<T>(call_, mini.first + i, mini.shape.low),
                           out.data() + words);
         words += mini.shape.words(widths_);
       }
-      left -= count;
     }
   });
   return words;
@@ -125,16 +118,14 @@ std::size_t ExactWideRound::encode(std::size_t, const Piece& piece, Payload out)
 void ExactWideRound::decode(const Piece& piece, ConstPayload sum, std::size_t contributions) {
   expect_words(sum.size(), words_of(piece));
   const std::uint64_t divisor = vectors_.divisor();
-  std::size_t words = 0, left = piece.count;
+  std::size_t words = 0;
   with_element_type(type_, [&]<class T>(T) {
     for (const Mini& mini : minis_of(piece)) {
-      const std::size_t count = std::min(exact_mini, left);
-      for (std::size_t i = 0; i < count; ++i) {
+      for (std::size_t i = 0; i < mini.count; ++i) {
         store_raw<T>(call_.output, mini.first + i,
                      mini.shape.decode<T>(widths_, sum.data() + words, contributions, divisor));
         words += mini.shape.words(widths_);
       }
-      left -= count;
     }
   });
 }

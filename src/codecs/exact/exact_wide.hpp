@@ -16,7 +16,8 @@
 namespace cohom {
 
 /// Mini-blocks with a NaN, an infinity, or numbers too far apart for the payload. Its vector is
-/// their elements, in their order.
+/// their elements, in their order; one that ends early before another one has 16, and those behind
+/// its end have no words.
 class ExactWideRound final : public Round {
  public:
   /// What is referred to outlives it.
@@ -35,11 +36,13 @@ class ExactWideRound final : public Round {
  private:
   struct Mini {
     std::size_t first = 0;  ///< in the user's vector
+    std::size_t count = 0;  ///< elements
     kernels::body::ExactWideShape shape;
   };
   /// Calls visit(mini-block, its index in the piece) for all that are wide.
   template <class Visit>
   void for_each_wide(const Piece& piece, Visit visit);
+  /// Of a piece of this round's vector.
   [[nodiscard]] std::span<const Mini> minis_of(const Piece& piece) const;
   [[nodiscard]] std::size_t words_of(const Piece& piece) const;
 

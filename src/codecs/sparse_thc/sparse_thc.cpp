@@ -1,12 +1,10 @@
 #include "codecs/sparse_thc/sparse_thc.hpp"
 
-#include "codecs/common/compacted.hpp"
-#include "codecs/common/index/sparse_options.hpp"
+#include "codecs/common/compacted_units.hpp"
+#include "codecs/common/composition.hpp"
 #include "codecs/common/index/union_bytes.hpp"
 #include "codecs/thc/thc.hpp"
-#include "codecs/thc/thc_options.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <string_view>
@@ -14,47 +12,10 @@
 
 namespace cohom {
 
-std::span<const ParameterInfo> sparse_thc_parameters() {
-  static const std::vector<ParameterInfo> all = [] {
-    const auto sparse = sparse_parameters();
-    std::vector<ParameterInfo> parameters(sparse.begin(), sparse.end());
-    for (const ParameterInfo& parameter : thc_parameters())
-      if (parameter.name != "scale" && parameter.name != "error_feedback")
-        parameters.push_back(parameter);
-    return parameters;
-  }();
-  return all;
-}
-
 namespace {
 
-struct SplitParameters {
-  Parameters of_sparse, of_thc;
-};
-
-SplitParameters split(const Parameters& given) {
-  SplitParameters parts;
-  const auto is_of_sparse = [](std::string_view name) {
-    return std::ranges::find(sparse_parameters(), name, &ParameterInfo::name) !=
-           sparse_parameters().end();
-  };
-  for (const auto& [name, value] : given)
-    (is_of_sparse(name) ? parts.of_sparse : parts.of_thc).emplace(name, value);
-  return parts;
-}
-
-}  // namespace
-
-std::unique_ptr<Codec> make_sparse_thc(const CodecContext& context) {
-  const ParameterReader reader("sparse+thc", sparse_thc_parameters(), context.parameters);
-  const SplitParameters parts = split(context.parameters);
-  CodecContext inner = context;
-  inner.parameters = parts.of_thc;
-  return std::make_unique<CompactedCodec>(context, parse_sparse_options(parts.of_sparse),
-                                          make_thc(inner));
-}
-
-namespace {
+constexpr std::string_view left_out[] = {"scale", "error_feedback"};
+constexpr SparseComposition composition{"sparse+thc", thc_codec, left_out};
 
 /// thc on the values of units, as if they were spread evenly.
 std::optional<CodecBytes> sparse_thc_bytes(const BytesQuery& query) {
@@ -62,7 +23,7 @@ std::optional<CodecBytes> sparse_thc_bytes(const BytesQuery& query) {
   const UnionBytes of = union_bytes(query.parameters, *query.shape);
   const std::size_t unit = CompactedUnits::length(number_of(query.parameters, "rotation", 256));
   const auto values = static_cast<std::size_t>(std::llround(of.values * static_cast<double>(unit)));
-  const Parameters inner = split(query.parameters).of_thc;
+  const Parameters inner = composition.of_inner(query.parameters);
   const auto thc = bytes_of_rounds(make_thc, {.parameters = inner,
                                               .at_once = query.at_once,
                                               .elements = values,
@@ -90,10 +51,14 @@ constexpr CodecSample samples[] = {
 
 }  // namespace
 
+std::unique_ptr<Codec> make_sparse_thc(const CodecContext& context) {
+  return composition.make(context);
+}
+
 const CodecRow& sparse_thc_codec() {
+  static const std::vector<ParameterInfo> parameters = composition.parameters();
   static const CodecRow row{
-      .info = {"sparse+thc", "thc on the elements that are not zero on some rank",
-               sparse_thc_parameters()},
+      .info = {composition.name, "thc on the elements that are not zero on some rank", parameters},
       .make = make_sparse_thc,
       .device = {.has_kernels =
                      [](const kernels::KernelTable& device) {

@@ -1,0 +1,75 @@
+#include "codecs/common/compacted_units.hpp"
+
+#include <algorithm>
+
+namespace cohom {
+namespace {
+
+/// Long enough that the ragged end of a unit's values is a small part of them, short enough that
+/// vectors of tens of KiB still have a chunk for every rank.
+constexpr std::size_t min_unit = 16384;
+
+}  // namespace
+
+CompactedUnits::CompactedUnits(const CodecContext& context, std::size_t shortest,
+                               SparseIndex& index, const CallBuffers& call)
+    : type_(context.type),
+      kernels_(context.kernels.sparse),
+      host_(context.on_host().sparse),
+      memory_(context.memory),
+      unit_(length(shortest)),
+      index_(index),
+      call_(call) {}
+
+std::size_t CompactedUnits::length(std::size_t shortest) { return std::max(min_unit, shortest); }
+
+void CompactedUnits::reserve(std::size_t elements, std::size_t unfinished_words) {
+  elements_ = elements;
+  unfinished_ = {memory_, unfinished_words};
+  compacted_ = {memory_, elements * size_of(type_)};
+  units_.resize((elements + unit_ - 1) / unit_);
+  inner_pieces_.resize(units_.size());
+}
+
+std::span<const CompactedUnits::Unit> CompactedUnits::units_of(const Piece& piece) const {
+  return std::span(units_).subspan(piece.first / unit_, (piece.count + unit_ - 1) / unit_);
+}
+
+kernels::SparseRun CompactedUnits::run_of(const Unit& unit) const {
+  const std::size_t first = unit.inner.first;
+  return {size_of(type_), first, std::min(unit_, elements_ - first)};
+}
+
+void CompactedUnits::compact(const Piece& piece) {
+  const SparseIndex::Union positions = index_.union_of(piece);
+  const std::uint64_t* const near = index_.beside_elements(positions, piece);
+  for (std::size_t first = piece.first; first < piece.first + piece.count; first += unit_) {
+    Unit& unit = units_[first / unit_];
+    unit = {.inner = {.first = first, .index = first / unit_}, .outer = piece};
+    const kernels::SparseRun run = run_of(unit);
+    const std::size_t word = (first - piece.first) / 64;
+    unit.inner.count = host_.count_bits(positions.bits + word, kernels::bitmap_words(run.count));
+    inner_pieces_[unit.inner.index] = unit.inner;
+    kernels_.compact(run, call_.input_at(first), near + word, compacted_at(first));
+  }
+}
+
+void CompactedUnits::expand(const Piece& piece) {
+  const std::uint64_t* const bits = index_.beside_elements(index_.union_of(piece), piece);
+  for (const Unit& unit : units_of(piece)) {
+    const std::size_t first = unit.inner.first;
+    kernels_.expand(run_of(unit), compacted_at(first), bits + (first - piece.first) / 64,
+                    call_.output_at(first));
+  }
+}
+
+ConstPayload CompactedUnits::set_aside(ConstPayload words) {
+  memory_.copy(unfinished_.data(), words.data(), words.size_bytes());
+  return {unfinished_.data(), words.size()};
+}
+
+void CompactedUnits::bring_back(ConstPayload words, Payload to) {
+  memory_.copy(to.data(), words.data(), words.size_bytes());
+}
+
+}  // namespace cohom
