@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Draw the times of cohom-bench's largest vector beside native, with speed-up and error.
+"""Draw the times of cohom-bench's largest vector beside native, with speed-up, bytes and error.
 
 From the root of the sources, the picture of the README:
 
@@ -21,7 +21,8 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "benchmarks"))
 import figure_file  # noqa: E402
 import input_json  # noqa: E402
 
-COLUMNS = ["codec", "algorithm", "input", "bytes", "speedup", "time_s", "native_time_s", "vnmse"]
+COLUMNS = ["codec", "algorithm", "input", "bytes", "speedup", "time_s", "native_time_s", "vnmse",
+           "wire_bytes_per_rank"]
 COLOURS = ["#0072b2", "#009e73", "#d55e00", "#cc79a7", "#e69f00", "#56b4e9"]
 NATIVE_COLOUR = "#555555"
 
@@ -49,6 +50,12 @@ def rows_of(paths, algorithms):
     return rows
 
 
+def error_of(row):
+    """Return the error in words."""
+    rounded = row.get("correctly_rounded")
+    return f"vNMSE {row['vnmse']:.1e}" if rounded is None else f"{100 * rounded:.0f}% right"
+
+
 def draw(rows, title, path):
     """Draw a bar a row, below that of native."""
     codecs = list(dict.fromkeys(row["codec"] for row in rows))
@@ -57,7 +64,7 @@ def draw(rows, title, path):
                                          algorithms.index(row["algorithm"])))
     natives = [1e3 * row["native_time_s"]["median"] for row in rows]
     native = statistics.median(natives)
-    figure, axes = plt.subplots(figsize=(10, 0.32 * len(rows) + 1.4), layout="constrained")
+    figure, axes = plt.subplots(figsize=(10, 0.32 * len(rows) + 1.7), layout="constrained")
     axes.barh(0, native, 0.7, color=NATIVE_COLOUR, label="best native allreduce")
     axes.text(native, 0, f" {native:.0f} ms ({min(natives):.0f} to {max(natives):.0f})",
               va="center", fontsize="small")
@@ -67,15 +74,18 @@ def draw(rows, title, path):
         first = all(other["algorithm"] != row["algorithm"] for other in rows[:place - 1])
         axes.barh(place, time, 0.7, color=COLOURS[number % len(COLOURS)],
                   label=row["algorithm"] if first else None)
-        axes.text(time, place, f" {time:.0f} ms, {row['speedup']:.1f} x as fast, "
-                               f"vNMSE {row['vnmse']:.1e}", va="center", fontsize="small")
+        digits = 1 if row["speedup"] > 2 else 2
+        axes.text(time, place, f" {time:.0f} ms, {row['speedup']:.{digits}f} x as fast, "
+                               f"{row['wire_bytes_per_rank'] / 2**20:.1f} MiB, {error_of(row)}",
+                  va="center", fontsize="small")
     axes.set_yticks(range(len(rows) + 1), ["native", *(row["codec"] for row in rows)])
     axes.invert_yaxis()
-    axes.set_xlim(0, 1.35 * max(native, *(1e3 * row["time_s"]["median"] for row in rows)))
+    axes.set_xlim(0, 1.5 * max(native, *(1e3 * row["time_s"]["median"] for row in rows)))
     axes.set_xlabel("milliseconds a call")
     axes.set_title(f"allreduce of {rows[0]['bytes'] >> 20} MiB of a gradient" +
                    (f", {title}" if title else ""))
-    axes.legend(loc="lower right", frameon=False)
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -1.5 / len(rows)), frameon=False,
+                ncol=1 + len(algorithms))
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis="x", color="#dddddd", linewidth=0.6)
     axes.set_axisbelow(True)

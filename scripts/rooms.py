@@ -52,7 +52,7 @@ kernels/ebpf               src/aggregation/protocol
 src/plan                   src/base src/memory src/schedule src/agreement src/codecs \
                            src/executor src/transport
 src/call                   src/base src/memory src/agreement src/plan
-src/api                    src/base src/memory src/codecs/exact src/call
+src/api                    src/base src/memory src/codecs/exact src/plan src/call
 src/testing                src/base src/aggregation/client kernels/table
 ucx_transport              src/base src/transport src/aggregation
 mpi_ext/base               src/base

@@ -9,12 +9,10 @@
 #include <cohom/error.hpp>
 #include <cohom/options.hpp>
 
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <ranges>
-#include <string>
 #include <string_view>
 
 namespace cohom {
@@ -24,13 +22,16 @@ class ExactAccumulator;
 /// The vectors that this rank contributes to a sum, or mean, over all vectors of all ranks: each
 /// element of the result is the exact sum (of a mean its exact quotient), rounded once to nearest,
 /// ties to even. So the same vectors give the same bits however they are dealt to ranks, and on any
-/// number of ranks. It belongs to no communicator. One thread at a time. What was moved from can
-/// only be destroyed or assigned to.
+/// number of ranks. Numbers are added as long integers (Kulisch's accumulator; docs/theory.md). It
+/// belongs to no communicator. One thread at a time. It may be moved or destroyed while calls are
+/// in flight. What was moved from can only be destroyed or assigned to.
 class ExactSum {
  public:
   /// Of vectors of `count` elements; there are none yet. Local, like all functions but allreduce()
   /// and allreduce_start().
-  /// @throws Error: invalid_argument, memory
+  /// Takes 1.5 bytes an element, and more with the first vectors.
+  /// @throws Error: invalid_argument for more elements than can be addressed, or a number that is
+  /// no ElementType; memory
   ExactSum(std::size_t count, ElementType type);
   ExactSum(ExactSum&&) noexcept;
   ExactSum& operator=(ExactSum&&) noexcept;
@@ -42,7 +43,8 @@ class ExactSum {
   [[nodiscard]] std::uint64_t vectors() const;
 
   /// Adds a vector of count() elements, in the host's memory or a device's, which is read at once.
-  /// Memory is taken for the bits that numbers have had, 16 neighbours together.
+  /// Memory is taken as numbers need it: 8 bytes an element for each 32 bits of exponents that 16
+  /// neighbours have had. May wait for a device.
   /// @throws Error: invalid_argument for a null pointer with elements to add; unsupported for more
   /// than 2^32 - 1 vectors; state while a call is in flight: then nothing changes. memory: where a
   /// part of the vector was added, calls are errors (on all ranks) until reset()
@@ -51,7 +53,7 @@ class ExactSum {
   /// type; nothing changes.
   template <ElementRange Vector>
   void add(const Vector& vector) {
-    expect(element_type_v<std::ranges::range_value_t<Vector>>, std::ranges::size(vector));
+    expect("vector", element_type_v<std::ranges::range_value_t<Vector>>, std::ranges::size(vector));
     add(static_cast<const void*>(std::ranges::data(vector)));
   }
   /// Forgets all vectors. Memory stays for the next ones.
@@ -60,11 +62,11 @@ class ExactSum {
 
   /// Starts: `output` (count() elements) := sum or mean of all vectors of all ranks. Ranks may have
   /// added different numbers of vectors, also none. Without any vector a sum is 0 and a mean NaN.
-  /// The vectors stay: later calls include them. `output` may be a device's; docs and errors as for
-  /// cohom::allreduce_start(), and these on all ranks: invalid_argument for another
-  /// Options::codec than `exact` or none (COHOM_CODEC is not read); mismatch where count() or
-  /// type() differ; unsupported for more than 2^32 - 1 vectors in all (each rank may have its
-  /// share). Collective. Until the request is complete nothing may be added.
+  /// The vectors stay: later calls include them. `output` may be a device's. Collective. Several
+  /// calls may be in flight; until all are complete nothing may be added. Errors are those of
+  /// cohom::allreduce_start(), and on all ranks: invalid_argument for another Options::codec than
+  /// `exact` or none (COHOM_CODEC is not read); mismatch where count() or type() differ;
+  /// unsupported where a rank of n has added more than (2^32 - 1) / n vectors.
   [[nodiscard]] Request allreduce_start(void* output, Communicator& communicator,
                                         const Options& options = {}) const;
   /// Blocking form. @throws what cohom::allreduce() does, and the above
@@ -75,15 +77,16 @@ class ExactSum {
   template <ElementRange Output>
   void allreduce(Output&& output, Communicator& communicator, const Options& options = {}) const {
     try {
-      expect(element_type_v<std::ranges::range_value_t<Output>>, std::ranges::size(output));
+      expect("output", element_type_v<std::ranges::range_value_t<Output>>,
+             std::ranges::size(output));
     } catch (const Error& error) {
-      allreduce_fail(error, communicator).wait();
+      return allreduce_fail(error, communicator).wait();
     }
     allreduce(static_cast<void*>(std::ranges::data(output)), communicator, options);
   }
 
  private:
-  void expect(ElementType type, std::size_t count) const;
+  void expect(std::string_view argument, ElementType type, std::size_t count) const;
   void expect_idle(std::string_view next) const;
 
   std::shared_ptr<ExactAccumulator> added_;

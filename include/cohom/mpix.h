@@ -114,6 +114,8 @@ int MPIX_Compressed_reset_state(MPI_Comm comm, const char* buffer);
  * info as above, but for cohom_codec: "exact" or none, and COHOM_CODEC is not read. There are at
  * most 2^32 - 1 vectors in all, and each rank adds at most its share of them. Collective over comm.
  * reset: forgets all vectors; memory stays for the next ones.
+ * Errors of the local functions go to the error handler of MPI_COMM_WORLD. buf and recvbuf are no
+ * MPI_IN_PLACE. One thread at a time.
  * free: sets *exact to MPIX_COMPRESSED_EXACT_NULL (which may be freed, too). */
 int MPIX_Compressed_exact_create(MPI_Count count, MPI_Datatype datatype,
                                  MPIX_Compressed_exact* exact);

@@ -58,6 +58,8 @@ int MPIX_Compressed_exact_add(MPIX_Compressed_exact exact, const void* buf) {
   return mpi::guarded(
       [&] {
         mpi::require(exact, "exact");
+        if (buf == MPI_IN_PLACE)
+          throw Error(ErrorKind::invalid_argument, "buf is MPI_IN_PLACE; give the vector to add");
         exact->sum.add(buf);
       },
       no_comm);

@@ -2,12 +2,14 @@
 
 #include "api/call_start.hpp"
 #include "base/float_mode.hpp"
+#include "base/vector_bytes.hpp"
 #include "call/call.hpp"
 #include "call/call_request.hpp"
 #include "call/communicator_impl.hpp"
 #include "call/waiting.hpp"
 #include "codecs/exact/exact_accumulator.hpp"
 #include "memory/device_order.hpp"
+#include "plan/plan_codec.hpp"
 
 #include <cstdint>
 #include <exception>
@@ -62,6 +64,7 @@ std::optional<Error> added_error(const ExactAccumulator& added, int ranks) {
 void prepare(CallRequest& request, const CallArguments& call, CommunicatorImpl& communicator,
              const Options& options) {
   const bool added = call.added != nullptr;
+  const std::size_t bytes = vector_bytes(call.count, call.type);
   if (added)
     if (auto error = added_error(*call.added, communicator.transport().ranks()))
       throw std::move(*error);
@@ -70,7 +73,6 @@ void prepare(CallRequest& request, const CallArguments& call, CommunicatorImpl& 
   if (call.count != 0) expect_order(placement, request.stream);
   auto core = communicator.plans().find_or_make(communicator.environment(), call.count, call.type,
                                                 options, placement);
-  const std::size_t bytes = call.count * size_of(call.type);
   if (auto error = buffer_error(added ? call.output : call.input, call.output, bytes))
     throw std::move(*error);
   request.input = call.input;

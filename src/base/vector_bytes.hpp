@@ -7,7 +7,8 @@
 
 namespace cohom {
 
-/// @throws Error(invalid_argument) for more elements than can be addressed
+/// @throws Error(invalid_argument) for a number that is no ElementType, and for more elements than
+/// can be addressed
 std::size_t vector_bytes(std::size_t count, ElementType type);
 
 }  // namespace cohom

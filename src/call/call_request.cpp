@@ -1,7 +1,6 @@
 #include "call/call_request.hpp"
 
 #include "call/call_failures.hpp"
-#include "plan/spec.hpp"
 
 #include <cstdint>
 #include <string>
@@ -32,27 +31,6 @@ std::optional<Error> buffer_error(const void* input, const void* output, std::si
                "input and output overlap: " + std::to_string(distance) + " bytes apart, " +
                    std::to_string(bytes) +
                    " long; give equal pointers (in place) or separate buffers");
-}
-
-std::string codec_of_many_vectors(const std::string& codec) {
-  Spec spec = parse_spec(codec.empty() ? "exact" : codec);
-  if (spec.name != "exact")
-    throw Error(ErrorKind::invalid_argument,
-                "codec \"" + codec +
-                    "\" takes one vector a rank; a sum of any number of them is made by exact, or "
-                    "where no codec is asked for");
-  if (spec.parameters.try_emplace("vectors", "many").first->second != "many")
-    throw Error(ErrorKind::invalid_argument,
-                "codec \"" + codec +
-                    "\" takes one vector a rank; for any number of them write exact:vectors=many, "
-                    "or exact alone");
-  std::string text = spec.name;
-  char before = ':';
-  for (const auto& [name, value] : spec.parameters) {
-    text.append(1, before).append(name).append("=").append(value);
-    before = ',';
-  }
-  return text;
 }
 
 }  // namespace cohom

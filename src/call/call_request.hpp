@@ -40,8 +40,4 @@ struct CallRequest {
 /// or an overlap that is not in place.
 std::optional<Error> buffer_error(const void* input, const void* output, std::size_t bytes);
 
-/// The codec of a call to which this rank brings vectors that it added up, where the user asks for
-/// `codec` (empty: for none). @throws Error(invalid_argument) for one that takes one vector a rank
-std::string codec_of_many_vectors(const std::string& codec);
-
 }  // namespace cohom

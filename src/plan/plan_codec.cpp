@@ -67,4 +67,25 @@ std::string PlanCodec::why_not_on_device() const {
   return {};
 }
 
+std::string codec_of_many_vectors(const std::string& codec) {
+  Spec spec = parse_spec(codec.empty() ? "exact" : codec);
+  if (find_codec(spec.name).info.name != "exact")
+    throw Error(ErrorKind::invalid_argument,
+                "codec \"" + codec +
+                    "\" takes one vector a rank; a sum of any number of them is made by exact, or "
+                    "where no codec is asked for");
+  if (spec.parameters.try_emplace("vectors", "many").first->second == "one")
+    throw Error(ErrorKind::invalid_argument,
+                "codec \"" + codec +
+                    "\" takes one vector a rank; for any number of them write exact:vectors=many, "
+                    "or exact alone");
+  std::string text = spec.name;
+  char before = ':';
+  for (const auto& [name, value] : spec.parameters) {
+    text.append(1, before).append(name).append("=").append(value);
+    before = ',';
+  }
+  return text;
+}
+
 }  // namespace cohom

@@ -45,4 +45,8 @@ class PlanCodec {
   CodecContext context_;
 };
 
+/// The codec of a call to which this rank brings vectors that it added up, where the user asks for
+/// `codec` (empty: for none). @throws Error(invalid_argument) for one that takes one vector a rank
+std::string codec_of_many_vectors(const std::string& codec);
+
 }  // namespace cohom

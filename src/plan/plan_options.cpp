@@ -25,6 +25,9 @@ OptionDefaults OptionDefaults::of_environment() {
 }
 
 PlanOptions resolve(const Options& options, const OptionDefaults& defaults) {
+  if (options.op != ReduceOp::sum && options.op != ReduceOp::mean)
+    throw Error(ErrorKind::invalid_argument, "op " + std::to_string(static_cast<int>(options.op)) +
+                                                 " is none of ReduceOp's; give sum or mean");
   PlanOptions resolved{
       .codec = given_or(options.codec, defaults.codec),
       .algorithm = given_or(options.algorithm, defaults.algorithm),

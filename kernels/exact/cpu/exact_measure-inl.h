@@ -122,8 +122,9 @@ void put_codes(const ExactExtremes<float>& extremes, std::uint64_t* header) {
 template <class T>
 void put_codes(const ExactExtremes<double>& extremes, std::uint64_t* header) {
   using Extremes = ExactExtremes<double>;
-  auto* const high = reinterpret_cast<std::uint16_t*>(header);
-  auto* const low = high + exact_minis;
+  std::uint16_t codes[2 * exact_minis];
+  std::uint16_t* const high = codes;
+  std::uint16_t* const low = codes + exact_minis;
   // 1 + the position of the highest bit.
   const auto position_of = [](std::uint64_t bits) {
     const auto exponent = static_cast<unsigned>(bits >> 52);
@@ -139,6 +140,7 @@ void put_codes(const ExactExtremes<double>& extremes, std::uint64_t* header) {
                                             : static_cast<unsigned>(body::exact_positions<double>) +
                                                   1 - position_of(lowest));
   }
+  std::memcpy(header, codes, sizeof codes);
 }
 
 /// The header of a whole group.

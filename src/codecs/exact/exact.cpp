@@ -48,7 +48,10 @@ class ExactPayload final : public Round {
         wide_(wide),
         call_(call) {}
 
-  void reserve(std::size_t longest_piece) { scratch_.resize(capacity(ranks_, longest_piece)); }
+  void reserve(std::size_t longest_piece) {
+    scratch_.resize(capacity(ranks_, longest_piece));
+    sources_.reserve(ranks_);
+  }
 
   [[nodiscard]] std::size_t capacity(std::size_t contributions,
                                      std::size_t elements) const override {

@@ -23,7 +23,6 @@ class ExactHeaderRound final : public Round {
 
   /// Of a call.
   void start() { shapes_.assign(call_.pieces.size(), {}); }
-  void reserve(std::size_t pieces) { shapes_.reserve(pieces); }
 
   /// What was agreed on.
   [[nodiscard]] const std::uint64_t* header(const Piece& piece) const {
