@@ -49,7 +49,7 @@ class ExactWriter {
     while (bits > 0) {
       const unsigned room = digit_ - used_;
       const unsigned taken = bits < room ? bits : room;
-      word_ |= (value & low_bits(taken)) << used_;
+      word_ |= (value & low_bits(taken)) << used_ % 64;  // used_ is less than that
       value = taken < 64 ? value >> taken : 0;
       bits -= taken;
       used_ += taken;

@@ -50,7 +50,7 @@ inline kernels::body::ExactInteger ExactDigits::integer() const {
     return static_cast<std::uint64_t>(digits_[i] >> by);
   };
   kernels::body::ExactInteger sum;
-  if (digits_.size() > 0) sum = {bits(0), above(0, 63)};
+  if (!digits_.empty()) sum = {bits(0), above(0, 63)};
   if (digits_.size() > 1) sum.add({bits(1) << 32, above(1, 32)});
   if (digits_.size() > 2) sum.high += bits(2);
   if (digits_.size() > 3) sum.high += bits(3) << 32;
