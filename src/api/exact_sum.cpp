@@ -37,9 +37,8 @@ std::uint64_t ExactSum::vectors() const { return added_->vectors(); }
 void ExactSum::expect(std::string_view argument, ElementType type, std::size_t count) const {
   if (type == this->type() && count == this->count()) return;
   throw Error(ErrorKind::invalid_argument,
-              std::string(argument) + " has " + elements_of(count, type) +
-                  "; the sum is of vectors of " + elements_of(this->count(), this->type()) +
-                  ", give as many");
+              std::string(argument) + " has " + elements_of(count, type) + "; the sum is of " +
+                  elements_of(this->count(), this->type()) + ", give as many");
 }
 
 /// A call in flight has a share in what was added.

@@ -381,6 +381,9 @@ TEST(ExactSums, RefuseWrongVectorsAndStayAsTheyAre) {
   expect_text(text_of(ErrorKind::invalid_argument,
                       [&] { const ExactSum huge(std::size_t(-1) / 2, ElementType::f32); }),
               {"count", "overflows"});
+  expect_text(text_of(ErrorKind::invalid_argument,
+                      [] { const ExactSum none(10, static_cast<ElementType>(9)); }),
+              {"type 9", "give f32, f16, bf16 or f64"});
   EXPECT_EQ(sum.vectors(), 1u);
   on_ranks(1, [&](int, Communicator& communicator) {
     std::vector<float> output(100);
@@ -433,12 +436,18 @@ TEST(ExactSums, TellAllRanksOfWrongCalls) {
        {"rank 2", "vector=many", "vectors"},
        call_of(100, ElementType::f32, {.codec = "exact:vector=many"})},
       {ErrorKind::invalid_argument,
+       {"rank 2", "codec \"EXACT\" is unknown", "did you mean exact"},
+       call_of(100, ElementType::f32, {.codec = "EXACT"})},
+      {ErrorKind::invalid_argument,
+       {"rank 2", "vectors=lots", "one, many"},
+       call_of(100, ElementType::f32, {.codec = "exact:vectors=lots"})},
+      {ErrorKind::invalid_argument,
        {"rank 2", "output is null"},
        [](Communicator& communicator) {
          ExactSum(100, ElementType::f32).allreduce(nullptr, communicator);
        }},
       {ErrorKind::invalid_argument,
-       {"rank 2", "99 elements of f32"},
+       {"rank 2", "output has 99 elements of f32", "the sum is of 100"},
        [](Communicator& communicator) {
          ExactSum(100, ElementType::f32).allreduce(std::vector<float>(99), communicator);
        }},

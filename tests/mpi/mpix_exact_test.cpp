@@ -128,6 +128,7 @@ TEST_F(MpixExact, LocalErrors) {
   EXPECT_EQ(exact, MPIX_COMPRESSED_EXACT_NULL);
   const Exact sum(10);
   expect_error(MPIX_Compressed_exact_add(sum, nullptr), {"vector is null", "10 elements of f64"});
+  expect_error(MPIX_Compressed_exact_add(sum, MPI_IN_PLACE), {"buf is MPI_IN_PLACE"});
 }
 
 TEST_F(MpixExact, WrongCallsOnOneRankReachAll) {

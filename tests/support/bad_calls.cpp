@@ -134,6 +134,15 @@ std::vector<BadCall> wrong_arguments() {
       wrong_option("given_twice", {"bits is given twice"}, {.codec = "thc:bits=4,bits=4"}),
       wrong_option("narrow_lane", {"lane=8", "ranks * granularity 300", "needs lane="},
                    {.codec = "thc:granularity=300,lane=8"}),
+      wrong_option("unknown_op", {"op 7 is none of ReduceOp's", "sum or mean"},
+                   {.codec = "thc", .op = static_cast<ReduceOp>(7)}),
+      {"unknown_type",
+       ErrorKind::invalid_argument,
+       {"type 9 is none of ElementType's", "f32, f16, bf16 or f64"},
+       [](int rank, Communicator& communicator) {
+         reduce(communicator, {}, count,
+                is_last(rank, communicator) ? static_cast<ElementType>(9) : ElementType::f32);
+       }},
       wrong_option("unknown_algorithm", {"algorithm \"rng\" is unknown", "did you mean ring"},
                    {.algorithm = "rng"}),
       wrong_option("feedback_without_name", {"the buffer has no name", "Options::buffer"},
