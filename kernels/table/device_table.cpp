@@ -3,6 +3,7 @@
 #include "kernels/table/device_table.hpp"
 
 #include "kernels/device_runtime/block_kernels.hpp"
+#include "kernels/exact/device/exact_rows.hpp"
 #include "kernels/merge/device/merge_rows.hpp"
 #include "kernels/packed/device/packed_rows.hpp"
 #include "kernels/sample/device/sample_rows.hpp"
@@ -24,7 +25,7 @@ const KernelTable& table() {
                                    .finish_elements = finish_elements,
                                    .thc = thc_row(),
                                    .packed = packed_row(),
-                                   .exact = {},  // calls of `exact` go through the host
+                                   .exact = exact_row(),
                                    .sparse = sparse_row(),
                                    .sign = sign_row(),
                                    .sample = sample_row(),

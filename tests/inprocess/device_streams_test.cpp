@@ -138,7 +138,7 @@ TEST_F(DeviceStreams, CallsTakeNoMemory) {
     for (const char* codec :
          {"raw", "thc", "thc:rotation=16", "thc:rotation=32,error_feedback=on", "thc:rotation=4096",
           "thc:rotation=65536", "packed", "packed:bits=4", "sparse", "sparse+thc:rotation=16",
-          "signcount", "signcount:vote=majority", "marsit", "sketch"}) {
+          "signcount", "signcount:vote=majority", "marsit", "sketch", "exact"}) {
       SCOPED_TRACE(codec);
       std::barrier all(ranks);
       on_ranks(ranks, [&](int rank, Communicator& communicator) {

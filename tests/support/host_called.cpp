@@ -309,6 +309,43 @@ struct HostCalled {
     call.out(bitmap, 8 * bitmap_words(count));
   }
 
+  // ---- exact, whose headers are the host's
+
+  static void measure_exact(const ExactRun& run, const void* input, Word* header) {
+    StagedCall call(*library);
+    const std::size_t unit = size_of(run.type);
+    device().exact.measure(run, call.in(input, run.count * unit, unit), header);
+  }
+  static void encode_exact(const ExactRun& run, const ExactRoom& room, const Word* header,
+                           const void* input, Word* words) {
+    StagedCall call(*library);
+    const std::size_t unit = size_of(run.type), bytes = 8 * exact_length(run, room, header).words;
+    std::vector<Word> changing(header, header + exact_header_words(run.type, run.count));
+    device().exact.encode(run, room, changing.data(), call.in(input, run.count * unit, unit),
+                          call.in(words, bytes, 8));
+    std::ranges::fill(changing, Word{0});  // the call has what it needs
+    call.out(words, bytes);
+  }
+  static void sum_exact(const ExactRun& run, const ExactRoom& room, const Word* header,
+                        const Word* const* sources, std::size_t source_count, std::uint64_t divisor,
+                        void* output) {
+    StagedCall call(*library);
+    const std::size_t unit = size_of(run.type), bytes = 8 * exact_length(run, room, header).words;
+    std::vector<const Word*> staged;
+    for (std::size_t s = 0; s < source_count; ++s) staged.push_back(call.in(sources[s], bytes, 8));
+    device().exact.sum(run, room, header, staged.data(), source_count, divisor,
+                       call.in(output, run.count * unit, unit));
+    call.out(output, run.count * unit);
+  }
+  static void decode_exact(const ExactRun& run, const ExactRoom& room, const Word* header,
+                           const Word* words, std::uint64_t divisor, void* output) {
+    StagedCall call(*library);
+    const std::size_t unit = size_of(run.type), bytes = 8 * exact_length(run, room, header).words;
+    device().exact.decode(run, room, header, call.in(words, bytes, 8), divisor,
+                          call.in(output, run.count * unit, unit));
+    call.out(output, run.count * unit);
+  }
+
   static const KernelTable& table(const DeviceLibrary& from) {
     library = &from;
     static const KernelTable table{
@@ -317,7 +354,7 @@ struct HostCalled {
         finish_elements,
         {measure_thc, encode_thc, promote_thc, decode_thc},
         {measure_packed, encode_packed, merge_packed, shift_packed, decode_packed},
-        {},  // devices have no kernels of exact
+        {measure_exact, encode_exact, sum_exact, decode_exact},
         {scan, count_bits, compact, expand_sparse},
         {measure_signs, pack, pack_feedback, count, majority, expand_signs, expand_counts},
         {keep_own, gather_own, place},

@@ -118,6 +118,24 @@ class ExactReader {
   std::uint64_t word_ = 0, carry_ = 0;
 };
 
+/// A field of a narrow contribution, whose words take 64 bits each: it is read without those before
+/// it. `bit`: where it begins in its stream; `bits`: 1 to 128.
+template <std::size_t stride = exact_streams>
+COHOM_HD inline ExactInteger exact_field_at(const std::uint64_t* words, std::size_t bit,
+                                            unsigned bits) {
+  const auto part = [&](std::size_t begin, unsigned count) {
+    const std::size_t word = begin / 64;
+    const auto shift = static_cast<unsigned>(begin % 64);
+    std::uint64_t value = words[word * stride] >> shift;
+    if (shift + count > 64) value |= words[(word + 1) * stride] << (64 - shift);
+    return value & low_bits(count);
+  };
+  ExactInteger value;
+  value.low = part(bit, bits < 64 ? bits : 64);
+  if (bits > 64) value.high = part(bit + 64, bits - 64);
+  return value;
+}
+
 /// A finite element as an integer of a mini-block's least bits. (Bits below them are zeros.)
 template <class T>
 COHOM_HD inline ExactInteger exact_integer(const ExactParts<T>& parts, const ExactMini& mini) {

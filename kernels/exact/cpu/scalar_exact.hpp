@@ -1,6 +1,7 @@
 #pragma once
 // The reference, one group at a time: what vectors leave to it, too.
 
+#include "kernels/exact/body/exact_source.hpp"
 #include "kernels/exact/body/exact_streams.hpp"
 
 #include <algorithm>
@@ -8,46 +9,6 @@
 #include <cstdint>
 
 namespace cohom::kernels {
-
-/// What the codes of a mini-block say of its numbers.
-struct ExactSpan {
-  int high = 0;  ///< 1 + the position of the highest bit; 0: there are zeros alone
-  int low = 0;   ///< position of the lowest
-  bool finite = true, minus_zero = false;
-};
-
-/// Elements as a source: of the mini-blocks of a group their spans and their numbers, of which
-/// those behind the last are 0.
-template <class T>
-class ExactElements {
- public:
-  ExactElements(const void* elements, std::size_t count) : elements_(elements), count_(count) {}
-
-  [[nodiscard]] ExactSpan span(std::size_t mini) const;
-  [[nodiscard]] body::ExactParts<T> operator()(std::size_t index) const {
-    return body::ExactParts<T>(index < count_ ? body::load_raw<T>(elements_, index) : T{});
-  }
-
- private:
-  const void* elements_;
-  std::size_t count_;
-};
-
-template <class T>
-ExactSpan ExactElements<T>::span(std::size_t mini) const {
-  ExactSpan span{.low = body::exact_positions<T>};
-  for (std::size_t i = mini * exact_mini; i < std::min(count_, (mini + 1) * exact_mini); ++i) {
-    const body::ExactParts<T> parts((*this)(i));
-    span.finite &= parts.finite;
-    span.minus_zero |= parts.minus_zero();
-    if (!parts.finite || parts.mantissa == 0) continue;
-    span.high =
-        std::max(span.high, parts.position + static_cast<int>(body::bit_length(parts.mantissa)));
-    span.low =
-        std::min(span.low, parts.position + static_cast<int>(body::trailing_zeros(parts.mantissa)));
-  }
-  return span;
-}
 
 /// Writes the header of a group of `count` elements of a source.
 template <class T, class Source>
@@ -64,13 +25,8 @@ void measure_exact_source(const Source& source, std::size_t count, std::uint64_t
   for (std::size_t m = 0; m < shape.minis; ++m) {
     const ExactSpan span = source.span(m);
     if (span.minus_zero) zeros |= 1u << m / Header::minis_a_lack;
-    if (!span.finite)
-      put(0, m, exact_not_finite<T>);
-    else if (span.high != 0)
-      put(0, m, static_cast<unsigned>(std::max(span.high - exact_high_offset<T>, 1)));
-    if (span.high != 0)
-      put(shape.code_words(), m,
-          static_cast<unsigned>(std::max(exact_positions<T> - span.low - exact_low_offset<T>, 1)));
+    put(0, m, span.high_code<T>());
+    put(shape.code_words(), m, span.low_code<T>());
   }
   for (std::size_t m = 0; m < shape.minis; m += Header::minis_a_lack)
     if ((zeros >> m / Header::minis_a_lack & 1) == 0)

@@ -43,13 +43,14 @@ class ExactPayload final : public Round {
         type_(context.type),
         ranks_(static_cast<std::size_t>(context.ranks)),
         kernels_(context.kernels.exact),
+        memory_(context.memory),
         vectors_(vectors),
         header_(header),
         wide_(wide),
         call_(call) {}
 
   void reserve(std::size_t longest_piece) {
-    scratch_.resize(capacity(ranks_, longest_piece));
+    scratch_ = {memory_, capacity(ranks_, longest_piece)};
     sources_.reserve(ranks_);
   }
 
@@ -62,6 +63,11 @@ class ExactPayload final : public Round {
   }
   [[nodiscard]] std::size_t length(std::size_t contributions, const Piece& piece) override {
     return header_.payload_words(room(contributions).contributions, piece);
+  }
+  [[nodiscard]] std::size_t device_scratch(std::size_t longest_piece) const {
+    constexpr std::size_t gaps = 4 * 256;  // behind each of them
+    return gaps + 8 * (kernels::exact_header_words(type_, longest_piece) +
+                       kernels::exact_groups(longest_piece) + 1 + ranks_);
   }
   std::size_t encode(std::size_t contributions, const Piece& piece, Payload out) override;
   std::size_t promote(const Piece& piece, std::span<const ConstPayload> contributions,
@@ -81,11 +87,12 @@ class ExactPayload final : public Round {
   ElementType type_;
   std::size_t ranks_;
   const kernels::ExactKernels& kernels_;
+  Memory& memory_;
   const ExactVectorsRound& vectors_;
   ExactHeaderRound& header_;
   ExactWideRound& wide_;
   const CallBuffers& call_;
-  std::vector<std::uint64_t> scratch_;  ///< of one piece
+  MemoryArray<std::uint64_t> scratch_;  ///< of one piece
   std::vector<const std::uint64_t*> sources_;
 };
 
@@ -116,7 +123,7 @@ std::size_t ExactPayload::promote(const Piece& piece, std::span<const ConstPaylo
     sources_.push_back(words.data());
   }
   const std::size_t words = finished_capacity(ranks_, piece.count);
-  sum[words - 1] = 0;  // the padding of a ragged last word
+  memory_.zero(&sum[words - 1], 8);  // the padding of a ragged last word
   if (const std::uint64_t divisor = vectors_.divisor(); divisor != 0)
     kernels_.sum(header_.run_of(piece), room(alone), header_.header(piece), sources_.data(),
                  sources_.size(), divisor, sum.data());
@@ -128,7 +135,7 @@ std::size_t ExactPayload::promote(const Piece& piece, std::span<const ConstPaylo
 std::size_t ExactPayload::round(const Piece& piece, const std::uint64_t* words,
                                 std::uint64_t* elements) {
   const std::size_t finished = finished_capacity(ranks_, piece.count);
-  elements[finished - 1] = 0;  // the padding of a ragged last word
+  memory_.zero(&elements[finished - 1], 8);  // the padding of a ragged last word
   if (const std::uint64_t divisor = vectors_.divisor(); divisor != 0)
     kernels_.decode(header_.run_of(piece), room(ranks_), header_.header(piece), words, divisor,
                     elements);
@@ -140,7 +147,7 @@ std::size_t ExactPayload::round(const Piece& piece, const std::uint64_t* words,
 std::size_t ExactPayload::finish(const Piece& piece, Payload sum, std::size_t words) {
   expect_words(ranks_, piece, words);
   // Elements may be longer than the words of fields that are still to be read.
-  std::copy_n(sum.data(), words, scratch_.data());
+  memory_.copy(scratch_.data(), sum.data(), 8 * words);
   return round(piece, scratch_.data(), sum.data());
 }
 
@@ -176,6 +183,11 @@ class ExactCodec final : public Codec {
   [[nodiscard]] std::size_t block() const override { return kernels::exact_group; }
   void reserve(std::size_t /*elements*/, std::size_t longest_piece) override {
     payload_.reserve(longest_piece);
+  }
+  /// A header, where its groups' words begin, and where contributions lie.
+  [[nodiscard]] std::size_t device_scratch(std::size_t /*elements*/,
+                                           std::size_t longest_piece) const override {
+    return payload_.device_scratch(longest_piece);
   }
 
  private:
@@ -236,7 +248,10 @@ const CodecRow& exact_codec() {
       .info = {"exact", "correctly rounded sums: the same bits whatever the order and the ranks",
                parameters},
       .make = make_exact,
-      .device = {.why_none = "its kernels are the processor's: elements go through the host"},
+      .device = {
+          .has_kernels = [](const kernels::KernelTable& device) { return complete(device.exact); },
+          .is = [](const Parameters& given, ElementType) { return !takes_many(given); },
+          .only = "vectors=one"},
       .samples = samples,
       .bounds_errors = [](const Parameters&) { return true; },
       .takes_many = takes_many,

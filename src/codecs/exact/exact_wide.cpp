@@ -5,7 +5,6 @@
 #include <cohom/error.hpp>
 
 #include <algorithm>
-#include <cstring>
 #include <string>
 
 namespace cohom {
@@ -25,12 +24,23 @@ kernels::body::ExactWidths widths_of(const CodecContext& context) {
   return {{ranks, ranks}, context.type};
 }
 
-/// This rank's number at an element, counted from the bit at `low`.
+/// This rank's numbers from an element on, counted from the bit at `low`.
 template <class T>
-ExactValue own_value(const CallBuffers& call, std::size_t element, unsigned low) {
-  if (call.added != nullptr) return call.added->value(element, low);
-  return ExactValue::of(load_raw<T>(call.input, element), low);
-}
+class OwnValues {
+ public:
+  /// `elements`: those of the input from `first` on, in the host's memory.
+  OwnValues(const CallBuffers& call, std::size_t first, const void* elements)
+      : added_(call.added), first_(first), elements_(elements) {}
+  [[nodiscard]] ExactValue operator()(std::size_t index, unsigned low) const {
+    if (added_ != nullptr) return added_->value(first_ + index, low);
+    return ExactValue::of(load_raw<T>(elements_, index), low);
+  }
+
+ private:
+  const ExactAccumulator* added_;
+  std::size_t first_;
+  const void* elements_;
+};
 
 void expect_words(std::size_t words, std::size_t right) {
   if (words != right)
@@ -50,6 +60,7 @@ ExactWideRound::ExactWideRound(const CodecContext& context, const ExactVectorsRo
              .length = PayloadLength::varying,
              .algorithm = RoundAlgorithm::direct}),
       type_(context.type),
+      memory_(context.memory),
       widths_(widths_of(context)),
       vectors_(vectors),
       header_(header),
@@ -105,9 +116,12 @@ std::size_t ExactWideRound::encode(std::size_t, const Piece& piece, Payload out)
   std::size_t words = 0;
   with_element_type(type_, [&]<class T>(T) {
     for (const Mini& mini : minis_of(piece)) {
+      T elements[exact_mini];
+      if (call_.added == nullptr)
+        memory_.to_host(elements, call_.input_at(mini.first), mini.count * sizeof(T));
+      const OwnValues<T> values(call_, mini.first, elements);
       for (std::size_t i = 0; i < mini.count; ++i) {
-        mini.shape.encode(widths_, own_value<T>(call_, mini.first + i, mini.shape.low),
-                          out.data() + words);
+        mini.shape.encode(widths_, values(i, mini.shape.low), out.data() + words);
         words += mini.shape.words(widths_);
       }
     }
@@ -121,11 +135,12 @@ void ExactWideRound::decode(const Piece& piece, ConstPayload sum, std::size_t co
   std::size_t words = 0;
   with_element_type(type_, [&]<class T>(T) {
     for (const Mini& mini : minis_of(piece)) {
+      T elements[exact_mini];
       for (std::size_t i = 0; i < mini.count; ++i) {
-        store_raw<T>(call_.output, mini.first + i,
-                     mini.shape.decode<T>(widths_, sum.data() + words, contributions, divisor));
+        elements[i] = mini.shape.decode<T>(widths_, sum.data() + words, contributions, divisor);
         words += mini.shape.words(widths_);
       }
+      memory_.from_host(call_.output_at(mini.first), elements, mini.count * sizeof(T));
     }
   });
 }
@@ -135,7 +150,8 @@ void ExactWideRound::copy_others(const Piece& piece, const std::byte* elements) 
   std::size_t done = 0;
   const auto copy_to = [&](std::size_t end) {
     if (end > done)
-      std::memcpy(call_.output_at(piece.first + done), elements + done * size, (end - done) * size);
+      memory_.copy(call_.output_at(piece.first + done), elements + done * size,
+                   (end - done) * size);
   };
   for_each_wide(piece, [&](std::size_t index, const ExactWideShape&) {
     copy_to(index * exact_mini);
@@ -148,32 +164,58 @@ ExactShortPayload::ExactShortPayload(const CodecContext& context, const ExactDiv
                                      const CallBuffers& call)
     : Round({.name = "payload", .merge = {MergeKind::add}, .time = RoundTime::payload}),
       type_(context.type),
+      memory_(context.memory),
       divisor_(divisor),
       widths_(widths_of(context)),
       shape_(
           with_element_type(context.type, []<class T>(T) { return ExactWideShape::of_any<T>(); })),
-      call_(call) {}
+      call_(call) {
+  if (memory_.is_host()) return;
+  elements_.resize(context.elements * size_of(type_));
+  words_.resize(capacity(alone, context.elements));
+}
+
+void ExactShortPayload::encode_on_host(const Piece& piece, const void* elements,
+                                       std::uint64_t* words) const {
+  with_element_type(type_, [&]<class T>(T) {
+    const OwnValues<T> values(call_, piece.first, elements);
+    for (std::size_t i = 0; i < piece.count; ++i)
+      shape_.encode(widths_, values(i, 0), words + i * shape_.words(widths_));
+  });
+  if (divisor_.of_many()) words[piece.count * shape_.words(widths_)] = own_vectors(call_);
+}
 
 std::size_t ExactShortPayload::encode(std::size_t contributions, const Piece& piece, Payload out) {
+  const std::size_t words = capacity(contributions, piece.count);
+  if (memory_.is_host()) {
+    encode_on_host(piece, call_.input_at(piece.first), out.data());
+    return words;
+  }
+  memory_.to_host(elements_.data(), call_.input_at(piece.first), piece.count * size_of(type_));
+  encode_on_host(piece, elements_.data(), words_.data());
+  memory_.from_host(out.data(), words_.data(), 8 * words);
+  return words;
+}
+
+void ExactShortPayload::decode_on_host(const Piece& piece, const std::uint64_t* words,
+                                       std::size_t contributions, void* elements) const {
+  const std::size_t each = shape_.words(widths_);
+  const std::uint64_t divisor =
+      divisor_.of_many() ? divisor_.of(words[piece.count * each]) : divisor_.of_ranks();
+  if (divisor == 0) return divisor_.write_none(piece.count, elements);
   with_element_type(type_, [&]<class T>(T) {
     for (std::size_t i = 0; i < piece.count; ++i)
-      shape_.encode(widths_, own_value<T>(call_, piece.first + i, 0),
-                    out.data() + i * shape_.words(widths_));
+      store_raw<T>(elements, i,
+                   shape_.decode<T>(widths_, words + i * each, contributions, divisor));
   });
-  if (divisor_.of_many()) out[piece.count * shape_.words(widths_)] = own_vectors(call_);
-  return capacity(contributions, piece.count);
 }
 
 void ExactShortPayload::decode(const Piece& piece, ConstPayload sum, std::size_t contributions) {
-  const std::size_t words = shape_.words(widths_);
-  const std::uint64_t divisor =
-      divisor_.of_many() ? divisor_.of(sum[piece.count * words]) : divisor_.of_ranks();
-  if (divisor == 0) return divisor_.write_none(piece.count, call_.output_at(piece.first));
-  with_element_type(type_, [&]<class T>(T) {
-    for (std::size_t i = 0; i < piece.count; ++i)
-      store_raw<T>(call_.output, piece.first + i,
-                   shape_.decode<T>(widths_, sum.data() + i * words, contributions, divisor));
-  });
+  if (memory_.is_host())
+    return decode_on_host(piece, sum.data(), contributions, call_.output_at(piece.first));
+  memory_.to_host(words_.data(), sum.data(), sum.size_bytes());
+  decode_on_host(piece, words_.data(), contributions, elements_.data());
+  memory_.from_host(call_.output_at(piece.first), elements_.data(), piece.count * size_of(type_));
 }
 
 }  // namespace cohom

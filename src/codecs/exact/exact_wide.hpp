@@ -7,6 +7,7 @@
 #include "codecs/exact/exact_header.hpp"
 #include "codecs/exact/exact_vectors.hpp"
 #include "kernels/exact/body/exact_wide.hpp"
+#include "memory/memory.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -31,6 +32,7 @@ class ExactWideRound final : public Round {
   void decode(const Piece& piece, ConstPayload sum, std::size_t contributions) override;
 
   /// Copies the elements of a piece that are not wide.
+  /// `elements` lie where those of calls do.
   void copy_others(const Piece& piece, const std::byte* elements);
 
  private:
@@ -47,6 +49,7 @@ class ExactWideRound final : public Round {
   [[nodiscard]] std::size_t words_of(const Piece& piece) const;
 
   ElementType type_;
+  Memory& memory_;
   kernels::body::ExactWidths widths_;
   const ExactVectorsRound& vectors_;
   ExactHeaderRound& header_;
@@ -70,11 +73,19 @@ class ExactShortPayload final : public Round {
   void decode(const Piece& piece, ConstPayload sum, std::size_t contributions) override;
 
  private:
+  void encode_on_host(const Piece& piece, const void* elements, std::uint64_t* words) const;
+  void decode_on_host(const Piece& piece, const std::uint64_t* words, std::size_t contributions,
+                      void* elements) const;
+
   ElementType type_;
+  Memory& memory_;
   const ExactDivisor& divisor_;
   kernels::body::ExactWidths widths_;
   kernels::body::ExactWideShape shape_;
   const CallBuffers& call_;
+  /// Copies of what lies in a device's memory.
+  std::vector<std::byte> elements_;
+  std::vector<std::uint64_t> words_;
 };
 
 }  // namespace cohom

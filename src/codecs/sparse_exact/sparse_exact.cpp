@@ -26,7 +26,11 @@ const CodecRow& sparse_exact_codec() {
       .info = {composition.name,
                "the bits of exact, of the elements that are not zero on some rank", parameters},
       .make = [](const CodecContext& context) { return composition.make(context); },
-      .device = {.why_none = exact_codec().device.why_none},
+      .device = {.has_kernels =
+                     [](const kernels::KernelTable& device) {
+                       return complete(device.sparse) && complete(device.bloom) &&
+                              complete(device.exact);
+                     }},
       .samples = samples,
       .bounds_errors = exact_codec().bounds_errors,
       .bytes = exact_codec().bytes,
