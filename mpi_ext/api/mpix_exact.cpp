@@ -33,7 +33,8 @@ Request start(const MPIX_Compressed_exact_s* exact, void* recvbuf, MPI_Op op,
   std::optional<Error> error = mpi::check_op_and_options(op, given);
   if (!error) error = mpi::check_recvbuf(recvbuf);
   if (!error && exact == nullptr)
-    error = Error(ErrorKind::invalid_argument, "exact is a null pointer");
+    error = Error(ErrorKind::invalid_argument,
+                  "exact is a null pointer; give one from MPIX_Compressed_exact_create");
   if (error) return allreduce_fail(*error, communicator);
   return exact->sum.allreduce_start(recvbuf, communicator, given.options);
 }

@@ -157,7 +157,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"packed", "ring", true, false}, Case{"packed", "tree", true, true},
                     Case{"sparse", "direct", true, true}, Case{"sketch", "ring", false, true},
                     Case{"signcount:error_feedback=on", "ring", true, false},
-                    Case{"thc", "ring", true, false}),
+                    Case{"thc", "ring", true, false}, Case{"exact", "ring", true, false},
+                    Case{"exact", "direct", true, true}, Case{"exact", "tree", true, false}),
     [](const auto& test) {
       std::string name = std::string(test.param.codec) + "_" + test.param.algorithm +
                          (test.param.warm ? "_warm" : "_cold") +

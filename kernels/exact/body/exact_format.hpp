@@ -70,7 +70,7 @@ COHOM_HD inline unsigned bit_length(std::uint64_t number) {
   for (; number != 0; number >>= 1) ++bits;
   return bits;
 }
-/// A number's bits; ones behind it are none.
+/// Zero bits below the lowest 1 of a number that is not 0.
 COHOM_HD inline unsigned trailing_zeros(std::uint64_t number) {
   unsigned zeros = 0;
   for (; (number & 1) == 0; number >>= 1) ++zeros;

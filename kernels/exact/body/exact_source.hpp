@@ -1,10 +1,12 @@
 #pragma once
-// What a group's header says of its numbers.
+// Numbers that become a group: what its header says of them, and its payload.
 
 #include "kernels/core/hd.hpp"
 #include "kernels/exact/body/exact_format.hpp"
+#include "kernels/exact/body/exact_streams.hpp"
 #include "kernels/exact/exact.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -65,5 +67,51 @@ class ExactElements {
   const void* elements_;
   std::size_t count_;
 };
+
+/// Writes the header of a group of `count` elements of a source.
+template <class T, class Source>
+void measure_exact_source(const Source& source, std::size_t count, std::uint64_t* header) {
+  using namespace body;
+  using Header = ExactHeader<T>;
+  constexpr unsigned bits = 8 * sizeof(ExactCode<T>);
+  const Header shape(header, count);
+  std::fill_n(header, shape.size(), 0);
+  const auto put = [&](std::size_t word, std::size_t index, std::uint64_t code) {
+    header[word + index / Header::per_word] |= code << index % Header::per_word * bits;
+  };
+  std::uint32_t zeros = 0;  // codes of 128 (f64: 256) elements that have a -0
+  for (std::size_t m = 0; m < shape.minis; ++m) {
+    const ExactSpan span = source.span(m);
+    if (span.minus_zero) zeros |= 1u << m / Header::minis_a_lack;
+    put(0, m, span.high_code<T>());
+    put(shape.code_words(), m, span.low_code<T>());
+  }
+  for (std::size_t m = 0; m < shape.minis; m += Header::minis_a_lack)
+    if ((zeros >> m / Header::minis_a_lack & 1) == 0)
+      put(2 * shape.code_words(), m / Header::minis_a_lack, 1);
+}
+
+/// Writes the payload of a group of `count` elements of a source; returns the words written.
+template <class T, class Source>
+std::size_t encode_exact_source(const body::ExactWidths& widths, const std::uint64_t* header,
+                                const Source& source, std::size_t count, std::uint64_t* words) {
+  const body::ExactHeader<T> group(header, count);
+  const std::size_t size = body::exact_stream_words(group.stream_bits(widths), widths.digit());
+  if (size == 0) return 0;  // there may be no memory for words
+  body::ExactWriter<> writers[exact_streams] = {
+      {words, widths.digit()},     {words + 1, widths.digit()}, {words + 2, widths.digit()},
+      {words + 3, widths.digit()}, {words + 4, widths.digit()}, {words + 5, widths.digit()},
+      {words + 6, widths.digit()}, {words + 7, widths.digit()}};
+  for (std::size_t m = 0; m < group.minis; ++m) {
+    const body::ExactMini mini = group.mini(m);
+    const bool counts_zeros = group.counts_zeros(m);
+    if (widths.is_wide(mini, counts_zeros)) continue;
+    for (std::size_t i = 0; i < exact_mini; ++i)
+      body::put_exact_number(widths, mini, counts_zeros, source(m * exact_mini + i),
+                             writers[i % exact_streams]);
+  }
+  for (body::ExactWriter<>& writer : writers) writer.finish();
+  return size;
+}
 
 }  // namespace cohom::kernels

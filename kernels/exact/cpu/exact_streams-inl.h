@@ -102,6 +102,7 @@ class StreamsReader {
       x.part[p] = hn::And(hn::Or(word_.part[p], hn::ShiftLeftSame(next, left)), field);
       word_.part[p] = hn::IfVecThenElse(ends_word, hn::ShiftRightSame(next, rest),
                                         hn::ShiftRightSame(word_.part[p], count));
+      // Of words of 64 bits nothing is carried: on all targets here a shift by 64 gives 0.
       carry_.part[p] = hn::IfVecThenElse(ends_word, hn::ShiftRightSame(sum, digit), carry_.part[p]);
     }
     // Behind the last words nothing of what is loaded counts, so they are as good as the next.

@@ -3,6 +3,7 @@
 #include "codecs/common/parameters.hpp"
 #include "codecs/exact/exact_accumulator.hpp"
 #include "codecs/exact/exact_header.hpp"
+#include "codecs/exact/exact_short.hpp"
 #include "codecs/exact/exact_vectors.hpp"
 #include "codecs/exact/exact_wide.hpp"
 #include "kernels/exact/exact.hpp"

@@ -6,7 +6,7 @@
 // far.
 
 #include "codecs/exact/exact_total.hpp"
-#include "kernels/exact/cpu/scalar_exact.hpp"
+#include "kernels/exact/body/exact_source.hpp"
 #include "kernels/exact/exact.hpp"
 
 #include <cohom/element_type.hpp>
@@ -20,7 +20,7 @@ namespace cohom {
 
 class ExactAccumulator {
  public:
-  /// Of all ranks together: fields have room for so many, and a mean's divisor.
+  /// Of all ranks together: so many fit the counters of fields, and the divisor of a mean.
   static constexpr std::uint64_t max_vectors = 0xffff'ffff;
   /// After so many vectors carries wait no longer.
   static constexpr std::uint64_t max_waiting = std::uint64_t{1} << 30;
@@ -72,7 +72,7 @@ class ExactAccumulator {
       return {{of(element), count}, first};
     }
     [[nodiscard]] ExactTotal total(std::size_t element) const;
-    /// Makes room for digits first ... end - 1.
+    /// Makes room for the digits from ... end - 1.
     void cover(unsigned from, unsigned end);
     template <class T>
     void add(const void* vector, std::size_t begin, std::size_t elements);

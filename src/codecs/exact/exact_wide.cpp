@@ -1,6 +1,6 @@
 #include "codecs/exact/exact_wide.hpp"
 
-#include "codecs/exact/exact_accumulator.hpp"
+#include "codecs/exact/exact_own_values.hpp"
 
 #include <cohom/error.hpp>
 
@@ -13,34 +13,8 @@ namespace {
 using kernels::exact_mini;
 using kernels::body::ExactHeader;
 using kernels::body::ExactMini;
-using kernels::body::ExactValue;
 using kernels::body::ExactWideShape;
-using kernels::body::load_raw;
-using kernels::body::store_raw;
 using kernels::body::with_element_type;
-
-kernels::body::ExactWidths widths_of(const CodecContext& context) {
-  const auto ranks = static_cast<std::size_t>(context.ranks);
-  return {{ranks, ranks}, context.type};
-}
-
-/// This rank's numbers from an element on, counted from the bit at `low`.
-template <class T>
-class OwnValues {
- public:
-  /// `elements`: those of the input from `first` on, in the host's memory.
-  OwnValues(const CallBuffers& call, std::size_t first, const void* elements)
-      : added_(call.added), first_(first), elements_(elements) {}
-  [[nodiscard]] ExactValue operator()(std::size_t index, unsigned low) const {
-    if (added_ != nullptr) return added_->value(first_ + index, low);
-    return ExactValue::of(load_raw<T>(elements_, index), low);
-  }
-
- private:
-  const ExactAccumulator* added_;
-  std::size_t first_;
-  const void* elements_;
-};
 
 void expect_words(std::size_t words, std::size_t right) {
   if (words != right)
@@ -61,7 +35,7 @@ ExactWideRound::ExactWideRound(const CodecContext& context, const ExactVectorsRo
              .algorithm = RoundAlgorithm::direct}),
       type_(context.type),
       memory_(context.memory),
-      widths_(widths_of(context)),
+      widths_(exact_widths_of(context)),
       vectors_(vectors),
       header_(header),
       call_(call) {}
@@ -119,7 +93,7 @@ std::size_t ExactWideRound::encode(std::size_t, const Piece& piece, Payload out)
       T elements[exact_mini];
       if (call_.added == nullptr)
         memory_.to_host(elements, call_.input_at(mini.first), mini.count * sizeof(T));
-      const OwnValues<T> values(call_, mini.first, elements);
+      const ExactOwnValues<T> values(call_, mini.first, elements);
       for (std::size_t i = 0; i < mini.count; ++i) {
         mini.shape.encode(widths_, values(i, mini.shape.low), out.data() + words);
         words += mini.shape.words(widths_);
@@ -158,64 +132,6 @@ void ExactWideRound::copy_others(const Piece& piece, const std::byte* elements) 
     done = (index + 1) * exact_mini;
   });
   copy_to(piece.count);
-}
-
-ExactShortPayload::ExactShortPayload(const CodecContext& context, const ExactDivisor& divisor,
-                                     const CallBuffers& call)
-    : Round({.name = "payload", .merge = {MergeKind::add}, .time = RoundTime::payload}),
-      type_(context.type),
-      memory_(context.memory),
-      divisor_(divisor),
-      widths_(widths_of(context)),
-      shape_(
-          with_element_type(context.type, []<class T>(T) { return ExactWideShape::of_any<T>(); })),
-      call_(call) {
-  if (memory_.is_host()) return;
-  elements_.resize(context.elements * size_of(type_));
-  words_.resize(capacity(alone, context.elements));
-}
-
-void ExactShortPayload::encode_on_host(const Piece& piece, const void* elements,
-                                       std::uint64_t* words) const {
-  with_element_type(type_, [&]<class T>(T) {
-    const OwnValues<T> values(call_, piece.first, elements);
-    for (std::size_t i = 0; i < piece.count; ++i)
-      shape_.encode(widths_, values(i, 0), words + i * shape_.words(widths_));
-  });
-  if (divisor_.of_many()) words[piece.count * shape_.words(widths_)] = own_vectors(call_);
-}
-
-std::size_t ExactShortPayload::encode(std::size_t contributions, const Piece& piece, Payload out) {
-  const std::size_t words = capacity(contributions, piece.count);
-  if (memory_.is_host()) {
-    encode_on_host(piece, call_.input_at(piece.first), out.data());
-    return words;
-  }
-  memory_.to_host(elements_.data(), call_.input_at(piece.first), piece.count * size_of(type_));
-  encode_on_host(piece, elements_.data(), words_.data());
-  memory_.from_host(out.data(), words_.data(), 8 * words);
-  return words;
-}
-
-void ExactShortPayload::decode_on_host(const Piece& piece, const std::uint64_t* words,
-                                       std::size_t contributions, void* elements) const {
-  const std::size_t each = shape_.words(widths_);
-  const std::uint64_t divisor =
-      divisor_.of_many() ? divisor_.of(words[piece.count * each]) : divisor_.of_ranks();
-  if (divisor == 0) return divisor_.write_none(piece.count, elements);
-  with_element_type(type_, [&]<class T>(T) {
-    for (std::size_t i = 0; i < piece.count; ++i)
-      store_raw<T>(elements, i,
-                   shape_.decode<T>(widths_, words + i * each, contributions, divisor));
-  });
-}
-
-void ExactShortPayload::decode(const Piece& piece, ConstPayload sum, std::size_t contributions) {
-  if (memory_.is_host())
-    return decode_on_host(piece, sum.data(), contributions, call_.output_at(piece.first));
-  memory_.to_host(words_.data(), sum.data(), sum.size_bytes());
-  decode_on_host(piece, words_.data(), contributions, elements_.data());
-  memory_.from_host(call_.output_at(piece.first), elements_.data(), piece.count * size_of(type_));
 }
 
 }  // namespace cohom

@@ -1,6 +1,5 @@
 #pragma once
-// Elements whose fields do not fit the payload: a fallback round. And vectors so short that an
-// agreement would take longer than fields of all bits.
+// Elements whose fields do not fit the payload: a fallback round.
 
 #include "codecs/common/codec.hpp"
 #include "codecs/common/codec_context.hpp"
@@ -41,7 +40,7 @@ class ExactWideRound final : public Round {
     std::size_t count = 0;  ///< elements
     kernels::body::ExactWideShape shape;
   };
-  /// Calls visit(mini-block, its index in the piece) for all that are wide.
+  /// Calls visit(its index in the piece, its shape) for all mini-blocks that are wide.
   template <class Visit>
   void for_each_wide(const Piece& piece, Visit visit);
   /// Of a piece of this round's vector.
@@ -56,36 +55,6 @@ class ExactWideRound final : public Round {
   const CallBuffers& call_;
   std::vector<Mini> minis_;    ///< of the call in flight, in the vector's order
   std::size_t max_words_ = 0;  ///< of an element
-};
-
-/// Fields of all bits that a type has: nothing has to be agreed on. Where ranks contribute any
-/// number of vectors, that number comes behind them.
-class ExactShortPayload final : public Round {
- public:
-  /// `divisor` and `call`: the codec's.
-  ExactShortPayload(const CodecContext& context, const ExactDivisor& divisor,
-                    const CallBuffers& call);
-
-  [[nodiscard]] std::size_t capacity(std::size_t, std::size_t elements) const override {
-    return elements * shape_.words(widths_) + (divisor_.of_many() ? 1 : 0);
-  }
-  std::size_t encode(std::size_t contributions, const Piece& piece, Payload out) override;
-  void decode(const Piece& piece, ConstPayload sum, std::size_t contributions) override;
-
- private:
-  void encode_on_host(const Piece& piece, const void* elements, std::uint64_t* words) const;
-  void decode_on_host(const Piece& piece, const std::uint64_t* words, std::size_t contributions,
-                      void* elements) const;
-
-  ElementType type_;
-  Memory& memory_;
-  const ExactDivisor& divisor_;
-  kernels::body::ExactWidths widths_;
-  kernels::body::ExactWideShape shape_;
-  const CallBuffers& call_;
-  /// Copies of what lies in a device's memory.
-  std::vector<std::byte> elements_;
-  std::vector<std::uint64_t> words_;
 };
 
 }  // namespace cohom
