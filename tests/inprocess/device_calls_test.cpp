@@ -54,10 +54,11 @@ TEST_F(DeviceCalls, PlansSayWhereTheyRunAndHowWordsTravel) {
     return found.memory + " " + found.path;
   };
   for (const char* codec : {"raw", "thc", "packed", "sparse", "sparse+thc", "signcount", "marsit",
-                            "sketch", "sketch:size=0.1"})
+                            "sketch", "sketch:size=0.1", "exact", "sparse+exact"})
     EXPECT_EQ(described({}, codec, "ring"), "cuda staged") << codec;
   EXPECT_EQ(described(reaching_device(), "thc", "ring"), "cuda direct");
   EXPECT_EQ(described({}, "sketch:cells=f32", "ring"), "host copied");
+  EXPECT_EQ(described({}, "exact:vectors=many", "ring"), "host copied");
   EXPECT_EQ(described({}, "thc", "fabric"), "host copied");
   EXPECT_EQ(described({}, "thc", "offload"), "host copied");
 }

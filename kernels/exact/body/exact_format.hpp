@@ -2,6 +2,7 @@
 // Numbers as integers: what a mini-block's codes say of its fields, and one rounding at the end.
 // Integer arithmetic alone, for the host and for devices.
 
+#include "kernels/core/body/bits.hpp"
 #include "kernels/core/body/element.hpp"
 #include "kernels/core/body/float_bits.hpp"
 #include "kernels/core/hd.hpp"
@@ -65,16 +66,10 @@ template <class T>
 inline constexpr unsigned exact_not_finite = static_cast<ExactCode<T>>(~0u);
 
 /// Bits that count so many: floor(log2) + 1.
-COHOM_HD inline unsigned bit_length(std::uint64_t number) {
-  unsigned bits = 0;
-  for (; number != 0; number >>= 1) ++bits;
-  return bits;
-}
+COHOM_HD inline unsigned bit_length(std::uint64_t number) { return bit_width(number); }
 /// Zero bits below the lowest 1 of a number that is not 0.
 COHOM_HD inline unsigned trailing_zeros(std::uint64_t number) {
-  unsigned zeros = 0;
-  for (; (number & 1) == 0; number >>= 1) ++zeros;
-  return zeros;
+  return count_ones((number & (~number + 1)) - 1);
 }
 /// Bits that the sum of so many contributions needs more than one.
 COHOM_HD inline unsigned carry_bits(std::size_t contributions) {

@@ -120,7 +120,7 @@ struct CountWords {
 /// A payload's place and shape, for kernels that have a stream a thread.
 template <class T>
 struct Streams {
-  static constexpr unsigned threads = 256;
+  static constexpr unsigned threads = 64;  ///< so that short vectors keep many processors busy
   static constexpr Barrier barrier = Barrier::warp;
   static constexpr int phases = 1;
   using Shared = Nothing;

@@ -86,19 +86,34 @@ std::size_t ExactWideRound::words_of(const Piece& piece) const {
   return words;
 }
 
+template <class Visit>
+void ExactWideRound::for_each_run(std::span<const Mini> minis, Visit visit) {
+  for (std::size_t begin = 0, end = 0; begin < minis.size(); begin = end) {
+    ++end;
+    while (end < minis.size() && end - begin < kernels::exact_minis &&
+           minis[end].first == minis[end - 1].first + minis[end - 1].count)
+      ++end;
+    visit(minis.subspan(begin, end - begin));
+  }
+}
+
 std::size_t ExactWideRound::encode(std::size_t, const Piece& piece, Payload out) {
   std::size_t words = 0;
   with_element_type(type_, [&]<class T>(T) {
-    for (const Mini& mini : minis_of(piece)) {
-      T elements[exact_mini];
+    for_each_run(minis_of(piece), [&](std::span<const Mini> run) {
+      const std::size_t first = run.front().first;
+      T elements[kernels::exact_group];
       if (call_.added == nullptr)
-        memory_.to_host(elements, call_.input_at(mini.first), mini.count * sizeof(T));
-      const ExactOwnValues<T> values(call_, mini.first, elements);
-      for (std::size_t i = 0; i < mini.count; ++i) {
-        mini.shape.encode(widths_, values(i, mini.shape.low), out.data() + words);
-        words += mini.shape.words(widths_);
+        memory_.to_host(elements, call_.input_at(first),
+                        (run.back().first + run.back().count - first) * sizeof(T));
+      const ExactOwnValues<T> values(call_, first, elements);
+      for (const Mini& mini : run) {
+        for (std::size_t i = mini.first - first; i < mini.first - first + mini.count; ++i) {
+          mini.shape.encode(widths_, values(i, mini.shape.low), out.data() + words);
+          words += mini.shape.words(widths_);
+        }
       }
-    }
+    });
   });
   return words;
 }
@@ -108,14 +123,18 @@ void ExactWideRound::decode(const Piece& piece, ConstPayload sum, std::size_t co
   const std::uint64_t divisor = vectors_.divisor();
   std::size_t words = 0;
   with_element_type(type_, [&]<class T>(T) {
-    for (const Mini& mini : minis_of(piece)) {
-      T elements[exact_mini];
-      for (std::size_t i = 0; i < mini.count; ++i) {
-        elements[i] = mini.shape.decode<T>(widths_, sum.data() + words, contributions, divisor);
-        words += mini.shape.words(widths_);
+    for_each_run(minis_of(piece), [&](std::span<const Mini> run) {
+      T elements[kernels::exact_group];
+      std::size_t count = 0;
+      for (const Mini& mini : run) {
+        for (std::size_t i = 0; i < mini.count; ++i) {
+          elements[count++] =
+              mini.shape.decode<T>(widths_, sum.data() + words, contributions, divisor);
+          words += mini.shape.words(widths_);
+        }
       }
-      memory_.from_host(call_.output_at(mini.first), elements, mini.count * sizeof(T));
-    }
+      memory_.from_host(call_.output_at(run.front().first), elements, count * sizeof(T));
+    });
   });
 }
 
