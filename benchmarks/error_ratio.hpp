@@ -17,18 +17,21 @@ inline double deviation(double expected, double found) {
 class ErrorRatio {
  public:
   void add(double expected, double found) {
-    const double difference = deviation(expected, found);
+    const long double difference = deviation(expected, found);
     error_ += difference * difference;
     // A result that is rightly infinite or NaN has no error, and no square to compare with.
-    if (std::isfinite(expected)) squares_ += expected * expected;
+    if (std::isfinite(expected)) squares_ += static_cast<long double>(expected) * expected;
   }
 
   /// 0 without any error, infinite when there are only errors.
-  [[nodiscard]] double value() const { return error_ == 0 ? 0 : error_ / squares_; }
+  [[nodiscard]] double value() const {
+    return error_ == 0 ? 0 : static_cast<double>(error_ / squares_);
+  }
 
  private:
-  double error_ = 0;
-  double squares_ = 0;
+  // The square of a double above 2^512 is no double, and neither is one below 2^-538.
+  long double error_ = 0;
+  long double squares_ = 0;
 };
 
 }  // namespace cohom::bench

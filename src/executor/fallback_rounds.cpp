@@ -47,9 +47,9 @@ void FallbackRounds::prepare(std::size_t number, CallSignature& signature) {
                                           std::to_string(max_elements) +
                                           ": words were changed on their way");
   if (elements == 0) return;
-  log_once_for_all(factory_.setup().rank,
-                   "round " + std::string(name) +
-                       " runs: elements that the payload cannot hold, or lost, travel apart");
+  log_once_for_all(
+      factory_.setup().rank,
+      "round " + std::string(name) + " runs: elements that the payload does not hold travel apart");
   Fallback& fallback = fallback_[number];
   fallback.chunking = std::make_unique<Chunking>(factory_.make_chunking(number, elements));
   fallback.round = factory_.make(number, *fallback.chunking);

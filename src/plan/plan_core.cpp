@@ -74,9 +74,9 @@ PlanCore::PlanCore(const PlanEnvironment& environment, std::size_t count, Elemen
   description_.bypass =
       choice.selection.bypass && !(codec.bounds_errors() && ranks > 1) && !codec.takes_many();
   if (description_.bypass) {
-    log_once_for_all(transport.rank(), "codec " + asked_codec_ + " bypassed for " +
-                                           std::to_string(bytes) +
-                                           " bytes: " + choice.selection.reason);
+    log_once_for_all(transport.rank(),
+                     "codec " + asked_codec_ + " bypassed for " + std::to_string(bytes) +
+                         " bytes, where compressing only takes time: " + choice.selection.reason);
     codec.bypass();
     made = codec.make();
   }

@@ -90,6 +90,15 @@ TEST(ErrorRatio, IsSquaredErrorOverSquares) {
   EXPECT_DOUBLE_EQ(ratio.value(), 0.25 / 25);
 }
 
+TEST(ErrorRatio, TakesDoublesWhoseSquaresAreNone) {
+  for (const double unit : {1e300, 1e-300}) {
+    ErrorRatio ratio;
+    ratio.add(3 * unit, 3 * unit);
+    ratio.add(4 * unit, 4.5 * unit);
+    EXPECT_NEAR(ratio.value(), 0.25 / 25, 1e-12);
+  }
+}
+
 TEST(ErrorRatio, SeesWhatIsNotFinite) {
   ErrorRatio right;
   right.add(2, 2);

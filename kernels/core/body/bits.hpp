@@ -39,4 +39,9 @@ COHOM_HD inline unsigned bit_width(std::uint64_t bits) {
 #endif
 }
 
+/// Zero bits below the lowest 1 of a number that is not 0.
+COHOM_HD inline unsigned trailing_zeros(std::uint64_t number) {
+  return count_ones((number & (~number + 1)) - 1);
+}
+
 }  // namespace cohom::kernels::body

@@ -3,6 +3,7 @@
 
 #include "kernels/core/hd.hpp"
 #include "kernels/exact/body/exact_format.hpp"
+#include "kernels/exact/body/exact_header.hpp"
 #include "kernels/exact/body/exact_streams.hpp"
 #include "kernels/exact/exact.hpp"
 
@@ -52,7 +53,7 @@ class ExactElements {
       span.finite &= parts.finite;
       span.minus_zero |= parts.minus_zero();
       if (!parts.finite || parts.mantissa == 0) continue;
-      const int high = parts.position + static_cast<int>(body::bit_length(parts.mantissa));
+      const int high = parts.position + static_cast<int>(body::bit_width(parts.mantissa));
       const int low = parts.position + static_cast<int>(body::trailing_zeros(parts.mantissa));
       span.high = high > span.high ? high : span.high;
       span.low = low < span.low ? low : span.low;
@@ -96,12 +97,13 @@ template <class T, class Source>
 std::size_t encode_exact_source(const body::ExactWidths& widths, const std::uint64_t* header,
                                 const Source& source, std::size_t count, std::uint64_t* words) {
   const body::ExactHeader<T> group(header, count);
-  const std::size_t size = body::exact_stream_words(group.stream_bits(widths), widths.digit());
+  const std::size_t size = body::exact_stream_words(group.stream_bits(widths), widths.word_bits());
   if (size == 0) return 0;  // there may be no memory for words
   body::ExactWriter<> writers[exact_streams] = {
-      {words, widths.digit()},     {words + 1, widths.digit()}, {words + 2, widths.digit()},
-      {words + 3, widths.digit()}, {words + 4, widths.digit()}, {words + 5, widths.digit()},
-      {words + 6, widths.digit()}, {words + 7, widths.digit()}};
+      {words, widths.word_bits()},     {words + 1, widths.word_bits()},
+      {words + 2, widths.word_bits()}, {words + 3, widths.word_bits()},
+      {words + 4, widths.word_bits()}, {words + 5, widths.word_bits()},
+      {words + 6, widths.word_bits()}, {words + 7, widths.word_bits()}};
   for (std::size_t m = 0; m < group.minis; ++m) {
     const body::ExactMini mini = group.mini(m);
     const bool counts_zeros = group.counts_zeros(m);

@@ -3,6 +3,8 @@
 
 #include "kernels/core/hd.hpp"
 #include "kernels/exact/body/exact_format.hpp"
+#include "kernels/exact/body/exact_header.hpp"
+#include "kernels/exact/body/exact_rounding.hpp"
 #include "kernels/exact/exact.hpp"
 
 #include <cstddef>
@@ -39,21 +41,22 @@ COHOM_HD inline std::uint64_t low_bits(unsigned count) {
   return count >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
 }
 
-/// Writes fields of a stream, whose words lie `stride` apart and take `digit` bits each.
+/// Writes fields of a stream, whose words lie `stride` apart and take `word_bits` bits each.
 template <std::size_t stride = exact_streams>
 class ExactWriter {
  public:
-  COHOM_HD ExactWriter(std::uint64_t* words, unsigned digit) : words_(words), digit_(digit) {}
+  COHOM_HD ExactWriter(std::uint64_t* words, unsigned word_bits)
+      : words_(words), word_bits_(word_bits) {}
 
   COHOM_HD void put(std::uint64_t value, unsigned bits) {
     while (bits > 0) {
-      const unsigned room = digit_ - used_;
+      const unsigned room = word_bits_ - used_;
       const unsigned taken = bits < room ? bits : room;
       word_ |= (value & low_bits(taken)) << used_ % 64;  // used_ is less than that
       value = taken < 64 ? value >> taken : 0;
       bits -= taken;
       used_ += taken;
-      if (used_ == digit_) flush();
+      if (used_ == word_bits_) flush();
     }
   }
   COHOM_HD void put(const ExactInteger& value, unsigned bits) {
@@ -73,7 +76,7 @@ class ExactWriter {
   }
 
   std::uint64_t* words_;
-  unsigned digit_;
+  unsigned word_bits_;
   unsigned used_ = 0;
   std::uint64_t word_ = 0;
 };
@@ -82,7 +85,8 @@ class ExactWriter {
 template <std::size_t stride = exact_streams>
 class ExactReader {
  public:
-  COHOM_HD ExactReader(const std::uint64_t* words, unsigned digit) : words_(words), digit_(digit) {}
+  COHOM_HD ExactReader(const std::uint64_t* words, unsigned word_bits)
+      : words_(words), word_bits_(word_bits) {}
 
   COHOM_HD std::uint64_t get(unsigned bits) {
     std::uint64_t value = 0;
@@ -107,13 +111,13 @@ class ExactReader {
   COHOM_HD void next() {
     const std::uint64_t sum = *words_ + carry_;
     words_ += stride;
-    word_ = sum & low_bits(digit_);
-    carry_ = digit_ < 64 ? sum >> digit_ : 0;
-    left_ = digit_;
+    word_ = sum & low_bits(word_bits_);
+    carry_ = word_bits_ < 64 ? sum >> word_bits_ : 0;
+    left_ = word_bits_;
   }
 
   const std::uint64_t* words_;
-  unsigned digit_;
+  unsigned word_bits_;
   unsigned left_ = 0;
   std::uint64_t word_ = 0, carry_ = 0;
 };
@@ -163,7 +167,7 @@ template <class T>
 COHOM_HD inline void encode_exact_stream(const ExactWidths& widths, const ExactHeader<T>& header,
                                          const void* input, std::size_t count, std::size_t stream,
                                          std::uint64_t* words) {
-  ExactWriter<> out(words + stream, widths.digit());
+  ExactWriter<> out(words + stream, widths.word_bits());
   for (std::size_t m = 0; m < header.minis; ++m) {
     const ExactMini mini = header.mini(m);
     const bool counts_zeros = header.counts_zeros(m);

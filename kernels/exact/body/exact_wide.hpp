@@ -3,6 +3,8 @@
 // are rare, or few, so the processor reads and writes them.
 
 #include "kernels/exact/body/exact_format.hpp"
+#include "kernels/exact/body/exact_header.hpp"
+#include "kernels/exact/body/exact_rounding.hpp"
 #include "kernels/exact/body/exact_streams.hpp"
 #include "kernels/exact/exact.hpp"
 
@@ -86,13 +88,14 @@ struct ExactWideShape {
   }
   [[nodiscard]] std::size_t words(const ExactWidths& widths) const {
     const unsigned counters = (finite ? 0 : 3) + (counts_zeros || !finite ? 1 : 0);
-    return (value_bits(widths) + counters * widths.counter + widths.digit() - 1) / widths.digit();
+    return (value_bits(widths) + counters * widths.counter + widths.word_bits() - 1) /
+           widths.word_bits();
   }
 
   /// Writes words() words.
   void encode(const ExactWidths& widths, ExactValue value, std::uint64_t* words) const {
     value.add(1, magnitude);
-    ExactWriter<1> out(words, widths.digit());
+    ExactWriter<1> out(words, widths.word_bits());
     for (unsigned done = 0, bits = value_bits(widths); done < bits; done += 64)
       out.put(value.limbs[done / 64], bits - done < 64 ? bits - done : 64);
     if (!finite) {
@@ -113,7 +116,7 @@ struct ExactWideShape {
 template <class T>
 T ExactWideShape::decode(const ExactWidths& widths, const std::uint64_t* words,
                          std::size_t contributions, std::uint64_t divisor) const {
-  ExactReader<1> in(words, widths.digit());
+  ExactReader<1> in(words, widths.word_bits());
   ExactValue sum;
   for (unsigned done = 0, bits = value_bits(widths); done < bits; done += 64)
     sum.limbs[done / 64] = in.get(bits - done < 64 ? bits - done : 64);

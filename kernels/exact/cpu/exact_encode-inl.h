@@ -9,6 +9,7 @@
 
 #include "kernels/core/body/float_bits.hpp"
 #include "kernels/exact/body/exact_format.hpp"
+#include "kernels/exact/body/exact_header.hpp"
 
 #include <hwy/highway.h>
 
@@ -97,7 +98,7 @@ template <class T>
 std::uint64_t* encode_group(const body::ExactWidths& widths, const std::uint64_t* header,
                             const void* input, std::uint64_t* words) {
   const GroupShape<T> group(widths, header);
-  StreamsWriter out(words, widths.digit());
+  StreamsWriter out(words, widths.word_bits());
   for (std::size_t m = 0; m < exact_minis; ++m) {
     const auto bits = static_cast<unsigned>(group.bits[m]);
     const auto zeros = static_cast<unsigned>(group.zeros[m]);

@@ -7,7 +7,7 @@
 #define COHOM_EXACT_FIELDS_INL_H
 #endif
 
-#include "kernels/exact/body/exact_format.hpp"
+#include "kernels/exact/body/exact_header.hpp"
 
 #include <hwy/highway.h>
 
@@ -50,7 +50,7 @@ template <bool adds>
 HWY_INLINE void keep_fields(StreamsReader& in, unsigned bits, bool is_short, ExactFields& fields,
                             std::size_t i) {
   const auto low_mask = hn::Set(ExactD(), body::low_bits(exact_low_part));
-  if (bits <= in.digit()) {
+  if (bits <= in.word_bits()) {
     const auto x = in.get(bits);
     if (is_short) return keep<adds>(fields.low + i, x);
     keep<adds>(fields.low + i, eight([&](std::size_t p) { return hn::And(x.part[p], low_mask); }));
@@ -74,7 +74,7 @@ HWY_INLINE void keep_fields(StreamsReader& in, unsigned bits, bool is_short, Exa
 template <class T, bool adds>
 void read_group(const body::ExactWidths& widths, const GroupShape<T>& group,
                 const std::uint64_t* words, std::size_t size, ExactFields& fields) {
-  StreamsReader in(words, size, widths.digit());
+  StreamsReader in(words, size, widths.word_bits());
   for (std::size_t m = 0; m < exact_minis; ++m) {
     const auto bits = static_cast<unsigned>(group.bits[m]);
     const auto zeros = static_cast<unsigned>(group.zeros[m]);

@@ -71,7 +71,7 @@ void encode(const ExactRun& run, const ExactRoom& room, const std::uint64_t* hea
 template <class T>
 std::size_t read_sources(const body::ExactWidths& widths, const GroupShape<T>& group,
                          const ExactSources& sources, ExactFields& fields) {
-  const std::size_t words = body::exact_stream_words(group.stream_bits, widths.digit());
+  const std::size_t words = body::exact_stream_words(group.stream_bits, widths.word_bits());
   if (words == 0) return 0;  // there may be no memory of words
   for (std::size_t s = 0; s < sources.count; ++s) {
     const std::uint64_t* const from = sources.payloads[s] + sources.begin;

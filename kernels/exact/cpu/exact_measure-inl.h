@@ -12,6 +12,7 @@
 
 #include "kernels/core/body/float_bits.hpp"
 #include "kernels/exact/body/exact_format.hpp"
+#include "kernels/exact/body/exact_header.hpp"
 
 #include <hwy/highway.h>
 

@@ -8,6 +8,7 @@
 #endif
 
 #include "kernels/exact/body/exact_format.hpp"
+#include "kernels/exact/body/exact_header.hpp"
 
 #include <hwy/highway.h>
 

@@ -93,7 +93,7 @@ ExactLength length_of(const ExactWidths& widths, std::size_t elements,
       else
         bits += widths.value_bits(mini) + (counts_zeros ? widths.counter : 0);
     }
-    length.words += exact_stream_words(bits * (exact_mini / exact_streams), widths.digit());
+    length.words += exact_stream_words(bits * (exact_mini / exact_streams), widths.word_bits());
     header += group.size();
   });
   return length;
@@ -112,7 +112,7 @@ std::size_t exact_capacity(const ExactRoom& room, ElementType type, std::size_t 
   const std::size_t field =
       std::min<std::size_t>(widest, widths.max_field) - (widths.sum_carries - widths.carries);
   const auto of_minis = [&](std::size_t minis) {
-    return exact_stream_words(minis * (exact_mini / exact_streams) * field, widths.digit());
+    return exact_stream_words(minis * (exact_mini / exact_streams) * field, widths.word_bits());
   };
   return elements / exact_group * of_minis(exact_minis) +
          of_minis(exact_minis_of(elements % exact_group));

@@ -72,13 +72,13 @@ template <class T>
 std::size_t sum_exact_group(const body::ExactWidths& widths, const body::ExactHeader<T>& group,
                             std::size_t count, const ExactSources& sources,
                             std::size_t contributions, std::uint64_t divisor, void* output) {
-  const std::size_t size = body::exact_stream_words(group.stream_bits(widths), widths.digit());
+  const std::size_t size = body::exact_stream_words(group.stream_bits(widths), widths.word_bits());
   for (std::size_t i = 0; i < count; ++i) body::store_raw<T>(output, i, T{});
   if (size == 0) return 0;  // there may be no memory of words
   for (std::size_t s = 0; s < exact_streams; ++s) {
     ExactStreamSums sums;
     for (std::size_t i = 0; i < sources.count; ++i)
-      sums.add<T>(widths, group, {sources.payloads[i] + sources.begin + s, widths.digit()});
+      sums.add<T>(widths, group, {sources.payloads[i] + sources.begin + s, widths.word_bits()});
     sums.for_each_mini<T>(widths, group,
                           [&](std::size_t m, const body::ExactMini& mini, bool counts_zeros,
                               const ExactStreamSums::Element* of) {

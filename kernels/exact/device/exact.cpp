@@ -113,7 +113,7 @@ struct CountWords {
     const std::size_t g = at.tile * threads + at.thread;
     if (g >= groups.groups()) return;
     const body::ExactHeader<T> own(header + groups.header_of(g), groups.elements_of(g));
-    counts[g] = body::exact_stream_words(own.stream_bits(widths), widths.digit());
+    counts[g] = body::exact_stream_words(own.stream_bits(widths), widths.word_bits());
   }
 };
 
@@ -168,7 +168,7 @@ struct DecodeStreams : Streams<T> {
   COHOM_HD void run(At at, Nothing&, Nothing&) const {
     const std::size_t g = this->group_of(at), s = this->stream_of(at);
     if (g >= this->groups.groups()) return;
-    body::ExactReader<> reader(words + this->offsets[g] + s, this->widths.digit());
+    body::ExactReader<> reader(words + this->offsets[g] + s, this->widths.word_bits());
     T* const to = output + g * exact_group;
     body::decode_exact_stream<T>(this->widths, this->header_of(g), &reader, 1, contributions,
                                  divisor, this->groups.elements_of(g), s,

@@ -38,14 +38,14 @@ RoundTraits payload_traits(int ranks) {
 class ExactPayload final : public Round {
  public:
   /// What is referred to outlives it.
-  ExactPayload(const CodecContext& context, const ExactVectorsRound& vectors,
-               ExactHeaderRound& header, ExactWideRound& wide, const CallBuffers& call)
+  ExactPayload(const CodecContext& context, const ExactDivisor& divisor, ExactHeaderRound& header,
+               ExactWideRound& wide, const CallBuffers& call)
       : Round(payload_traits(context.ranks)),
         type_(context.type),
         ranks_(static_cast<std::size_t>(context.ranks)),
         kernels_(context.kernels.exact),
         memory_(context.memory),
-        vectors_(vectors),
+        divisor_(divisor),
         header_(header),
         wide_(wide),
         call_(call) {}
@@ -89,7 +89,7 @@ class ExactPayload final : public Round {
   std::size_t ranks_;
   const kernels::ExactKernels& kernels_;
   Memory& memory_;
-  const ExactVectorsRound& vectors_;
+  const ExactDivisor& divisor_;
   ExactHeaderRound& header_;
   ExactWideRound& wide_;
   const CallBuffers& call_;
@@ -125,11 +125,11 @@ std::size_t ExactPayload::promote(const Piece& piece, std::span<const ConstPaylo
   }
   const std::size_t words = finished_capacity(ranks_, piece.count);
   memory_.zero(&sum[words - 1], 8);  // the padding of a ragged last word
-  if (const std::uint64_t divisor = vectors_.divisor(); divisor != 0)
+  if (const std::uint64_t divisor = divisor_.of_call(); divisor != 0)
     kernels_.sum(header_.run_of(piece), room(alone), header_.header(piece), sources_.data(),
                  sources_.size(), divisor, sum.data());
   else
-    vectors_.write_none(piece.count, sum.data());
+    divisor_.write_none(piece.count, sum.data());
   return words;
 }
 
@@ -137,11 +137,11 @@ std::size_t ExactPayload::round(const Piece& piece, const std::uint64_t* words,
                                 std::uint64_t* elements) {
   const std::size_t finished = finished_capacity(ranks_, piece.count);
   memory_.zero(&elements[finished - 1], 8);  // the padding of a ragged last word
-  if (const std::uint64_t divisor = vectors_.divisor(); divisor != 0)
+  if (const std::uint64_t divisor = divisor_.of_call(); divisor != 0)
     kernels_.decode(header_.run_of(piece), room(ranks_), header_.header(piece), words, divisor,
                     elements);
   else
-    vectors_.write_none(piece.count, elements);
+    divisor_.write_none(piece.count, elements);
   return finished;
 }
 
@@ -170,13 +170,12 @@ void ExactPayload::decode(const Piece& piece, ConstPayload sum, std::size_t /*co
 class ExactCodec final : public Codec {
  public:
   ExactCodec(const CodecContext& context, bool many)
-      : divisor_(context, many),
-        vectors_(divisor_, call_),
+      : divisor_(context, many ? &vectors_.emplace(call_) : nullptr),
         header_(context, call_),
-        wide_(context, vectors_, header_, call_),
-        payload_(context, vectors_, header_, wide_, call_) {
+        wide_(context, divisor_, header_, call_),
+        payload_(context, divisor_, header_, wide_, call_) {
     add(header_);
-    if (many) add(vectors_);
+    if (vectors_) add(*vectors_);
     add(payload_);
     add(wide_);
   }
@@ -194,8 +193,8 @@ class ExactCodec final : public Codec {
  private:
   void start() override { header_.start(); }
 
+  std::optional<ExactVectorsRound> vectors_;
   ExactDivisor divisor_;
-  ExactVectorsRound vectors_;
   ExactHeaderRound header_;
   ExactWideRound wide_;
   ExactPayload payload_;
@@ -204,14 +203,12 @@ class ExactCodec final : public Codec {
 /// One round, whatever the numbers.
 class ShortExactCodec final : public Codec {
  public:
-  ShortExactCodec(const CodecContext& context, bool many)
-      : divisor_(context, many), payload_(context, divisor_, call_) {
+  ShortExactCodec(const CodecContext& context, bool many) : payload_(context, many, call_) {
     add(payload_);
   }
   [[nodiscard]] std::size_t block() const override { return kernels::exact_mini; }
 
  private:
-  ExactDivisor divisor_;
   ExactShortPayload payload_;
 };
 

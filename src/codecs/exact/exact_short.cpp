@@ -8,12 +8,13 @@ using kernels::body::ExactWideShape;
 using kernels::body::store_raw;
 using kernels::body::with_element_type;
 
-ExactShortPayload::ExactShortPayload(const CodecContext& context, const ExactDivisor& divisor,
+ExactShortPayload::ExactShortPayload(const CodecContext& context, bool many,
                                      const CallBuffers& call)
     : Round({.name = "payload", .merge = {MergeKind::add}, .time = RoundTime::payload}),
       type_(context.type),
       memory_(context.memory),
-      divisor_(divisor),
+      divisor_(context),
+      many_(many),
       widths_(exact_widths_of(context)),
       shape_(
           with_element_type(context.type, []<class T>(T) { return ExactWideShape::of_any<T>(); })),
@@ -30,7 +31,7 @@ void ExactShortPayload::encode_on_host(const Piece& piece, const void* elements,
     for (std::size_t i = 0; i < piece.count; ++i)
       shape_.encode(widths_, values(i, 0), words + i * shape_.words(widths_));
   });
-  if (divisor_.of_many()) words[piece.count * shape_.words(widths_)] = own_vectors(call_);
+  if (many_) words[piece.count * shape_.words(widths_)] = own_vectors(call_);
 }
 
 std::size_t ExactShortPayload::encode(std::size_t contributions, const Piece& piece, Payload out) {
@@ -48,8 +49,7 @@ std::size_t ExactShortPayload::encode(std::size_t contributions, const Piece& pi
 void ExactShortPayload::decode_on_host(const Piece& piece, const std::uint64_t* words,
                                        std::size_t contributions, void* elements) const {
   const std::size_t each = shape_.words(widths_);
-  const std::uint64_t divisor =
-      divisor_.of_many() ? divisor_.of(words[piece.count * each]) : divisor_.of_ranks();
+  const std::uint64_t divisor = many_ ? divisor_.of(words[piece.count * each]) : divisor_.of_call();
   if (divisor == 0) return divisor_.write_none(piece.count, elements);
   with_element_type(type_, [&]<class T>(T) {
     for (std::size_t i = 0; i < piece.count; ++i)

@@ -17,12 +17,11 @@ namespace cohom {
 /// number of vectors, that number comes behind them.
 class ExactShortPayload final : public Round {
  public:
-  /// `divisor` and `call`: the codec's.
-  ExactShortPayload(const CodecContext& context, const ExactDivisor& divisor,
-                    const CallBuffers& call);
+  /// `many`: ranks contribute any number of vectors, and not one each.
+  ExactShortPayload(const CodecContext& context, bool many, const CallBuffers& call);
 
   [[nodiscard]] std::size_t capacity(std::size_t, std::size_t elements) const override {
-    return elements * shape_.words(widths_) + (divisor_.of_many() ? 1 : 0);
+    return elements * shape_.words(widths_) + (many_ ? 1 : 0);
   }
   std::size_t encode(std::size_t contributions, const Piece& piece, Payload out) override;
   void decode(const Piece& piece, ConstPayload sum, std::size_t contributions) override;
@@ -34,7 +33,8 @@ class ExactShortPayload final : public Round {
 
   ElementType type_;
   Memory& memory_;
-  const ExactDivisor& divisor_;
+  ExactDivisor divisor_;
+  bool many_;
   kernels::body::ExactWidths widths_;
   kernels::body::ExactWideShape shape_;
   const CallBuffers& call_;

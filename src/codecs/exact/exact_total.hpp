@@ -2,7 +2,7 @@
 // ExactTotal: what one rank added up of one element: an integer of least denormals, and what was no
 // number. It can be encoded as an element can.
 
-#include "kernels/exact/body/exact_format.hpp"
+#include "kernels/exact/body/exact_header.hpp"
 #include "kernels/exact/body/exact_streams.hpp"
 #include "kernels/exact/body/exact_wide.hpp"
 

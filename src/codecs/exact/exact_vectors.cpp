@@ -9,8 +9,30 @@
 
 namespace cohom {
 
-ExactDivisor::ExactDivisor(const CodecContext& context, bool many)
-    : type_(context.type), divisor_(context.divisor), mean_(context.mean), many_(many) {}
+std::uint64_t own_vectors(const CallBuffers& call) {
+  return call.added == nullptr ? 1 : call.added->vectors();
+}
+
+ExactVectorsRound::ExactVectorsRound(const CallBuffers& call)
+    : Round({.name = "vectors",
+             .merge = {MergeKind::add},
+             .scope = RoundScope::vector,
+             .independent = true}),
+      call_(call) {}
+
+std::size_t ExactVectorsRound::encode(std::size_t, const Piece&, Payload out) {
+  out[0] = own_vectors(call_);
+  return 1;
+}
+
+std::uint64_t ExactVectorsRound::vectors() const { return agreed(call_.pieces.front())[0]; }
+
+ExactDivisor::ExactDivisor(const CodecContext& context, const ExactVectorsRound* vectors)
+    : type_(context.type), of_ranks_(context.divisor), mean_(context.mean), vectors_(vectors) {}
+
+std::uint64_t ExactDivisor::of_call() const {
+  return vectors_ == nullptr ? of_ranks_ : of(vectors_->vectors());
+}
 
 std::uint64_t ExactDivisor::of(std::uint64_t vectors) const {
   if (vectors > ExactAccumulator::max_vectors)
@@ -24,27 +46,6 @@ void ExactDivisor::write_none(std::size_t count, void* output) const {
     const T element = mean_ ? kernels::body::exact_nan<T>() : T{};
     for (std::size_t i = 0; i < count; ++i) kernels::body::store_raw<T>(output, i, element);
   });
-}
-
-std::uint64_t own_vectors(const CallBuffers& call) {
-  return call.added == nullptr ? 1 : call.added->vectors();
-}
-
-ExactVectorsRound::ExactVectorsRound(const ExactDivisor& divisor, const CallBuffers& call)
-    : Round({.name = "vectors",
-             .merge = {MergeKind::add},
-             .scope = RoundScope::vector,
-             .independent = true}),
-      divisor_(divisor),
-      call_(call) {}
-
-std::size_t ExactVectorsRound::encode(std::size_t, const Piece&, Payload out) {
-  out[0] = own_vectors(call_);
-  return 1;
-}
-
-std::uint64_t ExactVectorsRound::divisor() const {
-  return divisor_.of_many() ? divisor_.of(agreed(call_.pieces.front())[0]) : divisor_.of_ranks();
 }
 
 }  // namespace cohom

@@ -25,7 +25,7 @@ void expect_words(std::size_t words, std::size_t right) {
 
 }  // namespace
 
-ExactWideRound::ExactWideRound(const CodecContext& context, const ExactVectorsRound& vectors,
+ExactWideRound::ExactWideRound(const CodecContext& context, const ExactDivisor& divisor,
                                ExactHeaderRound& header, const CallBuffers& call)
     : Round({.name = "wide",
              .merge = {MergeKind::add},
@@ -36,7 +36,7 @@ ExactWideRound::ExactWideRound(const CodecContext& context, const ExactVectorsRo
       type_(context.type),
       memory_(context.memory),
       widths_(exact_widths_of(context)),
-      vectors_(vectors),
+      divisor_(divisor),
       header_(header),
       call_(call) {}
 
@@ -120,7 +120,7 @@ std::size_t ExactWideRound::encode(std::size_t, const Piece& piece, Payload out)
 
 void ExactWideRound::decode(const Piece& piece, ConstPayload sum, std::size_t contributions) {
   expect_words(sum.size(), words_of(piece));
-  const std::uint64_t divisor = vectors_.divisor();
+  const std::uint64_t divisor = divisor_.of_call();
   std::size_t words = 0;
   with_element_type(type_, [&]<class T>(T) {
     for_each_run(minis_of(piece), [&](std::span<const Mini> run) {

@@ -21,8 +21,8 @@ namespace cohom {
 class ExactWideRound final : public Round {
  public:
   /// What is referred to outlives it.
-  ExactWideRound(const CodecContext& context, const ExactVectorsRound& vectors,
-                 ExactHeaderRound& header, const CallBuffers& call);
+  ExactWideRound(const CodecContext& context, const ExactDivisor& divisor, ExactHeaderRound& header,
+                 const CallBuffers& call);
 
   [[nodiscard]] std::size_t capacity(std::size_t contributions,
                                      std::size_t elements) const override;
@@ -53,7 +53,7 @@ class ExactWideRound final : public Round {
   ElementType type_;
   Memory& memory_;
   kernels::body::ExactWidths widths_;
-  const ExactVectorsRound& vectors_;
+  const ExactDivisor& divisor_;
   ExactHeaderRound& header_;
   const CallBuffers& call_;
   std::vector<Mini> minis_;    ///< of the call in flight, in the vector's order
