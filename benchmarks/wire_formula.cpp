@@ -39,13 +39,17 @@ PerRank sent_by(const AlgorithmRow& algorithm, const CodecBytes& codec, std::siz
       chunk_elements(elements, codec.block, algorithm.chunks(ranks, codec.disjoint));
   PerRank sent;
   for (int rank = 0; rank < ranks; ++rank) {
-    const Schedule schedule = algorithm.build(
-        {.rank = rank, .ranks = ranks, .narrow = codec.narrow, .disjoint = codec.disjoint});
+    const Schedule schedule = algorithm.build({.rank = rank,
+                                               .ranks = ranks,
+                                               .narrow = codec.narrow,
+                                               .disjoint = codec.disjoint,
+                                               .promotes_some = codec.promotes_some});
     std::uint64_t bytes = 0;
     for (const Step& step : schedule.steps) {
       if (step.kind != StepKind::send) continue;
       const Slot& slot = schedule.slots[schedule.sources_of(step)[0]];
-      bytes += bytes_of(codec, slot, ranks, chunks[slot.chunk]);
+      for (std::size_t chunk = slot.chunks.first; chunk < slot.chunks.end(); ++chunk)
+        bytes += bytes_of(codec, slot, ranks, chunks[chunk]);
     }
     sent.push_back(bytes);
   }

@@ -19,7 +19,8 @@ class AgreedPieces final : public AgreedPayload {
   AgreedPieces& operator=(const AgreedPieces&) = delete;
 
   void begin();
-  /// Where this rank's words of a piece lie in its unit's; those of the sum lie there too.
+  /// Where this rank's words of a piece lie in its unit's. In a schedule of one chunk those of the
+  /// sum lie there too.
   void set_own(const Piece& piece, std::size_t begin, std::size_t words) {
     if (agrees_) extents_[piece.index] = {begin, words};
   }
@@ -33,19 +34,25 @@ class AgreedPieces final : public AgreedPayload {
   [[nodiscard]] ConstPayload words(const Piece& piece) const override;
 
  private:
+  struct Place {
+    std::uint32_t slot = 0, unit = 0;
+  };
   struct Extent {
     std::size_t begin = 0;
     std::size_t words = 0;
   };
 
+  void expect_own_length(std::uint32_t slot, std::uint32_t unit) const;
+
   const RoundLayout& layout_;
   const PayloadLocations& locations_;
   bool agrees_;
-  bool whole_;                        ///< one set of words for the whole vector
-  std::vector<std::uint32_t> slots_;  ///< by chunk: of the sum
-  std::vector<Extent> extents_;       ///< by piece
-  std::vector<bool> agreed_;          ///< by piece
-  std::size_t count_ = 0;             ///< pieces agreed on
+  bool whole_;                   ///< one set of words for the whole vector
+  bool has_chunks_;              ///< units are pieces of one number
+  std::vector<Place> places_;    ///< by piece: of the sum
+  std::vector<Extent> extents_;  ///< by piece
+  std::vector<bool> agreed_;     ///< by piece
+  std::size_t count_ = 0;        ///< pieces agreed on
 };
 
 }  // namespace cohom

@@ -21,7 +21,7 @@ class CodecWork {
  public:
   /// What is referred to outlives it. `kernels` are those of `memory`.
   CodecWork(Round& round, const kernels::KernelTable& kernels, Memory& memory,
-            const RoundLayout& layout, const PayloadLocations& locations, AgreedPieces& agreed);
+            const RoundLayout& layout, PayloadLocations& locations, AgreedPieces& agreed);
   CodecWork(const CodecWork&) = delete;
   CodecWork& operator=(const CodecWork&) = delete;
 
@@ -33,8 +33,9 @@ class CodecWork {
   }
   /// Encodes the next piece of the task's unit. Words of the unit once it is complete.
   std::optional<std::size_t> encode(const Task& task, Form form);
-  /// Words of the result.
+  // Words of the result.
   std::size_t merge(const Task& task);
+  std::size_t join(const Task& task);
   /// Lets the codec change a sum that is complete; returns the words left.
   std::size_t finish_sum(std::uint32_t slot, std::uint32_t unit, std::size_t words);
   void decode(const Task& task);
@@ -46,14 +47,21 @@ class CodecWork {
   [[nodiscard]] std::size_t contributions_of(Form form) const {
     return form == Form::narrow ? alone : std::size_t(schedule().ranks);
   }
+  [[nodiscard]] bool promotes(const Task& task) const;
+  [[nodiscard]] bool merges_by_piece(const Task& task) const;
+  [[nodiscard]] Payload space_behind(const Task& task, std::size_t words) const;
+  void read_sources(const Task& task, std::size_t first_piece, std::size_t pieces);
+  std::size_t merge_piece(const Task& task, std::size_t index, std::size_t begin);
+  std::size_t finish(std::uint32_t slot, const Piece& piece, Payload sum, std::size_t words);
   std::size_t merge_words(Payload result);
+  void copy_extents(const Task& task);
   std::size_t merge_apart(const Piece& piece, Payload result);
 
   Round& round_;
   const kernels::KernelTable& kernels_;
   Memory& memory_;
   const RoundLayout& layout_;
-  const PayloadLocations& locations_;
+  PayloadLocations& locations_;
   AgreedPieces& agreed_;
   Profile* profile_ = nullptr;  ///< of the call in flight
   /// The unit whose pieces are being encoded, one a slice.

@@ -34,6 +34,7 @@ class DataFlow {
   /// Whether a send or an offload has what it reads.
   [[nodiscard]] bool ready(const Task& task) const { return ready_[layout_.task_index(task)]; }
 
+  /// Merges and joins that can run.
   [[nodiscard]] TaskQueue& merges() { return merges_; }
 
   // Encode tasks, each of which runs once.
@@ -54,6 +55,8 @@ class DataFlow {
  private:
   [[nodiscard]] const Schedule& schedule() const { return layout_.schedule(); }
   const Task* next_of(const std::vector<Task>& tasks, std::size_t& next) const;
+  [[nodiscard]] std::uint16_t sources_with_unit(const Step& step, std::uint32_t unit) const;
+  [[nodiscard]] bool has_unit(std::uint32_t step, std::uint32_t unit) const;
 
   const RoundLayout& layout_;
   std::size_t pending_ = 0;             ///< tasks not done

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <string>
 
 namespace cohom {
@@ -16,14 +17,32 @@ std::size_t round_up_to_line(std::size_t words) {
   return (words + line_words - 1) / line_words * line_words;
 }
 
-/// Which pieces form the units of a chunk.
+/// One piece of each chunk that has one of that number. Chunks that have fewer lie behind the
+/// others, and pieces of one number lie side by side.
+std::vector<MessageUnit> group_by_number(const ChunkRange& chunks, const Chunking& chunking) {
+  std::vector<MessageUnit> units;
+  for (std::size_t chunk = chunks.first; chunk < chunks.end(); ++chunk) {
+    const auto pieces = chunking.pieces_of_chunk(chunk);
+    for (std::size_t number = 0; number < pieces.size(); ++number) {
+      if (number == units.size()) units.push_back({pieces[number], 0});
+      ++units[number].pieces;
+    }
+  }
+  return units;
+}
+
+/// Which pieces form the units of chunks.
 std::vector<MessageUnit> group_pieces(const RoundTraits& traits, std::uint32_t schedule_chunks,
-                                      std::uint32_t chunk, const Chunking& chunking) {
+                                      const ChunkRange& chunks, const Chunking& chunking) {
   std::vector<MessageUnit> units;
   if (traits.scope == RoundScope::vector) {
     if (!chunking.pieces().empty()) units.push_back({0, chunking.pieces().size()});
   } else if (schedule_chunks == chunking.chunks()) {
-    for (std::size_t piece : chunking.pieces_of_chunk(chunk)) units.push_back({piece, 1});
+    units = group_by_number(chunks, chunking);
+    for (MessageUnit& unit : units) {
+      unit.divided = schedule_chunks > 1 && unit.pieces > 1;
+      unit.header = unit.divided && traits.varies() ? length_words(unit.pieces) : 0;
+    }
   } else {
     for (std::size_t segment = 0; segment < chunking.piece_numbers(); ++segment) {
       const std::size_t begin = chunking.first_of_piece_number(segment);
@@ -49,14 +68,20 @@ void measure_unit(const Round& round, std::size_t ranks, std::span<const Piece> 
   for (const Piece& piece : pieces) elements += piece.count;
   const auto capacity = [&](std::size_t contributions) {
     if (round.traits().scope == RoundScope::vector) return round.capacity(contributions, elements);
-    std::size_t words = 0;
+    std::size_t words = unit.header;
     for (const Piece& piece : pieces) words += round.capacity(contributions, piece.count);
+    return words;
+  };
+  const auto finished = [&] {
+    if (!unit.divided) return round.finished_capacity(ranks, elements);
+    std::size_t words = unit.header;
+    for (const Piece& piece : pieces) words += round.finished_capacity(ranks, piece.count);
     return words;
   };
   unit.capacity[std::size_t(Form::wide)] = capacity(ranks);
   if (round.traits().narrow()) unit.capacity[std::size_t(Form::narrow)] = capacity(alone);
-  unit.finished_words = round.traits().finishes_sums() ? round.finished_capacity(ranks, elements)
-                                                       : unit.capacity[std::size_t(Form::wide)];
+  unit.finished_words =
+      round.traits().finishes_sums() ? finished() : unit.capacity[std::size_t(Form::wide)];
   expect_countable(unit);
   unit.aliasable = unit.pieces == 1 && elements * size_of(type) % 8 == 0;
 }
@@ -67,33 +92,26 @@ std::size_t words_to_next_unit(const MessageUnit& unit, Form form) {
   return round_up_to_line(unit.capacity[static_cast<std::size_t>(form)]);
 }
 
-MessageUnits::MessageUnits(const Round& round, int ranks, std::uint32_t chunks,
-                           const Chunking& chunking, ElementType type)
-    : units_(chunks),
-      piece_chunk_(chunking.pieces().size()),
-      piece_unit_(chunking.pieces().size()) {
-  for (std::uint32_t chunk = 0; chunk < chunks; ++chunk) {
-    units_[chunk] = group_pieces(round.traits(), chunks, chunk, chunking);
+std::size_t length_words(std::size_t pieces) { return (pieces + 1) / 2; }
+
+MessageUnits::MessageUnits(const Round& round, const Schedule& schedule, const Chunking& chunking,
+                           ElementType type) {
+  std::map<ChunkRange, std::uint32_t> known;
+  for (const Slot& slot : schedule.slots) {
+    const auto [range, is_new] =
+        known.try_emplace(slot.chunks, static_cast<std::uint32_t>(units_.size()));
+    of_slot_.push_back(range->second);
+    if (!is_new) continue;
+    units_.push_back(group_pieces(round.traits(), schedule.chunks, slot.chunks, chunking));
     std::size_t offset[2] = {0, 0};
-    for (MessageUnit& unit : units_[chunk]) {
-      measure_unit(round, static_cast<std::size_t>(ranks),
+    for (MessageUnit& unit : units_.back()) {
+      measure_unit(round, static_cast<std::size_t>(schedule.ranks),
                    chunking.pieces().subspan(unit.first_piece, unit.pieces), type, unit);
       for (const Form form : {Form::narrow, Form::wide}) {
         const auto f = static_cast<std::size_t>(form);
         unit.offset[f] = offset[f];
         offset[f] += words_to_next_unit(unit, form);
       }
-    }
-    add_pieces(chunk);
-  }
-}
-
-void MessageUnits::add_pieces(std::uint32_t chunk) {
-  for (std::size_t u = 0; u < units_[chunk].size(); ++u) {
-    const MessageUnit& unit = units_[chunk][u];
-    for (std::size_t p = unit.first_piece; p < unit.first_piece + unit.pieces; ++p) {
-      piece_chunk_[p] = chunk;
-      piece_unit_[p] = static_cast<std::uint32_t>(u);
     }
   }
 }

@@ -2,7 +2,9 @@
 // PayloadLocations: where the payload of each slot and unit lies, and how long it is: in the
 // workspace, or in the user's memory where its words are the elements themselves.
 
+#include "executor/piece_extents.hpp"
 #include "executor/round_layout.hpp"
+#include "memory/memory.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -14,8 +16,8 @@ namespace cohom {
 class PayloadLocations {
  public:
   /// `layout` and `pieces` outlive it.
-  PayloadLocations(const RoundLayout& layout, std::span<const Piece> pieces,
-                   std::size_t element_size);
+  PayloadLocations(const Round& round, const RoundLayout& layout, Memory& memory,
+                   std::span<const Piece> pieces, std::size_t element_size);
 
   void set_workspace(std::uint64_t* words) { workspace_ = words; }
   /// The user's memory of a call, where words may lie in it; null where they may not.
@@ -42,6 +44,18 @@ class PayloadLocations {
     lengths_[layout_.slot_index(slot, unit)] = static_cast<std::uint32_t>(words);
   }
 
+  /// Of pieces that lie side by side in a unit which may have more.
+  [[nodiscard]] ConstPayload words(std::uint32_t slot, std::uint32_t unit, std::size_t first_piece,
+                                   std::size_t pieces = 1) const;
+  /// Words of a divided unit up to the end of a piece, whose words are there.
+  void set_piece_end(std::uint32_t slot, std::uint32_t unit, std::size_t piece, std::size_t words) {
+    extents_.set_end(slot, unit, piece, words);
+  }
+  /// All pieces of a divided unit are there: what its header says, if it has one.
+  void write_header(std::uint32_t slot, std::uint32_t unit);
+  /// A divided unit has arrived with so many words. @throws Error(transport)
+  void take_pieces(std::uint32_t slot, std::uint32_t unit, std::size_t words);
+
   [[nodiscard]] bool input_is_used() const { return input_ != nullptr; }
   /// Whether the slot's unit lies in the user's output.
   [[nodiscard]] bool in_output(std::uint32_t slot, std::uint32_t unit) const;
@@ -54,6 +68,9 @@ class PayloadLocations {
   }
 
   const RoundLayout& layout_;
+  Memory& memory_;
+  PieceExtents extents_;
+  std::vector<std::uint64_t> header_;  ///< of a unit
   std::span<const Piece> pieces_;
   std::size_t element_size_;
   std::vector<std::uint32_t> lengths_;  ///< words, by slot and unit

@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace cohom {
@@ -25,23 +26,27 @@ class RoundLayout {
   RoundLayout(const Round& round, Schedule schedule, const Chunking& chunking, ElementType type);
 
   [[nodiscard]] const Schedule& schedule() const { return schedule_; }
-  [[nodiscard]] const std::vector<MessageUnit>& units_of_chunk(std::uint32_t chunk) const {
-    return units_.of_chunk(chunk);
-  }
+  /// Units that a step runs on: those of the slot that it writes, or else of the one it reads.
   [[nodiscard]] const std::vector<MessageUnit>& units_of(const Step& step) const {
-    return units_.of_chunk(schedule_.chunk_of(step));
+    return units_of(schedule_.slot_of(step));
+  }
+  [[nodiscard]] const std::vector<MessageUnit>& units_of(std::uint32_t slot) const {
+    return units_.of_slot(slot);
   }
   [[nodiscard]] const MessageUnit& unit(std::uint32_t slot, std::uint32_t unit) const {
-    return units_.of_chunk(schedule_.slots[slot].chunk)[unit];
+    return units_.of_slot(slot)[unit];
   }
 
-  /// Most words the slot's unit holds once it is written: a complete sum may be finished.
+  /// Whether the slot holds all contributions of several: its sum may be finished.
+  [[nodiscard]] bool is_complete(std::uint32_t slot) const {
+    return schedule_.slots[slot].contributions == std::uint32_t(schedule_.ranks) &&
+           schedule_.ranks > 1;
+  }
+  /// Most words the slot's unit holds once it is written.
   [[nodiscard]] std::size_t capacity(std::uint32_t slot, std::uint32_t unit) const {
-    const Slot& s = schedule_.slots[slot];
-    const MessageUnit& u = units_.of_chunk(s.chunk)[unit];
-    return s.contributions == std::uint32_t(schedule_.ranks) && schedule_.ranks > 1
-               ? u.finished_words
-               : u.capacity[std::size_t(s.form)];
+    const MessageUnit& u = units_.of_slot(slot)[unit];
+    return is_complete(slot) ? u.finished_words
+                             : u.capacity[std::size_t(schedule_.slots[slot].form)];
   }
 
   /// Words of the longest unit.
@@ -58,7 +63,9 @@ class RoundLayout {
   [[nodiscard]] std::size_t slot_units() const { return slot_units_; }
 
   /// Words before the slot's unit in the workspace.
-  [[nodiscard]] std::size_t workspace_offset(std::uint32_t slot, std::uint32_t unit) const;
+  [[nodiscard]] std::size_t workspace_offset(std::uint32_t slot, std::uint32_t unit) const {
+    return offset_[slot_index(slot, unit)];
+  }
   [[nodiscard]] std::size_t workspace_words() const { return workspace_words_; }
 
   /// Who writes and who reads each slot.
@@ -71,23 +78,20 @@ class RoundLayout {
   [[nodiscard]] const std::vector<Task>& encodes_for_send() const { return encodes_for_send_; }
   [[nodiscard]] const std::vector<Task>& encodes_for_merge() const { return encodes_for_merge_; }
 
-  [[nodiscard]] std::uint32_t chunk_of_piece(std::size_t piece) const {
-    return units_.chunk_of_piece(piece);
-  }
-  [[nodiscard]] std::uint32_t unit_of_piece(std::size_t piece) const {
-    return units_.unit_of_piece(piece);
-  }
-
  private:
-  void lay_out_buffers();
   void number_tasks();
+  void lay_out_buffers(const Round& round, std::span<const Piece> pieces);
+  [[nodiscard]] std::vector<std::uint32_t> joined_into(const Round& round) const;
+  void place_buffer(std::uint32_t slot, std::vector<std::size_t>& bases);
+  void place_in_join(std::uint32_t slot, std::uint32_t joined, const Round& round,
+                     std::span<const Piece> pieces);
   void order_encodes();
 
   Schedule schedule_;
   MessageUnits units_;
   ScheduleLinks links_;
-  std::vector<std::size_t> buffer_base_;
   std::vector<std::size_t> step_base_, slot_base_;
+  std::vector<std::size_t> offset_;  ///< by slot and unit: words before it in the workspace
   std::vector<Task> encodes_for_send_, encodes_for_merge_;
   std::size_t workspace_words_ = 0, tasks_ = 0, slot_units_ = 0;
 };

@@ -9,7 +9,7 @@ RoundRun::RoundRun(RoundSetup setup)
     : round_(*setup.round),
       memory_(*setup.memory),
       layout_(round_, std::move(setup.schedule), *setup.chunking, setup.type),
-      locations_(layout_, setup.chunking->pieces(), size_of(setup.type)),
+      locations_(round_, layout_, memory_, setup.chunking->pieces(), size_of(setup.type)),
       flow_(layout_),
       agreed_(round_, layout_, locations_),
       work_(round_, *setup.kernels, memory_, layout_, locations_, agreed_),
@@ -68,9 +68,13 @@ void RoundRun::take(const Messenger::Arrival& arrival) {
 }
 
 /// How long a payload is that varies shows when it is merged, agreed on or decoded.
-void RoundRun::expect_right_payload(const Task& task, std::size_t bytes) const {
-  const std::size_t whole = 8 * layout_.capacity(step_of(task).result, task.unit);
+void RoundRun::expect_right_payload(const Task& task, std::size_t bytes) {
+  const std::uint32_t slot = step_of(task).result;
+  const std::size_t whole = 8 * layout_.capacity(slot, task.unit);
   if (!round_.traits().varies() || bytes % 8 != 0) expect_length(bytes, whole);
+  if (!layout_.unit(slot, task.unit).divided) return;
+  locations_.set_length(slot, task.unit, bytes / 8);
+  locations_.take_pieces(slot, task.unit, bytes / 8);
 }
 
 bool RoundRun::may_encode(const Task& task) const {
@@ -103,12 +107,16 @@ bool RoundRun::may_decode(const Task& task) const {
 /// before the transport has given the memory back.
 bool RoundRun::input_being_sent(const Task& task) const {
   if (!call_.in_place || !locations_.input_is_used()) return false;
-  const std::uint32_t mine = layout_.links().contribution(schedule().chunk_of(step_of(task)));
-  if (mine == Step::no_slot) return false;
-  return std::ranges::any_of(layout_.links().consumers(mine), [&](std::uint32_t reader) {
-    return schedule().steps[reader].kind == StepKind::send &&
-           !messenger_.is_done({reader, task.unit});
-  });
+  const ChunkRange& chunks = schedule().chunks_of(step_of(task));
+  for (std::uint32_t chunk = chunks.first; chunk < chunks.end(); ++chunk) {
+    const std::uint32_t mine = layout_.links().contribution(chunk);
+    if (mine == Step::no_slot || task.unit >= layout_.units_of(mine).size()) continue;
+    for (const std::uint32_t reader : layout_.links().consumers(mine))
+      if (schedule().steps[reader].kind == StepKind::send &&
+          !messenger_.is_done({reader, task.unit}))
+        return true;
+  }
+  return false;
 }
 
 bool RoundRun::continue_encoding() {
@@ -146,7 +154,8 @@ void RoundRun::encode(const Task& task) {
 bool RoundRun::merge_one() {
   if (flow_.merges().empty()) return false;
   const Task task = flow_.merges().pop();
-  const std::size_t words = work_.merge(task);
+  const bool joins = step_of(task).kind == StepKind::join;
+  const std::size_t words = joins ? work_.join(task) : work_.merge(task);
   flow_.done();
   write_slot(step_of(task).result, task.unit, words);
   return true;

@@ -126,7 +126,7 @@ class RoundRun {
   [[nodiscard]] bool may_decode(const Task& task) const;
   [[nodiscard]] bool agreed_before(const MessageUnit& unit, NeededBy needed_by) const;
   [[nodiscard]] bool input_being_sent(const Task& task) const;
-  void expect_right_payload(const Task& task, std::size_t bytes) const;
+  void expect_right_payload(const Task& task, std::size_t bytes);
   void take(const Messenger::Arrival& arrival);
 
   Round& round_;

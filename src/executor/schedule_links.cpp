@@ -1,5 +1,7 @@
 #include "executor/schedule_links.hpp"
 
+#include <algorithm>
+
 namespace cohom {
 
 ScheduleLinks::ScheduleLinks(const Schedule& schedule)
@@ -10,7 +12,10 @@ ScheduleLinks::ScheduleLinks(const Schedule& schedule)
   for (std::uint32_t s = 0; s < schedule.steps.size(); ++s) {
     const Step& step = schedule.steps[s];
     if (step.result != Step::no_slot) producer_[step.result] = s;
-    if (step.kind == StepKind::encode) contribution_[schedule.chunk_of(step)] = step.result;
+    if (step.kind == StepKind::encode) {
+      const ChunkRange& chunks = schedule.chunks_of(step);
+      std::fill_n(contribution_.begin() + chunks.first, chunks.count, step.result);
+    }
     for (std::uint32_t slot : schedule.sources_of(step)) {
       consumers_[slot].push_back(s);
       if (step.kind == StepKind::decode) buffer_decoded_[schedule.slots[slot].buffer] = true;

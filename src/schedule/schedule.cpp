@@ -11,6 +11,7 @@ constexpr std::string_view name_of(StepKind kind) {
     case StepKind::encode: return "encode";
     case StepKind::receive: return "receive";
     case StepKind::merge: return "merge";
+    case StepKind::join: return "join";
     case StepKind::send: return "send";
     case StepKind::offload: return "offload";
     case StepKind::decode: return "decode";
@@ -18,9 +19,15 @@ constexpr std::string_view name_of(StepKind kind) {
   return "?";
 }
 
+std::string describe(const ChunkRange& chunks) {
+  return chunks.count == 1
+             ? "chunk " + std::to_string(chunks.first)
+             : "chunks " + std::to_string(chunks.first) + " to " + std::to_string(chunks.end() - 1);
+}
+
 std::string describe_result(const Schedule& schedule, const Step& step) {
   const Slot& slot = schedule.slots[step.result];
-  return "slot " + std::to_string(step.result) + " (chunk " + std::to_string(slot.chunk) +
+  return "slot " + std::to_string(step.result) + " (" + describe(slot.chunks) +
          (slot.form == Form::narrow ? ", narrow" : ", wide") + ", " +
          std::to_string(slot.contributions) + " of " + std::to_string(schedule.ranks) +
          ", buffer " + std::to_string(slot.buffer) + ")";
@@ -64,16 +71,16 @@ ScheduleBuilder::ScheduleBuilder(int rank, int ranks, std::uint32_t chunks) {
   schedule_.chunks = chunks;
 }
 
-std::uint32_t ScheduleBuilder::encode(std::uint32_t chunk, Form form) {
+std::uint32_t ScheduleBuilder::encode(ChunkRange chunks, Form form) {
   const auto result =
-      add_slot({.chunk = chunk, .buffer = schedule_.buffers++, .form = form, .contributions = 1});
+      add_slot({.chunks = chunks, .buffer = schedule_.buffers++, .form = form, .contributions = 1});
   add_step({.kind = StepKind::encode, .result = result}, {});
   return result;
 }
 
-std::uint32_t ScheduleBuilder::receive(std::uint32_t chunk, Form form, std::uint32_t contributions,
+std::uint32_t ScheduleBuilder::receive(ChunkRange chunks, Form form, std::uint32_t contributions,
                                        int peer, std::uint32_t sequence_id) {
-  const auto result = add_slot({.chunk = chunk,
+  const auto result = add_slot({.chunks = chunks,
                                 .buffer = schedule_.buffers++,
                                 .form = form,
                                 .contributions = contributions});
@@ -85,11 +92,32 @@ std::uint32_t ScheduleBuilder::receive(std::uint32_t chunk, Form form, std::uint
 std::uint32_t ScheduleBuilder::merge(std::span<const std::uint32_t> sources,
                                      std::uint32_t in_place) {
   assert(!sources.empty());
-  Slot sum{.chunk = schedule_.slots[sources.front()].chunk, .form = Form::wide};
+  return add_merge(
+      sources, schedule_.slots[sources.front()].chunks,
+      in_place == Step::no_slot ? schedule_.buffers++ : schedule_.slots[in_place].buffer);
+}
+
+std::uint32_t ScheduleBuilder::merge_part(std::span<const std::uint32_t> sources,
+                                          ChunkRange chunks) {
+  return add_merge(sources, chunks, schedule_.buffers++);
+}
+
+std::uint32_t ScheduleBuilder::add_merge(std::span<const std::uint32_t> sources, ChunkRange chunks,
+                                         std::uint32_t buffer) {
+  Slot sum{.chunks = chunks, .buffer = buffer, .form = Form::wide};
   for (const auto source : sources) sum.contributions += schedule_.slots[source].contributions;
-  sum.buffer = in_place == Step::no_slot ? schedule_.buffers++ : schedule_.slots[in_place].buffer;
   const auto result = add_slot(sum);
   add_step({.kind = StepKind::merge, .result = result}, sources);
+  return result;
+}
+
+std::uint32_t ScheduleBuilder::join(std::span<const std::uint32_t> sources) {
+  assert(!sources.empty());
+  Slot all = schedule_.slots[sources.front()];
+  all.chunks.count = schedule_.slots[sources.back()].chunks.end() - all.chunks.first;
+  all.buffer = schedule_.buffers++;
+  const auto result = add_slot(all);
+  add_step({.kind = StepKind::join, .result = result}, sources);
   return result;
 }
 
@@ -114,7 +142,7 @@ void ScheduleBuilder::decode(std::uint32_t source) {
 Schedule ScheduleBuilder::build() && { return std::move(schedule_); }
 
 std::uint32_t ScheduleBuilder::add_slot(Slot slot) {
-  assert(slot.chunk < schedule_.chunks);
+  assert(slot.chunks.count > 0 && slot.chunks.end() <= schedule_.chunks);
   schedule_.slots.push_back(slot);
   return static_cast<std::uint32_t>(schedule_.slots.size() - 1);
 }

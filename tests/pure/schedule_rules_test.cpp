@@ -32,7 +32,7 @@ TEST(ScheduleRules, IndicesMustExist) {
   EXPECT_TRUE(finds(schedule, "names a chunk or buffer that does not exist"));
 
   schedule = build("tree", 0, 3);
-  schedule.slots[0].chunk = 1;
+  schedule.slots[0].chunks = 1;
   EXPECT_TRUE(finds(schedule, "names a chunk or buffer that does not exist"));
 
   schedule = build("tree", 0, 3);
@@ -101,7 +101,7 @@ TEST(ScheduleRules, ChunksAreEncodedOnceAndDecodedOnce) {
 
 TEST(ScheduleRules, MergesKeepChunkAndFormInOrder) {
   auto schedule = build("ring", 0, 3);
-  result_of_nth(schedule, StepKind::merge, 1).chunk = 1;
+  result_of_nth(schedule, StepKind::merge, 1).chunks = 1;
   EXPECT_TRUE(finds(schedule, "merges across chunks"));
 
   schedule = build("direct", 0, 3);
@@ -116,6 +116,22 @@ TEST(ScheduleRules, MergesKeepChunkAndFormInOrder) {
   ScheduleBuilder builder(0, 1, 1);
   builder.decode(builder.merge(std::array{builder.encode(0, Form::wide)}));
   EXPECT_TRUE(finds(std::move(builder).build(), "merges a single wide slot"));
+}
+
+TEST(ScheduleRules, JoinsTakeNeighboursOfOneKind) {
+  auto schedule = build("recursive_halving", 0, 4);
+  EXPECT_EQ(testing::check_rules(schedule), std::vector<std::string>{});
+  Step& join = nth(schedule, StepKind::join);
+  std::swap(testing::source(schedule, join, 0), testing::source(schedule, join, 1));
+  EXPECT_TRUE(finds(schedule, "joins chunks that are no neighbours"));
+
+  schedule = build("recursive_halving", 0, 4);
+  result_of_nth(schedule, StepKind::join).chunks = {0, 3};
+  EXPECT_TRUE(finds(schedule, "joins other chunks than it says"));
+
+  schedule = build("recursive_halving", 0, 4);
+  result_of_nth(schedule, StepKind::join).contributions = 3;
+  EXPECT_TRUE(finds(schedule, "joins other forms or contributions"));
 }
 
 TEST(ScheduleRules, OffloadsKeepChunkAndFormAndAreWide) {

@@ -3,6 +3,7 @@
 #include "schedule/schedule.hpp"
 
 #include "schedule/algorithms/algorithm.hpp"
+#include "support/chunk_proof.hpp"
 #include "support/schedule_edit.hpp"
 #include "support/schedule_rules.hpp"
 #include "support/symbolic_checker.hpp"
@@ -43,9 +44,11 @@ std::vector<Case> all_cases() {
   for (const AlgorithmRow& algorithm : algorithm_table()) {
     for (const auto& [narrow, disjoint] :
          {std::pair{false, false}, std::pair{true, false}, std::pair{true, true}}) {
-      for (int ranks = 1; ranks <= 33; ++ranks)
+      const int most = algorithm.chunks_a_message != nullptr ? 65 : 33;
+      for (int ranks = 1; ranks <= most; ++ranks)
         cases.push_back({&algorithm, ranks, narrow, disjoint});
-      for (const int ranks : {64, 100}) cases.push_back({&algorithm, ranks, narrow, disjoint});
+      for (const int ranks : {64, 100})
+        if (ranks > most) cases.push_back({&algorithm, ranks, narrow, disjoint});
     }
   }
   return cases;
@@ -57,8 +60,9 @@ int count(const Schedule& schedule, StepKind kind) {
 
 class EveryAlgorithm : public ::testing::TestWithParam<Case> {
  protected:
-  const std::vector<Schedule> schedules_ = testing::build_all(
-      *GetParam().algorithm, GetParam().ranks, GetParam().narrow, GetParam().disjoint);
+  const std::vector<Schedule> schedules_ =
+      testing::build_all(*GetParam().algorithm, GetParam().ranks, GetParam().narrow,
+                         GetParam().disjoint, GetParam().narrow && !GetParam().disjoint);
 };
 
 TEST_P(EveryAlgorithm, IsCorrect) {
@@ -192,6 +196,42 @@ TEST(Direct, DisjointContributionsGoToEveryRankOnceAndNothingComesBack) {
 TEST(Direct, OneRankPromotesItsNarrowContribution) {
   EXPECT_EQ(count(build("direct", 0, 1, true), StepKind::merge), 1);
   EXPECT_EQ(count(build("direct", 0, 1, false), StepKind::merge), 0);
+}
+
+TEST(MixedRadix, SendsAMessageToEachOtherRankOfARowOfEachLevel) {
+  struct Expected {
+    std::string_view name;
+    int ranks, sends;
+  };
+  for (const Expected& expected : {Expected{"recursive_halving", 64, 2 * 6},
+                                   {"grid", 64, 2 * (7 + 7)},
+                                   {"grid", 16, 2 * 6},
+                                   {"recursive_halving", 1024, 2 * 10},
+                                   {"grid", 1024, 2 * (31 + 31)}})
+    for (const int rank : {0, 1, expected.ranks - 1})
+      EXPECT_EQ(count(build(expected.name, rank, expected.ranks), StepKind::send), expected.sends)
+          << expected.name << " " << expected.ranks;
+}
+
+TEST(MixedRadix, TakesNumbersOfRanksThatAreNoProducts) {
+  // 7 ranks in rows of 2: nobody is beside rank 6. Its contributions to the chunks of the second
+  // column go to that of another row.
+  const Schedule last = build("recursive_halving", 6, 7);
+  const Step& guest = *std::ranges::find(last.steps, StepKind::send, &Step::kind);
+  EXPECT_EQ(guest.peer % 2, 1);
+  EXPECT_EQ(last.slots[last.sources_of(guest)[0]].chunks, ChunkRange(4, 3));
+}
+
+TEST(MixedRadix, IsRightForSampledChunksOfThousandsOfRanks) {
+  for (const auto name : {"recursive_halving", "grid"}) {
+    for (const int ranks : {127, 1024, 8191}) {
+      const auto n = static_cast<std::uint32_t>(ranks);
+      const std::uint32_t chunks[] = {n / 3, n - 1};
+      EXPECT_EQ(testing::check_chunks(*find_algorithm(name), ranks, chunks),
+                std::vector<std::string>{})
+          << name << " " << ranks;
+    }
+  }
 }
 
 /// The kinds of the steps that wrote the sources of each merge.

@@ -40,7 +40,8 @@ class RuleChecker {
 
   void check_shape() {
     for (const Slot& slot : schedule_.slots)
-      if (slot.chunk >= schedule_.chunks || slot.buffer >= schedule_.buffers)
+      if (slot.chunks.count == 0 || slot.chunks.end() > schedule_.chunks ||
+          slot.buffer >= schedule_.buffers)
         problem("a slot names a chunk or buffer that does not exist");
     for (std::size_t i = 0; i < schedule_.steps.size(); ++i) check_shape(i);
   }
@@ -53,7 +54,7 @@ class RuleChecker {
     if (has_result ? step.result >= schedule_.slots.size() : step.result != Step::no_slot)
       step_problem(index, "has a bad result");
     if (has_sources != (step.source_count > 0) ||
-        (step.kind != StepKind::merge && step.source_count > 1))
+        (step.kind != StepKind::merge && step.kind != StepKind::join && step.source_count > 1))
       step_problem(index, "has a bad number of sources");
     if (step.first_source + std::size_t{step.source_count} > schedule_.sources.size())
       return step_problem(index, "has sources outside the list");
@@ -82,6 +83,7 @@ class RuleChecker {
     for (std::size_t i = 0; i < schedule_.steps.size(); ++i) {
       switch (step(i).kind) {
         case StepKind::merge: check_merge(i); break;
+        case StepKind::join: check_join(i); break;
         case StepKind::offload: check_offload(i); break;
         case StepKind::decode:
           if (source(step(i), 0).form != Form::wide) step_problem(i, "decodes a narrow slot");
@@ -98,18 +100,33 @@ class RuleChecker {
     const Slot& sum = schedule_.slots[merge.result];
     const Form form = source(merge, 0).form;
     if (sum.form != Form::wide) step_problem(index, "merges into a narrow slot");
-    if (merge.source_count == 1 && form == Form::wide)
+    if (merge.source_count == 1 && form == Form::wide && source(merge, 0).chunks == sum.chunks)
       step_problem(index, "merges a single wide slot");
     for (const auto slot : schedule_.sources_of(merge)) {
-      if (schedule_.slots[slot].chunk != sum.chunk) step_problem(index, "merges across chunks");
+      if (!schedule_.slots[slot].chunks.contains(sum.chunks))
+        step_problem(index, "merges across chunks");
       if (schedule_.slots[slot].form != form) step_problem(index, "merges across forms");
     }
+  }
+
+  void check_join(std::size_t index) {
+    const Step& join = step(index);
+    const Slot& all = schedule_.slots[join.result];
+    std::uint32_t end = all.chunks.first;
+    for (const auto slot : schedule_.sources_of(join)) {
+      const Slot& part = schedule_.slots[slot];
+      if (part.chunks.first != end) step_problem(index, "joins chunks that are no neighbours");
+      if (part.form != all.form || part.contributions != all.contributions)
+        step_problem(index, "joins other forms or contributions");
+      end = part.chunks.end();
+    }
+    if (end != all.chunks.end()) step_problem(index, "joins other chunks than it says");
   }
 
   void check_offload(std::size_t index) {
     const Slot& before = source(step(index), 0);
     const Slot& after = schedule_.slots[step(index).result];
-    if (before.chunk != after.chunk || before.form != after.form)
+    if (before.chunks != after.chunks || before.form != after.form)
       step_problem(index, "offloads into another chunk or form");
     if (before.form != Form::wide) step_problem(index, "offloads a narrow slot");
   }
@@ -129,11 +146,13 @@ class RuleChecker {
     const Step& step = schedule_.steps[index];
     const Slot& before = schedule_.slots[old_slot];
     const Slot& after = schedule_.slots[step.result];
-    if (before.chunk != after.chunk || before.form != after.form)
+    if (before.chunks != after.chunks || before.form != after.form)
       step_problem(index, "changes the chunk or form of a buffer");
     if (readers_[old_slot] != std::vector{index})
       step_problem(index, "overwrites a slot that other steps read, or does not read it itself");
     if (step.kind == StepKind::offload) return;
+    if (step.kind == StepKind::merge && schedule_.slots[step.result].chunks.count > 1)
+      step_problem(index, "merges several chunks in place");
     if (schedule_.steps[writers_[old_slot].front()].kind == StepKind::encode)
       step_problem(index, "overwrites a contribution");
     // From the third source on, the partial sum would already lie where the source still is.
@@ -156,8 +175,11 @@ class RuleChecker {
   void check_chunks() {
     std::vector<int> encoded(schedule_.chunks), decoded(schedule_.chunks);
     for (const Step& step : schedule_.steps) {
-      if (step.kind == StepKind::encode) ++encoded[schedule_.chunk_of(step)];
-      if (step.kind == StepKind::decode) ++decoded[schedule_.chunk_of(step)];
+      const ChunkRange& chunks = schedule_.chunks_of(step);
+      for (std::uint32_t chunk = chunks.first; chunk < chunks.end(); ++chunk) {
+        if (step.kind == StepKind::encode) ++encoded[chunk];
+        if (step.kind == StepKind::decode) ++decoded[chunk];
+      }
     }
     for (std::uint32_t chunk = 0; chunk < schedule_.chunks; ++chunk) {
       if (encoded[chunk] != 1)

@@ -3,11 +3,15 @@
 #include "support/merge_tree.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <utility>
 
 namespace cohom::testing {
 namespace {
 
 using Tree = MergeTrees::Tree;
+/// What a slot's unit holds: one tree a chunk.
+using Value = std::vector<Tree>;
 
 class SymbolicRun {
  public:
@@ -20,7 +24,7 @@ class SymbolicRun {
         trees_(static_cast<int>(schedules.size())) {
     for (const Schedule& schedule : schedules)
       ranks_.push_back({.done = std::vector<std::uint32_t>(schedule.steps.size()),
-                        .slots = std::vector<std::vector<Tree>>(schedule.slots.size()),
+                        .slots = std::vector<std::vector<Value>>(schedule.slots.size()),
                         .output = std::vector<std::vector<Tree>>(schedule.chunks)});
     for (std::size_t rank = 0; rank < ranks_.size(); ++rank) move_cursors(rank);
   }
@@ -37,7 +41,7 @@ class SymbolicRun {
  private:
   struct RankState {
     std::vector<std::uint32_t> done = {};        // units, by step
-    std::vector<std::vector<Tree>> slots = {};   // by slot and unit; as long as units are written
+    std::vector<std::vector<Value>> slots = {};  // by slot and unit; as long as units are written
     std::vector<std::vector<Tree>> output = {};  // by chunk and unit
     std::size_t compute_cursor = 0;              // first step not ended, receives left out
     std::size_t receive_cursor = 0;              // first receive not ended
@@ -74,16 +78,18 @@ class SymbolicRun {
   bool run_unit(std::size_t rank, std::size_t index) {
     const Step& step = this->step(rank, index);
     const auto unit = ranks_[rank].done[index];
-    const auto chunk = schedules_[rank].chunk_of(step);
+    const ChunkRange& chunks = schedules_[rank].chunks_of(step);
     switch (step.kind) {
       case StepKind::receive: return false;  // ends together with its send
       case StepKind::send: return deliver(rank, index);
-      case StepKind::offload: return reduce_everywhere(chunk, unit);
-      case StepKind::encode:
-        write(rank, index, trees_.contribution(static_cast<int>(rank), chunk, unit));
-        break;
+      case StepKind::offload: return reduce_everywhere(chunks, unit);
+      case StepKind::encode: write(rank, index, contribution(rank, chunks, unit)); break;
       case StepKind::merge: write(rank, index, merged(rank, step, unit)); break;
-      case StepKind::decode: ranks_[rank].output[chunk].push_back(first_source(rank, index)); break;
+      case StepKind::join: write(rank, index, joined(rank, step, unit)); break;
+      case StepKind::decode:
+        for (std::uint32_t c = 0; c < chunks.count; ++c)
+          ranks_[rank].output[chunks.first + c].push_back(first_source(rank, index)[c]);
+        break;
     }
     end_unit(rank, index);
     return true;
@@ -98,18 +104,25 @@ class SymbolicRun {
     return true;
   }
 
-  bool reduce_everywhere(std::uint32_t chunk, std::uint32_t unit) {
+  Value contribution(std::size_t rank, const ChunkRange& chunks, std::uint32_t unit) {
+    Value trees;
+    for (std::uint32_t chunk = chunks.first; chunk < chunks.end(); ++chunk)
+      trees.push_back(trees_.contribution(static_cast<int>(rank), chunk, unit));
+    return trees;
+  }
+
+  bool reduce_everywhere(const ChunkRange& chunks, std::uint32_t unit) {
     std::vector<std::size_t> steps;
     for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
-      const auto index = offload_of(rank, chunk);
+      const auto index = offload_of(rank, chunks);
       if (index == ranks_[rank].done.size() || ranks_[rank].done[index] != unit ||
           !runnable(rank, index))
         return false;
       steps.push_back(index);
     }
-    Tree sum = first_source(0, steps[0]);
+    Value sum = first_source(0, steps[0]);
     for (std::size_t rank = 1; rank < ranks_.size(); ++rank)
-      sum = trees_.sum(sum, first_source(rank, steps[rank]));
+      add(sum, first_source(rank, steps[rank]), 0);
     for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
       write(rank, steps[rank], sum);
       end_unit(rank, steps[rank]);
@@ -117,29 +130,51 @@ class SymbolicRun {
     return true;
   }
 
-  std::size_t offload_of(std::size_t rank, std::uint32_t chunk) const {
+  /// Adds what `values` hold from number `first` on.
+  void add(Value& sum, const Value& values, std::size_t first) {
+    for (std::size_t c = 0; c < sum.size(); ++c) sum[c] = trees_.sum(sum[c], values[first + c]);
+  }
+
+  std::size_t offload_of(std::size_t rank, const ChunkRange& chunks) const {
     const auto& steps = schedules_[rank].steps;
     const auto found = std::ranges::find_if(steps, [&](const Step& step) {
-      return step.kind == StepKind::offload && schedules_[rank].chunk_of(step) == chunk;
+      return step.kind == StepKind::offload && schedules_[rank].chunks_of(step) == chunks;
     });
     return static_cast<std::size_t>(found - steps.begin());
   }
 
-  Tree merged(std::size_t rank, const Step& step, std::uint32_t unit) {
+  Value merged(std::size_t rank, const Step& step, std::uint32_t unit) {
     const auto sources = schedules_[rank].sources_of(step);
-    const auto& slots = ranks_[rank].slots;
-    Tree sum = slots[sources.front()][unit];
-    for (const auto source : sources.subspan(1)) sum = trees_.sum(sum, slots[source][unit]);
+    const ChunkRange& chunks = schedules_[rank].chunks_of(step);
+    Value sum;
+    for (const auto source : sources) {
+      const Value& held = ranks_[rank].slots[source][unit];
+      const std::size_t first = chunks.first - schedules_[rank].slots[source].chunks.first;
+      if (source != sources.front())
+        add(sum, held, first);
+      else
+        sum.assign(held.begin() + std::ptrdiff_t(first),
+                   held.begin() + std::ptrdiff_t(first + chunks.count));
+    }
     return sum;
   }
 
-  Tree first_source(std::size_t rank, std::size_t index) const {
+  Value joined(std::size_t rank, const Step& step, std::uint32_t unit) {
+    Value all;
+    for (const auto source : schedules_[rank].sources_of(step)) {
+      const Value& part = ranks_[rank].slots[source][unit];
+      all.insert(all.end(), part.begin(), part.end());
+    }
+    return all;
+  }
+
+  const Value& first_source(std::size_t rank, std::size_t index) const {
     const auto slot = schedules_[rank].sources_of(step(rank, index)).front();
     return ranks_[rank].slots[slot][ranks_[rank].done[index]];
   }
 
-  void write(std::size_t rank, std::size_t index, Tree tree) {
-    ranks_[rank].slots[step(rank, index).result].push_back(tree);
+  void write(std::size_t rank, std::size_t index, Value value) {
+    ranks_[rank].slots[step(rank, index).result].push_back(std::move(value));
   }
 
   void end_unit(std::size_t rank, std::size_t index) {
@@ -169,8 +204,8 @@ class SymbolicRun {
   void check_slots() {
     for (std::size_t rank = 0; rank < ranks_.size(); ++rank)
       for (std::size_t slot = 0; slot < ranks_[rank].slots.size(); ++slot)
-        for (const Tree tree : ranks_[rank].slots[slot])
-          check_counts(rank, slot, trees_.counts(tree));
+        for (const Value& value : ranks_[rank].slots[slot])
+          for (const Tree tree : value) check_counts(rank, slot, trees_.counts(tree));
   }
 
   void check_counts(std::size_t rank, std::size_t slot, const std::vector<std::uint32_t>& counts) {

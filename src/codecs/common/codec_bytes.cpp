@@ -47,6 +47,7 @@ std::optional<CodecBytes> bytes_of_rounds(std::unique_ptr<Codec> (*make)(const C
                    .contribution = of_contributions(traits.narrow() ? alone : ranks),
                    .sum = of_contributions(ranks),
                    .narrow = traits.narrow(),
+                   .promotes_some = traits.promotes_some(),
                    .disjoint = traits.disjoint(),
                    .at_once = traits.algorithm == RoundAlgorithm::direct};
   if (traits.finishes_sums() && ranks > 1)

@@ -27,9 +27,10 @@ struct CodecBytes {
   RunBytes sum;           ///< as partial sums travel, and finished ones if `finished` is empty
   std::uint64_t agreement = 0;  ///< of the vector, in small rounds
   RunBytes finished = {};
-  bool narrow = false;    ///< contributions are shorter than sums
-  bool disjoint = false;  ///< RoundTraits::disjoint()
-  bool at_once = false;   ///< RoundAlgorithm::direct, whatever the payload was to take
+  bool narrow = false;         ///< contributions are shorter than sums
+  bool promotes_some = false;  ///< as AlgorithmInput's
+  bool disjoint = false;       ///< RoundTraits::disjoint()
+  bool at_once = false;        ///< RoundAlgorithm::direct, whatever the payload was to take
 
   [[nodiscard]] std::uint64_t result(std::size_t elements) const {
     return finished ? finished(elements) : sum(elements);

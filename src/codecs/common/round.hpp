@@ -101,6 +101,10 @@ struct RoundTraits {
 
   [[nodiscard]] bool narrow() const { return contributions != Contributions::like_sums; }
   [[nodiscard]] bool disjoint() const { return contributions == Contributions::narrow_disjoint; }
+  /// Whether promote() takes some ranks' contributions, and not only those of all.
+  [[nodiscard]] bool promotes_some() const {
+    return contributions == Contributions::narrow && sums != CompleteSums::finished_if_merged;
+  }
   [[nodiscard]] bool varies() const { return length == PayloadLength::varying; }
   [[nodiscard]] bool finishes_sums() const { return sums != CompleteSums::as_merged; }
   [[nodiscard]] bool finishes_promoted() const { return sums == CompleteSums::finished; }

@@ -4,6 +4,7 @@
 #include "schedule/schedule.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,6 +17,8 @@ struct AlgorithmInput {
   int ranks = 1;
   bool narrow = false;    ///< contributions have a narrow form, which an owner can promote
   bool disjoint = false;  ///< the narrow forms of all ranks together are no longer than a sum
+  /// Some ranks' narrow contributions make a partial sum, which is added to; else only all make one.
+  bool promotes_some = false;
 };
 
 struct AlgorithmRow {
@@ -23,6 +26,8 @@ struct AlgorithmRow {
   std::string_view summary;  ///< one line for cohom-info
   Schedule (*build)(const AlgorithmInput&) = nullptr;
   bool chunk_per_rank = false;  ///< the vector is cut into `ranks` chunks (else one)
+  /// Chunks that the largest message of so many ranks speaks of. Null: one.
+  std::uint32_t (*chunks_a_message)(int ranks) = nullptr;
   bool needs_aggregator = false;
   bool in_network = false;  ///< the communicator's own aggregator, not the MPI library; may fail
   bool gathers_disjoint = false;  ///< disjoint contributions go to every rank at once, in one chunk

@@ -3,15 +3,33 @@
 
 #include "schedule/algorithms/algorithm.hpp"
 
+#include <cstdint>
+#include <span>
+
 namespace cohom {
 
 /// n chunks; a reduce-scatter around the ring, then an allgather around it. Wide form.
 Schedule build_ring(const AlgorithmInput& input);
 
 /// n chunks; contributions go straight to the chunk's owner and sums straight to every rank.
-/// The only algorithm that uses the narrow form, because only here no partial sum travels.
+/// Contributions travel in the narrow form, and no partial sum does.
 /// Disjoint contributions: one chunk, whose contributions go to every rank, and no sums.
 Schedule build_direct(const AlgorithmInput& input);
+
+/// n chunks; ranks exchange digit by digit, `radices` giving the first digits' (>= 1); the last
+/// digit takes what they leave. Contributions travel in the narrow form, partial sums in the wide
+/// one.
+Schedule build_mixed_radix(const AlgorithmInput& input, std::span<const std::uint32_t> radices);
+
+/// n chunks; halves of the ranks exchange halves of the chunks, then quarters, ...: mixed radix
+/// with radix 2. Contributions travel in the narrow form, partial sums in the wide one.
+Schedule build_recursive_halving(const AlgorithmInput& input);
+std::uint32_t chunks_a_message_of_halving(int ranks);
+
+/// n chunks; ranks in rows of about sqrt(n), which exchange first, and then the columns: mixed
+/// radix with two digits. Forms as above.
+Schedule build_grid(const AlgorithmInput& input);
+std::uint32_t chunks_a_message_of_grid(int ranks);
 
 /// One chunk; binomial reduce to rank 0, then binomial broadcast. Wide form.
 Schedule build_tree(const AlgorithmInput& input);
