@@ -90,6 +90,12 @@ const Golden goldens[] = {
     {"marsit_exact", ElementType::f32, {{"compensation", "on"}, {"period", "6"}}, 3, 4900,
      {0xd97deee539ffd278u, 0x33c4d4af991e6b8au, 0x5b1fb5ec8180e06au,
       0xcf29a1028e02b7b1u}},
+    {"marsit_300_ranks", ElementType::f32, {}, 300, 2100,
+     {0x62e3962ff2f585d8u, 0x00bcc8d2cbbaa574u, 0x236faaf80c9e07fdu,
+      0xdb10f844d9b20f15u}},
+    {"marsit_1100_ranks", ElementType::f32, {}, 1100, 1100,
+     {0x122cbc32d3965aefu, 0x2fbc593564db792eu, 0xb0c57e8a41fdca89u,
+      0x9425dbc65d7a6a18u}},
 };
 // clang-format on
 

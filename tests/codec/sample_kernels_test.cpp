@@ -6,7 +6,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <ctime>
+#include <numeric>
 #include <random>
 #include <string>
 #include <vector>
@@ -57,11 +60,14 @@ std::vector<WordVector> run_all(const kernels::SampleKernels& sample, const Sign
 class SampleEquality : public testing::TestWithParam<TestedTable> {};
 
 TEST_P(SampleEquality, MatchesReference) {
-  for (const std::uint32_t ranks : {2u, 3u, 4u, 5u, 7u, 8u, 9u, 15u, 16u, 17u, 40u}) {
+  // From 1024 ranks on, some ranks have no position in a block.
+  for (const std::uint32_t ranks : {2u, 3u, 4u, 5u, 7u, 8u, 9u, 15u, 16u, 17u, 40u, 300u, 1031u}) {
     std::vector<kernels::SampleFormat> formats;
     for (std::uint32_t rank = 0; rank < ranks; ++rank)
       formats.push_back(kernels::make_sample_format(rank, ranks));
-    for (const std::size_t count : {1, 16, 17, 33, 64, 65, 500, 1023, 1024, 1025, 1040, 7000})
+    std::vector<std::size_t> counts = {1, 16, 17, 33, 64, 65, 500, 1023, 1024, 1025, 1040, 7000};
+    if (ranks > 40) counts = {17, 1025, 2500};
+    for (const std::size_t count : counts)
       for (const std::size_t first : {std::size_t{0}, std::size_t{5} << 30}) {
         const SignRun run{ElementType::f32, first, count};
         const auto expected =
@@ -75,6 +81,41 @@ TEST_P(SampleEquality, MatchesReference) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Tables, SampleEquality, testing::ValuesIn(tested_tables()), table_name);
+
+/// By their definition: the numbers below `ranks` and prime to it, each with the one of its powers
+/// by which it gives 1. Takes O(ranks^2).
+void expect_units_by_definition(std::uint32_t ranks) {
+  std::vector<std::uint32_t> units, inverses;
+  for (std::uint32_t a = 0; a < ranks; ++a) {
+    if (std::gcd(a, ranks) != 1) continue;
+    std::uint64_t inverse = 1 % ranks;
+    while (inverse * a % ranks != 1 % ranks) inverse = inverse * a % ranks;
+    units.push_back(a);
+    inverses.push_back(static_cast<std::uint32_t>(inverse));
+  }
+  const kernels::SampleFormat format = kernels::make_sample_format(0, ranks);
+  EXPECT_EQ(format.units, units) << ranks;
+  EXPECT_EQ(format.inverses, inverses) << ranks;
+}
+
+TEST(SampleFormat, UnitsAndInversesAreThoseOfTheDefinition) {
+  for (std::uint32_t ranks = 1; ranks <= 70; ++ranks) expect_units_by_definition(ranks);
+  for (const std::uint32_t prime : {97u, 251u, 257u, 509u, 1021u, 1031u, 2039u})
+    expect_units_by_definition(prime);
+}
+
+/// By powers these took tens of seconds.
+TEST(SampleFormat, ManyRanksTakeNoTime) {
+  const std::clock_t start = std::clock();
+  for (const std::uint32_t ranks : {32749u, 32768u, 65521u}) {
+    const kernels::SampleFormat format = kernels::make_sample_format(1, ranks);
+    ASSERT_EQ(format.units.size(), ranks % 2 == 0 ? ranks / 2 : ranks - 1);
+    for (std::size_t i = 0; i < format.units.size(); ++i)
+      ASSERT_EQ(std::uint64_t{format.units[i]} * format.inverses[i] % ranks, 1u) << ranks;
+  }
+  const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+  EXPECT_LT(seconds, 3) << "of the processor";
+}
 
 }  // namespace
 }  // namespace cohom::test

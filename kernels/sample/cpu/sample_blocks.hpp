@@ -185,6 +185,7 @@ void place_by_table(const SampleFormat& format, const SampleBlock& block, std::s
   std::copy_n(words.data(), block.words(), bits + block.first / 64);
 }
 
+/// Position by position, not rank by rank: a group may have far more ranks than positions.
 template <DrawPermutations draw>
 void place_one_by_one(const SampleFormat& format, const SampleBlock& block,
                       const std::uint64_t* const* contributions, std::uint64_t* bits) {
@@ -192,13 +193,17 @@ void place_one_by_one(const SampleFormat& format, const SampleBlock& block,
   draw(block.frame, block.groups, permutations_of(format), numbers);
   std::uint64_t* const words = bits + block.first / 64;
   std::fill_n(words, block.words(), std::uint64_t{0});
+  const auto units = static_cast<std::uint32_t>(format.units.size());
   for (std::size_t g = 0; g < block.groups; ++g) {
     const std::size_t from = block.own_first + g;
-    for (std::uint32_t rank = 0; rank < format.ranks; ++rank) {
-      const std::size_t position = g * format.ranks + position_of(format, numbers[g], rank);
-      if (position < block.padded)
-        words[position / 64] |= (contributions[rank][from / 64] >> (from % 64) & 1)
-                                << (position % 64);
+    const std::size_t end = std::min((g + 1) * format.ranks, block.padded);
+    const std::uint32_t a = format.units[numbers[g] % units];
+    std::uint32_t rank = numbers[g] / units;
+    for (std::size_t position = g * format.ranks; position < end; ++position) {
+      words[position / 64] |= (contributions[rank][from / 64] >> (from % 64) & 1)
+                              << (position % 64);
+      rank += a;
+      if (rank >= format.ranks) rank -= format.ranks;
     }
   }
 }

@@ -2,10 +2,26 @@
 
 #include "kernels/sample/cpu/sample_blocks.hpp"
 
-#include <numeric>
+#include <optional>
+#include <utility>
 
 namespace cohom::kernels {
 namespace {
+
+/// The number that gives 1 when it is multiplied by `number` modulo `ranks`, by Euclid's algorithm:
+/// O(log ranks). None where the two have a common divisor. Modulo 1 all is 0.
+std::optional<std::uint32_t> inverse_of(std::uint32_t number, std::uint32_t ranks) {
+  // factor * number = divisor modulo ranks, in both rows.
+  std::int64_t divisor = ranks, rest = number;
+  std::int64_t factor = 0, rest_factor = 1;
+  while (rest != 0) {
+    const std::int64_t quotient = divisor / rest;
+    divisor = std::exchange(rest, divisor - quotient * rest);
+    factor = std::exchange(rest_factor, factor - quotient * rest_factor);
+  }
+  if (divisor != 1) return std::nullopt;
+  return static_cast<std::uint32_t>(factor < 0 ? factor + ranks : factor);
+}
 
 void draw_permutations(std::uint32_t frame, std::size_t groups, std::uint32_t all,
                        Permutations& numbers) {
@@ -41,12 +57,10 @@ SampleFormat make_sample_format(std::uint32_t rank, std::uint32_t ranks) {
   format.ranks = ranks;
   format.rank = rank;
   for (std::uint32_t a = 0; a < ranks; ++a) {
-    if (std::gcd(a, ranks) != 1) continue;
+    const std::optional<std::uint32_t> inverse = inverse_of(a, ranks);
+    if (!inverse) continue;
     format.units.push_back(a);
-    // Powers of a unit come back to 1; the one before is its inverse.
-    std::uint64_t inverse = 1 % ranks;
-    while (inverse * a % ranks != 1 % ranks) inverse = inverse * a % ranks;
-    format.inverses.push_back(static_cast<std::uint32_t>(inverse));
+    format.inverses.push_back(*inverse);
   }
   if (ranks > sample_table_ranks) return format;
   for (std::uint32_t number = 0; number < permutations_of(format); ++number)
