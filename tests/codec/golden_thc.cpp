@@ -107,6 +107,12 @@ const Golden goldens[] = {
     {"escape", ElementType::f32, {}, 3, 4900,
      {0x4094307346f057adu, 0x6bec9916c71a8a51u, 0x43820aeb2920f11cu,
       0x833c8c0992d7b852u, 0x7cf39c7456e6259fu}},
+    {"300_ranks", ElementType::f32, {}, 300, 700,
+     {0xddedf038f593f5adu, 0x7e109a5cc1901739u, 0xa64fba008e5c5f3eu,
+      0x356cfc3679f26351u, 0x3e37ce76e367dbffu}},
+    {"full_256_ranks", ElementType::f32, {{"levels", "full"}}, 256, 700,
+     {0xddedf038f593f5adu, 0x3eb94eb233ac8223u, 0x52f067f5d6d62e1fu,
+      0x189a23eff7a6e077u, 0x7297601ca451e5b2u}},
 };
 // clang-format on
 

@@ -69,6 +69,12 @@ std::vector<ThcCase> thc_cases() {
   add("full_1024", 4, {.table = false, .intervals = 63, .rotation = 1024});
   add("full_clamped", 4, {.table = false, .intervals = 63, .tail = 0.5});
   add("full_lane16", 1, {.table = false, .intervals = 65535, .lane = 16});
+  for (const std::uint32_t intervals : {30u, 63u, 255u})  // 1024 ranks and more
+    add(std::string("full") + std::to_string(intervals) + "_lane16", 3,
+        {.table = false, .intervals = intervals, .lane = 16});
+  for (const std::uint32_t intervals : {63u, 255u, 959u})
+    add(std::string("full") + std::to_string(intervals) + "_lane21", 3,
+        {.table = false, .intervals = intervals, .lane = 21});
   add("full_lane32", 3, {.table = false, .intervals = 65535, .lane = 32});
   return all;
 }

@@ -127,7 +127,7 @@ TEST(ThcOptions, ErrorsNameWhatIsWrongAndWhatIsRight) {
       {{{"lane", "8"}}, 9, {"lane=8", "9 ranks * granularity 30 = 270", "needs lane=9"}},
       {{}, 200000000, {"granularity", "does not fit a lane of 32 bits"}},
       {{{"lane", "32"}}, 200000000, {"granularity", "does not fit a lane of 32 bits"}},
-      {{{"levels", "full"}}, 256, {"lane", "256 ranks need lane=9"}},
+      {{{"levels", "full"}, {"lane", "8"}}, 256, {"lane=8", "256 ranks need lane=9"}},
       {{{"levels", "full"}, {"bits", "4"}}, 1, {"bits=4", "levels=full"}},
       {{{"levels", "full"}, {"granularity", "30"}}, 1, {"granularity=30", "levels=full"}},
       {{{"scale", "vector"}}, 1, {"scale=vector", "block or global"}},

@@ -44,6 +44,8 @@ TEST(WireFormula, ThcSendsPayloadAndAgreement) {
   // floor(255/4) = 63 levels travel in 6 bits: 10 a word, 26 words a block.
   EXPECT_DOUBLE_EQ(ratio("thc:levels=full", "direct", 4),
                    3 / 4.0 * (26 * 8 + 256) / 1024 + agreement(4));
+  // From 256 ranks on sums have lanes of 16 bits.
+  EXPECT_DOUBLE_EQ(ratio("thc:levels=full", "ring", 256), 2 * 255 / 256.0 / 2 + agreement(256));
   EXPECT_DOUBLE_EQ(ratio("thc:scale=global", "ring", 8), 0.4375 + 3 * 8 / (4.0 * large));
   EXPECT_DOUBLE_EQ(ratio("thc:bits=2,granularity=3,lane=5", "ring", 8),
                    2 * 7 / 8.0 * 22 * 8 / 1024 + agreement(8));
@@ -51,7 +53,8 @@ TEST(WireFormula, ThcSendsPayloadAndAgreement) {
 
 TEST(WireFormula, IsEmptyWhereLanesHoldNoSumOfSoManyRanks) {
   EXPECT_TRUE(wire_formula("thc:levels=full", "ring", large, ElementType::f32, 255));
-  EXPECT_FALSE(wire_formula("thc:levels=full", "ring", large, ElementType::f32, 256));
+  EXPECT_TRUE(wire_formula("thc:levels=full", "ring", large, ElementType::f32, 256));
+  EXPECT_FALSE(wire_formula("thc:levels=full,lane=8", "ring", large, ElementType::f32, 256));
   EXPECT_TRUE(wire_formula("thc:lane=8", "ring", large, ElementType::f32, 8));
   EXPECT_FALSE(wire_formula("thc:lane=8", "ring", large, ElementType::f32, 9));
   EXPECT_TRUE(wire_formula("thc", "ring", large, ElementType::f32, 1024));

@@ -44,6 +44,9 @@ class KeptRounds {
   void add(std::size_t round, std::vector<std::uint64_t> words) {
     rounds_[round].add(std::move(words));
   }
+  [[nodiscard]] ConstPayload words(std::size_t round, const Piece& piece) const {
+    return rounds_[round].words(piece);
+  }
 
  private:
   std::deque<KeptWords> rounds_;  ///< stay where they are

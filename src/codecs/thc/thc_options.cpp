@@ -19,6 +19,9 @@ using kernels::Dither;
 constexpr std::uint32_t max_granularity = 4095;  // the table is found in O(2^bits granularity^2)
 constexpr std::uint32_t max_interval_count = 65535;
 constexpr unsigned max_sum_lane = 32;
+constexpr unsigned default_full_lane = 8;
+/// levels=full: fewer equal ones lose more than the table of default size, in a lane as wide.
+constexpr std::uint32_t min_default_full_intervals = 30;
 
 constexpr std::string_view levels_names[] = {"table", "full"};
 constexpr std::string_view scale_names[] = {"block", "global"};
@@ -34,7 +37,8 @@ constexpr ParameterInfo parameters[] = {
      "table: optimal unequal levels; full: as many equal ones as the sum's lane holds"},
     {"lane", "auto",
      "1 2 3 4 5 6 7 8 9 10 12 16 21 or 32, wide enough for ranks * granularity (full: for ranks)",
-     "bits of a sum's lane; default 8 with levels=full, else the first of 8 12 16 21 32 that fits"},
+     "bits of a sum's lane; default the first of 8 12 16 21 32 that fits, or with levels=full 8 up "
+     "to 255 ranks, then the first that holds 30 levels a rank"},
     {"scale", "block", "block or global",
      "one scale a block, or one for the vector: then blocks with norms above the average are "
      "clipped unless the rotation spans the vector"},
@@ -86,7 +90,10 @@ void read_full_form(const ParameterReader& reader, const Parameters& given, std:
     if (given.contains(unused))
       reader.reject(unused, "levels=full takes as many levels as the lane holds; leave it out");
   options.table = false;
-  options.lane = read_lane(reader, 8);
+  options.lane =
+      read_lane(reader, ranks <= largest_lane_value(default_full_lane)
+                            ? default_full_lane
+                            : default_sum_lane(std::uint64_t{ranks} * min_default_full_intervals));
   const std::uint64_t fits = largest_lane_value(options.lane) / ranks;
   if (fits == 0)
     reader.reject("lane", std::to_string(ranks) + " ranks need lane=" +
