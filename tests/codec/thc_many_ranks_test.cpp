@@ -2,8 +2,10 @@
 // and device.
 
 #include "codec_harness.hpp"
+#include "codecs/common/dither.hpp"
 #include "codecs/thc/thc.hpp"
 #include "codecs/thc/thc_options.hpp"
+#include "codecs/thc/thc_table.hpp"
 #include "exact_sums.hpp"
 #include "lone_rank.hpp"
 #include "tested_tables.hpp"
@@ -13,8 +15,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -98,6 +102,57 @@ TEST(ThcManyRanks, SumsOf257) {
     const auto sum = narrow.allreduce(inputs);
     EXPECT_EQ(wide.allreduce(inputs), sum);
     EXPECT_LT(vnmse(sum_of(inputs), sum), parameters.empty() ? 0.03 : 0.001);
+  }
+}
+
+// ---- dither, whose phases repeat from 257 ranks on
+
+/// For each unit: the ranks have phases of their own, or all 256 phases have as many of them as
+/// any other, give or take one.
+TEST(ThcManyRanks, PhasesAreSharedEvenly) {
+  for (const std::uint32_t ranks : {2u, 7u, 255u, 256u, 257u, 1000u, 1024u, 2039u}) {
+    std::vector<std::vector<std::uint32_t>> shares;  // by unit and phase
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+      const std::vector<std::uint8_t> offsets = correlated_offsets(rank, ranks);
+      shares.resize(offsets.size(), std::vector<std::uint32_t>(256));
+      for (std::size_t unit = 0; unit < offsets.size(); ++unit) ++shares[unit][offsets[unit]];
+    }
+    for (const auto& of_unit : shares) {
+      const auto [least, most] = std::ranges::minmax(of_unit);
+      ASSERT_EQ(least, ranks / 256) << ranks;
+      ASSERT_EQ(most, (ranks + 255) / 256) << ranks;
+    }
+  }
+}
+
+/// With hardly any clamping.
+double full_error(const char* dither, std::span<const std::vector<double>> inputs) {
+  CodecHarness harness({.make = make_thc,
+                        .ranks = int(inputs.size()),
+                        .parameters = {{"levels", "full"}, {"tail", "1e-6"}, {"dither", dither}}});
+  return vnmse(sum_of(inputs), harness.allreduce(inputs));
+}
+
+/// Half the error of independent dither, as below 256 ranks.
+TEST(ThcManyRanks, DitherStaysCorrelatedAcrossUncorrelatedRanks) {
+  for (const int ranks : {256, 300, 512, 1024}) {
+    std::vector<std::vector<double>> inputs;
+    for (int rank = 0; rank < ranks; ++rank)
+      inputs.push_back(normal_values(2048, 1 + std::uint64_t(rank)));
+    EXPECT_NEAR(full_error("correlated", inputs) / full_error("independent", inputs),
+                (ranks + 1) / (2.0 * ranks), 0.05)
+        << ranks;
+  }
+}
+
+/// Of identical ranks all phases together leave the rounding to 1/256 of an interval.
+TEST(ThcManyRanks, IdenticalRanksLoseA256thOfAnInterval) {
+  for (const int ranks : {512, 1024, 2048}) {
+    const std::vector<std::vector<double>> inputs(std::size_t(ranks), normal_values(2048, 1));
+    const ThcOptions options = parse_thc_options({{"levels", "full"}}, std::uint32_t(ranks));
+    const double interval = 2 * normal_tail_threshold(1e-6) / options.intervals;
+    const double expected = interval * interval / (12 * 65536.0);
+    EXPECT_NEAR(full_error("correlated", inputs) / expected, 1, 0.15) << ranks;
   }
 }
 
