@@ -5,6 +5,7 @@
 #include "codecs/packed/packed.hpp"
 
 #include "golden.hpp"
+#include "lone_rank.hpp"
 
 #include <gtest/gtest.h>
 
@@ -82,12 +83,39 @@ const Golden goldens[] = {
     {"escape", ElementType::f32, {}, 3, 4900,
      {0xac50ab195082a1aeu, 0xe3626fdb9531cfc3u,
       0x74a13172a1ee435bu, 0x3f5b90ad2495978du}},
+    {"300_ranks", ElementType::f32, {}, 300, 2100,
+     {0x5d5fc67f139ca365u, 0x2560e094f12c4fb3u,
+      0xcc8d4962f5f71065u, 0xbdd789ccb1dd706du}},
 };
 // clang-format on
 
 class GoldenPacked : public GoldenSuite<4> {};
 
 TEST_P(GoldenPacked, Payload) { check(hashes_of); }
+
+/// So long that counts travel in units of two mini-blocks: what was agreed on, and the payload.
+class GoldenPackedLong : public testing::TestWithParam<TestedTable> {};
+
+TEST_P(GoldenPackedLong, Payload) {
+  constexpr std::size_t elements = 65537 * 32 + 100;
+  const Bytes some = to_bytes(ElementType::f32, golden_input(0, 20000));
+  Bytes input(elements * sizeof(float));
+  for (std::size_t i = 0; i < input.size(); ++i) input[i] = some[i % some.size()];
+  LoneRank rank({.make = make_packed,
+                 .rank = 3,
+                 .ranks = 65535,
+                 .elements = elements,
+                 .kernels = GetParam().table});
+  rank.agree(input, 5);
+  std::vector<std::uint64_t> words;
+  for (const auto& payload : rank.payload(Form::wide))
+    words.insert(words.end(), payload.begin(), payload.end());
+  const GoldenHashes<2> found{hash_of(rank.agreed(1)), hash_of(words)};
+  constexpr GoldenHashes<2> pinned{0x157b2213c9673cc1u, 0x153d8f4930ae74d7u};
+  EXPECT_TRUE(found == pinned) << row_of(found);
+}
+
+INSTANTIATE_TEST_SUITE_P(Tables, GoldenPackedLong, testing::ValuesIn(tested_tables()), table_name);
 
 INSTANTIATE_TEST_SUITE_P(All, GoldenPacked, GoldenPacked::all(goldens),
                          [](const auto& instance) { return golden_name(instance.param); });

@@ -195,11 +195,13 @@ class PackedCodec final : public Codec {
 };
 
 void PackedCodec::reserve(std::size_t elements, std::size_t longest_piece) {
-  const std::size_t minis = elements / packed_mini + 1;
-  if (minis > std::numeric_limits<std::uint32_t>::max() / static_cast<std::size_t>(ranks_))
-    throw Error(ErrorKind::unsupported, "packed: the histogram of " + std::to_string(elements) +
-                                            " elements on " + std::to_string(ranks_) +
-                                            " ranks overflows; reduce the vector in parts");
+  // A payload counts its u32 in 32 bits.
+  constexpr std::size_t max_words = std::numeric_limits<std::uint32_t>::max() / 2;
+  if (const std::size_t words = payload_.capacity(alone, longest_piece); words > max_words)
+    throw Error(ErrorKind::unsupported, "packed: a payload of " + std::to_string(longest_piece) +
+                                            " elements may have " + std::to_string(words) +
+                                            " words, of " + std::to_string(max_words) +
+                                            "; take a smaller segment");
   payload_.reserve(longest_piece);
   agreement_.reserve(elements);
 }

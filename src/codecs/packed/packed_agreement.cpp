@@ -6,6 +6,8 @@
 #include "kernels/core/body/float_bits.hpp"
 #include "kernels/core/body/random.hpp"
 
+#include <cohom/error.hpp>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -32,6 +34,10 @@ constexpr std::int32_t step_offset = 1 << 20;
 /// largest number.
 constexpr std::int32_t min_step_code = PackedStep::codes_per_octave * (-1074 - 32),
                        max_step_code = PackedStep::codes_per_octave * (1024 + 2);
+
+/// A rank counts mini-blocks in 32 bits.
+constexpr std::uint64_t max_counted_elements =
+    kernels::packed_mini * std::uint64_t{std::numeric_limits<std::uint32_t>::max()};
 
 /// An error bound in steps of all ranks, a little below so that no rounding of arithmetic breaks
 /// it.
@@ -98,7 +104,7 @@ std::size_t PackedHistogramRound::encode(std::size_t, const Piece& piece, Payloa
   const std::size_t top = maximum_.maximum(piece);
   if (const std::size_t own = top_bin(maximum_.bins()); top < own)
     refuse_agreed("packed", "maximum", top, "this rank alone " + std::to_string(own));
-  const auto histogram = PackedHistogram::of(maximum_.bins(), top);
+  const auto histogram = PackedHistogram::of(maximum_.bins(), top).in_units(count_shift());
   for (std::size_t i = 0; i < histogram_words; ++i)
     out[i] = histogram.counts[2 * i] | std::uint64_t{histogram.counts[2 * i + 1]} << 32;
   take_sample(top, out.subspan(histogram_words));
@@ -120,6 +126,14 @@ void PackedHistogramRound::take_sample(std::size_t top, Payload out) {
                 fed ? feedback_size(type_) : size_of(type_));
   sampled.take({type_, fed, &*minis_}, octave_code(type_, top), step,
                options_.dither == kernels::Dither::nearest, out);
+}
+
+std::uint64_t PackedHistogramRound::minis() const {
+  return (elements_ + kernels::packed_mini - 1) / kernels::packed_mini;
+}
+
+unsigned PackedHistogramRound::count_shift() const {
+  return packed_count_shift(elements_ / kernels::packed_mini + 1, ranks_);
 }
 
 PackedSample PackedHistogramRound::sample(std::size_t elements) const {
@@ -186,9 +200,12 @@ std::uint64_t PackedMaximum::maximum(const Piece& piece) const {
   return maximum;
 }
 
-/// Each finite mini-block of each rank was counted once, in a bin that there is.
+/// Each finite mini-block of each rank was counted once, in a bin that there is; units were rounded
+/// up bin by bin.
 void PackedHistogramRound::check(const PackedHistogram& histogram) const {
-  const std::uint64_t minis = (elements_ + kernels::packed_mini - 1) / kernels::packed_mini;
+  const unsigned shift = count_shift();
+  const std::uint64_t most =
+      ((minis() >> shift) + (shift == 0 ? 0 : PackedHistogram::window)) * ranks_;
   std::uint64_t counted = 0;
   for (std::size_t i = 0; i < PackedHistogram::window; ++i) {
     const std::uint64_t count = histogram.counts[i];
@@ -197,9 +214,8 @@ void PackedHistogramRound::check(const PackedHistogram& histogram) const {
       refuse_agreed("packed", "histogram", count,
                     "none in bin " + std::to_string(i) + ", which is below all magnitudes");
   }
-  if (counted > minis * ranks_)
-    refuse_agreed("packed", "histogram", counted,
-                  "mini-blocks up to " + std::to_string(minis * ranks_));
+  if (counted > most)
+    refuse_agreed("packed", "histogram", counted, "mini-blocks up to " + std::to_string(most));
 }
 
 /// So that contributions and sums together, and what was agreed on before them, meet the budget.
@@ -238,6 +254,13 @@ PackedAgreement::PackedAgreement(const CodecContext& context, const PackedOption
 }
 
 void PackedAgreement::reserve(std::size_t elements) {
+  const bool counts =
+      options_.target == PackedTarget::mean_bits || options_.target == PackedTarget::max_bits;
+  if (counts && elements > max_counted_elements)
+    throw Error(ErrorKind::unsupported, "packed: a vector of " + std::to_string(elements) +
+                                            " elements is too long for a budget; it may have " +
+                                            std::to_string(max_counted_elements) +
+                                            ": reduce it in parts, or take abs_error or rel_error");
   if (histogram_) histogram_->reserve(elements);
 }
 

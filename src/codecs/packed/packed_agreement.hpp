@@ -74,6 +74,10 @@ class PackedHistogramRound final : public Round {
   void take_sample(std::size_t top, Payload out);
   void check(const PackedHistogram& histogram) const;
   [[nodiscard]] PackedSample sample(std::size_t elements) const;
+  /// Of the vector, the ragged one included.
+  [[nodiscard]] std::uint64_t minis() const;
+  /// What counters count is 2^(so many) mini-blocks.
+  [[nodiscard]] unsigned count_shift() const;
 
   ElementType type_;
   std::uint32_t ranks_;
@@ -96,6 +100,7 @@ class PackedAgreement {
   [[nodiscard]] std::span<Round* const> rounds() { return rounds_; }
 
   /// For vectors of so many elements.
+  /// @throws Error(unsupported) where a rank's own counters could overflow.
   void reserve(std::size_t elements);
   /// Bytes of a device, where the mini-blocks of a sample are put together.
   [[nodiscard]] std::size_t device_scratch(std::size_t elements) const;

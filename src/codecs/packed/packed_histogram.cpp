@@ -2,7 +2,23 @@
 
 #include "kernels/packed/body/packed_quantize.hpp"
 
+#include <limits>
+
 namespace cohom {
+namespace {
+
+constexpr std::uint64_t units_of(std::uint64_t count, unsigned shift) {
+  return (count >> shift) + ((count & ((std::uint64_t{1} << shift) - 1)) != 0 ? 1 : 0);
+}
+
+}  // namespace
+
+unsigned packed_count_shift(std::uint64_t minis, std::uint32_t ranks) {
+  const std::uint64_t most = std::numeric_limits<std::uint32_t>::max() / ranks;
+  unsigned shift = 0;
+  while (units_of(minis, shift) > most) ++shift;
+  return shift;
+}
 
 std::size_t packed_bins(ElementType type) {
   using namespace kernels::body;
@@ -21,6 +37,13 @@ PackedHistogram PackedHistogram::of(std::span<const std::uint32_t> bins, std::si
     const std::size_t below = top - bin;
     histogram.counts[below < window - 1 && bin > 0 ? window - 1 - below : 0] += bins[bin];
   }
+  return histogram;
+}
+
+PackedHistogram PackedHistogram::in_units(unsigned shift) const {
+  PackedHistogram histogram = *this;
+  for (std::uint32_t& count : histogram.counts)
+    count = static_cast<std::uint32_t>(units_of(count, shift));
   return histogram;
 }
 

@@ -17,6 +17,10 @@ std::size_t packed_bins(ElementType type);
 /// The highest bin that is not empty, 0 when there is none but that of zeros.
 std::size_t top_bin(std::span<const std::uint32_t> bins);
 
+/// Counters of all ranks are added in 32 bits. They count in units of 2^(so many) mini-blocks, so
+/// that no sum overflows: 0 until `ranks` times a rank's `minis` do not fit.
+unsigned packed_count_shift(std::uint64_t minis, std::uint32_t ranks);
+
 /// What the ranks agree on: the counts of the 127 quarter octaves up to the largest magnitude. What
 /// is smaller than all of them takes no bits, and counts as zero.
 struct PackedHistogram {
@@ -30,6 +34,9 @@ struct PackedHistogram {
 
   /// The window of a rank's bins that ends at `top`.
   static PackedHistogram of(std::span<const std::uint32_t> bins, std::size_t top);
+
+  /// The same in units of 2^shift mini-blocks, rounded up: what is there stays.
+  [[nodiscard]] PackedHistogram in_units(unsigned shift) const;
 };
 
 }  // namespace cohom
