@@ -99,6 +99,7 @@ Json selection_rows() {
   Json list = Json::array();
   for (const SelectionRow& row : selection_table())
     list.push_back({{"max_bytes", limit(row.max_bytes)},
+                    {"max_bytes_a_rank", limit(row.max_bytes_a_rank)},
                     {"min_ranks", row.min_ranks},
                     {"max_ranks", limit(row.max_ranks)},
                     {"only_raw", row.only_raw},

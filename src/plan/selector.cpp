@@ -23,6 +23,16 @@ constexpr SelectionRow table[] = {
      .reason =
          "an aggregator is attached that adds such payloads: every word leaves once and comes "
          "back once"},
+    // Owners have whole blocks, most of 256 elements. Which codec has which block is not asked: the
+    // row is a latency bound, and f32 the common type. The whole vector travels log2(n) times, so
+    // the bound does not grow for ever.
+    {.max_bytes = 64 * kib,
+     .max_bytes_a_rank = kib - 1,
+     .min_ranks = 17,
+     .bypass = true,
+     .algorithm = "recursive_doubling",
+     .reason = "up to 64 KiB with less than 1 KiB (256 f32 elements) a rank: few ranks would own a "
+               "block, and latency decides"},
     {.max_bytes = 4096 * kib,
      .max_ranks = 16,
      .only_raw = true,
@@ -34,6 +44,12 @@ constexpr SelectionRow table[] = {
      .reason = "above 16 ranks n^2 messages cost more than hops"},
     {.max_ranks = 16, .algorithm = "direct", .reason = "contributions travel in their narrow form"},
 };
+
+bool fits(const SelectionRow& row, std::size_t bytes, int ranks) {
+  return bytes <= row.max_bytes &&
+         bytes / static_cast<std::size_t>(ranks) <= row.max_bytes_a_rank &&
+         ranks >= row.min_ranks && ranks <= row.max_ranks;
+}
 
 }  // namespace
 
@@ -51,7 +67,7 @@ Selection select_algorithm(std::string_view requested, std::string_view codec, s
                                                  "; algorithms: " + listed(names));
   }
   for (const auto& row : table) {
-    if (bytes > row.max_bytes || ranks < row.min_ranks || ranks > row.max_ranks) continue;
+    if (!fits(row, bytes, ranks)) continue;
     if (row.only_raw && codec != "raw") continue;
     if (row.offloads && !aggregator) continue;
     return {find_algorithm(row.algorithm), row.bypass && codec != "raw", std::string(row.reason)};

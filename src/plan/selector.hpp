@@ -14,6 +14,8 @@ namespace cohom {
 /// A row applies when all its conditions hold; the first that applies decides.
 struct SelectionRow {
   std::size_t max_bytes = std::numeric_limits<std::size_t>::max();  ///< of the vector
+  std::size_t max_bytes_a_rank =
+      std::numeric_limits<std::size_t>::max();  ///< of the vector, divided by the ranks
   int min_ranks = 1;
   int max_ranks = std::numeric_limits<int>::max();
   bool only_raw = false;  ///< applies to codec raw alone

@@ -38,6 +38,24 @@ TEST(Selector, SmallVectorsGoRaw) {
   EXPECT_EQ(choose("raw", 16 * kib, 100), (Choice{"recursive_doubling"})) << "nothing to bypass";
 }
 
+/// Blocks of 256 f32 elements, one a rank, take 1 KiB a rank.
+TEST(Selector, VectorsWithoutABlockARankGoRaw) {
+  for (const int ranks : {17, 20, 63}) {
+    const std::size_t a_block_each = std::size_t(ranks) * kib;
+    EXPECT_EQ(choose("thc", a_block_each - 1, ranks), (Choice{"recursive_doubling", true}));
+    EXPECT_EQ(choose("thc", a_block_each, ranks), (Choice{"ring"})) << ranks;
+    EXPECT_EQ(choose("raw", a_block_each - 1, ranks), (Choice{"recursive_doubling"}));
+  }
+  EXPECT_EQ(choose("thc", 16 * kib + 1, 16), (Choice{"direct"})) << "no fewer than before";
+}
+
+TEST(Selector, TheBypassOfManyRanksIsBounded) {
+  for (const int ranks : {65, 1024, 32768}) {
+    EXPECT_EQ(choose("thc", 64 * kib, ranks), (Choice{"recursive_doubling", true})) << ranks;
+    EXPECT_EQ(choose("thc", 64 * kib + 1, ranks), (Choice{"ring"})) << ranks;
+  }
+}
+
 TEST(Selector, RanksDecideAboutLargeOnes) {
   EXPECT_EQ(choose("thc", 64 << 20, 16), (Choice{"direct"}));
   EXPECT_EQ(choose("thc", 64 << 20, 17), (Choice{"ring"}));
@@ -54,6 +72,7 @@ TEST(Selector, OneRankHasNothingToCompressFor) {
 TEST(Selector, AnAttachedAggregatorTakesWhatIsNotSmall) {
   EXPECT_EQ(choose("thc", 16 * kib, 4, true), (Choice{"recursive_doubling", true}));
   EXPECT_EQ(choose("thc", 16 * kib + 1, 4, true), (Choice{"offload"}));
+  EXPECT_EQ(choose("thc", 16 * kib + 1, 1024, true), (Choice{"offload"})) << "ranks own nothing";
   EXPECT_EQ(choose("raw", 64 << 20, 100, true), (Choice{"offload"}));
   EXPECT_EQ(choose("thc", 64 << 20, 1, true), (Choice{"direct", true})) << "nothing travels";
 }
