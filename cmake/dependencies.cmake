@@ -57,7 +57,7 @@ endif()
 set(cohom_ucx_modules ucx>=1.13 ucx-uct ucx-ucs)
 cohom_optional_modules(UCX "UCX transport"
   "pkg-config finds no ucx >= 1.13" ${cohom_ucx_modules})
-cohom_optional_modules(HWLOC "Caches and cores in cohom-info, through hwloc"
+cohom_optional_modules(HWLOC "Cores, NUMA domains and devices, through hwloc"
   "pkg-config finds no hwloc >= 2.0" hwloc>=2.0)
 
 # Proofs of who may use an aggregator. The program has no use without it.

@@ -28,6 +28,7 @@ src/base
 src/memory                 src/base kernels/device_runtime
 src/schedule
 src/agreement              src/base
+src/topology               src/base src/agreement
 src/codecs/common          src/base src/memory kernels
 src/codecs/raw             src/base src/memory src/codecs/common kernels
 src/codecs/thc             src/base src/memory src/codecs/common kernels
@@ -42,7 +43,7 @@ src/codecs/sparse_exact    src/base src/memory src/codecs/common src/codecs/exac
 src/codecs                 src/base src/memory src/codecs kernels
 src/executor               src/base src/memory src/schedule src/agreement src/codecs/common \
                            kernels/table
-src/transport              src/base src/agreement src/codecs/common
+src/transport              src/base src/agreement src/topology src/codecs/common
 src/aggregation/net        src/base
 src/aggregation/auth       src/base
 src/aggregation/protocol   src/base src/aggregation/net src/aggregation/auth kernels/core
@@ -51,12 +52,12 @@ src/aggregation/client     src/base src/aggregation/net src/aggregation/auth \
 kernels/ebpf               src/aggregation/protocol
 src/plan                   src/base src/memory src/schedule src/agreement src/codecs \
                            src/executor src/transport
-src/call                   src/base src/memory src/agreement src/plan
+src/call                   src/base src/memory src/agreement src/topology src/plan
 src/api                    src/base src/memory src/codecs/exact src/plan src/call
-src/testing                src/base src/aggregation/client kernels/table
-ucx_transport              src/base src/transport src/aggregation
-mpi_ext/base               src/base
-mpi_ext/transport          src/base src/agreement src/transport mpi_ext/base
+src/testing                src/base src/topology src/aggregation/client kernels/table
+ucx_transport              src/base src/topology src/transport src/aggregation
+mpi_ext/base               src/base src/topology
+mpi_ext/transport          src/base src/agreement src/topology src/transport mpi_ext/base
 src/aggregation/server     src/base src/aggregation kernels/table ucx_transport
 mpi_ext/job                src/base src/aggregation mpi_ext/base
 mpi_ext/api                src/base src/call src/aggregation/client mpi_ext

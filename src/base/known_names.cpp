@@ -42,6 +42,7 @@ constexpr std::string_view variables[] = {
     "COHOM_MUNGE_SOCKET",
     "COHOM_PROBE_PROGRAM",
     "COHOM_TIMEOUT",
+    "COHOM_TOPOLOGY",
     "COHOM_TRANSPORT",
 };
 
