@@ -9,9 +9,10 @@ namespace cohom::ucx {
 
 /// What the others must know of a rank.
 struct Introduction {
-  std::uint64_t worker = 0;         ///< Worker::id()
-  std::uint64_t message_bytes = 0;  ///< COHOM_MESSAGE_BYTES; 0: not set
-  std::uint32_t group = 0;          ///< what the rank calls this group: a part of tags sent to it
+  std::uint64_t worker = 0;           ///< Worker::id()
+  std::uint64_t message_bytes = 0;    ///< COHOM_MESSAGE_BYTES; 0: not set
+  std::uint32_t group = 0;            ///< what the rank calls this group: a part of tags sent to it
+  std::vector<std::byte> place = {};  ///< to_bytes() of its RankPlace
   std::vector<std::byte> address = {};
 };
 

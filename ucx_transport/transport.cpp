@@ -1,6 +1,8 @@
 #include "ucx_transport/transport.hpp"
 
 #include "base/log.hpp"
+#include "topology/node_identity.hpp"
+#include "topology/topology_of.hpp"
 #include "transport/exchange.hpp"
 #include "transport/message_bytes.hpp"
 #include "ucx_transport/channel.hpp"
@@ -24,9 +26,9 @@ static_assert(Worker::groups == 1u << (64 - tag_bits - sender_bits - channel_bit
 }  // namespace
 
 UcxTransport::UcxTransport(const std::function<std::shared_ptr<Worker>()>& worker, int rank,
-                           int ranks, const Exchange& exchange)
+                           int ranks, const Exchange& exchange, const JobRank& job)
     : TransportBase(rank, ranks) {
-  std::size_t bytes = introduce(worker, exchange);
+  std::size_t bytes = introduce(worker, exchange, job);
   const Path path = agree_on_path(exchange);
   device_message_bytes_ = bytes != 0 ? bytes : device_message_bytes;
   if (bytes == 0) bytes = path == Path::tcp ? tcp_message_bytes : memory_message_bytes;
@@ -42,11 +44,12 @@ UcxTransport::~UcxTransport() {
   worker_->give_back_group(group_);
 }
 
-/// Learns how to reach the others, and that COHOM_MESSAGE_BYTES is one number.
+/// Learns how to reach the others and where they are, and that COHOM_MESSAGE_BYTES is one number.
 std::size_t UcxTransport::introduce(const std::function<std::shared_ptr<Worker>()>& worker,
-                                    const Exchange& exchange) {
+                                    const Exchange& exchange, const JobRank& job) {
   const auto all = tell_all(exchange, [&] {
     const std::size_t message_bytes = message_bytes_of_environment();
+    auto place = to_bytes(own_place(job, node_identity()));
     auto own = worker();
     const auto lock = own->lock();
     auto address = own->address();
@@ -55,19 +58,23 @@ std::size_t UcxTransport::introduce(const std::function<std::shared_ptr<Worker>(
     return to_bytes({.worker = worker_->id(),
                      .message_bytes = message_bytes,
                      .group = group_,
+                     .place = std::move(place),
                      .address = std::move(address)});
   });
   if (all.size() != static_cast<std::size_t>(ranks()))
     throw Error(ErrorKind::transport, "the exchange gave " + std::to_string(all.size()) +
                                           " messages for " + std::to_string(ranks()) + " ranks");
   std::vector<std::uint64_t> message_bytes;
+  std::vector<std::vector<std::byte>> places;
   for (const auto& bytes : all) {
     Introduction peer = introduction_of(bytes);
     message_bytes.push_back(peer.message_bytes);
+    places.push_back(std::move(peer.place));
     peers_.push_back(
         {.worker = peer.worker, .group = peer.group, .address = std::move(peer.address)});
   }
   expect_same_message_bytes(message_bytes);
+  set_topology(topology_of_told(places, static_cast<std::size_t>(rank())));
   return message_bytes[0];
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 // UcxTransport: cohom's messages over UCX's tagged ones.
 
+#include "topology/rank_place.hpp"
 #include "transport/transport_base.hpp"
 #include "ucx_transport/endpoint.hpp"
 #include "ucx_transport/memory.hpp"
@@ -33,7 +34,13 @@ class UcxTransport final : public TransportBase {
 
   /// Collective. `worker` is called once. @throws what ucx::transport() does.
   UcxTransport(const std::function<std::shared_ptr<Worker>()>& worker, int rank, int ranks,
-               const Exchange& exchange);
+               const Exchange& exchange, const JobRank& job);
+  /// The same where the ranks are a whole job.
+  UcxTransport(const std::function<std::shared_ptr<Worker>()>& worker, int rank, int ranks,
+               const Exchange& exchange)
+      : UcxTransport(worker, rank, ranks, exchange,
+                     {.rank = static_cast<std::uint32_t>(rank),
+                      .ranks = static_cast<std::uint32_t>(ranks)}) {}
   /// Local. The channels are gone.
   ~UcxTransport() override;
   UcxTransport(const UcxTransport&) = delete;
@@ -67,9 +74,9 @@ class UcxTransport final : public TransportBase {
   /// Of a message from `sender` to `receiver`.
   [[nodiscard]] ucp_tag_t tag(std::uint32_t channel, std::uint32_t tag, int sender,
                               int receiver) const;
-  /// COHOM_MESSAGE_BYTES; 0: not set.
+  /// @returns COHOM_MESSAGE_BYTES; 0: not set.
   std::size_t introduce(const std::function<std::shared_ptr<Worker>()>& worker,
-                        const Exchange& exchange);
+                        const Exchange& exchange, const JobRank& job);
   [[nodiscard]] Path agree_on_path(const Exchange& exchange);
 
   std::shared_ptr<Worker> worker_;

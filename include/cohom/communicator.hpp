@@ -37,6 +37,9 @@ class Communicator {
   [[nodiscard]] int rank() const;
   [[nodiscard]] int ranks() const;
   [[nodiscard]] const Transport& transport() const;
+  /// Which ranks are near each other, and which cores this one has: as they were when the
+  /// communicator was made. Local.
+  [[nodiscard]] const Topology& topology() const;
   /// Bytes and messages this rank has sent so far, counted by the transport; and the bytes that
   /// were handed to aggregators in the network (which may send some again).
   [[nodiscard]] WireCounters wire_counters() const;

@@ -5,6 +5,7 @@
 
 #include <cohom/error.hpp>
 #include <cohom/memory_space.hpp>
+#include <cohom/topology.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -106,6 +107,9 @@ class Transport {
   [[nodiscard]] virtual std::uint32_t channels() const = 0;
   /// Opens the channel of one call; all ranks use the same `number` < channels() for the same call.
   virtual std::unique_ptr<Channel> open(std::uint32_t number) = 0;
+  /// Which ranks are near each other, as they told one another when the transport was made. Null:
+  /// they did not, and every rank counts as a node of its own.
+  [[nodiscard]] virtual std::shared_ptr<const Topology> topology() const { return nullptr; }
   /// Why this rank can carry no payload any more; none while it can. Channels still open, to tell
   /// the other ranks.
   [[nodiscard]] virtual std::optional<Error> failure() const { return std::nullopt; }

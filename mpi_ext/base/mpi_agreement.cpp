@@ -58,6 +58,13 @@ std::vector<std::uint64_t> tell_all(MPI_Comm comm, const std::function<std::uint
   return gather_numbers(comm, own);
 }
 
+JobRank job_rank() {
+  int rank = 0;
+  check(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "MPI_Comm_rank");
+  return {.rank = static_cast<std::uint32_t>(rank),
+          .ranks = static_cast<std::uint32_t>(ranks_of(MPI_COMM_WORLD))};
+}
+
 std::vector<std::vector<std::byte>> gather_bytes(MPI_Comm comm, std::span<const std::byte> own) {
   const int size = static_cast<int>(own.size());
   const auto sizes = gather<int>(comm, size, MPI_INT);

@@ -5,9 +5,14 @@
 #include "mpi_ext/base/mpi_check.hpp"
 #include "mpi_ext/transport/mpi_channel.hpp"
 #include "mpi_ext/transport/open_requests.hpp"
+#include "topology/rank_place.hpp"
+#include "topology/topology_of.hpp"
+#include "transport/exchange.hpp"
 #include "transport/message_bytes.hpp"
 
 #include <algorithm>
+#include <memory>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -31,15 +36,27 @@ std::uint32_t channels_that_fit() {
   return channels;
 }
 
-/// The same answer on all ranks: either all share one host's memory, or none does with all others.
-bool on_one_host(MPI_Comm comm, int rank, int ranks) {
-  MPI_Comm host = MPI_COMM_NULL;
-  check(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &host),
+/// The lowest of the ranks that this one can share memory with, as MPI sees it. Collective.
+int lowest_rank_of_node(MPI_Comm comm, int rank) {
+  MPI_Comm node = MPI_COMM_NULL;
+  check(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node),
         "MPI_Comm_split_type");
-  int neighbours = 0;
-  MPI_Comm_size(host, &neighbours);
-  MPI_Comm_free(&host);
-  return neighbours == ranks;
+  int lowest = rank;
+  const int code = MPI_Bcast(&lowest, 1, MPI_INT, 0, node);
+  MPI_Comm_free(&node);
+  check(code, "MPI_Bcast");
+  return lowest;
+}
+
+std::shared_ptr<const Topology> agreed_topology(const OwnedComm& comm) {
+  const int rank = comm.rank();
+  const auto node = static_cast<std::uint64_t>(lowest_rank_of_node(comm.get(), rank));
+  const Exchange exchange = [&](std::span<const std::byte> bytes) {
+    return gather_bytes(comm.get(), bytes);
+  };
+  const auto places =
+      cohom::tell_all(exchange, [&] { return to_bytes(own_place(job_rank(), node)); });
+  return topology_of_told(places, static_cast<std::size_t>(rank));
 }
 
 /// 0 when the variable is not set.
@@ -55,11 +72,11 @@ MpiTransport::MpiTransport(OwnedComm comm)
     : TransportBase(comm.rank(), comm.ranks()),
       comm_(std::move(comm)),
       channels_(channels_that_fit()) {
-  std::size_t bytes = agreed_message_bytes(comm_.get());
-  if (bytes == 0)
-    bytes = on_one_host(comm_.get(), rank(), ranks()) ? shared_memory_message_bytes
-                                                      : network_message_bytes;
-  set_message_bytes(bytes);
+  const std::size_t bytes = agreed_message_bytes(comm_.get());
+  set_topology(agreed_topology(comm_));
+  set_message_bytes(bytes != 0                     ? bytes
+                    : topology()->nodes.count == 1 ? shared_memory_message_bytes
+                                                   : network_message_bytes);
 }
 
 MpiTransport::~MpiTransport() = default;

@@ -38,9 +38,9 @@ std::shared_ptr<Transport> make_transport(std::string_view name, MPI_Comm comm) 
   OwnedComm own(comm);
   const BuiltTransport& chosen = find_transport(agreed_number(name, own), transports());
   if (chosen.join == nullptr) return std::make_shared<MpiTransport>(std::move(own));
-  return chosen.join(own.rank(), own.ranks(), [&](std::span<const std::byte> bytes) {
-    return gather_bytes(own.get(), bytes);
-  });
+  return chosen.join(
+      own.rank(), own.ranks(),
+      [&](std::span<const std::byte> bytes) { return gather_bytes(own.get(), bytes); }, job_rank());
 }
 
 std::optional<ConnectAggregator> daemon_connector(const JobSecret& job, int rank, int ranks,

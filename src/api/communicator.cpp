@@ -17,6 +17,7 @@ Communicator::~Communicator() = default;
 int Communicator::rank() const { return impl_->transport().rank(); }
 int Communicator::ranks() const { return impl_->transport().ranks(); }
 const Transport& Communicator::transport() const { return impl_->transport(); }
+const Topology& Communicator::topology() const { return impl_->topology(); }
 WireCounters Communicator::wire_counters() const {
   const auto guard = impl_->lock();
   WireCounters counters = impl_->transport().counters();

@@ -1,9 +1,11 @@
 #include "call/communicator_impl.hpp"
 
+#include "base/environment.hpp"
 #include "base/float_mode.hpp"
 #include "base/known_names.hpp"
 #include "base/log.hpp"
 #include "call/waiting.hpp"
+#include "topology/topology_of.hpp"
 
 #include <algorithm>
 #include <new>
@@ -11,8 +13,23 @@
 
 namespace cohom {
 
+namespace {
+
+std::shared_ptr<const Topology> topology_by(const Transport& transport) {
+  if (auto topology = transport.topology()) return topology;
+  if (!option_or_environment({}, "COHOM_TOPOLOGY", {}).empty())
+    warn_once_for_all(transport.rank(), "COHOM_TOPOLOGY is not read: with the transport " +
+                                            std::string(transport.name()) +
+                                            " ranks do not tell each other where they run");
+  return std::make_shared<const Topology>(
+      topology_of_strangers(static_cast<std::size_t>(transport.ranks())));
+}
+
+}  // namespace
+
 CommunicatorImpl::CommunicatorImpl(std::shared_ptr<Transport> transport, Aggregators aggregators)
     : transport_(std::move(transport)),
+      topology_(topology_by(*transport_)),
       aggregators_(std::move(aggregators)),
       failures_(transport_, aggregators_.fabric),
       progress_handle_(std::make_shared<ProgressHandle>(*this)) {

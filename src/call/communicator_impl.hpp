@@ -35,6 +35,7 @@ class CommunicatorImpl final : public CallOwner, public CallQueue {
   CommunicatorImpl& operator=(const CommunicatorImpl&) = delete;
 
   [[nodiscard]] Transport& transport() const override { return *transport_; }
+  [[nodiscard]] const Topology& topology() const { return *topology_; }
   /// @throws Error(invalid_argument) when COHOM_ISA is wrong: not in the constructor, where no
   /// other rank would learn of it.
   [[nodiscard]] PlanEnvironment environment();
@@ -81,6 +82,7 @@ class CommunicatorImpl final : public CallOwner, public CallQueue {
   std::shared_ptr<CallImpl> make_call(CallRequest request);
 
   std::shared_ptr<Transport> transport_;
+  std::shared_ptr<const Topology> topology_;  ///< never null
   Aggregators aggregators_;
   OptionDefaults defaults_ = OptionDefaults::of_environment();
   CallFailures failures_;

@@ -2,6 +2,7 @@
 // What the ranks of a loopback hub share: inboxes, and the sums of its aggregator.
 
 #include "testing/loopback_transport.hpp"
+#include "topology/rank_place.hpp"
 
 #include <atomic>
 #include <compare>
@@ -38,12 +39,11 @@ struct LoopbackHub::Shared {
     int fetched = 0;
   };
 
-  Shared(int ranks, const LoopbackOptions& o) : options(o) {
-    for (int r = 0; r < ranks; ++r) inboxes.push_back(std::make_unique<Inbox>());
-  }
+  Shared(int ranks, const LoopbackOptions& o);
 
   LoopbackOptions options;
   std::vector<std::unique_ptr<Inbox>> inboxes;
+  std::vector<RankPlace> places;
   std::mutex sums_mutex;
   std::map<SumKey, Sum> sums;
 };

@@ -1,6 +1,8 @@
 #include "testing/loopback_transport.hpp"
 
 #include "testing/loopback_shared.hpp"
+#include "topology/binding.hpp"
+#include "topology/topology_of.hpp"
 
 #include <cohom/error.hpp>
 
@@ -172,6 +174,10 @@ class LoopbackTransport final : public Transport {
   std::unique_ptr<Channel> open(std::uint32_t number) override {
     return std::make_unique<LoopbackChannel>(shared_, rank_, number, counters_);
   }
+  [[nodiscard]] std::shared_ptr<const Topology> topology() const override {
+    return std::make_shared<const Topology>(
+        topology_of(shared_->places, static_cast<std::size_t>(rank_), this_machine()));
+  }
 
  private:
   std::shared_ptr<LoopbackHub::Shared> shared_;
@@ -180,6 +186,18 @@ class LoopbackTransport final : public Transport {
 };
 
 }  // namespace
+
+LoopbackHub::Shared::Shared(int ranks, const LoopbackOptions& o) : options(o) {
+  const auto count = static_cast<std::uint32_t>(ranks);
+  for (std::uint32_t r = 0; r < count; ++r) {
+    inboxes.push_back(std::make_unique<Inbox>());
+    places.push_back({.node = options.nodes.empty() ? r : options.nodes.at(r),
+                      .numa_domain = Core::unknown,
+                      .job = {.rank = r, .ranks = count},
+                      .threads = own_threads(),
+                      .given = topology_of_environment({.rank = r, .ranks = count})});
+  }
+}
 
 LoopbackHub::LoopbackHub(int ranks, const LoopbackOptions& options)
     : shared_(std::make_shared<Shared>(ranks, options)) {}

@@ -46,6 +46,9 @@ struct LoopbackOptions {
   std::size_t preferred_message_bytes = 256 * 1024;
   /// Calls that may be in flight.
   std::uint32_t channels = 256;
+  /// Numbers of the ranks' nodes, in any order, by rank. Empty: each is on a node of its own.
+  /// COHOM_TOPOLOGY replaces them, for the ranks of a hub as for a job.
+  std::vector<std::uint64_t> nodes = {};
   /// Chance in 1/256 that a poll passes over a message that is there: delays and reorders streams.
   unsigned delay = 0;
   std::uint64_t seed = 1;
@@ -62,6 +65,7 @@ struct LoopbackOptions {
 /// What the ranks share. Each rank's transport is used by one thread.
 class LoopbackHub {
  public:
+  /// @throws Error(invalid_argument) for a COHOM_TOPOLOGY that is wrong
   explicit LoopbackHub(int ranks, const LoopbackOptions& options = {});
   ~LoopbackHub();
 

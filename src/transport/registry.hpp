@@ -8,6 +8,8 @@
 // and cmake/transports.cmake links those of a build with who joins ranks. So neither knows the
 // other, and no linker drops what nobody names.
 
+#include "topology/rank_place.hpp"
+
 #include <cohom/offload.hpp>
 #include <cohom/transport.hpp>
 
@@ -34,9 +36,10 @@ std::span<const TransportRow> transport_table();
 /// A transport of this build.
 struct BuiltTransport {
   std::string_view name;  ///< of a row
-  /// Makes it. Collective. @throws Error on all ranks alike. Null: who joins the ranks does it in
-  /// another way.
-  std::shared_ptr<Transport> (*join)(int rank, int ranks, const Exchange& exchange) = nullptr;
+  /// Makes it, for this rank of a job. Collective. @throws Error on all ranks alike. Null: who
+  /// joins the ranks does it in another way.
+  std::shared_ptr<Transport> (*join)(int rank, int ranks, const Exchange& exchange,
+                                     const JobRank& job) = nullptr;
   /// cohom::aggregator_connector() that reaches daemons as well, with a token of its own; an empty
   /// one is the environment's. Null: it knows no way to daemons.
   ConnectAggregator (*aggregator_connector)(const JobSecret& job, int rank, int ranks,

@@ -10,7 +10,9 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <utility>
 
 namespace cohom {
 
@@ -22,11 +24,14 @@ class TransportBase : public Transport {
   /// Once a channel gave up messages that were under way.
   [[nodiscard]] std::optional<Error> failure() const final;
   [[nodiscard]] WireCounters counters() const final { return counters_; }
+  [[nodiscard]] std::shared_ptr<const Topology> topology() const final { return topology_; }
 
  protected:
   TransportBase(int rank, int ranks) : rank_(rank), ranks_(ranks) {}
   /// Of the constructor, before there are channels.
   void set_message_bytes(std::size_t bytes) { message_bytes_ = bytes; }
+  /// Likewise: topology_of_told().
+  void set_topology(std::shared_ptr<const Topology> topology) { topology_ = std::move(topology); }
 
  private:
   friend class ChannelBase;
@@ -35,6 +40,7 @@ class TransportBase : public Transport {
   std::size_t message_bytes_ = 0;
   bool call_ended_early_ = false;
   WireCounters counters_;
+  std::shared_ptr<const Topology> topology_;
 };
 
 /// The destructor of a channel calls end(). What is open after that is sends that nobody takes; it

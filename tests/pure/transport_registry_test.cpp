@@ -14,7 +14,9 @@
 namespace cohom::test {
 namespace {
 
-std::shared_ptr<Transport> join_nobody(int, int, const Exchange&) { return nullptr; }
+std::shared_ptr<Transport> join_nobody(int, int, const Exchange&, const JobRank&) {
+  return nullptr;
+}
 
 const std::vector<BuiltTransport> without_ucx = {{.name = "mpi"}};
 const std::vector<BuiltTransport> all = {{.name = "ucx", .join = join_nobody}, {.name = "mpi"}};

@@ -58,6 +58,9 @@ class ForwardingTransport : public Transport {
   }
   [[nodiscard]] std::uint32_t channels() const override { return transport_->channels(); }
   std::unique_ptr<Channel> open(std::uint32_t number) override { return transport_->open(number); }
+  [[nodiscard]] std::shared_ptr<const Topology> topology() const override {
+    return transport_->topology();
+  }
   [[nodiscard]] std::optional<Error> failure() const override { return transport_->failure(); }
   [[nodiscard]] WireCounters counters() const override { return transport_->counters(); }
 

@@ -3,10 +3,16 @@
 
 #include "tests/transport/transport_contract.hpp"
 
+#include "forwarding_transport.hpp"
 #include "testing/loopback_transport.hpp"
 
+#include <cohom/topology.hpp>
+
+#include <cstdint>
+#include <cstdlib>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -54,6 +60,31 @@ struct Lingering : Eager {
     run_as_threads(ranks, {.eager_limit = 1 << 20, .lingering_sends = true}, body);
   }
 };
+
+TEST(LoopbackTopology, IsWhatATestSays) {
+  unsetenv("COHOM_TOPOLOGY");
+  LoopbackHub hub(3, {.nodes = {8, 9, 8}});
+  const Communicator communicator = hub.communicator(2);
+  EXPECT_EQ(communicator.topology().nodes.of_rank, (std::vector<std::uint32_t>{0, 1, 0}));
+  LoopbackHub plain(3);
+  EXPECT_EQ(plain.communicator(0).topology().nodes.of_rank, (std::vector<std::uint32_t>{0, 1, 2}));
+  setenv("COHOM_TOPOLOGY", "nodes=2,1", 1);
+  LoopbackHub given(3, {.nodes = {8, 9, 8}});
+  EXPECT_EQ(given.communicator(0).topology().nodes.of_rank, (std::vector<std::uint32_t>{0, 0, 1}));
+  unsetenv("COHOM_TOPOLOGY");
+}
+
+// Its ranks tell each other nothing.
+TEST(LoopbackTopology, IsNotKnownToEveryTransport) {
+  class Silent final : public test::ForwardingTransport {
+   public:
+    using ForwardingTransport::ForwardingTransport;
+    [[nodiscard]] std::shared_ptr<const Topology> topology() const override { return nullptr; }
+  };
+  LoopbackHub hub(2, {.nodes = {1, 1}});
+  const Communicator communicator(std::make_shared<Silent>(hub.transport(0)));
+  EXPECT_EQ(communicator.topology().nodes.of_rank, (std::vector<std::uint32_t>{0, 1}));
+}
 
 INSTANTIATE_TYPED_TEST_SUITE_P(LoopbackEager, TransportContract, Eager);
 INSTANTIATE_TYPED_TEST_SUITE_P(LoopbackRendezvous, TransportContract, Rendezvous);

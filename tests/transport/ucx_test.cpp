@@ -5,6 +5,9 @@
 #include "ucx_transport/loaded_library.hpp"
 #include "ucx_transport/path.hpp"
 
+#include <cohom/topology.hpp>
+
+#include <cstdint>
 #include <functional>
 #include <vector>
 
@@ -33,6 +36,16 @@ struct CopiedMemory {  // where processes may not read each other's memory
 INSTANTIATE_TYPED_TEST_SUITE_P(UcxTcp, TransportContract, UcxCluster<Tcp>);
 INSTANTIATE_TYPED_TEST_SUITE_P(UcxSharedMemory, TransportContract, UcxCluster<SharedMemory>);
 INSTANTIATE_TYPED_TEST_SUITE_P(UcxCopiedMemory, TransportContract, UcxCluster<CopiedMemory>);
+
+TEST(UcxTopology, IsOneNodeOfThisMachine) {
+  run_over_ucx(3, Tcp::names, [](const Transport& transport) {
+    const auto topology = transport.topology();
+    ASSERT_NE(topology, nullptr);
+    EXPECT_EQ(topology->nodes.of_rank, (std::vector<std::uint32_t>{0, 0, 0}));
+    EXPECT_FALSE(topology->cores.empty());
+    for (const UsableCore& core : topology->cores) EXPECT_FALSE(core.alone);
+  });
+}
 
 TEST(UcxPath, IsKnownByTheTransportsOfAnEndpoint) {
   using namespace ucx;
