@@ -1,16 +1,12 @@
 #include "machine_info.hpp"
 
 #include "base/text.hpp"
+#include "topology/machine.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
-#if COHOM_HAVE_HWLOC
-#include <hwloc.h>
-#endif
 
-#include <algorithm>
 #include <array>
-#include <memory>
 #include <thread>
 
 namespace cohom::bench {
@@ -18,51 +14,27 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-#if COHOM_HAVE_HWLOC
-
-struct DestroyTopology {
-  void operator()(hwloc_topology_t topology) const { hwloc_topology_destroy(topology); }
-};
-using Topology = std::unique_ptr<hwloc_topology, DestroyTopology>;
-
-Topology load_topology() {
-  hwloc_topology_t topology = nullptr;
-  if (hwloc_topology_init(&topology) != 0) return nullptr;
-  Topology owner(topology);
-  return hwloc_topology_load(topology) == 0 ? std::move(owner) : nullptr;
-}
-
-Json cache_list(hwloc_topology_t topology) {
+Json cache_list(const Machine& machine) {
   Json caches = Json::array();
-  for (const hwloc_obj_type_t type : {HWLOC_OBJ_L1CACHE, HWLOC_OBJ_L2CACHE, HWLOC_OBJ_L3CACHE}) {
-    const int count = hwloc_get_nbobjs_by_type(topology, type);
-    if (count <= 0) continue;
-    caches.push_back({{"level", 1 + type - HWLOC_OBJ_L1CACHE},
-                      {"count", count},
-                      {"bytes", hwloc_get_obj_by_type(topology, type, 0)->attr->cache.size}});
-  }
+  for (const CacheLevel& cache : machine.caches)
+    caches.push_back({{"level", cache.level}, {"count", cache.count}, {"bytes", cache.bytes}});
   return caches;
 }
 
-void add_topology(Json& info) {
-  const Topology owner = load_topology();
-  if (!owner) return;
-  hwloc_topology_t topology = owner.get();
-  const auto count = [topology](hwloc_obj_type_t type) {
-    return std::max(0, hwloc_get_nbobjs_by_type(topology, type));
-  };
-  info["hwloc"] = fmt::format("{}.{}", HWLOC_API_VERSION >> 16, HWLOC_API_VERSION >> 8 & 0xff);
-  if (hwloc_obj_t package = hwloc_get_obj_by_type(topology, HWLOC_OBJ_PACKAGE, 0))
-    if (const char* model = hwloc_obj_get_info_by_name(package, "CPUModel")) info["cpu"] = model;
-  info["packages"] = count(HWLOC_OBJ_PACKAGE);
-  info["numa_nodes"] = count(HWLOC_OBJ_NUMANODE);
-  info["cores"] = count(HWLOC_OBJ_CORE);
-  info["threads"] = count(HWLOC_OBJ_PU);
-  info["memory_bytes"] = hwloc_get_root_obj(topology)->total_memory;
-  info["caches"] = cache_list(topology);
+void add_machine(Json& info, const Machine& machine) {
+  std::size_t threads = 0;
+  for (const Core& core : machine.cores) threads += core.threads.numbers().size();
+  info["hwloc"] = machine.source.substr(machine.source.find(' ') + 1);
+  if (!machine.processor.empty()) info["cpu"] = machine.processor;
+  info["packages"] = machine.packages;
+  info["numa_nodes"] = machine.numa_domains.size();
+  info["cores"] = machine.cores.size();
+  info["threads"] = threads;
+  info["memory_bytes"] = machine.memory_bytes;
+  info["caches"] = cache_list(machine);
 }
 
-#endif
+}  // namespace
 
 std::string binary_size(double bytes) {
   for (const char* unit : {"KiB", "MiB"}) {
@@ -72,15 +44,11 @@ std::string binary_size(double bytes) {
   return fmt::format("{:.4g} GiB", bytes / 1024);
 }
 
-}  // namespace
-
 Json machine_info() {
   std::array<char, 256> host{};
   ::gethostname(host.data(), host.size() - 1);
   Json info = {{"host", host.data()}, {"threads", std::thread::hardware_concurrency()}};
-#if COHOM_HAVE_HWLOC
-  add_topology(info);
-#endif
+  if (const Machine& machine = this_machine(); machine.by_hwloc) add_machine(info, machine);
   return info;
 }
 
@@ -88,7 +56,7 @@ std::string machine_text(const Json& info) {
   std::string text = fmt::format("machine {}", info["host"].get<std::string>());
   if (info.contains("cpu")) text += ", " + info["cpu"].get<std::string>();
   if (!info.contains("hwloc"))
-    return text + fmt::format("\n  {} (built without hwloc)\n",
+    return text + fmt::format("\n  {} (no hwloc)\n",
                               counted(info["threads"].get<unsigned>(), "hardware thread"));
   text +=
       fmt::format("\n  {}, {}, {}, {}, {}\n", counted(info["packages"].get<unsigned>(), "package"),
