@@ -6,8 +6,10 @@
 #include "command_line.hpp"
 #include "library_info.hpp"
 #include "machine_info.hpp"
+#include "topology_text.hpp"
 #if COHOM_HAVE_MPI
 #include "mpi_info.hpp"
+#include "mpi_topology.hpp"
 #endif
 #if COHOM_HAVE_UCX
 #include "ucx_info.hpp"
@@ -65,10 +67,23 @@ void print_text() {
 #endif
 }
 
+/// Returns the exit status.
+int print_topology() {
+#if COHOM_HAVE_MPI
+  return print_job_topology();
+#else
+  fmt::print("{}", machine_topology_text());
+  return 0;
+#endif
+}
+
 int run(int argc, char** argv) {
   CLI::App app("Prints what this build of cohom and this machine can do.", "cohom-info");
-  bool json = false;
-  app.add_flag("--json", json, "as JSON");
+  bool json = false, topology = false;
+  auto* const as_json = app.add_flag("--json", json, "as JSON");
+  app.add_flag("--topology", topology,
+               "draws this machine; under mpirun also which ranks share nodes and cores")
+      ->excludes(as_json);
   app.set_version_flag("--version", std::string("cohom-info ") + version_string);
   if (const auto information = parse(app, argc, argv)) {
     fmt::print("{}", information->text);
@@ -76,9 +91,13 @@ int run(int argc, char** argv) {
     return 0;
   }
   warn_of_unknown_variables();
-  json ? print_json() : print_text();
+  int status = 0;
+  if (topology)
+    status = print_topology();
+  else
+    json ? print_json() : print_text();
   flush_standard_output();
-  return 0;
+  return status;
 }
 
 }  // namespace
