@@ -11,6 +11,7 @@ if [ $# -lt 2 ]; then
 fi
 program=$1
 checks=$(dirname "$0")/cli_checks.sh
+machine=$(dirname "$0")/../files/two_packages.xml
 shift
 launcher=$*
 # shellcheck source=tests/mpi/cli_checks.sh
@@ -43,9 +44,18 @@ unset COHOM_TOPOLOGY
 
 # A machine that hwloc is told of.
 if "$program" --topology | grep -q '^machine, by hwloc'; then
-  HWLOC_SYNTHETIC='pack:2 numa:2 core:2 pu:2' "$program" --topology >out 2>err || fail "synthetic"
-  shows '  package 1: cores 4-7'
-  grep -q '^    NUMA domain 3: .*, cores 6-7$' out || fail "no domain 3"
+  HWLOC_XMLFILE=$machine "$program" --topology >out 2>err || fail "another machine"
+  sed -n '/^  package 0/,/^  this/p' out | sed '$d' >packages
+  cat >wanted <<'TEXT'
+  package 0: cores 0-1
+    NUMA domain 0: 1 GiB, cores 0-1
+  package 1: cores 2-3
+    NUMA domain 1: 1 GiB, cores 2-3
+TEXT
+  cmp -s wanted packages || fail "the packages should be: $(cat wanted)"
+  for device in 'ib0, mlx5_0 (0000:17:00.0)' 'eth0 (0000:97:00.0)' '0000:18:00.0' 'card1'; do
+    grep -qF "    $device" out || fail "no device $device"
+  done
 fi
 
 finish
