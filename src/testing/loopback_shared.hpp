@@ -20,6 +20,7 @@ struct LoopbackHub::Shared {
     std::uint32_t channel;
     int sender;
     std::uint32_t tag;
+    // It takes the 0 of a comparison for a null pointer. NOLINTNEXTLINE(modernize-use-nullptr)
     friend auto operator<=>(const Key&, const Key&) = default;
   };
   struct Message {

@@ -216,7 +216,7 @@ std::shared_ptr<Aggregator> LoopbackHub::network(int rank) {
 }
 
 Communicator LoopbackHub::communicator(int rank) {
-  const auto attached = network(rank);
+  auto attached = network(rank);
   const auto connect = [attached](const std::string& address) {
     if (address != "loopback")
       throw Error(ErrorKind::invalid_argument,

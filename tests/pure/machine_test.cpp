@@ -79,12 +79,9 @@ class OtherMachines : public ::testing::Test {
   }
 };
 
-#define SKIP_WITHOUT_HWLOC(machine) \
-  if (!(machine).by_hwloc) GTEST_SKIP() << (machine).source
-
 TEST_F(OtherMachines, HaveCoresInDomainsAndPackages) {
   const Machine machine = read("HWLOC_SYNTHETIC", "pack:2 numa:2 core:3 pu:2");
-  SKIP_WITHOUT_HWLOC(machine);
+  if (!machine.by_hwloc) GTEST_SKIP() << machine.source;
   EXPECT_TRUE(machine.source.starts_with("hwloc 2.")) << machine.source;
   EXPECT_EQ(machine.packages, 2u);
   ASSERT_EQ(machine.numa_domains.size(), 4u);
@@ -110,7 +107,7 @@ std::string cores_text(const Machine& machine, const std::vector<ThreadSet>& bin
 
 TEST_F(OtherMachines, HaveCoresThatRanksShare) {
   const Machine machine = read("HWLOC_SYNTHETIC", "numa:1 core:4 pu:2");
-  SKIP_WITHOUT_HWLOC(machine);
+  if (!machine.by_hwloc) GTEST_SKIP() << machine.source;
   const ThreadSet all = threads({0, 1, 2, 3, 4, 5, 6, 7});
   EXPECT_EQ(cores_text(machine, {all}), "0! 1! 2! 3!");
   EXPECT_EQ(cores_text(machine, {all, all}), "0 1 2 3");
@@ -123,14 +120,14 @@ TEST_F(OtherMachines, HaveCoresThatRanksShare) {
 
 TEST_F(OtherMachines, WhoseCoresHwlocDoesNotKnowHaveThreads) {
   const Machine machine = read("HWLOC_SYNTHETIC", "numa:1 pu:3");
-  SKIP_WITHOUT_HWLOC(machine);
+  if (!machine.by_hwloc) GTEST_SKIP() << machine.source;
   ASSERT_EQ(machine.cores.size(), 3u);
   EXPECT_EQ(machine.cores[2].threads, threads({2}));
 }
 
 TEST_F(OtherMachines, HaveDevicesNearSomeCores) {
   const Machine machine = read("HWLOC_XMLFILE", COHOM_TWO_PACKAGES);
-  SKIP_WITHOUT_HWLOC(machine);
+  if (!machine.by_hwloc) GTEST_SKIP() << machine.source;
   ASSERT_EQ(machine.cores.size(), 4u);
   const auto devices = read_devices();
   ASSERT_TRUE(devices);
@@ -151,7 +148,7 @@ TEST_F(OtherMachines, HaveDevicesNearSomeCores) {
 
 TEST_F(OtherMachines, HaveDevicesInThePackage) {
   const Machine machine = read("HWLOC_SYNTHETIC", "pack:2 numa:2 core:1 pu:1");
-  SKIP_WITHOUT_HWLOC(machine);
+  if (!machine.by_hwloc) GTEST_SKIP() << machine.source;
   const Device device{.name = "eth0", .near = threads({0})};
   EXPECT_EQ(distance(device, threads({0}), machine), Distance::numa_domain);
   EXPECT_EQ(distance(device, threads({1}), machine), Distance::package);
