@@ -20,6 +20,18 @@ struct DestroyTopology {
 using HwlocTopology = std::unique_ptr<hwloc_topology, DestroyTopology>;
 using PciAttributes = hwloc_obj_attr_u::hwloc_pcidev_attr_s;
 
+/// What is not asked. Drivers of GPUs take seconds and memory of the device to start; PCI's classes
+/// do. The component x86 moves this thread to each core of the machine in turn, where it waits for
+/// what runs there: for a rank that spins, as long as its time slice is. Linux says as much.
+void leave_out(hwloc_topology_t topology) {
+#if HWLOC_API_VERSION >= 0x20100
+  for (const char* component : {"x86", "cuda", "nvml", "rsmi", "levelzero", "opencl", "gl"})
+    hwloc_topology_set_components(topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, component);
+#else
+  static_cast<void>(topology);
+#endif
+}
+
 /// Null: `why_not` says why.
 HwlocTopology load(bool with_devices, std::string& why_not) {
   hwloc_topology_t topology = nullptr;
@@ -28,14 +40,8 @@ HwlocTopology load(bool with_devices, std::string& why_not) {
     return nullptr;
   }
   HwlocTopology owner(topology);
-  if (with_devices) {
-    hwloc_topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
-#if HWLOC_API_VERSION >= 0x20100
-    // They initialise drivers, which takes seconds and memory of the device. PCI's classes do.
-    for (const char* component : {"cuda", "nvml", "rsmi", "levelzero", "opencl", "gl"})
-      hwloc_topology_set_components(topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, component);
-#endif
-  }
+  leave_out(topology);
+  if (with_devices) hwloc_topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
   if (hwloc_topology_load(topology) == 0) return owner;
   why_not = std::string("hwloc_topology_load: ") + std::strerror(errno);
   return nullptr;

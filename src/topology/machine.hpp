@@ -44,7 +44,8 @@ struct Machine {
 };
 
 /// By hwloc, which the variables HWLOC_SYNTHETIC and HWLOC_XMLFILE may tell of another machine.
-/// Where there is none or it fails, machine_by_affinity(), which the log says. Takes milliseconds.
+/// Where there is none or it fails, machine_by_affinity(), which the log says.
+/// Takes milliseconds, and moves to no other core.
 Machine read_machine();
 
 /// The same, read once a process.
