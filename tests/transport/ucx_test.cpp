@@ -2,11 +2,14 @@
 
 #include "tests/transport/transport_contract.hpp"
 #include "tests/transport/ucx_cluster.hpp"
+#include "ucx_transport/handshake.hpp"
 #include "ucx_transport/loaded_library.hpp"
 #include "ucx_transport/path.hpp"
 
+#include <cohom/error.hpp>
 #include <cohom/topology.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -45,6 +48,26 @@ TEST(UcxTopology, IsOneNodeOfThisMachine) {
     EXPECT_FALSE(topology->cores.empty());
     for (const UsableCore& core : topology->cores) EXPECT_FALSE(core.alone);
   });
+}
+
+TEST(UcxIntroduction, TravelsAsBytesAndIsRefusedWhereItIsNone) {
+  const std::vector<std::byte> place(5, std::byte{7}), address(3, std::byte{9});
+  auto bytes = ucx::to_bytes(
+      {.worker = 1, .message_bytes = 2, .group = 3, .place = place, .address = address});
+  const ucx::Introduction read = ucx::introduction_of(bytes);
+  EXPECT_EQ(read.worker, 1u);
+  EXPECT_EQ(read.message_bytes, 2u);
+  EXPECT_EQ(read.group, 3u);
+  EXPECT_EQ(read.place, place);
+  EXPECT_EQ(read.address, address);
+  const std::size_t head = bytes.size() - place.size() - address.size();
+  EXPECT_THROW(
+      (void)ucx::introduction_of({bytes.begin(), bytes.begin() + std::ptrdiff_t(head) - 1}), Error);
+  // A place that is longer than what came.
+  EXPECT_THROW(
+      (void)ucx::introduction_of({bytes.begin(), bytes.begin() + std::ptrdiff_t(head) + 4}), Error);
+  for (std::size_t i = head - 8; i < head; ++i) bytes[i] = std::byte{0xff};
+  EXPECT_THROW((void)ucx::introduction_of(bytes), Error);
 }
 
 TEST(UcxPath, IsKnownByTheTransportsOfAnEndpoint) {
