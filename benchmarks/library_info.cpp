@@ -102,6 +102,7 @@ Json selection_rows() {
                     {"max_bytes_a_rank", limit(row.max_bytes_a_rank)},
                     {"min_ranks", row.min_ranks},
                     {"max_ranks", limit(row.max_ranks)},
+                    {"several_a_node", row.several_a_node},
                     {"only_raw", row.only_raw},
                     {"offloads", row.offloads},
                     {"bypass", row.bypass},

@@ -69,6 +69,7 @@ void CommunicatorImpl::complete_calls() {
 
 PlanEnvironment CommunicatorImpl::environment() {
   return {.transport = transport_.get(),
+          .nodes = topology_->nodes.of_rank,
           .native_reductions = aggregators_.fabric.get(),
           .offloading = [this](const std::string& address) { return offloading(address); },
           .kernels = &kernels::kernel_table(),

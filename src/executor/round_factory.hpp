@@ -12,7 +12,9 @@
 #include <cohom/offload.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <span>
 
 namespace cohom {
 
@@ -20,6 +22,7 @@ namespace cohom {
 struct ExecutorSetup {
   int rank = 0;
   int ranks = 1;
+  std::span<const std::uint32_t> nodes = {};  ///< AlgorithmInput's
   std::size_t elements = 0;
   ElementType type = ElementType::f32;
   Codec* codec = nullptr;

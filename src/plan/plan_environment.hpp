@@ -7,7 +7,9 @@
 #include <cohom/offload.hpp>
 #include <cohom/transport.hpp>
 
+#include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 
 namespace cohom {
@@ -16,6 +18,8 @@ class Offloading;
 
 struct PlanEnvironment {
   Transport* transport = nullptr;
+  /// By rank: the number of its node. Empty: each is on a node of its own.
+  std::span<const std::uint32_t> nodes = {};
   Aggregator* native_reductions = nullptr;
   /// The communicator's end of the aggregator at an address; null when it has none there.
   std::function<Offloading*(const std::string& address)> offloading;

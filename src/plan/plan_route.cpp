@@ -36,7 +36,7 @@ std::size_t default_segment(const Codec& codec, int ranks, std::size_t message_b
   if (payload.traits().merges_itself())
     while (longest > shortest && payload.capacity(of_sum, longest) * 8 > message_bytes)
       longest -= codec.block();
-  return std::clamp(chunks * chunk_elements / 4, shortest, longest) / chunks;
+  return std::clamp(chunk_elements / 4, shortest / chunks, longest);
 }
 
 /// A device wants a few megabytes at a time: its kernels and copies each take microseconds to
@@ -45,8 +45,10 @@ std::size_t default_device_segment(std::size_t chunk_elements) {
   return std::clamp(chunk_elements / 4, std::size_t{1} << 18, std::size_t{1} << 22);
 }
 
-std::size_t chunks_a_message(const AlgorithmRow& algorithm, int ranks) {
-  return algorithm.chunks_a_message == nullptr ? 1 : algorithm.chunks_a_message(ranks);
+std::size_t chunks_a_message(const AlgorithmRow& algorithm, int ranks,
+                             std::span<const std::uint32_t> nodes) {
+  if (algorithm.chunks_a_message == nullptr) return 1;
+  return algorithm.chunks_a_message({.ranks = ranks, .nodes = nodes});
 }
 
 void expect_aggregator(const AlgorithmRow& algorithm, const Aggregator* aggregator, int rank) {
@@ -72,10 +74,12 @@ PlanRoute make_route(const RouteMaterial& material, std::unique_ptr<Codec> codec
   DeviceWork* const work = material.device != nullptr ? material.device->work().get() : nullptr;
   PlanRoute route;
   route.aggregator = aggregator;
-  route.segment = material.segment != 0 ? std::min(material.segment, max_segment)
-                  : work != nullptr     ? default_device_segment(chunk)
-                                    : default_segment(*codec, ranks, material.message_bytes, chunk,
-                                                      chunks_a_message(algorithm, ranks));
+  route.segment =
+      material.segment != 0 ? std::min(material.segment, max_segment)
+      : work != nullptr
+          ? default_device_segment(chunk)
+          : default_segment(*codec, ranks, material.message_bytes, chunk,
+                            chunks_a_message(algorithm, ranks, material.environment.nodes));
   expect_capacity(codec->payload().capacity(std::size_t(ranks), count));
   if (work != nullptr) {
     const std::size_t longest_piece = std::min(route.segment, count) + codec->block();
@@ -85,6 +89,7 @@ PlanRoute make_route(const RouteMaterial& material, std::unique_ptr<Codec> codec
   route.executor = std::make_unique<Executor>(
       ExecutorSetup{.rank = transport.rank(),
                     .ranks = ranks,
+                    .nodes = material.environment.nodes,
                     .elements = count,
                     .type = material.type,
                     .codec = route.codec.get(),

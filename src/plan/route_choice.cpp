@@ -6,6 +6,7 @@
 #include <cohom/error.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 #include <utility>
 
@@ -32,7 +33,10 @@ class Chooser {
  public:
   Chooser(const PlanEnvironment& environment, const PlanOptions& options,
           const RouteQuestion& question)
-      : transport_(*environment.transport), options_(options), question_(question) {
+      : transport_(*environment.transport),
+        nodes_(environment.nodes.empty() ? 0 : std::ranges::max(environment.nodes) + 1),
+        options_(options),
+        question_(question) {
     const AlgorithmRow* const asked = find_algorithm(options.algorithm);
     if (options.algorithm == "auto" || (asked != nullptr && asked->in_network))
       network_ = environment.offloading(options.aggregator);
@@ -52,8 +56,11 @@ class Chooser {
 
  private:
   [[nodiscard]] Selection select(std::string_view algorithm, bool aggregator) const {
-    return select_algorithm(algorithm, question_.codec, question_.bytes, transport_.ranks(),
-                            aggregator);
+    return select_algorithm(algorithm, {.codec = question_.codec,
+                                        .bytes = question_.bytes,
+                                        .ranks = transport_.ranks(),
+                                        .nodes = nodes_,
+                                        .aggregator = aggregator});
   }
 
   /// Says why, if an aggregator that is certain would have been taken.
@@ -83,6 +90,7 @@ class Chooser {
   }
 
   const Transport& transport_;
+  std::uint32_t nodes_;
   const PlanOptions& options_;
   const RouteQuestion& question_;
   Offloading* network_ = nullptr;

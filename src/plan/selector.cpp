@@ -34,29 +34,43 @@ constexpr SelectionRow table[] = {
      .reason = "up to 64 KiB with less than 1 KiB (256 f32 elements) a rank: few ranks would own a "
                "block, and latency decides"},
     {.max_bytes = 4096 * kib,
+     .several_a_node = true,
+     .only_raw = true,
+     .algorithm = "mixed_radix",
+     .reason = "each sum leaves a node once"},
+    {.max_bytes = 4096 * kib,
      .max_ranks = 16,
      .only_raw = true,
      .algorithm = "direct",
      .reason = "two hops are faster than 2(n-1)"},
+    {.max_bytes_a_rank = 256 * kib - 1,
+     .min_ranks = 17,
+     .only_raw = true,
+     .algorithm = "mixed_radix",
+     .reason = "above 16 ranks 4 sqrt(n) messages cost less than 2n"},
     {.only_raw = true, .algorithm = "ring", .reason = "fewest bytes and fewest peers"},
-    {.min_ranks = 17,
-     .algorithm = "ring",
-     .reason = "above 16 ranks n^2 messages cost more than hops"},
-    {.max_ranks = 16, .algorithm = "direct", .reason = "contributions travel in their narrow form"},
+    {.several_a_node = true, .algorithm = "mixed_radix", .reason = "each sum leaves a node once"},
+    {.max_bytes_a_rank = 256 * kib - 1,
+     .min_ranks = 17,
+     .algorithm = "mixed_radix",
+     .reason = "above 16 ranks 4 sqrt(n) messages cost less than 2n"},
+    {.algorithm = "direct", .reason = "contributions travel in their narrow form"},
 };
 
-bool fits(const SelectionRow& row, std::size_t bytes, int ranks) {
-  return bytes <= row.max_bytes &&
-         bytes / static_cast<std::size_t>(ranks) <= row.max_bytes_a_rank &&
-         ranks >= row.min_ranks && ranks <= row.max_ranks;
+bool fits(const SelectionRow& row, const SelectionInput& input) {
+  const auto ranks = static_cast<std::uint32_t>(input.ranks);
+  const bool several_a_node = input.nodes > 1 && input.nodes < ranks;
+  return input.bytes <= row.max_bytes && input.bytes / ranks <= row.max_bytes_a_rank &&
+         input.ranks >= row.min_ranks && input.ranks <= row.max_ranks &&
+         (several_a_node || !row.several_a_node) && (input.codec == "raw" || !row.only_raw) &&
+         (input.aggregator || !row.offloads);
 }
 
 }  // namespace
 
 std::span<const SelectionRow> selection_table() { return table; }
 
-Selection select_algorithm(std::string_view requested, std::string_view codec, std::size_t bytes,
-                           int ranks, bool aggregator) {
+Selection select_algorithm(std::string_view requested, const SelectionInput& input) {
   if (requested != "auto") {
     const AlgorithmRow* row = find_algorithm(requested);
     if (row != nullptr) return {row, false, "asked for"};
@@ -67,10 +81,9 @@ Selection select_algorithm(std::string_view requested, std::string_view codec, s
                                                  "; algorithms: " + listed(names));
   }
   for (const auto& row : table) {
-    if (!fits(row, bytes, ranks)) continue;
-    if (row.only_raw && codec != "raw") continue;
-    if (row.offloads && !aggregator) continue;
-    return {find_algorithm(row.algorithm), row.bypass && codec != "raw", std::string(row.reason)};
+    if (!fits(row, input)) continue;
+    return {find_algorithm(row.algorithm), row.bypass && input.codec != "raw",
+            std::string(row.reason)};
   }
   throw Error(ErrorKind::state, "the selection table has no row for this call");
 }

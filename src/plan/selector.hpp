@@ -4,6 +4,7 @@
 #include "schedule/algorithms/algorithm.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <span>
 #include <string>
@@ -18,7 +19,8 @@ struct SelectionRow {
       std::numeric_limits<std::size_t>::max();  ///< of the vector, divided by the ranks
   int min_ranks = 1;
   int max_ranks = std::numeric_limits<int>::max();
-  bool only_raw = false;  ///< applies to codec raw alone
+  bool several_a_node = false;  ///< applies where nodes with several ranks are among others
+  bool only_raw = false;        ///< applies to codec raw alone
   bool offloads =
       false;  ///< applies where an aggregator is attached that merges the payload for certain
   bool bypass = false;  ///< the vector goes raw whatever codec was asked for
@@ -34,10 +36,17 @@ struct Selection {
   std::string reason;
 };
 
-/// `requested` is "auto" or the name of an algorithm. `aggregator`: whether one is attached that
-/// merges the codec's payload for certain.
+/// What the table looks at. Alike on all ranks.
+struct SelectionInput {
+  std::string_view codec;  ///< its name
+  std::size_t bytes = 0;   ///< of the vector
+  int ranks = 1;
+  std::uint32_t nodes = 0;  ///< that they are on; 0: each is on one of its own
+  bool aggregator = false;  ///< one is attached that merges the codec's payload for certain
+};
+
+/// `requested` is "auto" or the name of an algorithm.
 /// @throws Error(invalid_argument) naming the nearest algorithm when there is none of that name.
-Selection select_algorithm(std::string_view requested, std::string_view codec, std::size_t bytes,
-                           int ranks, bool aggregator);
+Selection select_algorithm(std::string_view requested, const SelectionInput& input);
 
 }  // namespace cohom

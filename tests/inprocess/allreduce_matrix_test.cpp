@@ -16,7 +16,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <tuple>
@@ -132,10 +134,18 @@ void expect_agreement(std::span<const Case> cases,
   }
 }
 
+/// Nodes of 1, 2, 3, ... ranks.
+std::vector<std::uint64_t> ragged_nodes(int ranks) {
+  std::vector<std::uint64_t> nodes;
+  for (std::uint64_t node = 0; nodes.size() < std::size_t(ranks); ++node)
+    nodes.insert(nodes.end(), std::min(node + 1, std::size_t(ranks) - nodes.size()), node);
+  return nodes;
+}
+
 void run_all(std::span<const Case> cases, int ranks) {
   std::vector<std::vector<Hashes>> hashes_of_rank(std::size_t(ranks),
                                                   std::vector<Hashes>(cases.size()));
-  on_ranks(ranks, [&](int rank, Communicator& communicator) {
+  on_ranks(ranks, {.nodes = ragged_nodes(ranks)}, [&](int rank, Communicator& communicator) {
     for (std::size_t i = 0; i < cases.size(); ++i)
       hashes_of_rank[std::size_t(rank)][i] = run(cases[i], rank, communicator);
   });

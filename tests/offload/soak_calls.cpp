@@ -65,8 +65,10 @@ Options SoakCall::options(const std::string& aggregator) const {
 
 Options SoakCall::reference_options(int ranks) const {
   Options options = this->options({});
-  const bool bypassed = algorithm == "auto" &&
-                        select_algorithm("auto", codec, count * size_of(type), ranks, false).bypass;
+  const bool bypassed =
+      algorithm == "auto" &&
+      select_algorithm("auto", {.codec = codec, .bytes = count * size_of(type), .ranks = ranks})
+          .bypass;
   if (!bypassed && !starts_with_packed(codec)) options.algorithm = "ring";
   return options;
 }

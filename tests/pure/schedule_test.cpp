@@ -213,6 +213,51 @@ TEST(MixedRadix, SendsAMessageToEachOtherRankOfARowOfEachLevel) {
           << expected.name << " " << expected.ranks;
 }
 
+std::vector<Schedule> build_on_nodes(std::span<const std::uint32_t> nodes, bool narrow) {
+  std::vector<Schedule> schedules;
+  const int ranks = static_cast<int>(nodes.size());
+  for (int rank = 0; rank < ranks; ++rank)
+    schedules.push_back(find_algorithm("mixed_radix")
+                            ->build({.rank = rank,
+                                     .ranks = ranks,
+                                     .narrow = narrow,
+                                     .promotes_some = narrow,
+                                     .nodes = nodes}));
+  return schedules;
+}
+
+TEST(MixedRadix, IsCorrectHoweverRanksAreOnNodes) {
+  std::vector<std::vector<std::uint32_t>> all{
+      {0, 0, 0, 0, 1, 1, 1, 1},           // blocks
+      {0, 1, 2, 0, 1, 2, 0, 1, 2},        // dealt in turn
+      {0, 0, 0, 0, 0, 0, 0, 0, 1},        // one rank alone among eight
+      {0, 1, 1, 2, 2, 2, 3, 3, 3, 3},     // all different
+      {0, 1, 0, 0, 2, 1, 3, 0, 2, 4, 0},  // in any order
+      {0, 0, 0},                          // one node
+      {0, 1, 2}};                         // nobody shares one
+  std::vector<std::uint32_t> many;        // 20 nodes: rows of 4 of them
+  for (std::uint32_t rank = 0; rank < 50; ++rank) many.push_back(rank * 7 % 50 * 20 / 50);
+  all.push_back(many);
+  for (const auto& nodes : all)
+    for (const bool narrow : {false, true})
+      EXPECT_EQ(testing::check_schedules(build_on_nodes(nodes, narrow), 2),
+                std::vector<std::string>{})
+          << nodes.size() << " ranks";
+}
+
+TEST(MixedRadix, LetsEachSumLeaveANodeOnce) {
+  const std::vector<std::uint32_t> nodes{0, 0, 1, 1, 2, 2, 3, 3};
+  for (const Schedule& schedule : build_on_nodes(nodes, true)) {
+    std::uint32_t chunks_to_others = 0;
+    for (const Step& step : schedule.steps)
+      if (step.kind == StepKind::send &&
+          nodes[std::size_t(step.peer)] != nodes[std::size_t(schedule.rank)])
+        chunks_to_others += schedule.chunks_of(step).count;
+    // 3 of the 4 chunks of its column, and its own to 3 ranks.
+    EXPECT_EQ(chunks_to_others, 6u);
+  }
+}
+
 TEST(MixedRadix, TakesNumbersOfRanksThatAreNoProducts) {
   // 7 ranks in rows of 2: nobody is beside rank 6. Its contributions to the chunks of the second
   // column go to that of another row.

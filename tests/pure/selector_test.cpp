@@ -6,7 +6,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <string>
 
@@ -25,8 +27,9 @@ void PrintTo(const Choice& choice, std::ostream* out) {
   *out << choice.algorithm << (choice.bypass ? ", bypassing the codec" : "");
 }
 
-Choice choose(std::string_view codec, std::size_t bytes, int ranks, bool aggregator = false) {
-  const Selection selection = select_algorithm("auto", codec, bytes, ranks, aggregator);
+Choice choose(std::string_view codec, std::size_t bytes, int ranks, bool aggregator = false,
+              std::uint32_t nodes = 0) {
+  const Selection selection = select_algorithm("auto", {codec, bytes, ranks, nodes, aggregator});
   EXPECT_FALSE(selection.reason.empty());
   return {std::string(selection.algorithm->name), selection.bypass};
 }
@@ -43,7 +46,7 @@ TEST(Selector, VectorsWithoutABlockARankGoRaw) {
   for (const int ranks : {17, 20, 63}) {
     const std::size_t a_block_each = std::size_t(ranks) * kib;
     EXPECT_EQ(choose("thc", a_block_each - 1, ranks), (Choice{"recursive_doubling", true}));
-    EXPECT_EQ(choose("thc", a_block_each, ranks), (Choice{"ring"})) << ranks;
+    EXPECT_EQ(choose("thc", a_block_each, ranks), (Choice{"mixed_radix"})) << ranks;
     EXPECT_EQ(choose("raw", a_block_each - 1, ranks), (Choice{"recursive_doubling"}));
   }
   EXPECT_EQ(choose("thc", 16 * kib + 1, 16), (Choice{"direct"})) << "no fewer than before";
@@ -52,16 +55,28 @@ TEST(Selector, VectorsWithoutABlockARankGoRaw) {
 TEST(Selector, TheBypassOfManyRanksIsBounded) {
   for (const int ranks : {65, 1024, 32768}) {
     EXPECT_EQ(choose("thc", 64 * kib, ranks), (Choice{"recursive_doubling", true})) << ranks;
-    EXPECT_EQ(choose("thc", 64 * kib + 1, ranks), (Choice{"ring"})) << ranks;
+    EXPECT_EQ(choose("thc", 64 * kib + 1, ranks), (Choice{"mixed_radix"})) << ranks;
   }
 }
 
 TEST(Selector, RanksDecideAboutLargeOnes) {
   EXPECT_EQ(choose("thc", 64 << 20, 16), (Choice{"direct"}));
-  EXPECT_EQ(choose("thc", 64 << 20, 17), (Choice{"ring"}));
+  EXPECT_EQ(choose("thc", 64 << 20, 17), (Choice{"direct"})) << "messages are long";
+  EXPECT_EQ(choose("thc", 64 << 20, 257), (Choice{"mixed_radix"}));
   EXPECT_EQ(choose("raw", 4096 * kib, 16), (Choice{"direct"}));
   EXPECT_EQ(choose("raw", 4096 * kib + 1, 16), (Choice{"ring"}));
-  EXPECT_EQ(choose("raw", 256 * kib, 17), (Choice{"ring"}));
+  EXPECT_EQ(choose("raw", 256 * kib, 17), (Choice{"mixed_radix"}));
+  EXPECT_EQ(choose("raw", 64 << 20, 17), (Choice{"ring"}));
+}
+
+TEST(Selector, RanksThatShareNodesSumThereFirst) {
+  EXPECT_EQ(choose("thc", 64 << 20, 8, false, 4), (Choice{"mixed_radix"}));
+  EXPECT_EQ(choose("thc", 64 << 20, 8, false, 8), (Choice{"direct"}));
+  EXPECT_EQ(choose("thc", 64 << 20, 8, false, 1), (Choice{"direct"})) << "one node";
+  EXPECT_EQ(choose("thc", 16 * kib, 8, false, 4), (Choice{"recursive_doubling", true}));
+  EXPECT_EQ(choose("thc", 64 << 20, 8, true, 4), (Choice{"offload"}));
+  EXPECT_EQ(choose("raw", 1 << 20, 8, false, 4), (Choice{"mixed_radix"}));
+  EXPECT_EQ(choose("raw", 64 << 20, 8, false, 4), (Choice{"ring"})) << "crosses each link once";
 }
 
 TEST(Selector, OneRankHasNothingToCompressFor) {
@@ -77,24 +92,34 @@ TEST(Selector, AnAttachedAggregatorTakesWhatIsNotSmall) {
   EXPECT_EQ(choose("thc", 64 << 20, 1, true), (Choice{"direct", true})) << "nothing travels";
 }
 
+std::size_t largest_of(const SelectionRow& row) {
+  const auto ranks = static_cast<std::size_t>(std::min(row.max_ranks, 1000));
+  if (row.max_bytes_a_rank >= row.max_bytes / ranks) return row.max_bytes;
+  return row.max_bytes_a_rank * ranks;
+}
+
 /// A row nobody reaches, an algorithm that does not exist, a call without a row: defects of the
 /// table.
 TEST(Selector, EveryRowIsUsedAndEveryCallHasOne) {
   for (const SelectionRow& row : selection_table()) {
     ASSERT_NE(find_algorithm(row.algorithm), nullptr) << row.algorithm;
-    const Selection selection = select_algorithm("auto", row.only_raw ? "raw" : "thc",
-                                                 row.max_bytes, row.max_ranks, row.offloads);
-    EXPECT_EQ(selection.reason, row.reason);
+    const SelectionInput input{.codec = row.only_raw ? "raw" : "thc",
+                               .bytes = largest_of(row),
+                               .ranks = std::min(row.max_ranks, 1000),
+                               .nodes = row.several_a_node ? 2u : 0u,
+                               .aggregator = row.offloads};
+    EXPECT_EQ(select_algorithm("auto", input).reason, row.reason);
   }
   for (std::size_t bytes : {std::size_t{0}, 100 * kib, std::numeric_limits<std::size_t>::max()})
     for (int ranks : {1, 2, 16, 17, std::numeric_limits<int>::max()})
       for (const char* codec : {"raw", "thc", "a codec of the future"})
-        EXPECT_NO_THROW((void)select_algorithm("auto", codec, bytes, ranks, false));
+        EXPECT_NO_THROW((void)select_algorithm("auto", {codec, bytes, ranks}));
 }
 
 TEST(Selector, WhatIsAskedForIsTaken) {
   for (const AlgorithmRow& row : algorithm_table()) {
-    const Selection selection = select_algorithm(row.name, "thc", 4, 100, false);
+    const Selection selection =
+        select_algorithm(row.name, {.codec = "thc", .bytes = 4, .ranks = 100});
     EXPECT_EQ(selection.algorithm, &row);
     EXPECT_FALSE(selection.bypass) << "asking for an algorithm keeps the codec";
   }
@@ -102,7 +127,7 @@ TEST(Selector, WhatIsAskedForIsTaken) {
 
 TEST(Selector, UnknownAlgorithmsNameTheNearestAndAll) {
   try {
-    (void)select_algorithm("three", "thc", 4, 2, false);
+    (void)select_algorithm("three", {.codec = "thc", .bytes = 4, .ranks = 2});
     ADD_FAILURE() << "no error";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::invalid_argument);

@@ -17,8 +17,11 @@ struct AlgorithmInput {
   int ranks = 1;
   bool narrow = false;    ///< contributions have a narrow form, which an owner can promote
   bool disjoint = false;  ///< the narrow forms of all ranks together are no longer than a sum
-  /// Some ranks' narrow contributions make a partial sum, which is added to; else only all make one.
+  /// Some ranks' narrow contributions make a partial sum, which is added to; else only all make
+  /// one.
   bool promotes_some = false;
+  /// By rank: the number of its node. Empty: each is on a node of its own.
+  std::span<const std::uint32_t> nodes = {};
 };
 
 struct AlgorithmRow {
@@ -26,8 +29,8 @@ struct AlgorithmRow {
   std::string_view summary;  ///< one line for cohom-info
   Schedule (*build)(const AlgorithmInput&) = nullptr;
   bool chunk_per_rank = false;  ///< the vector is cut into `ranks` chunks (else one)
-  /// Chunks that the largest message of so many ranks speaks of. Null: one.
-  std::uint32_t (*chunks_a_message)(int ranks) = nullptr;
+  /// Chunks that the largest message speaks of, whatever the rank. Null: one.
+  std::uint32_t (*chunks_a_message)(const AlgorithmInput&) = nullptr;
   bool needs_aggregator = false;
   bool in_network = false;  ///< the communicator's own aggregator, not the MPI library; may fail
   bool gathers_disjoint = false;  ///< disjoint contributions go to every rank at once, in one chunk

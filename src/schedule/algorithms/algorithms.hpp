@@ -4,7 +4,6 @@
 #include "schedule/algorithms/algorithm.hpp"
 
 #include <cstdint>
-#include <span>
 
 namespace cohom {
 
@@ -13,23 +12,27 @@ Schedule build_ring(const AlgorithmInput& input);
 
 /// n chunks; contributions go straight to the chunk's owner and sums straight to every rank.
 /// Contributions travel in the narrow form, and no partial sum does.
-/// Disjoint contributions: one chunk, whose contributions go to every rank, and no sums.
+/// Disjoint contributions: gather_disjoint().
 Schedule build_direct(const AlgorithmInput& input);
 
-/// n chunks; ranks exchange digit by digit, `radices` giving the first digits' (>= 1); the last
-/// digit takes what they leave. Contributions travel in the narrow form, partial sums in the wide
+/// One chunk; disjoint contributions go to every rank, which merges them all. Narrow form.
+Schedule gather_disjoint(const AlgorithmInput& input);
+
+/// n chunks; ranks exchange digit by digit: those of a node first, then as direct among up to 16
+/// nodes and as grid among more. Contributions travel in the narrow form, partial sums in the wide
 /// one.
-Schedule build_mixed_radix(const AlgorithmInput& input, std::span<const std::uint32_t> radices);
+Schedule build_mixed_radix(const AlgorithmInput& input);
+std::uint32_t chunks_a_message_of_mixed_radix(const AlgorithmInput& input);
 
 /// n chunks; halves of the ranks exchange halves of the chunks, then quarters, ...: mixed radix
-/// with radix 2. Contributions travel in the narrow form, partial sums in the wide one.
+/// with radix 2, wherever ranks are. Forms as above.
 Schedule build_recursive_halving(const AlgorithmInput& input);
-std::uint32_t chunks_a_message_of_halving(int ranks);
+std::uint32_t chunks_a_message_of_halving(const AlgorithmInput& input);
 
 /// n chunks; ranks in rows of about sqrt(n), which exchange first, and then the columns: mixed
-/// radix with two digits. Forms as above.
+/// radix with two digits, wherever ranks are. Forms as above.
 Schedule build_grid(const AlgorithmInput& input);
-std::uint32_t chunks_a_message_of_grid(int ranks);
+std::uint32_t chunks_a_message_of_grid(const AlgorithmInput& input);
 
 /// One chunk; binomial reduce to rank 0, then binomial broadcast. Wide form.
 Schedule build_tree(const AlgorithmInput& input);

@@ -11,6 +11,9 @@
 // owns one chunk, so a column of fewer rows has fewer chunks.
 //
 // Two ranks meet once in a row, or once because of a row that is not full, and never again.
+//
+// Where several ranks share a node, the nodes are the first level's rows, whatever their lengths:
+// what they exchange stays in memory, and each sum leaves a node once.
 
 #include "schedule/algorithms/algorithms.hpp"
 
@@ -36,14 +39,22 @@ class Grid {
  public:
   using Row = std::vector<Member>;
 
+  /// Rows of `radix` ranks each.
   Grid(std::span<const Member> members, std::uint32_t radix) {
     for (std::size_t first = 0; first < members.size(); first += radix) {
       const auto row = members.subspan(first, std::min<std::size_t>(radix, members.size() - first));
       rows_.emplace_back(row.begin(), row.end());
-      columns_.resize(std::max(columns_.size(), row.size()));
-      for (std::size_t column = 0; column < row.size(); ++column)
-        columns_[column].push_back(rows_.size() - 1);
     }
+    find_columns();
+  }
+  /// The ranks of each node are a row.
+  Grid(std::span<const Member> members, std::span<const std::uint32_t> nodes) {
+    for (const Member& member : members) {
+      const std::size_t node = nodes[static_cast<std::size_t>(member.rank)];
+      rows_.resize(std::max(rows_.size(), node + 1));
+      rows_[node].push_back(member);
+    }
+    find_columns();
   }
 
   [[nodiscard]] std::size_t rows() const { return rows_.size(); }
@@ -69,6 +80,14 @@ class Grid {
   [[nodiscard]] std::vector<Member> column(std::size_t number) const;
 
  private:
+  void find_columns() {
+    for (std::size_t r = 0; r < rows_.size(); ++r) {
+      columns_.resize(std::max(columns_.size(), rows_[r].size()));
+      for (std::size_t column = 0; column < rows_[r].size(); ++column)
+        columns_[column].push_back(r);
+    }
+  }
+
   std::vector<Row> rows_;
   std::vector<std::vector<std::size_t>> columns_;  ///< numbers of rows
 };
@@ -127,18 +146,24 @@ Place::Place(const Grid& grid, int rank, ChunkRange all) {
   });
 }
 
-/// Partial sums travel unless all ranks are one row.
-bool takes_narrow(const AlgorithmInput& input, std::span<const std::uint32_t> radices) {
-  return input.narrow && (input.promotes_some || radices.empty());
-}
+/// How ranks become numbers of several digits.
+struct Digits {
+  std::span<const std::uint32_t> nodes = {};  ///< of ranks: the first digit counts those of a node
+  /// Of the next digits; the last one takes what they leave.
+  std::vector<std::uint32_t> radices = {};
+
+  [[nodiscard]] bool are_one() const { return nodes.empty() && radices.empty(); }
+};
 
 class MixedRadix {
  public:
-  MixedRadix(const AlgorithmInput& input, std::span<const std::uint32_t> radices)
+  /// Partial sums travel unless all ranks are one row.
+  MixedRadix(const AlgorithmInput& input, const Digits& digits)
       : rank_(input.rank),
         ranks_(static_cast<std::uint32_t>(input.ranks)),
-        form_(takes_narrow(input, radices) ? Form::narrow : Form::wide),
-        radices_(radices),
+        form_(input.narrow && (input.promotes_some || digits.are_one()) ? Form::narrow
+                                                                        : Form::wide),
+        digits_(digits),
         schedule_(input.rank, input.ranks, ranks_) {}
 
   Schedule build() && {
@@ -155,6 +180,7 @@ class MixedRadix {
   /// have encoded nothing yet), and decodes them. Returns the slot of the sum if it is `wanted`.
   std::uint32_t sum(std::span<const Member> members, ChunkRange chunks, std::size_t level,
                     const Slots& held, bool wanted);
+  [[nodiscard]] Grid grid_of(std::span<const Member> members, std::size_t level) const;
   Slots exchange_contributions(const Place& place, const Slots& held);
   std::uint32_t exchange_sums(const Place& place, std::uint32_t own, bool wanted);
   std::uint32_t sum_alone(ChunkRange chunk, const Slots& held);
@@ -165,15 +191,14 @@ class MixedRadix {
   int rank_;
   std::uint32_t ranks_;
   Form form_;
-  std::span<const std::uint32_t> radices_;
+  const Digits& digits_;
   ScheduleBuilder schedule_;
 };
 
 std::uint32_t MixedRadix::sum(std::span<const Member> members, ChunkRange chunks, std::size_t level,
                               const Slots& held, bool wanted) {
   if (members.size() == 1) return sum_alone(chunks, held);
-  const bool is_last = level >= radices_.size();
-  const Grid grid(members, is_last ? static_cast<std::uint32_t>(members.size()) : radices_[level]);
+  const Grid grid = grid_of(members, level);
   if (grid.columns() == 1) return sum(members, chunks, level + 1, held, wanted);
   const Place place(grid, rank_, chunks);
   const Slots sources = exchange_contributions(place, held);
@@ -181,6 +206,13 @@ std::uint32_t MixedRadix::sum(std::span<const Member> members, ChunkRange chunks
   const auto own =
       sum(grid.column(place.column), place.chunks[place.column], level + 1, sources, asked_for);
   return exchange_sums(place, own, wanted);
+}
+
+Grid MixedRadix::grid_of(std::span<const Member> members, std::size_t level) const {
+  if (level == 0 && !digits_.nodes.empty()) return {members, digits_.nodes};
+  const std::size_t radix = level - (digits_.nodes.empty() ? 0 : 1);
+  const bool is_last = radix >= digits_.radices.size();
+  return {members, is_last ? static_cast<std::uint32_t>(members.size()) : digits_.radices[radix]};
 }
 
 /// Returns the partial sums of this rank's column that there are now, in rank order.
@@ -239,35 +271,65 @@ std::uint32_t square_root(std::uint32_t number) {
   return root;
 }
 
-/// The first column has one chunk a row. One rank a row: a row of all.
-std::uint32_t rows_of(std::uint32_t members, std::uint32_t radix) {
-  return radix == 1 ? 1 : (members + radix - 1) / radix;
+Digits digits_of_halving(const AlgorithmInput& input) {
+  Digits digits;
+  for (int left = input.ranks; left > 2; left = (left + 1) / 2) digits.radices.push_back(2);
+  return digits;
+}
+
+Digits digits_of_grid(const AlgorithmInput& input) {
+  return {.radices = {square_root(static_cast<std::uint32_t>(input.ranks))}};
+}
+
+/// Above, messages to every other node cost more than another level does.
+constexpr std::uint32_t most_direct = 16;
+
+Digits digits_by_nodes(const AlgorithmInput& input) {
+  const auto ranks = static_cast<std::uint32_t>(input.ranks);
+  std::uint32_t nodes = ranks;
+  if (!input.nodes.empty()) nodes = std::ranges::max(input.nodes) + 1;
+  Digits digits;
+  if (nodes > 1 && nodes < ranks) digits.nodes = input.nodes;
+  const std::uint32_t left = nodes == 1 ? ranks : nodes;
+  if (left > most_direct) digits.radices.push_back(square_root(left));
+  return digits;
+}
+
+/// The first column has a chunk of each row.
+std::uint32_t chunks_a_message(const AlgorithmInput& input, const Digits& digits) {
+  const auto ranks = static_cast<std::uint32_t>(input.ranks);
+  if (!digits.nodes.empty()) return std::ranges::max(digits.nodes) + 1;
+  if (digits.radices.empty() || digits.radices[0] == 1) return 1;
+  return (ranks + digits.radices[0] - 1) / digits.radices[0];
+}
+
+Schedule build(const AlgorithmInput& input, const Digits& digits) {
+  return MixedRadix(input, digits).build();
 }
 
 }  // namespace
 
-Schedule build_mixed_radix(const AlgorithmInput& input, std::span<const std::uint32_t> radices) {
-  return MixedRadix(input, radices).build();
+Schedule build_direct(const AlgorithmInput& input) {
+  return input.disjoint ? gather_disjoint(input) : build(input, {});
+}
+
+Schedule build_mixed_radix(const AlgorithmInput& input) {
+  return build(input, digits_by_nodes(input));
+}
+std::uint32_t chunks_a_message_of_mixed_radix(const AlgorithmInput& input) {
+  return chunks_a_message(input, digits_by_nodes(input));
 }
 
 Schedule build_recursive_halving(const AlgorithmInput& input) {
-  std::vector<std::uint32_t> twos;
-  for (int left = input.ranks; left > 2; left = (left + 1) / 2) twos.push_back(2);
-  return build_mixed_radix(input, twos);
+  return build(input, digits_of_halving(input));
+}
+std::uint32_t chunks_a_message_of_halving(const AlgorithmInput& input) {
+  return chunks_a_message(input, digits_of_halving(input));
 }
 
-std::uint32_t chunks_a_message_of_halving(int ranks) {
-  return rows_of(static_cast<std::uint32_t>(ranks), 2);
-}
-
-Schedule build_grid(const AlgorithmInput& input) {
-  const std::uint32_t root = square_root(static_cast<std::uint32_t>(input.ranks));
-  return build_mixed_radix(input, {&root, 1});
-}
-
-std::uint32_t chunks_a_message_of_grid(int ranks) {
-  const auto members = static_cast<std::uint32_t>(ranks);
-  return rows_of(members, square_root(members));
+Schedule build_grid(const AlgorithmInput& input) { return build(input, digits_of_grid(input)); }
+std::uint32_t chunks_a_message_of_grid(const AlgorithmInput& input) {
+  return chunks_a_message(input, digits_of_grid(input));
 }
 
 }  // namespace cohom

@@ -1,16 +1,10 @@
-// Direct: two hops whatever the number of ranks, but n^2 messages in all.
-//
-// Rank j owns chunk j. Every rank sends its contribution to chunk j straight to rank j, which
-// merges all of them in one step, in rank order, and sends the sum to everybody: mixed radix with
-// one digit. A contribution is never passed on, so it can travel in its narrow form and be promoted
-// where it is added.
-//
-// Disjoint contributions are so short that owners do not pay: all of them together are one sum.
-// Every rank sends its own to everybody and merges all itself, which takes one hop and half the
-// bytes.
+// The contributions of all ranks together are no longer than a sum: owners of chunks do not pay.
+// Every rank sends its own to everybody and merges all itself, in rank order, which takes one hop
+// and half the bytes of direct.
 
 #include "schedule/algorithms/algorithms.hpp"
 
+#include <utility>
 #include <vector>
 
 namespace cohom {
@@ -26,7 +20,10 @@ struct Rotation {
   int before(int distance) const { return (rank + ranks - distance) % ranks; }
 };
 
-Schedule gather_contributions(const Rotation& rotation) {
+}  // namespace
+
+Schedule gather_disjoint(const AlgorithmInput& input) {
+  const Rotation rotation{.rank = input.rank, .ranks = input.ranks};
   ScheduleBuilder schedule(rotation.rank, rotation.ranks, 1);
   std::vector<std::uint32_t> contributions(static_cast<std::size_t>(rotation.ranks));
   const auto mine = schedule.encode(0, Form::narrow);
@@ -39,13 +36,6 @@ Schedule gather_contributions(const Rotation& rotation) {
   }
   schedule.decode(schedule.merge(contributions));
   return std::move(schedule).build();
-}
-
-}  // namespace
-
-Schedule build_direct(const AlgorithmInput& input) {
-  if (input.disjoint) return gather_contributions({.rank = input.rank, .ranks = input.ranks});
-  return build_mixed_radix(input, {});
 }
 
 }  // namespace cohom
