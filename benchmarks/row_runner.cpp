@@ -167,7 +167,8 @@ void RowRunner::check(Row& row) {
     row.wire = over_ranks(sent, comm_);
   const std::uint64_t last_step = static_cast<std::uint64_t>(options_.steps) - 1;
   row.formula = wire_formula(row.plan.codec, row.plan.algorithm, row.elements, options_.type,
-                             communicator_.ranks(), row.shape, last_step);
+                             communicator_.ranks(), row.shape, last_step,
+                             communicator_.topology().nodes.of_rank);
   // Without the shape: the union of other numbers of ranks is not known.
   for (int ranks = 2; ranks <= max_modelled_ranks; ranks *= 2)
     if (const auto bytes = wire_formula(row.plan.codec, row.plan.algorithm, row.elements,

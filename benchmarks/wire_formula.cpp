@@ -34,7 +34,7 @@ using PerRank = std::vector<std::uint64_t>;
 
 /// What each rank sends, counted over its schedule.
 PerRank sent_by(const AlgorithmRow& algorithm, const CodecBytes& codec, std::size_t elements,
-                int ranks) {
+                int ranks, std::span<const std::uint32_t> nodes = {}) {
   const auto chunks =
       chunk_elements(elements, codec.block, algorithm.chunks(ranks, codec.disjoint));
   PerRank sent;
@@ -43,7 +43,8 @@ PerRank sent_by(const AlgorithmRow& algorithm, const CodecBytes& codec, std::siz
                                                .ranks = ranks,
                                                .narrow = codec.narrow,
                                                .disjoint = codec.disjoint,
-                                               .promotes_some = codec.promotes_some});
+                                               .promotes_some = codec.promotes_some,
+                                               .nodes = nodes});
     std::uint64_t bytes = 0;
     for (const Step& step : schedule.steps) {
       if (step.kind != StepKind::send) continue;
@@ -60,7 +61,8 @@ PerRank sent_by(const AlgorithmRow& algorithm, const CodecBytes& codec, std::siz
 
 std::optional<WireBytes> wire_formula(const std::string& codec, const std::string& algorithm,
                                       std::size_t elements, ElementType type, int ranks,
-                                      const std::optional<UnionShape>& shape, std::uint64_t step) {
+                                      const std::optional<UnionShape>& shape, std::uint64_t step,
+                                      std::span<const std::uint32_t> nodes) {
   const Spec spec = parse_spec(codec);
   const CodecRow& row_of_codec = find_codec(spec.name);
   const AlgorithmRow* const asked = find_algorithm(algorithm);
@@ -71,7 +73,7 @@ std::optional<WireBytes> wire_formula(const std::string& codec, const std::strin
                                                    : bytes_of_rounds(row_of_codec.make, query);
   if (!found) return std::nullopt;
   const AlgorithmRow& row = found->at_once ? algorithm_that_merges_at_once() : *asked;
-  const PerRank sent = sent_by(row, *found, elements, ranks);
+  const PerRank sent = sent_by(row, *found, elements, ranks, nodes);
 
   const auto words = [&](std::size_t) { return found->agreement; };
   const PerRank agreement =

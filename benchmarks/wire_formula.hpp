@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 
 namespace cohom::bench {
@@ -22,12 +23,14 @@ struct WireBytes {
 /// exchange errors, nor the exact values of blocks with NaNs or infinities. Of packed it is what
 /// the budget allows, in direct. `codec` is a valid spec with its parameters. What depends on
 /// `shape` (sparse, sketch) is as if values were spread evenly over the vector. `step` is the
-/// call's number, from 0, for codecs whose calls differ (marsit). Empty for codecs and algorithms
-/// without a formula here, among them all that send nothing themselves (fabric); where thc cannot
-/// add up so many ranks in the lanes it is given; and without the shape, where bytes depend on it.
+/// call's number, from 0, for codecs whose calls differ (marsit). `nodes`: AlgorithmInput's. Empty
+/// for codecs and algorithms without a formula here, among them all that send nothing themselves
+/// (fabric); where thc cannot add up so many ranks in the lanes it is given; and without the shape,
+/// where bytes depend on it.
 std::optional<WireBytes> wire_formula(const std::string& codec, const std::string& algorithm,
                                       std::size_t elements, ElementType type, int ranks,
                                       const std::optional<UnionShape>& shape = std::nullopt,
-                                      std::uint64_t step = 0);
+                                      std::uint64_t step = 0,
+                                      std::span<const std::uint32_t> nodes = {});
 
 }  // namespace cohom::bench
