@@ -9,6 +9,12 @@
 
 namespace cohom::test {
 
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+inline constexpr bool sanitized = true;
+#else
+inline constexpr bool sanitized = false;
+#endif
+
 #if defined(__SANITIZE_THREAD__)
 inline constexpr bool races_only = true;
 inline std::vector<int> tested_ranks() { return {2, 3, 5}; }
