@@ -1,170 +1,25 @@
 #include "codecs/exact/exact.hpp"
 
 #include "codecs/common/parameters.hpp"
-#include "codecs/exact/exact_accumulator.hpp"
 #include "codecs/exact/exact_header.hpp"
+#include "codecs/exact/exact_payload.hpp"
 #include "codecs/exact/exact_short.hpp"
 #include "codecs/exact/exact_vectors.hpp"
 #include "codecs/exact/exact_wide.hpp"
 #include "kernels/exact/exact.hpp"
-#include "memory/memory.hpp"
 
 #include <cohom/error.hpp>
 
-#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace cohom {
 namespace {
 
 /// Longer vectors agree on the bits that they need.
 constexpr std::size_t max_short_bytes = 1024;
-
-/// With one rank a contribution is the sum.
-RoundTraits payload_traits(int ranks) {
-  return {.name = "payload",
-          .merge = {MergeKind::add},
-          .time = RoundTime::payload,
-          .contributions = ranks > 1 ? Contributions::narrow : Contributions::like_sums,
-          .length = PayloadLength::varying,
-          .sums = ranks > 1 ? CompleteSums::finished_if_merged : CompleteSums::as_merged};
-}
-
-/// Integers in bit streams. Who has a complete sum rounds it, and elements travel on.
-class ExactPayload final : public Round {
- public:
-  /// What is referred to outlives it.
-  ExactPayload(const CodecContext& context, const ExactDivisor& divisor, ExactHeaderRound& header,
-               ExactWideRound& wide, const CallBuffers& call)
-      : Round(payload_traits(context.ranks)),
-        type_(context.type),
-        ranks_(static_cast<std::size_t>(context.ranks)),
-        kernels_(context.kernels.exact),
-        memory_(context.memory),
-        divisor_(divisor),
-        header_(header),
-        wide_(wide),
-        call_(call) {}
-
-  void reserve(std::size_t longest_piece) {
-    scratch_ = {memory_, capacity(ranks_, longest_piece)};
-    sources_.reserve(ranks_);
-  }
-
-  [[nodiscard]] std::size_t capacity(std::size_t contributions,
-                                     std::size_t elements) const override {
-    return kernels::exact_capacity(room(contributions), type_, elements);
-  }
-  [[nodiscard]] std::size_t finished_capacity(std::size_t, std::size_t elements) const override {
-    return (elements * size_of(type_) + 7) / 8;
-  }
-  [[nodiscard]] std::size_t length(std::size_t contributions, const Piece& piece) override {
-    return header_.payload_words(room(contributions).contributions, piece);
-  }
-  [[nodiscard]] std::size_t device_scratch(std::size_t longest_piece) const {
-    constexpr std::size_t gaps = 4 * 256;  // behind each of them
-    return gaps + 8 * (kernels::exact_header_words(type_, longest_piece) +
-                       kernels::exact_groups(longest_piece) + 1 + ranks_);
-  }
-  std::size_t encode(std::size_t contributions, const Piece& piece, Payload out) override;
-  std::size_t promote(const Piece& piece, std::span<const ConstPayload> contributions,
-                      Payload sum) override;
-  std::size_t finish(const Piece& piece, Payload sum, std::size_t words) override;
-  void decode(const Piece& piece, ConstPayload sum, std::size_t contributions) override;
-
- private:
-  [[nodiscard]] kernels::ExactRoom room(std::size_t contributions) const {
-    return {ranks_, contributions == alone ? 1 : contributions};
-  }
-  /// Words of a payload with room for so many contributions are as many as the header says.
-  void expect_words(std::size_t contributions, const Piece& piece, std::size_t words);
-  /// Writes rounded elements, zeros behind them up to whole words, and returns these.
-  std::size_t round(const Piece& piece, const std::uint64_t* words, std::uint64_t* elements);
-
-  ElementType type_;
-  std::size_t ranks_;
-  const kernels::ExactKernels& kernels_;
-  Memory& memory_;
-  const ExactDivisor& divisor_;
-  ExactHeaderRound& header_;
-  ExactWideRound& wide_;
-  const CallBuffers& call_;
-  MemoryArray<std::uint64_t> scratch_;  ///< of one piece
-  std::vector<const std::uint64_t*> sources_;
-};
-
-std::size_t ExactPayload::encode(std::size_t contributions, const Piece& piece, Payload out) {
-  const auto shape = room(contributions);
-  const std::size_t words = length(contributions, piece);
-  if (call_.added != nullptr)
-    call_.added->encode(shape, piece.first, piece.count, header_.header(piece), out.data());
-  else
-    kernels_.encode(header_.run_of(piece), shape, header_.header(piece),
-                    call_.input_at(piece.first), out.data());
-  return words;
-}
-
-void ExactPayload::expect_words(std::size_t contributions, const Piece& piece, std::size_t words) {
-  const std::size_t right = length(contributions, piece);
-  if (words != right)
-    throw Error(ErrorKind::transport, "exact: a payload of " + std::to_string(words) +
-                                          " words came where the header says " +
-                                          std::to_string(right));
-}
-
-std::size_t ExactPayload::promote(const Piece& piece, std::span<const ConstPayload> contributions,
-                                  Payload sum) {
-  sources_.clear();
-  for (const ConstPayload words : contributions) {
-    expect_words(alone, piece, words.size());
-    sources_.push_back(words.data());
-  }
-  const std::size_t words = finished_capacity(ranks_, piece.count);
-  memory_.zero(&sum[words - 1], 8);  // the padding of a ragged last word
-  if (const std::uint64_t divisor = divisor_.of_call(); divisor != 0)
-    kernels_.sum(header_.run_of(piece), room(alone), header_.header(piece), sources_.data(),
-                 sources_.size(), divisor, sum.data());
-  else
-    divisor_.write_none(piece.count, sum.data());
-  return words;
-}
-
-std::size_t ExactPayload::round(const Piece& piece, const std::uint64_t* words,
-                                std::uint64_t* elements) {
-  const std::size_t finished = finished_capacity(ranks_, piece.count);
-  memory_.zero(&elements[finished - 1], 8);  // the padding of a ragged last word
-  if (const std::uint64_t divisor = divisor_.of_call(); divisor != 0)
-    kernels_.decode(header_.run_of(piece), room(ranks_), header_.header(piece), words, divisor,
-                    elements);
-  else
-    divisor_.write_none(piece.count, elements);
-  return finished;
-}
-
-std::size_t ExactPayload::finish(const Piece& piece, Payload sum, std::size_t words) {
-  expect_words(ranks_, piece, words);
-  // Elements may be longer than the words of fields that are still to be read.
-  memory_.copy(scratch_.data(), sum.data(), 8 * words);
-  return round(piece, scratch_.data(), sum.data());
-}
-
-void ExactPayload::decode(const Piece& piece, ConstPayload sum, std::size_t /*contributions*/) {
-  const std::uint64_t* elements = sum.data();
-  if (ranks_ == 1) {
-    expect_words(ranks_, piece, sum.size());
-    round(piece, sum.data(), scratch_.data());
-    elements = scratch_.data();
-  } else if (sum.size() != finished_capacity(ranks_, piece.count)) {
-    throw Error(ErrorKind::transport, "exact: a sum of " + std::to_string(sum.size()) +
-                                          " words came where " + std::to_string(piece.count) +
-                                          " elements were due");
-  }
-  wide_.copy_others(piece, reinterpret_cast<const std::byte*>(elements));
-}
 
 /// Any vector: a header, integers as wide as it says, and what is wider than the payload takes.
 class ExactCodec final : public Codec {
