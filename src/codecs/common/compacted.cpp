@@ -82,7 +82,7 @@ ConstPayload UnitsRound::words(const Piece& inner) const {
 
 template <class Capacity>
 std::size_t UnitsRound::of_units(std::size_t elements, Capacity capacity) const {
-  const std::size_t unit = units_.unit();
+  const std::size_t unit = units_.unit_length();
   std::size_t words = elements / unit * capacity(unit);
   if (elements % unit != 0) words += capacity(elements % unit);
   return words;
@@ -207,7 +207,7 @@ CompactedCodec::CompactedCodec(const CodecContext& context, std::string_view nam
 
 void CompactedCodec::reserve(std::size_t elements, std::size_t longest_piece) {
   index_.reserve(elements, longest_piece);
-  inner_->reserve(elements, units_.unit());
+  inner_->reserve(elements, units_.unit_length());
   std::size_t unfinished = 0;
   for (const auto& round : rounds_)
     if (round->traits().finishes_sums())

@@ -27,10 +27,10 @@ class CompactedCodec final : public Codec {
   CompactedCodec(const CodecContext& context, std::string_view name, const IndexOptions& index,
                  std::unique_ptr<Codec> inner);
 
-  [[nodiscard]] std::size_t block() const override { return units_.unit(); }
+  [[nodiscard]] std::size_t block() const override { return units_.unit_length(); }
   void reserve(std::size_t elements, std::size_t longest_piece) override;
   [[nodiscard]] std::size_t device_scratch(std::size_t elements, std::size_t) const override {
-    return inner_->device_scratch(elements, units_.unit());
+    return inner_->device_scratch(elements, units_.unit_length());
   }
 
  private:

@@ -17,7 +17,7 @@ CompactedUnits::CompactedUnits(const CodecContext& context, std::size_t shortest
       kernels_(context.kernels.sparse),
       host_(context.on_host().sparse),
       memory_(context.memory),
-      unit_(length(shortest)),
+      unit_length_(length(shortest)),
       index_(index),
       call_(call) {}
 
@@ -27,25 +27,26 @@ void CompactedUnits::reserve(std::size_t elements, std::size_t unfinished_words)
   elements_ = elements;
   unfinished_ = {memory_, unfinished_words};
   compacted_ = {memory_, elements * size_of(type_)};
-  units_.resize((elements + unit_ - 1) / unit_);
+  units_.resize((elements + unit_length_ - 1) / unit_length_);
   inner_pieces_.resize(units_.size());
 }
 
 std::span<const CompactedUnits::Unit> CompactedUnits::units_of(const Piece& piece) const {
-  return std::span(units_).subspan(piece.first / unit_, (piece.count + unit_ - 1) / unit_);
+  return std::span(units_).subspan(piece.first / unit_length_,
+                                   (piece.count + unit_length_ - 1) / unit_length_);
 }
 
 kernels::SparseRun CompactedUnits::run_of(const Unit& unit) const {
   const std::size_t first = unit.inner.first;
-  return {size_of(type_), first, std::min(unit_, elements_ - first)};
+  return {size_of(type_), first, std::min(unit_length_, elements_ - first)};
 }
 
 void CompactedUnits::compact(const Piece& piece) {
   const SparseIndex::Union positions = index_.union_of(piece);
   const std::uint64_t* const near = index_.beside_elements(positions, piece);
-  for (std::size_t first = piece.first; first < piece.first + piece.count; first += unit_) {
-    Unit& unit = units_[first / unit_];
-    unit = {.inner = {.first = first, .index = first / unit_}, .outer = piece};
+  for (std::size_t first = piece.first; first < piece.first + piece.count; first += unit_length_) {
+    Unit& unit = units_[first / unit_length_];
+    unit = {.inner = {.first = first, .index = first / unit_length_}, .outer = piece};
     const kernels::SparseRun run = run_of(unit);
     const std::size_t word = (first - piece.first) / 64;
     unit.inner.count = host_.count_bits(positions.bits + word, kernels::bitmap_words(run.count));

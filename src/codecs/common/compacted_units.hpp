@@ -31,7 +31,7 @@ class CompactedUnits {
   CompactedUnits& operator=(const CompactedUnits&) = delete;
 
   /// Elements of a unit.
-  [[nodiscard]] std::size_t unit() const { return unit_; }
+  [[nodiscard]] std::size_t unit_length() const { return unit_length_; }
   /// `unfinished_words`: most that are set aside.
   void reserve(std::size_t elements, std::size_t unfinished_words);
   [[nodiscard]] void* compacted() { return compacted_.data(); }
@@ -59,7 +59,7 @@ class CompactedUnits {
   const kernels::SparseKernels& kernels_;  ///< of the elements
   const kernels::SparseKernels& host_;
   Memory& memory_;
-  std::size_t unit_;
+  std::size_t unit_length_;
   SparseIndex& index_;
   const CallBuffers& call_;
   std::size_t elements_ = 0;          ///< of the vector
