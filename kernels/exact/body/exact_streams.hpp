@@ -81,7 +81,8 @@ class ExactWriter {
   std::uint64_t word_ = 0;
 };
 
-/// Reads fields of a sum. What lies above a word's digits is carried into the next word.
+/// Reads fields of a sum. What lies above the bits that a word takes of its stream is carried into
+/// the next word.
 template <std::size_t stride = exact_streams>
 class ExactReader {
  public:
@@ -208,36 +209,24 @@ COHOM_HD inline T exact_sum_from(const ExactWidths& widths, const ExactMini& min
   return exact_quotient<T>(sum, mini.low, divisor);
 }
 
-/// Adds the fields of all sources, which all hold as many contributions as `widths` say.
-/// `readers`: one a source.
-template <class T>
-COHOM_HD inline T exact_sum_of(const ExactWidths& widths, const ExactMini& mini, bool counts_zeros,
-                               ExactReader<>* readers, std::size_t count, std::size_t contributions,
-                               std::uint64_t divisor) {
-  const unsigned bits = widths.value_bits(mini);
-  ExactInteger sum;
-  std::uint64_t zeros = 0;
-  for (std::size_t s = 0; s < count; ++s) {
-    if (bits != 0) sum.add(readers[s].get_integer(bits));
-    if (counts_zeros) zeros += readers[s].get(widths.counter);
-  }
-  return exact_sum_from<T>(widths, mini, counts_zeros, sum, zeros, contributions, divisor);
-}
-
 /// Calls visit(i, element) for the elements of a stream of a group of `count` elements.
+/// `contributions`: all that were added.
 template <class T, class Visit>
 COHOM_HD inline void decode_exact_stream(const ExactWidths& widths, const ExactHeader<T>& header,
-                                         ExactReader<>* readers, std::size_t readers_count,
-                                         std::size_t contributions, std::uint64_t divisor,
-                                         std::size_t count, std::size_t stream, Visit visit) {
+                                         ExactReader<> reader, std::size_t contributions,
+                                         std::uint64_t divisor, std::size_t count,
+                                         std::size_t stream, Visit visit) {
   for (std::size_t m = 0; m < header.minis; ++m) {
     const ExactMini mini = header.mini(m);
     const bool counts_zeros = header.counts_zeros(m);
     const bool wide = widths.is_wide(mini, counts_zeros);
     for (std::size_t i = m * exact_mini + stream; i < (m + 1) * exact_mini; i += exact_streams) {
-      const T element = wide ? T{}
-                             : exact_sum_of<T>(widths, mini, counts_zeros, readers, readers_count,
-                                               contributions, divisor);
+      T element{};
+      if (!wide) {
+        const ExactInteger sum = reader.get_integer(widths.value_bits(mini));
+        const std::uint64_t zeros = counts_zeros ? reader.get(widths.counter) : 0;
+        element = exact_sum_from<T>(widths, mini, counts_zeros, sum, zeros, contributions, divisor);
+      }
       if (i < count) visit(i, element);
     }
   }

@@ -38,7 +38,7 @@ void encode_run(const ExactWidths& widths, std::size_t elements, const std::uint
   });
 }
 
-/// `contributions`: of each source.
+/// `contributions`: all that are added.
 template <class T>
 void sum_run(const ExactWidths& widths, std::size_t elements, const std::uint64_t* header,
              const std::uint64_t* const* sources, std::size_t source_count,

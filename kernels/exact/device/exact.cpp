@@ -168,10 +168,10 @@ struct DecodeStreams : Streams<T> {
   COHOM_HD void run(At at, Nothing&, Nothing&) const {
     const std::size_t g = this->group_of(at), s = this->stream_of(at);
     if (g >= this->groups.groups()) return;
-    body::ExactReader<> reader(words + this->offsets[g] + s, this->widths.word_bits());
+    const body::ExactReader<> reader(words + this->offsets[g] + s, this->widths.word_bits());
     T* const to = output + g * exact_group;
-    body::decode_exact_stream<T>(this->widths, this->header_of(g), &reader, 1, contributions,
-                                 divisor, this->groups.elements_of(g), s,
+    body::decode_exact_stream<T>(this->widths, this->header_of(g), reader, contributions, divisor,
+                                 this->groups.elements_of(g), s,
                                  [to](std::size_t i, T element) { to[i] = element; });
   }
 };
