@@ -190,6 +190,25 @@ TEST(ExactAccumulator, OneVectorHasItsOwnHeaderAndPayload) {
   }
 }
 
+/// Quotients of f64 that lie above the middle of two numbers by less than the least limb: the
+/// remainder alone says that they are no ties. It takes a long divisor.
+TEST(ExactKernels, RemaindersBelowTheLimbsCount) {
+  constexpr unsigned one = 1074;  // the position of 1.0
+  struct Quotient {
+    std::uint64_t sum, divisor;
+  };
+  for (const Quotient& of : {Quotient{1, 4294962326},
+                             {1, 4294941094},
+                             {5, 4294952394},
+                             {1, 1073680793},
+                             {7, 1073590865}}) {
+    const double right = static_cast<double>(of.sum) / static_cast<double>(of.divisor);
+    EXPECT_EQ(kernels::body::exact_quotient<double>({of.sum, 0}, one, of.divisor), right);
+    EXPECT_EQ(kernels::body::exact_quotient<double>({-of.sum, ~std::uint64_t{0}}, one, of.divisor),
+              -right);
+  }
+}
+
 /// Quotients in the middle of two elements, by divisors of means of very many vectors: the sum has
 /// more bits than a double.
 TEST(ExactKernels, DivideByAnyNumberOfVectors) {
