@@ -174,6 +174,25 @@ TEST(ExactRefuses, ContributionsOfAnotherLength) {
         << promoted(wrong);
 }
 
+/// The last word of an odd number of elements travels, too, and is the same everywhere.
+TEST(ExactPadding, OfRoundedSumsIsZero) {
+  Owner owner;
+  owner.piece.count = Owner::count - 1;
+  owner.agree();
+  const WordVector contribution = owner.encoded(payload, alone);
+  const std::vector<ConstPayload> contributions(3, contribution);
+  const std::size_t room = owner.round(payload).capacity(3, Owner::count) + Owner::elements_words;
+  WordVector promoted(room, ~std::uint64_t{0});
+  EXPECT_EQ(owner.round(payload).promote(owner.piece, contributions, promoted),
+            Owner::elements_words);
+  EXPECT_EQ(promoted[Owner::elements_words - 1], 0x40900000u) << "4.5, and nothing";
+  WordVector finished = owner.encoded(payload, 3);
+  const std::size_t words = finished.size();
+  finished.resize(room, ~std::uint64_t{0});
+  EXPECT_EQ(owner.round(payload).finish(owner.piece, finished, words), Owner::elements_words);
+  EXPECT_EQ(finished[Owner::elements_words - 1] >> 32, 0u);
+}
+
 TEST(ExactRefuses, SumsOfAnotherLength) {
   Owner owner;
   owner.agree();

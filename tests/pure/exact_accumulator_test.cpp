@@ -97,6 +97,23 @@ TEST(ExactAccumulator, SettlingChangesNothing) {
   EXPECT_EQ(settled.span().low, waiting.span().low);
 }
 
+/// Four digits, of which carries that wait make the highest as long as the integers that few digits
+/// are read as.
+TEST(ExactAccumulator, LongDigitsAreNotFew) {
+  constexpr int low = 63;  // a number that begins in bit 31 of a digit
+  constexpr int doublings = 12;
+  const double number = std::ldexp(0x1.fffffffffffffp52, low - 1074);
+  const double least = std::numeric_limits<double>::denorm_min();
+  Sums sums(2);
+  sums.add({least, -least});  // takes the digit below
+  sums.add({-least, least});
+  for (int i = 0; i < 1 << doublings; ++i) sums.add({number, -number});
+  EXPECT_EQ(sums.value(0, low), std::ldexp(number, doublings));
+  EXPECT_EQ(sums.value(1, low), std::ldexp(-number, doublings));
+  EXPECT_EQ(sums.span().high, low + 53 + doublings);
+  EXPECT_EQ(sums.span().low, low + doublings);
+}
+
 /// Only these have no place in the header of finite mini-blocks.
 TEST(ExactAccumulator, SumsBeyondTheLargestNumberAreNotFinite) {
   constexpr double largest = std::numeric_limits<double>::max();
@@ -209,14 +226,44 @@ TEST(ExactKernels, RemaindersBelowTheLimbsCount) {
   }
 }
 
-/// Quotients in the middle of two elements, by divisors of means of very many vectors: the sum has
-/// more bits than a double.
+/// Vectors that are divided by `divisor` when they have been added, by all kernels.
+template <class T>
+void expect_quotients(const std::vector<std::vector<T>>& parts, std::uint64_t divisor,
+                      const std::vector<T>& right) {
+  const std::size_t count = right.size(), sources = parts.size();
+  const kernels::ExactRun run{element_type_v<T>, count};
+  const MergeKind largest = sizeof(T) == 8 ? MergeKind::max16 : MergeKind::max8;
+  for (const TestedTable& tested : tested_tables()) {
+    const kernels::ExactKernels& kernels = tested.table->exact;
+    if (!kernels::complete(kernels)) continue;
+    std::vector<std::uint64_t> header(kernels::exact_header_words(run.type, count));
+    std::vector<std::uint64_t> own(header);
+    for (const auto& part : parts) {
+      kernels.measure(run, part.data(), own.data());
+      const void* const both[] = {header.data(), own.data()};
+      kernels::kernel_table().merge({largest}, both, 2, 8 * own.size(), header.data());
+    }
+    const kernels::ExactRoom room{sources, 1};
+    std::vector<std::vector<std::uint64_t>> words(
+        sources, std::vector<std::uint64_t>(kernels::exact_capacity(room, run.type, count) + 8));
+    std::vector<const std::uint64_t*> payloads;
+    for (std::size_t p = 0; p < sources; ++p) {
+      kernels.encode(run, room, header.data(), parts[p].data(), words[p].data());
+      payloads.push_back(words[p].data());
+    }
+    std::vector<T> found(count);
+    kernels.sum(run, room, header.data(), payloads.data(), sources, divisor, found.data());
+    EXPECT_EQ(found, right) << tested.name << ", divisor " << divisor;
+  }
+}
+
+/// Quotients in the middle of two elements, and as near to it as any can be, by divisors of means
+/// of very many vectors: the sum has more bits than a double.
 TEST(ExactKernels, DivideByAnyNumberOfVectors) {
-  constexpr std::size_t count = 1024;
-  constexpr std::size_t sources = 3;
-  const kernels::ExactRun run{ElementType::f32, count};
+  constexpr std::size_t count = 1024, sources = 3;
   std::mt19937_64 engine(7);
-  for (const std::uint64_t divisor : {0x7fff'ffffull, 0xffff'ffffull, 0x0400'0001ull, 3ull}) {
+  for (const std::uint64_t divisor :
+       {0x7fff'ffffull, 0xffff'ffffull, 0x0400'0001ull, 0x03ff'ffffull, 0x0200'0001ull, 3ull}) {
     std::vector<std::vector<float>> parts(sources, std::vector<float>(count));
     std::vector<float> right(count);
     for (std::size_t i = 0; i < count; ++i) {
@@ -232,28 +279,28 @@ TEST(ExactKernels, DivideByAnyNumberOfVectors) {
       ASSERT_EQ(rest, 0u);
       right[i] = static_cast<float>(sum.rounded(ElementType::f32, divisor));
     }
-    for (const TestedTable& tested : tested_tables()) {
-      const kernels::ExactKernels& kernels = tested.table->exact;
-      if (!kernels::complete(kernels)) continue;
-      std::vector<std::uint64_t> header(kernels::exact_header_words(run.type, count));
-      std::vector<std::uint64_t> own(header);
-      for (const auto& part : parts) {
-        kernels.measure(run, part.data(), own.data());
-        const void* const both[] = {header.data(), own.data()};
-        kernels::kernel_table().merge({MergeKind::max8}, both, 2, 8 * own.size(), header.data());
-      }
-      const kernels::ExactRoom room{sources, 1};
-      std::vector<std::vector<std::uint64_t>> words(
-          sources, std::vector<std::uint64_t>(kernels::exact_capacity(room, run.type, count) + 8));
-      std::vector<const std::uint64_t*> payloads;
-      for (std::size_t p = 0; p < sources; ++p) {
-        kernels.encode(run, room, header.data(), parts[p].data(), words[p].data());
-        payloads.push_back(words[p].data());
-      }
-      std::vector<float> found(count);
-      kernels.sum(run, room, header.data(), payloads.data(), sources, divisor, found.data());
-      EXPECT_EQ(found, right) << tested.name << ", divisor " << divisor;
+    expect_quotients(parts, divisor, right);
+  }
+}
+
+/// Of f64, whose quotients are a number and a rest.
+TEST(ExactKernels, DivideSumsOfDoubles) {
+  constexpr std::size_t count = 1024, sources = 3;
+  std::mt19937_64 engine(8);
+  for (const std::uint64_t divisor : {0x0400'0001ull, 0x03ff'ffffull, 0x0200'0001ull, 7ull, 3ull}) {
+    std::vector<std::vector<double>> parts(sources, std::vector<double>(count));
+    std::vector<double> right(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::uint64_t middle = (std::uint64_t{1} << 53) + engine() % (1ull << 52) * 2 + 1;
+      constexpr int low = 27;
+      parts[0][i] = std::ldexp(static_cast<double>((middle >> low) * divisor), low);
+      parts[1][i] = static_cast<double>(middle % (1u << low) * divisor);
+      parts[2][i] = static_cast<double>(engine() % 3) - 1;
+      LongAccumulator sum;
+      for (const auto& part : parts) sum.add(part[i]);
+      right[i] = sum.rounded(ElementType::f64, divisor);
     }
+    expect_quotients(parts, divisor, right);
   }
 }
 
