@@ -3,6 +3,12 @@
 // A sum is two doubles, high + low, each exact. Their sum is rounded to f64 at once where f64 is
 // wanted. For narrower elements it is rounded to odd first, which no later rounding notices
 // (Boldo, Melquiond: When double rounding is odd, 2005).
+//
+// A quotient that is no middle of two elements is not near one, either. Let m be a middle, of at
+// most 54 bits, d the divisor, below 2^26, and s the sum, an integer below 2^96 (for narrower
+// elements m has 25 bits, and s 53). s and m d are multiples of a power of two that is at least
+// 2^-80 of m d or 2^-96 of s (2^-51 or 2^-53). If they differ, s / d is as far from m. A quotient
+// with a smaller error is on the right side.
 
 #if defined(COHOM_EXACT_ROUND_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef COHOM_EXACT_ROUND_INL_H
@@ -81,29 +87,25 @@ class ExactRounding {
   /// Whether vectors can divide. Else the reference does it.
   static bool is_possible(std::uint64_t divisor) {
     if (std::has_single_bit(divisor)) return true;
-      // A double must hold the middle of two elements times the divisor.
-#if HWY_NATIVE_FMA
-    return divisor < std::uint64_t{1} << 26;
-#else
-    return false;
-#endif
+    const bool divides = HWY_NATIVE_FMA || !is_double;  // what remains of f64 takes an FMA
+    return divides && divisor < std::uint64_t{1} << 26;
   }
 
   [[nodiscard]] bool is_short() const { return bits_ <= 62; }
 
-  /// The elements' values; those of f32 and narrower ones are exact or rounded to odd. `doubtful`:
-  /// those that are rounded twice, or maybe to the wrong side.
+  /// The elements' values; those of f32 and narrower ones lie on the same side of every middle of
+  /// two elements as the exact ones do. `doubtful`: those that are rounded twice.
   HWY_INLINE ExactReal operator()(const std::uint64_t* low, const std::uint64_t* high,
                                   ExactMask& doubtful) const {
     const ExactF f;
     ExactReal error = hn::Zero(f);
     auto value = sum(low, high, error);
     if constexpr (is_double) {
-      if (!halves_) value = nearest_quotient(value, error, doubtful);
+      if (!halves_) value = quotient(value, error);
       value = hn::Mul(hn::Mul(value, scale_), more_);
     } else {
       if (bits_ > 52) value = rounded_to_odd(value, error);
-      if (!halves_) value = odd_quotient(value);
+      if (!halves_) value = hn::Div(value, hn::Set(f, divisor_));
       value = hn::Mul(value, scale_);
     }
     if (divides_ && (is_double || std::is_same_v<T, bfloat16>)) {
@@ -141,28 +143,13 @@ class ExactRounding {
     error = hn::Sub(b, hn::Sub(sum, a));
     return sum;
   }
-  HWY_INLINE ExactReal odd_quotient(ExactReal sum) const {
+  /// Of a sum that lacks `error`: a double and what it lacks, of which all that is rounded is less
+  /// than 2^-103 of the quotient.
+  HWY_INLINE ExactReal quotient(ExactReal sum, ExactReal error) const {
     const auto by = hn::Set(ExactF(), divisor_);
-    const auto nearest = hn::Div(sum, by);
-    return rounded_to_odd(nearest, hn::NegMulAdd(nearest, by, sum));
-  }
-  /// first + rest is the quotient, but that `rest` was rounded. What that changes matters only near
-  /// the middle of two numbers, and there it is often exact.
-  HWY_INLINE ExactReal nearest_quotient(ExactReal sum, ExactReal error, ExactMask& doubtful) const {
-    const ExactF f;
-    const auto by = hn::Set(f, divisor_);
     const auto first = hn::Div(sum, by);
     const auto remainder = hn::NegMulAdd(first, by, sum);
-    const auto all = hn::Add(remainder, error);
-    const auto added = hn::Sub(all, remainder);
-    const auto lost = hn::Add(hn::Sub(remainder, hn::Sub(all, added)), hn::Sub(error, added));
-    const auto rest = hn::Div(all, by);
-    const auto more = hn::Add(first, hn::Mul(rest, hn::Set(f, 1 + 0x1p-48)));
-    const auto less = hn::Add(first, hn::Mul(rest, hn::Set(f, 1 - 0x1p-48)));
-    const auto inexact =
-        hn::Or(hn::Ne(lost, hn::Zero(f)), hn::Ne(hn::NegMulAdd(rest, by, all), hn::Zero(f)));
-    doubtful = hn::And(inexact, hn::Ne(more, less));
-    return hn::Add(first, rest);
+    return hn::Add(first, hn::Div(hn::Add(remainder, error), by));
   }
 
   unsigned bits_;
