@@ -223,16 +223,9 @@ void ExactAccumulator::Mini::add(const void* vector, std::size_t begin, std::siz
 
 void ExactAccumulator::Mini::settle() {
   if (count == 0) return;
-  // The highest digit keeps its sign, and a digit above takes what is more than one of them.
+  // The highest digit keeps its sign, and what is carried to it. A number has less than 2^23 in it,
+  // so that it stays below 2^56, however many vectors there are.
   constexpr std::int64_t limit = std::int64_t{1} << 32;
-  bool too_large = false;
-  for (std::size_t i = 0; i < exact_mini; ++i) {
-    std::int64_t carry = 0;
-    for (std::size_t d = 0; d + 1 < count; ++d) carry = (of(i)[d] + carry) >> 32;
-    const std::int64_t top = of(i)[count - 1] + carry;
-    too_large |= top >= limit || top < -limit;
-  }
-  if (too_large) cover(first, first + count + 1u);
   for (std::size_t i = 0; i < exact_mini; ++i)
     for (std::size_t d = 0; d + 1 < count; ++d) {
       const std::int64_t carry = of(i)[d] >> 32;
