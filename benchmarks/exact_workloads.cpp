@@ -15,7 +15,6 @@ namespace cohom::bench {
 namespace {
 
 using kernels::ExactRoom;
-using kernels::ExactRun;
 
 constexpr std::size_t ranks = 4;
 constexpr ExactRoom sum_room{ranks, ranks};

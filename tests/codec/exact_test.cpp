@@ -241,6 +241,38 @@ TEST(ExactRefuses, WideSumsOfAnotherLength) {
         << decoded(wrong);
 }
 
+/// Pieces come segment by segment.
+TEST(ExactWide, IsInTheVectorsOrderWhateverThatOfPieces) {
+  constexpr std::size_t half = kernels::exact_group, count = 2 * half;
+  std::vector<float> input(count, 1.5f), output(count);
+  input[20] = HUGE_VALF;
+  input[count - 20] = -HUGE_VALF;
+  const auto encoded = [&](const std::vector<Piece>& pieces) {
+    const auto codec = exact_codec().make(
+        {.ranks = 3, .type = ElementType::f32, .kernels = kernels::kernel_table()});
+    codec->reserve(count, count);
+    codec->begin({.type = ElementType::f32,
+                  .input = input.data(),
+                  .output = output.data(),
+                  .pieces = pieces});
+    KeptRounds agreed;
+    agreed.start(codec->rounds());
+    const auto words_of = [&](std::size_t number, const Piece& piece) {
+      Round& round = *codec->rounds()[number];
+      WordVector words(round.capacity(3, piece.count));
+      words.resize(round.encode(3, piece, words));
+      return words;
+    };
+    for (const Piece& piece : pieces) agreed.add(header, words_of(header, piece));
+    const std::size_t elements = codec->rounds()[wide]->fallback_elements();
+    EXPECT_EQ(elements, 32u);
+    return words_of(wide, {.first = 0, .count = elements, .index = 0});
+  };
+  EXPECT_EQ(encoded({{.first = half, .count = half, .index = 0},
+                     {.first = 0, .count = half, .index = 1}}),
+            encoded({{.first = 0, .count = count, .index = 0}}));
+}
+
 /// A code of the highest bit without one of the lowest, and the other way round; bits that f32 has
 /// not. (codec.exact_kernels has all pairs of codes.)
 TEST(ExactRefuses, HeadersThatNobodySends) {
