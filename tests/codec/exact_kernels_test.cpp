@@ -372,6 +372,22 @@ TEST(ExactFormat, CapacitiesHoldAnyHeader) {
       }
 }
 
+/// Else a mini-block would be in the payload and in the round `wide`, or in neither.
+TEST(ExactFormat, RoomDoesNotDecideWhatIsWide) {
+  std::mt19937_64 random(2);
+  std::size_t all = 0;
+  for (const ElementType type : all_element_types)
+    for (const std::size_t ranks : {2, 3, 17, 1000, 65536}) {
+      const ExactRun run{type, 8192};
+      const Words header = widest_header(type, run.count, ranks, random);
+      const std::size_t wide = exact_length(run, {ranks, ranks}, header.data()).wide_minis;
+      all += wide;
+      EXPECT_EQ(exact_length(run, {ranks, 1}, header.data()).wide_minis, wide)
+          << name_of(type) << ", " << ranks << " ranks";
+    }
+  EXPECT_GT(all, 100u);
+}
+
 // ---- headers from hostile hands
 
 bool is_valid(const Specification& spec, unsigned high, unsigned low) {
