@@ -43,6 +43,7 @@ struct ChunkRange {
   [[nodiscard]] bool contains(const ChunkRange& other) const {
     return first <= other.first && other.end() <= end();
   }
+  // NOLINTNEXTLINE(modernize-use-nullptr): it takes the 0 of comparisons for a pointer
   friend auto operator<=>(const ChunkRange&, const ChunkRange&) = default;
 };
 
