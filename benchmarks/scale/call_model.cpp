@@ -1,0 +1,189 @@
+#include "scale/call_model.hpp"
+
+#include "agreement/maximum_exchange.hpp"
+#include "plan/selector.hpp"
+#include "plan/spec.hpp"
+#include "scale/codec_model.hpp"
+#include "schedule/algorithms/algorithm.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+namespace cohom::bench {
+namespace {
+
+/// Longer than any vector, and still to be added to.
+constexpr std::size_t no_segments = std::numeric_limits<std::size_t>::max() / 2;
+
+/// As plans do it on hosts: a quarter of a chunk, if messages are not too short or too long then.
+std::size_t segment_of(const AlgorithmRow& algorithm, const CodecModel& codec,
+                       std::size_t chunk_elements) {
+  constexpr std::size_t shortest = 8192;
+  const std::size_t chunks =
+      algorithm.chunks_a_message == nullptr ? 1 : algorithm.chunks_a_message(codec.input);
+  return std::clamp(chunk_elements / 4, shortest / chunks, codec.longest_segment);
+}
+
+/// How a vector is cut for an algorithm.
+struct Cut {
+  std::size_t elements = 0;
+  std::size_t chunks = 1;
+  std::size_t segment = no_segments;  ///< elements
+};
+
+CallPart payload_part(const AlgorithmRow& algorithm, const CodecModel& codec, const Cut& cut,
+                      const CodecTimes& times, int follows) {
+  const auto sizes = std::make_shared<PayloadSizes>(
+      codec.bytes, Chunking(cut.elements, codec.block, cut.chunks, cut.segment));
+  return {.program =
+              [&algorithm, input = codec.input, sizes, times](int rank) {
+                AlgorithmInput own = input;
+                own.rank = rank;
+                return RankProgram(algorithm.build(own), *sizes, times);
+              },
+          .follows = follows};
+}
+
+/// Of the payload's pieces, which each have words of their own, or of the vector.
+SlotBytes bytes_of(const SmallRound& round, std::size_t piece) {
+  return [round, piece](const Slot&, std::size_t count) {
+    if (count == 0) return std::uint64_t{0};
+    if (!round.in_segments) return round.bytes(count);
+    return (count + piece - 1) / piece * round.bytes(std::min(count, piece));
+  };
+}
+
+/// In as many segments as the payload, whatever lies in them, or in one.
+CallPart small_part(const SmallRound& round, const CodecModel& codec, const Cut& cut,
+                    const CodecTimes& times, int follows) {
+  const Chunking payload(cut.elements, codec.block, cut.chunks, cut.segment);
+  const std::size_t piece = payload.longest_piece();
+  const std::size_t segment = round.in_segments ? piece * cut.chunks : no_segments;
+  const auto sizes =
+      std::make_shared<PayloadSizes>(bytes_of(round, piece), Chunking(cut.elements, 1, 1, segment));
+  return {.program =
+              [sizes, input = codec.input, times](int rank) {
+                const AlgorithmInput own{.rank = rank, .ranks = input.ranks, .nodes = input.nodes};
+                return RankProgram(algorithm_for_small_rounds().build(own), *sizes, times);
+              },
+          .follows = follows};
+}
+
+/// By dissemination, as MaximumExchange: each rank tells what it knows 1, 2, 4, ... ranks on.
+Schedule dissemination(int rank, int ranks) {
+  ScheduleBuilder builder(rank, ranks, 1);
+  std::uint32_t known = builder.encode(0, Form::wide);
+  std::uint32_t hop = 0;
+  for (int distance = 1; distance < ranks; distance *= 2, ++hop) {
+    builder.send(known, (rank + distance) % ranks, hop);
+    const int teller = (rank - distance + ranks) % ranks;
+    const std::uint32_t both[] = {known, builder.receive(0, Form::wide, 1, teller, hop)};
+    known = builder.merge(both);
+  }
+  return std::move(builder).build();
+}
+
+CallPart agreement_part(int ranks, int follows) {
+  const auto sizes = std::make_shared<PayloadSizes>(
+      [](const Slot&, std::size_t) { return std::uint64_t{sizeof(MaximumExchange::Table)}; },
+      Chunking(1, 1, 1, no_segments));
+  return {.program = [sizes, ranks](
+                         int rank) { return RankProgram(dissemination(rank, ranks), *sizes, {}); },
+          .follows = follows,
+          .comes_first = true};
+}
+
+/// By rank; none where each has a node of its own.
+std::vector<std::uint32_t> nodes_of(const NetworkShape& network, int ranks) {
+  std::vector<std::uint32_t> nodes;
+  for (int rank = 0; network.ranks_a_node > 1 && rank < ranks; ++rank)
+    nodes.push_back(static_cast<std::uint32_t>(network.node_of(rank)));
+  return nodes;
+}
+
+const AlgorithmRow& expect_among_ranks(const AlgorithmRow& row) {
+  if (row.needs_aggregator)
+    throw std::runtime_error(
+        fmt::format("algorithm {} has an aggregator, and is not simulated; "
+                    "take {}",
+                    row.name, algorithms_of_ranks()));
+  return row;
+}
+
+}  // namespace
+
+CallModel model_call(const NetworkShape& network, const CallShape& shape) {
+  Spec spec = parse_spec(shape.codec);
+  const Selection selection =
+      select_algorithm(shape.algorithm, {.codec = spec.name,
+                                         .bytes = shape.elements * sizeof(float),
+                                         .ranks = shape.ranks,
+                                         .nodes = std::uint32_t(network.nodes(shape.ranks))});
+  if (selection.bypass) spec = {"raw", {}};
+  const AlgorithmRow& asked = expect_among_ranks(*selection.algorithm);
+  CodecModel codec =
+      model_codec(spec.name, spec.parameters, {shape.elements, shape.ranks}, asked.merges_at_once);
+  const auto nodes = std::make_shared<std::vector<std::uint32_t>>(nodes_of(network, shape.ranks));
+  codec.input.nodes = *nodes;
+  const AlgorithmRow& algorithm = codec.at_once ? algorithm_that_merges_at_once() : asked;
+  const CodecTimes times = shape.times != nullptr ? shape.times->of(spec.name) : CodecTimes{};
+
+  const std::size_t chunks = algorithm.chunks(shape.ranks, codec.input.disjoint);
+  const Cut cut{
+      shape.elements, chunks,
+      shape.segment != 0 ? shape.segment : segment_of(algorithm, codec, shape.elements / chunks)};
+
+  CallModel model{.algorithm = std::string(algorithm.name), .nodes = nodes};
+  const auto last = [&] { return static_cast<int>(model.parts.size()) - 1; };
+  model.parts.push_back(agreement_part(shape.ranks, CallPart::begin_of_call));
+  CodecTimes reading{.encode = times.agree};
+  for (const SmallRound& round : codec.small_rounds)
+    model.parts.push_back(small_part(round, codec, cut, std::exchange(reading, {}), last()));
+  const int agreed = last();
+  const bool by_segment = !codec.small_rounds.empty() && codec.small_rounds.back().in_segments;
+  model.parts.push_back(payload_part(algorithm, codec, cut, times, agreed));
+  model.parts.back().by_segment = by_segment;
+  model.parts.back().room = codec.room;
+  if (codec.may_fall_back) model.parts.push_back(agreement_part(shape.ranks, agreed));
+  return model;
+}
+
+CallModel model_native(const CallShape& shape, const std::string& algorithm) {
+  const AlgorithmRow& row = *select_algorithm(algorithm, {.codec = "raw"}).algorithm;
+  const CodecTimes times = shape.times != nullptr ? shape.times->of("raw") : CodecTimes{};
+  CallPart part =
+      payload_part(row, plain_floats(shape.ranks), {shape.elements, row.chunks(shape.ranks, false)},
+                   times, CallPart::begin_of_call);
+  part.message_bytes = no_segments;
+  return {.algorithm = algorithm, .parts = {std::move(part)}};
+}
+
+std::uint64_t messages_of(const CallModel& model, int ranks) {
+  std::uint64_t sends = 0;
+  for (const CallPart& part : model.parts) {
+    const RankProgram program = part.program(0);
+    for (std::uint32_t task = 0; task < program.tasks(); ++task)
+      if (program.kind(task) == StepKind::send) ++sends;
+  }
+  return sends * static_cast<std::uint64_t>(ranks);
+}
+
+NativeCall best_native(const NetworkShape& network, const CallShape& shape) {
+  NativeCall best;
+  for (const std::string algorithm : {"recursive_halving", "recursive_doubling", "ring"}) {
+    const Nanoseconds hops = 2 * (shape.ranks - 1) * network.shortest_hop();
+    if (algorithm == "ring" && hops > best.call.time) continue;
+    const SimulatedCall call =
+        run_schedules(network, shape.ranks, model_native(shape, algorithm).parts);
+    if (best.algorithm.empty() || call.time < best.call.time) best = {algorithm, call};
+  }
+  return best;
+}
+
+}  // namespace cohom::bench
