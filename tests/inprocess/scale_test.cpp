@@ -1,0 +1,157 @@
+// The library over a simulated network, at more ranks than threads could be; and the model of its
+// schedules beside it.
+
+#include "scale/call_model.hpp"
+#include "scale/executor_run.hpp"
+#include "support/loopback_ranks.hpp"
+
+#include <cohom/allreduce.hpp>
+
+#include <gtest/gtest.h>
+#include <xxhash.h>
+
+#include <cmath>
+#include <ostream>
+#include <string>
+#include <vector>
+
+namespace cohom::bench {
+namespace {
+
+const NetworkShape& network() { return *find_network("fat"); }
+const NetworkShape& network_of_nodes() { return *find_network("fat8"); }
+
+struct Case {
+  std::string codec;
+  std::string algorithm;
+  int ranks = 64;
+};
+std::ostream& operator<<(std::ostream& out, const Case& c) {
+  return out << c.codec << " by " << c.algorithm << " on " << c.ranks << " ranks";
+}
+
+/// A spec a merge: addition in lanes, of packed words, of floats, by majority, bits, exactly.
+const std::vector<std::string> codecs = {"thc",    "packed:bits=5", "raw",  "signcount",
+                                         "marsit", "sparse",        "exact"};
+
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  for (const int ranks : {64, 255})
+    for (const std::string& codec : codecs)
+      for (const char* const algorithm : {"recursive_halving", "grid", "mixed_radix", "direct"})
+        if (ranks == 64 || codec == "thc" || codec == "raw")
+          all.push_back({codec, algorithm, ranks});
+  return all;
+}
+
+class Scale : public testing::TestWithParam<Case> {};
+
+/// Some chunks of several blocks, and one that is ragged.
+constexpr std::size_t short_vector = 70'001;
+
+TEST_P(Scale, AllRanksHaveTheSameBits) {
+  const ExecutedCall executed =
+      run_executors(network_of_nodes(), {.codec = GetParam().codec,
+                                         .algorithm = GetParam().algorithm,
+                                         .elements = short_vector,
+                                         .ranks = GetParam().ranks});
+  EXPECT_TRUE(executed.identical());
+}
+
+INSTANTIATE_TEST_SUITE_P(Merges, Scale, testing::ValuesIn(cases()));
+
+std::uint64_t loopback_hash(const CallShape& shape) {
+  std::vector<std::uint64_t> hashes(static_cast<std::size_t>(shape.ranks));
+  test::on_ranks(shape.ranks, [&](int rank, Communicator& communicator) {
+    std::vector<float> vector(shape.elements);
+    fill_simulated_input(rank, vector);
+    allreduce(vector, communicator, {.codec = shape.codec, .algorithm = shape.algorithm});
+    hashes[static_cast<std::size_t>(rank)] =
+        XXH3_64bits(vector.data(), vector.size() * sizeof(float));
+  });
+  return hashes.front();
+}
+
+TEST(ScaleHash, IsThatOfTheLoopback) {
+  for (const std::string& codec : codecs) {
+    const CallShape shape{.codec = codec, .algorithm = "direct", .elements = 20'000, .ranks = 16};
+    const ExecutedCall executed = run_executors(network(), shape);
+    EXPECT_TRUE(executed.identical()) << codec;
+    EXPECT_EQ(executed.hashes.front(), loopback_hash(shape)) << codec;
+  }
+}
+
+TEST(ScaleHash, DoesNotDependOnTheAlgorithmOfIntegerPayloads) {
+  const auto hash = [](const char* algorithm) {
+    return run_executors(
+               network(),
+               {.codec = "thc", .algorithm = algorithm, .elements = short_vector, .ranks = 64})
+        .hashes.front();
+  };
+  for (const char* const algorithm : {"recursive_halving", "grid"})
+    EXPECT_EQ(hash(algorithm), hash("direct")) << algorithm;
+}
+
+/// A chunk is one segment here, so that both have the same messages.
+TEST(ScaleModel, AgreesWithTheExecutor) {
+  for (const NetworkShape* const shape : {&network(), &network_of_nodes()})
+    for (const std::string codec : {"thc", "raw"})
+      for (const char* const algorithm : {"direct", "recursive_halving", "grid"}) {
+        const CallShape call{.codec = codec,
+                             .algorithm = algorithm,
+                             .elements = std::size_t{1} << 18,
+                             .ranks = 64,
+                             .segment = std::size_t{1} << 18};
+        const SimulatedCall executed = run_executors(*shape, call).call;
+        const SimulatedCall modelled =
+            run_schedules(*shape, call.ranks, model_call(*shape, call).parts);
+        const std::string what = codec + " by " + algorithm + " on " + std::string(shape->name);
+        EXPECT_NEAR(modelled.time, executed.time, 0.05 * executed.time) << what;
+        EXPECT_EQ(modelled.messages, executed.messages) << what;
+        EXPECT_NEAR(double(modelled.busiest_node_bytes), double(executed.busiest_node_bytes),
+                    0.02 * double(executed.busiest_node_bytes))
+            << what;
+      }
+}
+
+/// Where plans cut chunks into segments, the model cuts them alike.
+TEST(ScaleModel, SendsAsManyMessagesAsTheExecutor) {
+  for (const char* const algorithm : {"direct", "recursive_halving", "mixed_radix"}) {
+    const CallShape call{
+        .codec = "thc", .algorithm = algorithm, .elements = std::size_t{1} << 20, .ranks = 32};
+    EXPECT_EQ(run_schedules(network(), call.ranks, model_call(network(), call).parts).messages,
+              run_executors(network(), call).call.messages)
+        << algorithm;
+  }
+}
+
+/// Without latency, overhead and other ranks' messages on the links, bytes alone take time.
+TEST(ScaleModel, IsBoundByBytesOnAFastNetwork) {
+  NetworkShape ideal = network();
+  ideal.latency = ideal.hop = ideal.overhead = ideal.adapter_gap = 0;
+  constexpr int ranks = 16;
+  constexpr std::size_t elements = std::size_t{1} << 22;
+  const CallShape call{.elements = elements, .ranks = ranks};
+  const SimulatedCall native =
+      run_schedules(ideal, ranks, model_native(call, "recursive_halving").parts);
+  const double bytes = 2.0 * (ranks - 1) / ranks * elements * sizeof(float);
+  EXPECT_NEAR(native.time, bytes / ideal.link, 0.001 * native.time);
+}
+
+TEST(ScaleModel, RanksOfANodeShareItsAdapter) {
+  const CallShape call{.elements = std::size_t{1} << 22, .ranks = 16};
+  NetworkShape shared = network();
+  shared.ranks_a_node = 2;
+  const auto direct = [&](const NetworkShape& shape) {
+    return run_schedules(shape, call.ranks, model_native(call, "direct").parts).time;
+  };
+  EXPECT_GT(direct(shared), 1.7 * direct(network()));
+}
+
+TEST(ScaleNetworks, HaveNamesOfTheirOwn) {
+  for (const NetworkShape& shape : network_table()) EXPECT_EQ(find_network(shape.name), &shape);
+  EXPECT_EQ(find_network("fat9"), nullptr);
+}
+
+}  // namespace
+}  // namespace cohom::bench
