@@ -3,7 +3,7 @@
 
 From the root of the sources, the picture of docs/scale.md:
 
-    scripts/plot_scale.py docs/results/scale/{fat,fat8,eth10,eth10x8,fato4,fat8o4}.json \\
+    scripts/plot_scale.py docs/results/scale/{fat,fat8,eth10,eth10x8,fato4,fat8o4}-*.json \\
         --algorithm auto -o docs/scale.png
 """
 
@@ -73,9 +73,9 @@ def draw(rows, path):
         line[0].set_ylabel("microseconds a call")
     for axes in panels[-1]:
         axes.set_xlabel("ranks")
-    figure.legend(*panels[0][0].get_legend_handles_labels(), loc="outside lower center", ncol=6,
-                  frameon=False)
-    figure_file.save(figure, path, dpi=100)
+    figure.legend(*panels[0][0].get_legend_handles_labels(), loc="upper center",
+                  bbox_to_anchor=(0.5, 0), ncol=6, frameon=False)
+    figure_file.save(figure, path, dpi=100, bbox_inches="tight")
 
 
 def main():

@@ -14,12 +14,12 @@ COLUMNS = ["network", "ranks", "bytes", "codec", "asked_algorithm", "alone"]
 
 
 def cell(row, times):
-    """Return time and ratio; a ratio below 1 is in bold: cohom loses."""
+    """Return time and ratio; a ratio below 0.995 is in bold: cohom loses."""
     if row is None or times not in row:
         return "-"
     found = row[times]
     ratio = f"{found['ratio']:.2f}"
-    return f"{found['time_us']:.0f} ({ratio if found['ratio'] >= 1 else '**' + ratio + '**'})"
+    return f"{found['time_us']:.0f} ({ratio if found['ratio'] >= 0.995 else '**' + ratio + '**'})"
 
 
 def table(rows, times):
