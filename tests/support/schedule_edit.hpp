@@ -16,12 +16,11 @@ inline std::vector<Schedule> build_all(const AlgorithmRow& algorithm, int ranks,
                                        bool promotes_some = false) {
   std::vector<Schedule> schedules;
   for (int rank = 0; rank < ranks; ++rank)
-    schedules.push_back(
-        algorithm.build({.rank = rank,
-                         .ranks = ranks,
-                         .narrow = narrow,
-                         .disjoint = disjoint,
-                         .promotes_some = promotes_some}));
+    schedules.push_back(algorithm.build({.rank = rank,
+                                         .ranks = ranks,
+                                         .narrow = narrow,
+                                         .disjoint = disjoint,
+                                         .promotes_some = promotes_some}));
   return schedules;
 }
 
