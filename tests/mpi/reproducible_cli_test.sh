@@ -54,7 +54,8 @@ timeout 120 "$benchmarks/reproducible/compare" --program "$program" --ranks 1,3 
 [ "$(grep -c '^| ' out)" -eq 7 ] || fail "compare: not a head and six methods"
 "$benchmarks/reproducible/compare" --program "$program" --ranks 1 --method none >out 2>err &&
   fail "compare: exit status 0 for an unknown method"
-grep -q "^compare: .*mpirun" err || fail "compare: the message has no command"
+grep -q "^compare: .*--method 'none'" err || fail "compare: what the program said is not first"
+grep -q "^The command was: .*mpirun" err || fail "compare: the message has no command"
 grep -q "should be one of plain" err || fail "compare: the message does not say why"
 
 /usr/bin/python3 - <<'PYTHON' || fail "the reports are not as they should be"
