@@ -14,6 +14,8 @@
 //
 //   round << 56 | step << 32 | unit   a payload, or its reduction by an aggregator
 //   round << 56 | index               a sum that ranks form themselves
+//   0xfc << 56 | place                a message from a device's words, staged
+//   0xfd << 56 | place                a message to them, staged
 //   0xfe << 56 | sent << 8 | hop      the agreement on how an aggregator's sums went
 //   0xff << 56 | sent << 8            the agreement of a call
 //
@@ -86,7 +88,10 @@ constexpr std::uint32_t step_of_cookie(std::uint64_t cookie) {
 constexpr std::uint32_t unit_of_cookie(std::uint64_t cookie) { return std::uint32_t(cookie); }
 constexpr std::size_t reduction_of_cookie(std::uint64_t cookie) { return cookie & 0xff; }
 
-/// What agreements' cookies have in the place of a round.
+/// What the cookies of staged messages (DeviceChannel) and of agreements have in the place of a
+/// round.
+inline constexpr int leaving_round = 0xfc;
+inline constexpr int arriving_round = 0xfd;
 inline constexpr int outcome_round = 0xfe;
 inline constexpr int call_round = 0xff;
 
@@ -105,7 +110,7 @@ constexpr bool is_agreement_cookie(std::uint64_t cookie) {
   return round_of_cookie(cookie) >= outcome_round;
 }
 
-static_assert(max_rounds <= outcome_round);
+static_assert(max_rounds <= leaving_round);
 static_assert(round_of_cookie(payload_cookie(14, 0xffffff, 0xffffffff)) == 14);
 static_assert(step_of_cookie(payload_cookie(14, 0xabcdef, 0xffffffff)) == 0xabcdef);
 static_assert(unit_of_cookie(payload_cookie(14, 0xffffff, 0x12345678)) == 0x12345678);

@@ -62,14 +62,27 @@ class DeviceChannel final : public Channel {
     std::uint64_t cookie = 0;
   };
 
+  /// A message that leaves from pinned memory, until it is sent. Empty: the place is idle.
+  struct Leaving {
+    std::span<const std::byte> staged;
+    std::uint64_t cookie = 0;
+  };
+
   /// Empty messages too, which must not overtake others of their stream: they may lie behind the
   /// last word.
   [[nodiscard]] bool is_on_device(const std::byte* data) const {
     return data >= memory_.words.data() && data <= memory_.words.data() + memory_.words.size();
   }
+  /// Of words, in pinned memory.
+  [[nodiscard]] std::byte* staged_place(const std::byte* words) const {
+    return memory_.staged + (words - memory_.words.data());
+  }
   void start_batch();
+  void stage(Send& send);
+  void copy_to_host(std::span<const std::byte> words, std::size_t first);
   void send_what_is_written();
-  bool take(Completion& completion);
+  bool arrive(Completion& completion);
+  void leave(Completion& completion);
 
   std::unique_ptr<Channel> channel_;
   DeviceWork& work_;
@@ -78,7 +91,8 @@ class DeviceChannel final : public Channel {
   std::deque<Batch> batches_;  ///< of the first of them
   std::size_t unmarked_ = 0;   ///< the others
   std::vector<Arriving> arriving_;
-  std::vector<std::size_t> idle_;  ///< of arriving_
+  std::vector<Leaving> leaving_;
+  std::vector<std::size_t> idle_arriving_, idle_leaving_;  ///< places
 };
 
 }  // namespace cohom
