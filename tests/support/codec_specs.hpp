@@ -4,6 +4,7 @@
 #include "codecs/codec_table.hpp"
 #include "plan/spec.hpp"
 #include "schedule/algorithms/algorithm.hpp"
+#include "thoroughness.hpp"
 
 #include <stdexcept>
 #include <string>
@@ -37,12 +38,13 @@ inline RoundTraits payload_of(std::string_view spec, ElementType type = ElementT
   return codec->payload().traits();
 }
 
-/// The algorithms that can run a spec's codec: payloads that merge themselves are merged by our own
-/// code only.
+/// The tested algorithms that can run a spec's codec: payloads that merge themselves are merged by
+/// our own code only.
 inline std::vector<AlgorithmRow> algorithms_for(std::string_view spec) {
   std::vector<AlgorithmRow> usable;
   for (const AlgorithmRow& row : algorithm_table())
-    if (!row.needs_aggregator || !payload_of(spec).merges_itself()) usable.push_back(row);
+    if (tests_algorithm(row.name) && (!row.needs_aggregator || !payload_of(spec).merges_itself()))
+      usable.push_back(row);
   return usable;
 }
 
