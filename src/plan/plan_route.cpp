@@ -20,9 +20,10 @@ constexpr std::size_t max_segment = std::size_t{1} << 26;
 /// Segments that keep codec slices short and messages at the transport's best size, and that cut
 /// every chunk into a few, so that encoding, sending and decoding overlap. Where contributions are
 /// very short, messages of such segments would cost more than the codec: then they are longer.
-/// A message that speaks of several chunks has one segment of each.
+/// A message that speaks of several chunks has one segment of each, so that it is long enough even
+/// where chunks are short.
 std::size_t default_segment(const Codec& codec, int ranks, std::size_t message_bytes,
-                            std::size_t chunk_elements, std::size_t chunks) {
+                            std::size_t chunk_elements) {
   constexpr std::size_t shortest = 8192;
   constexpr std::size_t short_message = 8192;  // bytes
   constexpr std::size_t most = std::size_t{1} << 18;
@@ -36,19 +37,13 @@ std::size_t default_segment(const Codec& codec, int ranks, std::size_t message_b
   if (payload.traits().merges_itself())
     while (longest > shortest && payload.capacity(of_sum, longest) * 8 > message_bytes)
       longest -= codec.block();
-  return std::clamp(chunk_elements / 4, shortest / chunks, longest);
+  return std::clamp(chunk_elements / 4, shortest, longest);
 }
 
 /// A device wants a few megabytes at a time: its kernels and copies each take microseconds to
 /// start.
 std::size_t default_device_segment(std::size_t chunk_elements) {
   return std::clamp(chunk_elements / 4, std::size_t{1} << 18, std::size_t{1} << 22);
-}
-
-std::size_t chunks_a_message(const AlgorithmRow& algorithm, int ranks,
-                             std::span<const std::uint32_t> nodes) {
-  if (algorithm.chunks_a_message == nullptr) return 1;
-  return algorithm.chunks_a_message({.ranks = ranks, .nodes = nodes});
 }
 
 void expect_aggregator(const AlgorithmRow& algorithm, const Aggregator* aggregator, int rank) {
@@ -74,12 +69,9 @@ PlanRoute make_route(const RouteMaterial& material, std::unique_ptr<Codec> codec
   DeviceWork* const work = material.device != nullptr ? material.device->work().get() : nullptr;
   PlanRoute route;
   route.aggregator = aggregator;
-  route.segment =
-      material.segment != 0 ? std::min(material.segment, max_segment)
-      : work != nullptr
-          ? default_device_segment(chunk)
-          : default_segment(*codec, ranks, material.message_bytes, chunk,
-                            chunks_a_message(algorithm, ranks, material.environment.nodes));
+  route.segment = material.segment != 0 ? std::min(material.segment, max_segment)
+                  : work != nullptr     ? default_device_segment(chunk)
+                                    : default_segment(*codec, ranks, material.message_bytes, chunk);
   expect_capacity(codec->payload().capacity(std::size_t(ranks), count));
   if (work != nullptr) {
     const std::size_t longest_piece = std::min(route.segment, count) + codec->block();

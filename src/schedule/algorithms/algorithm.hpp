@@ -29,8 +29,6 @@ struct AlgorithmRow {
   std::string_view summary;  ///< one line for cohom-info
   Schedule (*build)(const AlgorithmInput&) = nullptr;
   bool chunk_per_rank = false;  ///< the vector is cut into `ranks` chunks (else one)
-  /// Chunks that the largest message speaks of, whatever the rank. Null: one.
-  std::uint32_t (*chunks_a_message)(const AlgorithmInput&) = nullptr;
   bool needs_aggregator = false;
   bool in_network = false;  ///< the communicator's own aggregator, not the MPI library; may fail
   bool gathers_disjoint = false;  ///< disjoint contributions go to every rank at once, in one chunk

@@ -3,8 +3,6 @@
 
 #include "schedule/algorithms/algorithm.hpp"
 
-#include <cstdint>
-
 namespace cohom {
 
 /// n chunks; a reduce-scatter around the ring, then an allgather around it. Wide form.
@@ -22,17 +20,14 @@ Schedule gather_disjoint(const AlgorithmInput& input);
 /// nodes and as grid among more. Contributions travel in the narrow form, partial sums in the wide
 /// one.
 Schedule build_mixed_radix(const AlgorithmInput& input);
-std::uint32_t chunks_a_message_of_mixed_radix(const AlgorithmInput& input);
 
 /// n chunks; halves of the ranks exchange halves of the chunks, then quarters, ...: mixed radix
 /// with radix 2, wherever ranks are. Forms as above.
 Schedule build_recursive_halving(const AlgorithmInput& input);
-std::uint32_t chunks_a_message_of_halving(const AlgorithmInput& input);
 
 /// n chunks; ranks in rows of about sqrt(n), which exchange first, and then the columns: mixed
 /// radix with two digits, wherever ranks are. Forms as above.
 Schedule build_grid(const AlgorithmInput& input);
-std::uint32_t chunks_a_message_of_grid(const AlgorithmInput& input);
 
 /// One chunk; binomial reduce to rank 0, then binomial broadcast. Wide form.
 Schedule build_tree(const AlgorithmInput& input);

@@ -295,14 +295,6 @@ Digits digits_by_nodes(const AlgorithmInput& input) {
   return digits;
 }
 
-/// The first column has a chunk of each row.
-std::uint32_t chunks_a_message(const AlgorithmInput& input, const Digits& digits) {
-  const auto ranks = static_cast<std::uint32_t>(input.ranks);
-  if (!digits.nodes.empty()) return std::ranges::max(digits.nodes) + 1;
-  if (digits.radices.empty() || digits.radices[0] == 1) return 1;
-  return (ranks + digits.radices[0] - 1) / digits.radices[0];
-}
-
 Schedule build(const AlgorithmInput& input, const Digits& digits) {
   return MixedRadix(input, digits).build();
 }
@@ -316,20 +308,11 @@ Schedule build_direct(const AlgorithmInput& input) {
 Schedule build_mixed_radix(const AlgorithmInput& input) {
   return build(input, digits_by_nodes(input));
 }
-std::uint32_t chunks_a_message_of_mixed_radix(const AlgorithmInput& input) {
-  return chunks_a_message(input, digits_by_nodes(input));
-}
 
 Schedule build_recursive_halving(const AlgorithmInput& input) {
   return build(input, digits_of_halving(input));
 }
-std::uint32_t chunks_a_message_of_halving(const AlgorithmInput& input) {
-  return chunks_a_message(input, digits_of_halving(input));
-}
 
 Schedule build_grid(const AlgorithmInput& input) { return build(input, digits_of_grid(input)); }
-std::uint32_t chunks_a_message_of_grid(const AlgorithmInput& input) {
-  return chunks_a_message(input, digits_of_grid(input));
-}
 
 }  // namespace cohom
