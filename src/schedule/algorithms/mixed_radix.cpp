@@ -265,10 +265,13 @@ std::uint32_t MixedRadix::sum_alone(ChunkRange chunk, const Slots& held) {
   return sum;
 }
 
-std::uint32_t square_root(std::uint32_t number) {
-  std::uint32_t root = 1;
-  while ((root + 1) * (root + 1) <= number) ++root;
-  return root;
+/// The first of two digits: about the square root, and better a divisor near it, as ragged rows
+/// give some ranks more to send than others.
+std::uint32_t radix_of_two(std::uint32_t number) {
+  std::uint32_t root = 1, divisor = 1;
+  for (; (root + 1) * (root + 1) <= number; ++root)
+    if (number % (root + 1) == 0) divisor = root + 1;
+  return number / divisor <= 4 * divisor ? divisor : root;
 }
 
 Digits digits_of_halving(const AlgorithmInput& input) {
@@ -278,7 +281,7 @@ Digits digits_of_halving(const AlgorithmInput& input) {
 }
 
 Digits digits_of_grid(const AlgorithmInput& input) {
-  return {.radices = {square_root(static_cast<std::uint32_t>(input.ranks))}};
+  return {.radices = {radix_of_two(static_cast<std::uint32_t>(input.ranks))}};
 }
 
 /// Above, messages to every other node cost more than another level does.
@@ -291,7 +294,7 @@ Digits digits_by_nodes(const AlgorithmInput& input) {
   Digits digits;
   if (nodes > 1 && nodes < ranks) digits.nodes = input.nodes;
   const std::uint32_t left = nodes == 1 ? ranks : nodes;
-  if (left > most_direct) digits.radices.push_back(square_root(left));
+  if (left > most_direct) digits.radices.push_back(radix_of_two(left));
   return digits;
 }
 
