@@ -26,8 +26,9 @@ std::vector<std::size_t> chunk_elements(std::size_t elements, std::size_t block,
 /// Of a slot's payload.
 std::uint64_t bytes_of(const CodecBytes& codec, const Slot& slot, int ranks, std::size_t elements) {
   if (slot.form == Form::narrow) return codec.contribution(elements);
-  return slot.contributions == static_cast<std::uint32_t>(ranks) ? codec.result(elements)
-                                                                 : codec.sum(elements);
+  return slot.contributions == static_cast<std::uint32_t>(ranks)
+             ? codec.result(elements)
+             : codec.partial_sum(slot.room, elements);
 }
 
 using PerRank = std::vector<std::uint64_t>;
@@ -44,6 +45,7 @@ PerRank sent_by(const AlgorithmRow& algorithm, const CodecBytes& codec, std::siz
                                                .narrow = codec.narrow,
                                                .disjoint = codec.disjoint,
                                                .promotes_some = codec.promotes_some,
+                                               .grows = static_cast<bool>(codec.growing),
                                                .nodes = nodes});
     std::uint64_t bytes = 0;
     for (const Step& step : schedule.steps) {

@@ -22,9 +22,12 @@ namespace {
 constexpr std::size_t no_segments = std::numeric_limits<std::size_t>::max() / 2;
 
 /// As plans do it on hosts: a quarter of a chunk, if messages are not too short or too long then.
-std::size_t segment_of(const CodecModel& codec, std::size_t chunk_elements) {
-  constexpr std::size_t shortest = 8192;
-  return std::clamp(chunk_elements / 4, shortest, codec.longest_segment);
+std::size_t segment_of(const AlgorithmRow& algorithm, const CodecModel& codec,
+                       std::size_t chunk_elements) {
+  const std::size_t chunks = chunks_a_message(algorithm, codec.input);
+  const std::size_t shortest = chunks == 1 ? 8192 : 32768 / chunks;
+  return std::clamp(chunk_elements / 4, std::min(shortest, codec.longest_segment),
+                    codec.longest_segment);
 }
 
 /// How a vector is cut for an algorithm.
@@ -132,8 +135,9 @@ CallModel model_call(const NetworkShape& network, const CallShape& shape) {
   const CodecTimes times = shape.times != nullptr ? shape.times->of(spec.name) : CodecTimes{};
 
   const std::size_t chunks = algorithm.chunks(shape.ranks, codec.input.disjoint);
-  const Cut cut{shape.elements, chunks,
-                shape.segment != 0 ? shape.segment : segment_of(codec, shape.elements / chunks)};
+  const Cut cut{
+      shape.elements, chunks,
+      shape.segment != 0 ? shape.segment : segment_of(algorithm, codec, shape.elements / chunks)};
 
   CallModel model{.algorithm = std::string(algorithm.name), .nodes = nodes};
   const auto last = [&] { return static_cast<int>(model.parts.size()) - 1; };

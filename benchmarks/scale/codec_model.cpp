@@ -20,8 +20,9 @@ SlotBytes by_content(const CodecBytes& bytes, int ranks) {
   return [bytes, ranks](const Slot& slot, std::size_t elements) {
     if (elements == 0) return std::uint64_t{0};
     if (slot.form == Form::narrow) return bytes.contribution(elements);
-    return slot.contributions == static_cast<std::uint32_t>(ranks) ? bytes.result(elements)
-                                                                   : bytes.sum(elements);
+    return slot.contributions == static_cast<std::uint32_t>(ranks)
+               ? bytes.result(elements)
+               : bytes.partial_sum(slot.room, elements);
   };
 }
 
@@ -84,7 +85,8 @@ CodecModel model_codec(const std::string& name, const Parameters& parameters,
       .input = {.ranks = vector.ranks,
                 .narrow = bytes->narrow,
                 .disjoint = bytes->disjoint,
-                .promotes_some = bytes->promotes_some},
+                .promotes_some = bytes->promotes_some,
+                .grows = static_cast<bool>(bytes->growing)},
       .at_once = bytes->at_once};
   const std::shared_ptr<Codec> codec = row.make({.ranks = vector.ranks,
                                                  .type = ElementType::f32,

@@ -23,6 +23,7 @@ const KernelTable& table() {
   static const KernelTable kernels{.isa = Isa::device,
                                    .merge = merge,
                                    .finish_elements = finish_elements,
+                                   .widen = widen,
                                    .thc = thc_row(),
                                    .packed = packed_row(),
                                    .exact = exact_row(),

@@ -23,23 +23,15 @@ namespace {
 
 KernelTable row_of(Isa isa) {
   if (isa == Isa::scalar)
-    return {isa,
-            scalar_merge,
-            scalar_finish_elements,
-            scalar_thc(),
-            scalar_packed(),
-            scalar_exact(),
-            scalar_sparse(),
-            scalar_sign(),
-            scalar_sample(),
-            scalar_bloom(),
-            scalar_placing(),
-            cpu_sketch(),
-            scalar_block_rows()};
+    return {isa,           scalar_merge,       scalar_finish_elements, scalar_widen,
+            scalar_thc(),  scalar_packed(),    scalar_exact(),         scalar_sparse(),
+            scalar_sign(), scalar_sample(),    scalar_bloom(),         scalar_placing(),
+            cpu_sketch(),  scalar_block_rows()};
   const auto merge = highway_merge(isa);
   return {isa,
           merge.merge,
           merge.finish_elements,
+          merge.widen,
           highway_thc(isa),
           highway_packed(isa),
           highway_exact(isa),

@@ -5,6 +5,7 @@
 
 #include "kernels/core/isa.hpp"
 #include "kernels/exact/exact.hpp"
+#include "kernels/merge/widening.hpp"
 #include "kernels/packed/packed.hpp"
 #include "kernels/sample/sample.hpp"
 #include "kernels/sign/sign.hpp"
@@ -38,6 +39,11 @@ struct KernelTable {
   /// source[i] / divisor (f16 and bf16 through f32). In place allowed.
   void (*finish_elements)(ElementType type, const void* source, std::size_t elements,
                           std::uint64_t divisor, void* destination);
+
+  /// Adds payloads in lanes: sum := the sources, none of whose lanes are wider than `width` bits,
+  /// the sum's. A value has room there. `sum` is none of the sources.
+  void (*widen)(const LaneBlocks& run, const LaneSource* sources, std::size_t source_count,
+                unsigned width, std::uint64_t* sum);
 
   ThcKernels thc;
   PackedKernels packed;

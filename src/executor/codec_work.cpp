@@ -20,6 +20,7 @@ CodecWork::CodecWork(Round& round, const kernels::KernelTable& kernels, Memory& 
     max_sources = std::max<std::size_t>(max_sources, step.source_count);
   merge_sources_.reserve(max_sources);
   sources_.reserve(max_sources);
+  if (round.traits().grows) partial_sums_.reserve(max_sources);
   if (round.traits().merges_itself()) apart_sum_ = {memory, layout.longest_unit(Form::wide)};
 }
 
@@ -79,12 +80,21 @@ bool CodecWork::merges_by_piece(const Task& task) const {
   const RoundTraits& traits = round_.traits();
   if (layout_.unit(slot, task.unit).pieces == 1) return true;
   return layout_.unit(slot, task.unit).divided &&
-         (promotes(task) || traits.merges_itself() ||
+         (promotes(task) || traits.merges_itself() || widens(task) ||
           (traits.finishes_sums() && layout_.is_complete(slot)));
 }
 
 bool CodecWork::promotes(const Task& task) const {
   return schedule().slots[schedule().sources_of(step_of(task))[0]].form == Form::narrow;
+}
+
+/// Whether the result has room for more contributions than a source.
+bool CodecWork::widens(const Task& task) const {
+  if (!round_.traits().grows) return false;
+  const auto& slots = schedule().slots;
+  return std::ranges::any_of(schedule().sources_of(step_of(task)), [&](std::uint32_t source) {
+    return slots[source].room != slots[step_of(task).result].room;
+  });
 }
 
 Payload CodecWork::space_behind(const Task& task, std::size_t words) const {
@@ -109,9 +119,11 @@ std::size_t CodecWork::merge_piece(const Task& task, std::size_t index, std::siz
   read_sources(task, piece.index, 1);
   std::size_t words = 0;
   if (promotes(task))
-    words = round_.promote(piece, sources_, result);
+    words = round_.promote(piece, sources_, schedule().slots[slot].room, result);
   else if (round_.traits().merges_itself())
     words = merge_apart(piece, result);
+  else if (widens(task))
+    words = widen(task, piece, result);
   else
     words = merge_words(result);
   if (!promotes(task) || round_.traits().finishes_promoted())
@@ -142,6 +154,15 @@ std::size_t CodecWork::merge_words(Payload result) {
   kernels_.merge(round_.traits().merge, merge_sources_.data(), merge_sources_.size(), words * 8,
                  result.data());
   return words;
+}
+
+std::size_t CodecWork::widen(const Task& task, const Piece& piece, Payload result) {
+  const auto& slots = schedule().slots;
+  const auto sources = schedule().sources_of(step_of(task));
+  partial_sums_.clear();
+  for (std::size_t s = 0; s < sources.size(); ++s)
+    partial_sums_.push_back({sources_[s], slots[sources[s]].room});
+  return round_.widen(piece, partial_sums_, slots[step_of(task).result].room, result);
 }
 
 /// Words that were merged at once have the sources' lengths, which must all be the same.

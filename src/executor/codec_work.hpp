@@ -48,12 +48,14 @@ class CodecWork {
     return form == Form::narrow ? alone : std::size_t(schedule().ranks);
   }
   [[nodiscard]] bool promotes(const Task& task) const;
+  [[nodiscard]] bool widens(const Task& task) const;
   [[nodiscard]] bool merges_by_piece(const Task& task) const;
   [[nodiscard]] Payload space_behind(const Task& task, std::size_t words) const;
   void read_sources(const Task& task, std::size_t first_piece, std::size_t pieces);
   std::size_t merge_piece(const Task& task, std::size_t index, std::size_t begin);
   std::size_t finish(std::uint32_t slot, const Piece& piece, Payload sum, std::size_t words);
   std::size_t merge_words(Payload result);
+  std::size_t widen(const Task& task, const Piece& piece, Payload result);
   void copy_extents(const Task& task);
   std::size_t merge_apart(const Piece& piece, Payload result);
 
@@ -69,6 +71,7 @@ class CodecWork {
   std::size_t partial_pieces_ = 0, partial_words_ = 0;
   std::vector<const void*> merge_sources_;
   std::vector<ConstPayload> sources_;
+  std::vector<PartialSum> partial_sums_;
   MemoryArray<std::uint64_t> apart_sum_;  ///< of one unit
 };
 

@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 #include <string>
+#include <utility>
 
 namespace cohom {
 
@@ -61,8 +62,14 @@ void expect_countable(const MessageUnit& unit) {
                                                  " words; take a shorter segment");
 }
 
+/// Whose words have room for how many contributions, at most and in this slot.
+struct Room {
+  std::size_t ranks = 1;
+  std::size_t slot = 1;
+};
+
 /// How long its payloads can be.
-void measure_unit(const Round& round, std::size_t ranks, std::span<const Piece> pieces,
+void measure_unit(const Round& round, const Room& room, std::span<const Piece> pieces,
                   ElementType type, MessageUnit& unit) {
   std::size_t elements = 0;
   for (const Piece& piece : pieces) elements += piece.count;
@@ -73,12 +80,12 @@ void measure_unit(const Round& round, std::size_t ranks, std::span<const Piece> 
     return words;
   };
   const auto finished = [&] {
-    if (!unit.divided) return round.finished_capacity(ranks, elements);
+    if (!unit.divided) return round.finished_capacity(room.ranks, elements);
     std::size_t words = unit.header;
-    for (const Piece& piece : pieces) words += round.finished_capacity(ranks, piece.count);
+    for (const Piece& piece : pieces) words += round.finished_capacity(room.ranks, piece.count);
     return words;
   };
-  unit.capacity[std::size_t(Form::wide)] = capacity(ranks);
+  unit.capacity[std::size_t(Form::wide)] = capacity(room.slot);
   if (round.traits().narrow()) unit.capacity[std::size_t(Form::narrow)] = capacity(alone);
   unit.finished_words =
       round.traits().finishes_sums() ? finished() : unit.capacity[std::size_t(Form::wide)];
@@ -96,16 +103,16 @@ std::size_t length_words(std::size_t pieces) { return (pieces + 1) / 2; }
 
 MessageUnits::MessageUnits(const Round& round, const Schedule& schedule, const Chunking& chunking,
                            ElementType type) {
-  std::map<ChunkRange, std::uint32_t> known;
+  std::map<std::pair<ChunkRange, std::uint32_t>, std::uint32_t> known;
   for (const Slot& slot : schedule.slots) {
-    const auto [range, is_new] =
-        known.try_emplace(slot.chunks, static_cast<std::uint32_t>(units_.size()));
-    of_slot_.push_back(range->second);
+    const auto [alike, is_new] = known.try_emplace(std::pair(slot.chunks, slot.room),
+                                                   static_cast<std::uint32_t>(units_.size()));
+    of_slot_.push_back(alike->second);
     if (!is_new) continue;
     units_.push_back(group_pieces(round.traits(), schedule.chunks, slot.chunks, chunking));
     std::size_t offset[2] = {0, 0};
     for (MessageUnit& unit : units_.back()) {
-      measure_unit(round, static_cast<std::size_t>(schedule.ranks),
+      measure_unit(round, {static_cast<std::size_t>(schedule.ranks), slot.room},
                    chunking.pieces().subspan(unit.first_piece, unit.pieces), type, unit);
       for (const Form form : {Form::narrow, Form::wide}) {
         const auto f = static_cast<std::size_t>(form);

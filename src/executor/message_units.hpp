@@ -42,7 +42,7 @@ class MessageUnits {
   [[nodiscard]] std::size_t longest(Form form) const;
 
  private:
-  std::vector<std::vector<MessageUnit>> units_;  ///< by range of chunks
+  std::vector<std::vector<MessageUnit>> units_;  ///< by range of chunks and room
   std::vector<std::uint32_t> of_slot_;           ///< by slot: an index of units_
 };
 

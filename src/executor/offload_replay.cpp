@@ -46,6 +46,7 @@ void OffloadReplay::start(const Task& task, std::uint64_t cookie) {
 ConstPayload OffloadReplay::promote_own(const Task& task, ConstPayload narrow) {
   const std::uint32_t slot = layout_.schedule().sources_of(step_of(task))[0];
   const std::size_t words = round_.promote(locations_.piece_of(slot, task.unit), {&narrow, 1},
+                                           static_cast<std::size_t>(layout_.schedule().ranks),
                                            {promoted_.data(), promoted_.size()});
   auto* const place = reinterpret_cast<std::uint64_t*>(locations_.address(slot, task.unit));
   memory_.copy(place, promoted_.data(), words * 8);

@@ -38,12 +38,11 @@ void PieceExtents::set_end(std::uint32_t slot, std::uint32_t unit, std::size_t p
 
 /// Most words of a piece in a slot.
 std::size_t PieceExtents::capacity(std::uint32_t slot, std::size_t piece) const {
-  const auto ranks = static_cast<std::size_t>(layout_.schedule().ranks);
+  const Slot& s = layout_.schedule().slots[slot];
   const std::size_t elements = pieces_[piece].count;
   if (layout_.is_complete(slot) && round_.traits().finishes_sums())
-    return round_.finished_capacity(ranks, elements);
-  const Form form = layout_.schedule().slots[slot].form;
-  return round_.capacity(form == Form::narrow ? alone : ranks, elements);
+    return round_.finished_capacity(s.room, elements);
+  return round_.capacity(s.form == Form::narrow ? alone : s.room, elements);
 }
 
 void PieceExtents::take(std::uint32_t slot, std::uint32_t unit, ConstPayload header,

@@ -51,6 +51,7 @@ std::unique_ptr<RoundRun> RoundFactory::make(std::size_t number, const Chunking&
                                               .narrow = traits(number).narrow(),
                                               .disjoint = traits(number).disjoint(),
                                               .promotes_some = traits(number).promotes_some(),
+                                              .grows = traits(number).grows,
                                               .nodes = setup_.nodes}),
       .chunking = &chunking,
       .kernels = apart ? setup_.memory_kernels : setup_.kernels,

@@ -20,12 +20,12 @@ constexpr std::size_t max_segment = std::size_t{1} << 26;
 /// Segments that keep codec slices short and messages at the transport's best size, and that cut
 /// every chunk into a few, so that encoding, sending and decoding overlap. Where contributions are
 /// very short, messages of such segments would cost more than the codec: then they are longer.
-/// A message that speaks of several chunks has one segment of each, so that it is long enough even
-/// where chunks are short.
+/// A message that speaks of several chunks has one segment of each, which may be shorter.
 std::size_t default_segment(const Codec& codec, int ranks, std::size_t message_bytes,
-                            std::size_t chunk_elements) {
+                            std::size_t chunk_elements, std::size_t chunks_a_message) {
   constexpr std::size_t shortest = 8192;
-  constexpr std::size_t short_message = 8192;  // bytes
+  constexpr std::size_t shortest_of_several = 32768;  // a message's, of all its chunks
+  constexpr std::size_t short_message = 8192;         // bytes
   constexpr std::size_t most = std::size_t{1} << 18;
   std::size_t longest = message_bytes >= 65536 ? 65536 : 32768;
   // A payload of varying length should fit one message: more would mostly travel empty.
@@ -37,7 +37,9 @@ std::size_t default_segment(const Codec& codec, int ranks, std::size_t message_b
   if (payload.traits().merges_itself())
     while (longest > shortest && payload.capacity(of_sum, longest) * 8 > message_bytes)
       longest -= codec.block();
-  return std::clamp(chunk_elements / 4, shortest, longest);
+  const std::size_t least =
+      chunks_a_message == 1 ? shortest : shortest_of_several / chunks_a_message;
+  return std::clamp(chunk_elements / 4, std::min(least, longest), longest);
 }
 
 /// A device wants a few megabytes at a time: its kernels and copies each take microseconds to
@@ -65,13 +67,19 @@ PlanRoute make_route(const RouteMaterial& material, std::unique_ptr<Codec> codec
     aggregator = nullptr;
   const int ranks = transport.ranks();
   const std::size_t count = material.count;
-  const std::size_t chunk = count / algorithm.chunks(ranks, codec->payload().traits().disjoint());
+  const RoundTraits& traits = codec->payload().traits();
+  const std::size_t chunk = count / algorithm.chunks(ranks, traits.disjoint());
   DeviceWork* const work = material.device != nullptr ? material.device->work().get() : nullptr;
   PlanRoute route;
   route.aggregator = aggregator;
-  route.segment = material.segment != 0 ? std::min(material.segment, max_segment)
-                  : work != nullptr     ? default_device_segment(chunk)
-                                    : default_segment(*codec, ranks, material.message_bytes, chunk);
+  route.segment =
+      material.segment != 0 ? std::min(material.segment, max_segment)
+      : work != nullptr
+          ? default_device_segment(chunk)
+          : default_segment(*codec, ranks, material.message_bytes, chunk,
+                            chunks_a_message(algorithm, {.ranks = ranks,
+                                                         .disjoint = traits.disjoint(),
+                                                         .nodes = material.environment.nodes}));
   expect_capacity(codec->payload().capacity(std::size_t(ranks), count));
   if (work != nullptr) {
     const std::size_t longest_piece = std::min(route.segment, count) + codec->block();

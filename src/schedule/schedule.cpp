@@ -64,7 +64,8 @@ std::string to_string(const Schedule& schedule) {
   return text;
 }
 
-ScheduleBuilder::ScheduleBuilder(int rank, int ranks, std::uint32_t chunks) {
+ScheduleBuilder::ScheduleBuilder(int rank, int ranks, std::uint32_t chunks, bool grows)
+    : grows_(grows) {
   assert(ranks > 0 && rank >= 0 && rank < ranks && chunks > 0);
   schedule_.rank = rank;
   schedule_.ranks = ranks;
@@ -143,6 +144,7 @@ Schedule ScheduleBuilder::build() && { return std::move(schedule_); }
 
 std::uint32_t ScheduleBuilder::add_slot(Slot slot) {
   assert(slot.chunks.count > 0 && slot.chunks.end() <= schedule_.chunks);
+  slot.room = grows_ ? slot.contributions : static_cast<std::uint32_t>(schedule_.ranks);
   schedule_.slots.push_back(slot);
   return static_cast<std::uint32_t>(schedule_.slots.size() - 1);
 }

@@ -49,9 +49,10 @@ struct ChunkRange {
 
 struct Slot {
   ChunkRange chunks;
-  std::uint32_t buffer = 0;  ///< slots of one buffer have the same chunks and form
+  std::uint32_t buffer = 0;  ///< slots of one buffer have the same chunks, form and room
   Form form = Form::wide;
   std::uint32_t contributions = 0;  ///< how many ranks' contributions it holds
+  std::uint32_t room = 0;           ///< how many its words have room for, in the wide form
 };
 
 struct Step {
@@ -94,7 +95,8 @@ std::string to_string(const Schedule& schedule);
 /// Appends steps to a schedule; keeps slots, buffers and sources consistent.
 class ScheduleBuilder {
  public:
-  ScheduleBuilder(int rank, int ranks, std::uint32_t chunks);
+  /// `grows`: words have room for the contributions that they hold, and not for those of all ranks.
+  ScheduleBuilder(int rank, int ranks, std::uint32_t chunks, bool grows = false);
 
   /// Each function returns the slot it writes.
   std::uint32_t encode(ChunkRange chunks, Form form);
@@ -121,6 +123,7 @@ class ScheduleBuilder {
                           std::uint32_t buffer);
   void add_step(Step step, std::span<const std::uint32_t> sources);
   Schedule schedule_;
+  bool grows_;
 };
 
 }  // namespace cohom

@@ -160,7 +160,7 @@ TEST(ExactRefuses, ContributionsOfAnotherLength) {
     WordVector sum(owner.round(payload).capacity(3, Owner::count) + Owner::elements_words);
     return error_of([&] {
       const std::vector<ConstPayload> contributions{right, right, last};
-      EXPECT_EQ(owner.round(payload).promote(owner.piece, contributions, sum),
+      EXPECT_EQ(owner.round(payload).promote(owner.piece, contributions, contributions.size(), sum),
                 Owner::elements_words);
       EXPECT_EQ(sum[0], 0x4090000040900000u) << "4.5 twice";
     });
@@ -183,8 +183,9 @@ TEST(ExactPadding, OfRoundedSumsIsZero) {
   const std::vector<ConstPayload> contributions(3, contribution);
   const std::size_t room = owner.round(payload).capacity(3, Owner::count) + Owner::elements_words;
   WordVector promoted(room, ~std::uint64_t{0});
-  EXPECT_EQ(owner.round(payload).promote(owner.piece, contributions, promoted),
-            Owner::elements_words);
+  EXPECT_EQ(
+      owner.round(payload).promote(owner.piece, contributions, contributions.size(), promoted),
+      Owner::elements_words);
   EXPECT_EQ(promoted[Owner::elements_words - 1], 0x40900000u) << "4.5, and nothing";
   WordVector finished = owner.encoded(payload, 3);
   const std::size_t words = finished.size();

@@ -202,6 +202,75 @@ TEST_P(MergeEquality, All16BitFloats) {
   }
 }
 
+/// Values up to `most` in lanes, block by block, and packed.
+struct LaneSums {
+  LaneSums(const kernels::LaneBlocks& run, unsigned width, std::uint64_t most, unsigned seed) {
+    std::mt19937_64 engine(seed);
+    for (std::size_t b = 0; b < run.blocks + (run.rest == 0 ? 0 : 1); ++b) {
+      std::vector<std::uint64_t> block(b < run.blocks ? run.values : run.rest);
+      for (std::uint64_t& value : block)
+        value = std::min(engine() & kernels::body::lane_mask(width), most);
+      add(block, width);
+    }
+  }
+  LaneSums() = default;
+  void add(const std::vector<std::uint64_t>& block, unsigned width) {
+    values.push_back(block);
+    const std::size_t first = words.size();
+    words.resize(first + kernels::body::words_per_block(block.size(), width));
+    kernels::body::pack_lanes(block.data(), block.size(), width, words.data() + first);
+  }
+
+  std::vector<std::vector<std::uint64_t>> values;
+  std::vector<std::uint64_t> words;
+};
+
+void expect_widened(const TestedTable& tested, std::span<const unsigned> widths, unsigned width,
+                    const kernels::LaneBlocks& run) {
+  SCOPED_TRACE(std::to_string(run.blocks) + " x " + std::to_string(run.values) + " + " +
+               std::to_string(run.rest) + " values, " + std::to_string(widths.size()) +
+               " sources of " + std::to_string(widths[0]) + " bits and more, to " +
+               std::to_string(width));
+  std::vector<LaneSums> sources;
+  std::vector<kernels::LaneSource> given;
+  for (const unsigned of_source : widths) {
+    sources.emplace_back(run, of_source, kernels::body::lane_mask(width) / widths.size(),
+                         unsigned(sources.size()));
+    given.push_back({sources.back().words.data(), of_source});
+  }
+  LaneSums expected;
+  for (std::size_t b = 0; b < sources[0].values.size(); ++b) {
+    std::vector<std::uint64_t> sum(sources[0].values[b].size());
+    for (const LaneSums& source : sources)
+      for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += source.values[b][i];
+    expected.add(sum, width);
+  }
+  for (std::size_t s = 0; s < given.size(); ++s) given[s].words = sources[s].words.data();
+  std::vector<std::uint64_t> sum(expected.words.size() + 1, 0x5a5a5a5a5a5a5a5au);
+  tested.table->widen(run, given.data(), given.size(), width, sum.data());
+  EXPECT_EQ(sum.back(), 0x5a5a5a5a5a5a5a5au) << "written behind the sum";
+  sum.pop_back();
+  EXPECT_EQ(sum, expected.words);
+}
+
+TEST_P(MergeEquality, LanesOfDifferentWidths) {
+  const std::vector<unsigned> widths(std::begin(kernels::body::lane_widths),
+                                     std::end(kernels::body::lane_widths));
+  for (std::size_t from = 0; from < widths.size(); ++from)
+    for (std::size_t to = from; to < widths.size(); ++to) {
+      const std::vector<unsigned> two{widths[from], widths[(from + to) / 2]};
+      for (const kernels::LaneBlocks& run : {kernels::LaneBlocks{256, 3, 0},
+                                             {256, 1, 16},
+                                             {16, 5, 0},
+                                             {1024, 2, 512},
+                                             {256, 0, 128}})
+        expect_widened(GetParam(), two, widths[to], run);
+    }
+  const std::vector<unsigned> many{5, 6, 5, 7, 8, 5, 6, 9, 5};
+  expect_widened(GetParam(), many, 12, {256, 2, 64});
+  expect_widened(GetParam(), std::vector<unsigned>{5}, 8, {256, 0, 0});
+}
+
 TEST_P(MergeEquality, FinishElements) {
   for (const ElementType type : all_element_types)
     for (const std::size_t count : {0, 1, 7, 8, 15, 16, 17, 100, 5000})

@@ -116,7 +116,8 @@ class OneRank {
       for (WordVector& other : others) change(input_, other, traits.varies());
       const std::vector<ConstPayload> words(others.begin(), others.end());
       sum.assign(capacity, 0);
-      sum.resize(narrow ? round.promote(piece, words, sum) : round.merge(piece, words, sum));
+      sum.resize(narrow ? round.promote(piece, words, std::size_t(ranks_), sum)
+                        : round.merge(piece, words, sum));
     }
     // What is agreed on is as long as what this rank sent.
     change(input_, sum, traits.varies() && traits.time != RoundTime::before_payload);

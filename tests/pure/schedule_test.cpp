@@ -223,8 +223,36 @@ std::vector<Schedule> build_on_nodes(std::span<const std::uint32_t> nodes, bool 
                                      .ranks = ranks,
                                      .narrow = narrow,
                                      .promotes_some = narrow,
+                                     .grows = narrow,
                                      .nodes = nodes}));
   return schedules;
+}
+
+/// Only where contributions have a narrow form: wide ones could not be told from sums.
+TEST(MixedRadix, PartialSumsHaveRoomForWhatTheyHold) {
+  for (const AlgorithmRow& algorithm : algorithm_table())
+    for (const bool grows : {false, true})
+      for (const bool narrow : {false, true}) {
+        const bool partial_sums = algorithm.name == "grid" || algorithm.name == "mixed_radix" ||
+                                  algorithm.name == "recursive_halving";
+        std::set<std::uint32_t> rooms;
+        for (const Slot& slot : algorithm
+                                    .build({.rank = 5,
+                           .ranks = 36,
+                           .narrow = narrow,
+                           .promotes_some = narrow,
+                           .grows = grows})
+                                    .slots) {
+          if (slot.form == Form::narrow) continue;
+          const bool grown = partial_sums && grows && narrow;
+          EXPECT_EQ(slot.room, grown ? slot.contributions : 36) << algorithm.name;
+          rooms.insert(slot.room);
+        }
+        const std::size_t expected = !partial_sums || !grows || !narrow      ? 1
+                                     : algorithm.name == "recursive_halving" ? 7
+                                                                             : 2;
+        EXPECT_EQ(rooms.size(), expected) << algorithm.name << " " << grows << narrow;
+      }
 }
 
 TEST(MixedRadix, IsCorrectHoweverRanksAreOnNodes) {

@@ -112,8 +112,8 @@ class ChunkProof {
     ++received_;
     const Slot& there = ranks_[peer].slots.at(sent->second);
     const Slot& here = ranks_[rank].slots.at(step.result);
-    if (std::tie(there.chunks, there.form, there.contributions) !=
-        std::tie(here.chunks, here.form, here.contributions))
+    if (std::tie(there.chunks, there.form, there.contributions, there.room) !=
+        std::tie(here.chunks, here.form, here.contributions, here.room))
       problem(rank, "expects another slot than is sent to it");
     return held(peer, sent->second);
   }
@@ -131,8 +131,8 @@ std::vector<std::string> check_chunks(const AlgorithmRow& algorithm, int ranks,
                                       std::span<const std::uint32_t> chunks) {
   std::vector<std::vector<ChunkSteps>> by_chunk(chunks.size());
   for (int rank = 0; rank < ranks; ++rank) {
-    const Schedule schedule =
-        algorithm.build({.rank = rank, .ranks = ranks, .narrow = true, .promotes_some = true});
+    const Schedule schedule = algorithm.build(
+        {.rank = rank, .ranks = ranks, .narrow = true, .promotes_some = true, .grows = true});
     for (std::size_t i = 0; i < chunks.size(); ++i)
       by_chunk[i].push_back(steps_of(schedule, chunks[i]));
   }

@@ -125,7 +125,7 @@ WordVector CodecHarness::merge(Round& round, const Piece& piece,
   const std::size_t capacity = round.capacity(codecs_.size(), piece.count);
   if (is_narrow(traits)) {
     WordVector sum(capacity, 0x5a5a5a5a5a5a5a5au);
-    const std::size_t written = round.promote(piece, words, sum);
+    const std::size_t written = round.promote(piece, words, codecs_.size(), sum);
     EXPECT_EQ(written, traits.varies() ? written : sum.size());
     sum.resize(written);
     return sum;

@@ -49,6 +49,18 @@ struct HostCalled {
     call.out(destination, bytes);
   }
 
+  static void widen(const kernels::LaneBlocks& run, const kernels::LaneSource* sources,
+                    std::size_t source_count, unsigned width, Word* sum) {
+    StagedCall call(*library);
+    std::vector<kernels::LaneSource> staged;
+    for (std::size_t s = 0; s < source_count; ++s)
+      staged.push_back(
+          {call.in(sources[s].words, 8 * run.words(sources[s].width)), sources[s].width});
+    const std::size_t bytes = 8 * run.words(width);
+    device().widen(run, staged.data(), source_count, width, call.in(sum, bytes));
+    call.out(sum, bytes);
+  }
+
   // ---- thc
 
   static std::size_t narrow(const ThcFormat& format, const ThcRun& run) {
@@ -352,6 +364,7 @@ struct HostCalled {
         Isa::device,
         merge,
         finish_elements,
+        widen,
         {measure_thc, encode_thc, promote_thc, decode_thc},
         {measure_packed, encode_packed, merge_packed, shift_packed, decode_packed},
         {measure_exact, encode_exact, sum_exact, decode_exact},

@@ -20,7 +20,8 @@ inline std::vector<Schedule> build_all(const AlgorithmRow& algorithm, int ranks,
                                          .ranks = ranks,
                                          .narrow = narrow,
                                          .disjoint = disjoint,
-                                         .promotes_some = promotes_some}));
+                                         .promotes_some = promotes_some,
+                                         .grows = promotes_some}));
   return schedules;
 }
 

@@ -43,6 +43,8 @@ class RuleChecker {
       if (slot.chunks.count == 0 || slot.chunks.end() > schedule_.chunks ||
           slot.buffer >= schedule_.buffers)
         problem("a slot names a chunk or buffer that does not exist");
+    for (const Slot& slot : schedule_.slots)
+      if (slot.room < slot.contributions) problem("a slot has more contributions than room");
     for (std::size_t i = 0; i < schedule_.steps.size(); ++i) check_shape(i);
   }
 
@@ -106,6 +108,8 @@ class RuleChecker {
       if (!schedule_.slots[slot].chunks.contains(sum.chunks))
         step_problem(index, "merges across chunks");
       if (schedule_.slots[slot].form != form) step_problem(index, "merges across forms");
+      if (form == Form::wide && schedule_.slots[slot].room > sum.room)
+        step_problem(index, "merges what has room for more contributions");
     }
   }
 
@@ -116,8 +120,8 @@ class RuleChecker {
     for (const auto slot : schedule_.sources_of(join)) {
       const Slot& part = schedule_.slots[slot];
       if (part.chunks.first != end) step_problem(index, "joins chunks that are no neighbours");
-      if (part.form != all.form || part.contributions != all.contributions)
-        step_problem(index, "joins other forms or contributions");
+      if (part.form != all.form || part.contributions != all.contributions || part.room != all.room)
+        step_problem(index, "joins other forms, contributions or rooms");
       end = part.chunks.end();
     }
     if (end != all.chunks.end()) step_problem(index, "joins other chunks than it says");
@@ -146,8 +150,8 @@ class RuleChecker {
     const Step& step = schedule_.steps[index];
     const Slot& before = schedule_.slots[old_slot];
     const Slot& after = schedule_.slots[step.result];
-    if (before.chunks != after.chunks || before.form != after.form)
-      step_problem(index, "changes the chunk or form of a buffer");
+    if (before.chunks != after.chunks || before.form != after.form || before.room != after.room)
+      step_problem(index, "changes the chunk, form or room of a buffer");
     if (readers_[old_slot] != std::vector{index})
       step_problem(index, "overwrites a slot that other steps read, or does not read it itself");
     if (step.kind == StepKind::offload) return;

@@ -52,8 +52,8 @@ class MessageMatcher {
     const Schedule& receiver = schedules_[arrival.rank];
     const Slot& sent = sender.slots[sender.sources_of(send).front()];
     const Slot& expected = receiver.slots[receiver.steps[arrival.step].result];
-    return std::tie(sent.chunks, sent.form, sent.contributions) ==
-           std::tie(expected.chunks, expected.form, expected.contributions);
+    return std::tie(sent.chunks, sent.form, sent.contributions, sent.room) ==
+           std::tie(expected.chunks, expected.form, expected.contributions, expected.room);
   }
 
   std::span<const Schedule> schedules_;

@@ -23,6 +23,7 @@
 #include <hwy/highway.h>
 
 #include "kernels/core/cpu/element_vectors-inl.h"
+#include "kernels/merge/cpu/widen-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace cohom::kernels {
@@ -184,7 +185,7 @@ void finish_elements(ElementType type, const void* source, std::size_t elements,
   finish<float>(source, elements, divisor, destination);
 }
 
-MergeKernels merge_row() { return {merge, finish_elements}; }
+MergeKernels merge_row() { return {merge, finish_elements, widen}; }
 
 }  // namespace HWY_NAMESPACE
 }  // namespace cohom::kernels

@@ -3,6 +3,7 @@
 // KernelTable, which says what they do.
 
 #include "kernels/core/isa.hpp"
+#include "kernels/merge/widening.hpp"
 
 #include <cohom/element_type.hpp>
 #include <cohom/merge.hpp>
@@ -18,12 +19,17 @@ void scalar_merge(Merge merge, const void* const* sources, std::size_t source_co
 void scalar_finish_elements(ElementType type, const void* source, std::size_t elements,
                             std::uint64_t divisor, void* destination);
 
+void scalar_widen(const LaneBlocks& run, const LaneSource* sources, std::size_t source_count,
+                  unsigned width, std::uint64_t* sum);
+
 /// The functions of these names of one instruction set.
 struct MergeKernels {
   void (*merge)(Merge merge, const void* const* sources, std::size_t source_count,
                 std::size_t bytes, void* destination);
   void (*finish_elements)(ElementType type, const void* source, std::size_t elements,
                           std::uint64_t divisor, void* destination);
+  void (*widen)(const LaneBlocks& run, const LaneSource* sources, std::size_t source_count,
+                unsigned width, std::uint64_t* sum);
 };
 
 /// Of an instruction set: any supported one but scalar.

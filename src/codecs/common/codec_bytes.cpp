@@ -50,6 +50,10 @@ std::optional<CodecBytes> bytes_of_rounds(std::unique_ptr<Codec> (*make)(const C
                    .promotes_some = traits.promotes_some(),
                    .disjoint = traits.disjoint(),
                    .at_once = traits.algorithm == RoundAlgorithm::direct};
+  if (traits.grows)
+    bytes.growing = [codec, round](std::size_t room, std::size_t elements) {
+      return std::uint64_t{8} * round->capacity(room, elements);
+    };
   if (traits.finishes_sums() && ranks > 1)
     bytes.finished = [codec, round, ranks](std::size_t elements) {
       return std::uint64_t{8} * round->finished_capacity(ranks, elements);

@@ -25,6 +25,8 @@ struct CodecBytes {
   std::size_t block = 1;
   RunBytes contribution;  ///< in its narrow form, if it has one
   RunBytes sum;           ///< as partial sums travel, and finished ones if `finished` is empty
+  /// Of partial sums that are shorter, the fewer contributions they have room for. Empty: as `sum`.
+  std::function<std::uint64_t(std::size_t room, std::size_t elements)> growing = {};
   std::uint64_t agreement = 0;  ///< of the vector, in small rounds
   RunBytes finished = {};
   bool narrow = false;         ///< contributions are shorter than sums
@@ -32,6 +34,9 @@ struct CodecBytes {
   bool disjoint = false;       ///< RoundTraits::disjoint()
   bool at_once = false;        ///< RoundAlgorithm::direct, whatever the payload was to take
 
+  [[nodiscard]] std::uint64_t partial_sum(std::size_t room, std::size_t elements) const {
+    return growing ? growing(room, elements) : sum(elements);
+  }
   [[nodiscard]] std::uint64_t result(std::size_t elements) const {
     return finished ? finished(elements) : sum(elements);
   }

@@ -24,6 +24,7 @@ class UnitsRound final : public Round, private AgreedPayload {
         units_(units),
         compacts_(compacts) {
     unit_words_.reserve(ranks_);
+    for (auto* const sums : {&unit_sums_, &left_}) sums->reserve(traits().grows ? ranks_ : 0);
     inner_.keep_agreed_in(*this);
   }
 
@@ -39,7 +40,9 @@ class UnitsRound final : public Round, private AgreedPayload {
   }
   std::size_t encode(std::size_t contributions, const Piece& piece, Payload out) override;
   std::size_t promote(const Piece& piece, std::span<const ConstPayload> contributions,
-                      Payload sum) override;
+                      std::size_t room, Payload sum) override;
+  std::size_t widen(const Piece& piece, std::span<const PartialSum> sources, std::size_t room,
+                    Payload sum) override;
   std::size_t finish(const Piece& piece, Payload sum, std::size_t words) override;
   void decode(const Piece& piece, ConstPayload sum, std::size_t contributions) override;
 
@@ -68,6 +71,7 @@ class UnitsRound final : public Round, private AgreedPayload {
   CompactedUnits& units_;
   bool compacts_;
   std::vector<ConstPayload> unit_words_;
+  std::vector<PartialSum> unit_sums_, left_;  ///< of one call of widen()
 };
 
 ConstPayload UnitsRound::words(const Piece& inner) const {
@@ -108,7 +112,7 @@ void UnitsRound::expect_length(const Piece& piece, std::size_t words, WordsOf wo
 }
 
 std::size_t UnitsRound::promote(const Piece& piece, std::span<const ConstPayload> contributions,
-                                Payload sum) {
+                                std::size_t room, Payload sum) {
   for (const ConstPayload words : contributions)
     expect_length(piece, words.size(), [&](const auto& unit) { return words_of(alone, unit); });
   std::size_t narrow = 0, wide = 0;
@@ -119,9 +123,29 @@ std::size_t UnitsRound::promote(const Piece& piece, std::span<const ConstPayload
     for (const ConstPayload words : contributions)
       unit_words_.push_back(words.subspan(narrow, length));
     narrow += length;
-    wide += inner_.promote(unit.inner, unit_words_, sum.subspan(wide));
+    wide += inner_.promote(unit.inner, unit_words_, room, sum.subspan(wide));
   }
   return wide;
+}
+
+std::size_t UnitsRound::widen(const Piece& piece, std::span<const PartialSum> sources,
+                              std::size_t room, Payload sum) {
+  for (const PartialSum& source : sources)
+    expect_length(piece, source.words.size(),
+                  [&](const auto& unit) { return words_of(source.room, unit); });
+  std::size_t words = 0;
+  left_.assign(sources.begin(), sources.end());
+  for (const auto& unit : units_.units_of(piece)) {
+    if (unit.inner.count == 0) continue;
+    unit_sums_.clear();
+    for (PartialSum& left : left_) {
+      const std::size_t length = words_of(left.room, unit);
+      unit_sums_.push_back({left.words.first(length), left.room});
+      left.words = left.words.subspan(length);
+    }
+    words += inner_.widen(unit.inner, unit_sums_, room, sum.subspan(words));
+  }
+  return words;
 }
 
 std::size_t UnitsRound::finish(const Piece& piece, Payload sum, std::size_t words) {
@@ -167,8 +191,8 @@ class FallbackUnitsRound final : public Round {
     return inner_.encode(contributions, piece, out);
   }
   std::size_t promote(const Piece& piece, std::span<const ConstPayload> contributions,
-                      Payload sum) override {
-    return inner_.promote(piece, contributions, sum);
+                      std::size_t room, Payload sum) override {
+    return inner_.promote(piece, contributions, room, sum);
   }
   /// Which elements came is the inner codec's affair, and fallback rounds are rare: all are written
   /// again. Where the payload is still to come its decoding overwrites them.

@@ -105,7 +105,7 @@ std::size_t OutlierRound::encode(std::size_t contributions, const Piece& piece, 
 }
 
 std::size_t OutlierRound::promote(const Piece& piece, std::span<const ConstPayload> contributions,
-                                  Payload sum) {
+                                  std::size_t /*room*/, Payload sum) {
   const std::size_t words = capacity(contributions.size(), piece.count);
   sum[words - 1] = 0;  // the padding of a ragged last word
   LongAccumulator exact;

@@ -19,13 +19,18 @@ std::size_t Round::length(std::size_t contributions, const Piece& piece) {
 }
 
 std::size_t Round::promote(const Piece& /*piece*/, std::span<const ConstPayload> /*contributions*/,
-                           Payload /*sum*/) {
+                           std::size_t /*room*/, Payload /*sum*/) {
   refuse(traits_, "has no narrow form to promote");
 }
 
 std::size_t Round::merge(const Piece& /*piece*/, std::span<const ConstPayload> /*sources*/,
                          Payload /*sum*/) {
   refuse(traits_, "is merged word by word");
+}
+
+std::size_t Round::widen(const Piece& /*piece*/, std::span<const PartialSum> /*sources*/,
+                         std::size_t /*room*/, Payload /*sum*/) {
+  refuse(traits_, "has partial sums of one length");
 }
 
 void Round::decode(const Piece& /*piece*/, ConstPayload /*sum*/, std::size_t /*contributions*/) {

@@ -97,6 +97,7 @@ struct RoundTraits {
   NeededBy needed_by = NeededBy::encoding;
   FallbackSize fallback_size = FallbackSize::when_agreed;
   RoundAlgorithm algorithm = RoundAlgorithm::small;  ///< of the payload: always the caller's choice
+  bool grows = false;        ///< partial sums are shorter, the fewer ranks contributed: widen()
   bool independent = false;  ///< reads no earlier agreement, and does not wait for any
 
   [[nodiscard]] bool narrow() const { return contributions != Contributions::like_sums; }
@@ -115,6 +116,12 @@ struct RoundTraits {
 
 /// A contribution in its narrow form: it has room for itself alone, and nothing is added to it.
 inline constexpr std::size_t alone = 0;
+
+/// A partial sum whose words have room for so many contributions.
+struct PartialSum {
+  ConstPayload words;
+  std::size_t room = 0;
+};
 
 /// A round belongs to one codec object and shares its state. `contributions` is how many ranks'
 /// contributions words have room for: those of a sum, or `alone`.
@@ -148,9 +155,10 @@ class Round {
   /// is called for every piece in order, with the same `out`; the last call finishes it.
   virtual std::size_t encode(std::size_t contributions, const Piece& piece, Payload out) = 0;
 
-  /// Makes a sum of contributions that are `alone`, in rank order; returns the words written.
+  /// Makes a sum of contributions that are `alone`, in rank order, with room for as many as it
+  /// says; returns the words written.
   virtual std::size_t promote(const Piece& piece, std::span<const ConstPayload> contributions,
-                              Payload sum);
+                              std::size_t room, Payload sum);
 
   /// How others can promote each contribution before they add. None: only promote() can.
   [[nodiscard]] virtual std::optional<Promotion> promotion() const { return std::nullopt; }
@@ -158,6 +166,11 @@ class Round {
   /// Merges payloads in the given order, into memory that none of them lies in; returns the words
   /// written. Asked of rounds that merge themselves. @throws Error(transport) for no payload.
   virtual std::size_t merge(const Piece& piece, std::span<const ConstPayload> sources, Payload sum);
+
+  /// Adds partial sums into one that has room for more contributions than any of them, in memory
+  /// that none of them lies in; returns the words written. Asked of rounds that grow.
+  virtual std::size_t widen(const Piece& piece, std::span<const PartialSum> sources,
+                            std::size_t room, Payload sum);
 
   /// Changes a complete sum before anybody sees it, in place: `sum` has room for the capacity and
   /// holds `words` words. A function of the sum alone, so that it is the same whatever the

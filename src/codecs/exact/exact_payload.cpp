@@ -53,7 +53,7 @@ void ExactPayload::expect_words(std::size_t contributions, const Piece& piece, s
 }
 
 std::size_t ExactPayload::promote(const Piece& piece, std::span<const ConstPayload> contributions,
-                                  Payload sum) {
+                                  std::size_t /*room*/, Payload sum) {
   sources_.clear();
   for (const ConstPayload words : contributions) {
     expect_words(alone, piece, words.size());

@@ -45,7 +45,7 @@ class ExactPayload final : public Round {
   }
   std::size_t encode(std::size_t contributions, const Piece& piece, Payload out) override;
   std::size_t promote(const Piece& piece, std::span<const ConstPayload> contributions,
-                      Payload sum) override;
+                      std::size_t room, Payload sum) override;
   std::size_t finish(const Piece& piece, Payload sum, std::size_t words) override;
   void decode(const Piece& piece, ConstPayload sum, std::size_t contributions) override;
 

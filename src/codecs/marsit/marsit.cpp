@@ -55,7 +55,7 @@ class MarsitPayload final : public Round {
   }
   std::size_t encode(std::size_t contributions, const Piece& piece, Payload out) override;
   std::size_t promote(const Piece& piece, std::span<const ConstPayload> contributions,
-                      Payload sum) override;
+                      std::size_t room, Payload sum) override;
   void decode(const Piece& piece, ConstPayload sum, std::size_t contributions) override;
 
  private:
@@ -116,7 +116,7 @@ std::size_t MarsitPayload::encode(std::size_t contributions, const Piece& piece,
 }
 
 std::size_t MarsitPayload::promote(const Piece& piece, std::span<const ConstPayload> contributions,
-                                   Payload sum) {
+                                   std::size_t /*room*/, Payload sum) {
   contribution_words_.clear();
   for (ConstPayload words : contributions) contribution_words_.push_back(words.data());
   kernels_.sample.place(sample_, key_, run_of(piece), contribution_words_.data(), sum.data());

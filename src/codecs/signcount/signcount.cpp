@@ -1,6 +1,7 @@
 #include "codecs/signcount/signcount.hpp"
 
 #include "codecs/common/lane_layout.hpp"
+#include "codecs/common/lane_sums.hpp"
 #include "codecs/common/outlier_round.hpp"
 #include "codecs/signcount/signcount_options.hpp"
 #include "kernels/sign/sign.hpp"
@@ -31,7 +32,8 @@ class SigncountPayload final : public Round {
                .time = RoundTime::payload,
                .contributions = counts_of(context.ranks).width > 1 ? Contributions::narrow
                                                                    : Contributions::like_sums,
-               .sums = majority ? CompleteSums::finished : CompleteSums::as_merged}),
+               .sums = majority ? CompleteSums::finished : CompleteSums::as_merged,
+               .grows = counts_of(context.ranks).width > 1}),
         type_(context.type),
         rank_(static_cast<std::uint32_t>(context.rank)),
         divisor_(context.divisor),
@@ -40,31 +42,38 @@ class SigncountPayload final : public Round {
         counts_(counts_of(context.ranks)),
         majority_(majority),
         scale_(scale),
-        call_(call) {
+        call_(call),
+        partial_sums_(context.kernels, sign_block, counts_.ranks) {
     contribution_words_.reserve(counts_.ranks);
   }
 
   void reserve(std::size_t longest_piece) { signs_ = {memory_, words_of(longest_piece, 1)}; }
   [[nodiscard]] std::size_t capacity(std::size_t contributions,
                                      std::size_t elements) const override {
-    return words_of(elements, contributions == alone ? 1 : counts_.width);
+    return words_of(elements, contributions == alone ? 1 : width_of(contributions));
   }
   [[nodiscard]] std::size_t finished_capacity(std::size_t, std::size_t elements) const override {
     return words_of(elements, majority_ ? 1 : counts_.width);
   }
   std::size_t encode(std::size_t contributions, const Piece& piece, Payload out) override;
   std::size_t promote(const Piece& piece, std::span<const ConstPayload> contributions,
-                      Payload sum) override;
+                      std::size_t room, Payload sum) override;
   [[nodiscard]] std::optional<Promotion> promotion() const override {
     if (counts_.width == 1) return std::nullopt;
     return Promotion{.narrow_width = 1,
                      .wide_width = static_cast<std::uint8_t>(counts_.width),
                      .block = sign_block};
   }
+  std::size_t widen(const Piece& piece, std::span<const PartialSum> sources, std::size_t room,
+                    Payload sum) override;
   std::size_t finish(const Piece& piece, Payload sum, std::size_t words) override;
   void decode(const Piece& piece, ConstPayload sum, std::size_t contributions) override;
 
  private:
+  /// Lane bits of a sum with room for so many contributions.
+  [[nodiscard]] unsigned width_of(std::size_t room) const {
+    return traits().grows ? smallest_lane_width(room) : counts_.width;
+  }
   static std::size_t words_of(std::size_t elements, unsigned width) {
     return words_of_run(elements, sign_block, width);
   }
@@ -84,6 +93,7 @@ class SigncountPayload final : public Round {
   const CallBuffers& call_;
   MemoryArray<std::uint64_t> signs_;                      ///< of one piece
   std::vector<const std::uint64_t*> contribution_words_;  ///< of one call of promote()
+  LaneSums partial_sums_;
 };
 
 void SigncountPayload::pack(const Piece& piece, std::uint64_t* signs) {
@@ -108,12 +118,20 @@ std::size_t SigncountPayload::encode(std::size_t contributions, const Piece& pie
 }
 
 std::size_t SigncountPayload::promote(const Piece& piece,
-                                      std::span<const ConstPayload> contributions, Payload sum) {
+                                      std::span<const ConstPayload> contributions, std::size_t room,
+                                      Payload sum) {
   contribution_words_.clear();
   for (ConstPayload words : contributions) contribution_words_.push_back(words.data());
-  kernels_.count(counts_, run_of(piece), contribution_words_.data(), contributions.size(),
-                 sum.data());
-  return capacity(counts_.ranks, piece.count);
+  kernels_.count({counts_.ranks, width_of(room)}, run_of(piece), contribution_words_.data(),
+                 contributions.size(), sum.data());
+  return capacity(room, piece.count);
+}
+
+std::size_t SigncountPayload::widen(const Piece& piece, std::span<const PartialSum> sources,
+                                    std::size_t room, Payload sum) {
+  for (const PartialSum& source : sources) partial_sums_.add(source.words, width_of(source.room));
+  partial_sums_.write(piece.count, width_of(room), sum);
+  return capacity(room, piece.count);
 }
 
 /// A tie goes to plus in half of the positions, and to minus there in the next call.

@@ -33,12 +33,19 @@ std::optional<CodecBytes> sparse_thc_bytes(const BytesQuery& query) {
   const auto of_unit = [&](const RunBytes& bytes) {
     return evenly(of.index + static_cast<double>(bytes(values)) / static_cast<double>(unit));
   };
+  const auto growing = [of, thc, unit, values](std::size_t room, std::size_t elements) {
+    const double a_unit =
+        of.index * static_cast<double>(unit) + static_cast<double>(thc->partial_sum(room, values));
+    return evenly(a_unit / static_cast<double>(unit))(elements);
+  };
   const std::size_t units = (query.elements + unit - 1) / unit;
   return CodecBytes{.block = unit,
                     .contribution = of_unit(thc->contribution),
                     .sum = of_unit(thc->sum),
+                    .growing = growing,
                     .agreement = of.agreement + units * thc->agreement,
-                    .narrow = thc->narrow};
+                    .narrow = thc->narrow,
+                    .promotes_some = thc->promotes_some};
 }
 
 constexpr CodecSample samples[] = {

@@ -1,6 +1,7 @@
 #include "codecs/thc/thc.hpp"
 
 #include "codecs/common/lane_layout.hpp"
+#include "codecs/common/lane_sums.hpp"
 #include "codecs/common/outlier_round.hpp"
 #include "codecs/thc/thc_norms.hpp"
 #include "codecs/thc/thc_options.hpp"
@@ -25,9 +26,9 @@ class ThcPayload final : public Round {
       : Round({.name = "payload",
                .merge = {MergeKind::add},
                .time = RoundTime::payload,
-               .contributions = format.narrow_width < format.wide_width
-                                    ? Contributions::narrow
-                                    : Contributions::like_sums}),
+               .contributions = format.narrow_width < format.wide_width ? Contributions::narrow
+                                                                        : Contributions::like_sums,
+               .grows = format.narrow_width < format.wide_width}),
         type_(context.type),
         rank_(static_cast<std::uint32_t>(context.rank)),
         divisor_(context.divisor),
@@ -35,20 +36,29 @@ class ThcPayload final : public Round {
         format_(format),
         seed_(seed),
         norms_(norms),
-        call_(call) {
+        call_(call),
+        partial_sums_(context.kernels, format.rotation, format.ranks) {
     contribution_words_.reserve(format_.ranks);
+    if (!traits().grows) return;
+    for (const unsigned width : lane_widths()) {
+      if (width < sum_width(1) || width >= format.wide_width) continue;
+      partial_formats_.push_back(format);
+      partial_formats_.back().wide_width = width;
+    }
   }
 
   void start();
   [[nodiscard]] std::size_t capacity(std::size_t contributions,
                                      std::size_t elements) const override {
     return words_of_run(elements, format_.rotation,
-                        contributions == alone ? format_.narrow_width : format_.wide_width);
+                        contributions == alone ? format_.narrow_width : sum_width(contributions));
   }
   std::size_t encode(std::size_t contributions, const Piece& piece, Payload out) override;
   std::size_t promote(const Piece& piece, std::span<const ConstPayload> contributions,
-                      Payload sum) override;
+                      std::size_t room, Payload sum) override;
   [[nodiscard]] std::optional<Promotion> promotion() const override;
+  std::size_t widen(const Piece& piece, std::span<const PartialSum> sources, std::size_t room,
+                    Payload sum) override;
   void decode(const Piece& piece, ConstPayload sum, std::size_t contributions) override;
 
  private:
@@ -56,16 +66,25 @@ class ThcPayload final : public Round {
     return {type_, piece.first, piece.count};
   }
 
+  /// Lane bits of a sum with room for so many contributions.
+  [[nodiscard]] unsigned sum_width(std::size_t room) const {
+    if (!traits().grows || room >= format_.ranks) return format_.wide_width;
+    return std::min(smallest_lane_width(format_.intervals * room), format_.wide_width);
+  }
+  [[nodiscard]] const ThcFormat& format_of_sum(std::size_t room) const;
+
   ElementType type_;
   std::uint32_t rank_;
   std::uint64_t divisor_;
   const kernels::ThcKernels& kernels_;
   const ThcFormat& format_;
+  std::vector<ThcFormat> partial_formats_;  ///< with narrower lanes for sums of fewer ranks
   std::uint64_t seed_;
   BlockScale& norms_;
   const CallBuffers& call_;
   kernels::ThcDraws draws_;                               ///< of the call in flight
   std::vector<const std::uint64_t*> contribution_words_;  ///< of one call of promote()
+  LaneSums partial_sums_;
 };
 
 void ThcPayload::start() {
@@ -79,18 +98,30 @@ void ThcPayload::start() {
 
 std::size_t ThcPayload::encode(std::size_t contributions, const Piece& piece, Payload out) {
   kernels_.encode(format_, draws_, run_of(piece), call_.input_at(piece.first),
-                  call_.feedback_at(piece.first), norms_.codes(piece).data(),
-                  contributions == alone ? Form::narrow : Form::wide, out.data());
+                      call_.feedback_at(piece.first), norms_.codes(piece).data(),
+                      contributions == alone ? Form::narrow : Form::wide, out.data());
   return capacity(contributions, piece.count);
 }
 
 std::size_t ThcPayload::promote(const Piece& piece, std::span<const ConstPayload> contributions,
-                                Payload sum) {
+                                std::size_t room, Payload sum) {
   contribution_words_.clear();
   for (ConstPayload words : contributions) contribution_words_.push_back(words.data());
-  kernels_.promote(format_, run_of(piece), contribution_words_.data(), contributions.size(),
-                   sum.data());
-  return capacity(format_.ranks, piece.count);
+  kernels_.promote(format_of_sum(room), run_of(piece), contribution_words_.data(),
+                       contributions.size(), sum.data());
+  return capacity(room, piece.count);
+}
+
+const ThcFormat& ThcPayload::format_of_sum(std::size_t room) const {
+  const auto found = std::ranges::find(partial_formats_, sum_width(room), &ThcFormat::wide_width);
+  return found == partial_formats_.end() ? format_ : *found;
+}
+
+std::size_t ThcPayload::widen(const Piece& piece, std::span<const PartialSum> sources,
+                              std::size_t room, Payload sum) {
+  for (const PartialSum& source : sources) partial_sums_.add(source.words, sum_width(source.room));
+  partial_sums_.write(piece.count, sum_width(room), sum);
+  return capacity(room, piece.count);
 }
 
 std::optional<Promotion> ThcPayload::promotion() const {
@@ -109,7 +140,7 @@ std::optional<Promotion> ThcPayload::promotion() const {
 
 void ThcPayload::decode(const Piece& piece, ConstPayload sum, std::size_t contributions) {
   kernels_.decode(format_, draws_, run_of(piece), sum.data(), contributions,
-                  norms_.codes(piece).data(), divisor_, call_.output_at(piece.first));
+                      norms_.codes(piece).data(), divisor_, call_.output_at(piece.first));
 }
 
 class ThcCodec final : public Codec {

@@ -20,6 +20,7 @@ struct AlgorithmInput {
   /// Some ranks' narrow contributions make a partial sum, which is added to; else only all make
   /// one.
   bool promotes_some = false;
+  bool grows = false;  ///< partial sums are shorter, the fewer ranks contributed
   /// By rank: the number of its node. Empty: each is on a node of its own.
   std::span<const std::uint32_t> nodes = {};
 };
@@ -39,6 +40,10 @@ struct AlgorithmRow {
     return chunk_per_rank && !(disjoint && gathers_disjoint) ? static_cast<std::size_t>(ranks) : 1;
   }
 };
+
+/// Most chunks that a message of rank 0 speaks of: on other ranks there may be more or fewer, but
+/// all ranks know this number.
+std::size_t chunks_a_message(const AlgorithmRow& algorithm, AlgorithmInput input);
 
 /// All algorithms of this build, in the order cohom-info prints them.
 std::span<const AlgorithmRow> algorithm_table();

@@ -54,6 +54,15 @@ static_assert(std::ranges::count_if(table, &AlgorithmRow::for_small_rounds) == 1
 
 }  // namespace
 
+std::size_t chunks_a_message(const AlgorithmRow& algorithm, AlgorithmInput input) {
+  if (!algorithm.chunk_per_rank) return 1;
+  input.rank = 0;
+  std::size_t most = 1;
+  for (const Slot& slot : algorithm.build(input).slots)
+    most = std::max<std::size_t>(most, slot.chunks.count);
+  return most;
+}
+
 std::span<const AlgorithmRow> algorithm_table() { return table; }
 
 const AlgorithmRow* find_algorithm(std::string_view name) {

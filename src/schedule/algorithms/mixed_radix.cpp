@@ -164,7 +164,7 @@ class MixedRadix {
         form_(input.narrow && (input.promotes_some || digits.are_one()) ? Form::narrow
                                                                         : Form::wide),
         digits_(digits),
-        schedule_(input.rank, input.ranks, ranks_) {}
+        schedule_(input.rank, input.ranks, ranks_, input.grows && form_ == Form::narrow) {}
 
   Schedule build() && {
     std::vector<Member> all;
