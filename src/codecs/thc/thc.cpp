@@ -98,8 +98,8 @@ void ThcPayload::start() {
 
 std::size_t ThcPayload::encode(std::size_t contributions, const Piece& piece, Payload out) {
   kernels_.encode(format_, draws_, run_of(piece), call_.input_at(piece.first),
-                      call_.feedback_at(piece.first), norms_.codes(piece).data(),
-                      contributions == alone ? Form::narrow : Form::wide, out.data());
+                  call_.feedback_at(piece.first), norms_.codes(piece).data(),
+                  contributions == alone ? Form::narrow : Form::wide, out.data());
   return capacity(contributions, piece.count);
 }
 
@@ -108,7 +108,7 @@ std::size_t ThcPayload::promote(const Piece& piece, std::span<const ConstPayload
   contribution_words_.clear();
   for (ConstPayload words : contributions) contribution_words_.push_back(words.data());
   kernels_.promote(format_of_sum(room), run_of(piece), contribution_words_.data(),
-                       contributions.size(), sum.data());
+                   contributions.size(), sum.data());
   return capacity(room, piece.count);
 }
 
@@ -140,7 +140,7 @@ std::optional<Promotion> ThcPayload::promotion() const {
 
 void ThcPayload::decode(const Piece& piece, ConstPayload sum, std::size_t contributions) {
   kernels_.decode(format_, draws_, run_of(piece), sum.data(), contributions,
-                      norms_.codes(piece).data(), divisor_, call_.output_at(piece.first));
+                  norms_.codes(piece).data(), divisor_, call_.output_at(piece.first));
 }
 
 class ThcCodec final : public Codec {
