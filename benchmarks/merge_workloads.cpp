@@ -24,7 +24,7 @@ void add_words(std::uint64_t* a, const std::uint64_t* b, std::size_t words) {
 
 Workloads merge_workloads() {
   Workloads all;
-  const auto add = [&](std::string name, auto merge) {
+  const auto add = [&](const std::string& name, auto merge) {
     all.push_back({"merge/" + name, [=](std::size_t bytes) {
                      auto data = std::make_shared<Payloads>(bytes);
                      return [=] {

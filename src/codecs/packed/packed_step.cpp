@@ -5,8 +5,8 @@
 namespace cohom {
 
 void PackedForecast::assume_uncorrelated(std::uint32_t ranks, unsigned down_shift) {
-  const auto octave = static_cast<unsigned>(std::bit_width(ranks)) - 1;
-  const double within = static_cast<double>(ranks) / (std::uint64_t{1} << octave) - 1;
+  const int octave = std::bit_width(ranks) - 1;
+  const double within = static_cast<double>(ranks) / std::bit_floor(ranks) - 1;
   growth_ = (octave + within) / 2 - down_shift;
 }
 
