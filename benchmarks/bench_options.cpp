@@ -96,6 +96,9 @@ void add_run_flags(CLI::App& app, BenchOptions& options) {
                  "COHOM_TIMEOUT, or never)");
   app.add_option("--checksum", options.checksum,
                  "on or off: a checksum behind each message (default: COHOM_CHECKSUM, or off)");
+  app.add_option("--threads", options.threads,
+                 "auto, or a number: threads that encode, merge and decode beside the caller's "
+                 "(default: COHOM_THREADS, or auto)");
   app.add_option("--json", options.json_path, "write the results to this file")->check(some_path());
   app.add_flag("--quiet", options.quiet, "no progress line");
   app.add_flag("--check-only", options.check_only, "only the correctness columns, no timing");

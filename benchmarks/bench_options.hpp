@@ -34,6 +34,7 @@ struct BenchOptions {
   std::size_t segment = 0;    ///< elements; 0: the library's choice
   double timeout = 0;         ///< seconds without progress; 0: as COHOM_TIMEOUT says
   std::string checksum = {};  ///< "on" or "off"; empty: as COHOM_CHECKSUM says
+  std::string threads = {};   ///< Options::threads
   std::string json_path = {};
   bool quiet = false;
   bool check_only = false;

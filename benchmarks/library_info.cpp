@@ -33,7 +33,10 @@ Json codec_list() {
                             {"default", parameter.default_value},
                             {"range", parameter.range},
                             {"summary", parameter.summary}});
-    list.push_back({{"name", codec.name}, {"summary", codec.summary}, {"parameters", parameters}});
+    list.push_back({{"name", codec.name},
+                    {"summary", codec.summary},
+                    {"parameters", parameters},
+                    {"threads", find_codec(codec.name).in_workers}});
   }
   return list;
 }
@@ -186,7 +189,13 @@ std::string library_text(const Json& info) {
   text +=
       "\nof calls\n"
       "  COHOM_TIMEOUT: seconds without progress that are an error (0: never)\n"
-      "  COHOM_CHECKSUM: off, on (messages between ranks carry checksums)\n";
+      "  COHOM_CHECKSUM: off, on (messages between ranks carry checksums)\n"
+      "  COHOM_THREADS: auto, 0 to 255 (threads that encode, merge and decode beside the "
+      "caller's)\n";
+  text += "    with codecs:";
+  for (const Json& codec : info["codecs"])
+    if (codec["threads"].get<bool>()) text += " " + codec["name"].get<std::string>();
+  text += "\n";
   text += "\ndevices (docs/gpu.md)\n" + device_text(info["device"]);
   return text;
 }

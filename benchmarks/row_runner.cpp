@@ -65,7 +65,8 @@ Options RowRunner::plan_options(const std::string& codec, const std::string& alg
           .op = options_.op,
           .segment = options_.segment,
           .timeout = options_.timeout,
-          .checksum = options_.checksum};
+          .checksum = options_.checksum,
+          .threads = options_.threads};
 }
 
 void RowRunner::check_combination(const std::string& codec, const std::string& algorithm) {

@@ -43,6 +43,8 @@ int MPIX_Program_comm(MPI_Comm* comm);
  *   cohom_transport  "mpi" or "ucx", in the first call on comm (else COHOM_TRANSPORT, else mpi)
  *   cohom_timeout    seconds without progress that are an error (else COHOM_TIMEOUT, else never)
  *   cohom_checksum   "on": messages are checked              (else COHOM_CHECKSUM, else off)
+ *   cohom_threads    threads that encode, merge and decode beside the caller's: a number or "auto",
+ *                    by the cores that are the rank's alone   (else COHOM_THREADS, else auto)
  * Variables of the environment are read in the first call on comm.
  * Other keys that start with cohom_ are an error; keys of others are ignored.
  * Buffers may lie in the host's memory or in a GPU's, here and in all functions below; ranks must

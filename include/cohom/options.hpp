@@ -50,11 +50,16 @@ struct Options {
   /// A device's words then travel through the host's memory. Not for algorithms that others sum for
   /// (fabric, offload). COHOM_CHECKSUM, "off".
   std::string checksum = {};
+  /// Threads of this library that encode, merge and decode for the calling thread, which does so,
+  /// too: "auto", one for each core that is this rank's alone, but one for the caller, at most 15;
+  /// or a number from 0 to 255. Of codecs that cohom-info says it of, and of vectors in the host's
+  /// memory. No result depends on it. Local: ranks may have different ones. COHOM_THREADS, "auto".
+  std::string threads = {};
 };
 
 /// Sets one option by its key, as in an MPI_Info: cohom_codec, cohom_algorithm, cohom_op ("sum" or
 /// "mean"), cohom_segment, cohom_buffer, cohom_aggregator, cohom_transport, cohom_timeout,
-/// cohom_checksum. What is named is checked where it is used.
+/// cohom_checksum, cohom_threads. What is named is checked where it is used.
 /// @throws Error(invalid_argument) for another key (naming the nearest one), or a cohom_op,
 /// cohom_segment or cohom_timeout that is not one.
 void set_option(Options& options, std::string_view key, std::string_view value);

@@ -34,7 +34,8 @@ struct UsableCore {
   std::uint32_t number = 0;  ///< hwloc's logical one; without hwloc that of its hardware thread
   std::uint32_t numa_domain = RankGroups::none;  ///< as the system numbers them; none: not known
   std::vector<std::uint32_t> threads = {};       ///< hardware threads that the rank may run on
-  /// No other rank of the communicator may run on any hardware thread of it.
+  /// No other rank of the job may run on any hardware thread of it. Known where all of them are in
+  /// the communicator; false where some are not.
   bool alone = false;
 };
 

@@ -218,7 +218,11 @@ bool CallImpl::release() {
   waits_for_device_ = device_ && !device_->may_receive();
   if (waits_for_device_) return false;
   // A rank that was ready to offload may have begun so; what it encoded then is encoded again.
-  if (route_.agree(agreement_->unready_rank(), owner_.transport().rank())) begun_ = false;
+  Executor& first = *route_.executor();
+  if (route_.agree(agreement_->unready_rank(), owner_.transport().rank())) {
+    first.stop();
+    begun_ = false;
+  }
   if (route_.offloads() && !owner_.has_turn(number_)) return false;
   if (!route_.begin()) return false;
   if (!begun_) begin();
@@ -259,6 +263,8 @@ void CallImpl::begin() {
 
 void CallImpl::complete(std::optional<Error> error) {
   error_ = std::move(error);
+  // A call that ends early may have workers that still use its buffers.
+  if (route_.executor() != nullptr) route_.executor()->stop();
   // Half-updated feedback would count a gradient twice.
   if (error_ && begun_ && request_.state != nullptr) *request_.state = {};
   const bool early = error_ && state_ != State::leaving;  // else all ranks end alike

@@ -1,76 +1,164 @@
 #include "executor/codec_work.hpp"
 
-#include "base/phase_timer.hpp"
-
 #include <algorithm>
 #include <utility>
 
 namespace cohom {
 
 CodecWork::CodecWork(Round& round, const kernels::KernelTable& kernels, Memory& memory,
-                     const RoundLayout& layout, PayloadLocations& locations, AgreedPieces& agreed)
+                     const RoundLayout& layout, PayloadLocations& locations, AgreedPieces& agreed,
+                     std::size_t workers)
     : round_(round),
       kernels_(kernels),
       memory_(memory),
       layout_(layout),
       locations_(locations),
-      agreed_(agreed) {
+      agreed_(agreed),
+      scratch_(workers),
+      pieces_left_(layout.tasks()),
+      encoded_words_(layout.tasks()) {
   std::size_t max_sources = 0;
   for (const Step& step : schedule().steps)
     max_sources = std::max<std::size_t>(max_sources, step.source_count);
-  merge_sources_.reserve(max_sources);
-  sources_.reserve(max_sources);
-  if (round.traits().grows) partial_sums_.reserve(max_sources);
-  if (round.traits().merges_itself()) apart_sum_ = {memory, layout.longest_unit(Form::wide)};
+  scratch_.for_each([&](Scratch& scratch) {
+    scratch.merge_sources.reserve(max_sources);
+    scratch.sources.reserve(max_sources);
+    if (round.traits().grows) scratch.partial_sums.reserve(max_sources);
+    if (round.traits().merges_itself())
+      scratch.apart_sum = {memory, layout.longest_unit(Form::wide)};
+  });
 }
 
-void CodecWork::begin(Profile* profile) {
-  profile_ = profile;
+void CodecWork::begin(bool in_workers) {
+  in_workers_ = in_workers;
   partial_pieces_ = partial_words_ = 0;
 }
 
-std::optional<std::size_t> CodecWork::encode(const Task& task, Form form) {
-  const std::uint32_t slot = step_of(task).result;
-  const MessageUnit& unit = layout_.unit(slot, task.unit);
-  const Payload capacity = locations_.space(slot, task.unit, form);
-  // Where the words already lie in the user's input there is nothing to do. (One rank, not in
-  // place: its contribution is the sum, and lies in the output.)
-  const bool is_input = round_.traits().identity != Identity::none;
-  if (is_input && locations_.in_input(slot, task.unit)) return capacity.size();
-  const bool whole = round_.traits().scope == RoundScope::vector;
+/// The last piece of a vector ends what the others began.
+bool CodecWork::may_continue() const {
+  const MessageUnit& unit = layout_.unit(step_of(partial_).result, partial_.unit);
+  return !is_whole() || partial_pieces_ + 1 < unit.pieces ||
+         pieces_left_[layout_.task_index(partial_)] == 1;
+}
+
+Slice CodecWork::next_encode(const Task& task, Form form) {
+  const MessageUnit& unit = layout_.unit(step_of(task).result, task.unit);
   if (partial_pieces_ == 0) {
     partial_ = task;
     partial_words_ = unit.header;
+    pieces_left_[layout_.task_index(task)] = static_cast<std::uint32_t>(unit.pieces);
   }
-  const Piece& next = locations_.piece(unit.first_piece + partial_pieces_);
-  end_phase(profile_, Phase::other);
-  const std::size_t words = round_.encode(contributions_of(form), next,
-                                          whole ? capacity : capacity.subspan(partial_words_));
-  end_phase(profile_, agreed_.agrees() ? Phase::agree : Phase::encode);
-  agreed_.set_own(next, partial_words_, words);
-  partial_words_ = whole ? words : partial_words_ + words;
-  if (unit.divided) locations_.set_piece_end(slot, task.unit, next.index, partial_words_);
-  if (++partial_pieces_ < unit.pieces) return std::nullopt;
-  locations_.write_header(slot, task.unit);
-  partial_pieces_ = 0;
-  return std::exchange(partial_words_, 0);
+  const bool all = in_workers_ && round_.traits().varies() && !is_whole();
+  Slice slice{.kind = SliceKind::encode,
+              .task = task,
+              .form = form,
+              .first_piece = partial_pieces_,
+              .pieces = all ? unit.pieces : 1,
+              .words = partial_words_};
+  // Of varying lengths the next begins where this one will have ended: see take_encoded().
+  if (in_workers_ && !all && !is_whole())
+    partial_words_ += round_.capacity(contributions_of(form),
+                                      locations_.piece(unit.first_piece + slice.first_piece).count);
+  partial_pieces_ += slice.pieces;
+  if (partial_pieces_ == unit.pieces) partial_pieces_ = 0;
+  return slice;
+}
+
+Slice CodecWork::slice_of(const Task& task) const {
+  switch (step_of(task).kind) {
+    case StepKind::merge: return {.kind = SliceKind::merge, .task = task};
+    case StepKind::join: return {.kind = SliceKind::join, .task = task};
+    default: return {.kind = SliceKind::decode, .task = task};
+  }
+}
+
+std::size_t CodecWork::bytes_of(const Slice& slice) const {
+  const Step& step = step_of(slice.task);
+  const MessageUnit& unit = layout_.unit(schedule().slot_of(step), slice.task.unit);
+  switch (slice.kind) {
+    case SliceKind::encode:
+      return is_encoded_already(slice.task)
+                 ? 0
+                 : locations_.element_bytes(unit.first_piece + slice.first_piece, slice.pieces);
+    case SliceKind::decode:
+      return is_decoded_already(slice.task)
+                 ? 0
+                 : locations_.element_bytes(unit.first_piece, unit.pieces);
+    default: break;
+  }
+  std::size_t bytes = 0;
+  for (const std::uint32_t source : schedule().sources_of(step))
+    if (slice.task.unit < layout_.units_of(source).size())
+      bytes += locations_.words(source, slice.task.unit).size_bytes();
+  return bytes;
+}
+
+void CodecWork::run(Slice& slice) {
+  switch (slice.kind) {
+    case SliceKind::encode: return encode(slice);
+    case SliceKind::merge: slice.words = merge(slice.task); return;
+    case SliceKind::join: slice.words = join(slice.task); return;
+    case SliceKind::decode: return decode(slice.task);
+  }
+}
+
+/// Where the words already lie in the user's input there is nothing to do. (One rank, not in place:
+/// its contribution is the sum, and lies in the output.)
+bool CodecWork::is_encoded_already(const Task& task) const {
+  return round_.traits().identity != Identity::none &&
+         locations_.in_input(step_of(task).result, task.unit);
+}
+
+/// A merge of ours made the NaNs canonical. A lone contribution was never merged, and an
+/// aggregator's NaNs are its own and differ from rank to rank: these are decoded in place.
+bool CodecWork::is_decoded_already(const Task& task) const {
+  const std::uint32_t source = schedule().sources_of(step_of(task))[0];
+  return locations_.in_output(source, task.unit) && !layout_.is_contribution(source) &&
+         !layout_.links().offloads();
+}
+
+void CodecWork::encode(Slice& slice) {
+  const std::uint32_t slot = step_of(slice.task).result;
+  const MessageUnit& unit = layout_.unit(slot, slice.task.unit);
+  const Payload capacity = locations_.space(slot, slice.task.unit, slice.form);
+  if (is_encoded_already(slice.task)) {
+    slice.words = capacity.size();
+    return;
+  }
+  const std::size_t first = unit.first_piece + slice.first_piece;
+  for (std::size_t p = first; p < first + slice.pieces; ++p) {
+    const Piece& piece = locations_.piece(p);
+    const std::size_t begin = slice.words;
+    const std::size_t words = round_.encode(contributions_of(slice.form), piece,
+                                            is_whole() ? capacity : capacity.subspan(begin));
+    agreed_.set_own(piece, begin, words);
+    slice.words = is_whole() ? words : begin + words;
+    if (unit.divided) locations_.set_piece_end(slot, slice.task.unit, piece.index, slice.words);
+  }
+}
+
+std::optional<std::size_t> CodecWork::take_encoded(const Slice& slice) {
+  const std::size_t index = layout_.task_index(slice.task);
+  const MessageUnit& unit = layout_.unit(step_of(slice.task).result, slice.task.unit);
+  if (slice.first_piece + slice.pieces == unit.pieces)
+    encoded_words_[index] = static_cast<std::uint32_t>(slice.words);
+  if (!in_workers_ || is_whole()) partial_words_ = slice.words;
+  pieces_left_[index] -= static_cast<std::uint32_t>(slice.pieces);
+  if (pieces_left_[index] != 0) return std::nullopt;
+  return encoded_words_[index];
 }
 
 std::size_t CodecWork::merge(const Task& task) {
   const std::uint32_t slot = step_of(task).result;
   const MessageUnit& unit = layout_.unit(slot, task.unit);
-  end_phase(profile_, Phase::other);
-  std::size_t words = 0;
   if (merges_by_piece(task)) {
-    words = unit.header;
+    std::size_t words = unit.header;
     for (std::size_t i = 0; i < unit.pieces; ++i) words = merge_piece(task, i, words);
-    locations_.write_header(slot, task.unit);
-  } else {
-    read_sources(task, unit.first_piece, unit.pieces);
-    words = merge_words(space_behind(task, unit.header)) + unit.header;
-    if (unit.divided) copy_extents(task);
+    return words;
   }
-  end_phase(profile_, Phase::merge);
+  const auto sources = read_sources(task, unit.first_piece, unit.pieces);
+  const std::size_t words = merge_words(sources, space_behind(task, unit.header)) + unit.header;
+  if (unit.divided) copy_extents(task);
   return words;
 }
 
@@ -103,10 +191,13 @@ Payload CodecWork::space_behind(const Task& task, std::size_t words) const {
 }
 
 /// The sources' words of pieces that lie side by side.
-void CodecWork::read_sources(const Task& task, std::size_t first_piece, std::size_t pieces) {
-  sources_.clear();
+std::span<const ConstPayload> CodecWork::read_sources(const Task& task, std::size_t first_piece,
+                                                      std::size_t pieces) {
+  auto& sources = scratch_.mine().sources;
+  sources.clear();
   for (const std::uint32_t source : schedule().sources_of(step_of(task)))
-    sources_.push_back(locations_.words(source, task.unit, first_piece, pieces));
+    sources.push_back(locations_.words(source, task.unit, first_piece, pieces));
+  return sources;
 }
 
 /// Merges the unit's piece number `index` to its place, behind `begin` words. Returns where it
@@ -116,16 +207,16 @@ std::size_t CodecWork::merge_piece(const Task& task, std::size_t index, std::siz
   const MessageUnit& unit = layout_.unit(slot, task.unit);
   const Piece& piece = locations_.piece(unit.first_piece + index);
   const Payload result = space_behind(task, begin);
-  read_sources(task, piece.index, 1);
+  const auto sources = read_sources(task, piece.index, 1);
   std::size_t words = 0;
   if (promotes(task))
-    words = round_.promote(piece, sources_, schedule().slots[slot].room, result);
+    words = round_.promote(piece, sources, schedule().slots[slot].room, result);
   else if (round_.traits().merges_itself())
-    words = merge_apart(piece, result);
+    words = merge_apart(piece, sources, result);
   else if (widens(task))
-    words = widen(task, piece, result);
+    words = widen(task, piece, sources, result);
   else
-    words = merge_words(result);
+    words = merge_words(sources, result);
   if (!promotes(task) || round_.traits().finishes_promoted())
     words = finish(slot, piece, result, words);
   if (unit.divided) locations_.set_piece_end(slot, task.unit, piece.index, begin + words);
@@ -144,25 +235,28 @@ std::size_t CodecWork::finish(std::uint32_t slot, const Piece& piece, Payload su
 }
 
 /// Words that are merged one by one: all sources have the same length.
-std::size_t CodecWork::merge_words(Payload result) {
-  const std::size_t words = sources_[0].size();
-  merge_sources_.clear();
-  for (const ConstPayload source : sources_) {
+std::size_t CodecWork::merge_words(std::span<const ConstPayload> sources, Payload result) {
+  const std::size_t words = sources[0].size();
+  auto& addresses = scratch_.mine().merge_sources;
+  addresses.clear();
+  for (const ConstPayload source : sources) {
     expect_length(source.size() * 8, words * 8);
-    merge_sources_.push_back(source.data());
+    addresses.push_back(source.data());
   }
-  kernels_.merge(round_.traits().merge, merge_sources_.data(), merge_sources_.size(), words * 8,
+  kernels_.merge(round_.traits().merge, addresses.data(), addresses.size(), words * 8,
                  result.data());
   return words;
 }
 
-std::size_t CodecWork::widen(const Task& task, const Piece& piece, Payload result) {
+std::size_t CodecWork::widen(const Task& task, const Piece& piece,
+                             std::span<const ConstPayload> words, Payload result) {
   const auto& slots = schedule().slots;
   const auto sources = schedule().sources_of(step_of(task));
-  partial_sums_.clear();
+  auto& partial_sums = scratch_.mine().partial_sums;
+  partial_sums.clear();
   for (std::size_t s = 0; s < sources.size(); ++s)
-    partial_sums_.push_back({sources_[s], slots[sources[s]].room});
-  return round_.widen(piece, partial_sums_, slots[step_of(task).result].room, result);
+    partial_sums.push_back({words[s], slots[sources[s]].room});
+  return round_.widen(piece, partial_sums, slots[step_of(task).result].room, result);
 }
 
 /// Words that were merged at once have the sources' lengths, which must all be the same.
@@ -179,15 +273,16 @@ void CodecWork::copy_extents(const Task& task) {
     end += words;
     locations_.set_piece_end(slot, task.unit, piece, end);
   }
-  locations_.write_header(slot, task.unit);
 }
 
-std::size_t CodecWork::merge_apart(const Piece& piece, Payload result) {
+std::size_t CodecWork::merge_apart(const Piece& piece, std::span<const ConstPayload> sources,
+                                   Payload result) {
   const bool in_place = std::ranges::any_of(
-      sources_, [&](ConstPayload source) { return source.data() == result.data(); });
+      sources, [&](ConstPayload source) { return source.data() == result.data(); });
   // A sum may be longer than what it replaces.
-  const Payload sum = in_place ? Payload{apart_sum_.data(), apart_sum_.size()} : result;
-  const std::size_t words = round_.merge(piece, sources_, sum);
+  auto& apart = scratch_.mine().apart_sum;
+  const Payload sum = in_place ? Payload{apart.data(), apart.size()} : result;
+  const std::size_t words = round_.merge(piece, sources, sum);
   if (in_place) memory_.copy(result.data(), sum.data(), words * 8);
   return words;
 }
@@ -196,7 +291,6 @@ std::size_t CodecWork::join(const Task& task) {
   const std::uint32_t slot = step_of(task).result;
   const MessageUnit& unit = layout_.unit(slot, task.unit);
   std::size_t words = unit.header;
-  end_phase(profile_, Phase::other);
   for (const std::uint32_t source : schedule().sources_of(step_of(task))) {
     if (task.unit >= layout_.units_of(source).size()) continue;
     const MessageUnit& part = layout_.unit(source, task.unit);
@@ -209,24 +303,16 @@ std::size_t CodecWork::join(const Task& task) {
       if (unit.divided) locations_.set_piece_end(slot, task.unit, p, words);
     }
   }
-  locations_.write_header(slot, task.unit);
-  end_phase(profile_, Phase::merge);
   return words;
 }
 
 void CodecWork::decode(const Task& task) {
+  if (is_decoded_already(task)) return;
   const std::uint32_t source = schedule().sources_of(step_of(task))[0];
-  // A merge of ours made the NaNs canonical. A lone contribution was never merged, and an
-  // aggregator's NaNs are its own and differ from rank to rank: these are decoded in place.
-  if (locations_.in_output(source, task.unit) && !layout_.is_contribution(source) &&
-      !layout_.links().offloads())
-    return;
-  end_phase(profile_, Phase::other);
   const MessageUnit& unit = layout_.unit(source, task.unit);
   for (std::size_t p = unit.first_piece; p < unit.first_piece + unit.pieces; ++p)
     round_.decode(locations_.piece(p), locations_.words(source, task.unit, p),
                   schedule().slots[source].contributions);
-  end_phase(profile_, Phase::decode);
 }
 
 }  // namespace cohom

@@ -20,7 +20,8 @@ bool encode(RoundRun& round) { return round.encode_for_send() || round.encode_fo
 }  // namespace
 
 Executor::Executor(const ExecutorSetup& setup)
-    : factory_(setup),
+    : crew_(setup.workers, setup.tuning.takes_back),
+      factory_(setup, crew_),
       chunking_(factory_.make_chunking(factory_.payload(), setup.elements)),
       offloaded_({.aggregator = setup.aggregator,
                   .kernels = setup.kernels,
@@ -67,16 +68,14 @@ void Executor::take_workspaces() {
 
 void Executor::begin(const CallBuffers& buffers, Channel& channel, Profile* profile,
                      bool may_give_up) {
-  buffers_ = buffers;
-  buffers_.pieces = chunking_.pieces();
-  channel_ = &channel;
-  profile_ = profile;
-  may_give_up_ = may_give_up;
+  crew_.begin(profile);
+  call_ = {buffers, &channel, profile, may_give_up};
+  call_.buffers.pieces = chunking_.pieces();
   uses_users_memory_ = false;
   released_ = false;
   fallback_.begin();
   Codec& codec = *factory_.setup().codec;
-  codec.begin(buffers_);
+  codec.begin(call_.buffers);
   for (std::size_t r = 0; r < rounds_.size(); ++r) {
     skipped_[r] = rounds_[r] && codec.skips(factory_.round(r));
     if (running(r) != nullptr) begin_round(r);
@@ -84,6 +83,7 @@ void Executor::begin(const CallBuffers& buffers, Channel& channel, Profile* prof
 }
 
 void Executor::end() {
+  stop();
   offloaded_.end();
   uses_users_memory_ = false;
   for (std::size_t r = 0; r < rounds_.size(); ++r)
@@ -99,7 +99,7 @@ RoundRun* Executor::running(std::size_t round) const {
 void Executor::begin_round(std::size_t number) {
   RoundRun& round = *rounds_[number];
   const RoundTraits& traits = factory_.traits(number);
-  RoundCall call{.channel = channel_, .profile = profile_};
+  RoundCall call{.channel = call_.channel, .profile = call_.profile};
   if (!traits.is_fallback()) {
     // Piece by piece. Fallback rounds start when everything is agreed, and others behind the
     // payload read no agreement.
@@ -117,24 +117,24 @@ void Executor::begin_round(std::size_t number) {
 
 void Executor::lend_users_memory(const RoundRun& round, const RoundTraits& traits,
                                  RoundCall& call) {
-  call.in_place = buffers_.input == buffers_.output;
+  call.in_place = call_.buffers.input == call_.buffers.output;
   // A device's words travel from memory that the transport knows beforehand.
   if (!factory_.setup().memory->is_host() || goes_on_behind_call(round)) return;
   // An aggregator needs contributions to the end of the call, or overwrites them.
   const bool from_input = !round.offloads() || (round.keeps_contributions() && !call.in_place);
-  if (traits.identity != Identity::none && from_input && holds_words(buffers_.input))
-    call.input = static_cast<const std::byte*>(buffers_.input);
+  if (traits.identity != Identity::none && from_input && holds_words(call_.buffers.input))
+    call.input = static_cast<const std::byte*>(call_.buffers.input);
   // In place, a receive posted into the output would lie over input that is still to be read.
   if (traits.identity == Identity::encoding_and_decoding && !call.in_place &&
-      holds_words(buffers_.output))
-    call.output = static_cast<std::byte*>(buffers_.output);
+      holds_words(call_.buffers.output))
+    call.output = static_cast<std::byte*>(call_.buffers.output);
   uses_users_memory_ |= call.input != nullptr || call.output != nullptr;
 }
 
 /// Whether the round's messages or reductions may outlive a call that gives up.
 bool Executor::goes_on_behind_call(const RoundRun& round) const {
-  if (!may_give_up_) return false;
-  return !channel_->ends_at_once() ||
+  if (!call_.may_give_up) return false;
+  return !call_.channel->ends_at_once() ||
          (round.offloads() && !factory_.setup().aggregator->may_fail());
 }
 
@@ -151,7 +151,7 @@ bool Executor::decoding_waits_for_vector() const {
 
 void Executor::release() {
   released_ = true;
-  offloaded_.begin(*channel_, skipped_);
+  offloaded_.begin(*call_.channel, skipped_);
   for (std::size_t r = 0; r < rounds_.size(); ++r)
     if (RoundRun* round = running(r)) round->release(offloaded_.reduction(static_cast<int>(r)));
 }
@@ -172,17 +172,17 @@ std::size_t Executor::pending_sends() const {
 /// Keep the wire busy first; then what unblocks other ranks; then agreement, which unblocks
 /// everyone's payload; decoding delays nobody but this rank.
 bool Executor::work() {
-  using Slice = bool (Executor::*)();
-  static constexpr std::array<Slice, 9> by_priority{&Executor::keep_wire_busy,
-                                                    &Executor::encode_dependent_agreements,
-                                                    &Executor::merge,
-                                                    &Executor::encode_agreements,
-                                                    &Executor::fill_wire,
-                                                    &Executor::encode_for_merge,
-                                                    &Executor::encode_behind_payload,
-                                                    &Executor::decode,
-                                                    &Executor::encode_ahead};
-  return std::ranges::any_of(by_priority, [&](Slice slice) { return (this->*slice)(); });
+  using Work = bool (Executor::*)();
+  static constexpr std::array<Work, 9> by_priority{&Executor::keep_wire_busy,
+                                                   &Executor::encode_dependent_agreements,
+                                                   &Executor::merge,
+                                                   &Executor::encode_agreements,
+                                                   &Executor::fill_wire,
+                                                   &Executor::encode_for_merge,
+                                                   &Executor::encode_behind_payload,
+                                                   &Executor::decode,
+                                                   &Executor::encode_ahead};
+  return std::ranges::any_of(by_priority, [&](Work slice) { return (this->*slice)(); });
 }
 
 bool Executor::encode_payload_while_sends_below(std::size_t limit) {
@@ -233,9 +233,10 @@ void Executor::release_sends() {
 }
 
 bool Executor::advance() {
+  const bool collected = crew_.collect();
   release_sends();
-  const bool moved = released_ && offloaded_.poll(profile_);
-  return work() || moved;
+  const bool moved = (released_ && offloaded_.poll(call_.profile)) || collected;
+  return work() || moved || crew_.help();
 }
 
 bool Executor::done() const {

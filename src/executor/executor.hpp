@@ -6,6 +6,7 @@
 #include "executor/offloaded_rounds.hpp"
 #include "executor/round_factory.hpp"
 #include "executor/round_run.hpp"
+#include "executor/slice_crew.hpp"
 
 #include <cohom/transport.hpp>
 
@@ -23,6 +24,7 @@ class Executor {
  public:
   /// @throws Error(unsupported) when no aggregator can merge what the codec sends.
   explicit Executor(const ExecutorSetup& setup);
+  ~Executor() { stop(); }
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 
@@ -41,12 +43,17 @@ class Executor {
   /// on behind the call lie in the executor's memory, never in the user's.
   void begin(const CallBuffers& buffers, Channel& channel, Profile* profile = nullptr,
              bool may_give_up = false);
-  /// Gives up its turn at the aggregator, used or not, and the memory of fallback rounds.
+  /// Waits for the slices that workers run, and forgets what is left of the call: its buffers are
+  /// the caller's again.
+  void stop() noexcept { crew_.stop(); }
+  /// Stops, and gives up its turn at the aggregator, used or not, and the memory of fallback
+  /// rounds.
   void end();
   void release();
   /// Takes one completion of the channel.
   void complete(const Completion& completion);
-  /// Runs at most one slice of work; false when there was none.
+  /// Takes in what workers have run, and runs or gives away at most one slice of work; false when
+  /// there was nothing, and none is given away.
   bool advance();
   [[nodiscard]] bool done() const;
 
@@ -88,14 +95,15 @@ class Executor {
   bool encode_ahead();
 
   /// Runs a slice of the first of these rounds that has one.
-  template <class Slice>
-  bool any(std::size_t first, std::size_t end, Slice&& slice) {
+  template <class Work>
+  bool any(std::size_t first, std::size_t end, Work&& slice) {
     for (std::size_t r = first; r < end; ++r)
       if (RoundRun* const round = running(r); round != nullptr && slice(*round)) return true;
     return false;
   }
   bool encode_payload_while_sends_below(std::size_t limit);
 
+  SliceCrew crew_;
   RoundFactory factory_;
   Chunking chunking_;
   std::vector<std::unique_ptr<Chunking>> own_chunking_;  ///< of rounds behind the payload
@@ -107,11 +115,14 @@ class Executor {
   OffloadedRounds offloaded_;
   FallbackRounds fallback_;
 
-  // Of the call in flight.
-  CallBuffers buffers_;
-  Channel* channel_ = nullptr;
-  Profile* profile_ = nullptr;
-  bool may_give_up_ = false, uses_users_memory_ = false;
+  struct CurrentCall {
+    CallBuffers buffers;
+    Channel* channel = nullptr;
+    Profile* profile = nullptr;
+    bool may_give_up = false;
+  };
+  CurrentCall call_;
+  bool uses_users_memory_ = false;
   bool released_ = false;
   std::vector<bool> skipped_;  ///< by round
 };

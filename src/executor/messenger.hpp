@@ -28,6 +28,8 @@ struct Tuning {
       16;                          ///< units at the aggregator, whose answer is a round trip away
   std::size_t low_sends = 6;       ///< encode before anything else while fewer sends are open
   std::size_t sends_per_peer = 3;  ///< encode before decoding while fewer sends a peer are open
+  std::size_t min_given_bytes = std::size_t{64} << 10;  ///< slices that workers run have no less
+  bool takes_back = true;  ///< the caller runs slices that no worker has begun, when it is idle
 };
 
 class Messenger {

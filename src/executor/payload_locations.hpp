@@ -33,6 +33,13 @@ class PayloadLocations {
     return pieces_[layout_.unit(slot, unit).first_piece];
   }
 
+  /// Bytes of the elements of pieces that are listed side by side.
+  [[nodiscard]] std::size_t element_bytes(std::size_t first_piece, std::size_t pieces) const {
+    std::size_t elements = 0;
+    for (const Piece& piece : pieces_.subspan(first_piece, pieces)) elements += piece.count;
+    return elements * element_size_;
+  }
+
   [[nodiscard]] std::byte* address(std::uint32_t slot, std::uint32_t unit) const;
   /// As much as a payload of the slot may take.
   [[nodiscard]] Payload space(std::uint32_t slot, std::uint32_t unit, Form form) const {
@@ -51,7 +58,7 @@ class PayloadLocations {
   void set_piece_end(std::uint32_t slot, std::uint32_t unit, std::size_t piece, std::size_t words) {
     extents_.set_end(slot, unit, piece, words);
   }
-  /// All pieces of a divided unit are there: what its header says, if it has one.
+  /// All pieces of a divided unit are there: what its header says, if it has one. In one thread.
   void write_header(std::uint32_t slot, std::uint32_t unit);
   /// A divided unit has arrived with so many words. @throws Error(transport)
   void take_pieces(std::uint32_t slot, std::uint32_t unit, std::size_t words);

@@ -59,6 +59,8 @@ std::unique_ptr<RoundRun> RoundFactory::make(std::size_t number, const Chunking&
       .type = setup_.type,
       .message_bytes = setup_.message_bytes,
       .tuning = setup_.tuning,
+      .crew = &crew_,
+      .workers = setup_.workers != nullptr ? setup_.workers->workers() : 0,
   });
 }
 

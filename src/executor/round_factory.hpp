@@ -1,10 +1,12 @@
 #pragma once
 // RoundFactory: how the rounds of a codec are run: by which algorithm, cut into which pieces.
 
+#include "base/worker_pool.hpp"
 #include "codecs/common/codec.hpp"
 #include "executor/chunking.hpp"
 #include "executor/messenger.hpp"
 #include "executor/round_run.hpp"
+#include "executor/slice_crew.hpp"
 #include "kernels/table/kernel_table.hpp"
 #include "memory/memory.hpp"
 #include "schedule/algorithms/algorithm.hpp"
@@ -35,11 +37,14 @@ struct ExecutorSetup {
   std::size_t segment = 0;  ///< elements
   std::size_t message_bytes = 0;
   Tuning tuning;
+  /// Run slices of a codec that was made for so many; null: the calling thread runs all.
+  WorkerPool* workers = nullptr;
 };
 
 class RoundFactory {
  public:
-  explicit RoundFactory(const ExecutorSetup& setup) : setup_(setup) {}
+  /// `crew`: the executor's; it outlives this.
+  RoundFactory(const ExecutorSetup& setup, SliceCrew& crew) : setup_(setup), crew_(crew) {}
 
   [[nodiscard]] const ExecutorSetup& setup() const { return setup_; }
   [[nodiscard]] std::size_t rounds() const { return setup_.codec->rounds().size(); }
@@ -64,6 +69,7 @@ class RoundFactory {
   [[nodiscard]] bool offloads(const RoundTraits& traits) const;
 
   ExecutorSetup setup_;
+  SliceCrew& crew_;
 };
 
 }  // namespace cohom

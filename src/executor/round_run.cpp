@@ -1,5 +1,7 @@
 #include "executor/round_run.hpp"
 
+#include "base/phase_timer.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -12,10 +14,12 @@ RoundRun::RoundRun(RoundSetup setup)
       locations_(round_, layout_, memory_, setup.chunking->pieces(), size_of(setup.type)),
       flow_(layout_),
       agreed_(round_, layout_, locations_),
-      work_(round_, *setup.kernels, memory_, layout_, locations_, agreed_),
+      work_(round_, *setup.kernels, memory_, layout_, locations_, agreed_, setup.workers),
       replay_(round_, memory_, layout_, locations_, flow_),
       messenger_({setup.number, setup.message_bytes, setup.tuning}, layout_, locations_, flow_,
-                 replay_) {
+                 replay_),
+      crew_(*setup.crew),
+      min_given_bytes_(setup.tuning.min_given_bytes) {
   decodes_.reserve(layout_.tasks());
 }
 
@@ -25,7 +29,7 @@ void RoundRun::begin(const RoundCall& call) {
   locations_.begin(call.input, call.output);
   flow_.begin();
   agreed_.begin();
-  work_.begin(call.profile);
+  work_.begin(crew_.has_workers());
   replay_.begin(call.promotion);
   messenger_.begin(*call.channel, call.profile, call.hold_sends);
   decodes_.clear();
@@ -50,11 +54,11 @@ void RoundRun::wake(const Task& task) {
 }
 
 void RoundRun::complete(std::uint64_t cookie, std::size_t bytes) {
-  if (const auto arrival = messenger_.complete(cookie, bytes)) take(*arrival);
+  if (const auto arrival = messenger_.complete(cookie, bytes)) take_arrival(*arrival);
   messenger_.post_next(cookie);
 }
 
-void RoundRun::take(const Messenger::Arrival& arrival) {
+void RoundRun::take_arrival(const Messenger::Arrival& arrival) {
   const Task& task = arrival.task;
   const std::uint32_t slot = step_of(task).result;
   if (step_of(task).kind == StepKind::offload) {
@@ -120,9 +124,9 @@ bool RoundRun::input_being_sent(const Task& task) const {
 }
 
 bool RoundRun::continue_encoding() {
-  const auto begun = work_.begun();
-  if (begun) encode(*begun);
-  return begun.has_value();
+  if (!work_.may_continue()) return false;
+  encode(*work_.begun());
+  return true;
 }
 
 bool RoundRun::encode_if_ready(const Task* task) {
@@ -132,32 +136,25 @@ bool RoundRun::encode_if_ready(const Task* task) {
 }
 
 bool RoundRun::encode_for_send() {
-  return continue_encoding() || encode_if_ready(flow_.next_encode_for_send());
+  if (work_.begun()) return continue_encoding();
+  return encode_if_ready(flow_.next_encode_for_send());
 }
 
 bool RoundRun::encode_for_merge() {
-  return continue_encoding() || encode_if_ready(flow_.next_demanded()) ||
-         encode_if_ready(flow_.next_encode_for_merge());
+  if (work_.begun()) return continue_encoding();
+  return encode_if_ready(flow_.next_demanded()) || encode_if_ready(flow_.next_encode_for_merge());
 }
 
 void RoundRun::encode(const Task& task) {
   const Task own = task;  // the queue that it lies in may move
-  const std::uint32_t slot = step_of(own).result;
-  const Form form = replay_.form_of_contribution(schedule().slots[slot]);
-  const auto words = work_.encode(own, form);
-  if (!words) return;
+  const Form form = replay_.form_of_contribution(schedule().slots[step_of(own).result]);
   flow_.set_encoded(own);
-  flow_.done();
-  write_slot(slot, own.unit, *words);
+  start(work_.next_encode(own, form));
 }
 
 bool RoundRun::merge_one() {
   if (flow_.merges().empty()) return false;
-  const Task task = flow_.merges().pop();
-  const bool joins = step_of(task).kind == StepKind::join;
-  const std::size_t words = joins ? work_.join(task) : work_.merge(task);
-  flow_.done();
-  write_slot(step_of(task).result, task.unit, words);
+  start(work_.slice_of(flow_.merges().pop()));
   return true;
 }
 
@@ -165,13 +162,48 @@ bool RoundRun::decode_one() {
   for (std::size_t tries = decodes_.size(); tries > 0; --tries) {
     const Task task = decodes_.pop();
     if (may_decode(task)) {
-      work_.decode(task);
-      flow_.done();
+      start(work_.slice_of(task));
       return true;
     }
     decodes_.push(task);
   }
   return false;
+}
+
+/// To wake a worker takes microseconds.
+void RoundRun::start(Slice slice) {
+  if (crew_.has_workers() && work_.bytes_of(slice) >= min_given_bytes_ && crew_.give(*this, slice))
+    return;
+  end_phase(call_.profile, Phase::other);
+  work_.run(slice);
+  end_phase(call_.profile, phase_of(slice.kind));
+  take(slice);
+}
+
+void RoundRun::take(const Slice& slice) {
+  const std::uint32_t slot = step_of(slice.task).result;
+  std::size_t words = slice.words;
+  switch (slice.kind) {
+    case SliceKind::decode: return flow_.done();
+    case SliceKind::encode:
+      if (const auto encoded = work_.take_encoded(slice))
+        words = *encoded;
+      else
+        return;
+      break;
+    default: break;
+  }
+  locations_.write_header(slot, slice.task.unit);
+  flow_.done();
+  write_slot(slot, slice.task.unit, words);
+}
+
+Phase RoundRun::phase_of(SliceKind kind) const {
+  switch (kind) {
+    case SliceKind::encode: return agreed_.agrees() ? Phase::agree : Phase::encode;
+    case SliceKind::decode: return Phase::decode;
+    default: return Phase::merge;
+  }
 }
 
 }  // namespace cohom

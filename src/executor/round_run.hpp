@@ -2,9 +2,9 @@
 // RoundRun: one round of a plan, run unit by unit through its schedule.
 //
 // It owns no thread and no clock. The executor tells it what arrived and asks it for one slice of
-// codec work at a time; everything else (which send may go, which merge is now possible) follows
-// from the schedule's data flow. Its parts: PayloadLocations, DataFlow, AgreedPieces, CodecWork,
-// Messenger, OffloadReplay.
+// codec work at a time, which a worker may run; everything else (which send may go, which merge is
+// now possible) follows from the schedule's data flow. Its parts: PayloadLocations, DataFlow,
+// AgreedPieces, CodecWork, Messenger, OffloadReplay.
 
 #include "executor/agreed_pieces.hpp"
 #include "executor/codec_work.hpp"
@@ -13,6 +13,8 @@
 #include "executor/offload_replay.hpp"
 #include "executor/payload_locations.hpp"
 #include "executor/round_layout.hpp"
+#include "executor/slice.hpp"
+#include "executor/slice_crew.hpp"
 #include "executor/task_queue.hpp"
 #include "kernels/table/kernel_table.hpp"
 #include "memory/memory.hpp"
@@ -41,6 +43,8 @@ struct RoundSetup {
   ElementType type = ElementType::f32;
   std::size_t message_bytes = 0;
   Tuning tuning;
+  SliceCrew* crew = nullptr;  ///< of the executor
+  std::size_t workers = 0;    ///< of it
 };
 
 class RoundRun;
@@ -60,7 +64,7 @@ struct RoundCall {
   std::optional<Promotion> promotion = {};
 };
 
-class RoundRun {
+class RoundRun final : private SliceOwner {
  public:
   explicit RoundRun(RoundSetup setup);
   RoundRun(const RoundRun&) = delete;
@@ -94,7 +98,7 @@ class RoundRun {
   /// that are complete here restart, too, because other ranks still need this rank's contributions.
   void repeat_reductions(Reduction& reduction) { messenger_.repeat_reductions(reduction); }
 
-  // One slice of work each; false when there is none that can run now.
+  // One slice of work each, begun or given away; false when there is none that can run now.
   bool encode_for_send();
   bool encode_for_merge();
   bool merge_one();
@@ -122,12 +126,16 @@ class RoundRun {
   bool continue_encoding();
   bool encode_if_ready(const Task* task);
   void encode(const Task& task);
+  void start(Slice slice);
+  void run(Slice& slice) override { work_.run(slice); }
+  void take(const Slice& slice) override;
+  [[nodiscard]] Phase phase_of(SliceKind kind) const;
   [[nodiscard]] bool may_encode(const Task& task) const;
   [[nodiscard]] bool may_decode(const Task& task) const;
   [[nodiscard]] bool agreed_before(const MessageUnit& unit, NeededBy needed_by) const;
   [[nodiscard]] bool input_being_sent(const Task& task) const;
   void expect_right_payload(const Task& task, std::size_t bytes);
-  void take(const Messenger::Arrival& arrival);
+  void take_arrival(const Messenger::Arrival& arrival);
 
   Round& round_;
   Memory& memory_;
@@ -139,6 +147,8 @@ class RoundRun {
   OffloadReplay replay_;
   Messenger messenger_;
   TaskQueue decodes_;
+  SliceCrew& crew_;
+  std::size_t min_given_bytes_;
   RoundCall call_;  ///< in flight
 };
 

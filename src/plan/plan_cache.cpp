@@ -10,9 +10,9 @@ namespace {
 /// All that a plan is made of. A field that is added to Options does not compile here until
 /// somebody says whether it is.
 auto parts_of_plan(const Options& options) {
-  const auto& [codec, algorithm, op, segment, buffer, aggregator, transport, timeout, checksum] =
-      options;
-  return std::tie(codec, algorithm, op, segment, aggregator, transport, checksum);
+  const auto& [codec, algorithm, op, segment, buffer, aggregator, transport, timeout, checksum,
+               threads] = options;
+  return std::tie(codec, algorithm, op, segment, aggregator, transport, checksum, threads);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "codecs/common/codec_context.hpp"
 #include "memory/device_work.hpp"
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -27,7 +28,10 @@ class PlanCodec {
 
   /// Takes raw instead of what was asked for.
   void bypass();
+  /// Of a pool whose workers run slices of codecs that are made from now on, in the host's memory.
+  void set_workers(std::size_t workers) { context_.workers = workers; }
 
+  [[nodiscard]] const CodecRow& row() const { return *row_; }
   [[nodiscard]] std::string_view name() const { return row_->info.name; }
   /// The full spec, with every parameter that differs from its default.
   [[nodiscard]] std::string spec() const { return canonical_spec(*row_, context_.parameters); }

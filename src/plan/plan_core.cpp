@@ -6,6 +6,7 @@
 #include "memory/device_loader.hpp"
 #include "plan/offloading.hpp"
 #include "plan/plan_placement.hpp"
+#include "plan/plan_workers.hpp"
 #include "transport/checksum_channel.hpp"
 
 #include <cohom/error.hpp>
@@ -86,6 +87,11 @@ PlanCore::PlanCore(const PlanEnvironment& environment, std::size_t count, Elemen
     const DeviceWork::Use use(device_work().get());
     if (device_work()) made = codec.make(*device_work());
   }
+  if (!device_work()) {
+    route_.workers = workers_for(codec.row(), bytes, options_.threads, environment);
+    codec.set_workers(route_.workers ? route_.workers->workers() : 0);
+    if (route_.workers) made = codec.make();
+  }
   offloading_ = choice.network;
   description_.codec = codec.spec();
   description_.algorithm = choice.selection.algorithm->name;
@@ -111,7 +117,8 @@ void PlanCore::make_routes(const PlanEnvironment& environment, const PlanCodec& 
                                .segment = options_.segment,
                                .message_bytes = message_bytes_,
                                .device = device_work() ? device_.get() : nullptr,
-                               .reaches_device = reaches_device_};
+                               .reaches_device = reaches_device_,
+                               .workers = route_.workers};
   const AlgorithmRow& algorithm = *choice.selection.algorithm;
   Aggregator* const aggregator =
       algorithm.in_network ? &offloading_->aggregator() : environment.native_reductions;

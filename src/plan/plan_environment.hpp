@@ -5,6 +5,7 @@
 #include "plan/plan_options.hpp"
 
 #include <cohom/offload.hpp>
+#include <cohom/topology.hpp>
 #include <cohom/transport.hpp>
 
 #include <cstdint>
@@ -20,6 +21,7 @@ struct PlanEnvironment {
   Transport* transport = nullptr;
   /// By rank: the number of its node. Empty: each is on a node of its own.
   std::span<const std::uint32_t> nodes = {};
+  std::span<const UsableCore> cores = {};  ///< of this rank; empty: nobody knows
   Aggregator* native_reductions = nullptr;
   /// The communicator's end of the aggregator at an address; null when it has none there.
   std::function<Offloading*(const std::string& address)> offloading;

@@ -2,6 +2,7 @@
 
 #include "base/environment.hpp"
 #include "base/text.hpp"
+#include "base/worker_pool.hpp"
 
 #include <cohom/error.hpp>
 
@@ -13,6 +14,16 @@ const std::string& given_or(const std::string& given, const std::string& fallbac
   return given.empty() ? fallback : given;
 }
 
+std::optional<std::size_t> workers_of(const std::string& threads) {
+  if (threads == "auto") return std::nullopt;
+  const auto number = parse_number<std::size_t>(threads);
+  if (number && *number <= WorkerPool::max_workers) return number;
+  throw Error(ErrorKind::invalid_argument,
+              "threads=" + threads + " is neither auto nor a number from 0 to " +
+                  std::to_string(WorkerPool::max_workers) +
+                  " (Options::threads, Info key cohom_threads, COHOM_THREADS)");
+}
+
 }  // namespace
 
 OptionDefaults OptionDefaults::of_environment() {
@@ -21,7 +32,8 @@ OptionDefaults OptionDefaults::of_environment() {
           .segment = option_or_environment({}, "COHOM_SEGMENT", "0"),
           .aggregator = option_or_environment({}, "COHOM_AGGREGATOR", ""),
           .checksum = option_or_environment({}, "COHOM_CHECKSUM", "off"),
-          .timeout = option_or_environment({}, "COHOM_TIMEOUT", "0")};
+          .timeout = option_or_environment({}, "COHOM_TIMEOUT", "0"),
+          .threads = option_or_environment({}, "COHOM_THREADS", "auto")};
 }
 
 PlanOptions resolve(const Options& options, const OptionDefaults& defaults) {
@@ -50,6 +62,7 @@ PlanOptions resolve(const Options& options, const OptionDefaults& defaults) {
                 "checksum=" + checksum +
                     " is neither on nor off (Options::checksum, Info key "
                     "cohom_checksum, COHOM_CHECKSUM)");
+  resolved.threads = workers_of(given_or(options.threads, defaults.threads));
   return resolved;
 }
 

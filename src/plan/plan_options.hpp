@@ -5,6 +5,7 @@
 #include <cohom/options.hpp>
 
 #include <cstddef>
+#include <optional>
 #include <string>
 
 namespace cohom {
@@ -17,6 +18,8 @@ struct PlanOptions {
   std::string aggregator = {};
   std::string transport;  ///< empty: the communicator's, whatever it is
   bool checksum = false;
+  /// Workers; none: as many as the cores of this rank make.
+  std::optional<std::size_t> threads = std::nullopt;
 };
 
 /// What the environment says where options say nothing, as text: what is wrong with it is an error
@@ -25,11 +28,11 @@ struct PlanOptions {
 struct OptionDefaults {
   static OptionDefaults of_environment();
 
-  std::string codec, algorithm, segment, aggregator, checksum, timeout;
+  std::string codec, algorithm, segment, aggregator, checksum, timeout, threads;
 };
 
-/// @throws Error(invalid_argument) for a COHOM_SEGMENT that is no number, or a checksum that is
-/// neither on nor off.
+/// @throws Error(invalid_argument) for a COHOM_SEGMENT that is no number, a checksum that is
+/// neither on nor off, or threads that are neither auto nor a number of them.
 PlanOptions resolve(const Options& options, const OptionDefaults& defaults);
 
 /// Seconds, with the default filled in; 0: no limit. Apart from the others: a rank whose options

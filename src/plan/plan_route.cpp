@@ -71,6 +71,7 @@ PlanRoute make_route(const RouteMaterial& material, std::unique_ptr<Codec> codec
   const std::size_t chunk = count / algorithm.chunks(ranks, traits.disjoint());
   DeviceWork* const work = material.device != nullptr ? material.device->work().get() : nullptr;
   PlanRoute route;
+  route.workers = material.workers;
   route.aggregator = aggregator;
   route.segment =
       material.segment != 0 ? std::min(material.segment, max_segment)
@@ -100,7 +101,8 @@ PlanRoute make_route(const RouteMaterial& material, std::unique_ptr<Codec> codec
                     .aggregator = aggregator,
                     .segment = route.segment,
                     .message_bytes = material.message_bytes,
-                    .tuning = material.environment.tuning});
+                    .tuning = material.environment.tuning,
+                    .workers = route.workers.get()});
   if (ranks == 1) return route;
   route.registration = transport.register_memory(route.executor->workspace(), MemorySpace::host);
   if (work != nullptr)

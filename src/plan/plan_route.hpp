@@ -1,6 +1,7 @@
 #pragma once
 // PlanRoute: a route of calls, with a codec of its own, whose scratch fits its pieces.
 
+#include "base/worker_pool.hpp"
 #include "codecs/common/codec.hpp"
 #include "executor/executor.hpp"
 #include "plan/device_plan.hpp"
@@ -14,6 +15,7 @@
 namespace cohom {
 
 struct PlanRoute {
+  std::shared_ptr<WorkerPool> workers;  ///< null: the calling thread does all work
   std::unique_ptr<Codec> codec;
   std::unique_ptr<Executor> executor;
   std::unique_ptr<Registration> registration;  ///< of the executor's workspace
@@ -28,8 +30,9 @@ struct RouteMaterial {
   ElementType type = ElementType::f32;
   std::size_t segment = 0;  ///< elements; 0: by codec and transport
   std::size_t message_bytes = 0;
-  DevicePlan* device = nullptr;  ///< where the device does the work; else null
-  bool reaches_device = false;   ///< the transport does
+  DevicePlan* device = nullptr;                   ///< where the device does the work; else null
+  bool reaches_device = false;                    ///< the transport does
+  std::shared_ptr<WorkerPool> workers = nullptr;  ///< for which the codec was made
 };
 
 /// `aggregator`: for an algorithm that needs one; or null.

@@ -92,10 +92,12 @@ RankGroups switches_of(std::span<const RankPlace> by_rank, const RankGroups& nod
   return group_by<std::uint64_t>(keys);
 }
 
-/// Other ranks of this node as it is, whatever node is given: they may be on the same cores.
+/// Other ranks of this node as it is, whatever node is given: they may be on the same cores. So may
+/// ranks of the job that are not here to tell.
 std::vector<UsableCore> cores_of(std::span<const RankPlace> by_rank, std::size_t rank,
                                  const Machine& machine) {
   const RankPlace& own = by_rank[rank];
+  const bool told_by_all = by_rank.size() >= own.job.ranks;
   std::vector<const ThreadSet*> others;
   for (std::size_t r = 0; r < by_rank.size(); ++r)
     if (r != rank && by_rank[r].node == own.node) others.push_back(&by_rank[r].threads);
@@ -103,9 +105,9 @@ std::vector<UsableCore> cores_of(std::span<const RankPlace> by_rank, std::size_t
   for (const Core& core : machine.cores) {
     const ThreadSet threads = intersection(core.threads, own.threads);
     if (threads.empty()) continue;
-    const bool alone = std::ranges::none_of(others, [&](const ThreadSet* other) {
-      return other->empty() || other->intersects(core.threads);
-    });
+    const bool alone = told_by_all && std::ranges::none_of(others, [&](const ThreadSet* other) {
+                         return other->empty() || other->intersects(core.threads);
+                       });
     cores.push_back({.number = core.number,
                      .numa_domain = core.numa_domain,
                      .threads = threads.numbers(),

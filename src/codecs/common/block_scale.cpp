@@ -9,17 +9,19 @@ std::size_t put_halves(std::span<const std::uint32_t> numbers, Payload out) {
 }
 
 std::size_t BlockCodes::encode(std::size_t, const Piece& piece, Payload out) {
-  codes_.resize(blocks_of(piece.count));
-  measure(piece, codes_);
-  return put_halves(codes_, out);
+  auto& codes = codes_.mine();
+  codes.resize(blocks_of(piece.count));
+  measure(piece, codes);
+  return put_halves(codes, out);
 }
 
 std::span<const std::uint32_t> BlockCodes::codes(const Piece& piece) {
   const ConstPayload words = agreed(piece);
-  codes_.resize(blocks_of(piece.count));
-  for (std::size_t i = 0; i < codes_.size(); ++i) codes_[i] = half_of(words, i);
-  for (const std::uint32_t code : codes_) check(code);
-  return codes_;
+  auto& codes = codes_.mine();
+  codes.resize(blocks_of(piece.count));
+  for (std::size_t i = 0; i < codes.size(); ++i) codes[i] = half_of(words, i);
+  for (const std::uint32_t code : codes) check(code);
+  return codes;
 }
 
 }  // namespace cohom

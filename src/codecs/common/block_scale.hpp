@@ -2,6 +2,7 @@
 // BlockScale: the round in which all ranks agree on a code for the scale of every block.
 // BlockCodes: the common form of it, the maximum of the ranks' codes, two a word.
 
+#include "base/worker_pool.hpp"
 #include "codecs/common/codec.hpp"
 
 #include <cstddef>
@@ -17,18 +18,19 @@ class BlockScale : public Round {
   using Round::Round;
 
   virtual void reserve(std::size_t elements, std::size_t longest_piece) = 0;
-  /// The agreed code of every block of a piece; valid until the next call.
+  /// The agreed code of every block of a piece; valid until the thread's next call.
   /// @throws Error(transport) for codes that no rank can have sent
   virtual std::span<const std::uint32_t> codes(const Piece& piece) = 0;
 };
 
 class BlockCodes : public BlockScale {
  public:
-  BlockCodes(std::string_view name, std::size_t block)
-      : BlockScale({.name = name, .merge = {MergeKind::max}}), block_(block) {}
+  /// `workers`: CodecContext's.
+  BlockCodes(std::string_view name, std::size_t block, std::size_t workers)
+      : BlockScale({.name = name, .merge = {MergeKind::max}}), block_(block), codes_(workers) {}
 
   void reserve(std::size_t /*elements*/, std::size_t longest_piece) override {
-    codes_.reserve(blocks_of(longest_piece));
+    codes_.for_each([&](auto& codes) { codes.reserve(blocks_of(longest_piece)); });
   }
   [[nodiscard]] std::size_t capacity(std::size_t, std::size_t elements) const override {
     return (blocks_of(elements) + 1) / 2;
@@ -48,7 +50,7 @@ class BlockCodes : public BlockScale {
 
  private:
   std::size_t block_;
-  std::vector<std::uint32_t> codes_;  ///< of one piece
+  PerWorker<std::vector<std::uint32_t>> codes_;  ///< of one piece
 };
 
 /// Two 32-bit numbers a word, the first one low. Other rounds that send a number a block lay them

@@ -30,6 +30,7 @@ struct CodecContext {
   const kernels::KernelTable* host_kernels = nullptr;  ///< null: `kernels` are
   std::size_t elements = 0;                            ///< of the vector; 0: not known yet
   bool mean = false;                                   ///< what `divisor` does not say of one rank
+  std::size_t workers = 0;  ///< of the pool whose workers may run slices of the codec's rounds
 
   [[nodiscard]] const kernels::KernelTable& on_host() const {
     return host_kernels != nullptr ? *host_kernels : kernels;

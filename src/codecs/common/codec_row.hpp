@@ -57,6 +57,9 @@ struct CodecRow {
   std::unique_ptr<Codec> (*make)(const CodecContext&) = nullptr;
   DeviceForm device = {};
   std::span<const CodecSample> samples = {};  ///< the first is the default
+  /// Whether several threads may be in its rounds at the same time, with a piece each: workers run
+  /// slices. In a round of scope `vector` the last piece comes alone, behind all others.
+  bool in_workers = false;
   /// Whether errors are bounded with these parameters, which raw's are not where values cancel:
   /// such a codec is not bypassed. Null: never.
   bool (*bounds_errors)(const Parameters&) = nullptr;

@@ -2,6 +2,7 @@
 // OutlierBlocks: the blocks that left the payload because some rank holds a NaN or an infinity in
 // them, and the compacted vector that they form for the outlier round.
 
+#include "base/worker_pool.hpp"
 #include "codecs/common/codec.hpp"
 
 #include <algorithm>
@@ -12,14 +13,24 @@ namespace cohom {
 
 class OutlierBlocks {
  public:
-  void clear() { blocks_.clear(); }
+  /// `workers`: CodecContext's.
+  explicit OutlierBlocks(std::size_t workers = 0) : added_(workers) {}
 
-  /// In any order: pieces are listed segment by segment, not along the vector.
-  void add(std::size_t first, std::size_t count) { blocks_.push_back({first, count, 0}); }
+  void clear() {
+    blocks_.clear();
+    added_.for_each([](auto& added) { added.clear(); });
+  }
+
+  /// In any order: pieces are listed segment by segment, not along the vector. In any thread.
+  void add(std::size_t first, std::size_t count) { added_.mine().push_back({first, count, 0}); }
 
   /// Puts the blocks in the vector's order, neighbours together; returns the elements of the
   /// compacted vector.
   std::size_t sort() {
+    added_.for_each([&](auto& added) {
+      blocks_.insert(blocks_.end(), added.begin(), added.end());
+      added.clear();
+    });
     std::ranges::sort(blocks_, {}, &Block::first);
     std::size_t elements = 0, runs = 0;
     for (const Block& block : blocks_) {
@@ -54,6 +65,7 @@ class OutlierBlocks {
     std::size_t offset = 0;  ///< elements before it in the compacted vector
   };
 
+  PerWorker<std::vector<Block>> added_;
   std::vector<Block> blocks_;
 };
 

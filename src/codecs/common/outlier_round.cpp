@@ -55,7 +55,8 @@ OutlierRound::OutlierRound(const CodecContext& context, const CallBuffers& call,
       window_(memory_),
       call_(call),
       find_(std::move(find)),
-      travels_(Travels::feedback) {}
+      travels_(Travels::feedback),
+      blocks_(context.workers) {}
 
 OutlierRound::OutlierRound(const CodecContext& context, const CallBuffers& call, Travels travels)
     : Round(make_traits(context.type, FallbackSize::when_payload_decoded)),
@@ -64,7 +65,8 @@ OutlierRound::OutlierRound(const CodecContext& context, const CallBuffers& call,
       memory_(context.memory),
       window_(memory_),
       call_(call),
-      travels_(travels) {}
+      travels_(travels),
+      blocks_(context.workers) {}
 
 std::size_t OutlierRound::fallback_elements() {
   if (find_) {

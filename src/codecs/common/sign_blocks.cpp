@@ -22,6 +22,7 @@ SignBlocks::SignBlocks(const CodecContext& context, std::string_view codec, bool
       codec_(codec),
       ranks_(static_cast<std::uint32_t>(context.ranks)),
       rank_bits_(static_cast<int>(std::bit_width(ranks_ - 1))),
+      workers_(context.workers),
       of_input_(of_input),
       call_(call) {}
 

@@ -24,6 +24,8 @@ class SignBlocks {
   void reserve(std::size_t elements);
   [[nodiscard]] std::size_t elements() const { return elements_; }
   [[nodiscard]] std::uint32_t ranks() const { return ranks_; }
+  /// CodecContext's.
+  [[nodiscard]] std::size_t workers() const { return workers_; }
   /// Bits of a number below `ranks`.
   [[nodiscard]] int rank_bits() const { return rank_bits_; }
   [[nodiscard]] std::string_view codec() const { return codec_; }
@@ -57,6 +59,7 @@ class SignBlocks {
   std::string_view codec_;
   std::uint32_t ranks_;
   int rank_bits_;
+  std::size_t workers_;
   bool of_input_;
   const CallBuffers& call_;
   std::size_t elements_ = 0;

@@ -27,7 +27,9 @@ std::uint64_t bits_of(ConstPayload words, std::size_t block) {
 class ExponentsRound final : public BlockCodes {
  public:
   ExponentsRound(SignBlocks& blocks, SignScale::Measure measure)
-      : BlockCodes("exponents", sign_block), blocks_(blocks), measure_(std::move(measure)) {}
+      : BlockCodes("exponents", sign_block, blocks.workers()),
+        blocks_(blocks),
+        measure_(std::move(measure)) {}
 
  private:
   void measure(const Piece& piece, std::span<std::uint32_t> codes) override {
@@ -47,9 +49,12 @@ class MeansRound final : public Round {
   MeansRound(SignBlocks& blocks, ExponentsRound& exponents, NeededBy needed_by)
       : Round({.name = "means", .merge = {MergeKind::add}, .needed_by = needed_by}),
         blocks_(blocks),
-        exponents_(exponents) {}
+        exponents_(exponents),
+        sums_(blocks.workers()) {}
 
-  void reserve(std::size_t longest_piece) { sums_.reserve(SignBlocks::count(longest_piece)); }
+  void reserve(std::size_t longest_piece) {
+    sums_.for_each([&](auto& sums) { sums.reserve(SignBlocks::count(longest_piece)); });
+  }
   [[nodiscard]] std::size_t capacity(std::size_t, std::size_t elements) const override {
     return (SignBlocks::count(elements) + 1) / 2;
   }
@@ -60,7 +65,7 @@ class MeansRound final : public Round {
  private:
   SignBlocks& blocks_;
   ExponentsRound& exponents_;
-  std::vector<std::uint32_t> sums_;  ///< of one piece
+  PerWorker<std::vector<std::uint32_t>> sums_;  ///< of one piece
 };
 
 /// A sum is at most 2048, and all ranks' together stay below 2^32. Where some rank's block is an
@@ -68,16 +73,17 @@ class MeansRound final : public Round {
 std::size_t MeansRound::encode(std::size_t, const Piece& piece, Payload out) {
   const auto blocks = blocks_.of(piece);
   const auto codes = exponents_.codes(piece);
-  sums_.resize(blocks.size());
+  auto& sums = sums_.mine();
+  sums.resize(blocks.size());
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     const std::uint32_t largest = codes[i];
     blocks_.expect_no_less("exponents", largest, blocks[i].code);
     const int shift = 20 - blocks_.rank_bits() + SignBlocks::exponent_of(blocks[i].code) -
                       SignBlocks::exponent_of(largest);
     const double sum = largest == outlier_code ? 0 : std::ldexp(blocks[i].sum, shift);
-    sums_[i] = static_cast<std::uint32_t>(sum);
+    sums[i] = static_cast<std::uint32_t>(sum);
   }
-  return put_halves(sums_, out);
+  return put_halves(sums, out);
 }
 
 class BlockSignScale final : public SignScale {

@@ -42,26 +42,28 @@ class SignScale {
   [[nodiscard]] virtual std::span<Round* const> rounds() = 0;
   virtual void reserve(std::size_t elements, std::size_t longest_piece) {
     blocks_.reserve(elements);
-    scales_.reserve(SignBlocks::count(longest_piece));
+    scales_.for_each([&](auto& scales) { scales.reserve(SignBlocks::count(longest_piece)); });
   }
   [[nodiscard]] SignBlocks& blocks() { return blocks_; }
 
-  /// The scale of each block of a piece, below 0 for an outlier; valid until the next call.
+  /// The scale of each block of a piece, below 0 for an outlier; valid until the thread's next
+  /// call.
   std::span<const double> scales(const Piece& piece) {
-    scales_.resize(SignBlocks::count(piece.count));
-    find_scales(piece, scales_);
-    return scales_;
+    auto& scales = scales_.mine();
+    scales.resize(SignBlocks::count(piece.count));
+    find_scales(piece, scales);
+    return scales;
   }
   void find_outliers(std::span<const Piece> pieces, OutlierBlocks& outliers);
 
  protected:
-  explicit SignScale(const SignBlocks& blocks) : blocks_(blocks) {}
+  explicit SignScale(const SignBlocks& blocks) : blocks_(blocks), scales_(blocks.workers()) {}
   virtual void find_scales(const Piece& piece, std::span<double> scales) = 0;
 
   SignBlocks blocks_;
 
  private:
-  std::vector<double> scales_;  ///< of one piece
+  PerWorker<std::vector<double>> scales_;  ///< of one piece
 };
 
 /// One scale for all blocks: of kinds `vector` and `number`.

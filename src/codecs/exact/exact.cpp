@@ -106,6 +106,7 @@ const CodecRow& exact_codec() {
           .is = [](const Parameters& given, ElementType) { return !takes_many(given); },
           .only = "vectors=one"},
       .samples = samples,
+      .in_workers = true,
       .bounds_errors = [](const Parameters&) { return true; },
       .takes_many = takes_many,
       .bytes = exact_bytes,

@@ -23,13 +23,15 @@ std::size_t ExactHeaderRound::encode(std::size_t contributions, const Piece& pie
 }
 
 std::size_t ExactHeaderRound::payload_words(std::size_t contributions, const Piece& piece) {
-  const Shape& shape = shape_of(piece);
+  const Shape shape = shape_of(piece);
   return contributions == ranks_ ? shape.sum_words : shape.narrow_words;
 }
 
-const ExactHeaderRound::Shape& ExactHeaderRound::shape_of(const Piece& piece) {
-  Shape& shape = shapes_[piece.index];
-  if (shape.known) return shape;
+ExactHeaderRound::Shape ExactHeaderRound::shape_of(const Piece& piece) {
+  {
+    const std::lock_guard lock(shapes_mutex_);
+    if (shapes_[piece.index].known) return shapes_[piece.index];
+  }
   const std::uint64_t* const words = header(piece);
   const auto sum = kernels::exact_length(run_of(piece), room(ranks_), words);
   if (!sum.valid)
@@ -37,7 +39,10 @@ const ExactHeaderRound::Shape& ExactHeaderRound::shape_of(const Piece& piece) {
                   "in each mini-block a code of the highest bit and one of a bit below it, or two "
                   "zeros");
   const auto narrow = kernels::exact_length(run_of(piece), room(1), words);
-  shape = {true, sum.words, narrow.words, sum.wide_minis};
+  // Another thread may have found the same meanwhile.
+  const Shape shape{true, sum.words, narrow.words, sum.wide_minis};
+  const std::lock_guard lock(shapes_mutex_);
+  shapes_[piece.index] = shape;
   return shape;
 }
 

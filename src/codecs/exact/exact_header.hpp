@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <vector>
 
 namespace cohom {
@@ -44,12 +45,13 @@ class ExactHeaderRound final : public Round {
     bool known = false;
     std::size_t sum_words = 0, narrow_words = 0, wide_minis = 0;
   };
-  const Shape& shape_of(const Piece& piece);
+  Shape shape_of(const Piece& piece);
 
   ElementType type_;
   std::size_t ranks_;
   const kernels::ExactKernels& kernels_;
   const CallBuffers& call_;
+  std::mutex shapes_mutex_;
   std::vector<Shape> shapes_;  ///< of the call's pieces, as they are asked for
 };
 

@@ -31,7 +31,9 @@ ExactPayload::ExactPayload(const CodecContext& context, const ExactDivisor& divi
       divisor_(divisor),
       header_(header),
       wide_(wide),
-      call_(call) {}
+      call_(call),
+      scratch_(context.workers),
+      sources_(context.workers) {}
 
 std::size_t ExactPayload::encode(std::size_t contributions, const Piece& piece, Payload out) {
   const auto shape = room(contributions);
@@ -54,16 +56,17 @@ void ExactPayload::expect_words(std::size_t contributions, const Piece& piece, s
 
 std::size_t ExactPayload::promote(const Piece& piece, std::span<const ConstPayload> contributions,
                                   std::size_t /*room*/, Payload sum) {
-  sources_.clear();
+  auto& sources = sources_.mine();
+  sources.clear();
   for (const ConstPayload words : contributions) {
     expect_words(alone, piece, words.size());
-    sources_.push_back(words.data());
+    sources.push_back(words.data());
   }
   const std::size_t words = finished_capacity(ranks_, piece.count);
   memory_.zero(&sum[words - 1], 8);  // the padding of a ragged last word
   if (const std::uint64_t divisor = divisor_.of_call(); divisor != 0)
-    kernels_.sum(header_.run_of(piece), room(alone), header_.header(piece), sources_.data(),
-                 sources_.size(), divisor, sum.data());
+    kernels_.sum(header_.run_of(piece), room(alone), header_.header(piece), sources.data(),
+                 sources.size(), divisor, sum.data());
   else
     divisor_.write_none(piece.count, sum.data());
   return words;
@@ -84,16 +87,18 @@ std::size_t ExactPayload::round(const Piece& piece, const std::uint64_t* words,
 std::size_t ExactPayload::finish(const Piece& piece, Payload sum, std::size_t words) {
   expect_words(ranks_, piece, words);
   // Elements may be longer than the words of fields that are still to be read.
-  memory_.copy(scratch_.data(), sum.data(), 8 * words);
-  return round(piece, scratch_.data(), sum.data());
+  std::uint64_t* const scratch = scratch_.mine().data();
+  memory_.copy(scratch, sum.data(), 8 * words);
+  return round(piece, scratch, sum.data());
 }
 
 void ExactPayload::decode(const Piece& piece, ConstPayload sum, std::size_t /*contributions*/) {
   const std::uint64_t* elements = sum.data();
   if (ranks_ == 1) {
     expect_words(ranks_, piece, sum.size());
-    round(piece, sum.data(), scratch_.data());
-    elements = scratch_.data();
+    std::uint64_t* const scratch = scratch_.mine().data();
+    round(piece, sum.data(), scratch);
+    elements = scratch;
   } else if (sum.size() != finished_capacity(ranks_, piece.count)) {
     throw Error(ErrorKind::transport, "exact: a sum of " + std::to_string(sum.size()) +
                                           " words came where " + std::to_string(piece.count) +

@@ -1,6 +1,7 @@
 #pragma once
 // The round of exact that sums: integers in bit streams.
 
+#include "base/worker_pool.hpp"
 #include "codecs/common/codec.hpp"
 #include "codecs/common/codec_context.hpp"
 #include "codecs/exact/exact_header.hpp"
@@ -24,8 +25,8 @@ class ExactPayload final : public Round {
                ExactWideRound& wide, const CallBuffers& call);
 
   void reserve(std::size_t longest_piece) {
-    scratch_ = {memory_, capacity(ranks_, longest_piece)};
-    sources_.reserve(ranks_);
+    scratch_.for_each([&](auto& scratch) { scratch = {memory_, capacity(ranks_, longest_piece)}; });
+    sources_.for_each([&](auto& sources) { sources.reserve(ranks_); });
   }
 
   [[nodiscard]] std::size_t capacity(std::size_t contributions,
@@ -66,8 +67,8 @@ class ExactPayload final : public Round {
   ExactHeaderRound& header_;
   ExactWideRound& wide_;
   const CallBuffers& call_;
-  MemoryArray<std::uint64_t> scratch_;  ///< of one piece
-  std::vector<const std::uint64_t*> sources_;
+  PerWorker<MemoryArray<std::uint64_t>> scratch_;  ///< of one piece
+  PerWorker<std::vector<const std::uint64_t*>> sources_;
 };
 
 }  // namespace cohom

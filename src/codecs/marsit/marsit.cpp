@@ -36,8 +36,9 @@ class MarsitPayload final : public Round {
         options_(options),
         sample_(kernels::make_sample_format(static_cast<std::uint32_t>(context.rank), ranks_)),
         scale_(scale),
-        call_(call) {
-    contribution_words_.reserve(ranks_);
+        call_(call),
+        contribution_words_(context.workers) {
+    contribution_words_.for_each([&](auto& words) { words.reserve(ranks_); });
   }
 
   void reserve(std::size_t elements, std::size_t longest_piece);
@@ -78,9 +79,9 @@ class MarsitPayload final : public Round {
   std::uint64_t key_ = 0;  ///< of the call in flight
   /// Elements that stay in a core's cache between measuring and packing; a device wants long runs.
   std::size_t cached_run_ = 4 * sign_block;
-  MemoryArray<std::uint64_t> signs_;                      ///< of the vector
-  std::vector<double> some_scale_;                        ///< of a cached run: anything above 0
-  std::vector<const std::uint64_t*> contribution_words_;  ///< of one call of promote()
+  MemoryArray<std::uint64_t> signs_;  ///< of the vector
+  std::vector<double> some_scale_;    ///< of a cached run: anything above 0
+  PerWorker<std::vector<const std::uint64_t*>> contribution_words_;  ///< of one call of promote()
 };
 
 void MarsitPayload::reserve(std::size_t elements, std::size_t longest_piece) {
@@ -117,9 +118,10 @@ std::size_t MarsitPayload::encode(std::size_t contributions, const Piece& piece,
 
 std::size_t MarsitPayload::promote(const Piece& piece, std::span<const ConstPayload> contributions,
                                    std::size_t /*room*/, Payload sum) {
-  contribution_words_.clear();
-  for (ConstPayload words : contributions) contribution_words_.push_back(words.data());
-  kernels_.sample.place(sample_, key_, run_of(piece), contribution_words_.data(), sum.data());
+  auto& contribution_words = contribution_words_.mine();
+  contribution_words.clear();
+  for (ConstPayload words : contributions) contribution_words.push_back(words.data());
+  kernels_.sample.place(sample_, key_, run_of(piece), contribution_words.data(), sum.data());
   return capacity(ranks_, piece.count);
 }
 
@@ -217,6 +219,7 @@ const CodecRow& marsit_codec() {
                        return complete(device.sign) && complete(device.sample);
                      }},
       .samples = samples,
+      .in_workers = true,
   };
   return row;
 }

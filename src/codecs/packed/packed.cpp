@@ -12,10 +12,12 @@
 #include <cohom/error.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -51,10 +53,12 @@ class PackedPayload final : public Round {
         agreement_(agreement),
         outlier_round_(outlier_round),
         call_(call),
-        offsets_(correlated_offsets(rank_, static_cast<std::uint32_t>(context.ranks))) {}
+        offsets_(correlated_offsets(rank_, static_cast<std::uint32_t>(context.ranks))),
+        outliers_(context.workers) {}
 
   void reserve(std::size_t longest_piece) {
-    outliers_.resize(kernels::packed_groups(longest_piece));
+    outliers_.for_each(
+        [&](auto& outliers) { outliers.resize(kernels::packed_groups(longest_piece)); });
   }
   void start();
   [[nodiscard]] std::size_t capacity(std::size_t, std::size_t elements) const override {
@@ -83,11 +87,12 @@ class PackedPayload final : public Round {
   OutlierRound& outlier_round_;
   const CallBuffers& call_;
   std::vector<std::uint8_t> offsets_;
-  std::vector<std::uint32_t> outliers_;  ///< of one piece, by group
+  PerWorker<std::vector<std::uint32_t>> outliers_;  ///< of one piece, by group
 
   // Of the call in flight.
   kernels::PackedQuantizer quantizer_;
-  bool step_known_ = false;
+  std::mutex finding_step_;
+  std::atomic<bool> step_known_ = false;
 };
 
 void PackedPayload::start() {
@@ -105,12 +110,16 @@ void PackedPayload::start() {
   step_known_ = false;
 }
 
+/// The first piece's is that of all.
 void PackedPayload::find_step(const Piece& piece) {
-  if (std::exchange(step_known_, true)) return;
+  if (step_known_.load(std::memory_order_acquire)) return;
+  const std::lock_guard lock(finding_step_);
+  if (step_known_.load(std::memory_order_relaxed)) return;
   // So that the largest numbers do not become infinite when they are rounded, and by shifted steps.
   const int most = (type_ == ElementType::f64 ? 1014 : 118) - static_cast<int>(options_.down_shift);
   quantizer_.step = std::min(agreement_.step(piece), std::ldexp(1.0, most));
   if (type_ == ElementType::f64 || quantizer_.step < min_f32_step) quantizer_.in_f64 = true;
+  step_known_.store(true, std::memory_order_release);
 }
 
 std::size_t PackedPayload::encode(std::size_t, const Piece& piece, Payload out) {
@@ -137,14 +146,15 @@ std::size_t PackedPayload::finish(const Piece& piece, Payload sum, std::size_t w
 
 void PackedPayload::decode(const Piece& piece, ConstPayload sum, std::size_t) {
   find_step(piece);
+  auto& outliers = outliers_.mine();
   const double step = ranks_ == 1
                           ? quantizer_.step
                           : quantizer_.step * static_cast<double>(1u << options_.down_shift);
-  if (!kernels_.decode(run_of(piece), sum, step, quantizer_.in_f64, divisor_, outliers_.data(),
+  if (!kernels_.decode(run_of(piece), sum, step, quantizer_.in_f64, divisor_, outliers.data(),
                        call_.output_at(piece.first)))
     throw Error(ErrorKind::transport, "packed: a sum arrived that does not fit its headers");
   for (std::size_t g = 0; g < kernels::packed_groups(piece.count); ++g)
-    for (std::uint32_t left = outliers_[g]; left != 0; left &= left - 1) {
+    for (std::uint32_t left = outliers[g]; left != 0; left &= left - 1) {
       const std::size_t first =
           g * kernels::packed_group + std::size_t(std::countr_zero(left)) * packed_mini;
       if (first >= piece.count) break;  // predict=delta: whole groups are outliers
@@ -275,6 +285,7 @@ const CodecRow& packed_codec() {
       .device = {.has_kernels =
                      [](const kernels::KernelTable& device) { return complete(device.packed); }},
       .samples = samples,
+      .in_workers = true,
       .bounds_errors = packed_bounds_errors,
       .bytes = packed_bytes,
   };

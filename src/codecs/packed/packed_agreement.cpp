@@ -62,20 +62,35 @@ PackedMaximum::PackedMaximum(const CodecContext& context, const PackedOptions& o
       window_(context.memory),
       options_(options),
       limit_(limit),
-      call_(call) {
+      call_(call),
+      measured_(context.workers) {
   if (options.target == PackedTarget::mean_bits || options.target == PackedTarget::max_bits)
-    bins_.resize(packed_bins(type_));
+    measured_.for_each([&](Measured& measured) { measured.bins.resize(packed_bins(type_)); });
 }
 
 void PackedMaximum::start() {
-  std::ranges::fill(bins_, 0u);
-  largest_ = 0;
+  measured_.for_each([](Measured& measured) {
+    std::ranges::fill(measured.bins, 0u);
+    measured.largest = 0;
+  });
 }
 
 std::size_t PackedMaximum::encode(std::size_t, const Piece& piece, Payload out) {
   measure(piece);
-  if (call_.is_last(piece)) out[0] = own_maximum();
+  if (!call_.is_last(piece)) return 1;
+  add_workers();
+  out[0] = own_maximum();
   return 1;
+}
+
+/// All pieces are measured.
+void PackedMaximum::add_workers() {
+  Measured& sum = measured_.owners();
+  measured_.for_each([&](const Measured& measured) {
+    if (&measured == &sum) return;
+    for (std::size_t i = 0; i < sum.bins.size(); ++i) sum.bins[i] += measured.bins[i];
+    sum.largest = std::max(sum.largest, measured.largest);
+  });
 }
 
 PackedHistogramRound::PackedHistogramRound(const CodecContext& context,
@@ -144,9 +159,10 @@ PackedSample PackedHistogramRound::sample(std::size_t elements) const {
 void PackedMaximum::measure(const Piece& piece) {
   if (options_.target != PackedTarget::relative_error) {
     kernels_.measure({type_, piece.first, piece.count}, call_.input_at(piece.first),
-                     call_.feedback_at(piece.first), bins_.data());
+                     call_.feedback_at(piece.first), measured_.mine().bins.data());
     return;
   }
+  double& largest = measured_.mine().largest;
   using namespace kernels::body;
   with_element_type(type_, [&]<class T>(T) {
     HostWindow::for_each_run(piece.count, [&](std::size_t done, std::size_t count) {
@@ -154,7 +170,7 @@ void PackedMaximum::measure(const Piece& piece) {
           window_.read(call_.input_at(piece.first + done), count * sizeof(T));
       for (std::size_t i = 0; i < count; ++i) {
         const double value = std::abs(static_cast<double>(load_element<T>(from, i)));
-        if (value <= std::numeric_limits<double>::max()) largest_ = std::max(largest_, value);
+        if (value <= std::numeric_limits<double>::max()) largest = std::max(largest, value);
       }
     });
   });
@@ -163,14 +179,15 @@ void PackedMaximum::measure(const Piece& piece) {
 /// What the ranks take the maximum of: a bin, a step or a magnitude, as a number that orders like
 /// it; 0 on a rank of zeros, which must not decide.
 std::uint32_t PackedMaximum::own_maximum() const {
+  const auto& [bins, largest] = measured_.owners();
   if (options_.target == PackedTarget::relative_error)
-    return largest_ == 0 ? 0  // rounded down, but no zero
-                         : static_cast<std::uint32_t>(
-                               std::max<std::uint64_t>(kernels::body::bits_of(largest_) >> 32, 1));
-  const std::size_t top = top_bin(bins_);
+    return largest == 0 ? 0  // rounded down, but no zero
+                        : static_cast<std::uint32_t>(
+                              std::max<std::uint64_t>(kernels::body::bits_of(largest) >> 32, 1));
+  const std::size_t top = top_bin(bins);
   if (options_.target == PackedTarget::mean_bits || top == 0)
     return static_cast<std::uint32_t>(top);
-  const PackedForecast forecast(type_, PackedHistogram::of(bins_, top));
+  const PackedForecast forecast(type_, PackedHistogram::of(bins, top));
   const PackedStep step = forecast.step_for(options_.bits, limit_);
   return static_cast<std::uint32_t>(step.code + step_offset);
 }
@@ -180,8 +197,8 @@ std::uint64_t PackedMaximum::maximum(const Piece& piece) const {
   if (maximum == 0) return maximum;
   switch (options_.target) {
     case PackedTarget::mean_bits:
-      if (maximum < bins_.size()) return maximum;
-      refuse_agreed("packed", "maximum", maximum, "bins below " + std::to_string(bins_.size()));
+      if (maximum < bins().size()) return maximum;
+      refuse_agreed("packed", "maximum", maximum, "bins below " + std::to_string(bins().size()));
     case PackedTarget::max_bits:
       if (maximum >= std::uint64_t{step_offset + min_step_code} &&
           maximum <= std::uint64_t{step_offset + max_step_code})

@@ -2,6 +2,7 @@
 // The rounds of packed before its payload, in which the ranks find a common step. Specified in
 // docs/wire-format.md, "packed".
 
+#include "base/worker_pool.hpp"
 #include "codecs/common/codec.hpp"
 #include "codecs/common/codec_context.hpp"
 #include "codecs/packed/packed_options.hpp"
@@ -31,12 +32,19 @@ class PackedMaximum final : public Round {
   std::size_t encode(std::size_t contributions, const Piece& piece, Payload out) override;
 
   /// Of mini-blocks of this rank, counted by magnitude.
-  [[nodiscard]] const std::vector<std::uint32_t>& bins() const { return bins_; }
+  [[nodiscard]] const std::vector<std::uint32_t>& bins() const { return measured_.owners().bins; }
   /// The agreed word, known to be one that a rank can have sent; 0: all is zero.
   [[nodiscard]] std::uint64_t maximum(const Piece& piece) const;
 
  private:
+  /// Of this rank's pieces, some.
+  struct Measured {
+    std::vector<std::uint32_t> bins;
+    double largest = 0;  ///< rel_error: magnitude
+  };
+
   void measure(const Piece& piece);
+  void add_workers();
   [[nodiscard]] std::uint32_t own_maximum() const;
 
   ElementType type_;
@@ -46,9 +54,7 @@ class PackedMaximum final : public Round {
   std::uint32_t limit_;
   const CallBuffers& call_;
 
-  // Of the call in flight.
-  std::vector<std::uint32_t> bins_;
-  double largest_ = 0;  ///< rel_error: magnitude
+  PerWorker<Measured> measured_;  ///< in the call in flight
 };
 
 /// Round `histogram`: how many mini-blocks of all ranks have which magnitude, and what a sample of

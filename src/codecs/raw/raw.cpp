@@ -69,6 +69,7 @@ const CodecRow& raw_codec() {
       .make = make_raw,
       .device = {.has_kernels = [](const kernels::KernelTable&) { return true; }},
       .samples = samples,
+      .in_workers = true,
   };
   return row;
 }

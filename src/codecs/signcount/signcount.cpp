@@ -43,11 +43,15 @@ class SigncountPayload final : public Round {
         majority_(majority),
         scale_(scale),
         call_(call),
-        partial_sums_(context.kernels, sign_block, counts_.ranks) {
-    contribution_words_.reserve(counts_.ranks);
+        signs_(context.workers),
+        contribution_words_(context.workers),
+        partial_sums_(context.kernels, sign_block, counts_.ranks, context.workers) {
+    contribution_words_.for_each([&](auto& words) { words.reserve(counts_.ranks); });
   }
 
-  void reserve(std::size_t longest_piece) { signs_ = {memory_, words_of(longest_piece, 1)}; }
+  void reserve(std::size_t longest_piece) {
+    signs_.for_each([&](auto& signs) { signs = {memory_, words_of(longest_piece, 1)}; });
+  }
   [[nodiscard]] std::size_t capacity(std::size_t contributions,
                                      std::size_t elements) const override {
     return words_of(elements, contributions == alone ? 1 : width_of(contributions));
@@ -91,8 +95,8 @@ class SigncountPayload final : public Round {
   bool majority_;
   SignScale& scale_;
   const CallBuffers& call_;
-  MemoryArray<std::uint64_t> signs_;                      ///< of one piece
-  std::vector<const std::uint64_t*> contribution_words_;  ///< of one call of promote()
+  PerWorker<MemoryArray<std::uint64_t>> signs_;                      ///< of one piece
+  PerWorker<std::vector<const std::uint64_t*>> contribution_words_;  ///< of one call of promote()
   LaneSums partial_sums_;
 };
 
@@ -110,8 +114,9 @@ std::size_t SigncountPayload::encode(std::size_t contributions, const Piece& pie
   if (contributions == alone || counts_.width == 1) {
     pack(piece, out.data());
   } else {
-    pack(piece, signs_.data());
-    const std::uint64_t* const own = signs_.data();
+    std::uint64_t* const signs = signs_.mine().data();
+    pack(piece, signs);
+    const std::uint64_t* const own = signs;
     kernels_.count(counts_, run_of(piece), &own, 1, out.data());
   }
   return capacity(contributions, piece.count);
@@ -120,9 +125,10 @@ std::size_t SigncountPayload::encode(std::size_t contributions, const Piece& pie
 std::size_t SigncountPayload::promote(const Piece& piece,
                                       std::span<const ConstPayload> contributions, std::size_t room,
                                       Payload sum) {
-  contribution_words_.clear();
-  for (ConstPayload words : contributions) contribution_words_.push_back(words.data());
-  kernels_.count({counts_.ranks, width_of(room)}, run_of(piece), contribution_words_.data(),
+  auto& contribution_words = contribution_words_.mine();
+  contribution_words.clear();
+  for (ConstPayload words : contributions) contribution_words.push_back(words.data());
+  kernels_.count({counts_.ranks, width_of(room)}, run_of(piece), contribution_words.data(),
                  contributions.size(), sum.data());
   return capacity(room, piece.count);
 }
@@ -229,6 +235,7 @@ const CodecRow& signcount_codec() {
       .device = {.has_kernels =
                      [](const kernels::KernelTable& device) { return complete(device.sign); }},
       .samples = samples,
+      .in_workers = true,
   };
   return row;
 }

@@ -37,8 +37,9 @@ class ThcPayload final : public Round {
         seed_(seed),
         norms_(norms),
         call_(call),
-        partial_sums_(context.kernels, format.rotation, format.ranks) {
-    contribution_words_.reserve(format_.ranks);
+        contribution_words_(context.workers),
+        partial_sums_(context.kernels, format.rotation, format.ranks, context.workers) {
+    contribution_words_.for_each([&](auto& words) { words.reserve(format_.ranks); });
     if (!traits().grows) return;
     for (const unsigned width : lane_widths()) {
       if (width < sum_width(1) || width >= format.wide_width) continue;
@@ -82,8 +83,8 @@ class ThcPayload final : public Round {
   std::uint64_t seed_;
   BlockScale& norms_;
   const CallBuffers& call_;
-  kernels::ThcDraws draws_;                               ///< of the call in flight
-  std::vector<const std::uint64_t*> contribution_words_;  ///< of one call of promote()
+  kernels::ThcDraws draws_;                                          ///< of the call in flight
+  PerWorker<std::vector<const std::uint64_t*>> contribution_words_;  ///< of one call of promote()
   LaneSums partial_sums_;
 };
 
@@ -105,9 +106,10 @@ std::size_t ThcPayload::encode(std::size_t contributions, const Piece& piece, Pa
 
 std::size_t ThcPayload::promote(const Piece& piece, std::span<const ConstPayload> contributions,
                                 std::size_t room, Payload sum) {
-  contribution_words_.clear();
-  for (ConstPayload words : contributions) contribution_words_.push_back(words.data());
-  kernels_.promote(format_of_sum(room), run_of(piece), contribution_words_.data(),
+  auto& contribution_words = contribution_words_.mine();
+  contribution_words.clear();
+  for (ConstPayload words : contributions) contribution_words.push_back(words.data());
+  kernels_.promote(format_of_sum(room), run_of(piece), contribution_words.data(),
                    contributions.size(), sum.data());
   return capacity(room, piece.count);
 }
@@ -240,6 +242,7 @@ const CodecRow& thc_codec() {
       .device = {.has_kernels =
                      [](const kernels::KernelTable& device) { return complete(device.thc); }},
       .samples = samples,
+      .in_workers = true,
   };
   return row;
 }

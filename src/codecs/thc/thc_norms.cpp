@@ -37,11 +37,13 @@ class Norms {
         kernels_(context.kernels.thc),
         format_(format),
         call_(call),
+        workers_(context.workers),
         range_(type_ == ElementType::f64 ? code_range<double>() : code_range<float>()) {}
 
   [[nodiscard]] ElementType type() const { return type_; }
   [[nodiscard]] std::size_t block() const { return format_.rotation; }
   [[nodiscard]] const CallBuffers& call() const { return call_; }
+  [[nodiscard]] std::size_t workers() const { return workers_; }
 
   void measure(const Piece& piece, std::uint32_t* codes) const {
     kernels_.measure(format_, {type_, piece.first, piece.count}, call_.input_at(piece.first),
@@ -62,12 +64,14 @@ class Norms {
   const kernels::ThcKernels& kernels_;
   const kernels::ThcFormat& format_;
   const CallBuffers& call_;
+  std::size_t workers_;
   CodeRange range_;
 };
 
 class BlockNorms final : public BlockCodes {
  public:
-  explicit BlockNorms(const Norms& norms) : BlockCodes("norms", norms.block()), norms_(norms) {}
+  explicit BlockNorms(const Norms& norms)
+      : BlockCodes("norms", norms.block(), norms.workers()), norms_(norms) {}
 
  private:
   void measure(const Piece& piece, std::span<std::uint32_t> codes) override {
@@ -82,14 +86,15 @@ class GlobalNorm final : public BlockScale {
  public:
   explicit GlobalNorm(const Norms& norms)
       : BlockScale({.name = "norms", .merge = {MergeKind::max}, .scope = RoundScope::vector}),
-        norms_(norms) {}
+        norms_(norms),
+        codes_(norms.workers()) {}
 
   [[nodiscard]] std::size_t capacity(std::size_t, std::size_t elements) const override {
     return elements != 0;
   }
   void reserve(std::size_t elements, std::size_t longest_piece) override {
     elements_ = elements;
-    codes_.reserve(blocks_of(longest_piece));
+    codes_.for_each([&](auto& codes) { codes.reserve(blocks_of(longest_piece)); });
     vector_codes_.resize(blocks_of(elements));
   }
   std::size_t encode(std::size_t contributions, const Piece& piece, Payload out) override;
@@ -101,9 +106,9 @@ class GlobalNorm final : public BlockScale {
   }
 
   Norms norms_;
-  std::size_t elements_ = 0;                 ///< of the vector
-  std::vector<std::uint32_t> codes_;         ///< of one piece
-  std::vector<std::uint32_t> vector_codes_;  ///< of all blocks, in block order
+  std::size_t elements_ = 0;                     ///< of the vector
+  PerWorker<std::vector<std::uint32_t>> codes_;  ///< of one piece
+  std::vector<std::uint32_t> vector_codes_;      ///< of all blocks, in block order
 };
 
 std::size_t GlobalNorm::encode(std::size_t, const Piece& piece, Payload out) {
@@ -122,11 +127,12 @@ std::size_t GlobalNorm::encode(std::size_t, const Piece& piece, Payload out) {
 std::span<const std::uint32_t> GlobalNorm::codes(const Piece& piece) {
   const auto code = static_cast<std::uint32_t>(agreed(piece)[0]);
   norms_.check(code);
-  codes_.resize(blocks_of(piece.count));
-  std::ranges::fill(codes_, block_code_of_global(norms_.type(), code, norms_.block()));
+  auto& codes = codes_.mine();
+  codes.resize(blocks_of(piece.count));
+  std::ranges::fill(codes, block_code_of_global(norms_.type(), code, norms_.block()));
   if (const std::size_t ragged = piece.count % norms_.block(); ragged != 0)
-    codes_.back() = block_code_of_global(norms_.type(), code, padded_block(ragged));
-  return codes_;
+    codes.back() = block_code_of_global(norms_.type(), code, padded_block(ragged));
+  return codes;
 }
 
 }  // namespace
