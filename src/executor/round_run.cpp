@@ -170,13 +170,14 @@ bool RoundRun::decode_one() {
   return false;
 }
 
-/// To wake a worker takes microseconds.
+/// To wake a worker takes microseconds. What there is nothing to do for is no phase, either.
 void RoundRun::start(Slice slice) {
-  if (crew_.has_workers() && work_.bytes_of(slice) >= min_given_bytes_ && crew_.give(*this, slice))
-    return;
-  end_phase(call_.profile, Phase::other);
+  const std::size_t bytes = work_.bytes_of(slice);
+  if (bytes >= min_given_bytes_ && crew_.give(*this, slice)) return;
+  Profile* const profile = bytes != 0 ? call_.profile : nullptr;
+  end_phase(profile, Phase::other);
   work_.run(slice);
-  end_phase(call_.profile, phase_of(slice.kind));
+  end_phase(profile, phase_of(slice.kind));
   take(slice);
 }
 
