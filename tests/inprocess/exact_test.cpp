@@ -95,7 +95,7 @@ TEST_P(ExactCalls, AreCorrectlyRoundedByEveryAlgorithm) {
   const Watchdog watchdog("exact on " + std::to_string(ranks) + " ranks");
   const auto calls = calls_of(ranks, type);
   const auto algorithms = algorithms_for("exact");
-  ASSERT_EQ(algorithms.size(), algorithm_table().size()) << "64-bit words, which all can add";
+  ASSERT_EQ(algorithms.size(), algorithms_for("raw").size()) << "64-bit words, which all can add";
   // By itself the library may send one rank's vector raw.
   std::vector<std::string_view> names{"auto"};
   for (const AlgorithmRow& algorithm : algorithms) names.push_back(algorithm.name);
