@@ -195,7 +195,7 @@ std::string library_text(const Json& info) {
   text += "    with codecs:";
   for (const Json& codec : info["codecs"])
     if (codec["threads"].get<bool>()) text += " " + codec["name"].get<std::string>();
-  text += "\n";
+  text += "\n  COHOM_PROGRESS: call, thread (a thread of the library advances calls, too)\n";
   text += "\ndevices (docs/gpu.md)\n" + device_text(info["device"]);
   return text;
 }

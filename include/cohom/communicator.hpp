@@ -23,7 +23,8 @@ class CommunicatorImpl;
 /// are an Error(unsupported), with less than MPI_THREAD_SERIALIZED any thread but the one that
 /// initialized MPI. Calls advance only inside this library: in its functions that start, test, wait
 /// or progress (which advance the calls that the thread started on all communicators). A rank that
-/// goes into a blocking function of MPI meanwhile keeps the other ranks' calls waiting.
+/// goes into a blocking function of MPI meanwhile keeps the other ranks' calls waiting, unless they
+/// have a thread of their own (Options::progress).
 /// Plans must be destroyed before their communicator; requests may outlive it.
 /// For MPI use cohom::mpi::communicator() of <cohom/mpi.hpp>.
 class Communicator {

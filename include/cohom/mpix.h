@@ -45,6 +45,8 @@ int MPIX_Program_comm(MPI_Comm* comm);
  *   cohom_checksum   "on": messages are checked              (else COHOM_CHECKSUM, else off)
  *   cohom_threads    threads that encode, merge and decode beside the caller's: a number or "auto",
  *                    by the cores that are the rank's alone   (else COHOM_THREADS, else auto)
+ *   cohom_progress   "thread": calls advance in a thread of the library, too, which needs
+ *                    MPI_THREAD_MULTIPLE or UCX              (else COHOM_PROGRESS, else "call")
  * Variables of the environment are read in the first call on comm.
  * Other keys that start with cohom_ are an error; keys of others are ignored.
  * Buffers may lie in the host's memory or in a GPU's, here and in all functions below; ranks must
@@ -57,7 +59,7 @@ int MPIX_Allreduce_compressed(const void* sendbuf, void* recvbuf, MPI_Count coun
  * order on all ranks. Buffers must stay untouched until test or wait says it is complete. Errors of
  * the arguments come from test or wait, on all ranks (a null `request` alone at once).
  * A call advances while its ranks are in functions of this library, not in MPI's: a rank that
- * blocks in MPI before its wait keeps the others waiting. */
+ * blocks in MPI before its wait keeps the others waiting (but see cohom_progress). */
 int MPIX_Iallreduce_compressed(const void* sendbuf, void* recvbuf, MPI_Count count,
                                MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info,
                                MPIX_Compressed_request* request);

@@ -55,11 +55,16 @@ struct Options {
   /// or a number from 0 to 255. Of codecs that cohom-info says it of, and of vectors in the host's
   /// memory. No result depends on it. Local: ranks may have different ones. COHOM_THREADS, "auto".
   std::string threads = {};
+  /// "call": calls advance while their rank is in functions of this library. "thread": a thread of
+  /// the library advances them besides, so that a rank which does something else, or blocks in MPI,
+  /// keeps nobody waiting. Over MPI that needs MPI_THREAD_MULTIPLE; not for algorithm fabric.
+  /// Local, as threads. COHOM_PROGRESS, "call".
+  std::string progress = {};
 };
 
 /// Sets one option by its key, as in an MPI_Info: cohom_codec, cohom_algorithm, cohom_op ("sum" or
 /// "mean"), cohom_segment, cohom_buffer, cohom_aggregator, cohom_transport, cohom_timeout,
-/// cohom_checksum, cohom_threads. What is named is checked where it is used.
+/// cohom_checksum, cohom_threads, cohom_progress. What is named is checked where it is used.
 /// @throws Error(invalid_argument) for another key (naming the nearest one), or a cohom_op,
 /// cohom_segment or cohom_timeout that is not one.
 void set_option(Options& options, std::string_view key, std::string_view value);

@@ -110,6 +110,9 @@ class Transport {
   /// Which ranks are near each other, as they told one another when the transport was made. Null:
   /// they did not, and every rank counts as a node of its own.
   [[nodiscard]] virtual std::shared_ptr<const Topology> topology() const { return nullptr; }
+  /// Why no thread of the library may use it while the program's threads do anything else; empty:
+  /// one may. It is used by one thread at a time all the same.
+  [[nodiscard]] virtual std::string why_not_in_own_thread() const { return {}; }
   /// Why this rank can carry no payload any more; none while it can. Channels still open, to tell
   /// the other ranks.
   [[nodiscard]] virtual std::optional<Error> failure() const { return std::nullopt; }

@@ -61,6 +61,12 @@ void check_calling_thread() {
                     "call from several at once");
 }
 
+std::string why_not_at_once() {
+  if (level() >= MPI_THREAD_MULTIPLE) return {};
+  return "MPI gives " + name_of_level() +
+         ", and MPI_Init_thread is to be asked for MPI_THREAD_MULTIPLE";
+}
+
 MpiUse::MpiUse() : counted_(level() < MPI_THREAD_MULTIPLE) {
   if (!counted_ || !in_use.exchange(true, std::memory_order_acquire)) return;
   throw Error(ErrorKind::unsupported,

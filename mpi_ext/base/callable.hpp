@@ -5,6 +5,7 @@
 #include <mpi.h>
 
 #include <atomic>
+#include <string>
 
 namespace cohom::mpi {
 
@@ -18,6 +19,9 @@ void check_usable(MPI_Comm comm);
 /// @throws Error(unsupported) in a thread that may not call MPI: with less than
 /// MPI_THREAD_SERIALIZED any but the one that initialized it. Between MPI_Init and MPI_Finalize.
 void check_calling_thread();
+
+/// Why two threads cannot call MPI at once; empty: they can. Between MPI_Init and MPI_Finalize.
+std::string why_not_at_once();
 
 /// For a scope that calls MPI. With less than MPI_THREAD_MULTIPLE two at once are an error, instead
 /// of what MPI does then.

@@ -81,6 +81,8 @@ MpiTransport::MpiTransport(OwnedComm comm)
 
 MpiTransport::~MpiTransport() = default;
 
+std::string MpiTransport::why_not_in_own_thread() const { return why_not_at_once(); }
+
 std::unique_ptr<Channel> MpiTransport::open(std::uint32_t number) {
   check_calling_thread();
   return std::make_unique<MpiChannel>(*this, number * tag_limit);

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -43,6 +44,7 @@ class MpiTransport final : public TransportBase {
     return space != MemorySpace::cuda;
   }
   [[nodiscard]] std::uint32_t channels() const override { return channels_; }
+  [[nodiscard]] std::string why_not_in_own_thread() const override;
   std::unique_ptr<Channel> open(std::uint32_t number) override;
 
  private:

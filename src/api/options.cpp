@@ -56,6 +56,7 @@ constexpr Key keys[] = {
      [](Options& options, std::string_view value) { options.transport = value; }},
     {"cohom_timeout", set_timeout},
     {"cohom_checksum", [](Options& options, std::string_view value) { options.checksum = value; }},
+    {"cohom_progress", [](Options& options, std::string_view value) { options.progress = value; }},
     {"cohom_threads", [](Options& options, std::string_view value) { options.threads = value; }},
 };
 

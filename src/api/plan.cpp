@@ -29,6 +29,7 @@ class PlanImpl {
     try {
       request.timeout = timeout_ = timeout_of(options, communicator.defaults());
       options_ = resolve(options, communicator.defaults());
+      const auto guard = communicator.lock();
       core_ = std::make_shared<PlanCore>(communicator.environment(), count, type, options_);
       cores_.emplace(Placement{}.text(), core_);
       core_->add_to_signature(request.signature);
@@ -41,12 +42,15 @@ class PlanImpl {
   }
 
   ~PlanImpl() {
-    if (!call_) return;
     try {
-      wait_for(*call_, &communicator_);
+      if (call_) wait_for(*call_, &communicator_);
     } catch (const std::exception&) {
       // Nobody asked for the result.
     }
+    // What a transport knows of their memory it forgets; it may be in use for other calls.
+    const auto guard = communicator_.lock();
+    core_.reset();
+    cores_.clear();
   }
   PlanImpl(const PlanImpl&) = delete;
   PlanImpl& operator=(const PlanImpl&) = delete;
@@ -152,6 +156,7 @@ class PlanImpl {
   /// Made in prepare(), or in the first call whose buffers lie there.
   std::shared_ptr<PlanCore> core_for(const Placement& placement) {
     auto& core = cores_[placement.text()];
+    const auto guard = communicator_.lock();
     if (!core)
       core = std::make_shared<PlanCore>(communicator_.environment(), core_->count(), core_->type(),
                                         options_, placement);

@@ -41,6 +41,7 @@ constexpr std::string_view variables[] = {
     "COHOM_MESSAGE_BYTES",
     "COHOM_MUNGE_SOCKET",
     "COHOM_PROBE_PROGRAM",
+    "COHOM_PROGRESS",
     "COHOM_THREADS",
     "COHOM_TIMEOUT",
     "COHOM_TOPOLOGY",

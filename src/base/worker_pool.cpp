@@ -1,5 +1,6 @@
 #include "base/worker_pool.hpp"
 
+#include "base/block_signals.hpp"
 #include "base/float_mode.hpp"
 #include "base/log.hpp"
 
@@ -9,7 +10,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <csignal>
 #include <cstring>
 #include <map>
 #include <string>
@@ -20,22 +20,6 @@ namespace cohom {
 namespace {
 
 thread_local std::uint32_t own_number = 0;
-
-/// Signals are the program's own business: threads that are started meanwhile take none.
-class NoSignals {
- public:
-  NoSignals() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~NoSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  NoSignals(const NoSignals&) = delete;
-  NoSignals& operator=(const NoSignals&) = delete;
-
- private:
-  sigset_t before_{};
-};
 
 struct FreeCpus {
   void operator()(cpu_set_t* cpus) const { CPU_FREE(cpus); }

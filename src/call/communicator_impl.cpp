@@ -4,11 +4,14 @@
 #include "base/float_mode.hpp"
 #include "base/known_names.hpp"
 #include "base/log.hpp"
+#include "base/phase_timer.hpp"
 #include "call/waiting.hpp"
 #include "topology/topology_of.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <new>
+#include <string>
 #include <utility>
 
 namespace cohom {
@@ -116,10 +119,25 @@ std::shared_ptr<CallImpl> CommunicatorImpl::start(CallRequest request) {
   while (!in_flight_.empty() && in_flight_.front()->number() + transport_->channels() <= next_call_)
     complete(*std::shared_ptr(in_flight_.front()), this);
   if (profile_ != nullptr && in_flight_.empty()) profile_->start();
+  if (request.core && request.core->has_own_thread()) advance_in_own_thread(request);
   std::shared_ptr<CallImpl> call = make_call(std::move(request));
   // One that could not even begin is over, and nobody would take it out again.
   if (!call->done()) in_flight_.push_back(call);  // there is room
   return call;
+}
+
+/// Before there is a call: while the lock is held, the thread finds that it cannot know whether
+/// there are any.
+void CommunicatorImpl::advance_in_own_thread(CallRequest& request) {
+  try {
+    if (!progress_thread_) progress_thread_ = ProgressThread::shared();
+    progress_thread_->advance(progress_handle_);
+  } catch (const std::exception& error) {
+    if (request.error) return;
+    request.error = Error(ErrorKind::unsupported,
+                          std::string("progress=thread: the system starts no thread (") +
+                              error.what() + "); take progress=call");
+  }
 }
 
 /// Whatever memory is missing, the others wait for a call with this number.
@@ -162,6 +180,12 @@ bool CommunicatorImpl::progress() {
 bool CommunicatorImpl::progress_if_free() {
   const std::unique_lock guard(mutex_, std::try_to_lock);
   return guard.owns_lock() && progress();
+}
+
+void CommunicatorImpl::waited() {
+  if (profile_ == nullptr) return;
+  const auto guard = lock();
+  end_phase(profile_, Phase::wait);
 }
 
 bool CommunicatorImpl::idle() {

@@ -4,6 +4,7 @@
 #include "call/call.hpp"
 #include "call/call_failures.hpp"
 #include "call/call_owner.hpp"
+#include "call/progress_thread.hpp"
 #include "call/state_buffer.hpp"
 #include "call/thread_progress.hpp"
 #include "plan/offloading.hpp"
@@ -72,6 +73,7 @@ class CommunicatorImpl final : public CallOwner, public CallQueue {
     return progress_handle_;
   }
   [[nodiscard]] bool idle() override;
+  void waited() override;
   [[nodiscard]] Profile* profile() const override { return profile_; }
   /// Outlives the calls from now on.
   void set_profile(Profile* profile) { profile_ = profile; }
@@ -80,6 +82,7 @@ class CommunicatorImpl final : public CallOwner, public CallQueue {
 
  private:
   std::shared_ptr<CallImpl> make_call(CallRequest request);
+  void advance_in_own_thread(CallRequest& request);
 
   std::shared_ptr<Transport> transport_;
   std::shared_ptr<const Topology> topology_;  ///< never null
@@ -93,6 +96,7 @@ class CommunicatorImpl final : public CallOwner, public CallQueue {
   std::vector<std::shared_ptr<CallImpl>> in_flight_;
   std::recursive_mutex mutex_;
   std::shared_ptr<ProgressHandle> progress_handle_;
+  std::shared_ptr<ProgressThread> progress_thread_;  ///< once a call asked for it
   Profile* profile_ = nullptr;
 };
 

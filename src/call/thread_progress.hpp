@@ -3,8 +3,6 @@
 // of different communicators in different orders, as MPI allows, so waiting for one call must
 // advance all.
 
-#include <cohom/profile.hpp>
-
 #include <cstddef>
 #include <memory>
 #include <mutex>
@@ -28,8 +26,8 @@ class CallQueue {
   virtual void complete_calls() = 0;
   /// For threads that started calls.
   [[nodiscard]] virtual const std::shared_ptr<ProgressHandle>& progress_handle() const = 0;
-  /// Null: nobody wants to know.
-  [[nodiscard]] virtual Profile* profile() const = 0;
+  /// The time since somebody asked last was spent waiting. For profiles; takes the lock.
+  virtual void waited() = 0;
 
  protected:
   ~CallQueue() = default;

@@ -38,6 +38,14 @@ void check_transport(std::string_view wanted, const Transport& transport) {
           "; it is chosen when a communicator is made (MPIX_ functions: in the first call)");
 }
 
+/// `native`: MPI sums.
+void check_own_thread(const Transport& transport, bool native) {
+  std::string why = transport.why_not_in_own_thread();
+  if (why.empty() && native) why = "algorithm fabric is MPI's, which sums in the caller's thread";
+  if (!why.empty())
+    throw Error(ErrorKind::unsupported, "progress=thread: " + why + "; take progress=call");
+}
+
 std::size_t agreement_rounds(const Codec& codec) {
   const auto rounds = codec.rounds();
   return static_cast<std::size_t>(std::count_if(
@@ -93,6 +101,8 @@ PlanCore::PlanCore(const PlanEnvironment& environment, std::size_t count, Elemen
     if (route_.workers) made = codec.make();
   }
   offloading_ = choice.network;
+  if (options.own_thread)
+    check_own_thread(transport, choice.selection.algorithm->needs_aggregator && !choice.network);
   description_.codec = codec.spec();
   description_.algorithm = choice.selection.algorithm->name;
   description_.reason = choice.selection.reason;

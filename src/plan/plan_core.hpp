@@ -56,6 +56,8 @@ class PlanCore {
   void add_to_signature(CallSignature& signature) const;
   /// Of that, what depends on the buffers of a call.
   void add_memory_to_signature(CallSignature& signature) const;
+  /// Whether a thread of the library advances calls.
+  [[nodiscard]] bool has_own_thread() const { return options_.own_thread; }
   /// Names what a state belongs to: the same text, the same state layout.
   [[nodiscard]] const std::string& state_key() const { return state_key_; }
 

@@ -33,7 +33,8 @@ OptionDefaults OptionDefaults::of_environment() {
           .aggregator = option_or_environment({}, "COHOM_AGGREGATOR", ""),
           .checksum = option_or_environment({}, "COHOM_CHECKSUM", "off"),
           .timeout = option_or_environment({}, "COHOM_TIMEOUT", "0"),
-          .threads = option_or_environment({}, "COHOM_THREADS", "auto")};
+          .threads = option_or_environment({}, "COHOM_THREADS", "auto"),
+          .progress = option_or_environment({}, "COHOM_PROGRESS", "call")};
 }
 
 PlanOptions resolve(const Options& options, const OptionDefaults& defaults) {
@@ -62,6 +63,13 @@ PlanOptions resolve(const Options& options, const OptionDefaults& defaults) {
                 "checksum=" + checksum +
                     " is neither on nor off (Options::checksum, Info key "
                     "cohom_checksum, COHOM_CHECKSUM)");
+  const std::string& progress = given_or(options.progress, defaults.progress);
+  resolved.own_thread = progress == "thread";
+  if (!resolved.own_thread && progress != "call")
+    throw Error(ErrorKind::invalid_argument,
+                "progress=" + progress +
+                    " is neither call nor thread (Options::progress, Info key "
+                    "cohom_progress, COHOM_PROGRESS)");
   resolved.threads = workers_of(given_or(options.threads, defaults.threads));
   return resolved;
 }

@@ -20,6 +20,7 @@ struct PlanOptions {
   bool checksum = false;
   /// Workers; none: as many as the cores of this rank make.
   std::optional<std::size_t> threads = std::nullopt;
+  bool own_thread = false;  ///< advances calls
 };
 
 /// What the environment says where options say nothing, as text: what is wrong with it is an error
@@ -28,7 +29,7 @@ struct PlanOptions {
 struct OptionDefaults {
   static OptionDefaults of_environment();
 
-  std::string codec, algorithm, segment, aggregator, checksum, timeout, threads;
+  std::string codec, algorithm, segment, aggregator, checksum, timeout, threads, progress;
 };
 
 /// @throws Error(invalid_argument) for a COHOM_SEGMENT that is no number, a checksum that is

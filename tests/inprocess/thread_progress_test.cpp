@@ -5,6 +5,8 @@
 #include "watchdog.hpp"
 
 #include <cohom/allreduce.hpp>
+#include <cohom/plan.hpp>
+#include <cohom/profile.hpp>
 
 #include <gtest/gtest.h>
 
@@ -12,8 +14,10 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 namespace cohom::test {
 namespace {
@@ -80,6 +84,89 @@ TEST(ThreadProgress, ACommunicatorIsDestroyedByItsOwner) {
   owned.reset();
   EXPECT_EQ(meeting.destroyer, std::this_thread::get_id());
   EXPECT_THROW(request.wait(), Error) << "it waits for a rank that never comes";
+}
+
+/// progress=thread: a rank that does something else behind its start keeps nobody waiting.
+TEST(ProgressThread, AdvancesCallsOfARankThatDoesNothing) {
+  const Watchdog watchdog("a rank that does nothing");
+  constexpr int ranks = 3;
+  LoopbackHub hub(ranks);
+  std::atomic<int> others_done = 0;
+  std::vector<std::jthread> threads;
+  for (int rank = 0; rank < ranks; ++rank)
+    threads.emplace_back([&, rank] {
+      Communicator communicator(hub.transport(rank));
+      Options options{.codec = "exact", .algorithm = "ring", .segment = 1024};
+      if (rank == 1) options.progress = "thread";
+      for (int call = 1; call <= 5; ++call) {
+        std::vector<float> data(20'000, static_cast<float>(call));
+        Request request = allreduce_start(data.data(), data.data(), data.size(), ElementType::f32,
+                                          communicator, options);
+        while (rank == 1 && others_done < call * (ranks - 1)) std::this_thread::sleep_for(1ms);
+        request.wait();
+        EXPECT_EQ(data[0], static_cast<float>(ranks * call)) << "rank " << rank;
+        if (rank != 1) ++others_done;
+      }
+    });
+}
+
+/// Plans, profiles and counters are used while the thread advances calls.
+TEST(ProgressThread, ShareTheCommunicatorWithTheCaller) {
+  const Watchdog watchdog("calls that two threads advance");
+  constexpr int ranks = 2;
+  LoopbackHub hub(ranks);
+  std::vector<std::jthread> threads;
+  for (int rank = 0; rank < ranks; ++rank)
+    threads.emplace_back([&, rank] {
+      Communicator communicator(hub.transport(rank));
+      Profile profile;
+      communicator.set_profile(&profile);
+      const Options options{.codec = "thc:error_feedback=on",
+                            .algorithm = "direct",
+                            .segment = 1024,
+                            .progress = "thread"};
+      AllreducePlan plan(communicator, 10'000, ElementType::f32, options);
+      std::vector<float> data(10'000, 1.0f), sum(10'000), others(5'000, 1.0f);
+      for (int call = 0; call < 20; ++call) {
+        plan.start(data.data(), sum.data());
+        Request request = allreduce_start(others.data(), others.data(), others.size(),
+                                          ElementType::f32, communicator, {.codec = "raw"});
+        const AllreducePlan short_lived(communicator, 100, ElementType::f32, {.codec = "raw"});
+        static_cast<void>(communicator.wire_counters());
+        request.wait();
+        plan.wait();
+        EXPECT_NEAR(sum[0], ranks, 1);
+        others.assign(5'000, 1.0f);
+      }
+      communicator.set_profile(nullptr);
+      EXPECT_GT(profile.seconds(Phase::encode), 0);
+    });
+}
+
+class NotInOwnThread final : public ForwardingTransport {
+ public:
+  using ForwardingTransport::ForwardingTransport;
+  [[nodiscard]] std::string why_not_in_own_thread() const override { return "it is shy"; }
+};
+
+TEST(ProgressThread, IsRefusedWhereItCannotBe) {
+  LoopbackHub hub(1);
+  const auto error_of = [&](std::shared_ptr<Transport> transport, const Options& options) {
+    Communicator communicator(std::move(transport));
+    try {
+      const AllreducePlan plan(communicator, 1, ElementType::f32, options);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(error_of(hub.transport(0), {.progress = "thread"}), "");
+  EXPECT_NE(error_of(hub.transport(0), {.progress = "threads"})
+                .find("progress=threads is neither call nor thread"),
+            std::string::npos);
+  EXPECT_NE(error_of(std::make_shared<NotInOwnThread>(hub.transport(0)), {.progress = "thread"})
+                .find("progress=thread: it is shy; take progress=call"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -58,6 +59,9 @@ class ForwardingTransport : public Transport {
   }
   [[nodiscard]] std::uint32_t channels() const override { return transport_->channels(); }
   std::unique_ptr<Channel> open(std::uint32_t number) override { return transport_->open(number); }
+  [[nodiscard]] std::string why_not_in_own_thread() const override {
+    return transport_->why_not_in_own_thread();
+  }
   [[nodiscard]] std::shared_ptr<const Topology> topology() const override {
     return transport_->topology();
   }
