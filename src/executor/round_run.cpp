@@ -172,9 +172,12 @@ bool RoundRun::decode_one() {
 
 /// To wake a worker takes microseconds. What there is nothing to do for is no phase, either.
 void RoundRun::start(Slice slice) {
-  const std::size_t bytes = work_.bytes_of(slice);
-  if (bytes >= min_given_bytes_ && crew_.give(*this, slice)) return;
-  Profile* const profile = bytes != 0 ? call_.profile : nullptr;
+  if (crew_.takes_one() && work_.bytes_of(slice) >= min_given_bytes_) {
+    crew_.give(*this, slice);
+    return;
+  }
+  Profile* const profile =
+      call_.profile != nullptr && work_.bytes_of(slice) != 0 ? call_.profile : nullptr;
   end_phase(profile, Phase::other);
   work_.run(slice);
   end_phase(profile, phase_of(slice.kind));

@@ -43,14 +43,12 @@ void SliceCrew::begin(Profile* profile) {
   usable_ = pool_ != nullptr && pool_->is_of_this_process();
 }
 
-bool SliceCrew::give(SliceOwner& owner, const Slice& slice) {
-  if (!usable_ || given_ == jobs_.size()) return false;
+void SliceCrew::give(SliceOwner& owner, const Slice& slice) {
   Job& job = *jobs_[given_++];
   job.owner = &owner;
   job.slice = slice;
   job.error = nullptr;
   pool_->give(job);
-  return true;
 }
 
 /// The job is over, and free from now on.
@@ -63,7 +61,7 @@ void SliceCrew::take(std::size_t position) {
   job.owner->take(job.slice);
 }
 
-bool SliceCrew::collect() {
+bool SliceCrew::collect_given() {
   bool moved = false;
   for (std::size_t position = 0; position < given_;) {
     if (!given(position).is_over()) {
@@ -76,8 +74,7 @@ bool SliceCrew::collect() {
   return moved;
 }
 
-bool SliceCrew::help() {
-  if (given_ == 0) return false;
+bool SliceCrew::help_given() {
   const Phase phase = phase_of(given(0).slice.kind);
   end_phase(profile_, Phase::other);
   // Workers begin with the oldest.
@@ -91,9 +88,9 @@ bool SliceCrew::help() {
   return true;
 }
 
-void SliceCrew::stop() noexcept {
+void SliceCrew::stop_given() noexcept {
   // A process that was forked off has copies of jobs that nobody runs.
-  if (given_ != 0 && pool_->is_of_this_process())
+  if (pool_->is_of_this_process())
     for (std::size_t i = given_; i-- > 0;)
       if (!pool_->take_back(given(i)))
         while (!given(i).is_over()) std::this_thread::yield();

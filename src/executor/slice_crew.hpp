@@ -26,17 +26,20 @@ class SliceCrew {
   /// Before a call: whether there are workers in this process.
   void begin(Profile* profile);
   [[nodiscard]] bool has_workers() const { return usable_; }
-  /// Gives a slice away. False: the workers have enough to do. `owner` stays until the slice is
-  /// taken in.
-  bool give(SliceOwner& owner, const Slice& slice);
+  /// Whether a slice can be given away; else the workers have enough to do, or there are none.
+  [[nodiscard]] bool takes_one() const { return usable_ && given_ != jobs_.size(); }
+  /// Gives a slice away. `owner` stays until the slice is taken in. Only when it takes_one().
+  void give(SliceOwner& owner, const Slice& slice);
   /// Takes in what is over, in the order in which it was given. Whether anything was.
   /// @throws what a slice threw: then stop() comes next
-  bool collect();
+  bool collect() { return given_ != 0 && collect_given(); }
   /// There is nothing else to do: runs a slice that no worker has begun, or lets others run.
   /// False: no slice is given away.
-  bool help();
+  bool help() { return given_ != 0 && help_given(); }
   /// Takes back all slices, and waits for those that run. Their results are lost.
-  void stop() noexcept;
+  void stop() noexcept {
+    if (given_ != 0) stop_given();
+  }
 
  private:
   struct Job final : WorkerJob {
@@ -47,6 +50,9 @@ class SliceCrew {
     std::exception_ptr error;
   };
 
+  bool collect_given();
+  bool help_given();
+  void stop_given() noexcept;
   void take(std::size_t position);
   [[nodiscard]] Job& given(std::size_t position) { return *jobs_[position]; }
 

@@ -71,6 +71,18 @@ TEST_F(MpixErrors, NullPlanPointerOnOneRankReachesAll) {
   expect_good_call(comm_);
 }
 
+TEST_F(MpixErrors, AThreadForCallsNeedsThreadMultiple) {
+  int provided = MPI_THREAD_SINGLE;
+  MPI_Query_thread(&provided);
+  if (provided == MPI_THREAD_MULTIPLE) GTEST_SKIP() << "MPI gives MPI_THREAD_MULTIPLE";
+  std::vector<float> data(100, 1.0f);
+  const Info info{{"cohom_progress", last_rank() ? "thread" : "call"}};
+  expect_error_on_all_ranks(
+      MPIX_Allreduce_compressed(MPI_IN_PLACE, data.data(), 100, MPI_FLOAT, MPI_SUM, comm_, info),
+      comm_, {"progress=thread: MPI gives MPI_THREAD_", "take progress=call"});
+  expect_good_call(comm_);
+}
+
 TEST_F(MpixErrors, NullPointersOfLocalFunctions) {
   MPIX_Compressed_request request = MPIX_COMPRESSED_REQUEST_NULL;
   int flag = 0;

@@ -94,6 +94,22 @@ TEST_F(Threads, EachHaveTheirErrors) {
   });
 }
 
+/// A rank that blocks in MPI behind the start of a call: progress=thread goes on with it.
+TEST_F(Threads, OneOfTheLibraryAdvancesCalls) {
+  const Info info{{"cohom_codec", "exact"}, {"cohom_progress", last_rank() ? "thread" : "call"}};
+  for (int step = 1; step <= 5; ++step) {
+    std::vector<float> data(100'000, static_cast<float>(step));
+    MPIX_Compressed_request request = MPIX_COMPRESSED_REQUEST_NULL;
+    ASSERT_EQ(MPIX_Iallreduce_compressed(MPI_IN_PLACE, data.data(), 100'000, MPI_FLOAT, MPI_SUM,
+                                         comm_, info, &request),
+              MPI_SUCCESS);
+    if (last_rank()) MPI_Barrier(comms_[0]);
+    ASSERT_EQ(MPIX_Compressed_wait(&request), MPI_SUCCESS);
+    if (!last_rank()) MPI_Barrier(comms_[0]);
+    EXPECT_EQ(data, std::vector<float>(100'000, static_cast<float>(step * ranks_)));
+  }
+}
+
 TEST_F(Threads, MakeTheHalvesOnce) {
   std::vector<MPI_Datatype> types(threads);
   on_all_threads([&types](MPI_Comm, int thread) { types[std::size_t(thread)] = MPIX_Float16(); });
