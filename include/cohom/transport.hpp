@@ -72,6 +72,14 @@ class Registration {
   virtual ~Registration() = default;
 };
 
+/// Memory of the host that a transport gives out, until this is destroyed. It may outlive the
+/// transport.
+class MessageMemory {
+ public:
+  virtual ~MessageMemory() = default;
+  [[nodiscard]] virtual std::span<std::byte> bytes() const = 0;
+};
+
 /// What moved between ranks, counted where it moved: payload bytes handed to the wire.
 struct WireCounters {
   std::uint64_t bytes_sent = 0;
@@ -101,6 +109,11 @@ class Transport {
   /// Null where there is nothing to prepare. @throws Error(memory) or Error(transport)
   [[nodiscard]] virtual std::unique_ptr<Registration> register_memory(
       std::span<std::byte> /*memory*/, MemorySpace /*space*/) {
+    return nullptr;
+  }
+  /// Zeros, aligned to a page, from where messages travel best. Local. Null: it has none, or no
+  /// more of it, and any memory does.
+  [[nodiscard]] virtual std::unique_ptr<MessageMemory> take_memory(std::size_t /*bytes*/) {
     return nullptr;
   }
   /// How many channels may be open at once: so many calls may be in flight. Equal on all ranks.

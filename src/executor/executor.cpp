@@ -51,8 +51,9 @@ void Executor::take_workspaces() {
   std::size_t words = 0;
   for (std::size_t r = 0; r < rounds_.size(); ++r)
     if (rounds_[r] && !factory_.lies_apart(r)) words += rounds_[r]->workspace_words();
-  workspace_ = {host_memory(), words};
-  std::uint64_t* next = workspace_.data();
+  if (const auto& take = factory_.setup().take_memory) lent_workspace_ = take(words * 8);
+  if (!lent_workspace_) workspace_ = {host_memory(), words};
+  auto* next = reinterpret_cast<std::uint64_t*>(workspace().data());
   for (std::size_t r = 0; r < rounds_.size(); ++r) {
     RoundRun* const round = rounds_[r].get();
     if (round == nullptr) continue;

@@ -30,7 +30,9 @@ class Executor {
 
   /// Where words lie on their way, those of fallback rounds excepted: in the host's memory, and
   /// those of the payload in another one.
-  [[nodiscard]] std::span<std::byte> workspace() const { return workspace_.bytes(); }
+  [[nodiscard]] std::span<std::byte> workspace() const {
+    return lent_workspace_ ? lent_workspace_->bytes() : workspace_.bytes();
+  }
   [[nodiscard]] std::span<std::byte> apart_workspace() const { return apart_workspace_.bytes(); }
 
   /// What it has at the aggregator, where calls take a turn with reserve(): at MPI as soon as they
@@ -107,6 +109,7 @@ class Executor {
   RoundFactory factory_;
   Chunking chunking_;
   std::vector<std::unique_ptr<Chunking>> own_chunking_;  ///< of rounds behind the payload
+  std::unique_ptr<MessageMemory> lent_workspace_;        ///< null: `workspace_` is it
   MemoryArray<std::uint64_t> workspace_;
   MemoryArray<std::uint64_t>
       apart_workspace_;  ///< the payload's, where elements are not the host's

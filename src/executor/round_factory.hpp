@@ -12,9 +12,11 @@
 #include "schedule/algorithms/algorithm.hpp"
 
 #include <cohom/offload.hpp>
+#include <cohom/transport.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 
@@ -31,6 +33,8 @@ struct ExecutorSetup {
   const kernels::KernelTable* kernels = nullptr;  ///< the processor's
   /// Where elements and the payload's words lie; the words of all other rounds are the host's.
   Memory* memory = &host_memory();
+  /// Takes memory of the host for words; empty, or null: the executor takes its own.
+  std::function<std::unique_ptr<MessageMemory>(std::size_t bytes)> take_memory = {};
   const kernels::KernelTable* memory_kernels = nullptr;  ///< of `memory`; null: `kernels` are
   const AlgorithmRow* algorithm = nullptr;
   Aggregator* aggregator = nullptr;

@@ -87,22 +87,23 @@ PlanRoute make_route(const RouteMaterial& material, std::unique_ptr<Codec> codec
     work->context().reserve(longest_piece, codec->device_scratch(count, longest_piece));
   }
   route.codec = std::move(codec);
-  route.executor = std::make_unique<Executor>(
-      ExecutorSetup{.rank = transport.rank(),
-                    .ranks = ranks,
-                    .nodes = material.environment.nodes,
-                    .elements = count,
-                    .type = material.type,
-                    .codec = route.codec.get(),
-                    .kernels = material.environment.kernels,
-                    .memory = work != nullptr ? &work->memory() : &host_memory(),
-                    .memory_kernels = work != nullptr ? &work->kernels() : nullptr,
-                    .algorithm = &algorithm,
-                    .aggregator = aggregator,
-                    .segment = route.segment,
-                    .message_bytes = material.message_bytes,
-                    .tuning = material.environment.tuning,
-                    .workers = route.workers.get()});
+  route.executor = std::make_unique<Executor>(ExecutorSetup{
+      .rank = transport.rank(),
+      .ranks = ranks,
+      .nodes = material.environment.nodes,
+      .elements = count,
+      .type = material.type,
+      .codec = route.codec.get(),
+      .kernels = material.environment.kernels,
+      .memory = work != nullptr ? &work->memory() : &host_memory(),
+      .take_memory = [&transport](std::size_t bytes) { return transport.take_memory(bytes); },
+      .memory_kernels = work != nullptr ? &work->kernels() : nullptr,
+      .algorithm = &algorithm,
+      .aggregator = aggregator,
+      .segment = route.segment,
+      .message_bytes = material.message_bytes,
+      .tuning = material.environment.tuning,
+      .workers = route.workers.get()});
   if (ranks == 1) return route;
   route.registration = transport.register_memory(route.executor->workspace(), MemorySpace::host);
   if (work != nullptr)
