@@ -44,6 +44,7 @@ src/codecs                 src/base src/memory src/codecs kernels
 src/executor               src/base src/memory src/schedule src/agreement src/codecs/common \
                            kernels/table
 src/transport              src/base src/agreement src/topology src/codecs/common
+src/node_window            src/base src/transport
 src/aggregation/net        src/base
 src/aggregation/auth       src/base
 src/aggregation/protocol   src/base src/aggregation/net src/aggregation/auth kernels/core
@@ -54,10 +55,12 @@ src/plan                   src/base src/memory src/schedule src/agreement src/co
                            src/executor src/transport
 src/call                   src/base src/memory src/agreement src/topology src/plan
 src/api                    src/base src/memory src/codecs/exact src/plan src/call
-src/testing                src/base src/topology src/aggregation/client kernels/table
+src/testing                src/base src/topology src/node_window src/aggregation/client \
+                           kernels/table
 ucx_transport              src/base src/topology src/transport src/aggregation
 mpi_ext/base               src/base src/topology
-mpi_ext/transport          src/base src/agreement src/topology src/transport mpi_ext/base
+mpi_ext/transport          src/base src/agreement src/topology src/transport src/node_window \
+                           mpi_ext/base
 src/aggregation/server     src/base src/aggregation kernels/table ucx_transport
 mpi_ext/job                src/base src/aggregation mpi_ext/base
 mpi_ext/api                src/base src/call src/aggregation/client mpi_ext

@@ -74,7 +74,16 @@ void MpiChannel::receive(std::span<std::byte> buffer, int peer, std::uint32_t ta
 
 std::size_t MpiChannel::poll(std::span<Completion> out) {
   const MpiUse use;
+  if (requests_->empty()) make_progress();
   return requests_->poll(out);
+}
+
+/// With no message of ours open nobody else may call MPI in this thread, and a user's own messages
+/// wait for that: another rank may have to take one before it comes to this call.
+void MpiChannel::make_progress() const {
+  int found = 0;
+  check(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, transport_.comm_.get(), &found, MPI_STATUS_IGNORE),
+        "MPI_Iprobe");
 }
 
 }  // namespace cohom::mpi

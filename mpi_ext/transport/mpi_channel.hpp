@@ -33,6 +33,7 @@ class MpiChannel final : public ChannelBase {
   void cancel_receives() noexcept override;
   [[nodiscard]] bool uses_memory() const noexcept override;
   [[nodiscard]] bool is_being_written_to() const noexcept override;
+  void make_progress() const;
   [[nodiscard]] int mpi_tag(std::uint32_t tag) const;
 
   MpiTransport& transport_;

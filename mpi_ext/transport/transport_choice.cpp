@@ -3,6 +3,7 @@
 #include "mpi_ext/base/mpi_agreement.hpp"
 #include "mpi_ext/base/owned_comm.hpp"
 #include "mpi_ext/transport/mpi_transport.hpp"
+#include "node_window/node_meeting.hpp"
 #include "transport/registry.hpp"
 
 #include <cstddef>
@@ -37,10 +38,14 @@ std::size_t agreed_number(std::string_view given, const OwnedComm& comm) {
 std::shared_ptr<Transport> make_transport(std::string_view name, MPI_Comm comm) {
   OwnedComm own(comm);
   const BuiltTransport& chosen = find_transport(agreed_number(name, own), transports());
-  if (chosen.join == nullptr) return std::make_shared<MpiTransport>(std::move(own));
-  return chosen.join(
-      own.rank(), own.ranks(),
-      [&](std::span<const std::byte> bytes) { return gather_bytes(own.get(), bytes); }, job_rank());
+  // Over the user's communicator: MPI's transport takes the other one.
+  const Exchange exchange = [&](std::span<const std::byte> bytes) {
+    return gather_bytes(comm, bytes);
+  };
+  auto transport = chosen.join == nullptr
+                       ? std::make_shared<MpiTransport>(std::move(own))
+                       : chosen.join(own.rank(), own.ranks(), exchange, job_rank());
+  return with_node_windows(std::move(transport), exchange);
 }
 
 std::optional<ConnectAggregator> daemon_connector(const JobSecret& job, int rank, int ranks,

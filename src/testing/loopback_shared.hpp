@@ -1,6 +1,7 @@
 #pragma once
 // What the ranks of a loopback hub share: inboxes, and the sums of its aggregator.
 
+#include "node_window/node_window.hpp"
 #include "testing/loopback_transport.hpp"
 #include "topology/rank_place.hpp"
 
@@ -45,6 +46,7 @@ struct LoopbackHub::Shared {
   LoopbackOptions options;
   std::vector<std::unique_ptr<Inbox>> inboxes;
   std::vector<RankPlace> places;
+  std::vector<std::shared_ptr<NodeWindow>> windows;  ///< by rank; none: messages go by inboxes
   std::mutex sums_mutex;
   std::map<SumKey, Sum> sums;
 };

@@ -1,5 +1,6 @@
 #include "testing/loopback_transport.hpp"
 
+#include "node_window/node_transport.hpp"
 #include "testing/loopback_shared.hpp"
 #include "topology/binding.hpp"
 #include "topology/topology_of.hpp"
@@ -185,6 +186,23 @@ class LoopbackTransport final : public Transport {
   WireCounters counters_;
 };
 
+RankGroups nodes_of(const std::vector<RankPlace>& places) {
+  return topology_of(places, 0, this_machine()).nodes;
+}
+
+/// Of a rank, whose threads all have one memory.
+NodeWindows windows_of(const LoopbackHub::Shared& shared, int rank) {
+  const RankGroups nodes = nodes_of(shared.places);
+  NodeWindows windows;
+  windows.window = shared.windows[std::size_t(rank)];
+  for (const int peer : nodes.ranks_of(nodes.of_rank[std::size_t(rank)])) {
+    if (peer == rank) windows.own = windows.peers.size();
+    windows.peers.push_back(
+        {.rank = peer, .window = std::make_unique<PeerWindow>(*shared.windows[std::size_t(peer)])});
+  }
+  return windows;
+}
+
 }  // namespace
 
 LoopbackHub::Shared::Shared(int ranks, const LoopbackOptions& o) : options(o) {
@@ -197,6 +215,10 @@ LoopbackHub::Shared::Shared(int ranks, const LoopbackOptions& o) : options(o) {
                       .threads = own_threads(),
                       .given = topology_of_environment({.rank = r, .ranks = count})});
   }
+  if (!options.node_windows) return;
+  const RankGroups nodes = nodes_of(places);
+  for (const std::uint32_t node : nodes.of_rank)
+    windows.push_back(std::make_shared<NodeWindow>(nodes.ranks_of(node).size()));
 }
 
 LoopbackHub::LoopbackHub(int ranks, const LoopbackOptions& options)
@@ -204,7 +226,9 @@ LoopbackHub::LoopbackHub(int ranks, const LoopbackOptions& options)
 LoopbackHub::~LoopbackHub() = default;
 
 std::shared_ptr<Transport> LoopbackHub::transport(int rank) {
-  return std::make_shared<LoopbackTransport>(shared_, rank);
+  auto transport = std::make_shared<LoopbackTransport>(shared_, rank);
+  if (shared_->windows.empty()) return transport;
+  return std::make_shared<NodeTransport>(std::move(transport), windows_of(*shared_, rank));
 }
 
 std::shared_ptr<Aggregator> LoopbackHub::native_reductions(int rank) {

@@ -49,6 +49,8 @@ struct LoopbackOptions {
   /// Numbers of the ranks' nodes, in any order, by rank. Empty: each is on a node of its own.
   /// COHOM_TOPOLOGY replaces them, for the ranks of a hub as for a job.
   std::vector<std::uint64_t> nodes = {};
+  /// Ranks of a node send each other messages by node windows.
+  bool node_windows = false;
   /// Chance in 1/256 that a poll passes over a message that is there: delays and reorders streams.
   unsigned delay = 0;
   std::uint64_t seed = 1;

@@ -145,7 +145,8 @@ std::vector<std::uint64_t> ragged_nodes(int ranks) {
 void run_all(std::span<const Case> cases, int ranks) {
   std::vector<std::vector<Hashes>> hashes_of_rank(std::size_t(ranks),
                                                   std::vector<Hashes>(cases.size()));
-  on_ranks(ranks, {.nodes = ragged_nodes(ranks)}, [&](int rank, Communicator& communicator) {
+  const LoopbackOptions options{.nodes = ragged_nodes(ranks), .node_windows = true};
+  on_ranks(ranks, options, [&](int rank, Communicator& communicator) {
     for (std::size_t i = 0; i < cases.size(); ++i)
       hashes_of_rank[std::size_t(rank)][i] = run(cases[i], rank, communicator);
   });

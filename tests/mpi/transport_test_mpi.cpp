@@ -3,6 +3,7 @@
 #include "tests/transport/transport_contract.hpp"
 
 #include "mpi_ext/transport/mpi_transport.hpp"
+#include "mpi_ext/transport/transport_choice.hpp"
 
 #include <cohom/allreduce.hpp>
 
@@ -37,6 +38,17 @@ struct MpiCluster {
 };
 
 INSTANTIATE_TYPED_TEST_SUITE_P(Mpi, TransportContract, MpiCluster);
+
+/// The ranks, which are on one node, share memory.
+struct WindowsCluster : MpiCluster {
+  static void run(int ranks, const std::function<void(Transport&)>& body) {
+    const auto transport = mpi::make_transport("mpi", MPI_COMM_WORLD);
+    EXPECT_EQ(transport->take_memory(1) != nullptr, ranks > 1);
+    body(*transport);
+  }
+};
+
+INSTANTIATE_TYPED_TEST_SUITE_P(Windows, TransportContract, WindowsCluster);
 
 /// Sets COHOM_MESSAGE_BYTES for a scope.
 class MessageBytes {

@@ -1,7 +1,7 @@
 #pragma once
-// Ranks as processes forked from this one, which itself never starts UCX.
+// Ranks as processes forked from this one, which itself starts no transport.
 
-#include <cohom/ucx.hpp>
+#include <cohom/transport.hpp>
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -40,7 +40,7 @@ struct ProcessBoard {
       std::this_thread::sleep_for(std::chrono::microseconds(100));
   }
 
-  ucx::Exchange exchange(int rank, int ranks) {
+  Exchange exchange(int rank, int ranks) {
     return [this, rank, ranks](std::span<const std::byte> bytes) {
       Note& own = notes[rank];
       own.bytes = std::min(bytes.size(), capacity);

@@ -61,6 +61,24 @@ struct Lingering : Eager {
   }
 };
 
+/// One node, whose ranks share memory.
+struct Windows : Eager {
+  static void run(int ranks, const std::function<void(Transport&)>& body) {
+    run_as_threads(ranks,
+                   {.nodes = std::vector<std::uint64_t>(std::size_t(ranks)), .node_windows = true},
+                   body);
+  }
+};
+
+/// Two nodes, of which one has a single rank where the ranks are odd.
+struct WindowsOfTwoNodes : Eager {
+  static void run(int ranks, const std::function<void(Transport&)>& body) {
+    std::vector<std::uint64_t> nodes;
+    for (int rank = 0; rank < ranks; ++rank) nodes.push_back(rank < ranks / 2 ? 0 : 1);
+    run_as_threads(ranks, {.eager_limit = 1000, .nodes = nodes, .node_windows = true}, body);
+  }
+};
+
 TEST(LoopbackTopology, IsWhatATestSays) {
   unsetenv("COHOM_TOPOLOGY");
   LoopbackHub hub(3, {.nodes = {8, 9, 8}});
@@ -90,6 +108,8 @@ INSTANTIATE_TYPED_TEST_SUITE_P(LoopbackEager, TransportContract, Eager);
 INSTANTIATE_TYPED_TEST_SUITE_P(LoopbackRendezvous, TransportContract, Rendezvous);
 INSTANTIATE_TYPED_TEST_SUITE_P(LoopbackDelayed, TransportContract, Delayed);
 INSTANTIATE_TYPED_TEST_SUITE_P(LoopbackLingering, TransportContract, Lingering);
+INSTANTIATE_TYPED_TEST_SUITE_P(LoopbackWindows, TransportContract, Windows);
+INSTANTIATE_TYPED_TEST_SUITE_P(LoopbackWindowsOfTwoNodes, TransportContract, WindowsOfTwoNodes);
 
 }  // namespace
 }  // namespace cohom::testing

@@ -1,0 +1,54 @@
+#include "node_window/message_matcher.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace cohom {
+
+void MessageMatcher::arrive(int peer, std::uint32_t tag, Arrival arrival) {
+  Stream& stream = streams_[key_of(peer, tag)];
+  if (!stream.posted.empty()) return match(stream, std::move(arrival));
+  stream.arrived.push(std::move(arrival));
+  ++unexpected_;
+}
+
+void MessageMatcher::post(int peer, std::uint32_t tag, std::span<std::byte> buffer,
+                          std::uint64_t cookie) {
+  Stream& stream = streams_[key_of(peer, tag)];
+  stream.posted.push({buffer, cookie});
+  ++posted_;
+  while (!stream.arrived.empty() && !stream.posted.empty()) {
+    match(stream, std::move(stream.arrived.front()));
+    stream.arrived.pop();
+    --unexpected_;
+  }
+}
+
+void MessageMatcher::match(Stream& stream, Arrival arrival) {
+  Posted& posted = stream.posted.front();
+  const std::size_t end = posted.filled + arrival.bytes;
+  Match match{.arrival = std::move(arrival),
+              .to = posted.buffer.data() + posted.filled,
+              .too_long = end > posted.buffer.size()};
+  posted.filled = std::min(end, posted.buffer.size());
+  if (match.arrival.last) {
+    match.completion = {posted.cookie, end};
+    stream.posted.pop();
+    --posted_;
+  }
+  matches_.push(std::move(match));
+}
+
+MessageMatcher::Match MessageMatcher::pop_match() {
+  Match match = std::move(matches_.front());
+  matches_.pop();
+  return match;
+}
+
+bool MessageMatcher::waits_for(int peer) const {
+  return posted_ != 0 && std::ranges::any_of(streams_, [&](const auto& entry) {
+           return int(entry.first >> 32) == peer && !entry.second.posted.empty();
+         });
+}
+
+}  // namespace cohom

@@ -1,0 +1,83 @@
+#pragma once
+// MessageMatcher: which message of a channel belongs to which receive, in the order of each sender
+// and tag.
+
+#include "node_window/fifo.hpp"
+#include "node_window/window_receiver.hpp"
+#include "transport/completion_queue.hpp"
+
+#include <cohom/error.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <utility>
+
+namespace cohom {
+
+/// Its memory grows to what calls once needed and stays.
+class MessageMatcher {
+ public:
+  /// A message, or a piece of one, that is to be copied into the memory of a receive.
+  struct Match {
+    Arrival arrival;
+    std::byte* to = nullptr;
+    bool too_long = false;                      ///< the receive has no room for it
+    std::optional<Completion> completion = {};  ///< of the receive, with its last piece
+  };
+
+  void arrive(int peer, std::uint32_t tag, Arrival arrival);
+  void post(int peer, std::uint32_t tag, std::span<std::byte> buffer, std::uint64_t cookie);
+
+  [[nodiscard]] bool has_match() const { return !matches_.empty(); }
+  /// The oldest one.
+  Match pop_match();
+
+  /// What arrived from a rank, and no receive was posted for.
+  template <class Visit>
+  void for_each_unexpected(int rank, Visit&& visit) {
+    if (unexpected_ == 0) return;
+    for (auto& [key, stream] : streams_)
+      for (Arrival& arrival : stream.arrived)
+        if (arrival.rank == rank) visit(arrival);
+  }
+
+  /// Whether a receive waits for a message of the rank.
+  [[nodiscard]] bool waits_for(int peer) const;
+  /// Nobody waits for messages, and none came that nobody waited for.
+  [[nodiscard]] bool is_idle() const { return posted_ == 0 && unexpected_ == 0 && !has_match(); }
+  [[nodiscard]] bool has_receives() const { return posted_ != 0 || has_match(); }
+  /// Forgets receives; calls drop(arrival) for what they would have got.
+  template <class Drop>
+  void end_receives(Drop&& drop) {
+    for (const Match& match : matches_) drop(match.arrival);
+    matches_.clear();
+    if (posted_ == 0) return;
+    for (auto& [key, stream] : streams_) stream.posted.clear();
+    posted_ = 0;
+  }
+
+ private:
+  struct Posted {
+    std::span<std::byte> buffer;
+    std::uint64_t cookie = 0;
+    std::size_t filled = 0;
+  };
+  struct Stream {
+    Fifo<Arrival> arrived;
+    Fifo<Posted> posted;
+  };
+
+  static std::uint64_t key_of(int peer, std::uint32_t tag) {
+    return std::uint64_t(peer) << 32 | tag;
+  }
+  void match(Stream& stream, Arrival arrival);
+
+  std::unordered_map<std::uint64_t, Stream> streams_;
+  Fifo<Match> matches_;
+  std::size_t posted_ = 0, unexpected_ = 0;
+};
+
+}  // namespace cohom

@@ -1,0 +1,117 @@
+#include "node_window/node_channel.hpp"
+
+#include <cohom/error.hpp>
+
+#include <algorithm>
+#include <string>
+
+namespace cohom {
+
+namespace {
+
+/// What one poll copies at least before it lets the rank go on with its other work.
+constexpr std::size_t bytes_a_poll = std::size_t{256} << 10;
+
+/// Where nothing of this channel goes beyond the node, the other transport makes progress for what
+/// else uses it: a user's own messages may wait for that.
+constexpr std::size_t idle_polls_a_look_beyond = 16;
+constexpr std::size_t idle_polls_a_look_at_processes = 256;
+
+}  // namespace
+
+bool NodeChannel::ends_at_once() const {
+  return transport_.windows_.peers.size() == static_cast<std::size_t>(transport_.ranks()) ||
+         channel_->ends_at_once();
+}
+
+bool NodeChannel::give_up() noexcept {
+  end();
+  return channel_->give_up();
+}
+
+/// What others still read of this rank's memory is void, as they learn.
+void NodeChannel::end() noexcept {
+  if (ended_ || !transport_.mailboxes_[number_]) return;
+  ended_ = true;
+  Mailbox& box = mailbox();
+  bool early = box.matcher.has_receives();
+  for (NodeTransport::Link& link : transport_.links_) early |= link.sender.end(box.completed);
+  box.matcher.end_receives(
+      [&](const Arrival& arrival) { transport_.link_to(arrival.rank)->receiver.drop(arrival); });
+  box.completed.clear();
+  transport_.call_ended_early_ |= early;
+  transport_.give_back(number_);
+}
+
+void NodeChannel::send(std::span<const std::byte> data, int peer, std::uint32_t tag,
+                       std::uint64_t cookie) {
+  NodeTransport::Link* const link = transport_.link_to(peer);
+  if (link == nullptr) {
+    channel_->send(data, peer, tag, cookie);
+    ++open_beyond_;
+    return;
+  }
+  if (tag >= Transport::tag_limit)
+    throw Error(ErrorKind::transport, "tag " + std::to_string(tag) + " is not below " +
+                                          std::to_string(Transport::tag_limit));
+  link->sender.send({.data = data,
+                     .channel = number_,
+                     .tag = tag,
+                     .completion = {cookie, data.size()},
+                     .completed = &mailbox().completed});
+  transport_.counters_.bytes_sent += data.size();
+  ++transport_.counters_.messages_sent;
+}
+
+void NodeChannel::receive(std::span<std::byte> buffer, int peer, std::uint32_t tag,
+                          std::uint64_t cookie) {
+  if (transport_.link_to(peer) != nullptr) return mailbox().matcher.post(peer, tag, buffer, cookie);
+  channel_->receive(buffer, peer, tag, cookie);
+  ++open_beyond_;
+}
+
+std::size_t NodeChannel::poll(std::span<Completion> out) {
+  if (out.empty()) return 0;
+  const bool moved = transport_.advance();
+  take_matches();
+  std::size_t count = mailbox().completed.pop(out);
+  idle_polls_ = moved || count != 0 ? 0 : idle_polls_ + 1;
+  if (open_beyond_ != 0 || idle_polls_ % idle_polls_a_look_beyond == 1)
+    count += poll_beyond(out.subspan(count));
+  if (idle_polls_ % idle_polls_a_look_at_processes == 1) transport_.expect_alive(mailbox());
+  return count;
+}
+
+std::size_t NodeChannel::poll_beyond(std::span<Completion> out) {
+  if (out.empty()) return 0;
+  const std::size_t count = channel_->poll(out);
+  open_beyond_ -= count;
+  return count;
+}
+
+void NodeChannel::take_matches() {
+  Mailbox& box = mailbox();
+  for (std::size_t bytes = 0; box.matcher.has_match() && bytes < bytes_a_poll;) {
+    const MessageMatcher::Match match = box.matcher.pop_match();
+    WindowReceiver& receiver = transport_.link_to(match.arrival.rank)->receiver;
+    if (match.too_long) {
+      receiver.drop(match.arrival);
+      throw Error(ErrorKind::transport, "a message of rank " + std::to_string(match.arrival.rank) +
+                                            " is longer than its receive");
+    }
+    receiver.take(match.arrival, match.to);
+    bytes += match.arrival.bytes;
+    if (match.completion) box.completed.push(*match.completion);
+  }
+}
+
+bool NodeChannel::flushed() {
+  transport_.advance();
+  return std::ranges::all_of(transport_.links_,
+                             [&](const NodeTransport::Link& link) {
+                               return link.sender.has_left(mailbox().completed);
+                             }) &&
+         channel_->flushed();
+}
+
+}  // namespace cohom

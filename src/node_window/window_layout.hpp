@@ -1,0 +1,101 @@
+#pragma once
+// What lies where in a node window, and what a descriptor of a message says.
+//
+// A rank writes to its own window alone; the other ranks of its node read it. So what one rank
+// tells another lies in its own window: the ring of messages that it sends, and the receipts for
+// messages that it took.
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace cohom {
+
+/// The first words of a window. Whoever maps it compares them.
+struct WindowHeader {
+  static constexpr std::uint64_t right_magic = 0x3177'6564'6f6e'6863;  // "chnodew1"
+  using Token = std::array<std::uint64_t, 2>;
+
+  std::uint64_t magic = 0;
+  Token token = {};  ///< random
+  std::uint64_t ranks = 0;
+  std::uint64_t bytes = 0;
+};
+
+/// A descriptor in a ring: one cache line. The first word is written last, and says which turn of
+/// the ring the others belong to.
+struct alignas(64) RingEntry {
+  std::array<std::atomic<std::uint64_t>, 8> words;
+};
+static_assert(sizeof(RingEntry) == 64 && std::atomic<std::uint64_t>::is_always_lock_free);
+
+/// What a descriptor says of a message, or of a piece of one.
+struct Descriptor {
+  /// Bytes that travel in the descriptor itself.
+  static constexpr std::size_t max_carried_bytes = 48;
+  using Content = std::array<std::uint64_t, max_carried_bytes / 8>;
+
+  std::uint32_t tag = 0;
+  std::uint32_t channel = 0;  ///< 16 bits
+  bool carried = false;       ///< the bytes are in `content`
+  bool last = true;           ///< piece of its message
+  std::uint64_t bytes = 0;
+  // Where it is not carried:
+  std::uint64_t offset = 0;  ///< in the sender's window
+  std::uint32_t mark = 0;    ///< where the receiver says that it has taken the bytes
+  std::uint32_t use = 0;     ///< how often the mark was used: what it then writes there
+  Content content = {};
+};
+
+/// Marks of the messages from one rank to another. The first ones are for words that the sender
+/// lends; behind them each bounce slot has its own.
+inline constexpr std::uint32_t lent_marks = 256;
+inline constexpr std::uint32_t bounce_slots = 32;
+inline constexpr std::uint32_t window_marks = lent_marks + bounce_slots;
+
+/// In the window of who receives, for one sender.
+struct alignas(64) Receipts {
+  std::atomic<std::uint64_t> entries;  ///< of the ring that were read, ever
+  alignas(64) std::array<std::atomic<std::uint32_t>, window_marks> taken;  ///< by mark: a use
+};
+
+/// In the window of who sends, for one receiver.
+struct alignas(64) SenderNotes {
+  std::atomic<std::uint32_t> short_of_room;  ///< messages wait for entries, marks or slots
+  /// By mark: the use whose words must not be used any more, as the sender ended its call early.
+  alignas(64) std::array<std::atomic<std::uint32_t>, window_marks> revoked;
+};
+
+/// Offsets in a window of a node with so many ranks, by the other rank's index in the node. The
+/// memory of payloads begins at heap().
+class WindowLayout {
+ public:
+  static constexpr std::size_t page = 4096;
+  static constexpr std::size_t ring_entries = 256;
+  static constexpr std::size_t slot_bytes = std::size_t{64} << 10;
+
+  explicit WindowLayout(std::size_t ranks) : ranks_(ranks) {}
+
+  [[nodiscard]] std::size_t ring(std::size_t peer) const {
+    return page + peer * ring_entries * sizeof(RingEntry);
+  }
+  [[nodiscard]] std::size_t receipts(std::size_t peer) const {
+    return ring(ranks_) + peer * sizeof(Receipts);
+  }
+  [[nodiscard]] std::size_t notes(std::size_t peer) const {
+    return receipts(ranks_) + peer * sizeof(SenderNotes);
+  }
+  [[nodiscard]] std::size_t slot(std::size_t peer, std::size_t number) const {
+    return (notes(ranks_) + page - 1) / page * page + (peer * bounce_slots + number) * slot_bytes;
+  }
+  [[nodiscard]] std::size_t heap() const {
+    constexpr std::size_t huge_page = std::size_t{2} << 20;
+    return (slot(ranks_, 0) + huge_page - 1) / huge_page * huge_page;
+  }
+
+ private:
+  std::size_t ranks_;
+};
+
+}  // namespace cohom

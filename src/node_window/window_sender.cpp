@@ -1,0 +1,174 @@
+#include "node_window/window_sender.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace cohom {
+
+namespace {
+
+constexpr std::uint32_t none = window_marks;
+
+}  // namespace
+
+WindowSender::WindowSender(NodeWindow& window, const PeerWindow& peer_window, std::size_t own,
+                           std::size_t peer)
+    : window_(window),
+      ring_(window.at<RingEntry>(window.layout().ring(peer))),
+      notes_(window.at<SenderNotes>(window.layout().notes(peer))),
+      receipts_(peer_window.at<Receipts>(peer_window.layout().receipts(own))),
+      first_slot_(window.layout().slot(peer, 0)) {
+  for (std::uint32_t mark = lent_marks; mark-- > 0;) free_marks_.push_back(mark);
+}
+
+void WindowSender::send(const Message& message) {
+  waiting_.push({message});
+  send_waiting();
+}
+
+bool WindowSender::advance() {
+  const bool completed = complete_taken();
+  return send_waiting() || completed;
+}
+
+bool WindowSender::send_waiting() {
+  bool moved = false;
+  while (!waiting_.empty()) {
+    const std::size_t copied = waiting_.front().copied;
+    if (!start(waiting_.front())) {
+      moved |= waiting_.front().copied != copied;
+      break;
+    }
+    waiting_.pop();
+    moved = true;
+  }
+  if (short_of_room_ == waiting_.empty()) {
+    short_of_room_ = !short_of_room_;
+    notes_->short_of_room.store(short_of_room_ ? 1 : 0, std::memory_order_relaxed);
+  }
+  return moved;
+}
+
+/// Whether all of it has left.
+bool WindowSender::start(Waiting& waiting) {
+  const Message& message = waiting.message;
+  if (!has_entry()) return false;
+  const std::size_t bytes = message.data.size();
+  if (bytes > Descriptor::max_carried_bytes && !window_.holds(message.data))
+    return send_pieces(waiting);
+  Descriptor descriptor{.tag = message.tag, .channel = message.channel, .bytes = bytes};
+  if (bytes <= Descriptor::max_carried_bytes) {
+    descriptor.carried = true;
+    if (bytes != 0) std::memcpy(descriptor.content.data(), message.data.data(), bytes);
+    put(descriptor);
+    message.completed->push(message.completion);
+    return true;
+  }
+  if (free_marks_.empty()) return false;
+  descriptor.mark = free_marks_.back();
+  descriptor.use = ++uses_[descriptor.mark];
+  descriptor.offset = window_.offset_of(message.data.data());
+  open_.push_back({descriptor.mark, message.completion, message.completed});
+  free_marks_.pop_back();
+  put(descriptor);
+  return true;
+}
+
+bool WindowSender::send_pieces(Waiting& waiting) {
+  const Message& message = waiting.message;
+  while (has_entry()) {
+    const std::uint32_t slot = free_slot();
+    if (slot == none) return false;
+    const auto rest = message.data.subspan(waiting.copied);
+    const std::size_t bytes = std::min(rest.size(), WindowLayout::slot_bytes);
+    const std::size_t offset = first_slot_ + slot * WindowLayout::slot_bytes;
+    const std::uint32_t mark = lent_marks + slot;
+    if (uses_[mark] == 0) window_.take_pages(offset, WindowLayout::slot_bytes);
+    std::memcpy(window_.at<std::byte>(offset), rest.data(), bytes);
+    waiting.copied += bytes;
+    const bool last = bytes == rest.size();
+    put({.tag = message.tag,
+         .channel = message.channel,
+         .last = last,
+         .bytes = bytes,
+         .offset = offset,
+         .mark = mark,
+         .use = ++uses_[mark]});
+    if (!last) continue;
+    message.completed->push(message.completion);
+    return true;
+  }
+  return false;
+}
+
+bool WindowSender::has_entry() {
+  if (position_ - taken_entries_ < WindowLayout::ring_entries) return true;
+  taken_entries_ = receipts_->entries.load(std::memory_order_acquire);
+  return position_ - taken_entries_ < WindowLayout::ring_entries;
+}
+
+void WindowSender::put(const Descriptor& descriptor) {
+  auto& words = ring_[position_ % WindowLayout::ring_entries].words;
+  const auto write = [&](std::size_t number, std::uint64_t word) {
+    words[number].store(word, std::memory_order_relaxed);
+  };
+  const std::uint64_t carried_bytes = descriptor.carried ? descriptor.bytes : 0;
+  write(1, descriptor.tag | std::uint64_t(descriptor.channel) << 32 |
+               std::uint64_t(descriptor.carried) << 48 | std::uint64_t(descriptor.last) << 49 |
+               carried_bytes << 56);
+  if (descriptor.carried) {
+    for (std::size_t i = 0; i < (carried_bytes + 7) / 8; ++i) write(2 + i, descriptor.content[i]);
+  } else {
+    write(2, descriptor.bytes);
+    write(3, descriptor.offset);
+    write(4, descriptor.mark | std::uint64_t(descriptor.use) << 32);
+  }
+  words[0].store(++position_, std::memory_order_release);
+}
+
+bool WindowSender::is_taken(std::uint32_t mark) const {
+  return receipts_->taken[mark].load(std::memory_order_acquire) == uses_[mark];
+}
+
+/// The lowest: what was used last is still in the caches. None: all are under way.
+std::uint32_t WindowSender::free_slot() const {
+  for (std::uint32_t slot = 0; slot < bounce_slots; ++slot)
+    if (is_taken(lent_marks + slot)) return slot;
+  return none;
+}
+
+bool WindowSender::complete_taken() {
+  return std::erase_if(open_, [&](const Open& open) {
+           if (!is_taken(open.mark)) return false;
+           if (open.completed != nullptr) open.completed->push(open.completion);
+           free_marks_.push_back(open.mark);
+           return true;
+         }) != 0;
+}
+
+bool WindowSender::has_left(const CompletionQueue& completed) const {
+  return std::ranges::none_of(
+      waiting_, [&](const Waiting& waiting) { return waiting.message.completed == &completed; });
+}
+
+bool WindowSender::awaits_receiver(const CompletionQueue& completed) const {
+  return !has_left(completed) ||
+         std::ranges::any_of(open_, [&](const Open& open) { return open.completed == &completed; });
+}
+
+bool WindowSender::end(const CompletionQueue& completed) noexcept {
+  bool any = waiting_.erase_if([&](const Waiting& waiting) {
+    return waiting.message.completed == &completed;
+  }) != 0;
+  for (Open& open : open_) {
+    if (open.completed != &completed) continue;
+    any = true;
+    open.completed = nullptr;
+    // Seen by who reads what the words become from now on.
+    notes_->revoked[open.mark].store(uses_[open.mark], std::memory_order_relaxed);
+    std::atomic_thread_fence(std::memory_order_release);
+  }
+  return any;
+}
+
+}  // namespace cohom

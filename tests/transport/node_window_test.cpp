@@ -1,0 +1,386 @@
+// Node windows: what the transport contract does not ask of them.
+
+#include "forked_ranks.hpp"
+#include "node_window/node_meeting.hpp"
+#include "node_window/node_transport.hpp"
+#include "node_window/window_heap.hpp"
+#include "one_node_transport.hpp"
+#include "testing/loopback_transport.hpp"
+#include "transport_driver.hpp"
+
+#include <cohom/error.hpp>
+
+#include <gtest/gtest.h>
+
+#include <sys/wait.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace cohom::testing {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::size_t page = 4096, huge_page = std::size_t{2} << 20;
+
+TEST(WindowHeap, GivesEachByteOnce) {
+  WindowHeap heap(8 * huge_page);
+  const auto first = heap.take(1), second = heap.take(page + 1), third = heap.take(huge_page);
+  ASSERT_TRUE(first && second && third);
+  EXPECT_EQ(*first, 0u);
+  EXPECT_EQ(*second, page);
+  EXPECT_EQ(*third, huge_page) << "long ranges begin at a huge page";
+  EXPECT_EQ(heap.take(page), 3 * page) << "what was skipped for that is free";
+  EXPECT_FALSE(heap.take(8 * huge_page));
+  EXPECT_FALSE(heap.take(std::numeric_limits<std::size_t>::max()));
+}
+
+TEST(WindowHeap, JoinsWhatComesBack) {
+  for (const bool forwards : {true, false}) {
+    WindowHeap heap(4 * page);
+    std::vector<std::size_t> ranges;
+    for (int i = 0; i < 4; ++i) ranges.push_back(heap.take(page).value());
+    EXPECT_FALSE(heap.take(1));
+    if (!forwards) std::ranges::reverse(ranges);
+    for (const std::size_t range : ranges) heap.give_back(range, page);
+    EXPECT_EQ(heap.take(4 * page), 0u);
+  }
+}
+
+/// Two ranks of one node in one thread.
+class TwoRanks : public ::testing::Test {
+ protected:
+  LoopbackHub hub_{2, {.nodes = {0, 0}, .node_windows = true}};
+  std::shared_ptr<Transport> left_ = hub_.transport(0), right_ = hub_.transport(1);
+
+  /// Polls both until all requests are complete.
+  static void finish(std::vector<std::pair<Driver*, std::uint64_t>> requests) {
+    const auto deadline = std::chrono::steady_clock::now() + 10s;
+    while (!requests.empty() && std::chrono::steady_clock::now() < deadline) {
+      for (const auto& [driver, cookie] : requests) driver->poll();
+      std::erase_if(requests,
+                    [](const auto& request) { return request.first->is_done(request.second); });
+    }
+    EXPECT_TRUE(requests.empty()) << "requests hang";
+  }
+};
+
+TEST_F(TwoRanks, ReadWordsThatAreLent) {
+  const auto memory = left_->take_memory(300000);
+  ASSERT_TRUE(memory);
+  EXPECT_EQ(memory->bytes().size(), 300000u);
+  for (const std::byte byte : memory->bytes()) ASSERT_EQ(byte, std::byte{0});
+  const auto sent = pattern(300000, 5);
+  std::ranges::copy(sent, memory->bytes().begin());
+  const auto a = left_->open(0), b = right_->open(0);
+  Driver from(*a), to(*b);
+  const auto send = from.send(memory->bytes(), 1, 3);
+  for (int i = 0; i < 10; ++i) from.poll();
+  EXPECT_FALSE(from.is_done(send)) << "nobody has taken the words";
+  std::vector<std::byte> received(300000);
+  finish({{&from, send}, {&to, to.receive(received, 0, 3)}});
+  EXPECT_TRUE(received == sent);
+}
+
+TEST_F(TwoRanks, GiveMemoryBack) {
+  const std::byte* const first = left_->take_memory(5000)->bytes().data();
+  const auto again = left_->take_memory(5000);
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->bytes().data(), first);
+  std::memset(again->bytes().data(), 1, 5000);
+  const auto other = left_->take_memory(5000);
+  EXPECT_NE(other->bytes().data(), first);
+}
+
+TEST_F(TwoRanks, HaveMemoryLongerThanTheirTransport) {
+  auto memory = left_->take_memory(5000);
+  left_.reset();
+  std::memset(memory->bytes().data(), 1, 5000);
+  EXPECT_EQ(memory->bytes()[4999], std::byte{1});
+}
+
+// What nobody asked for yet must not keep room from what somebody waits for: of entries of the
+// ring, of marks, or of slots.
+TEST_F(TwoRanks, GetMessagesBehindThoseThatNobodyWaitsFor) {
+  for (const std::size_t bytes : {8u, 3000u, 200000u}) {
+    for (const bool lent : {false, true}) {
+      SCOPED_TRACE(std::to_string(bytes) + " bytes" + (lent ? ", lent" : ""));
+      const auto memory = left_->take_memory(bytes);
+      const auto sent = pattern(bytes, 1);
+      std::ranges::copy(sent, memory->bytes().begin());
+      const std::span<const std::byte> data = lent ? memory->bytes() : std::span(sent);
+      const auto a = left_->open(1), b = right_->open(1);
+      Driver from(*a), to(*b);
+      std::vector<std::pair<Driver*, std::uint64_t>> requests;
+      constexpr std::size_t count = 600;
+      for (std::size_t i = 0; i < count; ++i) requests.emplace_back(&from, from.send(data, 1, 1));
+      std::vector<std::byte> received(bytes);
+      const auto send = from.send(data, 1, 2);
+      finish({{&from, send}, {&to, to.receive(received, 0, 2)}});
+      EXPECT_TRUE(received == sent);
+      std::vector<std::vector<std::byte>> early(count, std::vector<std::byte>(bytes));
+      for (auto& buffer : early) requests.emplace_back(&to, to.receive(buffer, 0, 1));
+      finish(requests);
+      for (const auto& buffer : early) ASSERT_TRUE(buffer == sent);
+    }
+  }
+}
+
+TEST_F(TwoRanks, LearnThatWordsBecameVoid) {
+  const auto memory = left_->take_memory(1000);
+  const auto b = right_->open(4);
+  {
+    const auto a = left_->open(4);
+    a->send(memory->bytes(), 1, 0, 0);
+    EXPECT_TRUE(a->give_up());
+  }
+  EXPECT_TRUE(left_->failure()) << "a later call could take its messages for its own";
+  std::vector<std::byte> received(1000);
+  b->receive(received, 0, 0, 0);
+  std::vector<Completion> out(4);
+  try {
+    for (int i = 0; i < 10; ++i) b->poll(out);
+    ADD_FAILURE() << "words of a call that ended early were taken";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("rank 0 ended its call"), std::string::npos)
+        << error.what();
+  }
+}
+
+TEST_F(TwoRanks, EndAChannelWithReceivesAtOnce) {
+  std::vector<std::byte> buffer(1000, std::byte{7});
+  {
+    const auto b = right_->open(5);
+    EXPECT_TRUE(b->ends_at_once());
+    b->receive(buffer, 0, 0, 0);
+    EXPECT_TRUE(b->give_up());
+  }
+  EXPECT_TRUE(right_->failure());
+  const auto a = left_->open(5);
+  const auto sent = pattern(1000, 1);
+  Driver from(*a);
+  from.send(sent, 1, 0);
+  from.finish();
+  const auto c = right_->open(6);
+  std::vector<Completion> out(4);
+  EXPECT_EQ(c->poll(out), 0u);
+  EXPECT_EQ(buffer, std::vector<std::byte>(1000, std::byte{7}));
+}
+
+/// A rank whose ring says what it must not.
+class LyingRank : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    unsetenv("COHOM_TOPOLOGY");
+    peers_.push_back(std::make_shared<NodeWindow>(2));
+    peers_.push_back(std::make_shared<NodeWindow>(2));
+  }
+
+  /// The error that rank 0 gets of a descriptor in the ring of rank 1.
+  std::string error_of(std::uint64_t turn, std::uint64_t head, std::uint64_t bytes,
+                       std::uint64_t offset, std::uint64_t mark) {
+    NodeWindows windows;
+    windows.window = peers_[0];
+    for (int rank = 0; rank < 2; ++rank)
+      windows.peers.push_back(
+          {.rank = rank, .window = std::make_unique<PeerWindow>(*peers_[rank])});
+    NodeTransport transport(std::make_shared<test::OneNodeTransport>(0, 2), std::move(windows));
+    auto& words = peers_[1]->at<RingEntry>(peers_[1]->layout().ring(0))->words;
+    words[1] = head;
+    words[2] = bytes;
+    words[3] = offset;
+    words[4] = mark | 1ull << 32;  // its first use
+    words[0] = turn;
+    const auto channel = transport.open(0);
+    std::vector<std::byte> buffer(100);
+    channel->receive(buffer, 1, 0, 0);
+    std::vector<Completion> out(4);
+    try {
+      for (int i = 0; i < 3; ++i) channel->poll(out);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::transport);
+      EXPECT_TRUE(transport.failure());
+      EXPECT_THROW(channel->poll(out), Error) << "and ever after";
+      return error.what();
+    }
+    return {};
+  }
+  static bool has(const std::string& text, const char* part) {
+    return text.find(part) != std::string::npos;
+  }
+
+  static constexpr std::uint64_t last = 1ull << 49, carried = 1ull << 48;
+  std::vector<std::shared_ptr<NodeWindow>> peers_;
+};
+
+TEST_F(LyingRank, IsFoundOut) {
+  const std::uint64_t size = peers_[1]->bytes();
+  EXPECT_EQ(error_of(1, last, 60, size - 60, 0), "") << "all is right, up to the last byte";
+  EXPECT_TRUE(has(error_of(1, last, 60, size - 59, 0), "offset"));
+  EXPECT_TRUE(has(error_of(1, last, 60, size + 1, 0), "offset"));
+  EXPECT_TRUE(has(error_of(1, last, 60, ~0ull - 10, 0), "offset"));
+  EXPECT_TRUE(has(error_of(1, last, ~0ull, 10, 0), "offset"));
+  EXPECT_TRUE(has(error_of(1, last, 60, 0, window_marks), "a mark"));
+  EXPECT_TRUE(has(error_of(1, last | Transport::tag_limit, 60, 0, 0), "a tag"));
+  EXPECT_TRUE(has(error_of(1, last | 16ull << 32, 60, 0, 0), "channel 16"));
+  EXPECT_TRUE(has(error_of(1, last | carried | 49ull << 56, 0, 0, 0), "a length"));
+  EXPECT_TRUE(has(error_of(1ull << 40, last, 60, 0, 0), "turn"));
+}
+
+// Ranks as processes.
+
+enum Outcome : int { as_expected = 0, not_as_expected = 1 };
+
+/// Runs `body` on each rank of a node, in processes of their own; whether all were as expected.
+bool run_forked(int ranks, const std::function<bool(int rank, const Exchange& exchange)>& body) {
+  const auto board = make_process_board();
+  std::vector<pid_t> processes;
+  for (int rank = 0; rank < ranks; ++rank)
+    processes.push_back(fork_rank(
+        [&] { return body(rank, board->exchange(rank, ranks)) ? as_expected : not_as_expected; }));
+  bool all = true;
+  for (const pid_t process : processes) {
+    int status = 0;
+    waitpid(process, &status, 0);
+    all &= WIFEXITED(status) && WEXITSTATUS(status) == as_expected;
+  }
+  return all;
+}
+
+std::shared_ptr<Transport> meet(int rank, int ranks, const Exchange& exchange) {
+  return with_node_windows(std::make_shared<test::OneNodeTransport>(rank, ranks), exchange);
+}
+
+bool has_windows(Transport& transport) { return transport.take_memory(1) != nullptr; }
+
+TEST(ForkedRanks, ReadEachOthersWindows) {
+  EXPECT_TRUE(run_forked(3, [](int rank, const Exchange& exchange) {
+    const auto transport = meet(rank, 3, exchange);
+    if (!has_windows(*transport)) return false;
+    for (std::uint64_t seed = 0; seed < 5; ++seed) exchange_in_random_order(*transport, seed);
+    const auto channel = transport->open(2);
+    const auto memory = transport->take_memory(5 << 20);
+    const auto sent = pattern(5 << 20, std::uint64_t(rank));
+    std::ranges::copy(sent, memory->bytes().begin());
+    std::vector<std::byte> received(5 << 20);
+    pass_right(*transport, *channel, memory->bytes(), received);
+    return received == pattern(5 << 20, std::uint64_t(left_of(*transport))) &&
+           !::testing::Test::HasFailure();
+  }));
+}
+
+TEST(ForkedRanks, TakeWhatARankSentBeforeItEnded) {
+  EXPECT_TRUE(run_forked(2, [](int rank, const Exchange& exchange) {
+    auto transport = meet(rank, 2, exchange);
+    const auto sent = pattern(200000, 1);
+    if (rank == 1) {
+      const auto channel = transport->open(0);
+      Driver driver(*channel);
+      driver.send(sent, 0, 0);
+      driver.finish();
+      return true;
+    }
+    transport->open(1);
+    std::this_thread::sleep_for(300ms);
+    const auto channel = transport->open(0);
+    Driver driver(*channel);
+    std::vector<std::byte> received(200000);
+    driver.receive(received, 1, 0);
+    driver.finish();
+    return received == sent;
+  }));
+}
+
+/// The error that rank 0 gets when rank 1 ends, and how long it takes.
+bool notices(bool sends) {
+  return run_forked(2, [sends](int rank, const Exchange& exchange) {
+    const auto transport = meet(rank, 2, exchange);
+    if (rank == 1) return true;
+    const auto channel = transport->open(0);
+    const auto memory = transport->take_memory(1000);
+    std::vector<Completion> out(4);
+    const auto begin = std::chrono::steady_clock::now();
+    if (sends)
+      channel->send(memory->bytes(), 1, 0, 0);
+    else
+      channel->receive(memory->bytes(), 1, 0, 0);
+    try {
+      while (std::chrono::steady_clock::now() - begin < 10s) {
+        if (channel->poll(out) != 0) return false;
+        std::this_thread::sleep_for(20us);
+      }
+    } catch (const Error& error) {
+      return error.kind() == ErrorKind::transport &&
+             std::string(error.what()).find("process of rank 1") != std::string::npos &&
+             std::chrono::steady_clock::now() - begin < 3s;
+    }
+    return false;
+  });
+}
+
+TEST(ForkedRanks, NoticeThatAPeerDied) {
+  EXPECT_TRUE(notices(false));
+  EXPECT_TRUE(notices(true));
+}
+
+/// Whether ranks have windows when what rank 1 tells first is changed.
+bool have_windows_if(const std::function<void(std::vector<std::byte>&)>& change) {
+  std::atomic<bool>* const any =
+      new (mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))
+          std::atomic(false);
+  EXPECT_TRUE(run_forked(3, [&](int rank, const Exchange& exchange) {
+    int exchanges = 0;
+    const auto transport = meet(rank, 3, [&](std::span<const std::byte> bytes) {
+      std::vector<std::byte> own(bytes.begin(), bytes.end());
+      if (exchanges++ == 0 && rank == 1) change(own);
+      return exchange(own);
+    });
+    if (has_windows(*transport)) *any = true;
+    return true;
+  }));
+  return *any;
+}
+
+TEST(ForkedRanks, DoWithoutWindowsThatTheyCannotRead) {
+  constexpr std::size_t process = 4, fd = 12, token = 20;  // behind the outcome of tell_all()
+  EXPECT_TRUE(have_windows_if([](auto&) {}));
+  EXPECT_FALSE(have_windows_if([](auto& bytes) { bytes[fd] = std::byte{200}; }));
+  EXPECT_FALSE(have_windows_if([](auto& bytes) { bytes[fd] = std::byte{0}; }));
+  EXPECT_FALSE(have_windows_if([](auto& bytes) { bytes[token] ^= std::byte{1}; }));
+  EXPECT_FALSE(have_windows_if([](auto& bytes) {
+    const std::int64_t init = 1;
+    std::memcpy(&bytes[process], &init, sizeof init);
+  }));
+  EXPECT_FALSE(have_windows_if([](auto& bytes) { bytes.resize(bytes.size() - 1); }));
+}
+
+TEST(ForkedRanks, DoWithoutWindowsWhereOneRankSaysSo) {
+  EXPECT_TRUE(run_forked(3, [](int rank, const Exchange& exchange) {
+    if (rank == 2) setenv("COHOM_NODE_MEMORY", "off", 1);
+    return !has_windows(*meet(rank, 3, exchange));
+  }));
+  EXPECT_TRUE(run_forked(2, [](int rank, const Exchange& exchange) {
+    if (rank == 1) setenv("COHOM_NODE_MEMORY", "maybe", 1);
+    try {
+      meet(rank, 2, exchange);
+    } catch (const Error& error) {
+      return error.kind() == ErrorKind::invalid_argument &&
+             std::string(error.what()) == "rank 1: COHOM_NODE_MEMORY=maybe is neither on nor off";
+    }
+    return false;
+  }));
+}
+
+}  // namespace
+}  // namespace cohom::testing
