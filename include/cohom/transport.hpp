@@ -26,6 +26,8 @@ using Exchange = std::function<std::vector<std::vector<std::byte>>(std::span<con
 struct Completion {
   std::uint64_t cookie = 0;
   std::size_t bytes = 0;  ///< bytes that arrived (receives); bytes asked for otherwise
+  /// Of receive_or_lend(): where the message lies, if that is not the receive's buffer.
+  const std::byte* lent = nullptr;
 };
 
 /// The messages of one call in flight. Messages from one rank to another with the same tag arrive
@@ -52,6 +54,16 @@ class Channel {
   /// Starts receiving up to `buffer.size()` bytes; a longer message is an Error(transport).
   virtual void receive(std::span<std::byte> buffer, int peer, std::uint32_t tag,
                        std::uint64_t cookie) = 0;
+
+  /// Like receive(), but the message may stay where its sender has it. Then the completion says
+  /// where (Completion::lent), aligned to eight bytes, until it is given back.
+  virtual void receive_or_lend(std::span<std::byte> buffer, int peer, std::uint32_t tag,
+                               std::uint64_t cookie) {
+    receive(buffer, peer, tag, cookie);
+  }
+  /// What a completion lent is read no more. @throws Error(transport) where its sender has ended
+  /// the call meanwhile, so that what was read may have been wrong
+  virtual void give_back(const std::byte* /*lent*/) {}
 
   /// Makes progress and reports at most `out.size()` completions.
   virtual std::size_t poll(std::span<Completion> out) = 0;

@@ -159,8 +159,7 @@ void Executor::release() {
 
 void Executor::complete(const Completion& completion) {
   if (offloaded_.owns(completion.cookie)) return offloaded_.complete(completion);
-  rounds_[std::size_t(round_of_cookie(completion.cookie))]->complete(completion.cookie,
-                                                                     completion.bytes);
+  rounds_[std::size_t(round_of_cookie(completion.cookie))]->complete(completion);
 }
 
 std::size_t Executor::pending_sends() const {

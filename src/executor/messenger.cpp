@@ -126,6 +126,8 @@ void Messenger::post_receive(const Task& task) {
   messages_left_[layout_.task_index(task)] = static_cast<std::uint32_t>(count);
   const std::size_t bytes = capacity * 8;
   std::byte* const buffer = locations_.address(step.result, task.unit);
+  if (count == 1 && may_be_lent(step, task.unit))
+    return channel_->receive_or_lend({buffer, bytes}, step.peer, tag(step), cookie(task));
   for (std::size_t m = 0; m < count; ++m) {
     const std::size_t begin = m * setup_.message_bytes;
     const std::size_t size = std::min(setup_.message_bytes, bytes - begin);
@@ -133,14 +135,25 @@ void Messenger::post_receive(const Task& task) {
   }
 }
 
-std::optional<Messenger::Arrival> Messenger::complete(std::uint64_t cookie, std::size_t bytes) {
-  const Task task = task_of(cookie);
+/// What one step alone reads here, which then gives it back, and what is not to lie in the user's
+/// output anyway.
+bool Messenger::may_be_lent(const Step& step, std::uint32_t unit) const {
+  if (!setup_.may_borrow || locations_.in_output(step.result, unit)) return false;
+  const auto& readers = layout_.links().consumers(step.result);
+  if (readers.size() != 1) return false;
+  const StepKind kind = schedule().steps[readers[0]].kind;
+  return kind == StepKind::merge || kind == StepKind::decode;
+}
+
+std::optional<Messenger::Arrival> Messenger::complete(const Completion& completion) {
+  const Task task = task_of(completion.cookie);
   const std::size_t index = layout_.task_index(task);
-  received_bytes_[index] += static_cast<std::uint32_t>(bytes);
+  received_bytes_[index] += static_cast<std::uint32_t>(completion.bytes);
   if (--messages_left_[index] != 0) return std::nullopt;
   flow_.done();
   --sequences_[sequence_of_step_[task.step]].in_flight;
-  if (step_of(task).kind != StepKind::send) return Arrival{task, received_bytes_[index]};
+  if (step_of(task).kind != StepKind::send)
+    return Arrival{task, received_bytes_[index], completion.lent};
   --pending_sends_;
   return std::nullopt;
 }

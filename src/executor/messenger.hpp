@@ -37,6 +37,7 @@ class Messenger {
   struct Setup {
     int round = 0;  ///< its number among the codec's
     std::size_t message_bytes = 0;
+    bool may_borrow = false;  ///< what others send may be read where they have it
     Tuning tuning;
   };
   /// What is referred to outlives it.
@@ -60,10 +61,14 @@ class Messenger {
   struct Arrival {
     Task task;
     std::size_t bytes = 0;  ///< of receives and reductions
+    /// Where a message lies that its sender lends, until it is given back; null: in its place.
+    const std::byte* lent = nullptr;
   };
   /// Takes a completion. What is complete with it: the task of a receive or a reduction; none for
   /// sends, and while messages of the task are under way. post_next() comes behind it.
-  std::optional<Arrival> complete(std::uint64_t cookie, std::size_t bytes);
+  std::optional<Arrival> complete(const Completion& completion);
+  /// What an Arrival lent is read no more. @throws Error(transport)
+  void give_back(const std::byte* lent) { channel_->give_back(lent); }
   /// Posts what may follow the task of a completion.
   void post_next(std::uint64_t cookie) { wake(task_of(cookie)); }
 
@@ -95,6 +100,7 @@ class Messenger {
   void post(MessageSequence& sequence);
   void post_send(const Task& task);
   void post_receive(const Task& task);
+  [[nodiscard]] bool may_be_lent(const Step& step, std::uint32_t unit) const;
 
   Setup setup_;
   const RoundLayout& layout_;

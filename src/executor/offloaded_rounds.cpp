@@ -106,7 +106,7 @@ bool OffloadedRounds::poll(Offloaded& round, Profile* profile) {
   end_phase(profile, Phase::other);
   const std::size_t count = current(round)->poll(done);
   end_phase(profile, count != 0 ? Phase::wire : Phase::wait);
-  for (std::size_t i = 0; i < count; ++i) round.run->complete(done[i].cookie, done[i].bytes);
+  for (std::size_t i = 0; i < count; ++i) round.run->complete(done[i]);
   return count != 0;
 }
 

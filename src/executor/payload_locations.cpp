@@ -24,7 +24,8 @@ PayloadLocations::PayloadLocations(const Round& round, const RoundLayout& layout
       extents_(round, layout, pieces),
       pieces_(pieces),
       element_size_(element_size),
-      lengths_(layout.slot_units()) {
+      lengths_(layout.slot_units()),
+      lent_(layout.slot_units()) {
   std::size_t longest = 0;
   for (std::uint32_t slot = 0; slot < layout.schedule().slots.size(); ++slot)
     for (const MessageUnit& unit : layout.units_of(slot)) longest = std::max(longest, unit.header);
@@ -53,8 +54,9 @@ std::byte* PayloadLocations::address(std::uint32_t slot, std::uint32_t unit) con
 }
 
 ConstPayload PayloadLocations::words(std::uint32_t slot, std::uint32_t unit) const {
-  return {reinterpret_cast<const std::uint64_t*>(address(slot, unit)),
-          lengths_[layout_.slot_index(slot, unit)]};
+  const std::size_t index = layout_.slot_index(slot, unit);
+  const std::byte* const begin = lent_[index] != nullptr ? lent_[index] : address(slot, unit);
+  return {reinterpret_cast<const std::uint64_t*>(begin), lengths_[index]};
 }
 
 ConstPayload PayloadLocations::words(std::uint32_t slot, std::uint32_t unit,

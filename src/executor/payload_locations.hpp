@@ -6,9 +6,11 @@
 #include "executor/round_layout.hpp"
 #include "memory/memory.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace cohom {
@@ -24,6 +26,15 @@ class PayloadLocations {
   void begin(const std::byte* input, std::byte* output) {
     input_ = input;
     output_ = output;
+    std::ranges::fill(lent_, nullptr);
+  }
+  /// The slot's unit is read where its sender has it, until it is given back.
+  void set_lent(std::uint32_t slot, std::uint32_t unit, const std::byte* words) {
+    lent_[layout_.slot_index(slot, unit)] = words;
+  }
+  /// Where it is read, if that is at its sender, which it is no longer; else null.
+  const std::byte* end_lent(std::uint32_t slot, std::uint32_t unit) {
+    return std::exchange(lent_[layout_.slot_index(slot, unit)], nullptr);
   }
 
   [[nodiscard]] const Piece& piece(std::size_t index) const { return pieces_[index]; }
@@ -81,6 +92,7 @@ class PayloadLocations {
   std::span<const Piece> pieces_;
   std::size_t element_size_;
   std::vector<std::uint32_t> lengths_;  ///< words, by slot and unit
+  std::vector<const std::byte*> lent_;  ///< by slot and unit; null: it lies here
   std::uint64_t* workspace_ = nullptr;
   const std::byte* input_ = nullptr;
   std::byte* output_ = nullptr;

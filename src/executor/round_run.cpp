@@ -7,6 +7,16 @@
 
 namespace cohom {
 
+namespace {
+
+/// Lanes and elements alone: lengths and positions in a payload are checked once, and another
+/// process could change them behind that. What a round agrees on is read until the call ends.
+bool may_read_at_senders(const RoundTraits& traits, const Memory& memory) {
+  return memory.is_host() && !traits.varies();
+}
+
+}  // namespace
+
 RoundRun::RoundRun(RoundSetup setup)
     : round_(*setup.round),
       memory_(*setup.memory),
@@ -16,8 +26,11 @@ RoundRun::RoundRun(RoundSetup setup)
       agreed_(round_, layout_, locations_),
       work_(round_, *setup.kernels, memory_, layout_, locations_, agreed_, setup.workers),
       replay_(round_, memory_, layout_, locations_, flow_),
-      messenger_({setup.number, setup.message_bytes, setup.tuning}, layout_, locations_, flow_,
-                 replay_),
+      messenger_({.round = setup.number,
+                  .message_bytes = setup.message_bytes,
+                  .may_borrow = may_read_at_senders(round_.traits(), memory_) && !agreed_.agrees(),
+                  .tuning = setup.tuning},
+                 layout_, locations_, flow_, replay_),
       crew_(*setup.crew),
       min_given_bytes_(setup.tuning.min_given_bytes) {
   decodes_.reserve(layout_.tasks());
@@ -53,9 +66,17 @@ void RoundRun::wake(const Task& task) {
   flow_.done();
 }
 
-void RoundRun::complete(std::uint64_t cookie, std::size_t bytes) {
-  if (const auto arrival = messenger_.complete(cookie, bytes)) take_arrival(*arrival);
-  messenger_.post_next(cookie);
+void RoundRun::complete(const Completion& completion) {
+  if (const auto arrival = messenger_.complete(completion)) take_arrival(*arrival);
+  messenger_.post_next(completion.cookie);
+}
+
+/// What the task read, and no other task reads.
+void RoundRun::give_back_sources(const Task& task) {
+  for (const std::uint32_t source : schedule().sources_of(step_of(task)))
+    if (task.unit < layout_.units_of(source).size())
+      if (const std::byte* const lent = locations_.end_lent(source, task.unit))
+        messenger_.give_back(lent);
 }
 
 void RoundRun::take_arrival(const Messenger::Arrival& arrival) {
@@ -66,6 +87,7 @@ void RoundRun::take_arrival(const Messenger::Arrival& arrival) {
       write_slot(slot, task.unit, work_.finish_sum(slot, task.unit, arrival.bytes / 8));
     return;
   }
+  if (arrival.lent != nullptr) locations_.set_lent(slot, task.unit, arrival.lent);
   expect_right_payload(task, arrival.bytes);
   flow_.demand_encodes(slot, task.unit);
   write_slot(slot, task.unit, arrival.bytes / 8);
@@ -187,6 +209,7 @@ void RoundRun::start(Slice slice) {
 void RoundRun::take(const Slice& slice) {
   const std::uint32_t slot = step_of(slice.task).result;
   std::size_t words = slice.words;
+  if (slice.kind != SliceKind::encode) give_back_sources(slice.task);
   switch (slice.kind) {
     case SliceKind::decode: return flow_.done();
     case SliceKind::encode:

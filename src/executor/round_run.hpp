@@ -86,7 +86,7 @@ class RoundRun final : private SliceOwner {
   /// From now on messages may leave: all ranks agreed that the call is right. `reduction` only when
   /// the schedule has offload steps.
   void release(Reduction* reduction = nullptr);
-  void complete(std::uint64_t cookie, std::size_t bytes);
+  void complete(const Completion& completion);
   [[nodiscard]] bool holds_sends() const { return messenger_.holds_sends(); }
   void release_sends() { messenger_.release_sends(); }
 
@@ -136,6 +136,7 @@ class RoundRun final : private SliceOwner {
   [[nodiscard]] bool input_being_sent(const Task& task) const;
   void expect_right_payload(const Task& task, std::size_t bytes);
   void take_arrival(const Messenger::Arrival& arrival);
+  void give_back_sources(const Task& task);
 
   Round& round_;
   Memory& memory_;

@@ -13,9 +13,9 @@ void MessageMatcher::arrive(int peer, std::uint32_t tag, Arrival arrival) {
 }
 
 void MessageMatcher::post(int peer, std::uint32_t tag, std::span<std::byte> buffer,
-                          std::uint64_t cookie) {
+                          std::uint64_t cookie, bool may_lend) {
   Stream& stream = streams_[key_of(peer, tag)];
-  stream.posted.push({buffer, cookie});
+  stream.posted.push({.buffer = buffer, .cookie = cookie, .may_lend = may_lend});
   ++posted_;
   while (!stream.arrived.empty() && !stream.posted.empty()) {
     match(stream, std::move(stream.arrived.front()));
@@ -27,9 +27,11 @@ void MessageMatcher::post(int peer, std::uint32_t tag, std::span<std::byte> buff
 void MessageMatcher::match(Stream& stream, Arrival arrival) {
   Posted& posted = stream.posted.front();
   const std::size_t end = posted.filled + arrival.bytes;
+  const bool whole = posted.filled == 0 && arrival.last;
   Match match{.arrival = std::move(arrival),
               .to = posted.buffer.data() + posted.filled,
-              .too_long = end > posted.buffer.size()};
+              .too_long = end > posted.buffer.size(),
+              .may_lend = posted.may_lend && whole};
   posted.filled = std::min(end, posted.buffer.size());
   if (match.arrival.last) {
     match.completion = {posted.cookie, end};

@@ -25,11 +25,14 @@ class MessageMatcher {
     Arrival arrival;
     std::byte* to = nullptr;
     bool too_long = false;                      ///< the receive has no room for it
+    bool may_lend = false;                      ///< it may stay where it lies
     std::optional<Completion> completion = {};  ///< of the receive, with its last piece
   };
 
   void arrive(int peer, std::uint32_t tag, Arrival arrival);
-  void post(int peer, std::uint32_t tag, std::span<std::byte> buffer, std::uint64_t cookie);
+  /// `may_lend`: the message may stay where it lies.
+  void post(int peer, std::uint32_t tag, std::span<std::byte> buffer, std::uint64_t cookie,
+            bool may_lend);
 
   [[nodiscard]] bool has_match() const { return !matches_.empty(); }
   /// The oldest one.
@@ -63,6 +66,7 @@ class MessageMatcher {
   struct Posted {
     std::span<std::byte> buffer;
     std::uint64_t cookie = 0;
+    bool may_lend = false;
     std::size_t filled = 0;
   };
   struct Stream {

@@ -17,6 +17,13 @@ constexpr std::size_t bytes_a_poll = std::size_t{256} << 10;
 constexpr std::size_t idle_polls_a_look_beyond = 16;
 constexpr std::size_t idle_polls_a_look_at_processes = 256;
 
+/// Shorter messages are sooner copied than remembered.
+bool may_be_read_there(const Arrival& arrival) {
+  constexpr std::size_t min_bytes = 1024;
+  return arrival.words != nullptr && arrival.bytes >= min_bytes &&
+         reinterpret_cast<std::uintptr_t>(arrival.words) % 8 == 0;
+}
+
 }  // namespace
 
 bool NodeChannel::ends_at_once() const {
@@ -36,8 +43,12 @@ void NodeChannel::end() noexcept {
   Mailbox& box = mailbox();
   bool early = box.matcher.has_receives();
   for (NodeTransport::Link& link : transport_.links_) early |= link.sender.end(box.completed);
-  box.matcher.end_receives(
-      [&](const Arrival& arrival) { transport_.link_to(arrival.rank)->receiver.drop(arrival); });
+  const auto drop = [&](const Arrival& arrival) {
+    transport_.link_to(arrival.rank)->receiver.drop(arrival);
+  };
+  box.matcher.end_receives(drop);
+  std::ranges::for_each(lent_, drop);
+  lent_.clear();
   box.completed.clear();
   transport_.call_ended_early_ |= early;
   transport_.give_back(number_);
@@ -65,9 +76,26 @@ void NodeChannel::send(std::span<const std::byte> data, int peer, std::uint32_t 
 
 void NodeChannel::receive(std::span<std::byte> buffer, int peer, std::uint32_t tag,
                           std::uint64_t cookie) {
-  if (transport_.link_to(peer) != nullptr) return mailbox().matcher.post(peer, tag, buffer, cookie);
+  if (transport_.link_to(peer) != nullptr)
+    return mailbox().matcher.post(peer, tag, buffer, cookie, false);
   channel_->receive(buffer, peer, tag, cookie);
   ++open_beyond_;
+}
+
+void NodeChannel::receive_or_lend(std::span<std::byte> buffer, int peer, std::uint32_t tag,
+                                  std::uint64_t cookie) {
+  if (transport_.link_to(peer) != nullptr)
+    return mailbox().matcher.post(peer, tag, buffer, cookie, true);
+  channel_->receive_or_lend(buffer, peer, tag, cookie);
+  ++open_beyond_;
+}
+
+void NodeChannel::give_back(const std::byte* lent) {
+  const auto found = std::ranges::find(lent_, lent, &Arrival::words);
+  if (found == lent_.end()) return channel_->give_back(lent);
+  const Arrival arrival = std::move(*found);
+  lent_.erase(found);
+  transport_.link_to(arrival.rank)->receiver.give_back(arrival);
 }
 
 std::size_t NodeChannel::poll(std::span<Completion> out) {
@@ -98,6 +126,13 @@ void NodeChannel::take_matches() {
       receiver.drop(match.arrival);
       throw Error(ErrorKind::transport, "a message of rank " + std::to_string(match.arrival.rank) +
                                             " is longer than its receive");
+    }
+    if (match.may_lend && may_be_read_there(match.arrival)) {
+      Completion completion = *match.completion;
+      completion.lent = match.arrival.words;
+      lent_.push_back(match.arrival);
+      box.completed.push(completion);
+      continue;
     }
     receiver.take(match.arrival, match.to);
     bytes += match.arrival.bytes;

@@ -10,6 +10,7 @@
 #include <memory>
 #include <span>
 #include <utility>
+#include <vector>
 
 namespace cohom {
 
@@ -30,6 +31,9 @@ class NodeChannel final : public Channel {
             std::uint64_t cookie) override;
   void receive(std::span<std::byte> buffer, int peer, std::uint32_t tag,
                std::uint64_t cookie) override;
+  void receive_or_lend(std::span<std::byte> buffer, int peer, std::uint32_t tag,
+                       std::uint64_t cookie) override;
+  void give_back(const std::byte* lent) override;
   /// @throws Error(transport) where a message is longer than its receive, another rank of the node
   /// has ended, or its window is wrong
   std::size_t poll(std::span<Completion> out) override;
@@ -46,6 +50,7 @@ class NodeChannel final : public Channel {
   NodeTransport& transport_;
   std::uint32_t number_;
   std::unique_ptr<Channel> channel_;
+  std::vector<Arrival> lent_;    ///< words that are being read
   std::size_t open_beyond_ = 0;  ///< requests of channel_
   std::size_t idle_polls_ = 0;   ///< since something moved
   bool ended_ = false;

@@ -7,6 +7,8 @@
 
 #include <cohom/error.hpp>
 
+#include <fmt/format.h>
+
 #include <unistd.h>
 
 #include <algorithm>
@@ -44,7 +46,7 @@ using Reason = std::string;
 std::shared_ptr<NodeWindow> make_window(const Transport& transport, std::size_t ranks,
                                         Reason& reason) {
   if (!is_wanted()) {
-    reason = std::string(variable) + "=off";
+    reason = fmt::format("{}=off", variable);
   } else if (ranks == 1) {
     return nullptr;
   } else if (transport.reaches(MemorySpace::cuda)) {

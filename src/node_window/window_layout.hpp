@@ -49,9 +49,10 @@ struct Descriptor {
 };
 
 /// Marks of the messages from one rank to another. The first ones are for words that the sender
-/// lends; behind them each bounce slot has its own.
+/// lends; behind them each bounce slot has its own. What takes several slots, which are neighbours,
+/// has the mark of the first.
 inline constexpr std::uint32_t lent_marks = 256;
-inline constexpr std::uint32_t bounce_slots = 32;
+inline constexpr std::uint32_t bounce_slots = 64;
 inline constexpr std::uint32_t window_marks = lent_marks + bounce_slots;
 
 /// In the window of who receives, for one sender.
@@ -67,13 +68,23 @@ struct alignas(64) SenderNotes {
   alignas(64) std::array<std::atomic<std::uint32_t>, window_marks> revoked;
 };
 
+/// Between words and the mark that says whether they are void: who writes makes the mark first, who
+/// reads looks at it last. The thread sanitizer knows no fences, and needs none to see the others.
+inline void order_words_and_mark(std::memory_order order) {
+#ifdef __SANITIZE_THREAD__
+  (void)order;
+#else
+  std::atomic_thread_fence(order);
+#endif
+}
+
 /// Offsets in a window of a node with so many ranks, by the other rank's index in the node. The
 /// memory of payloads begins at heap().
 class WindowLayout {
  public:
   static constexpr std::size_t page = 4096;
   static constexpr std::size_t ring_entries = 256;
-  static constexpr std::size_t slot_bytes = std::size_t{64} << 10;
+  static constexpr std::size_t slot_bytes = std::size_t{32} << 10;
 
   explicit WindowLayout(std::size_t ranks) : ranks_(ranks) {}
 

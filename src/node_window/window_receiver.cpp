@@ -62,7 +62,11 @@ void WindowReceiver::take(const Arrival& arrival, std::byte* to) {
     return;
   }
   if (arrival.bytes != 0) std::memcpy(to, arrival.words, arrival.bytes);
-  std::atomic_thread_fence(std::memory_order_acquire);
+  give_back(arrival);
+}
+
+void WindowReceiver::give_back(const Arrival& arrival) {
+  order_words_and_mark(std::memory_order_acquire);
   const bool revoked = notes_->revoked[arrival.mark].load(std::memory_order_relaxed) == arrival.use;
   drop(arrival);
   if (revoked)

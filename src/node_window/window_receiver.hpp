@@ -43,6 +43,8 @@ class WindowReceiver {
   /// Copies its bytes to where there is room for them. @throws Error(transport) where the sender
   /// has ended its call, and its words are void
   void take(const Arrival& arrival, std::byte* to);
+  /// Takes it, whose bytes were read where they lie. @throws Error(transport) as take() does
+  void give_back(const Arrival& arrival);
   /// Takes it without its bytes.
   void drop(const Arrival& arrival) noexcept;
   /// The sender waits for room, so what nobody asked for yet is to be taken as well.

@@ -7,7 +7,13 @@ namespace cohom {
 
 namespace {
 
-constexpr std::uint32_t none = window_marks;
+/// Longer messages that are copied travel in pieces, so that one is read while the next is written.
+constexpr std::size_t max_piece_bytes = std::size_t{256} << 10;
+static_assert(bounce_slots == 64, "a bit each");
+
+constexpr std::uint64_t bits_of(std::uint32_t first, std::uint32_t count) {
+  return ((std::uint64_t{1} << count) - 1) << first;
+}
 
 }  // namespace
 
@@ -22,8 +28,16 @@ WindowSender::WindowSender(NodeWindow& window, const PeerWindow& peer_window, st
 }
 
 void WindowSender::send(const Message& message) {
-  waiting_.push({message});
+  Waiting waiting{message};
+  if (!waits_for_room(message.channel, message.tag) && start(waiting)) return;
+  waiting_.push(waiting);
   send_waiting();
+}
+
+bool WindowSender::waits_for_room(std::uint32_t channel, std::uint32_t tag) const {
+  return std::ranges::any_of(waiting_, [&](const Waiting& waiting) {
+    return waiting.message.channel == channel && waiting.message.tag == tag;
+  });
 }
 
 bool WindowSender::advance() {
@@ -77,13 +91,13 @@ bool WindowSender::start(Waiting& waiting) {
 bool WindowSender::send_pieces(Waiting& waiting) {
   const Message& message = waiting.message;
   while (has_entry()) {
-    const std::uint32_t slot = free_slot();
-    if (slot == none) return false;
     const auto rest = message.data.subspan(waiting.copied);
-    const std::size_t bytes = std::min(rest.size(), WindowLayout::slot_bytes);
-    const std::size_t offset = first_slot_ + slot * WindowLayout::slot_bytes;
-    const std::uint32_t mark = lent_marks + slot;
-    if (uses_[mark] == 0) window_.take_pages(offset, WindowLayout::slot_bytes);
+    const std::size_t bytes = std::min(rest.size(), max_piece_bytes);
+    Run run{.count = static_cast<std::uint32_t>((bytes + WindowLayout::slot_bytes - 1) /
+                                                WindowLayout::slot_bytes)};
+    if (!take_slots(run)) return false;
+    const std::size_t offset = first_slot_ + run.first * WindowLayout::slot_bytes;
+    const std::uint32_t mark = lent_marks + run.first;
     std::memcpy(window_.at<std::byte>(offset), rest.data(), bytes);
     waiting.copied += bytes;
     const bool last = bytes == rest.size();
@@ -99,6 +113,35 @@ bool WindowSender::send_pieces(Waiting& waiting) {
     return true;
   }
   return false;
+}
+
+/// The lowest that are free: what was used last is still in the caches.
+bool WindowSender::take_slots(Run& run) {
+  const auto find = [&] {
+    for (run.first = 0; run.first + run.count <= bounce_slots; ++run.first) {
+      const std::uint64_t wanted = bits_of(run.first, run.count);
+      if ((free_slots_ & wanted) == wanted) return true;
+    }
+    return false;
+  };
+  free_taken_slots();
+  if (!find()) return false;
+  const std::uint64_t bits = bits_of(run.first, run.count);
+  if ((touched_slots_ & bits) != bits)
+    window_.take_pages(first_slot_ + run.first * WindowLayout::slot_bytes,
+                       run.count * WindowLayout::slot_bytes);
+  taken_slots_.push_back(run);
+  touched_slots_ |= bits;
+  free_slots_ &= ~bits;
+  return true;
+}
+
+void WindowSender::free_taken_slots() {
+  std::erase_if(taken_slots_, [&](const Run& run) {
+    if (!is_taken(lent_marks + run.first)) return false;
+    free_slots_ |= bits_of(run.first, run.count);
+    return true;
+  });
 }
 
 bool WindowSender::has_entry() {
@@ -130,13 +173,6 @@ bool WindowSender::is_taken(std::uint32_t mark) const {
   return receipts_->taken[mark].load(std::memory_order_acquire) == uses_[mark];
 }
 
-/// The lowest: what was used last is still in the caches. None: all are under way.
-std::uint32_t WindowSender::free_slot() const {
-  for (std::uint32_t slot = 0; slot < bounce_slots; ++slot)
-    if (is_taken(lent_marks + slot)) return slot;
-  return none;
-}
-
 bool WindowSender::complete_taken() {
   return std::erase_if(open_, [&](const Open& open) {
            if (!is_taken(open.mark)) return false;
@@ -166,7 +202,7 @@ bool WindowSender::end(const CompletionQueue& completed) noexcept {
     open.completed = nullptr;
     // Seen by who reads what the words become from now on.
     notes_->revoked[open.mark].store(uses_[open.mark], std::memory_order_relaxed);
-    std::atomic_thread_fence(std::memory_order_release);
+    order_words_and_mark(std::memory_order_release);
   }
   return any;
 }

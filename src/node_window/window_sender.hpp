@@ -33,7 +33,7 @@ class WindowSender {
     Completion completion;
     CompletionQueue* completed = nullptr;  ///< gets the completion
   };
-  /// Starts at once, or behind what waits for room. @throws Error(memory)
+  /// Starts at once, or when there is room. @throws Error(memory)
   void send(const Message& message);
   /// Completes what the receiver has taken, and sends what waits. @returns whether anything moved.
   /// @throws Error(memory)
@@ -65,7 +65,13 @@ class WindowSender {
   [[nodiscard]] bool has_entry();
   void put(const Descriptor& descriptor);
   [[nodiscard]] bool is_taken(std::uint32_t mark) const;
-  [[nodiscard]] std::uint32_t free_slot() const;
+  /// Slots side by side; all of them belong to the first one's mark.
+  struct Run {
+    std::uint32_t first = 0, count = 0;
+  };
+  [[nodiscard]] bool waits_for_room(std::uint32_t channel, std::uint32_t tag) const;
+  [[nodiscard]] bool take_slots(Run& run);
+  void free_taken_slots();
   bool complete_taken();
 
   NodeWindow& window_;
@@ -78,6 +84,8 @@ class WindowSender {
   std::vector<std::uint32_t> free_marks_;           ///< of those for words that are lent
   Fifo<Waiting> waiting_;
   std::vector<Open> open_;  ///< in the order they were sent
+  std::uint64_t free_slots_ = ~std::uint64_t{0}, touched_slots_ = 0;  ///< a bit each
+  std::vector<Run> taken_slots_;
   bool short_of_room_ = false;
 };
 

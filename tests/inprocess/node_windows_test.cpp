@@ -2,6 +2,7 @@
 
 #include "codec_specs.hpp"
 #include "elements.hpp"
+#include "forwarding_transport.hpp"
 #include "loopback_ranks.hpp"
 #include "rank_inputs.hpp"
 #include "same_bytes.hpp"
@@ -13,7 +14,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 namespace cohom::test {
@@ -48,6 +52,59 @@ TEST(NodeWindows, ChangeNoBits) {
   const auto without = results(nodes, false, false);
   EXPECT_EQ(results(nodes, true, false), without);
   EXPECT_EQ(results(nodes, true, true), without) << "with checksums";
+}
+
+/// Counts what a rank reads at others, and does not copy.
+class Reading final : public ForwardingTransport {
+ public:
+  Reading(std::shared_ptr<Transport> transport, std::size_t& count)
+      : ForwardingTransport(std::move(transport)), count_(count) {}
+  std::unique_ptr<Channel> open(std::uint32_t number) override {
+    return std::make_unique<ReadingChannel>(ForwardingTransport::open(number), count_);
+  }
+
+ private:
+  class ReadingChannel final : public ForwardingChannel {
+   public:
+    ReadingChannel(std::unique_ptr<Channel> channel, std::size_t& count)
+        : ForwardingChannel(std::move(channel)), count_(count) {}
+    void receive_or_lend(std::span<std::byte> buffer, int peer, std::uint32_t tag,
+                         std::uint64_t cookie) override {
+      channel().receive_or_lend(buffer, peer, tag, cookie);
+    }
+    void give_back(const std::byte* lent) override {
+      ++count_;
+      channel().give_back(lent);
+    }
+
+   private:
+    std::size_t& count_;
+  };
+
+  std::size_t& count_;
+};
+
+// Of n ranks each reads n - 1 contributions to its chunk and, but for raw vectors, n - 1 sums.
+TEST(NodeWindows, HavePayloadsOfFixedLengthReadWhereTheyLie) {
+  struct Case {
+    const char* codec;
+    std::size_t reads;
+  };
+  for (const Case& c : {Case{"raw", 2}, {"thc", 4}, {"packed", 0}}) {
+    LoopbackHub hub(3, {.nodes = {0, 0, 0}, .node_windows = true});
+    std::vector<std::size_t> reads(3);
+    std::vector<std::jthread> ranks;
+    for (int rank = 0; rank < 3; ++rank)
+      ranks.emplace_back([&, rank] {
+        Communicator communicator(
+            std::make_shared<Reading>(hub.transport(rank), reads[std::size_t(rank)]));
+        std::vector<float> in(3 * 8192, 1.0f), out(3 * 8192);
+        allreduce(in.data(), out.data(), in.size(), ElementType::f32, communicator,
+                  {.codec = c.codec, .algorithm = "direct", .segment = 8192});
+      });
+    ranks.clear();
+    EXPECT_EQ(reads, std::vector<std::size_t>(3, c.reads)) << c.codec;
+  }
 }
 
 TEST(NodeWindows, CarryManyCallsAtOnce) {

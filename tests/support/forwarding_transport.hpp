@@ -14,6 +14,7 @@
 
 namespace cohom::test {
 
+/// Every receive is a receive(): nothing is lent.
 class ForwardingChannel : public Channel {
  public:
   explicit ForwardingChannel(std::unique_ptr<Channel> channel) : channel_(std::move(channel)) {}
@@ -30,6 +31,9 @@ class ForwardingChannel : public Channel {
   bool flushed() override { return channel_->flushed(); }
   [[nodiscard]] bool ends_at_once() const override { return channel_->ends_at_once(); }
   bool give_up() noexcept override { return channel_->give_up(); }
+
+ protected:
+  [[nodiscard]] Channel& channel() { return *channel_; }
 
  private:
   std::unique_ptr<Channel> channel_;
@@ -56,6 +60,9 @@ class ForwardingTransport : public Transport {
   [[nodiscard]] std::unique_ptr<Registration> register_memory(std::span<std::byte> memory,
                                                               MemorySpace space) override {
     return transport_->register_memory(memory, space);
+  }
+  [[nodiscard]] std::unique_ptr<MessageMemory> take_memory(std::size_t bytes) override {
+    return transport_->take_memory(bytes);
   }
   [[nodiscard]] std::uint32_t channels() const override { return transport_->channels(); }
   std::unique_ptr<Channel> open(std::uint32_t number) override { return transport_->open(number); }

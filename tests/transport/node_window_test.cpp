@@ -93,6 +93,70 @@ TEST_F(TwoRanks, ReadWordsThatAreLent) {
   EXPECT_TRUE(received == sent);
 }
 
+TEST_F(TwoRanks, ReadWordsWhereTheyLie) {
+  const auto memory = left_->take_memory(4000);
+  const auto sent = pattern(4000, 5);
+  std::ranges::copy(sent, memory->bytes().begin());
+  for (const bool copied : {false, true}) {
+    const std::span<const std::byte> data = copied ? std::span(sent) : memory->bytes();
+    const auto a = left_->open(0), b = right_->open(0);
+    std::vector<std::byte> buffer(4096, std::byte{7});
+    std::vector<Completion> out(4);
+    b->receive_or_lend(buffer, 0, 0, 11);
+    a->send(data, 1, 0, 12);
+    while (b->poll(out) == 0) {
+    }
+    EXPECT_EQ(out[0].cookie, 11u);
+    ASSERT_EQ(out[0].bytes, 4000u);
+    const std::byte* const lent = out[0].lent;
+    ASSERT_TRUE(lent != nullptr);
+    EXPECT_TRUE(std::ranges::equal(std::span(lent, 4000), sent));
+    EXPECT_EQ(buffer, std::vector<std::byte>(4096, std::byte{7}));
+    EXPECT_EQ(a->poll(out), copied ? 1u : 0u) << "the words may still be read";
+    b->give_back(lent);
+    EXPECT_EQ(a->poll(out), copied ? 0u : 1u);
+    EXPECT_TRUE(a->flushed());
+  }
+}
+
+TEST_F(TwoRanks, CopyWhatCannotBeReadWhereItLies) {
+  const auto memory = left_->take_memory(600000);
+  const auto sent = pattern(600000, 5);
+  std::ranges::copy(sent, memory->bytes().begin());
+  const std::span<const std::byte> odd = memory->bytes().subspan(4, 2000);
+  const auto expect_copied = [&](std::span<const std::byte> data) {
+    const auto a = left_->open(0), b = right_->open(0);
+    std::vector<std::byte> buffer(data.size());
+    std::vector<Completion> out(4), ignored(4);
+    b->receive_or_lend(buffer, 0, 0, 11);
+    a->send(data, 1, 0, 12);
+    while (b->poll(out) == 0) a->poll(ignored);
+    EXPECT_TRUE(out[0].lent == nullptr) << data.size() << " bytes";
+    EXPECT_TRUE(std::ranges::equal(buffer, data));
+    while (a->poll(ignored) == 0 && data.data() == odd.data()) {
+    }
+  };
+  expect_copied(odd);
+  expect_copied({});
+  expect_copied(std::span(sent).first(40));  // in its descriptor
+  expect_copied(sent);                       // in pieces
+}
+
+TEST_F(TwoRanks, LearnThatWordsBecameVoidWhileTheyWereRead) {
+  const auto memory = left_->take_memory(4000);
+  const auto b = right_->open(0);
+  std::vector<std::byte> buffer(4000);
+  std::vector<Completion> out(4);
+  b->receive_or_lend(buffer, 0, 0, 0);
+  {
+    const auto a = left_->open(0);
+    a->send(memory->bytes(), 1, 0, 0);
+    while (b->poll(out) == 0) {
+    }
+  }
+  EXPECT_THROW(b->give_back(out[0].lent), Error);
+}
+
 TEST_F(TwoRanks, GiveMemoryBack) {
   const std::byte* const first = left_->take_memory(5000)->bytes().data();
   const auto again = left_->take_memory(5000);
