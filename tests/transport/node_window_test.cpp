@@ -236,9 +236,9 @@ TEST_F(TwoRanks, EndAChannelWithReceivesAtOnce) {
   Driver from(*a);
   from.send(sent, 1, 0);
   from.finish();
-  const auto c = right_->open(6);
+  const auto c = right_->open(5);
   std::vector<Completion> out(4);
-  EXPECT_EQ(c->poll(out), 0u);
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(c->poll(out), 0u);
   EXPECT_EQ(buffer, std::vector<std::byte>(1000, std::byte{7}));
 }
 
