@@ -25,7 +25,7 @@ constexpr std::size_t no_segments = std::numeric_limits<std::size_t>::max() / 2;
 std::size_t segment_of(const AlgorithmRow& algorithm, const CodecModel& codec,
                        std::size_t chunk_elements) {
   const std::size_t chunks = chunks_a_message(algorithm, codec.input);
-  const std::size_t shortest = chunks == 1 ? 8192 : 32768 / chunks;
+  const std::size_t shortest = chunks == 1 ? 8192 : codec.shortest_message / chunks;
   return std::clamp(chunk_elements / 4, std::min(shortest, codec.longest_segment),
                     codec.longest_segment);
 }

@@ -53,6 +53,20 @@ std::size_t longest_segment(const Codec& codec, int ranks) {
   return longest;
 }
 
+/// Likewise, of all chunks of a message that has several.
+std::size_t shortest_message(const Codec& codec, int ranks) {
+  constexpr std::size_t shortest = 8192, most = 32768;
+  constexpr std::size_t most_bytes = 65536;
+  const Round& payload = codec.payload();
+  const std::size_t contributions =
+      payload.traits().narrow() ? alone : static_cast<std::size_t>(ranks);
+  std::size_t elements = most;
+  while (!payload.traits().varies() && elements > shortest &&
+         payload.capacity(contributions, elements) * 8 > most_bytes)
+    elements /= 2;
+  return elements;
+}
+
 void add_rounds(CodecModel& model, const std::shared_ptr<Codec>& codec, int ranks) {
   codec->begin({.type = ElementType::f32});
   for (const Round* const round : codec->rounds()) {
@@ -97,6 +111,7 @@ CodecModel model_codec(const std::string& name, const Parameters& parameters,
     model.room = 8.0 * double(codec->payload().capacity(std::size_t(vector.ranks), many_elements)) /
                  double(bytes->sum(many_elements));
   model.longest_segment = longest_segment(*codec, vector.ranks);
+  model.shortest_message = shortest_message(*codec, vector.ranks);
   add_rounds(model, codec, vector.ranks);
   return model;
 }

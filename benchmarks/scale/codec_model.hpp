@@ -33,7 +33,8 @@ struct CodecModel {
   std::size_t longest_segment = 32768;  ///< elements that plans let travel at once
   double room = 1;                      ///< CallPart::room of the payload
   std::vector<SmallRound> small_rounds = {};
-  bool may_fall_back = false;  ///< ranks agree on a fallback round
+  std::size_t shortest_message = 0;  ///< elements of all chunks, where there are several
+  bool may_fall_back = false;        ///< ranks agree on a fallback round
 };
 
 /// Of a valid codec with its parameters, for an algorithm that merges chunks at once or not.

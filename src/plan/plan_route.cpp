@@ -24,8 +24,7 @@ constexpr std::size_t max_segment = std::size_t{1} << 26;
 std::size_t default_segment(const Codec& codec, int ranks, std::size_t message_bytes,
                             std::size_t chunk_elements, std::size_t chunks_a_message) {
   constexpr std::size_t shortest = 8192;
-  constexpr std::size_t shortest_of_several = 32768;  // a message's, of all its chunks
-  constexpr std::size_t short_message = 8192;         // bytes
+  constexpr std::size_t short_message = 8192;  // bytes
   constexpr std::size_t most = std::size_t{1} << 18;
   std::size_t longest = message_bytes >= 65536 ? 65536 : 32768;
   // A payload of varying length should fit one message: more would mostly travel empty.
@@ -37,8 +36,14 @@ std::size_t default_segment(const Codec& codec, int ranks, std::size_t message_b
   if (payload.traits().merges_itself())
     while (longest > shortest && payload.capacity(of_sum, longest) * 8 > message_bytes)
       longest -= codec.block();
-  const std::size_t least =
-      chunks_a_message == 1 ? shortest : shortest_of_several / chunks_a_message;
+  std::size_t least = shortest;  // of all chunks of a message
+  if (chunks_a_message > 1) {
+    least = std::min(4 * shortest, longest);
+    while (!payload.traits().varies() && least > shortest &&
+           payload.capacity(contributions, least) * 8 > 8 * short_message)
+      least /= 2;
+  }
+  least /= chunks_a_message;
   return std::clamp(chunk_elements / 4, std::min(least, longest), longest);
 }
 
