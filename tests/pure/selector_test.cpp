@@ -77,6 +77,8 @@ TEST(Selector, RanksThatShareNodesSumThereFirst) {
   EXPECT_EQ(choose("thc", 64 << 20, 8, true, 4), (Choice{"offload"}));
   EXPECT_EQ(choose("raw", 1 << 20, 8, false, 4), (Choice{"mixed_radix"}));
   EXPECT_EQ(choose("raw", 64 << 20, 8, false, 4), (Choice{"ring"})) << "crosses each link once";
+  EXPECT_EQ(choose("raw", 16 << 20, 512, false, 64), (Choice{"ring"})) << "32 KiB a rank";
+  EXPECT_EQ(choose("raw", (16 << 20) - 512, 512, false, 64), (Choice{"mixed_radix"}));
 }
 
 TEST(Selector, OneRankHasNothingToCompressFor) {
