@@ -60,7 +60,7 @@ WorkerPool::WorkerPool(std::size_t workers, std::span<const std::uint32_t> hardw
     : workers_(workers),
       hardware_threads_(hardware_threads.begin(), hardware_threads.end()),
       process_(::getpid()),
-      threads_(std::make_unique<std::vector<std::thread>>()) {
+      threads_(std::make_unique<Threads>()) {
   try {
     start(workers);
   } catch (...) {
@@ -73,16 +73,16 @@ WorkerPool::~WorkerPool() {
   if (is_of_this_process())
     end();
   else
-    static_cast<void>(threads_.release());  // there is nothing to join
+    static_cast<void>(threads_.release());
 }
 
 bool WorkerPool::is_of_this_process() const { return process_ == ::getpid(); }
 
 void WorkerPool::start(std::size_t workers) {
   const NoSignals no_signals;
-  threads_->reserve(workers);
+  threads_->all.reserve(workers);
   for (std::size_t i = 0; i < workers; ++i)
-    threads_->emplace_back([this, number = static_cast<std::uint32_t>(i + 1)] { run(number); });
+    threads_->all.emplace_back([this, number = static_cast<std::uint32_t>(i + 1)] { run(number); });
 }
 
 void WorkerPool::end() {
@@ -90,8 +90,8 @@ void WorkerPool::end() {
     const std::lock_guard lock(mutex_);
     ending_ = true;
   }
-  wake_.notify_all();
-  for (std::thread& thread : *threads_) thread.join();
+  threads_->wake.notify_all();
+  for (std::thread& thread : threads_->all) thread.join();
 }
 
 void WorkerPool::give(WorkerJob& job) {
@@ -106,7 +106,7 @@ void WorkerPool::give(WorkerJob& job) {
     waiting_.fetch_add(1, std::memory_order_relaxed);
     wakes = sleeping_ != 0;
   }
-  if (wakes) wake_.notify_one();
+  if (wakes) threads_->wake.notify_one();
 }
 
 bool WorkerPool::take_back(WorkerJob& job) {
@@ -138,7 +138,7 @@ WorkerJob* WorkerPool::next() {
     lock.lock();
     if (first_ != nullptr || ending_) continue;
     ++sleeping_;
-    wake_.wait(lock, [this] { return first_ != nullptr || ending_; });
+    threads_->wake.wait(lock, [this] { return first_ != nullptr || ending_; });
     --sleeping_;
   }
   WorkerJob& job = *first_;

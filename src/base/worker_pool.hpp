@@ -78,15 +78,20 @@ class WorkerPool {
   std::vector<std::uint32_t> hardware_threads_;
   int process_;
 
+  /// In a forked process they are no threads: nobody may join them, and the end of what they wait
+  /// for would wait for them.
+  struct Threads {
+    std::vector<std::thread> all;
+    std::condition_variable wake;
+  };
+
   std::mutex mutex_;
-  std::condition_variable wake_;
   WorkerJob *first_ = nullptr, *last_ = nullptr;
   std::atomic<std::size_t> waiting_ = 0;  ///< jobs in the line
   std::size_t sleeping_ = 0;              ///< workers
   std::uint64_t begun_ = 0;               ///< jobs
   std::atomic<bool> ending_ = false;
-  /// Of a forked process they are no threads, and nobody may join them.
-  std::unique_ptr<std::vector<std::thread>> threads_;
+  std::unique_ptr<Threads> threads_;
 };
 
 /// 1, 2, ... in a worker of a pool; 0 in every other thread.

@@ -16,6 +16,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -62,6 +63,9 @@ class NodeTransport final : public Transport {
   std::unique_ptr<Channel> open(std::uint32_t number) override;
   [[nodiscard]] std::shared_ptr<const Topology> topology() const override {
     return transport_->topology();
+  }
+  [[nodiscard]] std::string why_not_in_own_thread() const override {
+    return transport_->why_not_in_own_thread();
   }
   [[nodiscard]] std::optional<Error> failure() const override;
   /// Of both: what travels inside the node counts as what leaves it.

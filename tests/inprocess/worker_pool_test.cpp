@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cfenv>
+#include <chrono>
 #include <csignal>
 #include <functional>
 #include <memory>
@@ -124,6 +125,7 @@ TEST(WorkerPool, AForkedProcessHasNone) {
 #endif
   const Watchdog watchdog("fork");
   auto pool = std::make_unique<WorkerPool>(2, std::span<const std::uint32_t>{});
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // workers sleep then
   const pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) {

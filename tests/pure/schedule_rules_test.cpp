@@ -109,6 +109,10 @@ TEST(ScheduleRules, MergesKeepChunkAndFormInOrder) {
   EXPECT_TRUE(finds(schedule, "merges across forms"));
 
   schedule = build("direct", 0, 3);
+  result_of_nth(schedule, StepKind::receive).room = 4;
+  EXPECT_TRUE(finds(schedule, "merges what has room for more contributions"));
+
+  schedule = build("direct", 0, 3);
   result_of_nth(schedule, StepKind::merge).form = Form::narrow;
   EXPECT_TRUE(finds(schedule, "merges into a narrow slot"));
   EXPECT_TRUE(finds(schedule, "decodes a narrow slot"));
@@ -131,7 +135,11 @@ TEST(ScheduleRules, JoinsTakeNeighboursOfOneKind) {
 
   schedule = build("recursive_halving", 0, 4);
   result_of_nth(schedule, StepKind::join).contributions = 3;
-  EXPECT_TRUE(finds(schedule, "joins other forms or contributions"));
+  EXPECT_TRUE(finds(schedule, "joins other forms, contributions or rooms"));
+
+  schedule = build("recursive_halving", 0, 4);
+  result_of_nth(schedule, StepKind::join).room = 5;
+  EXPECT_TRUE(finds(schedule, "joins other forms, contributions or rooms"));
 }
 
 TEST(ScheduleRules, OffloadsKeepChunkAndFormAndAreWide) {
@@ -158,7 +166,7 @@ TEST(ScheduleRules, NothingNeededIsOverwritten) {
 
   schedule = build("ring", 0, 3);
   for (Slot& slot : schedule.slots) slot.buffer = 0;
-  EXPECT_TRUE(finds(schedule, "changes the chunk or form of a buffer"));
+  EXPECT_TRUE(finds(schedule, "changes the chunk, form or room of a buffer"));
 
   ScheduleBuilder builder(0, 3, 1);
   const auto mine = builder.encode(0, Form::wide);

@@ -43,8 +43,6 @@ class RuleChecker {
       if (slot.chunks.count == 0 || slot.chunks.end() > schedule_.chunks ||
           slot.buffer >= schedule_.buffers)
         problem("a slot names a chunk or buffer that does not exist");
-    for (const Slot& slot : schedule_.slots)
-      if (slot.room < slot.contributions) problem("a slot has more contributions than room");
     for (std::size_t i = 0; i < schedule_.steps.size(); ++i) check_shape(i);
   }
 
