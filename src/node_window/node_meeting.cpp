@@ -107,8 +107,10 @@ NodeWindows meet_all(const std::vector<int>& ranks, int own, std::shared_ptr<Nod
 std::optional<std::string> first_reason(std::vector<int> ranks,
                                         std::span<const std::vector<std::byte>> offers,
                                         std::span<const std::vector<std::byte>> reasons) {
-  std::ranges::stable_partition(
-      ranks, [&](int rank) { return offer_of(offers[static_cast<std::size_t>(rank)]).fd < 0; });
+  // (std::ranges' has a subrange, which Clang 14 cannot make with GCC's library.)
+  std::stable_partition(ranks.begin(), ranks.end(), [&](int rank) {
+    return offer_of(offers[static_cast<std::size_t>(rank)]).fd < 0;
+  });
   for (const int rank : ranks) {
     const auto& text = reasons[static_cast<std::size_t>(rank)];
     if (!text.empty())
