@@ -32,9 +32,11 @@ class PayloadLocations {
   void set_lent(std::uint32_t slot, std::uint32_t unit, const std::byte* words) {
     lent_[layout_.slot_index(slot, unit)] = words;
   }
-  /// Where it is read, if that is at its sender, which it is no longer; else null.
+  /// Where it is read, if that is at its sender, which it is no longer; else null. A slot that was
+  /// not lent may have readers in workers: nothing of it is written.
   const std::byte* end_lent(std::uint32_t slot, std::uint32_t unit) {
-    return std::exchange(lent_[layout_.slot_index(slot, unit)], nullptr);
+    const std::byte*& lent = lent_[layout_.slot_index(slot, unit)];
+    return lent == nullptr ? nullptr : std::exchange(lent, nullptr);
   }
 
   [[nodiscard]] const Piece& piece(std::size_t index) const { return pieces_[index]; }

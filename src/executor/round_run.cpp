@@ -71,7 +71,7 @@ void RoundRun::complete(const Completion& completion) {
   messenger_.post_next(completion.cookie);
 }
 
-/// What the task read, and no other task reads.
+/// What the task read at its senders, and no other task reads.
 void RoundRun::give_back_sources(const Task& task) {
   for (const std::uint32_t source : schedule().sources_of(step_of(task)))
     if (task.unit < layout_.units_of(source).size())

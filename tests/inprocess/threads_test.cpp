@@ -59,10 +59,11 @@ std::vector<std::string> specs_of(int ranks) {
   return specs;
 }
 
+/// Two merges of recursive halving read one slot: one may be over while the other reads.
 std::vector<std::string> algorithms_of(int ranks) {
   if (ranks == 1) return {"ring"};
-  if (races_only) return {"direct", "recursive_doubling"};
-  return {"direct", "recursive_doubling", "mixed_radix"};
+  if (races_only) return {"direct", "recursive_doubling", "recursive_halving"};
+  return {"direct", "recursive_doubling", "recursive_halving", "mixed_radix"};
 }
 
 /// What a rank gets: two calls, so that what a codec keeps is seen, and one in place.
