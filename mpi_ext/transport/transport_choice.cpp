@@ -45,8 +45,7 @@ std::shared_ptr<Transport> make_transport(std::string_view name, MPI_Comm comm) 
   auto transport = chosen.join == nullptr
                        ? std::make_shared<MpiTransport>(std::move(own))
                        : chosen.join(own.rank(), own.ranks(), exchange, job_rank());
-  // Not yet unless asked for: after a call that ended early, ranks may wait for each other.
-  return with_node_windows(std::move(transport), exchange, false);
+  return with_node_windows(std::move(transport), exchange);
 }
 
 std::optional<ConnectAggregator> daemon_connector(const JobSecret& job, int rank, int ranks,

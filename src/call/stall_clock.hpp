@@ -7,7 +7,8 @@
 namespace cohom {
 
 /// Counts the time in which somebody asks in vain: a rank that computes between two tests of its
-/// request is not stalled. A monotonic clock, read once in many polls.
+/// request is not stalled. A monotonic clock, read once in a
+/// few polls: where programs share a core, each poll may wait its turn for milliseconds.
 class StallClock {
  public:
   using Clock = std::chrono::steady_clock;
@@ -29,7 +30,7 @@ class StallClock {
     return waited_ >= limit_;
   }
 
-  static constexpr unsigned polls_a_check = 64;
+  static constexpr unsigned polls_a_check = 8;
 
  private:
   static constexpr int gaps_in_limit = 8;

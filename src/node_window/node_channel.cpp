@@ -41,7 +41,7 @@ void NodeChannel::end() noexcept {
   if (ended_ || !transport_.mailboxes_[number_]) return;
   ended_ = true;
   Mailbox& box = mailbox();
-  bool early = box.matcher.has_receives();
+  bool early = has_failed_ || box.matcher.has_receives();
   for (NodeTransport::Link& link : transport_.links_) early |= link.sender.end(box.completed);
   const auto drop = [&](const Arrival& arrival) {
     transport_.link_to(arrival.rank)->receiver.drop(arrival);
@@ -95,7 +95,9 @@ void NodeChannel::give_back(const std::byte* lent) {
   if (found == lent_.end()) return channel_->give_back(lent);
   const Arrival arrival = std::move(*found);
   lent_.erase(found);
+  has_failed_ = true;
   transport_.link_to(arrival.rank)->receiver.give_back(arrival);
+  has_failed_ = false;
 }
 
 std::size_t NodeChannel::poll(std::span<Completion> out) {
@@ -121,23 +123,29 @@ void NodeChannel::take_matches() {
   Mailbox& box = mailbox();
   for (std::size_t bytes = 0; box.matcher.has_match() && bytes < bytes_a_poll;) {
     const MessageMatcher::Match match = box.matcher.pop_match();
-    WindowReceiver& receiver = transport_.link_to(match.arrival.rank)->receiver;
-    if (match.too_long) {
-      receiver.drop(match.arrival);
-      throw Error(ErrorKind::transport, "a message of rank " + std::to_string(match.arrival.rank) +
-                                            " is longer than its receive");
-    }
-    if (match.may_lend && may_be_read_there(match.arrival)) {
+    if (match.may_lend && !match.too_long && may_be_read_there(match.arrival)) {
       Completion completion = *match.completion;
       completion.lent = match.arrival.words;
       lent_.push_back(match.arrival);
       box.completed.push(completion);
       continue;
     }
-    receiver.take(match.arrival, match.to);
+    has_failed_ = true;
+    take_match(match);
+    has_failed_ = false;
     bytes += match.arrival.bytes;
     if (match.completion) box.completed.push(*match.completion);
   }
+}
+
+void NodeChannel::take_match(const MessageMatcher::Match& match) {
+  WindowReceiver& receiver = transport_.link_to(match.arrival.rank)->receiver;
+  if (match.too_long) {
+    receiver.drop(match.arrival);
+    throw Error(ErrorKind::transport, "a message of rank " + std::to_string(match.arrival.rank) +
+                                          " is longer than its receive");
+  }
+  receiver.take(match.arrival, match.to);
 }
 
 bool NodeChannel::flushed() {

@@ -44,6 +44,7 @@ class NodeChannel final : public Channel {
 
   [[nodiscard]] Mailbox& mailbox() { return transport_.mailbox(number_); }
   void take_matches();
+  void take_match(const MessageMatcher::Match& match);
   std::size_t poll_beyond(std::span<Completion> out);
   void end() noexcept;
 
@@ -53,6 +54,7 @@ class NodeChannel final : public Channel {
   std::vector<Arrival> lent_;    ///< words that are being read
   std::size_t open_beyond_ = 0;  ///< requests of channel_
   std::size_t idle_polls_ = 0;   ///< since something moved
+  bool has_failed_ = false;      ///< a message that it took is lost
   bool ended_ = false;
 };
 

@@ -31,8 +31,8 @@ struct Offer {
   WindowHeader::Token token = {};
 };
 
-bool is_wanted(bool otherwise) {
-  const std::string text = option_or_environment({}, variable, otherwise ? "on" : "off");
+bool is_wanted() {
+  const std::string text = option_or_environment({}, variable, "on");
   if (text != "on" && text != "off")
     throw Error(ErrorKind::invalid_argument,
                 std::string(variable) + "=" + text + " is neither on nor off");
@@ -44,8 +44,8 @@ using Reason = std::string;
 
 /// This rank's window, or why it has none. @throws Error(invalid_argument)
 std::shared_ptr<NodeWindow> make_window(const Transport& transport, std::size_t ranks,
-                                        bool otherwise, Reason& reason) {
-  if (!is_wanted(otherwise)) {
+                                        Reason& reason) {
+  if (!is_wanted()) {
     reason = fmt::format("{}=off", variable);
   } else if (ranks == 1) {
     return nullptr;
@@ -123,7 +123,7 @@ std::optional<std::string> first_reason(std::vector<int> ranks,
 }  // namespace
 
 std::shared_ptr<Transport> with_node_windows(std::shared_ptr<Transport> transport,
-                                             const Exchange& exchange, bool otherwise) {
+                                             const Exchange& exchange) {
   const auto topology = transport->topology();
   const auto rank = static_cast<std::size_t>(transport->rank());
   if (!topology || topology->nodes.count == static_cast<std::uint32_t>(transport->ranks()))
@@ -132,7 +132,7 @@ std::shared_ptr<Transport> with_node_windows(std::shared_ptr<Transport> transpor
   Reason reason;
   std::shared_ptr<NodeWindow> window;
   const auto offers = tell_all(exchange, [&] {
-    window = make_window(*transport, ranks.size(), otherwise, reason);
+    window = make_window(*transport, ranks.size(), reason);
     if (!window) return bytes_of({});
     return bytes_of({.process = getpid(), .fd = window->fd(), .token = window->token()});
   });

@@ -98,13 +98,8 @@ bool NodeTransport::advance(Link& link) {
 void NodeTransport::take_unexpected(Link& link) {
   for (const auto& box : mailboxes_) {
     if (!box) continue;
-    box->matcher.for_each_unexpected(link.rank, [&](Arrival& arrival) {
-      if (arrival.words == nullptr) return;
-      std::vector<std::byte> copy(arrival.bytes);
-      link.receiver.take(arrival, copy.data());
-      arrival.copy = std::move(copy);
-      arrival.words = nullptr;
-    });
+    box->matcher.for_each_unexpected(link.rank,
+                                     [&](Arrival& arrival) { link.receiver.keep(arrival); });
   }
 }
 

@@ -55,6 +55,7 @@ WindowReceiver::Announced WindowReceiver::read(const RingEntry& entry) const {
 }
 
 void WindowReceiver::take(const Arrival& arrival, std::byte* to) {
+  if (arrival.is_void) throw_void();
   if (arrival.words == nullptr) {
     const void* const here = arrival.copy.empty() ? static_cast<const void*>(arrival.content.data())
                                                   : arrival.copy.data();
@@ -66,17 +67,33 @@ void WindowReceiver::take(const Arrival& arrival, std::byte* to) {
 }
 
 void WindowReceiver::give_back(const Arrival& arrival) {
+  if (!give_room_back(arrival)) throw_void();
+}
+
+void WindowReceiver::keep(Arrival& arrival) {
+  if (arrival.words == nullptr) return;
+  arrival.copy.assign(arrival.words, arrival.words + arrival.bytes);
+  arrival.is_void = !give_room_back(arrival);
+  if (arrival.is_void) arrival.copy = {};
+  arrival.words = nullptr;
+}
+
+/// Whether the words that were read until now were the message's.
+bool WindowReceiver::give_room_back(const Arrival& arrival) {
   order_words_and_mark(std::memory_order_acquire);
   const bool revoked = notes_->revoked[arrival.mark].load(std::memory_order_relaxed) == arrival.use;
   drop(arrival);
-  if (revoked)
-    throw Error(ErrorKind::transport,
-                "rank " + std::to_string(rank_) + " ended its call before its message was taken");
+  return !revoked;
 }
 
 void WindowReceiver::drop(const Arrival& arrival) noexcept {
   if (arrival.words != nullptr)
     receipts_->taken[arrival.mark].store(arrival.use, std::memory_order_release);
+}
+
+void WindowReceiver::throw_void() const {
+  throw Error(ErrorKind::transport,
+              "rank " + std::to_string(rank_) + " ended its call before its message was taken");
 }
 
 void WindowReceiver::throw_wrong(const char* what, std::uint64_t value) const {

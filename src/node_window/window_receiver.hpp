@@ -24,6 +24,7 @@ struct Arrival {
   std::uint32_t mark = 0, use = 0;
   Descriptor::Content content = {};
   std::vector<std::byte> copy = {};  ///< of what `content` has no room for
+  bool is_void = false;              ///< its sender ended its call before it was copied
 };
 
 class WindowReceiver {
@@ -45,6 +46,9 @@ class WindowReceiver {
   void take(const Arrival& arrival, std::byte* to);
   /// Takes it, whose bytes were read where they lie. @throws Error(transport) as take() does
   void give_back(const Arrival& arrival);
+  /// Copies what lies at the sender to here, as nobody asked for it yet and the sender needs room.
+  /// @throws std::bad_alloc
+  void keep(Arrival& arrival);
   /// Takes it without its bytes.
   void drop(const Arrival& arrival) noexcept;
   /// The sender waits for room, so what nobody asked for yet is to be taken as well.
@@ -54,6 +58,8 @@ class WindowReceiver {
 
  private:
   [[nodiscard]] Announced read(const RingEntry& entry) const;
+  [[nodiscard]] bool give_room_back(const Arrival& arrival);
+  [[noreturn]] void throw_void() const;
   [[noreturn]] void throw_wrong(const char* what, std::uint64_t value) const;
 
   Receipts* receipts_;

@@ -42,9 +42,7 @@ INSTANTIATE_TYPED_TEST_SUITE_P(Mpi, TransportContract, MpiCluster);
 /// The ranks, which are on one node, share memory.
 struct WindowsCluster : MpiCluster {
   static void run(int ranks, const std::function<void(Transport&)>& body) {
-    setenv("COHOM_NODE_MEMORY", "on", 1);
     const auto transport = mpi::make_transport("mpi", MPI_COMM_WORLD);
-    unsetenv("COHOM_NODE_MEMORY");
     EXPECT_EQ(transport->take_memory(1) != nullptr, ranks > 1);
     body(*transport);
   }

@@ -220,6 +220,27 @@ TEST_F(TwoRanks, LearnThatWordsBecameVoid) {
     EXPECT_NE(std::string(error.what()).find("rank 0 ended its call"), std::string::npos)
         << error.what();
   }
+  EXPECT_TRUE(b->give_up());
+  EXPECT_TRUE(right_->failure()) << "the call ended early on this rank, too";
+}
+
+// The receiver copies what nobody asked for to make room, when the call that it is of has ended.
+TEST_F(TwoRanks, GetTheNextCallsMessagesBehindThoseOfACallThatEnded) {
+  const auto memory = left_->take_memory(1000);
+  {
+    const auto a = left_->open(6);
+    for (std::uint64_t i = 0; i < 300; ++i) a->send(memory->bytes(), 1, 0, i);  // more than marks
+    EXPECT_TRUE(a->give_up());
+  }
+  const auto old_call = right_->open(6), a = left_->open(7), b = right_->open(7);
+  Driver from(*a), to(*b);
+  const auto sent = pattern(1024, 1);
+  std::vector<std::byte> received(1024);
+  finish({{&to, to.receive(received, 0, 0)}, {&from, from.send(sent, 1, 0)}});
+  EXPECT_TRUE(received == sent);
+  old_call->receive(received, 0, 0, 0);
+  std::vector<Completion> out(4);
+  EXPECT_THROW(for (int i = 0; i < 10; ++i) old_call->poll(out), Error) << "its words are void";
 }
 
 TEST_F(TwoRanks, EndAChannelWithReceivesAtOnce) {
