@@ -12,6 +12,7 @@
 #include <hwy/foreach_target.h>
 
 #include "kernels/sample/cpu/sample_groups-inl.h"
+#include "kernels/sample/cpu/sample_pairs-inl.h"
 
 #include <hwy/highway.h>
 
@@ -39,6 +40,7 @@ void draw_permutations(std::uint32_t frame, std::size_t groups, std::uint32_t al
 void gather_own_of_ranks(const SampleFormat& format, std::uint64_t key, const SignRun& run,
                          const std::uint64_t* bits, std::uint64_t* own) {
   switch (format.ranks) {
+    case 2: return gather_own_pairs(format, key, run, bits, own);
     case 4: return gather_own_groups<2>(format, key, run, bits, own);
     case 8: return gather_own_groups<3>(format, key, run, bits, own);
     case 16: return gather_own_groups<4>(format, key, run, bits, own);
@@ -49,6 +51,7 @@ void gather_own_of_ranks(const SampleFormat& format, std::uint64_t key, const Si
 void place_of_ranks(const SampleFormat& format, std::uint64_t key, const SignRun& run,
                     const std::uint64_t* const* contributions, std::uint64_t* bits) {
   switch (format.ranks) {
+    case 2: return place_pairs(format, key, run, contributions, bits);
     case 4: return place_groups<2>(format, key, run, contributions, bits);
 #if !HWY_ARCH_ARM  // with NEON a table takes fewer instructions
     case 8: return place_groups<3>(format, key, run, contributions, bits);
@@ -58,8 +61,14 @@ void place_of_ranks(const SampleFormat& format, std::uint64_t key, const SignRun
   }
 }
 
+void keep_own_of_ranks(const SampleFormat& format, std::uint64_t key, const SignRun& run,
+                       std::uint64_t* bits) {
+  if (format.ranks == 2) return keep_own_pairs(format, key, run, bits);
+  keep_own<draw_permutations>(format, key, run, bits);
+}
+
 SampleKernels sample_target_row() {
-  return {keep_own<draw_permutations>, gather_own_of_ranks, place_of_ranks};
+  return {keep_own_of_ranks, gather_own_of_ranks, place_of_ranks};
 }
 
 }  // namespace HWY_NAMESPACE
