@@ -1,11 +1,16 @@
 #!/usr/bin/python3
 """What programs say of JSON files that are broken: one line that names the file."""
 
+import contextlib
+import io
 import json
 import pathlib
-import subprocess
+import runpy
+import sys
 import tempfile
+import types
 import unittest
+from unittest import mock
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BROKEN = {"truncated": b'{"schema": "cohom-bench/1", "results": [{', "binary": b"\xff\xfe\0{}",
@@ -24,6 +29,24 @@ WRONG_CURVES = {
     "its last loss is no number above 0": {**CURVE, "last": None}}
 
 
+def run(program, *arguments):
+    """Run a program in this process: to import its libraries anew each time takes half a second."""
+    words = [str(program), *map(str, arguments)]
+    output, errors, status = io.StringIO(), io.StringIO(), 0
+    with (mock.patch.object(sys, "argv", words), contextlib.redirect_stdout(output),
+          mock.patch.object(sys, "path", [str(pathlib.Path(words[0]).parent), *sys.path]),
+          contextlib.redirect_stderr(errors)):
+        try:
+            runpy.run_path(words[0], run_name="__main__")
+        except SystemExit as end:
+            status = end.code or 0
+            if isinstance(status, str):
+                print(status, file=sys.stderr)
+                status = 1
+    return types.SimpleNamespace(returncode=status, stdout=output.getvalue(),
+                                 stderr=errors.getvalue())
+
+
 class BrokenJsonTest(unittest.TestCase):
     """Each program with each kind of broken file."""
 
@@ -39,9 +62,7 @@ class BrokenJsonTest(unittest.TestCase):
             path = self.folder / f"{kind}.json"
             if content is not None:
                 path.write_bytes(content)
-            words = [str(path) if word is None else str(word) for word in command]
-            yield kind, path, subprocess.run(["/usr/bin/python3", *words], check=False, text=True,
-                                             capture_output=True, timeout=60)
+            yield kind, path, run(*(path if word is None else word for word in command))
 
     def refuse(self, *command, contents=None):
         """Check that a program ends with one line that names the file."""
@@ -68,9 +89,7 @@ class BrokenJsonTest(unittest.TestCase):
                              [folder / "dense.json", "--algorithm", "tree"]),
                             ("there are several inputs",
                              [folder / "dense.json", folder / "sparse.json"])):
-            done = subprocess.run(["/usr/bin/python3", ROOT / "scripts/plot_times.py", *words, "-o",
-                                   self.folder / "times.png"], check=False, text=True,
-                                  capture_output=True, timeout=60)
+            done = run(ROOT / "scripts/plot_times.py", *words, "-o", self.folder / "times.png")
             self.assertEqual((done.returncode, len(done.stderr.splitlines())), (1, 1), done.stderr)
             self.assertIn(said, done.stderr)
 
@@ -84,8 +103,7 @@ class BrokenJsonTest(unittest.TestCase):
         report = {"title": "a", "ranks": 8, "parameters": 10, "curves": curves}
         path.write_text(json.dumps([report]), encoding="utf-8")
         program = ROOT / "benchmarks/convergence/convergence.py"
-        return path, subprocess.run(["/usr/bin/python3", program, "--read", path], check=False,
-                                    text=True, capture_output=True, timeout=60)
+        return path, run(program, "--read", path)
 
     def test_curves_of_convergence(self):
         """One line says which curve is wrong, and what of it."""
