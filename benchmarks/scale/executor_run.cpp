@@ -51,8 +51,8 @@ class RankCall {
 /// All ranks' calls. A rank's call is made when the rank first advances.
 class AllCalls {
  public:
-  AllCalls(const NetworkShape& network, const CallShape& shape)
-      : shape_(shape), hub_(network, shape.ranks), started_(std::size_t(shape.ranks)) {
+  AllCalls(const NetworkShape& network, const CallShape& shape, MessageTrace* trace)
+      : shape_(shape), hub_(network, shape.ranks, trace), started_(std::size_t(shape.ranks)) {
     for (int rank = 0; rank < shape.ranks; ++rank)
       calls_.push_back(std::make_unique<RankCall>(hub_.transport(rank), shape.elements));
   }
@@ -121,8 +121,9 @@ void fill_simulated_input(int rank, std::span<float> vector) {
   }
 }
 
-ExecutedCall run_executors(const NetworkShape& network, const CallShape& shape) {
-  return AllCalls(network, shape).run();
+ExecutedCall run_executors(const NetworkShape& network, const CallShape& shape,
+                           MessageTrace* trace) {
+  return AllCalls(network, shape, trace).run();
 }
 
 }  // namespace cohom::bench

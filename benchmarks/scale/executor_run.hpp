@@ -3,6 +3,7 @@
 // executor and codecs, with their kernels.
 
 #include "scale/call_model.hpp"
+#include "scale/message_trace.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -24,8 +25,9 @@ struct ExecutedCall {
 void fill_simulated_input(int rank, std::span<float> vector);
 
 /// Takes memory for the vectors and workspaces of all ranks. `shape.times` is not used: kernels
-/// run, and take no virtual time.
+/// run, and take no virtual time. `trace` gets the messages.
 /// @throws Error of the call; std::runtime_error when ranks wait for ever
-ExecutedCall run_executors(const NetworkShape& network, const CallShape& shape);
+ExecutedCall run_executors(const NetworkShape& network, const CallShape& shape,
+                           MessageTrace* trace = nullptr);
 
 }  // namespace cohom::bench

@@ -10,9 +10,11 @@
 
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <stdexcept>
+#include <string>
 #include <tuple>
 #include <utility>
 #include <variant>
@@ -50,7 +52,9 @@ class Runs {
   }
 
   ScaleRow execute(const NetworkShape& network, const CallShape& shape) {
-    const ExecutedCall executed = run_executors(network, shape);
+    std::optional<MessageTrace> trace;
+    if (!options_.trace_folder.empty()) trace.emplace(shape.ranks);
+    const ExecutedCall executed = run_executors(network, shape, trace ? &*trace : nullptr);
     if (!executed.identical())
       throw std::runtime_error(fmt::format("ranks differ in their results: {} by {}, {} ranks",
                                            shape.codec, shape.algorithm, shape.ranks));
@@ -58,7 +62,19 @@ class Runs {
             .shape = shape,
             .algorithm = model_call(network, shape).algorithm,
             .alone = TimedCall{executed.call, native(network, shape)},
-            .hash = executed.hashes.front()};
+            .hash = executed.hashes.front(),
+            .traces = trace ? write(*trace, network, shape) : ""};
+  }
+
+  /// @returns the file that lists the traces
+  std::string write(const MessageTrace& trace, const NetworkShape& network,
+                    const CallShape& shape) const {
+    const std::filesystem::path folder =
+        std::filesystem::path(options_.trace_folder) /
+        fmt::format("{}-{}-{}-{}-{}", network.name, shape.ranks, shape.elements * sizeof(float),
+                    shape.codec, shape.algorithm);
+    trace.write("--traces", folder);
+    return folder / "traces";
   }
 
   ScaleRow simulate(const NetworkShape& network, CallShape shape) {

@@ -84,6 +84,10 @@ void add_flags(CLI::App& app, ScaleOptions& options, Texts& texts) {
       ->check(whole_number(1))
       ->capture_default_str();
   app.add_option("--json", options.json_path, "write the results to this file")->check(some_path());
+  app.add_option("--traces", options.trace_folder,
+                 "a folder for each row's messages, as traces that SimGrid's SMPI replays (see "
+                 "benchmarks/scale/smpi_check); of mode executor")
+      ->check(some_path());
   app.set_version_flag("--version", std::string("cohom-scale ") + version_string);
   app.footer(networks_in_words());
 }
@@ -121,6 +125,9 @@ std::variant<ScaleOptions, Information> parse_scale_options(int argc, const char
   options.algorithms = split_list("--algorithm", texts.algorithms);
   if (options.mode == ScaleMode::executor && !options.codec_times.empty())
     throw UsageError("--codec-times is of --mode schedule: the executor's work takes no time");
+  if (options.mode != ScaleMode::executor && !options.trace_folder.empty())
+    throw UsageError(fmt::format("--traces {} is of --mode executor: schedules alone leave none",
+                                 options.trace_folder));
   options.command = "cohom-scale";
   for (int i = 1; i < argc; ++i) options.command += std::string(" ") + argv[i];
   return options;

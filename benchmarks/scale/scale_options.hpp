@@ -26,7 +26,8 @@ struct ScaleOptions {
   std::string codec_times = {};  ///< a file or "default"; empty: the network alone
   std::uint64_t max_messages = 20'000'000;
   std::string json_path = {};
-  std::string command = {};  ///< the command line, for the report
+  std::string trace_folder = {};  ///< empty: no traces
+  std::string command = {};       ///< the command line, for the report
 };
 
 /// @throws UsageError naming the flag, what was given and what would be right

@@ -22,6 +22,7 @@ nlohmann::ordered_json json_of(const NetworkShape& shape) {
           {"latency_us", shape.latency / 1000},
           {"hop_us", shape.hop / 1000},
           {"overhead_us", shape.overhead / 1000},
+          {"adapter_gap_us", shape.adapter_gap / 1000},
           {"copy_gb_s", shape.copy},
           {"memory_gb_s", shape.memory},
           {"memory_latency_us", shape.memory_latency / 1000}};
@@ -99,6 +100,7 @@ void ScaleReport::add(const ScaleRow& row) {
                                  {"alone", json_of(*row.alone)}};
   if (row.with_codec) json["with_codec"] = json_of(*row.with_codec);
   if (row.hash) json["hash"] = fmt::format("{:016x}", *row.hash);
+  if (!row.traces.empty()) json["traces"] = row.traces;
   document_["results"].push_back(std::move(json));
   if (file_) file_->write(document_.dump(1) + "\n");
 }

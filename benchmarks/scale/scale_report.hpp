@@ -28,6 +28,7 @@ struct ScaleRow {
   std::optional<TimedCall> alone = {};       ///< the network alone; empty: left out
   std::optional<TimedCall> with_codec = {};  ///< and the work on elements
   std::optional<std::uint64_t> hash = {};    ///< of the result, which all ranks have
+  std::string traces = {};                   ///< the file that lists them
 };
 
 class ScaleReport {

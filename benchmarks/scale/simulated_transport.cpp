@@ -74,8 +74,8 @@ class SimulatedTransport final : public Transport {
 
 }  // namespace
 
-SimulatedHub::SimulatedHub(const NetworkShape& shape, int ranks)
-    : network_(shape, ranks), ranks_(static_cast<std::size_t>(ranks)) {
+SimulatedHub::SimulatedHub(const NetworkShape& shape, int ranks, MessageTrace* trace)
+    : network_(shape, ranks), ranks_(static_cast<std::size_t>(ranks)), trace_(trace) {
   Topology topology;
   topology.nodes.count = static_cast<std::uint32_t>(shape.nodes(ranks));
   for (int rank = 0; rank < ranks; ++rank)
@@ -112,6 +112,7 @@ void SimulatedHub::awake(Nanoseconds now, int rank) {
 void SimulatedHub::send(int rank, NetworkMessage message) {
   Rank& own = ranks_[static_cast<std::size_t>(rank)];
   own.now += network_.shape().overhead;
+  if (trace_ != nullptr) trace_->send(rank, message.destination, message.label, message.bytes);
   network_.send(own.now, std::move(message));
 }
 
@@ -121,12 +122,13 @@ void SimulatedHub::sent(Nanoseconds now, const NetworkMessage& message) {
   wake(now, message.source);
 }
 
-void SimulatedHub::complete(Rank& rank, const Posted& posted, std::span<const std::byte> data) {
+void SimulatedHub::complete(Rank& rank, int sender, const Posted& posted,
+                            std::span<const std::byte> data) {
   if (data.size() > posted.buffer.size())
     throw Error(ErrorKind::transport, fmt::format("message of {} bytes for a receive of {}",
                                                   data.size(), posted.buffer.size()));
   if (!data.empty()) std::memcpy(posted.buffer.data(), data.data(), data.size());
-  rank.finished.push_back({{posted.cookie, data.size()}, true});
+  rank.finished.push_back({{posted.cookie, data.size()}, sender, posted.trace_number});
 }
 
 void SimulatedHub::delivered(Nanoseconds now, NetworkMessage& message) {
@@ -137,20 +139,22 @@ void SimulatedHub::delivered(Nanoseconds now, NetworkMessage& message) {
     own.arrived[stream].push_back(std::move(message.data));
     return;
   }
-  complete(own, posted->second.front(), message.data);
+  complete(own, message.source, posted->second.front(), message.data);
   posted->second.pop_front();
   if (posted->second.empty()) own.posted.erase(posted);
   wake(now, message.destination);
 }
 
-void SimulatedHub::receive(int rank, const Stream& stream, const Posted& posted) {
+void SimulatedHub::receive(int rank, const Stream& stream, Posted posted) {
+  if (trace_ != nullptr)
+    posted.trace_number = trace_->receive(rank, stream.second, stream.first, posted.buffer.size());
   Rank& own = ranks_[static_cast<std::size_t>(rank)];
   const auto arrived = own.arrived.find(stream);
   if (arrived == own.arrived.end()) {
     own.posted[stream].push_back(posted);
     return;
   }
-  complete(own, posted, arrived->second.front());
+  complete(own, stream.second, posted, arrived->second.front());
   arrived->second.pop_front();
   if (arrived->second.empty()) own.arrived.erase(arrived);
 }
@@ -159,8 +163,12 @@ std::size_t SimulatedHub::poll(int rank, std::span<Completion> out) {
   Rank& own = ranks_[static_cast<std::size_t>(rank)];
   std::size_t count = 0;
   for (; count < out.size() && !own.finished.empty(); ++count) {
-    if (own.finished.front().received) own.now += network_.shape().overhead;
-    out[count] = own.finished.front().completion;
+    const Finished& finished = own.finished.front();
+    if (finished.sender >= 0) {
+      own.now += network_.shape().overhead;
+      if (trace_ != nullptr) trace_->received(rank, finished.sender, finished.trace_number);
+    }
+    out[count] = finished.completion;
     own.finished.pop_front();
   }
   return count;

@@ -5,6 +5,7 @@
 // the network's overhead when it is sent and when it is received.
 
 #include "scale/event_network.hpp"
+#include "scale/message_trace.hpp"
 
 #include <cohom/transport.hpp>
 
@@ -23,7 +24,8 @@ namespace cohom::bench {
 /// What the ranks share: the network, and each rank's messages. It outlives the transports.
 class SimulatedHub final : public NetworkUser {
  public:
-  SimulatedHub(const NetworkShape& shape, int ranks);
+  /// `trace`, where there is one, gets all messages and outlives the hub.
+  SimulatedHub(const NetworkShape& shape, int ranks, MessageTrace* trace = nullptr);
 
   [[nodiscard]] std::shared_ptr<Transport> transport(int rank);
 
@@ -51,10 +53,12 @@ class SimulatedHub final : public NetworkUser {
   struct Posted {
     std::span<std::byte> buffer;
     std::uint64_t cookie;
+    std::uint64_t trace_number = 0;
   };
   struct Finished {
     Completion completion;
-    bool received = false;
+    int sender = -1;  ///< of a received message; -1: a message was sent
+    std::uint64_t trace_number = 0;
   };
   struct Rank {
     Nanoseconds now = 0;
@@ -65,15 +69,17 @@ class SimulatedHub final : public NetworkUser {
   };
 
   void send(int rank, NetworkMessage message);
-  void receive(int rank, const Stream& stream, const Posted& posted);
+  void receive(int rank, const Stream& stream, Posted posted);
   std::size_t poll(int rank, std::span<Completion> out);
-  static void complete(Rank& rank, const Posted& posted, std::span<const std::byte> data);
+  static void complete(Rank& rank, int sender, const Posted& posted,
+                       std::span<const std::byte> data);
   void wake(Nanoseconds time, int rank);
 
   EventNetwork network_;
   std::shared_ptr<const Topology> topology_;
   std::vector<Rank> ranks_;
   Advance advance_;
+  MessageTrace* trace_;
 };
 
 }  // namespace cohom::bench

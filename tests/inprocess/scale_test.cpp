@@ -11,8 +11,13 @@
 #include <gtest/gtest.h>
 #include <xxhash.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <map>
 #include <ostream>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -124,6 +129,63 @@ TEST(ScaleModel, SendsAsManyMessagesAsTheExecutor) {
               run_executors(network(), call).call.messages)
         << algorithm;
   }
+}
+
+struct TracedMessage {
+  int sends = 0, receives = 0, waits = 0;
+  std::string sender, receiver;
+  std::size_t bytes = 0, room = 0;
+};
+
+/// Takes in the lines of one rank, in order.
+void read_trace(const std::string& text, std::map<std::string, TracedMessage>& messages) {
+  std::istringstream lines(text);
+  std::string rank, action, peer, number;
+  std::size_t bytes = 0, type = 0;
+  while (lines >> rank >> action && action != "finalize") {
+    if (action == "init") continue;
+    lines >> peer;
+    if (action == "wait") {
+      lines >> rank >> number;
+      EXPECT_EQ(messages[number].receives, 1) << "a wait before its receive";
+      ++messages[number].waits;
+      continue;
+    }
+    lines >> number >> bytes >> type;
+    TracedMessage& message = messages[number];
+    const bool sends = action == "isend";
+    EXPECT_TRUE(sends || action == "irecv") << action;
+    const std::string& sender = sends ? rank : peer;
+    if (message.sender.empty()) message.sender = sender;
+    EXPECT_EQ(message.sender, sender);
+    if (message.receiver.empty()) message.receiver = sends ? peer : rank;
+    EXPECT_EQ(message.receiver, sends ? peer : rank);
+    ++(sends ? message.sends : message.receives);
+    (sends ? message.bytes : message.room) = bytes;
+  }
+}
+
+TEST(ScaleTrace, HasEachMessageOnceOnEitherSide) {
+  constexpr int ranks = 7;
+  MessageTrace trace(ranks);
+  const CallShape shape{
+      .codec = "thc", .algorithm = "mixed_radix", .elements = short_vector, .ranks = ranks};
+  const ExecutedCall executed = run_executors(network(), shape, &trace);
+  EXPECT_EQ(executed.call.time, run_executors(network(), shape).call.time);
+
+  std::map<std::string, TracedMessage> messages;
+  std::map<std::string, std::uint64_t> sent;
+  for (int rank = 0; rank < ranks; ++rank) read_trace(trace.text(rank), messages);
+  for (const auto& [number, message] : messages) {
+    EXPECT_EQ(message.sends, 1) << number;
+    EXPECT_EQ(message.receives, 1) << number;
+    EXPECT_EQ(message.waits, 1) << number;
+    EXPECT_GE(message.room, message.bytes) << number;
+    ++sent[message.sender];
+  }
+  std::uint64_t most = 0;
+  for (const auto& [sender, count] : sent) most = std::max(most, count);
+  EXPECT_EQ(most, executed.call.messages);
 }
 
 /// Without latency, overhead and other ranks' messages on the links, bytes alone take time.
