@@ -169,7 +169,8 @@ void RowRunner::check(Row& row) {
   const std::uint64_t last_step = static_cast<std::uint64_t>(options_.steps) - 1;
   row.formula = wire_formula(row.plan.codec, row.plan.algorithm, row.elements, options_.type,
                              communicator_.ranks(), row.shape, last_step,
-                             communicator_.topology().nodes.of_rank);
+                             communicator_.topology().nodes.of_rank,
+                             communicator_.topology().switches.of_rank);
   // Without the shape: the union of other numbers of ranks is not known.
   for (int ranks = 2; ranks <= max_modelled_ranks; ranks *= 2)
     if (const auto bytes = wire_formula(row.plan.codec, row.plan.algorithm, row.elements,

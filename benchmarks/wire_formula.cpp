@@ -35,7 +35,8 @@ using PerRank = std::vector<std::uint64_t>;
 
 /// What each rank sends, counted over its schedule.
 PerRank sent_by(const AlgorithmRow& algorithm, const CodecBytes& codec, std::size_t elements,
-                int ranks, std::span<const std::uint32_t> nodes = {}) {
+                int ranks, std::span<const std::uint32_t> nodes = {},
+                std::span<const std::uint32_t> switches = {}) {
   const auto chunks =
       chunk_elements(elements, codec.block, algorithm.chunks(ranks, codec.disjoint));
   PerRank sent;
@@ -46,7 +47,8 @@ PerRank sent_by(const AlgorithmRow& algorithm, const CodecBytes& codec, std::siz
                                                .disjoint = codec.disjoint,
                                                .promotes_some = codec.promotes_some,
                                                .grows = static_cast<bool>(codec.growing),
-                                               .nodes = nodes});
+                                               .nodes = nodes,
+                                               .switches = switches});
     std::uint64_t bytes = 0;
     for (const Step& step : schedule.steps) {
       if (step.kind != StepKind::send) continue;
@@ -64,7 +66,8 @@ PerRank sent_by(const AlgorithmRow& algorithm, const CodecBytes& codec, std::siz
 std::optional<WireBytes> wire_formula(const std::string& codec, const std::string& algorithm,
                                       std::size_t elements, ElementType type, int ranks,
                                       const std::optional<UnionShape>& shape, std::uint64_t step,
-                                      std::span<const std::uint32_t> nodes) {
+                                      std::span<const std::uint32_t> nodes,
+                                      std::span<const std::uint32_t> switches) {
   const Spec spec = parse_spec(codec);
   const CodecRow& row_of_codec = find_codec(spec.name);
   const AlgorithmRow* const asked = find_algorithm(algorithm);
@@ -75,7 +78,7 @@ std::optional<WireBytes> wire_formula(const std::string& codec, const std::strin
                                                    : bytes_of_rounds(row_of_codec.make, query);
   if (!found) return std::nullopt;
   const AlgorithmRow& row = found->at_once ? algorithm_that_merges_at_once() : *asked;
-  const PerRank sent = sent_by(row, *found, elements, ranks, nodes);
+  const PerRank sent = sent_by(row, *found, elements, ranks, nodes, switches);
 
   const auto words = [&](std::size_t) { return found->agreement; };
   const PerRank agreement =

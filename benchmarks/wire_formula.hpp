@@ -31,6 +31,7 @@ std::optional<WireBytes> wire_formula(const std::string& codec, const std::strin
                                       std::size_t elements, ElementType type, int ranks,
                                       const std::optional<UnionShape>& shape = std::nullopt,
                                       std::uint64_t step = 0,
-                                      std::span<const std::uint32_t> nodes = {});
+                                      std::span<const std::uint32_t> nodes = {},
+                                      std::span<const std::uint32_t> switches = {});
 
 }  // namespace cohom::bench

@@ -107,6 +107,14 @@ std::vector<std::uint32_t> nodes_of(const NetworkShape& network, int ranks) {
   return nodes;
 }
 
+/// By rank; none where the ranks do not know them.
+std::vector<std::uint32_t> switches_of(const NetworkShape& network, int ranks) {
+  std::vector<std::uint32_t> switches;
+  for (int rank = 0; network.switches_known && rank < ranks; ++rank)
+    switches.push_back(static_cast<std::uint32_t>(network.leaf_of(rank)));
+  return switches;
+}
+
 const AlgorithmRow& expect_among_ranks(const AlgorithmRow& row) {
   if (row.needs_aggregator)
     throw std::runtime_error(
@@ -130,7 +138,10 @@ CallModel model_call(const NetworkShape& network, const CallShape& shape) {
   CodecModel codec =
       model_codec(spec.name, spec.parameters, {shape.elements, shape.ranks}, asked.merges_at_once);
   const auto nodes = std::make_shared<std::vector<std::uint32_t>>(nodes_of(network, shape.ranks));
+  const auto switches =
+      std::make_shared<std::vector<std::uint32_t>>(switches_of(network, shape.ranks));
   codec.input.nodes = *nodes;
+  codec.input.switches = *switches;
   const AlgorithmRow& algorithm = codec.at_once ? algorithm_that_merges_at_once() : asked;
   const CodecTimes times = shape.times != nullptr ? shape.times->of(spec.name) : CodecTimes{};
 
@@ -139,7 +150,7 @@ CallModel model_call(const NetworkShape& network, const CallShape& shape) {
       shape.elements, chunks,
       shape.segment != 0 ? shape.segment : segment_of(algorithm, codec, shape.elements / chunks)};
 
-  CallModel model{.algorithm = std::string(algorithm.name), .nodes = nodes};
+  CallModel model{.algorithm = std::string(algorithm.name), .nodes = nodes, .switches = switches};
   const auto last = [&] { return static_cast<int>(model.parts.size()) - 1; };
   model.parts.push_back(agreement_part(shape.ranks, CallPart::begin_of_call));
   CodecTimes reading{.encode = times.agree};

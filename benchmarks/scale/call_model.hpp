@@ -26,7 +26,8 @@ struct CallShape {
 struct CallModel {
   std::string algorithm;  ///< which `auto` stands for
   std::vector<CallPart> parts = {};
-  std::shared_ptr<const std::vector<std::uint32_t>> nodes = nullptr;  ///< that the parts read
+  /// What the parts read.
+  std::shared_ptr<const std::vector<std::uint32_t>> nodes = nullptr, switches = nullptr;
 };
 
 /// cohom's own: agreement of the call, the codec's small rounds, its payload, and beside that the

@@ -19,11 +19,12 @@ struct NetworkShape {
   std::string_view name;
   int ranks_a_node = 1;
   int nodes_a_leaf = 32;
-  int uplinks = 32;            ///< of a leaf switch, each as fast as an adapter
-  Rate link = 12.5;            ///< of an adapter and of each link between switches
-  Nanoseconds latency = 2000;  ///< from node to node across the spine, without the bytes' own time
-  Nanoseconds hop = 300;       ///< of which one switch takes; within a leaf there are two fewer
-  Nanoseconds overhead = 400;  ///< processor time of a message, on either side
+  bool switches_known = false;  ///< to the ranks: which nodes are at one leaf switch
+  int uplinks = 32;             ///< of a leaf switch, each as fast as an adapter
+  Rate link = 12.5;             ///< of an adapter and of each link between switches
+  Nanoseconds latency = 2000;   ///< from node to node across the spine, without the bytes' own time
+  Nanoseconds hop = 300;        ///< of which one switch takes; within a leaf there are two fewer
+  Nanoseconds overhead = 400;   ///< processor time of a message, on either side
   Nanoseconds adapter_gap = 20;  ///< of an adapter, a message
   Rate copy = 10;                ///< of one rank to another of its node
   Rate memory = 80;              ///< of all such copies of a node together
@@ -33,6 +34,7 @@ struct NetworkShape {
 
   [[nodiscard]] int nodes(int ranks) const { return (ranks + ranks_a_node - 1) / ranks_a_node; }
   [[nodiscard]] int node_of(int rank) const { return rank / ranks_a_node; }
+  [[nodiscard]] int leaf_of(int rank) const { return node_of(rank) / nodes_a_leaf; }
   /// The least time from a send to the end of its receive, of a message without bytes.
   [[nodiscard]] Nanoseconds shortest_hop() const;
 };

@@ -80,6 +80,11 @@ SimulatedHub::SimulatedHub(const NetworkShape& shape, int ranks, MessageTrace* t
   topology.nodes.count = static_cast<std::uint32_t>(shape.nodes(ranks));
   for (int rank = 0; rank < ranks; ++rank)
     topology.nodes.of_rank.push_back(static_cast<std::uint32_t>(shape.node_of(rank)));
+  if (shape.switches_known) {
+    topology.switches.count = static_cast<std::uint32_t>(shape.leaf_of(ranks - 1)) + 1;
+    for (int rank = 0; rank < ranks; ++rank)
+      topology.switches.of_rank.push_back(static_cast<std::uint32_t>(shape.leaf_of(rank)));
+  }
   topology_ = std::make_shared<const Topology>(std::move(topology));
 }
 

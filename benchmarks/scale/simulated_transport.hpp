@@ -36,7 +36,7 @@ class SimulatedHub final : public NetworkUser {
   /// @throws what `advance` throws
   void run(Advance advance);
 
-  /// Who shares nodes.
+  /// Who shares nodes, and switches where the ranks know them.
   [[nodiscard]] const std::shared_ptr<const Topology>& topology() const { return topology_; }
   /// Of the rank's processor.
   [[nodiscard]] Nanoseconds now(int rank) const { return ranks_[std::size_t(rank)].now; }

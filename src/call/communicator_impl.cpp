@@ -73,6 +73,7 @@ void CommunicatorImpl::complete_calls() {
 PlanEnvironment CommunicatorImpl::environment() {
   return {.transport = transport_.get(),
           .nodes = topology_->nodes.of_rank,
+          .switches = topology_->switches.of_rank,
           .cores = topology_->cores,
           .native_reductions = aggregators_.fabric.get(),
           .offloading = [this](const std::string& address) { return offloading(address); },

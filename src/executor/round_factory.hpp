@@ -26,7 +26,8 @@ namespace cohom {
 struct ExecutorSetup {
   int rank = 0;
   int ranks = 1;
-  std::span<const std::uint32_t> nodes = {};  ///< AlgorithmInput's
+  std::span<const std::uint32_t> nodes = {};     ///< AlgorithmInput's
+  std::span<const std::uint32_t> switches = {};  ///< likewise
   std::size_t elements = 0;
   ElementType type = ElementType::f32;
   Codec* codec = nullptr;

@@ -21,6 +21,8 @@ struct PlanEnvironment {
   Transport* transport = nullptr;
   /// By rank: the number of its node. Empty: each is on a node of its own.
   std::span<const std::uint32_t> nodes = {};
+  /// By rank: the number of its node's switch. Empty: nobody knows.
+  std::span<const std::uint32_t> switches = {};
   std::span<const UsableCore> cores = {};  ///< of this rank; empty: nobody knows
   Aggregator* native_reductions = nullptr;
   /// The communicator's end of the aggregator at an address; null when it has none there.

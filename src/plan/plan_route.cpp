@@ -82,10 +82,12 @@ PlanRoute make_route(const RouteMaterial& material, std::unique_ptr<Codec> codec
       material.segment != 0 ? std::min(material.segment, max_segment)
       : work != nullptr
           ? default_device_segment(chunk)
-          : default_segment(*codec, ranks, material.message_bytes, chunk,
-                            chunks_a_message(algorithm, {.ranks = ranks,
-                                                         .disjoint = traits.disjoint(),
-                                                         .nodes = material.environment.nodes}));
+          : default_segment(
+                *codec, ranks, material.message_bytes, chunk,
+                chunks_a_message(algorithm, {.ranks = ranks,
+                                             .disjoint = traits.disjoint(),
+                                             .nodes = material.environment.nodes,
+                                             .switches = material.environment.switches}));
   expect_capacity(codec->payload().capacity(std::size_t(ranks), count));
   if (work != nullptr) {
     const std::size_t longest_piece = std::min(route.segment, count) + codec->block();
@@ -96,6 +98,7 @@ PlanRoute make_route(const RouteMaterial& material, std::unique_ptr<Codec> codec
       .rank = transport.rank(),
       .ranks = ranks,
       .nodes = material.environment.nodes,
+      .switches = material.environment.switches,
       .elements = count,
       .type = material.type,
       .codec = route.codec.get(),

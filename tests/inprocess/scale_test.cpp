@@ -201,6 +201,22 @@ TEST(ScaleModel, IsBoundByBytesOnAFastNetwork) {
   EXPECT_NEAR(native.time, bytes / ideal.link, 0.001 * native.time);
 }
 
+/// Half of the nodes are at another switch, so what crosses over is less where ranks know that.
+TEST(ScaleModel, RanksKeepToTheirSwitchesWhereTheyKnowThem) {
+  NetworkShape narrow = *find_network("fato4");
+  narrow.nodes_a_leaf = 4;
+  narrow.uplinks = 1;
+  const CallShape call{
+      .codec = "raw", .algorithm = "mixed_radix", .elements = std::size_t{1} << 18, .ranks = 8};
+  const SimulatedCall hidden = run_executors(narrow, call).call;
+  narrow.switches_known = true;
+  const ExecutedCall known = run_executors(narrow, call);
+  EXPECT_TRUE(known.identical());
+  EXPECT_LT(known.call.time, 0.7 * hidden.time);
+  EXPECT_EQ(run_schedules(narrow, call.ranks, model_call(narrow, call).parts).messages,
+            known.call.messages);
+}
+
 TEST(ScaleModel, RanksOfANodeShareItsAdapter) {
   const CallShape call{.elements = std::size_t{1} << 22, .ranks = 16};
   NetworkShape shared = network();

@@ -214,7 +214,8 @@ TEST(MixedRadix, SendsAMessageToEachOtherRankOfARowOfEachLevel) {
           << expected.name << " " << expected.ranks;
 }
 
-std::vector<Schedule> build_on_nodes(std::span<const std::uint32_t> nodes, bool narrow) {
+std::vector<Schedule> build_on_nodes(std::span<const std::uint32_t> nodes, bool narrow,
+                                     std::span<const std::uint32_t> switches = {}) {
   std::vector<Schedule> schedules;
   const int ranks = static_cast<int>(nodes.size());
   for (int rank = 0; rank < ranks; ++rank)
@@ -224,7 +225,8 @@ std::vector<Schedule> build_on_nodes(std::span<const std::uint32_t> nodes, bool 
                                      .narrow = narrow,
                                      .promotes_some = narrow,
                                      .grows = narrow,
-                                     .nodes = nodes}));
+                                     .nodes = nodes,
+                                     .switches = switches}));
   return schedules;
 }
 
@@ -284,6 +286,84 @@ TEST(MixedRadix, LetsEachSumLeaveANodeOnce) {
         chunks_to_others += schedule.chunks_of(step).count;
     // 3 of the 4 chunks of its column, and its own to 3 ranks.
     EXPECT_EQ(chunks_to_others, 6u);
+  }
+}
+
+struct Placement {
+  std::vector<std::uint32_t> nodes, switches;  ///< by rank
+};
+
+/// A switch for each node, by its number.
+Placement placement(std::vector<std::uint32_t> nodes, std::span<const std::uint32_t> of_node) {
+  Placement made{std::move(nodes), {}};
+  for (const std::uint32_t node : made.nodes) made.switches.push_back(of_node[node]);
+  return made;
+}
+
+TEST(MixedRadix, IsCorrectHoweverNodesAreAtSwitches) {
+  const std::vector<std::uint32_t> alone{0, 1, 2, 3, 4, 5, 6};
+  const std::vector<std::uint32_t> pairs{0, 0, 1, 1, 2, 2, 3, 3};
+  const std::vector<std::uint32_t> dealt{0, 1, 2, 3, 0, 1, 2, 3, 0};
+  const std::vector<std::uint32_t> ragged{0, 1, 0, 2, 2, 2, 3, 4, 0, 4};
+  using Switches = std::vector<std::uint32_t>;
+  std::vector<Placement> all{placement(alone, Switches{0, 0, 0, 1, 1, 1, 1}),
+                             placement(alone, Switches{0, 1, 0, 1, 0, 1, 2}),
+                             placement(alone, Switches{0, 1, 1, 1, 1, 1, 1}),
+                             placement(alone, Switches{0, 0, 0, 0, 0, 0, 0}),
+                             placement(pairs, Switches{0, 0, 1, 1}),
+                             placement(pairs, Switches{0, 1, 1, 0}),
+                             placement(dealt, Switches{0, 0, 1, 1}),
+                             placement(dealt, Switches{0, 1, 2, 3}),
+                             placement(ragged, Switches{0, 1, 1, 0, 2}),
+                             placement({0, 0, 0}, Switches{0})};
+  std::vector<std::uint32_t> nodes, at_few, at_many;  // 38 nodes of one to two ranks: rows of six
+  for (std::uint32_t rank = 0; rank < 57; ++rank) nodes.push_back(rank * 2 / 3);
+  for (std::uint32_t node = 0; node < 38; ++node) {
+    at_few.push_back(node % 3 / 2);
+    at_many.push_back(node / 2);
+  }
+  all.push_back(placement(nodes, at_few));
+  all.push_back(placement(nodes, at_many));
+  for (const Placement& placed : all)
+    for (const bool narrow : {false, true})
+      EXPECT_EQ(testing::check_schedules(build_on_nodes(placed.nodes, narrow, placed.switches), 2),
+                std::vector<std::string>{})
+          << ::testing::PrintToString(placed.switches);
+}
+
+/// Of many nodes, too: rows are of neighbours, whatever their numbers are.
+TEST(MixedRadix, HasNodesOfASwitchInARow) {
+  std::vector<std::uint32_t> nodes, switches;
+  for (std::uint32_t rank = 0; rank < 64; ++rank) {
+    nodes.push_back(rank);
+    switches.push_back(rank % 8);
+  }
+  for (const Schedule& schedule : build_on_nodes(nodes, true, switches))
+    for (const Step& step : schedule.steps)
+      if (step.kind == StepKind::send) {
+        const bool is_near =
+            switches[std::size_t(step.peer)] == switches[std::size_t(schedule.rank)];
+        const std::uint32_t chunks = schedule.chunks_of(step).count;
+        EXPECT_EQ(chunks, is_near ? 8u : 1u) << schedule.rank << " to " << step.peer;
+      }
+}
+
+TEST(MixedRadix, LetsEachSumLeaveASwitchOnce) {
+  const Placement placed =
+      placement({0, 0, 1, 1, 2, 2, 3, 3}, std::vector<std::uint32_t>{0, 0, 1, 1});
+  for (const bool known : {false, true}) {
+    std::uint32_t chunks_to_others = 0;
+    for (const Schedule& schedule :
+         build_on_nodes(placed.nodes, true,
+                        known ? std::span<const std::uint32_t>(placed.switches)
+                              : std::span<const std::uint32_t>()))
+      for (const Step& step : schedule.steps)
+        if (step.kind == StepKind::send &&
+            placed.switches[std::size_t(step.peer)] != placed.switches[std::size_t(schedule.rank)])
+          chunks_to_others += schedule.chunks_of(step).count;
+    // Each of the 8 chunks goes over once and comes back once; else from both nodes of a switch,
+    // to both.
+    EXPECT_EQ(chunks_to_others, known ? 16u : 32u);
   }
 }
 

@@ -23,6 +23,8 @@ struct AlgorithmInput {
   bool grows = false;  ///< partial sums are shorter, the fewer ranks contributed
   /// By rank: the number of its node. Empty: each is on a node of its own.
   std::span<const std::uint32_t> nodes = {};
+  /// By rank: the number of its node's switch. Empty: nobody knows.
+  std::span<const std::uint32_t> switches = {};
 };
 
 struct AlgorithmRow {

@@ -12,12 +12,17 @@
 //
 // Two ranks meet once in a row, or once because of a row that is not full, and never again.
 //
-// Where several ranks share a node, the nodes are the first level's rows, whatever their lengths:
-// what they exchange stays in memory, and each sum leaves a node once.
+// Near digits come first. Where several ranks share a node, the nodes are the first level's rows,
+// whatever their lengths: what they exchange stays in memory, and each sum leaves a node once.
+// Where it is known which nodes share a switch, these are neighbours in the next rows. Of few nodes
+// those of a switch are a row, and each sum leaves a switch once.
 
 #include "schedule/algorithms/algorithms.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <span>
 #include <tuple>
 #include <utility>
@@ -34,26 +39,35 @@ struct Member {
   std::uint32_t contributions = 1;  ///< in its partial sums
 };
 
+/// What makes the rows of a level.
+struct Digit {
+  /// By rank: a row has ranks of one group. Empty: all ranks are one.
+  std::span<const std::uint32_t> groups = {};
+  std::size_t radix = unlimited;  ///< most ranks of a row
+
+  static constexpr std::size_t unlimited = std::numeric_limits<std::size_t>::max();
+};
+
 /// The ranks of one level, in rows.
 class Grid {
  public:
   using Row = std::vector<Member>;
 
-  /// Rows of `radix` ranks each.
-  Grid(std::span<const Member> members, std::uint32_t radix) {
-    for (std::size_t first = 0; first < members.size(); first += radix) {
-      const auto row = members.subspan(first, std::min<std::size_t>(radix, members.size() - first));
-      rows_.emplace_back(row.begin(), row.end());
-    }
-    find_columns();
-  }
-  /// The ranks of each node are a row.
-  Grid(std::span<const Member> members, std::span<const std::uint32_t> nodes) {
+  /// Groups are in the order of their first members.
+  Grid(std::span<const Member> members, const Digit& digit) {
+    std::vector<Row> groups;
+    std::vector<std::size_t> places;  // in groups, plus one; by number
     for (const Member& member : members) {
-      const std::size_t node = nodes[static_cast<std::size_t>(member.rank)];
-      rows_.resize(std::max(rows_.size(), node + 1));
-      rows_[node].push_back(member);
+      const std::size_t number =
+          digit.groups.empty() ? 0 : digit.groups[static_cast<std::size_t>(member.rank)];
+      places.resize(std::max(places.size(), number + 1));
+      if (places[number] == 0) {
+        groups.emplace_back();
+        places[number] = groups.size();
+      }
+      groups[places[number] - 1].push_back(member);
     }
+    for (const Row& group : groups) add_rows(group, digit.radix);
     find_columns();
   }
 
@@ -80,6 +94,13 @@ class Grid {
   [[nodiscard]] std::vector<Member> column(std::size_t number) const;
 
  private:
+  void add_rows(std::span<const Member> group, std::size_t radix) {
+    while (!group.empty()) {
+      const auto row = group.first(std::min(radix, group.size()));
+      rows_.emplace_back(row.begin(), row.end());
+      group = group.subspan(row.size());
+    }
+  }
   void find_columns() {
     for (std::size_t r = 0; r < rows_.size(); ++r) {
       columns_.resize(std::max(columns_.size(), rows_[r].size()));
@@ -146,29 +167,29 @@ Place::Place(const Grid& grid, int rank, ChunkRange all) {
   });
 }
 
-/// How ranks become numbers of several digits.
-struct Digits {
-  std::span<const std::uint32_t> nodes = {};  ///< of ranks: the first digit counts those of a node
-  /// Of the next digits; the last one takes what they leave.
-  std::vector<std::uint32_t> radices = {};
-
-  [[nodiscard]] bool are_one() const { return nodes.empty() && radices.empty(); }
-};
+/// How ranks become numbers of several digits. A last digit, which is not here, takes what these
+/// leave.
+using Digits = std::vector<Digit>;
 
 class MixedRadix {
  public:
   /// Partial sums travel unless all ranks are one row.
-  MixedRadix(const AlgorithmInput& input, const Digits& digits)
+  MixedRadix(const AlgorithmInput& input, const Digits& digits,
+             std::span<const std::uint32_t> switches = {})
       : rank_(input.rank),
         ranks_(static_cast<std::uint32_t>(input.ranks)),
-        form_(input.narrow && (input.promotes_some || digits.are_one()) ? Form::narrow
-                                                                        : Form::wide),
+        form_(input.narrow && (input.promotes_some || digits.empty()) ? Form::narrow : Form::wide),
         digits_(digits),
+        switches_(switches),
         schedule_(input.rank, input.ranks, ranks_, input.grows && form_ == Form::narrow) {}
 
   Schedule build() && {
     std::vector<Member> all;
     for (int rank = 0; rank < static_cast<int>(ranks_); ++rank) all.push_back({rank});
+    if (!switches_.empty())
+      std::ranges::stable_sort(all, {}, [this](const Member& member) {
+        return switches_[static_cast<std::size_t>(member.rank)];
+      });
     sum(all, {0, ranks_}, 0, {}, false);
     return std::move(schedule_).build();
   }
@@ -192,6 +213,7 @@ class MixedRadix {
   std::uint32_t ranks_;
   Form form_;
   const Digits& digits_;
+  std::span<const std::uint32_t> switches_;  ///< by rank; empty: ranks are in their own order
   ScheduleBuilder schedule_;
 };
 
@@ -209,10 +231,7 @@ std::uint32_t MixedRadix::sum(std::span<const Member> members, ChunkRange chunks
 }
 
 Grid MixedRadix::grid_of(std::span<const Member> members, std::size_t level) const {
-  if (level == 0 && !digits_.nodes.empty()) return {members, digits_.nodes};
-  const std::size_t radix = level - (digits_.nodes.empty() ? 0 : 1);
-  const bool is_last = radix >= digits_.radices.size();
-  return {members, is_last ? static_cast<std::uint32_t>(members.size()) : digits_.radices[radix]};
+  return {members, level < digits_.size() ? digits_[level] : Digit{}};
 }
 
 /// Returns the partial sums of this rank's column that there are now, in rank order.
@@ -276,25 +295,32 @@ std::uint32_t radix_of_two(std::uint32_t number) {
 
 Digits digits_of_halving(const AlgorithmInput& input) {
   Digits digits;
-  for (int left = input.ranks; left > 2; left = (left + 1) / 2) digits.radices.push_back(2);
+  for (int left = input.ranks; left > 2; left = (left + 1) / 2) digits.push_back({.radix = 2});
   return digits;
 }
 
 Digits digits_of_grid(const AlgorithmInput& input) {
-  return {.radices = {radix_of_two(static_cast<std::uint32_t>(input.ranks))}};
+  return {{.radix = radix_of_two(static_cast<std::uint32_t>(input.ranks))}};
+}
+
+std::uint32_t count_groups(std::span<const std::uint32_t> groups, std::uint32_t unknown) {
+  return groups.empty() ? unknown : std::ranges::max(groups) + 1;
 }
 
 /// Above, messages to every other node cost more than another level does.
 constexpr std::uint32_t most_direct = 16;
 
-Digits digits_by_nodes(const AlgorithmInput& input) {
+Digits digits_by_distance(const AlgorithmInput& input) {
   const auto ranks = static_cast<std::uint32_t>(input.ranks);
-  std::uint32_t nodes = ranks;
-  if (!input.nodes.empty()) nodes = std::ranges::max(input.nodes) + 1;
+  const std::uint32_t nodes = count_groups(input.nodes, ranks);
   Digits digits;
-  if (nodes > 1 && nodes < ranks) digits.nodes = input.nodes;
+  if (nodes > 1 && nodes < ranks) digits.push_back({.groups = input.nodes});
   const std::uint32_t left = nodes == 1 ? ranks : nodes;
-  if (left > most_direct) digits.radices.push_back(radix_of_two(left));
+  const std::uint32_t switches = count_groups(input.switches, 1);
+  if (left > most_direct)
+    digits.push_back({.radix = radix_of_two(left)});
+  else if (switches > 1 && switches < left)
+    digits.push_back({.groups = input.switches});
   return digits;
 }
 
@@ -309,7 +335,7 @@ Schedule build_direct(const AlgorithmInput& input) {
 }
 
 Schedule build_mixed_radix(const AlgorithmInput& input) {
-  return build(input, digits_by_nodes(input));
+  return MixedRadix(input, digits_by_distance(input), input.switches).build();
 }
 
 Schedule build_recursive_halving(const AlgorithmInput& input) {
