@@ -117,6 +117,12 @@ std::vector<std::string> names_of_counters() {
   return names;
 }
 
+/// Null: nobody knows.
+Json topology_of(const RunFacts& facts) {
+  const auto known = [](std::uint32_t count) { return count != 0 ? Json(count) : Json(nullptr); };
+  return {{"nodes", known(facts.nodes)}, {"switches", known(facts.switches)}};
+}
+
 }  // namespace
 
 RunFacts collect_facts(const Communicator& communicator) {
@@ -133,6 +139,8 @@ RunFacts collect_facts(const Communicator& communicator) {
           .transport = std::string(communicator.transport().name()),
           .date = fmt::format("{:%FT%TZ}", fmt::gmtime(std::time(nullptr))),
           .ranks = communicator.ranks(),
+          .nodes = communicator.topology().nodes.count,
+          .switches = communicator.topology().switches.count,
           .counters = names_of_counters()};
 }
 
@@ -142,7 +150,8 @@ Report::Report(const RunFacts& facts, const BenchOptions& options)
                {"git", facts.git},           {"ranks", facts.ranks},
                {"version", version_string},  {"mpi", facts.mpi_library},
                {"command", options.command}, {"environment", library_environment()},
-               {"date", facts.date},         {"results", Json::array()}};
+               {"date", facts.date},         {"topology", topology_of(facts)},
+               {"results", Json::array()}};
   if (!options.json_path.empty()) file_.emplace("--json", options.json_path);
 }
 

@@ -9,6 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,6 +24,7 @@ struct RunFacts {
   std::string transport;
   std::string date;  ///< UTC, ISO 8601
   int ranks = 1;
+  std::uint32_t nodes = 0, switches = 0;   ///< that the ranks are on; 0: nobody knows
   std::vector<std::string> counters = {};  ///< names of what is counted in the network
 };
 

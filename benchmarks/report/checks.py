@@ -63,6 +63,10 @@ def check_failed(document):
 def check_bench(document):
     """Check a report of cohom-bench."""
     check_keys(document, {**FACTS, "results": list}, "the document")
+    if "topology" in document:
+        check_keys(document, {"topology": dict}, "the document")
+        check_keys(document["topology"], dict.fromkeys(("nodes", "switches"), (int, type(None))),
+                   "topology")
     expect(document["ranks"] > 0, f"ranks is {document['ranks']}, which should be positive")
     for number, row in enumerate(document["results"], 1):
         check_row(row, f"row {number}")

@@ -8,6 +8,7 @@ import dataclasses
 import json
 import math
 import pathlib
+import re
 import shlex
 
 import checks
@@ -24,7 +25,7 @@ class Run:
 
     path: str
     job: str  # the folder that its file lies in
-    facts: dict  # host, git, version, mpi, ranks, date, command, environment
+    facts: dict  # host, git, version, mpi, ranks, date, command, environment, topology or None
     rows: list
 
     @property
@@ -32,6 +33,12 @@ class Run:
         """Return what a job of slurm/ says of nodes x tasks and launcher, e.g. ["4x1 srun"]."""
         told = str(self.facts["environment"].get("COHOM_JOB", ""))
         return [words for words in [told.removeprefix(self.job).strip()] if words]
+
+    @property
+    def shape(self):
+        """Return nodes x ranks a node as text, e.g. "4x1", where a job of slurm/ says it."""
+        words = " ".join(self.launch).split()
+        return words[0] if words and re.fullmatch(r"(\d+\+)?\d+x\d+", words[0]) else None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -164,7 +171,7 @@ def failure_of(document, path):
 
 def add_bench(document, path, found):
     """Take the rows of cohom-bench; those with wrong results are failures."""
-    facts = {key: document[key] for key in checks.FACTS}
+    facts = {key: document[key] for key in checks.FACTS} | {"topology": document.get("topology")}
     run = Run(str(path), path.resolve().parent.name, facts, [])
     for values in document["results"]:
         row = Row(values, run)

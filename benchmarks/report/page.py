@@ -1,6 +1,7 @@
 """The page: one file of HTML that needs nothing else, neither scripts nor a network."""
 
 import pathlib
+import re
 
 from charts import Palette
 from checks import PHASES
@@ -8,12 +9,12 @@ from figures import draw_all
 from markup import details, element, figure, paragraph, section, table, text
 from model_page import draw_models, model_section
 from predictions import predictions_of
-from rows import by_setting
+from rows import by_setting, by_shape
 import units
 
 STYLE = pathlib.Path(__file__).with_name("style.css")
 PARTS = [("failed", "What failed"), ("measurements", "Measurements"), ("links", "Links"),
-         ("runs", "Runs"), ("model", "Model, not a measurement")]
+         ("shapes", "Ranks a node"), ("runs", "Runs"), ("model", "Model, not a measurement")]
 
 MOST_OPEN_RUNS = 8  # more are behind a line
 
@@ -34,6 +35,7 @@ def make_page(collection, alpha):
             for (title, rows), charts in zip(settings.items(), measured)) or
         paragraph("No rows."),
         "links": links(collection.labs),
+        "shapes": shapes(collection.rows),
         "runs": runs(collection),
         "model": model_section(predictions, models, alpha, figure)}
     sections = [section(name, title, bodies[name]) for name, title in PARTS]
@@ -149,6 +151,34 @@ def links(labs):
     return "\n".join(parts) or paragraph("No JSON of netlab run was given.")
 
 
+def shapes(rows):
+    """Return the times of rows that were measured with several numbers of ranks a node."""
+    parts = []
+    for title, lines in by_shape(rows).items():
+        names = sorted({shape for line in lines.values() for shape in line}, key=shape_order)
+        parts += [element("h3", title), table(
+            ["codec \N{MIDDLE DOT} algorithm", "vector", *names],
+            [[series, units.size_text(size), *(shape_cell(line.get(name)) for name in names)]
+             for (series, size), line in sorted(lines.items(), key=lambda item: item[0])])]
+    if not parts:
+        return paragraph("No row was measured with several numbers of nodes or ranks a node.")
+    return "\n".join([paragraph("Columns are nodes x ranks a node. Median times, and how many "
+                                "times as fast as native.", "soft"), *parts])
+
+
+def shape_order(name):
+    """Return what sorts shapes by their numbers."""
+    return [int(number) for number in re.findall(r"\d+", name)]
+
+
+def shape_cell(row):
+    """Return a row's time and speed-up."""
+    if row is None or row.seconds is None:
+        return None
+    speedup = "" if row["speedup"] is None else f" ({units.number_text(row['speedup'])})"
+    return units.time_text(row.seconds) + speedup
+
+
 def runs(collection):
     """Return hosts, versions and command lines."""
     parts = [bench_run(run) for run in collection.runs]
@@ -163,9 +193,18 @@ def bench_run(run):
     environment = " ".join(f"{key}={value}" for key, value in facts["environment"].items())
     return described(facts["command"], [
         ("host", facts["host"]), ("links", run.rows[0].link_title if run.rows else None),
-        ("ranks", facts["ranks"]), ("cohom", f"{facts['version']}, {facts['git']}"),
+        ("ranks", facts["ranks"]), ("topology", topology_text(facts["topology"])),
+        ("cohom", f"{facts['version']}, {facts['git']}"),
         ("MPI", facts["mpi"]), ("date", facts["date"]), ("environment", environment),
         ("file", run.path)])
+
+
+def topology_text(topology):
+    """Return what the ranks knew of their nodes and switches; None in older files."""
+    if not topology:
+        return None
+    found = [f"{topology[what]} {what}" for what in ("nodes", "switches") if topology.get(what)]
+    return ", ".join(found) or None
 
 
 def codec_bench_run(path, document):

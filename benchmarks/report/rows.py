@@ -112,9 +112,17 @@ class Row:
     @property
     def setting(self):
         """Return what rows must share to be drawn together."""
+        return self._setting(self.run.launch, [f"{self.ranks} ranks"])
+
+    @property
+    def setting_but_shape(self):
+        """Return what rows must share that differ in nodes and ranks a node."""
+        return self._setting(" ".join(self.run.launch).split()[1:], [])
+
+    def _setting(self, launch, ranks):
         flags = [name for name in ("in_place", "nonblocking") if self[name]]
         steps = [f"{self['steps']} steps"] if self["steps"] > 1 else []
-        return (f"job {self.run.job}", *self.run.launch, f"{self.ranks} ranks", self.link_title,
+        return (f"job {self.run.job}", *launch, *ranks, self.link_title,
                 self["dtype"], self["op"], f"input {self.input_name}", *flags, *steps)
 
 
@@ -124,6 +132,20 @@ def by_setting(rows):
     for row in rows:
         groups.setdefault(", ".join(row.setting), []).append(row)
     return groups
+
+
+def by_shape(rows):
+    """Return, by the text of what they share, rows that were measured with several shapes.
+
+    Each is a dictionary by series and size of dictionaries by shape; of a repeated row, the last.
+    """
+    groups = {}
+    for row in rows:
+        if row.run.shape:
+            lines = groups.setdefault(", ".join(row.setting_but_shape), {})
+            lines.setdefault((row.series, row["bytes"]), {})[row.run.shape] = row
+    return {title: lines for title, lines in groups.items()
+            if len({shape for line in lines.values() for shape in line}) > 1}
 
 
 def by_series(rows):

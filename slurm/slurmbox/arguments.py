@@ -21,6 +21,9 @@ def parser_of_all():
                     help=f"how many (default: {DEFAULT_NODES}, or one a host of the lab)")
     up.add_argument("--netlab", metavar="LAB", type=parse_name,
                     help="nodes are the hosts of this lab (default: all on loopback)")
+    up.add_argument("--switches", type=count_from(1, MOST_NODES), metavar="N",
+                    help="tell Slurm that the nodes hang on so many leaf switches below a spine, "
+                    "in blocks (default: a flat network)")
     execute = commands.add_parser("exec", help="run sbatch, squeue or another command in a box",
                                   usage="box exec [--name NAME] -- COMMAND [ARGUMENT...]")
     execute.add_argument("command", nargs="+", metavar="COMMAND")

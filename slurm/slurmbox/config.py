@@ -39,6 +39,7 @@ MessageTimeout=60
 ReturnToService=2
 KillWait=5
 SchedulerParameters=batch_sched_delay=0,sched_interval=5,bf_interval=5
+TopologyPlugin={topology}
 {nodes}
 PartitionName=box Nodes={names} Default=YES MaxTime=INFINITE State=UP
 """
@@ -72,7 +73,10 @@ def write(box, place):
              f"Port={node.port} CPUs={CORES} State=UNKNOWN" for node in nodes]
     (folder / "slurm.conf").write_text(SLURM_CONF.format(
         name=box.name, controller=controller, address=address, port=box.port, folder=folder,
-        spool=spool, nodes="\n".join(lines), names=",".join(node.name for node in nodes)))
+        spool=spool, topology="topology/tree" if box.switches else "topology/none",
+        nodes="\n".join(lines), names=",".join(node.name for node in nodes)))
+    if box.switches:
+        (folder / "topology.conf").write_text(tree([node.name for node in nodes], box.switches))
     # Other plugins want a system bus, or control groups that a container does not have.
     (folder / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\n")
     prolog = spool / "task_prolog"
@@ -80,6 +84,16 @@ def write(box, place):
         env_sh=shlex.quote(str(ROOT / "scripts" / "env.sh")), device=place.device))
     prolog.chmod(0o755)
     _write_key(folder / "munge.key")
+
+
+def tree(nodes, switches):
+    """Return Slurm's description of leaf switches below a spine: nodes in blocks."""
+    leaves = [[] for _ in range(switches)]
+    for i, node in enumerate(nodes):
+        leaves[i * switches // len(nodes)].append(node)
+    lines = [f"SwitchName=leaf{i} Nodes={','.join(leaf)}" for i, leaf in enumerate(leaves, 1)]
+    names = ",".join(f"leaf{i}" for i in range(1, switches + 1))
+    return "\n".join([*lines, f"SwitchName=spine Switches={names}", ""])
 
 
 def _write_key(path):

@@ -1,5 +1,6 @@
 """Boxes come up and go down; what a crash has left is cleared away."""
 
+import dataclasses
 import json
 import os
 import pathlib
@@ -49,7 +50,7 @@ def up(box):
     with state.changing():
         existing = state.load(box.name)
         if existing and supervisors(box.name):
-            if (existing.nodes, existing.netlab) == (box.nodes, box.netlab):
+            if dataclasses.replace(existing, port=box.port) == box:
                 return False
             raise Failure(f"box {box.name} is up already, with other arguments ({existing}); "
                           "end it with `box down`")

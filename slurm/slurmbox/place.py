@@ -93,14 +93,18 @@ def place_of(box):
     return Lab(box) if box.netlab else Loopback(box)
 
 
-def box_of(name, nodes, netlab):
+def box_of(name, nodes, netlab, switches):
     """Return the box that was asked for; without a number of nodes a lab's hosts are all nodes."""
-    if netlab is None:
-        return state.Box(name, nodes or DEFAULT_NODES)
-    hosts = labs.loaded(netlab).hosts
-    if nodes and nodes > hosts:
-        raise Failure(f"--nodes {nodes}: lab {netlab} has {hosts} hosts")
-    return state.Box(name, nodes or hosts, netlab)
+    hosts = DEFAULT_NODES
+    if netlab is not None:
+        hosts = labs.loaded(netlab).hosts
+        if nodes and nodes > hosts:
+            raise Failure(f"--nodes {nodes}: lab {netlab} has {hosts} hosts")
+    nodes = nodes or hosts
+    if switches and switches > nodes:
+        raise Failure(f"--switches {switches}: the box has {nodes} nodes, and a switch has one or "
+                      "more")
+    return state.Box(name, nodes, netlab, switches=switches)
 
 
 def with_port(box):

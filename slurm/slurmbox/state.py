@@ -22,10 +22,13 @@ class Box:
     nodes: int
     netlab: str | None = None  # the lab whose hosts are the nodes
     port: int = 0  # the controller's; nodes have the next ones
+    switches: int | None = None  # that Slurm is told of; none: its network is flat
 
     def __str__(self):
         """Return one line that says what it is."""
-        return f"{self.nodes} nodes " + (f"in lab {self.netlab}" if self.netlab else "on loopback")
+        switches = f" at {self.switches} switches" if self.switches else ""
+        place = f"in lab {self.netlab}" if self.netlab else "on loopback"
+        return f"{self.nodes} nodes {place}{switches}"
 
 
 def folder_of(name):

@@ -59,6 +59,21 @@ class PageTest(FolderCase):
         self.assertEqual([text.partition(", 4 ranks")[0] for text in settings],
                          ["job sweep, 4x1 mpirun", "job sweep, 4x1 srun"])
 
+    def test_shapes_of_a_job_stand_side_by_side(self):
+        for shape, ranks, seconds in (("4x1", 4, 2e-3), ("4x2", 8, 3e-3), ("4x16", 64, 5e-3)):
+            self.write(f"sweep/{shape}.json", bench(
+                bench_row(time_s={"min": seconds, "median": seconds, "p99": seconds}),
+                ranks=ranks, environment={"COHOM_JOB": f"sweep {shape} srun"},
+                topology={"nodes": 4, "switches": 2}))
+        self.write("other/x.json", bench(bench_row(), environment={
+            "COHOM_JOB": "other 4x1 srun"}))
+        text = self.page(self.folder)
+        part = text.partition('id="shapes"')[2].partition("</section>")[0]
+        self.assertEqual(re.findall(r"\d+x\d+(?=</th>)", part), ["4x1", "4x2", "4x16"])
+        self.assertEqual(re.findall(r"[235] ms \(3\)", part), ["2 ms (3)", "3 ms (3)", "5 ms (3)"])
+        self.assertEqual(re.findall(r"<h3>job (\w+, \w+)", part), ["sweep, srun"])
+        self.assertEqual(re.findall(r"<dd>(\d nodes.*?)</dd>", text), ["4 nodes, 2 switches"] * 3)
+
     def test_long_specs_leave_room_for_bars(self):
         spec = "sparse+thc:levels=full,error_feedback=on,index=bloom"
         self.assertEqual(figures.in_lines(f"{spec} \N{MIDDLE DOT} ring").split("\n"), [

@@ -10,7 +10,7 @@ import unittest
 from unittest import mock
 
 from box_case import BOX, BoxCase, lifecycle, main, state, tools
-from slurmbox import supervisor
+from slurmbox import config, supervisor
 
 
 class BoxTest(BoxCase):
@@ -31,6 +31,11 @@ class BoxTest(BoxCase):
         self.assertEqual(lifecycle.supervisors(self.name), before)
         self.assertIn("other arguments (2 nodes on loopback)",
                       self.box("up", "--nodes", "3", status=1))
+
+    def test_switches_get_nodes_in_blocks(self):
+        self.assertEqual(config.tree(["n1", "n2", "n3", "n4", "n5"], 2).splitlines(), [
+            "SwitchName=leaf1 Nodes=n1,n2,n3", "SwitchName=leaf2 Nodes=n4,n5",
+            "SwitchName=spine Switches=leaf1,leaf2"])
 
     def test_down_ends_everything_and_may_be_repeated(self):
         self.box("up", "--nodes", "1")

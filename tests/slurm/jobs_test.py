@@ -39,6 +39,21 @@ class JobsTest(JobCase):
         self.wait_for(self.submit("sbatch", SWEEP, **settings), "FAILED")
         self.assertIn("2 rows run, 2 of them failed, 4 were there already", self.output())
 
+    def test_sweep_over_ranks_a_node(self):
+        settings = {**SMALL, "SWEEP_CODECS": "raw", "SWEEP_ALGORITHMS": "ring", "SITE_NODES": "2",
+                    "SITE_LAUNCHERS": "srun mpirun", "SWEEP_TASKS_PER_NODE": "2 1"}
+        self.wait_for(self.submit(SUBMIT, "allreduce_sweep", **settings), "COMPLETED")
+        rows = self.rows("allreduce_sweep")
+        self.assertEqual(len(rows), 4, self.output())
+        for launcher in ("srun", "mpirun"):
+            for shape, ranks in (("2x1", 2), ("2x2", 4)):
+                row = self.only(rows, f"raw-ring-64K-gauss-{shape}-{launcher}")
+                self.assertEqual(row["ranks"], ranks)
+                self.assertEqual(row["environment"]["COHOM_JOB"],
+                                 f"allreduce_sweep {shape} {launcher}")
+        self.wait_for(self.submit("sbatch", "--nodes=2", SWEEP, **settings), "FAILED")
+        self.assertIn("SWEEP_TASKS_PER_NODE: '2' should be a number from 1 to 1", self.output())
+
     def only(self, rows, beginning):
         """Return the one row whose name begins like this."""
         found = [row for name, row in rows.items() if name.startswith(beginning)]

@@ -21,7 +21,9 @@ class LabTest(JobCase):
     def test_jobs_run_over_the_links(self):
         self.assertIn("has 2 hosts",
                       self.box("up", "--netlab", self.name, "--nodes", "3", status=1))
-        self.box("up", "--netlab", self.name)
+        self.assertIn("--switches 3: the box has 2 nodes",
+                      self.box("up", "--netlab", self.name, "--switches", "3", status=1))
+        self.box("up", "--netlab", self.name, "--switches", "2")
         self.assertIn("box exec", self.box("env", status=1))
         before = self.sent()
         self.wait_for(self.submit("sbatch", "--nodes=2", SWEEP, SITE_LAUNCHERS="srun mpirun",
@@ -30,6 +32,8 @@ class LabTest(JobCase):
         rows = self.rows("allreduce_sweep")
         self.assertEqual({row["host"] for row in rows.values()}, {f"{self.name}-h1"})
         self.assertEqual([row["ranks"] for row in rows.values()], [2, 2])
+        self.assertEqual([row["topology"] for row in rows.values()],
+                         [{"nodes": 2, "switches": 2}] * 2)
         payload = sum(row["results"][0]["wire_bytes_all_ranks"] for row in rows.values())
         self.assertGreater(self.sent() - before, 2 * payload)  # two iterations
 
