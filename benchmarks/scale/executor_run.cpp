@@ -28,9 +28,12 @@ class RankCall {
   }
 
   void start(const CallShape& shape) {
-    request_ = allreduce_start(
-        input_.data(), output_.data(), input_.size(), ElementType::f32, communicator_,
-        {.codec = shape.codec, .algorithm = shape.algorithm, .segment = shape.segment});
+    request_ = allreduce_start(input_.data(), output_.data(), input_.size(), ElementType::f32,
+                               communicator_,
+                               {.codec = shape.codec,
+                                .algorithm = shape.algorithm,
+                                .segment = shape.segment,
+                                .buffer = "simulated"});
   }
   bool progress() { return communicator_.progress(); }
   /// Not by the request, which advances all ranks.

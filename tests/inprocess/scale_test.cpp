@@ -3,10 +3,12 @@
 
 #include "scale/call_model.hpp"
 #include "scale/executor_run.hpp"
+#include "support/codec_specs.hpp"
 #include "support/loopback_ranks.hpp"
 #include "support/thoroughness.hpp"
 
 #include <cohom/allreduce.hpp>
+#include <cohom/error.hpp>
 
 #include <gtest/gtest.h>
 #include <xxhash.h>
@@ -15,7 +17,9 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <map>
+#include <optional>
 #include <ostream>
 #include <sstream>
 #include <string>
@@ -40,7 +44,25 @@ std::ostream& operator<<(std::ostream& out, const Case& c) {
 const std::vector<std::string> codecs = {"thc",    "packed:bits=5", "raw",  "signcount",
                                          "marsit", "sparse",        "exact"};
 
+/// Every spec that tests know by every algorithm of ranks.
+std::vector<Case> whole_product(int ranks) {
+  std::vector<Case> all;
+  // Those of 16 ranks are tested on no more, but can be used.
+  for (const test::CodecSpec& spec : test::specs_for(std::min(ranks, 16)))
+    for (const AlgorithmRow& algorithm : test::algorithms_for(spec.spec))
+      if (!algorithm.needs_aggregator)
+        all.push_back({std::string(spec.spec), std::string(algorithm.name), ranks});
+  return all;
+}
+
+/// COHOM_SCALE_RANKS: the whole product for so many ranks (scripts/long-check).
+std::optional<int> product_ranks() {
+  const char* const text = std::getenv("COHOM_SCALE_RANKS");
+  return text == nullptr ? std::nullopt : std::optional(std::stoi(text));
+}
+
 std::vector<Case> cases() {
+  if (const auto ranks = product_ranks()) return whole_product(*ranks);
   std::vector<Case> all;
   for (const int ranks : {64, 255})
     for (const std::string& codec : codecs)
@@ -56,12 +78,17 @@ class Scale : public testing::TestWithParam<Case> {};
 constexpr std::size_t short_vector = 70'001;
 
 TEST_P(Scale, AllRanksHaveTheSameBits) {
-  const ExecutedCall executed =
-      run_executors(network_of_nodes(), {.codec = GetParam().codec,
-                                         .algorithm = GetParam().algorithm,
-                                         .elements = short_vector,
-                                         .ranks = GetParam().ranks});
-  EXPECT_TRUE(executed.identical());
+  try {
+    const ExecutedCall executed =
+        run_executors(network_of_nodes(), {.codec = GetParam().codec,
+                                           .algorithm = GetParam().algorithm,
+                                           .elements = short_vector,
+                                           .ranks = GetParam().ranks});
+    EXPECT_TRUE(executed.identical());
+  } catch (const Error& error) {
+    if (!product_ranks() || error.kind() != ErrorKind::invalid_argument) throw;
+    GTEST_SKIP() << error.what();  // a lane of fixed width has room for few ranks
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Merges, Scale, testing::ValuesIn(cases()));
