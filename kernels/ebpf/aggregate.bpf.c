@@ -1,5 +1,5 @@
 // The switch that sums. It sees what enters the switch's ports (tc, clsact ingress), before the
-// bridge does. Contributions stay here; the last one leaves as the sum, once for each worker.
+// bridge does. Contributions stay here; the last one leaves as the sum, once for each member.
 //
 // Packets of others pass untouched; so do those of ours that other programs on the port lose.
 
@@ -123,17 +123,24 @@ static __always_inline long write_words(struct __sk_buff* skb, __u32 words) {
 // Functions that are not static are verified by themselves, and not once for every way that leads
 // there.
 
-/// Sends the sum to each of the workers.
-__attribute__((noinline)) int send_sum(struct __sk_buff* skb, __u32 number, __u64 workers) {
+/// The number of the member that contributes as the worker; cohom_max_members: none does.
+__attribute__((noinline)) int member_of(__u32 number, __u32 worker) {
+  const struct cohom_group* group = bpf_map_lookup_elem(&groups, &number);
+  if (!group) return cohom_max_members;
+  return cohom_member_of(&group->who, worker);
+}
+
+/// Sends the sum to each of the members.
+__attribute__((noinline)) int send_sum(struct __sk_buff* skb, __u32 number, __u64 members) {
   struct frame frame;
   struct cohom_group* group = bpf_map_lookup_elem(&groups, &number);
   if (!group || bpf_skb_load_bytes(skb, 0, &frame.ethernet, frame_bytes)) return -1;
   if (write_words(skb, frame.packet.words)) return -1;
   frame.packet.kind = cohom_sum;
-  for (__u32 worker = 0; worker < cohom_max_workers; ++worker) {
-    if (!(workers >> worker & 1)) continue;
-    frame.packet.worker = worker;
-    send(skb, &frame, &group->workers[worker]);
+  for (__u32 member = 0; member < cohom_max_members; ++member) {
+    if (!(members >> member & 1)) continue;
+    frame.packet.worker = group->who.workers[member];
+    send(skb, &frame, &group->endpoints[member]);
   }
   return 0;
 }
@@ -149,17 +156,17 @@ __attribute__((noinline)) int send_up(struct __sk_buff* skb, __u32 number) {
   return 0;
 }
 
-/// Sends a worker's packet back to it without its words.
-__attribute__((noinline)) int send_back(struct __sk_buff* skb, __u32 number, __u32 worker,
+/// Sends a member's packet back to it without its words.
+__attribute__((noinline)) int send_back(struct __sk_buff* skb, __u32 number, __u32 member,
                                         __u32 kind) {
   struct frame frame;
   struct cohom_group* group = bpf_map_lookup_elem(&groups, &number);
   if (!group || bpf_skb_load_bytes(skb, 0, &frame.ethernet, frame_bytes)) return -1;
   if (skb->len != frame_bytes && bpf_skb_change_tail(skb, frame_bytes, 0)) return -1;
-  const struct cohom_endpoint* endpoint = &group->workers[worker & (cohom_max_workers - 1)];
+  member = cohom_member_index(member);
   frame.packet.kind = kind;
-  frame.packet.worker = worker;
-  send(skb, &frame, endpoint);
+  frame.packet.worker = group->who.workers[member];
+  send(skb, &frame, &group->endpoints[member]);
   return 0;
 }
 
@@ -174,21 +181,21 @@ static __always_inline void learn(struct cohom_endpoint* endpoint, const struct 
   endpoint->device = device;
 }
 
-/// The first hello of a worker, which alone knows its key, says where it is; later ones must come
+/// The first hello of a member, which alone knows its key, says where it is; later ones must come
 /// from there.
 static __always_inline int answer_hello(struct __sk_buff* skb, const struct frame* frame,
                                         struct cohom_group* group,
-                                        const struct cohom_source* source) {
-  const enum cohom_verdict verdict = cohom_check_group_member(&frame->packet, group);
+                                        const struct cohom_source* source, __u32 member) {
+  const enum cohom_verdict verdict = cohom_check_group_member(&frame->packet, group, member);
   if (verdict != cohom_fine) return verdict;
-  const __u32 worker = cohom_worker_index(&frame->packet);
-  if (!(group->known >> worker & 1)) {
-    learn(&group->workers[worker], frame, source->device);
-    group->workers[worker].group = (__u16)frame->packet.call;
-    __sync_fetch_and_or(&group->known, 1ull << worker);
+  struct cohom_endpoint* endpoint = &group->endpoints[cohom_member_index(member)];
+  if (!(group->known & cohom_bit_of(member))) {
+    learn(endpoint, frame, source->device);
+    endpoint->group = (__u16)frame->packet.call;
+    __sync_fetch_and_or(&group->known, cohom_bit_of(member));
   }
-  if (!cohom_is_from(&group->workers[worker], source)) return cohom_drop_source;
-  return send_back(skb, frame->packet.group, worker, cohom_hello_answer) ? cohom_drop_no_memory
+  if (!cohom_is_from(endpoint, source)) return cohom_drop_source;
+  return send_back(skb, frame->packet.group, member, cohom_hello_answer) ? cohom_drop_no_memory
                                                                          : cohom_hello_answered;
 }
 
@@ -206,7 +213,7 @@ static __always_inline int learn_parent(const struct frame* frame, struct cohom_
 
 /// Brings the payload and its slot together, below the slot's lock.
 static __always_inline int take(struct __sk_buff* skb, const struct cohom_header* packet,
-                                const struct cohom_group* group) {
+                                const struct cohom_group* group, __u32 member) {
   struct cohom_payload* payload = payload_of_cpu();
   const __u32 index = group->first_slot + packet->slot;
   struct cohom_slot* slot = bpf_map_lookup_elem(&slots, &index);
@@ -224,26 +231,27 @@ static __always_inline int take(struct __sk_buff* skb, const struct cohom_header
   if (down)
     verdict = cohom_receive_sum(pool, packet, payload);
   else
-    verdict = cohom_contribute(pool, other, packet, members, has_parent, payload);
+    verdict = cohom_contribute(pool, other, packet, member, members, has_parent, payload);
   bpf_spin_unlock(&slot->lock);
   return verdict;
 }
 
 static __always_inline int send_what_is_due(struct __sk_buff* skb,
                                             const struct cohom_header* packet,
-                                            struct cohom_group* group, enum cohom_verdict verdict) {
+                                            struct cohom_group* group, __u32 member,
+                                            enum cohom_verdict verdict) {
   if (packet->kind == cohom_contribution && cohom_is_merged(verdict))
     __sync_fetch_and_add(&group->contributions, 1);
   if (verdict == cohom_multicast) {
     __sync_fetch_and_add(&group->sums, 1);
     return send_sum(skb, packet->group, group->members);
   }
-  if (verdict == cohom_answered) return send_sum(skb, packet->group, cohom_bit_of(packet));
+  if (verdict == cohom_answered) return send_sum(skb, packet->group, cohom_bit_of(member));
   int failed = 0;
   if (verdict == cohom_forward || verdict == cohom_forward_again)
     failed = send_up(skb, packet->group);
   if (verdict == cohom_told_waiting || verdict == cohom_forward_again)
-    failed |= send_back(skb, packet->group, packet->worker, cohom_waiting);
+    failed |= send_back(skb, packet->group, member, cohom_waiting);
   return failed;
 }
 
@@ -266,12 +274,14 @@ static __always_inline int handle(struct __sk_buff* skb, struct frame* frame) {
   const struct cohom_source source = {
       .address = frame->ip.saddr, .port = frame->udp.source, .device = skb->ifindex};
   const __u32 bytes = length - sizeof(struct udphdr) - sizeof(*packet);
-  if (packet->kind == cohom_hello) return answer_hello(skb, frame, group, &source);
+  const int is_from_below = packet->kind == cohom_hello || packet->kind == cohom_contribution;
+  const __u32 member = is_from_below ? member_of(number, packet->worker) : cohom_max_members;
+  if (packet->kind == cohom_hello) return answer_hello(skb, frame, group, &source, member);
   if (packet->kind == cohom_hello_answer) return learn_parent(frame, group, &source);
-  verdict = cohom_check_packet(packet, group, &source, bytes);
+  verdict = cohom_check_packet(packet, group, &source, member, bytes);
   if (verdict != cohom_fine) return verdict;
-  verdict = take(skb, packet, group);
-  return send_what_is_due(skb, packet, group, verdict) ? cohom_drop_no_memory : verdict;
+  verdict = take(skb, packet, group, member);
+  return send_what_is_due(skb, packet, group, member, verdict) ? cohom_drop_no_memory : verdict;
 }
 
 SEC("tc")

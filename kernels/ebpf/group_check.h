@@ -14,8 +14,8 @@ struct cohom_source {
 };
 
 static __always_inline enum cohom_verdict cohom_check_group_member(
-    const struct cohom_header* packet, const struct cohom_group* group) {
-  return cohom_check_member(packet, group->members, group->workers[cohom_worker_index(packet)].key);
+    const struct cohom_header* packet, const struct cohom_group* group, __u32 member) {
+  return cohom_check_member(packet, member, group->endpoints[cohom_member_index(member)].key);
 }
 
 static __always_inline enum cohom_verdict cohom_check_group_parent(
@@ -40,10 +40,10 @@ static __always_inline int cohom_is_from(const struct cohom_endpoint* endpoint,
 
 static __always_inline enum cohom_verdict cohom_check_contribution(
     const struct cohom_header* packet, const struct cohom_group* group,
-    const struct cohom_source* source, __u32 bytes) {
-  const enum cohom_verdict verdict = cohom_check_group_member(packet, group);
+    const struct cohom_source* source, __u32 member, __u32 bytes) {
+  const enum cohom_verdict verdict = cohom_check_group_member(packet, group, member);
   if (verdict != cohom_fine) return verdict;
-  if (!group->started || !cohom_is_from(&group->workers[cohom_worker_index(packet)], source))
+  if (!group->started || !cohom_is_from(&group->endpoints[cohom_member_index(member)], source))
     return cohom_drop_source;
   return cohom_check_group_words(packet, group, bytes);
 }
@@ -62,13 +62,14 @@ static __always_inline enum cohom_verdict cohom_check_answer(const struct cohom_
              : cohom_drop_source;
 }
 
-/// For all kinds but hellos and their answers. `bytes` are those behind the header.
+/// For all kinds but hellos and their answers. `member` is the sender of a contribution, `bytes`
+/// are those behind the header.
 static __always_inline enum cohom_verdict cohom_check_packet(const struct cohom_header* packet,
                                                              const struct cohom_group* group,
                                                              const struct cohom_source* source,
-                                                             __u32 bytes) {
+                                                             __u32 member, __u32 bytes) {
   if (packet->kind == cohom_contribution)
-    return cohom_check_contribution(packet, group, source, bytes);
+    return cohom_check_contribution(packet, group, source, member, bytes);
   const enum cohom_verdict verdict = cohom_check_group_parent(packet, group);
   if (verdict != cohom_fine) return verdict;
   if (!group->parent.known || !cohom_is_from(&group->parent.endpoint, source))

@@ -57,7 +57,7 @@ static __always_inline void cohom_load(const __u64* sum, struct cohom_payload* p
       payload->words[b * cohom_block_words + i] = sum[b * cohom_block_words + i];
 }
 
-// Merging leaves the sum in both places: the last worker's packet carries it away.
+// Merging leaves the sum in both places: the last member's packet carries it away.
 
 static __always_inline void cohom_add(__u64* sum, struct cohom_payload* payload) {
   for (__u32 b = 0; cohom_has_block(payload, b); ++b)
@@ -114,20 +114,19 @@ static __always_inline void cohom_merge(__u64* sum, struct cohom_payload* payloa
     cohom_max16(sum, payload);
 }
 
-/// Takes the contribution in `payload`. The payload is then what leaves, if anything does.
-static __always_inline enum cohom_verdict cohom_contribute(struct cohom_pool* pool,
-                                                           const struct cohom_pool* other,
-                                                           const struct cohom_header* packet,
-                                                           __u64 members, int has_parent,
-                                                           struct cohom_payload* payload) {
-  const enum cohom_verdict verdict = cohom_admit(&pool->use, &other->use, cohom_kept_uses, packet);
+/// Takes the member's contribution in `payload`. The payload is then what leaves, if anything does.
+static __always_inline enum cohom_verdict cohom_contribute(
+    struct cohom_pool* pool, const struct cohom_pool* other, const struct cohom_header* packet,
+    __u32 member, __u64 members, int has_parent, struct cohom_payload* payload) {
+  const enum cohom_verdict verdict =
+      cohom_admit(&pool->use, &other->use, cohom_kept_uses, packet, member);
   if (verdict == cohom_answered || verdict == cohom_forward_again) cohom_load(pool->sum, payload);
   if (verdict != cohom_fine) return verdict;
   if (cohom_is_first(&pool->use))
     cohom_store(pool->sum, payload);
   else
     cohom_merge(pool->sum, payload, packet->merge);
-  return cohom_count(&pool->use, packet, members, has_parent);
+  return cohom_count(&pool->use, member, members, has_parent);
 }
 
 /// Takes the whole group's sum, which a parent sends.

@@ -37,8 +37,8 @@ using fuzz::HeldMessage;
 using fuzz::require;
 using Words = fuzz::DaemonOracle::Words;
 
-constexpr std::uint64_t members = 0b1011;
-constexpr std::uint32_t workers[] = {0, 1, 3, 2};  // the last is no member
+constexpr std::uint32_t workers[] = {0, 1, 700, 2};  // the last is no member
+constexpr std::uint64_t members = 0b111;
 constexpr std::uint32_t payload_bytes = 2048, slots = 2, number = 3;
 constexpr std::uint32_t parent_worker = 5, parent_group = 9;
 constexpr std::size_t max_queued = slots + 64;
@@ -47,11 +47,12 @@ constexpr int max_messages = 4096;
 GroupPlan plan_of(bool leaf) {
   GroupPlan plan{.job = 70,
                  .epoch = 0x5000000000000005,
-                 .members = members,
+                 .members = {},
                  .slots = slots,
                  .payload_bytes = payload_bytes,
                  .parent = {}};
-  for (std::uint64_t w = 0; w < cohom_max_workers; ++w) plan.keys[w] = 1000 + w;
+  for (const std::uint32_t worker : std::span(workers).first(3))
+    plan.members.push_back({worker, 1000 + worker});
   if (leaf) {
     plan.parent = ParentPlan{};
     plan.parent->number = parent_group;
@@ -154,9 +155,7 @@ class Daemon {
   [[nodiscard]] bool knows_key(const cohom_header& header) const {
     const bool from_below = header.kind == cohom_contribution || header.kind == cohom_hello ||
                             header.kind == cohom_waiting;
-    if (from_below)
-      return header.worker < cohom_max_workers && (members >> header.worker & 1) != 0 &&
-             header.key == plan().keys[header.worker];
+    if (from_below) return fuzz::is_member(plan(), header.worker, header.key);
     return plan().parent && header.key == plan().parent->key && header.worker == parent_worker;
   }
 
@@ -201,7 +200,7 @@ cohom_header right_header(const GroupPlan& plan, std::uint8_t kind, std::uint32_
   const bool of_parent = kind == cohom_sum || kind == cohom_hello_answer;
   cohom_header header = make_hello({.job = plan.job,
                                     .epoch = plan.epoch,
-                                    .key = of_parent ? 5000 : plan.keys[worker],
+                                    .key = of_parent ? 5000 : 1000 + worker,
                                     .group = number,
                                     .worker = of_parent ? parent_worker : worker,
                                     .own_group = kind == cohom_hello ? 20 + worker : 0});

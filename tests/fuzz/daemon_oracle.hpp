@@ -7,7 +7,7 @@
 #include "aggregation/server/data_plane.hpp"
 #include "kernels/table/kernel_table.hpp"
 
-#include <bit>
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -19,6 +19,12 @@
 #include <vector>
 
 namespace cohom::fuzz {
+
+inline bool is_member(const offload::GroupPlan& plan, std::uint32_t worker, std::uint64_t key) {
+  return std::ranges::any_of(plan.members, [=](const offload::MemberPlan& member) {
+    return member.worker == worker && member.key == key;
+  });
+}
 
 class DaemonOracle {
  public:
@@ -53,8 +59,7 @@ class DaemonOracle {
     require(header.job == plan_.job && header.epoch == plan_.epoch && header.flags == 0);
     const bool up = plan_.parent && header.key == plan_.parent->key;
     require(up ? header.worker == plan_.parent->worker && header.group == plan_.parent->number
-               : (plan_.members >> header.worker & 1) != 0 &&
-                     header.key == plan_.keys[header.worker] &&
+               : is_member(plan_, header.worker, header.key) &&
                      header.group == own_groups_.at(header.worker));
     switch (header.kind) {
       case cohom_contribution: return check_forwarded(up, header, data);
@@ -86,9 +91,7 @@ class DaemonOracle {
     return a.call == b.call && a.round == b.round && a.reduction == b.reduction &&
            a.offset == b.offset && a.words == b.words && a.merge == b.merge;
   }
-  [[nodiscard]] std::size_t member_count() const {
-    return static_cast<std::size_t>(std::popcount(plan_.members));
-  }
+  [[nodiscard]] std::size_t member_count() const { return plan_.members.size(); }
 
   /// In the order of workers, which counts for floats.
   static std::optional<Words> sum_of(const Use& use) {

@@ -19,6 +19,7 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <tuple>
@@ -31,9 +32,10 @@ using namespace cohom::test;
 using fuzz::require;
 
 constexpr std::uint32_t groups = 3, slots = 6, group_slots = 2;
-constexpr std::uint32_t root = 0, leaf = 1;  // the third group is nobody's
-constexpr std::uint64_t members = 0b1011;    // workers 0, 1 and 3
-constexpr std::uint32_t leaf_worker = 1;     // what the leaf is to its parent
+constexpr std::uint32_t root = 0, leaf = 1;                      // the third group is nobody's
+constexpr std::array<std::uint32_t, 4> workers{0, 1, 699, 700};  // the third is no member
+constexpr std::uint64_t members = 0b111;
+constexpr std::uint32_t leaf_worker = 1;  // what the leaf is to its parent
 constexpr std::uint16_t payload_words = 40;
 constexpr std::uint64_t nonce = 0x1122334455667788;
 constexpr Place parent_endpoint{0x0100000a, 0x3412};
@@ -42,6 +44,17 @@ constexpr std::uint32_t parent_device = 9;
 struct FreeProgram {
   void operator()(cohom_switch_program* program) const { cohom_switch_free(program); }
 };
+
+std::uint64_t key_of(std::uint32_t number, std::uint32_t worker) {
+  return 1000 * (number + 1) + worker;
+}
+/// None: it is no member.
+std::optional<std::uint32_t> member_of(std::uint32_t worker) {
+  if (worker == workers[0]) return 0;
+  if (worker == workers[1]) return 1;
+  if (worker == workers[3]) return 2;
+  return std::nullopt;
+}
 
 /// A switch with two groups, and what must be true of it.
 class Switch {
@@ -54,8 +67,12 @@ class Switch {
       group.first_slot = 1 + number * group_slots;  // the first and the last slot are nobody's
       group.slots = group_slots;
       group.payload_words = payload_words;
-      for (std::uint32_t w = 0; w < cohom_max_workers; ++w)
-        group.workers[w].key = 1000 * (number + 1) + w;
+      std::fill(std::begin(group.who.workers), std::end(group.who.workers), cohom_nobody);
+      std::uint32_t member = 0;
+      for (const std::uint32_t worker : {workers[0], workers[1], workers[3]}) {
+        group.who.workers[member] = static_cast<__u16>(worker);
+        group.endpoints[member++].key = key_of(number, worker);
+      }
       group.epoch = ~std::uint64_t{number};
     }
     cohom_group& group = group_of(leaf);
@@ -138,8 +155,7 @@ class Switch {
     const cohom_group& group = group_of(packet.group);
     const bool from_below = packet.kind == cohom_contribution || packet.kind == cohom_hello;
     if (from_below)
-      return packet.worker < cohom_max_workers && (members >> packet.worker & 1) != 0 &&
-             packet.key == group.workers[packet.worker].key;
+      return member_of(packet.worker) && packet.key == key_of(packet.group, packet.worker);
     return packet.group == leaf && packet.key == group.parent.endpoint.key &&
            packet.worker == leaf_worker;
   }
@@ -172,9 +188,10 @@ class Switch {
     const cohom_header& header = out.header;
     const bool up = header.kind == cohom_contribution;
     require(number <= leaf && header.epoch == group.epoch && header.job == group.job);
+    const auto member = member_of(header.worker);
     require(up ? number == leaf && header.worker == leaf_worker
-               : (members >> header.worker & 1) != 0 && (group.known >> header.worker & 1) != 0);
-    const cohom_endpoint& place = up ? group.parent.endpoint : group.workers[header.worker];
+               : member && (group.known >> *member & 1) != 0);
+    const cohom_endpoint& place = up ? group.parent.endpoint : group.endpoints[*member];
     require(header.key == place.key && header.group == static_cast<std::uint16_t>(place.group));
     require(out.target == (Place{place.address, place.port}));
     const Use use{number, header.slot, header.sequence};
@@ -206,7 +223,7 @@ cohom_header right_packet(const Switch& one, std::uint32_t kind, std::uint32_t n
   packet.epoch = group.epoch;
   packet.group = static_cast<__u16>(number);
   packet.worker = static_cast<__u16>(of_parent ? leaf_worker : worker);
-  packet.key = of_parent ? group.parent.endpoint.key : group.workers[worker].key;
+  packet.key = of_parent ? group.parent.endpoint.key : key_of(number, worker);
   packet.call = 6;
   if (kind == cohom_hello_answer) {
     packet.sequence = static_cast<__u32>(group.parent.nonce);
@@ -218,20 +235,20 @@ cohom_header right_packet(const Switch& one, std::uint32_t kind, std::uint32_t n
 /// What the next bytes of the input ask for.
 void step(Switch& one, fuzz::FuzzInput& input) {
   const std::uint8_t what = input.byte();
-  const std::uint32_t kind = what & 7, number = what >> 3 & 1, worker = what >> 4 & 3;
+  const std::uint32_t kind = what & 7, number = what >> 3 & 1, which = what >> 4 & 3;
   if (kind == 7) {
     one.group_of(number).started = 1;
     return;
   }
   const bool of_parent = kind != cohom_contribution && kind != cohom_hello;
-  const Place place = of_parent ? parent_endpoint : Place{10 + worker, 7};
-  const std::uint32_t device = of_parent ? parent_device : 20 + worker;
+  const Place place = of_parent ? parent_endpoint : Place{10 + which, 7};
+  const std::uint32_t device = of_parent ? parent_device : 20 + which;
   if (kind == 0 || kind == 6) {  // anything
     std::vector<std::uint8_t> bytes(input.byte());
     for (std::uint8_t& byte : bytes) byte = input.byte();
     return one.take(kind == 0 ? frame_of(place, bytes) : bytes, device);
   }
-  cohom_header packet = right_packet(one, kind, number, worker);
+  cohom_header packet = right_packet(one, kind, number, workers[which]);
   std::vector<std::uint64_t> words;
   if (kind == cohom_contribution || kind == cohom_sum) {
     const std::uint8_t where = input.byte(), how = input.byte();

@@ -18,7 +18,7 @@ namespace {
 
 using Words = std::vector<std::uint64_t>;
 
-constexpr std::uint64_t three_members = 0b1011;  // workers 0, 1 and 3
+constexpr std::uint64_t three_members = 0b1011;  // members 0, 1 and 3, as workers 0, 1 and 3
 
 class Pool : public testing::Test {
  protected:
@@ -37,7 +37,7 @@ class Pool : public testing::Test {
   int contribute(const cohom_header& header, const Words& words, bool parent = false) {
     load(words);
     return cohom_contribute(&slot_->pools[header.sequence & 1], &slot_->pools[~header.sequence & 1],
-                            &header, three_members, parent, payload_.get());
+                            &header, header.worker, three_members, parent, payload_.get());
   }
   int receive_sum(const cohom_header& header, const Words& words) {
     load(words);

@@ -18,7 +18,7 @@
 namespace cohom {
 namespace {
 
-constexpr std::uint64_t members = 0b1011;  // workers 0, 1 and 3
+constexpr std::uint64_t members = 0b1011;  // of which members have these numbers
 constexpr std::uint32_t workers[] = {0, 1, 3};
 constexpr std::uint64_t epoch = 77;
 
@@ -58,7 +58,7 @@ std::ostream& operator<<(std::ostream& out, const Verdict& verdict) {
 
 Verdict admit(cohom_slot_use use, const cohom_slot_use& before, std::uint32_t kept_uses,
               const cohom_header& header) {
-  return {cohom_admit(&use, &before, kept_uses, &header)};
+  return {cohom_admit(&use, &before, kept_uses, &header, header.worker)};
 }
 
 /// Every field that makes one reduction another.
@@ -139,7 +139,7 @@ TEST(Slot, AnotherEpochBeginsWithItsFirstUse) {
         const Verdict verdict{number == 0 ? cohom_fine : cohom_drop_order};
         EXPECT_EQ(admit(use, use, kept_uses, header), verdict);
         header.sequence = 0;
-        EXPECT_EQ(cohom_admit(&use, &use, kept_uses, &header), cohom_fine);
+        EXPECT_EQ(cohom_admit(&use, &use, kept_uses, &header, 0), cohom_fine);
         EXPECT_EQ(use.seen, 0u);
         EXPECT_EQ(use.epoch, epoch + 1);
         EXPECT_EQ(use.sequence, 0u);
@@ -152,10 +152,10 @@ TEST(Slot, TheLastContributionCompletesASum) {
     cohom_slot_use use{};
     for (const std::uint32_t worker : workers) {
       const cohom_header header = packet(0, worker);
-      ASSERT_EQ(cohom_admit(&use, &use, 1, &header), cohom_fine);
+      ASSERT_EQ(cohom_admit(&use, &use, 1, &header, worker), cohom_fine);
       EXPECT_EQ(cohom_is_first(&use), worker == 0);
       const Verdict whole{has_parent ? cohom_forward : cohom_multicast};
-      const Verdict verdict{cohom_count(&use, &header, members, has_parent)};
+      const Verdict verdict{cohom_count(&use, worker, members, has_parent)};
       EXPECT_EQ(verdict, worker == 3 ? whole : Verdict{cohom_kept});
     }
     EXPECT_EQ(use.seen, members);
@@ -204,8 +204,8 @@ class Slot {
   Verdict contribute(const cohom_header& header) {
     cohom_slot_use& use = uses_[header.sequence % kept_uses_];
     const cohom_slot_use& before = uses_[(header.sequence + kept_uses_ - 1) % kept_uses_];
-    const cohom_verdict verdict = cohom_admit(&use, &before, kept_uses_, &header);
-    return {verdict == cohom_fine ? cohom_count(&use, &header, members, parent_) : verdict};
+    const cohom_verdict verdict = cohom_admit(&use, &before, kept_uses_, &header, header.worker);
+    return {verdict == cohom_fine ? cohom_count(&use, header.worker, members, parent_) : verdict};
   }
   Verdict take_sum(const cohom_header& header) {
     return {cohom_take_sum(&uses_[header.sequence % kept_uses_], &header)};

@@ -15,7 +15,7 @@
 namespace cohom::offload {
 namespace {
 
-constexpr std::uint64_t members = 0b10110;  // workers 1, 2 and 4
+constexpr std::uint64_t members = 0b10110;  // workers 1, 2 and 4, which are members 1, 2 and 4
 
 cohom_header header_of(std::uint32_t worker, std::uint32_t sequence = 0, Merge merge = {}) {
   cohom_header header{};
@@ -42,7 +42,7 @@ Words words_of(float a, float b) {
 class SumSlotsTest : public testing::Test {
  protected:
   cohom_verdict contribute(SumSlots& slots, const cohom_header& header, const Words& words) {
-    const auto outcome = slots.contribute(header, bytes_of(words));
+    const auto outcome = slots.contribute(header, header.worker, bytes_of(words));
     if (outcome.words) sum_ = *outcome.words;
     return outcome.verdict;
   }
@@ -77,7 +77,7 @@ TEST_F(SumSlotsTest, ASumThatIsBeingSentIsNotChanged) {
   for (std::uint32_t sequence = 0; sequence < 5; ++sequence)
     for (std::uint32_t worker : {1, 2, 4})
       if (auto outcome =
-              root_.contribute(header_of(worker, sequence), bytes_of({sequence, worker}));
+              root_.contribute(header_of(worker, sequence), worker, bytes_of({sequence, worker}));
           outcome.words)
         sums.push_back(outcome.words);
   ASSERT_EQ(sums.size(), 5u);

@@ -23,20 +23,20 @@ using namespace offload;
 
 constexpr Place first{0x0a00000a, 0x1111}, second{0x0b00000a, 0x2222}, parent{0x0100000a, 0x3333};
 constexpr std::uint32_t first_device = 4, parent_device = 9;
+constexpr std::uint32_t second_worker = 700;
 
 struct FreeProgram {
   void operator()(cohom_switch_program* program) const { cohom_switch_free(program); }
 };
 
-/// A leaf with two workers.
+/// A leaf with two workers of many.
 class SwitchProgram : public testing::Test {
  protected:
   SwitchProgram() {
     GroupPlan plan{
         .job = 5,
         .epoch = 0xeeee000000000001,
-        .members = 3,
-        .keys = {1001, 1002},
+        .members = {{0, 1001}, {second_worker, 1002}},
         .slots = 4,
         .payload_bytes = 80,
         .parent = ParentPlan{
@@ -51,7 +51,7 @@ class SwitchProgram : public testing::Test {
   [[nodiscard]] cohom_header hello(std::uint32_t worker) const {
     return make_hello({.job = 5,
                        .epoch = 0xeeee000000000001,
-                       .key = 1001 + worker,
+                       .key = worker == 0 ? 1001u : 1002u,
                        .group = number_,
                        .worker = worker,
                        .own_group = 7});
@@ -130,6 +130,8 @@ TEST_F(SwitchProgram, AMemberIsWhoKnowsItsKey) {
   EXPECT_EQ(leaving_[0].header.key, 1001u);
   EXPECT_EQ(leaving_[0].header.group, 7u);
   EXPECT_EQ(send(hello(0), second, first_device), "drop_source");
+  for (const std::uint32_t other : {1u, 64u, 699u, 701u, 764u, 0xffffu})
+    EXPECT_EQ(send(hello(other), second, first_device), "drop_worker") << other;
   EXPECT_EQ(send(contribution(0), first, first_device), "drop_source") << "not open";
   table_.start(number_);
   EXPECT_EQ(send(contribution(0), first, first_device, [](H& h) { ++h.key; }), "drop_key");
@@ -153,11 +155,11 @@ TEST_F(SwitchProgram, MergesAreThoseOfWords) {
 
 TEST_F(SwitchProgram, SumsComeFromTheParentAndGoToTheMembersWithTheirKeys) {
   EXPECT_EQ(send(hello(0), first, first_device), "greeted");
-  EXPECT_EQ(send(hello(1), second, first_device), "greeted");
+  EXPECT_EQ(send(hello(second_worker), second, first_device), "greeted");
   EXPECT_EQ(send(answer(), parent, parent_device), "parent_learnt");
   table_.start(number_);
   EXPECT_EQ(send(contribution(0), first, first_device), "kept");
-  EXPECT_EQ(send(contribution(1), second, first_device), "passed_up");
+  EXPECT_EQ(send(contribution(second_worker), second, first_device), "passed_up");
   ASSERT_EQ(leaving_.size(), 1u);
   EXPECT_EQ(leaving_[0].target, parent);
   EXPECT_EQ(leaving_[0].header.key, 5000u);
@@ -175,6 +177,7 @@ TEST_F(SwitchProgram, SumsComeFromTheParentAndGoToTheMembersWithTheirKeys) {
   ASSERT_EQ(leaving_.size(), 2u);
   EXPECT_EQ(leaving_[0].header.key, 1001u);
   EXPECT_EQ(leaving_[1].header.key, 1002u);
+  EXPECT_EQ(leaving_[1].header.worker, second_worker);
   EXPECT_EQ(leaving_[1].target, second);
 }
 

@@ -157,6 +157,30 @@ TEST(ControlLimits, AReaderKeepsAMessageAndARead) {
   EXPECT_THROW(reader.append(std::string_view("x")), Error);
 }
 
+/// They are kept until they are proven, and a group has thousands of workers.
+TEST(ControlLimits, AConnectionHasSoManyJoinsWithoutAProof) {
+  Switch one(plane());
+  const JobKey job = test::job(1);
+  Caller caller(one.port());
+  ASSERT_TRUE(caller.prove());
+  const auto join = [&](std::uint32_t worker) {
+    caller.send(join_of(job, worker, cohom_max_workers));
+    return caller.expect<JoinChallenge>();
+  };
+  const auto first = join(0);
+  ASSERT_TRUE(first);
+  for (std::uint32_t worker = 1; worker < 64; ++worker) ASSERT_TRUE(join(worker)) << worker;
+  caller.send(
+      JoinProof{0, job.sign(join_statement(join_of(job, 0, cohom_max_workers), first->nonce))});
+  EXPECT_TRUE(join(64)) << "in place of the one that is proven";
+  EXPECT_TRUE(join(64)) << "the same once more";
+  caller.send(join_of(job, 65, cohom_max_workers));
+  const auto refused = caller.expect<Refused>();
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->reason, Refusal::no_resources);
+  EXPECT_EQ(refused->text, "more than 64 joins of a connection lack their proof");
+}
+
 TEST(ControlLimits, RecordsOfAddressesAreBounded) {
   SourceRecords records({.sources = 10});
   const auto now = SourceRecords::Clock::now();

@@ -96,8 +96,7 @@ class DaemonMessages : public testing::Test {
   void open() {
     number_ = *plane_->add_group({.job = job,
                                   .epoch = epoch,
-                                  .members = 3,
-                                  .keys = {first_.key(), second_.key()},
+                                  .members = {{0, first_.key()}, {1, second_.key()}},
                                   .slots = 4,
                                   .payload_bytes = 80,
                                   .parent = {}});
@@ -318,8 +317,7 @@ TEST(DaemonParent, OneThatCannotBeReachedEndsTheGroupAlone) {
   const ucx::Worker elsewhere({.transports = "sysv", .features = UCP_FEATURE_AM});
   GroupPlan plan{.job = job,
                  .epoch = epoch,
-                 .members = 1,
-                 .keys = {1},
+                 .members = {{0, 1}},
                  .slots = 4,
                  .payload_bytes = 80,
                  .parent = ParentPlan{}};
@@ -341,13 +339,9 @@ TEST(DaemonLog, PathsToMembersAreWithinTheBudgetOfLines) {
   const ucx::Worker elsewhere({.transports = transports, .features = UCP_FEATURE_AM});
   const UcxAddress address = elsewhere.sealed_address();
   LogBudget notes(lines, std::chrono::hours(1));
-  GroupPlan plan{.job = job,
-                 .epoch = epoch,
-                 .members = (1u << members) - 1,
-                 .keys = {},
-                 .slots = 4,
-                 .payload_bytes = 80,
-                 .parent = {}};
+  GroupPlan plan{
+      .job = job, .epoch = epoch, .members = {}, .slots = 4, .payload_bytes = 80, .parent = {}};
+  for (std::uint32_t member = 0; member < members; ++member) plan.members.push_back({member, 1});
   DaemonGroup group(worker, plan, 0, notes);
   const auto level = log().level();
   log().set_level(spdlog::level::info);
@@ -355,12 +349,13 @@ TEST(DaemonLog, PathsToMembersAreWithinTheBudgetOfLines) {
   for (std::uint32_t member = 0; member < members; ++member) {
     EXPECT_TRUE(group.expect_address(member));
     group.take_address(member, std::as_bytes(std::span(address.bytes)));
-    group.take(make_hello({.job = job, .epoch = epoch, .group = 0, .worker = member}), {});
+    group.take(make_hello({.job = job, .epoch = epoch, .key = 1, .group = 0, .worker = member}),
+               {});
     group.answer_hellos();
   }
   const std::string said = testing::internal::GetCapturedStderr();
   log().set_level(level);
-  EXPECT_EQ(group.met(), plan.members);
+  EXPECT_EQ(group.met(), bits_of(plan.members));
   std::uint32_t found = 0;
   for (std::size_t at = 0; (at = said.find(" is reached by ", at)) != std::string::npos; ++at)
     ++found;

@@ -34,8 +34,7 @@ constexpr std::uint32_t leafs_groups = 32;
 GroupPlan plan_below(const DataPlane& parent) {
   return {.job = 5,
           .epoch = 0x5000000000000005,
-          .members = 1,
-          .keys = {1001},
+          .members = {{0, 1001}},
           .slots = 4,
           .payload_bytes = 80,
           .parent = ParentPlan{.key = 5000,

@@ -311,7 +311,8 @@ TEST_P(Offload, Limits) {
   EXPECT_EQ(refused({.job = test::job(2)}, "no resources: all 1 jobs"), "");
   EXPECT_EQ(refused({.job = test::job(1)}, "lock failed (retry): worker 0 is in the group still"),
             "");
-  EXPECT_EQ(refused({.job = test::job(1), .group = 1, .rank = 0, .ranks = 65}, "not supported"),
+  EXPECT_EQ(refused({.job = test::job(1), .group = 1, .rank = 0, .ranks = 8193},
+                    "not supported: worker 0 of 8193; a group has 1 to 8192 workers"),
             "");
   NetworkAggregator second(small.endpoint(), {.job = test::job(1), .group = 1}, options());
   ASSERT_TRUE(wait_for([&] { return second.ready(); }));

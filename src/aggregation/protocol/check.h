@@ -2,6 +2,7 @@
 // Which packets and messages are right: everything is checked before any word is touched. The
 // switch and the daemon go by these lines. Plain C, because the kernel's program shares it.
 
+#include "src/aggregation/protocol/members.h"
 #include "src/aggregation/protocol/packet.h"
 #include "src/aggregation/protocol/verdict.h"
 
@@ -25,14 +26,11 @@ static __always_inline enum cohom_verdict cohom_check_group(const struct cohom_h
   return packet->epoch == epoch ? cohom_fine : cohom_drop_epoch;
 }
 
-static __always_inline int cohom_is_member(__u32 worker, __u64 members) {
-  return worker < cohom_max_workers && (members >> worker & 1);
-}
-
-/// Whether it is a member's, who alone knows its key. `key` is that of cohom_worker_index().
+/// Whether it is a member's, who alone knows its key. `member` is what cohom_member_of() says of
+/// the packet's worker, and `key` that member's.
 static __always_inline enum cohom_verdict cohom_check_member(const struct cohom_header* packet,
-                                                             __u64 members, __u64 key) {
-  if (!cohom_is_member(packet->worker, members)) return cohom_drop_worker;
+                                                             __u32 member, __u64 key) {
+  if (member >= cohom_max_members) return cohom_drop_worker;
   return packet->key == key ? cohom_fine : cohom_drop_key;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 // What the kernel's program and the process that loaded it share: groups and slots.
 
+#include "src/aggregation/protocol/members.h"
 #include "src/aggregation/protocol/packet.h"
 #include "src/aggregation/protocol/slot.h"
 
@@ -36,14 +37,15 @@ struct cohom_parent {
 struct cohom_group {
   __u64 job;
   __u64 epoch;    // zero: nobody's
-  __u64 members;  // a bit for each worker whose contributions come here
+  __u64 members;  // a bit for each
   __u64 known;    // those whose endpoint is known
   __u32 started;
   __u32 first_slot;
   __u32 slots;
   __u32 payload_words;
   struct cohom_parent parent;
-  struct cohom_endpoint workers[cohom_max_workers];
+  struct cohom_members who;
+  struct cohom_endpoint endpoints[cohom_max_members];  // by member
   __u64 contributions;
   __u64 sums;
 };

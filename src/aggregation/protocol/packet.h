@@ -17,8 +17,8 @@
 enum {
   cohom_magic = 0x61686f63,  // the bytes "coha"
   cohom_packet_version = 2,
-  cohom_max_words = 1024,  // of a payload: 8 KiB, what fits into frames of 9000 bytes
-  cohom_max_workers = 64,  // of a group: they are the bits of a word
+  cohom_max_words = 1024,    // of a payload: 8 KiB, what fits into frames of 9000 bytes
+  cohom_max_workers = 8192,  // of a group, in its whole tree
 };
 
 enum cohom_packet_kind {
@@ -60,8 +60,3 @@ struct cohom_header {
 };
 
 COHOM_STATIC_ASSERT(sizeof(struct cohom_header) == 64, "eight words without gaps");
-
-/// Of what is kept by worker, whatever the packet says.
-static __always_inline __u32 cohom_worker_index(const struct cohom_header* packet) {
-  return packet->worker & (cohom_max_workers - 1);
-}

@@ -4,6 +4,7 @@
 // and the daemon go by these lines, and each keeps the words in its own way. Plain C, because the
 // kernel's program shares it.
 
+#include "src/aggregation/protocol/members.h"
 #include "src/aggregation/protocol/packet.h"
 #include "src/aggregation/protocol/verdict.h"
 
@@ -28,17 +29,13 @@ enum cohom_sum_state {
 
 /// One use of a slot. All zeros: none yet, because no epoch is 0.
 struct cohom_slot_use {
-  __u64 seen;  // workers that have contributed
+  __u64 seen;  // members that have contributed
   __u64 epoch;
   struct cohom_identity identity;
   __u32 sequence;  // how often the slot was used before in this epoch
   __u8 state;
   __u8 unused[3];
 };
-
-static __always_inline __u64 cohom_bit_of(const struct cohom_header* packet) {
-  return 1ull << cohom_worker_index(packet);
-}
 
 static __always_inline int cohom_same_reduction(const struct cohom_identity* identity,
                                                 const struct cohom_header* packet) {
@@ -92,10 +89,11 @@ static __always_inline enum cohom_verdict cohom_answer_to_repeat(const struct co
 static __always_inline enum cohom_verdict cohom_admit(struct cohom_slot_use* use,
                                                       const struct cohom_slot_use* before,
                                                       __u32 kept_uses,
-                                                      const struct cohom_header* packet) {
+                                                      const struct cohom_header* packet,
+                                                      __u32 member) {
   if (cohom_is_at(use, packet)) {
     if (!cohom_same_reduction(&use->identity, packet)) return cohom_drop_mismatch;
-    return use->seen & cohom_bit_of(packet) ? cohom_answer_to_repeat(use) : cohom_fine;
+    return use->seen & cohom_bit_of(member) ? cohom_answer_to_repeat(use) : cohom_fine;
   }
   if (use->epoch == packet->epoch && packet->sequence < use->sequence) return cohom_drop_old;
   if (!cohom_is_next(use, before, kept_uses, packet)) return cohom_drop_order;
@@ -108,11 +106,10 @@ static __always_inline int cohom_is_first(const struct cohom_slot_use* use) {
   return use->seen == 0;
 }
 
-/// The words of a contribution that was admitted are in the sum.
-static __always_inline enum cohom_verdict cohom_count(struct cohom_slot_use* use,
-                                                      const struct cohom_header* packet,
+/// The words of a contribution that was admitted are in the sum. `members` has the bits of all.
+static __always_inline enum cohom_verdict cohom_count(struct cohom_slot_use* use, __u32 member,
                                                       __u64 members, int has_parent) {
-  use->seen |= cohom_bit_of(packet);
+  use->seen |= cohom_bit_of(member);
   if (use->seen != members) return cohom_kept;
   use->state = has_parent ? cohom_sum_local : cohom_sum_done;
   return has_parent ? cohom_forward : cohom_multicast;

@@ -48,8 +48,15 @@ DaemonGroup::DaemonGroup(ucx::Worker& worker, const GroupPlan& plan, std::uint32
       notes_(notes),
       plan_(plan),
       number_(number),
-      slots_(plan.slots, plan.members, plan.parent.has_value(), kernels::kernel_table()) {
+      slots_(plan.slots, bits_of(plan.members), plan.parent.has_value(), kernels::kernel_table()),
+      who_(workers_of(plan.members)),
+      members_(plan.members.size()) {
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    members_[i].worker = plan.members[i].worker;
+    members_[i].key = plan.members[i].key;
+  }
   if (!plan.parent) return;
+  parent_.worker = plan.parent->worker;
   parent_.key = plan.parent->key;
   parent_.group = plan.parent->number;
 }
@@ -82,7 +89,7 @@ cohom_verdict DaemonGroup::take(const cohom_header& header, std::span<const std:
     case cohom_contribution: return take_contribution(header, data);
     case cohom_waiting: {
       if (const auto verdict = check_member(header); verdict != cohom_fine) return verdict;
-      send(header.worker, members_.at(header.worker), header, cohom_waiting);
+      send(members_[member_of(header.worker)], header, cohom_waiting);
       return cohom_told_waiting;
     }
     default: return take_from_parent(header, data);
@@ -91,14 +98,14 @@ cohom_verdict DaemonGroup::take(const cohom_header& header, std::span<const std:
 
 /// Whether a message is from the member that it names.
 cohom_verdict DaemonGroup::check_key(const cohom_header& header) const {
-  return cohom_check_member(&header, plan_.members, plan_.keys[cohom_worker_index(&header)]);
+  const std::uint32_t member = member_of(header.worker);
+  return cohom_check_member(&header, member, member < members_.size() ? members_[member].key : 0);
 }
 
 /// Whether that member is connected, too.
 cohom_verdict DaemonGroup::check_member(const cohom_header& header) const {
   if (const auto verdict = check_key(header); verdict != cohom_fine) return verdict;
-  const auto found = members_.find(header.worker);
-  return found != members_.end() && found->second.link ? cohom_fine : cohom_drop_source;
+  return members_[member_of(header.worker)].link ? cohom_fine : cohom_drop_source;
 }
 
 cohom_verdict DaemonGroup::check_parent(const cohom_header& header) const {
@@ -107,56 +114,55 @@ cohom_verdict DaemonGroup::check_parent(const cohom_header& header) const {
 }
 
 bool DaemonGroup::expect_address(std::uint32_t worker) {
-  return !started_ && cohom_is_member(worker, plan_.members) &&
-         !std::exchange(members_[worker].said_address, true);
+  const std::uint32_t member = member_of(worker);
+  return !started_ && member < members_.size() &&
+         !std::exchange(members_[member].said_address, true);
 }
 
 void DaemonGroup::take_address(std::uint32_t worker, std::span<const std::byte> address) {
-  members_[worker].address.assign(address.begin(), address.end());
+  members_.at(member_of(worker)).address.assign(address.begin(), address.end());
 }
 
-/// The first hello of a worker counts.
+/// The first hello of a member counts.
 cohom_verdict DaemonGroup::take_hello(const cohom_header& header, std::span<const std::byte> data) {
-  const std::uint32_t worker = header.worker;
   if (const auto verdict = check_key(header); verdict != cohom_fine) return verdict;
-  if (started_ || members_[worker].said_hello) return cohom_drop_source;
+  Member& member = members_[member_of(header.worker)];
+  if (started_ || member.said_hello) return cohom_drop_source;
   if (!data.empty()) return cohom_drop_size;
-  Member& member = members_[worker];
   member.said_hello = true;
-  member.key = header.key;
   member.group = static_cast<std::uint32_t>(header.call);
   return cohom_hello_answered;
 }
 
 void DaemonGroup::answer_hellos() {
-  for (auto& [worker, member] : members_) {
+  for (Member& member : members_) {
     if (member.address.empty() || !member.said_hello || member.link) continue;
     try {
       member.link = std::make_unique<ucx::MessageLink>(worker_, member.address);
-      note_path(worker, member);
+      note_path(member);
       cohom_header answer{};
       answer.magic = cohom_magic;
       answer.version = cohom_packet_version;
       answer.job = plan_.job;
       answer.epoch = plan_.epoch;
-      send(worker, member, answer, cohom_hello_answer);
+      send(member, answer, cohom_hello_answer);
     } catch (const Error& error) {
-      fail("worker " + std::to_string(worker) + " cannot be reached: " + error.what());
+      fail("worker " + std::to_string(member.worker) + " cannot be reached: " + error.what());
     }
   }
 }
 
-void DaemonGroup::note_path(std::uint32_t worker, const Member& member) {
+void DaemonGroup::note_path(const Member& member) {
   if (!log().should_log(spdlog::level::info)) return;
   if (const auto more = notes_.take(LogBudget::Clock::now()))
-    log().info("job {}: worker {} is reached by {}{}", plan_.job, worker, member.link->path_text(),
-               *more);
+    log().info("job {}: worker {} is reached by {}{}", plan_.job, member.worker,
+               member.link->path_text(), *more);
 }
 
 std::uint64_t DaemonGroup::met() const {
   std::uint64_t bits = 0;
-  for (const auto& [worker, member] : members_)
-    if (member.link) bits |= std::uint64_t{1} << worker;
+  for (std::uint32_t member = 0; member < members_.size(); ++member)
+    if (members_[member].link) bits |= cohom_bit_of(member);
   return bits;
 }
 
@@ -194,18 +200,19 @@ cohom_verdict DaemonGroup::take_narrow(const cohom_header& header, const Promoti
 }
 
 cohom_verdict DaemonGroup::merge(const cohom_header& packet, std::span<const std::byte> data) {
-  const auto outcome = slots_.contribute(packet, data);
+  const std::uint32_t member = member_of(packet.worker);
+  const auto outcome = slots_.contribute(packet, member, data);
   counters_.contributions += cohom_is_merged(outcome.verdict);
-  if (outcome.verdict == cohom_drop_order) count_out_of_turn(packet.worker);
+  if (outcome.verdict == cohom_drop_order) count_out_of_turn(members_[member]);
   if (outcome.verdict == cohom_multicast) multicast(packet, outcome.words);
   if (outcome.verdict == cohom_forward) forward(packet, outcome.words);
   return outcome.verdict;
 }
 
 /// Nobody has the sum before, so nobody can be that far: such a worker does not take its sums.
-void DaemonGroup::count_out_of_turn(std::uint32_t worker) {
-  if (++members_.at(worker).out_of_turn > max_out_of_turn)
-    fail("worker " + std::to_string(worker) +
+void DaemonGroup::count_out_of_turn(Member& member) {
+  if (++member.out_of_turn > max_out_of_turn)
+    fail("worker " + std::to_string(member.worker) +
          " contributes on and on without taking its sums, and was dropped");
 }
 
@@ -224,8 +231,8 @@ cohom_verdict DaemonGroup::take_from_parent(const cohom_header& header,
 
 void DaemonGroup::multicast(const cohom_header& packet, const SharedWords& words) {
   ++counters_.sums;
-  for (const auto& [worker, member] : members_)
-    send(worker, member, packet, cohom_sum, words, slots_.leaving(packet.slot));
+  for (const Member& member : members_)
+    send(member, packet, cohom_sum, words, slots_.leaving(packet.slot));
 }
 
 bool DaemonGroup::multicast_waiting_sums() {
@@ -234,20 +241,21 @@ bool DaemonGroup::multicast_waiting_sums() {
 }
 
 void DaemonGroup::forward(const cohom_header& packet, const SharedWords& words) {
-  send(plan_.parent->worker, parent_, packet, cohom_contribution, words);
+  send(parent_, packet, cohom_contribution, words);
 }
 
 /// Sums are bounded by their slots; what else is sent answers the member's questions.
-void DaemonGroup::send(std::uint32_t worker, const Member& member, cohom_header packet,
-                       std::uint8_t kind, const SharedWords& words, std::size_t* leaving) {
+void DaemonGroup::send(const Member& member, cohom_header packet, std::uint8_t kind,
+                       const SharedWords& words, std::size_t* leaving) {
   if (!member.link)
-    return fail("worker " + std::to_string(worker) + " is to get a message, and is not connected");
+    return fail("worker " + std::to_string(member.worker) +
+                " is to get a message, and is not connected");
   if (member.link->queued_messages() >= plan_.slots + max_answers)
-    return fail("worker " + std::to_string(worker) + " does not take what is sent to it: " +
+    return fail("worker " + std::to_string(member.worker) + " does not take what is sent to it: " +
                 std::to_string(member.link->queued_messages()) + " messages and " +
                 std::to_string(member.link->queued_bytes()) + " bytes wait; it was dropped");
   packet.kind = kind;
-  packet.worker = static_cast<__u16>(worker);
+  packet.worker = static_cast<__u16>(member.worker);
   packet.group = static_cast<__u16>(member.group);
   packet.key = member.key;
   const auto data = words ? std::as_bytes(std::span(*words)) : std::span<const std::byte>{};

@@ -8,10 +8,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace cohom::offload {
 
@@ -58,7 +58,9 @@ class DaemonGroup {
   [[nodiscard]] std::string failure() const;
 
  private:
+  /// A member, or the parent.
   struct Member {
+    std::uint32_t worker = 0;  ///< of a member: who it is; of the parent: who this group is to it
     std::uint64_t key = 0;
     std::uint32_t group = 0;  ///< its own number for the group
     bool said_hello = false;
@@ -68,6 +70,10 @@ class DaemonGroup {
     std::unique_ptr<ucx::MessageLink> link;  ///< null until its hello is answered
   };
 
+  /// What cohom_member_of() says.
+  [[nodiscard]] std::uint32_t member_of(std::uint32_t worker) const {
+    return cohom_member_of(&who_, worker);
+  }
   [[nodiscard]] cohom_verdict check_key(const cohom_header& header) const;
   [[nodiscard]] cohom_verdict check_member(const cohom_header& header) const;
   [[nodiscard]] cohom_verdict check_parent(const cohom_header& header) const;
@@ -78,9 +84,9 @@ class DaemonGroup {
   cohom_verdict take_from_parent(const cohom_header& header, std::span<const std::byte> data);
   void multicast(const cohom_header& packet, const SharedWords& words);
   void forward(const cohom_header& packet, const SharedWords& words);
-  void count_out_of_turn(std::uint32_t worker);
-  void note_path(std::uint32_t worker, const Member& member);
-  void send(std::uint32_t worker, const Member& member, cohom_header packet, std::uint8_t kind,
+  void count_out_of_turn(Member& member);
+  void note_path(const Member& member);
+  void send(const Member& member, cohom_header packet, std::uint8_t kind,
             const SharedWords& words = {}, std::size_t* leaving = nullptr);
 
   ucx::Worker& worker_;
@@ -90,8 +96,9 @@ class DaemonGroup {
   bool started_ = false;
   bool no_memory_ = false;
   std::string failure_;
-  SumSlots slots_;                           ///< before the links, which count what leaves it
-  std::map<std::uint32_t, Member> members_;  ///< by worker
+  SumSlots slots_;  ///< before the links, which count what leaves it
+  cohom_members who_;
+  std::vector<Member> members_;  ///< by number
   Member parent_;
   bool parent_met_ = false;
   std::vector<std::uint64_t> narrow_, promoted_;  ///< of one message

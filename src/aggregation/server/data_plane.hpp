@@ -2,10 +2,11 @@
 // DataPlane: what sums the words of the groups that the control server admits.
 
 #include "aggregation/net/endpoint.hpp"
-#include "aggregation/protocol/packet.h"
+#include "aggregation/protocol/members.h"
 #include "aggregation/protocol/ucx_address.hpp"
 
-#include <array>
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -25,15 +26,32 @@ struct ParentPlan {
   sockaddr_in control{};     ///< its control channel
 };
 
+struct MemberPlan {
+  std::uint32_t worker = 0;  ///< as which it contributes
+  std::uint64_t key = 0;     ///< between it and this aggregator
+};
+
 struct GroupPlan {
   std::uint64_t job = 0;
   std::uint64_t epoch = 0;
-  std::uint64_t members = 0;  ///< a bit for each worker whose contributions come here
-  std::array<std::uint64_t, cohom_max_workers> keys{};  ///< by worker: of each member
+  std::vector<MemberPlan> members;  ///< by number: at most cohom_max_members, their workers rise
   std::uint32_t slots = 0;
   std::uint32_t payload_bytes = 0;
   std::optional<ParentPlan> parent;
 };
+
+/// The workers of members, as what sums looks them up.
+inline cohom_members workers_of(const std::vector<MemberPlan>& members) {
+  cohom_members table;
+  std::ranges::fill(table.workers, __u16{cohom_nobody});
+  for (std::size_t i = 0; i < members.size(); ++i)
+    table.workers[i] = static_cast<__u16>(members[i].worker);
+  return table;
+}
+
+inline std::uint64_t bits_of(const std::vector<MemberPlan>& members) {
+  return cohom_bits_of(static_cast<__u32>(members.size()));
+}
 
 struct GroupCounters {
   std::uint64_t contributions = 0;

@@ -49,12 +49,13 @@ std::optional<std::uint32_t> GroupTable::add_group(const GroupPlan& plan,
     if (!first) return std::nullopt;
     group = {};
     group.job = plan.job;
-    group.members = plan.members;
+    group.members = bits_of(plan.members);
     group.first_slot = *first;
     group.slots = plan.slots;
     group.payload_words = plan.payload_bytes / 8;
-    for (std::size_t worker = 0; worker < plan.keys.size(); ++worker)
-      group.workers[worker].key = plan.keys[worker];
+    group.who = workers_of(plan.members);
+    for (std::size_t member = 0; member < plan.members.size(); ++member)
+      group.endpoints[member].key = plan.members[member].key;
     if (plan.parent) enter_parent(group, *plan.parent, parent);
     publish(group.epoch, __u64{plan.epoch});
     return number;

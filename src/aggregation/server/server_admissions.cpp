@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 namespace cohom::offload {
 
@@ -28,12 +29,12 @@ std::optional<Refused> ServerAdmissions::admit(ServerGroup& group, const Admitte
   group.epoch = admitted.epoch;
   group.slots = admitted.slots;
   group.payload_bytes = admitted.payload_bytes;
-  auto refused = open_and_tell(group, {.parent = ParentPlan{.number = admitted.number,
-                                                            .worker = group.joined.begin()->first,
-                                                            .key = admitted.key,
-                                                            .data_address = admitted.data_address,
-                                                            .ucx_address = admitted.ucx_address,
-                                                            .control = parent}});
+  auto refused = open_and_tell(group, ParentPlan{.number = admitted.number,
+                                                 .worker = group.joined.begin()->first,
+                                                 .key = admitted.key,
+                                                 .data_address = admitted.data_address,
+                                                 .ucx_address = admitted.ucx_address,
+                                                 .control = parent});
   if (!refused && plane_.takes_messages())
     group.uplink->connection.send(WorkerAddress{plane_.ucx_address()});
   return refused;
@@ -43,20 +44,19 @@ std::optional<Refused> ServerAdmissions::admit(ServerGroup& group) {
   group.epoch = random_word();
   group.slots = std::min(group.slots, plane_.free_slots());
   group.payload_bytes -= group.payload_bytes % 8;
-  return open_and_tell(group, {});
+  return open_and_tell(group, std::nullopt);
 }
 
-/// `plan` has the parent, if there is one; the rest is the group's.
-std::optional<Refused> ServerAdmissions::open_and_tell(ServerGroup& group, const GroupPlan& plan) {
-  GroupPlan whole = plan;
-  whole.job = group.key.job;
-  whole.epoch = group.epoch;
-  for (const auto& [client, worker] : group.branches()) {
-    whole.members |= std::uint64_t{1} << worker;
-    whole.keys[worker] = random_word();
-  }
-  whole.slots = group.slots;
-  whole.payload_bytes = group.payload_bytes;
+std::optional<Refused> ServerAdmissions::open_and_tell(ServerGroup& group,
+                                                       std::optional<ParentPlan> parent) {
+  GroupPlan whole{.job = group.key.job,
+                  .epoch = group.epoch,
+                  .members = {},
+                  .slots = group.slots,
+                  .payload_bytes = group.payload_bytes,
+                  .parent = std::move(parent)};
+  for (const auto& [worker, client] : group.joined)
+    if (group.members.at(client) == worker) whole.members.push_back({worker, random_word()});
   try {
     group.number = plane_.add_group(whole);
   } catch (const Error& error) {  // a parent's address that is none
@@ -94,24 +94,21 @@ void ServerAdmissions::tell_members(const ServerGroup& group, const GroupPlan& p
                     .data_address = plane_.data_address(),
                     .ucx_address = plane_.ucx_address()};
   // To each its own key, and to nobody else: it is what a stranger lacks.
-  for (const auto& [client, worker] : group.branches()) {
-    admitted.key = plan.keys[worker];
-    clients_.at(client).connection.send(admitted);
+  for (const MemberPlan& member : plan.members) {
+    admitted.key = member.key;
+    clients_.at(group.joined.at(member.worker)).connection.send(admitted);
   }
 }
 
 bool ServerAdmissions::all_ready(const ServerGroup& group) const {
-  const auto branches = group.branches();
-  if (group.ready.size() != branches.size()) return false;
-  const std::uint64_t met = plane_.met(*group.number);
-  return std::ranges::all_of(branches,
-                             [met](const auto& branch) { return (met >> branch.second & 1) != 0; });
+  return group.ready.size() == group.members.size() &&
+         plane_.met(*group.number) == cohom_bits_of(static_cast<__u32>(group.members.size()));
 }
 
 void ServerAdmissions::start(ServerGroup& group) {
   group.state = GroupState::started;
   plane_.start(*group.number);
-  for (const auto& [client, worker] : group.branches()) clients_.at(client).connection.send(Go{});
+  for (const auto& [client, worker] : group.members) clients_.at(client).connection.send(Go{});
 }
 
 }  // namespace cohom::offload

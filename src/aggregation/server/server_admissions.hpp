@@ -35,7 +35,8 @@ class ServerAdmissions {
   void start(ServerGroup& group);
 
  private:
-  [[nodiscard]] std::optional<Refused> open_and_tell(ServerGroup& group, const GroupPlan& plan);
+  [[nodiscard]] std::optional<Refused> open_and_tell(ServerGroup& group,
+                                                     std::optional<ParentPlan> parent);
   void tell_members(const ServerGroup& group, const GroupPlan& plan);
 
   DataPlane& plane_;

@@ -3,16 +3,19 @@
 
 #include "aggregation/protocol/connection.hpp"
 #include "aggregation/protocol/handshake.hpp"
+#include "aggregation/protocol/members.h"
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace cohom::offload {
 
@@ -48,12 +51,16 @@ constexpr std::string_view name_of(GroupState state) {
   return "?";
 }
 
+/// Joins of a connection that lack their proof: what an aggregator keeps for it.
+inline constexpr std::size_t max_unproven_joins = 64;
+
 /// A leaf's connection to its parent on behalf of one group.
 struct Uplink {
   Connection connection;
   ClientHandshake handshake;
-  std::vector<Join> waiting = {};      ///< for the end of the handshake
-  std::set<std::uint32_t> asked = {};  ///< workers whose proof the parent waits for
+  std::deque<Join> waiting = {};  ///< for the end of the handshake, and for those before them
+  std::set<std::uint32_t> unproven = {};  ///< workers whose join the parent has, and no proof
+  std::set<std::uint32_t> asked = {};     ///< workers whose proof the parent waits for
   bool connecting = true;
   bool said_ready = false;
 };
@@ -65,6 +72,9 @@ struct ServerGroup {
   PublicKey job{};                           ///< what the key's job is the number of
   std::uint32_t workers = 0;                 ///< of the whole group
   std::map<std::uint32_t, ClientId> joined;  ///< by worker
+  /// Its members: clients, who stand for one worker each, and leaves, who stand for several. With
+  /// the lowest of them.
+  std::map<ClientId, std::uint32_t> members;
   std::set<ClientId> ready;
   GroupState state = GroupState::gathering;
   std::uint32_t payload_bytes = 0;  ///< the least that anybody can
@@ -75,11 +85,13 @@ struct ServerGroup {
   std::unique_ptr<Uplink> uplink;       ///< of a leaf
   Clock::time_point since;
 
-  /// Clients stand for one worker each, leaves for several: by client the lowest of them.
-  [[nodiscard]] std::map<ClientId, std::uint32_t> branches() const {
-    std::map<ClientId, std::uint32_t> lowest;
-    for (const auto& [worker, client] : joined) lowest.try_emplace(client, worker);
-    return lowest;
+  [[nodiscard]] bool has_room_for(ClientId client) const {
+    return members.size() < cohom_max_members || members.contains(client);
+  }
+  void add(std::uint32_t worker, ClientId client) {
+    joined.emplace(worker, client);
+    std::uint32_t& lowest = members.try_emplace(client, worker).first->second;
+    lowest = std::min(lowest, worker);
   }
 };
 

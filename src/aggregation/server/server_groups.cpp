@@ -15,8 +15,16 @@ namespace cohom::offload {
 
 void ServerGroups::seat(ClientId id, ServerClient& client, const Join& request) {
   const GroupKey key{job_of(request.job), request.group};
-  if (const auto found = groups_.find(key); found != groups_.end())
-    found->second.joined.emplace(request.worker, id);
+  const auto found = groups_.find(key);
+  if (found != groups_.end() && !found->second.has_room_for(id)) {
+    client.group = key;  // it learns with the others why
+    return dissolve(key, {Refusal::not_supported,
+                          "more than " + std::to_string(cohom_max_members) +
+                              " members of a group have come to one aggregator; groups of more "
+                              "workers need leaves (--parent) that these come to"});
+  }
+  if (found != groups_.end())
+    found->second.add(request.worker, id);
   else
     // With its first member: without memory for that one nothing stays of the group.
     groups_.emplace(key, new_group(key, request, id));
@@ -36,7 +44,7 @@ ServerGroup ServerGroups::new_group(GroupKey key, const Join& request, ClientId 
   group.key = key;
   group.job = request.job;
   group.workers = request.workers;
-  group.joined.emplace(request.worker, id);
+  group.add(request.worker, id);
   group.payload_bytes = std::min(setup_.limits.payload_bytes, plane_.max_payload_bytes());
   group.slots = setup_.limits.group_slots;
   group.since = Clock::now();
@@ -60,10 +68,18 @@ void ServerGroups::ask_parent(ServerGroup& group, const Join& request) {
   Join up = request;
   (plane_.takes_messages() ? up.message_bytes : up.payload_bytes) = group.payload_bytes;
   up.slots = group.slots;
-  if (group.uplink->handshake.done())
-    group.uplink->connection.send(up);
-  else
-    group.uplink->waiting.push_back(up);
+  group.uplink->waiting.push_back(up);
+  send_joins(*group.uplink);
+}
+
+/// No more than the parent keeps.
+void ServerGroups::send_joins(Uplink& uplink) {
+  if (!uplink.handshake.done()) return;
+  while (!uplink.waiting.empty() && uplink.unproven.size() < max_unproven_joins) {
+    uplink.unproven.insert(uplink.waiting.front().worker);
+    uplink.connection.send(uplink.waiting.front());
+    uplink.waiting.pop_front();
+  }
 }
 
 void ServerGroups::serve_parent(ServerGroup& group) {
@@ -96,8 +112,7 @@ void ServerGroups::handle_from_parent(ServerGroup& group, const Message& message
   Uplink& uplink = *group.uplink;
   if (!uplink.handshake.done()) {
     if (const auto proof = uplink.handshake.answer(message)) return uplink.connection.send(*proof);
-    for (const Join& join : std::exchange(uplink.waiting, {})) uplink.connection.send(join);
-    return;
+    return send_joins(uplink);
   }
   if (const auto* challenge = std::get_if<JoinChallenge>(&message)) {
     const auto found = group.joined.find(challenge->worker);
@@ -122,12 +137,14 @@ bool ServerGroups::take_ready(ClientId id, const ServerClient& client) {
 
 bool ServerGroups::forward(ClientId id, const ServerClient& client, const JoinProof& proof) {
   if (!client.group) return false;
-  const ServerGroup& group = groups_.at(*client.group);
+  ServerGroup& group = groups_.at(*client.group);
   const auto member = group.joined.find(proof.worker);
   if (!group.uplink || member == group.joined.end() || member->second != id ||
       group.uplink->asked.erase(proof.worker) == 0)
     return false;
   group.uplink->connection.send(proof);
+  // The first one is the parent's own, who then keeps nothing of this join.
+  if (group.uplink->unproven.erase(proof.worker) != 0) send_joins(*group.uplink);
   return true;
 }
 
@@ -136,7 +153,7 @@ bool ServerGroups::take_address(ClientId id, const ServerClient& client,
   if (!client.group) return false;
   const ServerGroup& group = groups_.at(*client.group);
   if (group.state != GroupState::meeting) return false;
-  const std::uint32_t worker = group.branches().at(id);
+  const std::uint32_t worker = group.members.at(id);
   try {
     return plane_.take_address(*group.number, worker, address);
   } catch (const Error& error) {
@@ -204,7 +221,7 @@ void ServerGroups::dissolve_if_late(ServerGroup& group) {
                                       ? std::to_string(group.joined.size()) + " of " +
                                             std::to_string(group.workers) + " workers have come"
                                       : std::to_string(group.ready.size()) + " of " +
-                                            std::to_string(group.branches().size()) +
+                                            std::to_string(group.members.size()) +
                                             " members have shown where they are"});
 }
 

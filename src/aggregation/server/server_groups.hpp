@@ -32,7 +32,8 @@ class ServerGroups {
   [[nodiscard]] const std::map<GroupKey, ServerGroup>& all() const { return groups_; }
 
   /// Seats a worker, which makes the group if there is none, and asks the parent or admits the
-  /// group when it is whole. Whoever may not join was refused before.
+  /// group when it is whole. Whoever may not join was refused before. The group ends when it has
+  /// more members here than an aggregator serves.
   void seat(ClientId id, ServerClient& client, const Join& request);
   /// What a member's message means to its group; false: nothing, at this time.
   bool take_ready(ClientId id, const ServerClient& client);
@@ -65,6 +66,7 @@ class ServerGroups {
   }
   [[nodiscard]] ServerGroup new_group(GroupKey key, const Join& request, ClientId id) const;
   void ask_parent(ServerGroup& group, const Join& request);
+  static void send_joins(Uplink& uplink);
   void serve_parent(ServerGroup& group);
   void handle_from_parent(ServerGroup& group, const Message& message);
   void leave_meeting(ServerGroup& group);

@@ -10,6 +10,11 @@ namespace cohom::offload {
 
 void ServerSeats::challenge(ServerClient& client, const Join& request) {
   if (const auto refused = why_not(request)) return journal_.refuse(client, *refused);
+  // A leaf has no more of them under way (ServerGroups::send_joins()).
+  if (client.joining.size() == max_unproven_joins && !client.joining.contains(request.worker))
+    return journal_.refuse(
+        client, {Refusal::no_resources, "more than " + std::to_string(max_unproven_joins) +
+                                            " joins of a connection lack their proof"});
   PendingJoin& pending = client.joining[request.worker];
   pending = {request, random_nonce()};
   client.connection.send(JoinChallenge{request.worker, pending.nonce});
@@ -38,10 +43,12 @@ void ServerSeats::join(ClientId id, ServerClient& client, const Join& request) {
 
 /// Refusals that do not depend on who is in the group already.
 std::optional<Refused> ServerSeats::why_not(const Join& request) const {
-  if (request.workers == 0 || request.workers > 64 || request.worker >= request.workers)
+  if (request.workers == 0 || request.workers > cohom_max_workers ||
+      request.worker >= request.workers)
     return Refused{Refusal::not_supported, "worker " + std::to_string(request.worker) + " of " +
                                                std::to_string(request.workers) +
-                                               "; a group has 1 to 64 workers"};
+                                               "; a group has 1 to " +
+                                               std::to_string(cohom_max_workers) + " workers"};
   if (plane_.takes_messages() && request.message_bytes == 0)
     return Refused{Refusal::not_supported,
                    "this worker sends no active messages: it was built without UCX"};

@@ -32,17 +32,17 @@ SumSlots::SumSlots(std::uint32_t slots, std::uint64_t members, bool leaf,
                    const kernels::KernelTable& kernels)
     : members_(members), leaf_(leaf), kernels_(kernels), slots_(slots) {}
 
-SumSlots::Outcome SumSlots::contribute(const cohom_header& header,
+SumSlots::Outcome SumSlots::contribute(const cohom_header& header, std::uint32_t member,
                                        std::span<const std::byte> data) {
   Slot& slot = slots_[header.slot];
-  const cohom_verdict admitted = cohom_admit(&slot.use, &slot.use, kept_uses, &header);
+  const cohom_verdict admitted = cohom_admit(&slot.use, &slot.use, kept_uses, &header, member);
   if (cohom_is_repeat(admitted)) return {cohom_drop_old};  // no message comes twice
   if (admitted != cohom_fine) return {admitted};
   if (header.merge >= cohom_merge_add_float)
-    merge_in_order(slot, header.worker, data);
+    merge_in_order(slot, member, data);
   else
-    merge(slot, header.worker, data.data());
-  const cohom_verdict verdict = cohom_count(&slot.use, &header, members_, leaf_);
+    merge(slot, member, data.data());
+  const cohom_verdict verdict = cohom_count(&slot.use, member, members_, leaf_);
   if (verdict == cohom_kept) return {verdict};
   slot.merged = 0;
   if (verdict == cohom_forward) return {verdict, std::exchange(slot.sum, nullptr)};
@@ -78,7 +78,7 @@ std::optional<SumSlots::WaitingSum> SumSlots::next_waiting_sum() {
 }
 
 /// `words` are as many as the sum's, and may lie anywhere.
-void SumSlots::merge(Slot& slot, std::uint32_t worker, const void* words) {
+void SumSlots::merge(Slot& slot, std::uint32_t member, const void* words) {
   const std::size_t bytes = 8u * slot.use.identity.words;
   if (slot.merged == 0) {
     slot.sum = copy({static_cast<const std::byte*>(words), bytes});
@@ -86,21 +86,21 @@ void SumSlots::merge(Slot& slot, std::uint32_t worker, const void* words) {
     const void* const sources[] = {slot.sum->data(), words};
     kernels_.merge(*merge_of_code(slot.use.identity.merge), sources, 2, bytes, slot.sum->data());
   }
-  slot.merged |= std::uint64_t{1} << worker;
+  slot.merged |= cohom_bit_of(member);
 }
 
-void SumSlots::merge_in_order(Slot& slot, std::uint32_t worker, std::span<const std::byte> data) {
+void SumSlots::merge_in_order(Slot& slot, std::uint32_t member, std::span<const std::byte> data) {
   const auto next = [&] {
     return static_cast<std::uint32_t>(std::countr_zero(members_ & ~slot.merged));
   };
-  if (worker != next()) {
+  if (member != next()) {
     slot.waiting.resize(static_cast<std::size_t>(std::bit_width(members_)));
-    slot.waiting[worker] = copy(data);
+    slot.waiting[member] = copy(data);
     return;
   }
-  merge(slot, worker, data.data());
-  for (std::uint32_t w = next(); w < slot.waiting.size() && slot.waiting[w]; w = next())
-    merge(slot, w, std::exchange(slot.waiting[w], nullptr)->data());
+  merge(slot, member, data.data());
+  for (std::uint32_t m = next(); m < slot.waiting.size() && slot.waiting[m]; m = next())
+    merge(slot, m, std::exchange(slot.waiting[m], nullptr)->data());
 }
 
 SharedWords SumSlots::copy(std::span<const std::byte> data) {

@@ -33,8 +33,7 @@ class WordsPool {
 
 class SumSlots {
  public:
-  /// `members` has a bit for each worker that contributes here. A leaf's sums go to its parent
-  /// first.
+  /// `members` has the bits of all. A leaf's sums go to its parent first.
   SumSlots(std::uint32_t slots, std::uint64_t members, bool leaf,
            const kernels::KernelTable& kernels);
 
@@ -43,10 +42,11 @@ class SumSlots {
     SharedWords words =
         {};  ///< of cohom_multicast and cohom_forward; whole, to be sent and not changed
   };
-  /// A contribution whose header is right (check.h). Floats are added in the order of
-  /// workers, whatever the order in which they come: the earlier ones wait for nobody, the later
-  /// ones are kept.
-  Outcome contribute(const cohom_header& header, std::span<const std::byte> data);
+  /// A member's contribution whose header is right (check.h). Floats are added in the order of
+  /// members, which is that of workers, whatever the order in which they come: the earlier ones
+  /// wait for nobody, the later ones are kept.
+  Outcome contribute(const cohom_header& header, std::uint32_t member,
+                     std::span<const std::byte> data);
   /// The parent's sum.
   Outcome take_sum(const cohom_header& header, std::span<const std::byte> data);
 
@@ -66,13 +66,13 @@ class SumSlots {
     cohom_slot_use use{};
     SharedWords sum;
     std::uint64_t merged = 0;          ///< those whose words are in the sum
-    std::vector<SharedWords> waiting;  ///< by worker: floats whose turn has not come
+    std::vector<SharedWords> waiting;  ///< by member: floats whose turn has not come
     std::size_t leaving = 0;           ///< sends of the last sum that left
     cohom_header held{};               ///< with which the sum goes that waits for that one to leave
   };
 
-  void merge(Slot& slot, std::uint32_t worker, const void* words);
-  void merge_in_order(Slot& slot, std::uint32_t worker, std::span<const std::byte> data);
+  void merge(Slot& slot, std::uint32_t member, const void* words);
+  void merge_in_order(Slot& slot, std::uint32_t member, std::span<const std::byte> data);
   SharedWords copy(std::span<const std::byte> data);
   Outcome complete(Slot& slot, const cohom_header& header);
 
