@@ -19,6 +19,8 @@ struct CallShape {
   std::size_t elements = 0;
   int ranks = 2;
   std::size_t segment = 0;  ///< elements, as Options::segment; 0: the library's choice
+  /// In the executor: so many elements of rank 0, far apart, are infinite.
+  std::size_t outliers = 0;
   /// Null: work on elements takes no time.
   const MeasuredTimes* times = nullptr;
 };

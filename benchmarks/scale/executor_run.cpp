@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <random>
@@ -22,9 +23,12 @@ namespace {
 /// One rank's call.
 class RankCall {
  public:
-  RankCall(std::shared_ptr<Transport> transport, std::size_t elements)
-      : communicator_(std::move(transport)), input_(elements), output_(elements) {
+  RankCall(std::shared_ptr<Transport> transport, const CallShape& shape)
+      : communicator_(std::move(transport)), input_(shape.elements), output_(shape.elements) {
     fill_simulated_input(communicator_.rank(), input_);
+    if (communicator_.rank() == 0)
+      for (std::size_t i = 0; i < shape.outliers; ++i)
+        input_[shape.elements * i / shape.outliers] = std::numeric_limits<float>::infinity();
   }
 
   void start(const CallShape& shape) {
@@ -57,7 +61,7 @@ class AllCalls {
   AllCalls(const NetworkShape& network, const CallShape& shape, MessageTrace* trace)
       : shape_(shape), hub_(network, shape.ranks, trace), started_(std::size_t(shape.ranks)) {
     for (int rank = 0; rank < shape.ranks; ++rank)
-      calls_.push_back(std::make_unique<RankCall>(hub_.transport(rank), shape.elements));
+      calls_.push_back(std::make_unique<RankCall>(hub_.transport(rank), shape));
   }
 
   ExecutedCall run() {

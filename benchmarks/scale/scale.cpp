@@ -41,7 +41,8 @@ class Runs {
                                          .algorithm = algorithm,
                                          .elements = size / sizeof(float),
                                          .ranks = ranks,
-                                         .segment = options_.segment}));
+                                         .segment = options_.segment,
+                                         .outliers = options_.outliers}));
     report_.close();
   }
 

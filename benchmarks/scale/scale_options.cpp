@@ -75,6 +75,10 @@ void add_flags(CLI::App& app, ScaleOptions& options, Texts& texts) {
   app.add_option("--segment", options.segment,
                  "elements of a segment (default: the library's choice)")
       ->check(whole_number());
+  app.add_option("--outliers", options.outliers,
+                 "infinite elements of rank 0, far apart, which a fallback round sums; of mode "
+                 "executor")
+      ->check(whole_number());
   app.add_option("--codec-times", options.codec_times,
                  "JSON of codec_bench, or default (docs/results/two-cores): also show times in "
                  "which codecs' work takes as long as measured; of mode schedule")
@@ -128,6 +132,8 @@ std::variant<ScaleOptions, Information> parse_scale_options(int argc, const char
   if (options.mode != ScaleMode::executor && !options.trace_folder.empty())
     throw UsageError(fmt::format("--traces {} is of --mode executor: schedules alone leave none",
                                  options.trace_folder));
+  if (options.mode == ScaleMode::schedule && options.outliers != 0)
+    throw UsageError("--outliers is of --mode executor: schedules have no elements");
   options.command = "cohom-scale";
   for (int i = 1; i < argc; ++i) options.command += std::string(" ") + argv[i];
   return options;

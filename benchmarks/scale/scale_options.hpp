@@ -23,6 +23,7 @@ struct ScaleOptions {
   std::vector<std::string> codecs = {"thc"};
   std::vector<std::string> algorithms = {};
   std::size_t segment = 0;       ///< elements; 0: the library's choice
+  std::size_t outliers = 0;      ///< elements of rank 0 that are infinite, in the executor
   std::string codec_times = {};  ///< a file or "default"; empty: the network alone
   std::uint64_t max_messages = 20'000'000;
   std::string json_path = {};

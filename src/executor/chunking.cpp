@@ -6,7 +6,7 @@ namespace cohom {
 
 Chunking::Chunking(std::size_t elements, std::size_t block, std::size_t chunks,
                    std::size_t segment_elements)
-    : pieces_of_chunk_(chunks) {
+    : elements_(elements), pieces_of_chunk_(chunks) {
   const std::size_t blocks = elements / block + (elements % block != 0);
   const std::size_t segment_blocks =
       std::max<std::size_t>(1, segment_elements / block + (segment_elements % block != 0));

@@ -17,6 +17,7 @@ class Chunking {
   Chunking(std::size_t elements, std::size_t block, std::size_t chunks,
            std::size_t segment_elements);
 
+  [[nodiscard]] std::size_t elements() const { return elements_; }
   [[nodiscard]] std::size_t chunks() const { return pieces_of_chunk_.size(); }
   [[nodiscard]] std::span<const Piece> pieces() const { return pieces_; }
   [[nodiscard]] std::size_t longest_piece() const;
@@ -31,6 +32,7 @@ class Chunking {
   }
 
  private:
+  std::size_t elements_;
   std::vector<Piece> pieces_;
   std::vector<std::vector<std::size_t>> pieces_of_chunk_;
   std::vector<std::size_t> first_of_piece_number_;

@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 #include <string>
+#include <tuple>
 #include <utility>
 
 namespace cohom {
@@ -66,7 +67,20 @@ void expect_countable(const MessageUnit& unit) {
 struct Room {
   std::size_t ranks = 1;
   std::size_t slot = 1;
+  bool finished = false;  ///< the slot's words come finished
 };
+
+/// By slot: whether it is a complete sum that somebody else has finished. Who finishes a sum does
+/// it in place, and needs room for the words before.
+std::vector<bool> come_finished(const Round& round, const Schedule& schedule) {
+  std::vector<bool> come(schedule.slots.size());
+  if (!round.traits().finishes_sums() || schedule.ranks == 1) return come;
+  for (const Step& step : schedule.steps)
+    if (step.kind == StepKind::receive || step.kind == StepKind::join)
+      come[step.result] =
+          schedule.slots[step.result].contributions == static_cast<std::uint32_t>(schedule.ranks);
+  return come;
+}
 
 /// How long its payloads can be.
 void measure_unit(const Round& round, const Room& room, std::span<const Piece> pieces,
@@ -89,6 +103,7 @@ void measure_unit(const Round& round, const Room& room, std::span<const Piece> p
   if (round.traits().narrow()) unit.capacity[std::size_t(Form::narrow)] = capacity(alone);
   unit.finished_words =
       round.traits().finishes_sums() ? finished() : unit.capacity[std::size_t(Form::wide)];
+  if (room.finished) unit.capacity[std::size_t(Form::wide)] = unit.finished_words;
   expect_countable(unit);
   unit.aliasable = unit.pieces == 1 && elements * size_of(type) % 8 == 0;
 }
@@ -103,16 +118,18 @@ std::size_t length_words(std::size_t pieces) { return (pieces + 1) / 2; }
 
 MessageUnits::MessageUnits(const Round& round, const Schedule& schedule, const Chunking& chunking,
                            ElementType type) {
-  std::map<std::pair<ChunkRange, std::uint32_t>, std::uint32_t> known;
-  for (const Slot& slot : schedule.slots) {
-    const auto [alike, is_new] = known.try_emplace(std::pair(slot.chunks, slot.room),
+  std::map<std::tuple<ChunkRange, std::uint32_t, bool>, std::uint32_t> known;
+  const std::vector<bool> finished = come_finished(round, schedule);
+  for (std::size_t s = 0; s < schedule.slots.size(); ++s) {
+    const Slot& slot = schedule.slots[s];
+    const auto [alike, is_new] = known.try_emplace(std::tuple(slot.chunks, slot.room, finished[s]),
                                                    static_cast<std::uint32_t>(units_.size()));
     of_slot_.push_back(alike->second);
     if (!is_new) continue;
     units_.push_back(group_pieces(round.traits(), schedule.chunks, slot.chunks, chunking));
     std::size_t offset[2] = {0, 0};
     for (MessageUnit& unit : units_.back()) {
-      measure_unit(round, {static_cast<std::size_t>(schedule.ranks), slot.room},
+      measure_unit(round, {static_cast<std::size_t>(schedule.ranks), slot.room, finished[s]},
                    chunking.pieces().subspan(unit.first_piece, unit.pieces), type, unit);
       for (const Form form : {Form::narrow, Form::wide}) {
         const auto f = static_cast<std::size_t>(form);

@@ -42,8 +42,9 @@ class MessageUnits {
   [[nodiscard]] std::size_t longest(Form form) const;
 
  private:
-  std::vector<std::vector<MessageUnit>> units_;  ///< by range of chunks and room
-  std::vector<std::uint32_t> of_slot_;           ///< by slot: an index of units_
+  std::vector<std::vector<MessageUnit>>
+      units_;  ///< by range of chunks, room, and whether sums come finished
+  std::vector<std::uint32_t> of_slot_;  ///< by slot: an index of units_
 };
 
 /// Words of the lengths of so many pieces: 32 bits each, the first in the lower half of a word.

@@ -2,16 +2,38 @@
 
 #include <cohom/error.hpp>
 
+#include <algorithm>
 #include <string>
 
 namespace cohom {
 
+namespace {
+
+/// More messages than so many, from and to one owner, cost more than exact sums on their way.
+constexpr int most_direct_ranks = 64;
+/// Elements a rank. Above, the bytes of exact sums cost more than the messages.
+constexpr std::size_t most_elements_a_rank = 256;
+/// What is short is shared by as many owners as it can be.
+constexpr std::size_t short_block = 16;
+
+}  // namespace
+
 Chunking RoundFactory::make_chunking(std::size_t number, std::size_t elements) const {
-  const std::size_t chunks = algorithm_of(number).chunks(setup_.ranks, traits(number).disjoint());
-  return {elements, setup_.codec->block(), chunks, setup_.segment};
+  const std::size_t chunks =
+      algorithm_of(number, elements).chunks(setup_.ranks, traits(number).disjoint());
+  std::size_t block = setup_.codec->block();
+  if (traits(number).algorithm == RoundAlgorithm::by_size && is_many_short(elements))
+    block = std::min(block, short_block);
+  return {elements, block, chunks, setup_.segment};
 }
 
-const AlgorithmRow& RoundFactory::algorithm_of(std::size_t number) const {
+/// Whether few elements are on many ranks. Alike on all of them.
+bool RoundFactory::is_many_short(std::size_t elements) const {
+  return setup_.ranks > most_direct_ranks &&
+         elements <= most_elements_a_rank * static_cast<std::size_t>(setup_.ranks);
+}
+
+const AlgorithmRow& RoundFactory::algorithm_of(std::size_t number, std::size_t elements) const {
   const RoundTraits& round = traits(number);
   const AlgorithmRow& chosen = *setup_.algorithm;
   const bool offloaded = chosen.needs_aggregator && offloads(round);
@@ -23,7 +45,10 @@ const AlgorithmRow& RoundFactory::algorithm_of(std::size_t number) const {
                                               ", or another codec");
     return chosen;
   }
-  if (round.algorithm == RoundAlgorithm::direct) return algorithm_that_merges_at_once();
+  if (round.algorithm == RoundAlgorithm::by_size && is_many_short(elements))
+    return algorithm_that_goes_by_nodes();
+  if (round.algorithm == RoundAlgorithm::by_size || round.algorithm == RoundAlgorithm::direct)
+    return algorithm_that_merges_at_once();
   const bool large = round.algorithm == RoundAlgorithm::as_payload;
   if (offloaded || (large && !chosen.needs_aggregator)) return chosen;
   return algorithm_for_small_rounds();
@@ -46,14 +71,15 @@ std::unique_ptr<RoundRun> RoundFactory::make(std::size_t number, const Chunking&
   return std::make_unique<RoundRun>(RoundSetup{
       .number = static_cast<int>(number),
       .round = &round(number),
-      .schedule = algorithm_of(number).build({.rank = setup_.rank,
-                                              .ranks = setup_.ranks,
-                                              .narrow = traits(number).narrow(),
-                                              .disjoint = traits(number).disjoint(),
-                                              .promotes_some = traits(number).promotes_some(),
-                                              .grows = traits(number).grows,
-                                              .nodes = setup_.nodes,
-                                              .switches = setup_.switches}),
+      .schedule = algorithm_of(number, chunking.elements())
+                      .build({.rank = setup_.rank,
+                              .ranks = setup_.ranks,
+                              .narrow = traits(number).narrow(),
+                              .disjoint = traits(number).disjoint(),
+                              .promotes_some = traits(number).promotes_some(),
+                              .grows = traits(number).grows,
+                              .nodes = setup_.nodes,
+                              .switches = setup_.switches}),
       .chunking = &chunking,
       .kernels = apart ? setup_.memory_kernels : setup_.kernels,
       .memory = apart ? setup_.memory : &host_memory(),

@@ -70,7 +70,8 @@ class RoundFactory {
   [[nodiscard]] std::unique_ptr<RoundRun> make(std::size_t number, const Chunking& chunking) const;
 
  private:
-  [[nodiscard]] const AlgorithmRow& algorithm_of(std::size_t number) const;
+  [[nodiscard]] const AlgorithmRow& algorithm_of(std::size_t number, std::size_t elements) const;
+  [[nodiscard]] bool is_many_short(std::size_t elements) const;
   [[nodiscard]] bool offloads(const RoundTraits& traits) const;
 
   ExecutorSetup setup_;

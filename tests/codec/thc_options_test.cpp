@@ -165,11 +165,13 @@ TEST(ThcOptions, CodecReportsItsShape) {
   EXPECT_EQ(traits(0).scope, RoundScope::piece);
   EXPECT_TRUE(traits(1).narrow());
   EXPECT_EQ(traits(2).scope, RoundScope::fallback);
-  EXPECT_EQ(traits(2).algorithm, RoundAlgorithm::direct);
+  EXPECT_EQ(traits(2).algorithm, RoundAlgorithm::by_size);
   EXPECT_EQ(thc->rounds()[0]->capacity(4, 64 * 5), 3u);
   EXPECT_EQ(thc->payload().capacity(alone, 64 * 5 + 1), 5u * 4 + 1);
   EXPECT_EQ(thc->payload().capacity(4, 64 * 5 + 1), 5u * 8 + 2);
-  EXPECT_EQ(thc->rounds()[2]->capacity(4, 3), 2u);
+  EXPECT_EQ(thc->rounds()[2]->capacity(alone, 3), 2u);
+  EXPECT_EQ(thc->rounds()[2]->capacity(4, 3), 3u * 12);
+  EXPECT_EQ(thc->rounds()[2]->finished_capacity(4, 3), 2u);
 
   const auto global = make_thc({.kernels = kernels, .parameters = {{"scale", "global"}}});
   EXPECT_EQ(global->rounds()[0]->traits().scope, RoundScope::vector);

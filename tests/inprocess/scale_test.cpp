@@ -1,6 +1,7 @@
 // The library over a simulated network, at more ranks than threads could be; and the model of its
 // schedules beside it.
 
+#include "codecs/common/long_accumulator.hpp"
 #include "scale/call_model.hpp"
 #include "scale/executor_run.hpp"
 #include "support/codec_specs.hpp"
@@ -18,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <limits>
 #include <map>
 #include <optional>
 #include <ostream>
@@ -123,6 +125,47 @@ TEST(ScaleHash, DoesNotDependOnTheAlgorithmOfIntegerPayloads) {
   };
   for (const char* const algorithm : {"recursive_halving", "grid"})
     EXPECT_EQ(hash(algorithm), hash("direct")) << algorithm;
+}
+
+/// Sums of all elements, rounded once. Rank 0 has infinite ones as run_executors() places them.
+std::uint64_t hash_of_exact_sums(const CallShape& shape) {
+  std::vector<LongAccumulator> sums(shape.elements);
+  std::vector<float> vector(shape.elements);
+  for (int rank = 0; rank < shape.ranks; ++rank) {
+    fill_simulated_input(rank, vector);
+    for (std::size_t i = 0; rank == 0 && i < shape.outliers; ++i)
+      vector[shape.elements * i / shape.outliers] = std::numeric_limits<float>::infinity();
+    for (std::size_t i = 0; i < shape.elements; ++i) sums[i].add(vector[i]);
+  }
+  for (std::size_t i = 0; i < shape.elements; ++i)
+    vector[i] = static_cast<float>(sums[i].rounded(ElementType::f32, 1));
+  return XXH3_64bits(vector.data(), vector.size() * sizeof(float));
+}
+
+/// Every block has an outlier, so the fallback round has all elements. On 72 ranks owners get sums
+/// of some ranks' elements where these are few, and all ranks' elements where they are many.
+TEST(ScaleFallback, OutliersAreSummedExactlyByWhateverIsFastest) {
+  for (const NetworkShape* const shape : {&network(), &network_of_nodes()})
+    for (const std::string codec : {"thc", "packed:bits=5", "signcount", "sparse+thc"})
+      for (const std::size_t elements : {5'003, 20'000}) {
+        const CallShape call{.codec = codec,
+                             .algorithm = "mixed_radix",
+                             .elements = elements,
+                             .ranks = 72,
+                             .outliers = elements / 8};
+        const ExecutedCall executed = run_executors(*shape, call);
+        EXPECT_TRUE(executed.identical()) << codec;
+        EXPECT_EQ(executed.hashes.front(), hash_of_exact_sums(call))
+            << codec << ", " << elements << " elements";
+      }
+}
+
+/// An owner would get a message from every other rank.
+TEST(ScaleFallback, FewOutliersOnManyRanksTakeFewMessages) {
+  CallShape call{.codec = "thc", .algorithm = "mixed_radix", .elements = 20'000, .ranks = 128};
+  const std::uint64_t without = run_executors(network(), call).call.messages;
+  call.outliers = 1;
+  EXPECT_LT(run_executors(network(), call).call.messages, without + 64);
 }
 
 /// A chunk is one segment here, so that both have the same messages.

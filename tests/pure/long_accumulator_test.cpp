@@ -1,7 +1,11 @@
 #include "codecs/common/long_accumulator.hpp"
 
+#include <cohom/error.hpp>
+
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <initializer_list>
@@ -96,6 +100,80 @@ TEST(LongAccumulator, IsTheNearestValue) {
       }
     }
   }
+}
+
+constexpr ElementType types[] = {ElementType::f64, ElementType::f32, ElementType::f16,
+                                 ElementType::bf16};
+
+/// The words of partial sums, added one by one, in place of the numbers themselves.
+double sum_of_parts(std::span<const double> values, std::size_t parts, ElementType type,
+                    std::uint64_t divisor) {
+  std::vector<std::uint64_t> words(LongAccumulator::words(type)), more(words.size());
+  for (std::size_t part = 0; part < parts; ++part) {
+    LongAccumulator sum;
+    for (std::size_t i = part; i < values.size(); i += parts) sum.add(values[i]);
+    sum.store(type, more);
+    for (std::size_t w = 0; w < words.size(); ++w) words[w] += more[w];
+  }
+  LongAccumulator whole;
+  whole.add(1);  // is gone
+  whole.load(type, words);
+  return whole.rounded(type, divisor);
+}
+
+double random_number(ElementType type, std::mt19937_64& random) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const double special[] = {0.0, -0.0, infinity, -infinity, nan};
+  if (random() % 64 == 0) return special[random() % 5];
+  const auto [low, high, bits] = [&] {
+    switch (type) {
+      case ElementType::f64: return std::array{-1074, 1023, 53};
+      case ElementType::f32: return std::array{-149, 127, 24};
+      case ElementType::f16: return std::array{-24, 15, 11};
+      default: return std::array{-133, 127, 8};
+    }
+  }();
+  // Of all exponents, the highest and the lowest included.
+  const auto last = static_cast<int>(random() % std::uint64_t(high - low + 1)) + low;
+  const int precision = std::min(bits, last - low + 1);
+  const auto mantissa =
+      static_cast<double>(std::uint64_t{1} << (precision - 1) | random() >> (65 - precision));
+  const double value = std::ldexp(mantissa, last - precision + 1);
+  return random() % 2 == 0 ? value : -value;
+}
+
+TEST(LongAccumulator, PartialSumsOfAnyNumbersAddUp) {
+  std::mt19937_64 random(9);
+  for (const ElementType type : types)
+    for (int i = 0; i < 2000; ++i) {
+      std::vector<double> values(2 + random() % 12);
+      for (double& value : values) value = random_number(type, random);
+      if (i % 8 == 0) values.assign(values.size(), -0.0);
+      const std::uint64_t divisor = i % 2 == 0 ? 1 : values.size();
+      const double whole = sum_of(values, type, divisor);
+      for (const std::size_t parts : {std::size_t{1}, std::size_t{2}, values.size()}) {
+        const double sum = sum_of_parts(values, parts, type, divisor);
+        if (std::isnan(whole))
+          EXPECT_TRUE(std::isnan(sum));
+        else
+          EXPECT_EQ(sum, whole) << parts << " parts";
+        EXPECT_EQ(std::signbit(sum), std::signbit(whole));
+      }
+    }
+}
+
+/// They come from other ranks.
+TEST(LongAccumulator, WordsThatAreNoSumAreRefused) {
+  for (const ElementType type : types)
+    for (const std::uint64_t digit : {std::uint64_t{1} << 63, (std::uint64_t{1} << 62) + 1}) {
+      std::vector<std::uint64_t> words(LongAccumulator::words(type));
+      words.back() = digit;
+      LongAccumulator sum;
+      EXPECT_THROW(sum.load(type, words), Error);
+      words.assign(words.size(), ~std::uint64_t{0});  // NaNs and -1 in all digits
+      sum.load(type, words);
+      EXPECT_TRUE(std::isnan(sum.rounded(type, 1)));
+    }
 }
 
 }  // namespace

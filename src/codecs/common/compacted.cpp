@@ -194,6 +194,13 @@ class FallbackUnitsRound final : public Round {
                       std::size_t room, Payload sum) override {
     return inner_.promote(piece, contributions, room, sum);
   }
+  [[nodiscard]] std::size_t finished_capacity(std::size_t ranks,
+                                              std::size_t elements) const override {
+    return inner_.finished_capacity(ranks, elements);
+  }
+  std::size_t finish(const Piece& piece, Payload sum, std::size_t words) override {
+    return inner_.finish(piece, sum, words);
+  }
   /// Which elements came is the inner codec's affair, and fallback rounds are rare: all are written
   /// again. Where the payload is still to come its decoding overwrites them.
   void decode(const Piece& piece, ConstPayload sum, std::size_t contributions) override {
@@ -234,7 +241,7 @@ void CompactedCodec::reserve(std::size_t elements, std::size_t longest_piece) {
   inner_->reserve(elements, units_.unit_length());
   std::size_t unfinished = 0;
   for (const auto& round : rounds_)
-    if (round->traits().finishes_sums())
+    if (round->traits().finishes_sums() && !round->traits().is_fallback())
       unfinished = std::max(unfinished, round->capacity(ranks_, longest_piece));
   units_.reserve(elements, unfinished);
 }

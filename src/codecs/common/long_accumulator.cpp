@@ -2,10 +2,13 @@
 
 #include "kernels/core/body/float_bits.hpp"
 
+#include <cohom/error.hpp>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <string>
 
 namespace cohom {
 namespace {
@@ -19,6 +22,9 @@ constexpr int unit_exponent = 1 - Format::bias - Format::mantissa_bits;
 
 /// Of a quotient that is less than a unit, so many digits are enough for any divisor.
 constexpr std::ptrdiff_t digits_below_units = 4;
+
+/// Of a sum of 2^30 numbers.
+constexpr std::int64_t max_digit = std::int64_t{1} << 62;
 
 struct TypeFormat {
   int precision = 0;         ///< significant bits
@@ -36,14 +42,63 @@ TypeFormat format_of(ElementType type) {
   return {};
 }
 
+/// Digits that numbers of a type reach.
+struct DigitRange {
+  std::size_t first = 0;
+  std::size_t count = 0;
+};
+
+DigitRange digits_of(ElementType type) {
+  const TypeFormat format = format_of(type);
+  const auto first = static_cast<std::size_t>(format.min_exponent - unit_exponent) / 32;
+  return {first,
+          static_cast<std::size_t>(format.largest_exponent - unit_exponent) / 32 + 1 - first};
+}
+
+constexpr std::size_t count_words = 2;
+
+std::uint64_t both(std::uint32_t low, std::uint32_t high) {
+  return std::uint64_t{high} << 32 | low;
+}
+
 }  // namespace
+
+std::size_t LongAccumulator::words(ElementType type) { return count_words + digits_of(type).count; }
+
+void LongAccumulator::store(ElementType type, std::span<std::uint64_t> words) const {
+  const DigitRange range = digits_of(type);
+  words[0] = both(not_minus_zero_, nan_);
+  words[1] = both(infinite_[0], infinite_[1]);
+  for (std::size_t i = 0; i < range.count; ++i)
+    words[count_words + i] = static_cast<std::uint64_t>(digits_[range.first + i]);
+}
+
+void LongAccumulator::load(ElementType type, std::span<const std::uint64_t> words) {
+  clear();
+  const DigitRange range = digits_of(type);
+  any_ = true;
+  not_minus_zero_ = static_cast<std::uint32_t>(words[0]);
+  nan_ = static_cast<std::uint32_t>(words[0] >> 32);
+  infinite_[0] = static_cast<std::uint32_t>(words[1]);
+  infinite_[1] = static_cast<std::uint32_t>(words[1] >> 32);
+  first_ = range.first;
+  end_ = range.first + range.count;
+  for (std::size_t i = 0; i < range.count; ++i) {
+    const auto digit = static_cast<std::int64_t>(words[count_words + i]);
+    if (digit > max_digit || digit < -max_digit)
+      throw Error(ErrorKind::transport, "a digit of an exact sum is " + std::to_string(digit) +
+                                            ": words were changed on their way");
+    digits_[range.first + i] = digit;
+  }
+}
 
 void LongAccumulator::clear() {
   std::fill(digits_.begin() + std::ptrdiff_t(std::min(first_, end_)),
             digits_.begin() + std::ptrdiff_t(end_), 0);
   first_ = digits;
   end_ = 0;
-  any_ = plus_zero_ = nan_ = infinite_[0] = infinite_[1] = false;
+  any_ = false;
+  not_minus_zero_ = nan_ = infinite_[0] = infinite_[1] = 0;
 }
 
 void LongAccumulator::add(double value) {
@@ -51,12 +106,9 @@ void LongAccumulator::add(double value) {
   const std::uint64_t magnitude = bits & Format::magnitude_mask;
   const bool negative = bits != magnitude;
   any_ = true;
-  plus_zero_ |= !(negative && magnitude == 0);
+  not_minus_zero_ += negative && magnitude == 0 ? 0 : 1;
   if (magnitude >= Format::infinity) {
-    if (magnitude == Format::infinity)
-      infinite_[negative ? 1 : 0] = true;
-    else
-      nan_ = true;
+    ++(magnitude == Format::infinity ? infinite_[negative ? 1 : 0] : nan_);
     return;
   }
   if (magnitude == 0) return;
@@ -79,10 +131,11 @@ void LongAccumulator::add(double value) {
 }
 
 double LongAccumulator::rounded(ElementType type, std::uint64_t divisor) const {
-  if (nan_ || (infinite_[0] && infinite_[1])) return from_bits<double>(Format::canonical_nan);
-  if (infinite_[0]) return std::numeric_limits<double>::infinity();
-  if (infinite_[1]) return -std::numeric_limits<double>::infinity();
-  if (any_ && !plus_zero_) return -0.0;
+  if (nan_ != 0 || (infinite_[0] != 0 && infinite_[1] != 0))
+    return from_bits<double>(Format::canonical_nan);
+  if (infinite_[0] != 0) return std::numeric_limits<double>::infinity();
+  if (infinite_[1] != 0) return -std::numeric_limits<double>::infinity();
+  if (any_ && not_minus_zero_ == 0) return -0.0;
   return rounded_digits(type, divisor);
 }
 

@@ -3,6 +3,7 @@
 #include "codecs/common/long_accumulator.hpp"
 #include "kernels/core/body/element.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <utility>
@@ -34,22 +35,24 @@ std::optional<Arithmetic<T>> quick_sum(std::span<const ConstPayload> contributio
   return result;
 }
 
-/// direct, and narrow: contributions go to their owner alone, who gets them all at once.
-RoundTraits make_traits(ElementType type, FallbackSize fallback_size) {
+RoundTraits make_traits(int ranks, FallbackSize fallback_size) {
   return {.name = "escape",
-          .merge = {MergeKind::add_float, type},
+          .merge = {MergeKind::add},
           .time = RoundTime::behind_payload,
           .scope = RoundScope::fallback,
           .contributions = Contributions::narrow,
+          .sums = ranks > 1 ? CompleteSums::finished : CompleteSums::as_merged,
           .fallback_size = fallback_size,
-          .algorithm = RoundAlgorithm::direct};
+          .algorithm = RoundAlgorithm::by_size};
 }
 
 }  // namespace
 
 OutlierRound::OutlierRound(const CodecContext& context, const CallBuffers& call, Find find)
-    : Round(make_traits(context.type, FallbackSize::when_agreed)),
+    : Round(make_traits(context.ranks, FallbackSize::when_agreed)),
       type_(context.type),
+      ranks_(static_cast<std::size_t>(context.ranks)),
+      sum_words_(LongAccumulator::words(context.type)),
       divisor_(context.divisor),
       memory_(context.memory),
       window_(memory_),
@@ -59,8 +62,10 @@ OutlierRound::OutlierRound(const CodecContext& context, const CallBuffers& call,
       blocks_(context.workers) {}
 
 OutlierRound::OutlierRound(const CodecContext& context, const CallBuffers& call, Travels travels)
-    : Round(make_traits(context.type, FallbackSize::when_payload_decoded)),
+    : Round(make_traits(context.ranks, FallbackSize::when_payload_decoded)),
       type_(context.type),
+      ranks_(static_cast<std::size_t>(context.ranks)),
+      sum_words_(LongAccumulator::words(context.type)),
       divisor_(context.divisor),
       memory_(context.memory),
       window_(memory_),
@@ -88,7 +93,17 @@ void OutlierRound::take_feedback(std::byte* feedback, std::size_t count, std::by
 }
 
 std::size_t OutlierRound::encode(std::size_t contributions, const Piece& piece, Payload out) {
-  const std::size_t words = capacity(contributions, piece.count);
+  if (contributions == alone || ranks_ == 1) return encode_elements(piece, out);
+  // Elements are behind the place of the sums that are made of them.
+  const std::size_t words = words_of(piece.count);
+  const Payload elements = out.subspan(capacity(contributions, piece.count) - words, words);
+  encode_elements(piece, elements);
+  const ConstPayload sources[] = {elements};
+  return add_some(piece, sources, out);
+}
+
+std::size_t OutlierRound::encode_elements(const Piece& piece, Payload out) {
+  const std::size_t words = words_of(piece.count);
   out[words - 1] = 0;  // the padding of a ragged last word
   auto* const bytes = reinterpret_cast<std::byte*>(out.data());
   const std::size_t left = feedback_size(type_);
@@ -106,9 +121,24 @@ std::size_t OutlierRound::encode(std::size_t contributions, const Piece& piece, 
   return words;
 }
 
+/// `sums` may begin before the only contribution and overlap it.
+std::size_t OutlierRound::add_some(const Piece& piece, std::span<const ConstPayload> contributions,
+                                   Payload sums) const {
+  LongAccumulator exact;
+  with_element_type(type_, [&]<class T>(T) {
+    for (std::size_t i = 0; i < piece.count; ++i) {
+      exact.clear();
+      for (const ConstPayload from : contributions) exact.add(load_element<T>(from.data(), i));
+      exact.store(type_, sums.subspan(i * sum_words_, sum_words_));
+    }
+  });
+  return piece.count * sum_words_;
+}
+
 std::size_t OutlierRound::promote(const Piece& piece, std::span<const ConstPayload> contributions,
                                   std::size_t /*room*/, Payload sum) {
-  const std::size_t words = capacity(contributions.size(), piece.count);
+  if (contributions.size() != ranks_) return add_some(piece, contributions, sum);
+  const std::size_t words = words_of(piece.count);
   sum[words - 1] = 0;  // the padding of a ragged last word
   LongAccumulator exact;
   with_element_type(type_, [&]<class T>(T) {
@@ -123,6 +153,22 @@ std::size_t OutlierRound::promote(const Piece& piece, std::span<const ConstPaylo
     }
   });
   return words;
+}
+
+/// promote() has rounded the sums of all ranks' elements.
+std::size_t OutlierRound::finish(const Piece& piece, Payload sum, std::size_t words) {
+  const std::size_t finished = words_of(piece.count);
+  if (words == finished) return words;
+  LongAccumulator exact;
+  auto* const bytes = reinterpret_cast<std::byte*>(sum.data());
+  with_element_type(type_, [&]<class T>(T) {
+    for (std::size_t i = 0; i < piece.count; ++i) {
+      exact.load(type_, sum.subspan(i * sum_words_, sum_words_));
+      store_element<T>(bytes, i, static_cast<Arithmetic<T>>(exact.rounded(type_, divisor_)));
+    }
+  });
+  std::fill(bytes + piece.count * size_of(type_), bytes + 8 * finished, std::byte{0});
+  return finished;
 }
 
 void OutlierRound::decode(const Piece& piece, ConstPayload sum, std::size_t /*contributions*/) {

@@ -82,6 +82,7 @@ enum class RoundAlgorithm : std::uint8_t {
   small,       ///< the default of small rounds
   as_payload,  ///< the caller's choice, as for the payload: the round is large. Scope `piece`.
   direct,      ///< owners get all contributions at once
+  by_size,     ///< any, by what the ranks and the round's vector make fastest
 };
 
 /// What an executor must know of a round before any call.

@@ -37,6 +37,7 @@ struct AlgorithmRow {
   bool gathers_disjoint = false;  ///< disjoint contributions go to every rank at once, in one chunk
   bool merges_at_once = false;  ///< a chunk is merged in one step, in rank order, as aggregators do
   bool for_small_rounds = false;  ///< what codecs' small rounds go by, whatever the payload takes
+  bool goes_by_nodes = false;     ///< the ranks of a node exchange first
 
   [[nodiscard]] std::size_t chunks(int ranks, bool disjoint) const {
     return chunk_per_rank && !(disjoint && gathers_disjoint) ? static_cast<std::size_t>(ranks) : 1;
@@ -57,6 +58,9 @@ const AlgorithmRow* find_algorithm(std::string_view name);
 const AlgorithmRow& algorithm_that_merges_at_once();
 /// The one row that is for_small_rounds.
 const AlgorithmRow& algorithm_for_small_rounds();
+
+/// The one row whose schedules follow nodes.
+const AlgorithmRow& algorithm_that_goes_by_nodes();
 
 /// Those by which the ranks sum themselves, for messages: "a, b or c".
 std::string algorithms_of_ranks();

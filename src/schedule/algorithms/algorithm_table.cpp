@@ -30,7 +30,8 @@ constexpr AlgorithmRow table[] = {
     {.name = "mixed_radix",
      .summary = "direct among the ranks of a node, then among nodes, by grid if many",
      .build = build_mixed_radix,
-     .chunk_per_rank = true},
+     .chunk_per_rank = true,
+     .goes_by_nodes = true},
     {.name = "tree",
      .summary = "binomial reduce to rank 0 and broadcast; small vectors, many ranks",
      .build = build_tree},
@@ -51,6 +52,7 @@ constexpr AlgorithmRow table[] = {
 
 static_assert(std::ranges::count_if(table, &AlgorithmRow::merges_at_once) == 1);
 static_assert(std::ranges::count_if(table, &AlgorithmRow::for_small_rounds) == 1);
+static_assert(std::ranges::count_if(table, &AlgorithmRow::goes_by_nodes) == 1);
 
 }  // namespace
 
@@ -76,6 +78,10 @@ const AlgorithmRow& algorithm_that_merges_at_once() {
 
 const AlgorithmRow& algorithm_for_small_rounds() {
   return *std::ranges::find_if(table, &AlgorithmRow::for_small_rounds);
+}
+
+const AlgorithmRow& algorithm_that_goes_by_nodes() {
+  return *std::ranges::find_if(table, &AlgorithmRow::goes_by_nodes);
 }
 
 std::string algorithms_of_ranks() {
