@@ -137,7 +137,7 @@ double random_number(ElementType type, std::mt19937_64& random) {
   const auto last = static_cast<int>(random() % std::uint64_t(high - low + 1)) + low;
   const int precision = std::min(bits, last - low + 1);
   const auto mantissa =
-      static_cast<double>(std::uint64_t{1} << (precision - 1) | random() >> (65 - precision));
+      static_cast<double>(std::uint64_t{1} << (precision - 1) | random() >> 1 >> (64 - precision));
   const double value = std::ldexp(mantissa, last - precision + 1);
   return random() % 2 == 0 ? value : -value;
 }
