@@ -162,10 +162,26 @@ TEST(ScaleFallback, OutliersAreSummedExactlyByWhateverIsFastest) {
 
 /// An owner would get a message from every other rank.
 TEST(ScaleFallback, FewOutliersOnManyRanksTakeFewMessages) {
-  CallShape call{.codec = "thc", .algorithm = "mixed_radix", .elements = 20'000, .ranks = 128};
+  for (const std::string codec : {"thc", "exact"}) {
+    CallShape call{.codec = codec, .algorithm = "mixed_radix", .elements = 20'000, .ranks = 128};
+    const std::uint64_t without = run_executors(network(), call).call.messages;
+    call.outliers = 1;
+    const ExecutedCall executed = run_executors(network(), call);
+    EXPECT_LT(executed.call.messages, without + 64) << codec;
+    EXPECT_TRUE(executed.identical()) << codec;
+    if (codec == "exact") EXPECT_EQ(executed.hashes.front(), hash_of_exact_sums(call));
+  }
+}
+
+/// So many cells are too few for most elements to peel.
+TEST(ScaleFallback, UnpeeledElementsOnManyRanksTakeFewMessages) {
+  CallShape call{.codec = "sketch", .algorithm = "mixed_radix", .elements = 20'000, .ranks = 72};
   const std::uint64_t without = run_executors(network(), call).call.messages;
-  call.outliers = 1;
-  EXPECT_LT(run_executors(network(), call).call.messages, without + 64);
+  call.codec = "sketch:gamma=0.5";
+  const ExecutedCall executed = run_executors(network(), call);
+  EXPECT_LT(executed.call.messages, without + 64);
+  EXPECT_TRUE(executed.identical());
+  EXPECT_EQ(executed.hashes.front(), hash_of_exact_sums(call));
 }
 
 /// A chunk is one segment here, so that both have the same messages.

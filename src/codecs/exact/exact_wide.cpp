@@ -32,7 +32,7 @@ ExactWideRound::ExactWideRound(const CodecContext& context, const ExactDivisor& 
              .time = RoundTime::behind_payload,
              .scope = RoundScope::fallback,
              .length = PayloadLength::varying,
-             .algorithm = RoundAlgorithm::direct}),
+             .algorithm = RoundAlgorithm::by_size}),
       type_(context.type),
       memory_(context.memory),
       widths_(exact_widths_of(context)),

@@ -15,7 +15,9 @@ SketchUnpeeled::SketchUnpeeled(const CodecContext& context, const SketchCells& c
              .time = RoundTime::behind_payload,
              .scope = RoundScope::fallback,
              .fallback_size = FallbackSize::when_payload_decoded,
-             .algorithm = RoundAlgorithm::direct}),
+             // Sums of floats depend on the order, which is that of ranks by direct.
+             .algorithm = cells.are_integers() ? RoundAlgorithm::by_size
+                                               : RoundAlgorithm::direct}),
       type_(context.type),
       kernels_(context.kernels),
       host_(context.on_host()),
