@@ -5,25 +5,13 @@
 
 namespace cohom {
 
-namespace {
-
-/// Longer messages that are copied travel in pieces, so that one is read while the next is written.
-constexpr std::size_t max_piece_bytes = std::size_t{256} << 10;
-static_assert(bounce_slots == 64, "a bit each");
-
-constexpr std::uint64_t bits_of(std::uint32_t first, std::uint32_t count) {
-  return ((std::uint64_t{1} << count) - 1) << first;
-}
-
-}  // namespace
-
 WindowSender::WindowSender(NodeWindow& window, const PeerWindow& peer_window, std::size_t own,
                            std::size_t peer)
     : window_(window),
       ring_(window.at<RingEntry>(window.layout().ring(peer))),
       notes_(window.at<SenderNotes>(window.layout().notes(peer))),
       receipts_(peer_window.at<Receipts>(peer_window.layout().receipts(own))),
-      first_slot_(window.layout().slot(peer, 0)) {
+      slots_(window, peer) {
   for (std::uint32_t mark = lent_marks; mark-- > 0;) free_marks_.push_back(mark);
 }
 
@@ -92,13 +80,11 @@ bool WindowSender::send_pieces(Waiting& waiting) {
   const Message& message = waiting.message;
   while (has_entry()) {
     const auto rest = message.data.subspan(waiting.copied);
-    const std::size_t bytes = std::min(rest.size(), max_piece_bytes);
-    Run run{.count = static_cast<std::uint32_t>((bytes + WindowLayout::slot_bytes - 1) /
-                                                WindowLayout::slot_bytes)};
-    if (!take_slots(run)) return false;
-    const std::size_t offset = first_slot_ + run.first * WindowLayout::slot_bytes;
-    const std::uint32_t mark = lent_marks + run.first;
-    std::memcpy(window_.at<std::byte>(offset), rest.data(), bytes);
+    const std::size_t bytes = std::min(rest.size(), BounceSlots::max_piece_bytes);
+    const auto run = slots_.take(bytes, [this](std::uint32_t mark) { return is_taken(mark); });
+    if (!run) return false;
+    const std::size_t offset = slots_.fill(*run, rest.first(bytes));
+    const std::uint32_t mark = run->mark();
     waiting.copied += bytes;
     const bool last = bytes == rest.size();
     put({.tag = message.tag,
@@ -113,35 +99,6 @@ bool WindowSender::send_pieces(Waiting& waiting) {
     return true;
   }
   return false;
-}
-
-/// The lowest that are free: what was used last is still in the caches.
-bool WindowSender::take_slots(Run& run) {
-  const auto find = [&] {
-    for (run.first = 0; run.first + run.count <= bounce_slots; ++run.first) {
-      const std::uint64_t wanted = bits_of(run.first, run.count);
-      if ((free_slots_ & wanted) == wanted) return true;
-    }
-    return false;
-  };
-  free_taken_slots();
-  if (!find()) return false;
-  const std::uint64_t bits = bits_of(run.first, run.count);
-  if ((touched_slots_ & bits) != bits)
-    window_.take_pages(first_slot_ + run.first * WindowLayout::slot_bytes,
-                       run.count * WindowLayout::slot_bytes);
-  taken_slots_.push_back(run);
-  touched_slots_ |= bits;
-  free_slots_ &= ~bits;
-  return true;
-}
-
-void WindowSender::free_taken_slots() {
-  std::erase_if(taken_slots_, [&](const Run& run) {
-    if (!is_taken(lent_marks + run.first)) return false;
-    free_slots_ |= bits_of(run.first, run.count);
-    return true;
-  });
 }
 
 bool WindowSender::has_entry() {

@@ -5,6 +5,7 @@
 // receiver has taken them. What lies elsewhere is copied into bounce slots, in pieces. A short
 // message travels in its descriptor.
 
+#include "node_window/bounce_slots.hpp"
 #include "node_window/fifo.hpp"
 #include "node_window/node_window.hpp"
 #include "transport/completion_queue.hpp"
@@ -65,27 +66,19 @@ class WindowSender {
   [[nodiscard]] bool has_entry();
   void put(const Descriptor& descriptor);
   [[nodiscard]] bool is_taken(std::uint32_t mark) const;
-  /// Slots side by side; all of them belong to the first one's mark.
-  struct Run {
-    std::uint32_t first = 0, count = 0;
-  };
   [[nodiscard]] bool waits_for_room(std::uint32_t channel, std::uint32_t tag) const;
-  [[nodiscard]] bool take_slots(Run& run);
-  void free_taken_slots();
   bool complete_taken();
 
   NodeWindow& window_;
   RingEntry* ring_;
   SenderNotes* notes_;
   const Receipts* receipts_;
-  std::size_t first_slot_;                          ///< offset
   std::uint64_t position_ = 0, taken_entries_ = 0;  ///< of the ring
   std::array<std::uint32_t, window_marks> uses_{};  ///< by mark
   std::vector<std::uint32_t> free_marks_;           ///< of those for words that are lent
   Fifo<Waiting> waiting_;
   std::vector<Open> open_;  ///< in the order they were sent
-  std::uint64_t free_slots_ = ~std::uint64_t{0}, touched_slots_ = 0;  ///< a bit each
-  std::vector<Run> taken_slots_;
+  BounceSlots slots_;
   bool short_of_room_ = false;
 };
 

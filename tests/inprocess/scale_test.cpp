@@ -175,7 +175,7 @@ TEST(ScaleFallback, FewOutliersOnManyRanksTakeFewMessages) {
 
 /// So many cells are too few for most elements to peel.
 TEST(ScaleFallback, UnpeeledElementsOnManyRanksTakeFewMessages) {
-  CallShape call{.codec = "sketch", .algorithm = "mixed_radix", .elements = 20'000, .ranks = 72};
+  CallShape call{.codec = "sketch", .algorithm = "mixed_radix", .elements = 10'000, .ranks = 72};
   const std::uint64_t without = run_executors(network(), call).call.messages;
   call.codec = "sketch:gamma=0.5";
   const ExecutedCall executed = run_executors(network(), call);

@@ -1,0 +1,51 @@
+#include "node_window/bounce_slots.hpp"
+
+#include <chrono>
+#include <cstring>
+
+namespace cohom {
+
+namespace {
+
+static_assert(bounce_slots == 64, "a bit each");
+
+/// Shorter pieces are copied before a clock would tell anything.
+constexpr std::size_t least_timed_bytes = std::size_t{16} << 10;
+
+}  // namespace
+
+std::optional<BounceSlots::Run> BounceSlots::take_free(std::size_t bytes) {
+  Run run{.count = static_cast<std::uint32_t>((bytes + WindowLayout::slot_bytes - 1) /
+                                              WindowLayout::slot_bytes)};
+  while (run.first + run.count <= bounce_slots && (free_ & bits_of(run)) != bits_of(run))
+    ++run.first;
+  if (run.first + run.count > bounce_slots) return std::nullopt;
+  if ((touched_ & bits_of(run)) != bits_of(run))
+    window_.take_pages(first_ + run.first * WindowLayout::slot_bytes,
+                       run.count * WindowLayout::slot_bytes);
+  taken_.push_back(run);
+  touched_ |= bits_of(run);
+  free_ &= ~bits_of(run);
+  return run;
+}
+
+std::size_t BounceSlots::fill(const Run& run, std::span<const std::byte> piece) {
+  const std::size_t offset = first_ + run.first * WindowLayout::slot_bytes;
+  auto* const to = window_.at<std::byte>(offset);
+  if (piece.size() < least_timed_bytes) {
+    std::memcpy(to, piece.data(), piece.size());
+    return offset;
+  }
+  using Clock = std::chrono::steady_clock;
+  const bool past_caches = copies_.next();
+  const auto begin = Clock::now();
+  if (past_caches)
+    copy_past_caches(to, piece.data(), piece.size());
+  else
+    std::memcpy(to, piece.data(), piece.size());
+  const auto time = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - begin);
+  copies_.took(past_caches, piece.size(), static_cast<std::uint64_t>(time.count()));
+  return offset;
+}
+
+}  // namespace cohom
