@@ -17,7 +17,7 @@ namespace cohom::bench {
 struct NetworkMessage {
   int source = 0;
   int destination = 0;
-  std::uint32_t bytes = 0;
+  std::uint64_t bytes = 0;
   std::uint32_t part = 0;  ///< the rest is the sender's and the receiver's own
   std::uint64_t label = 0;
   std::uint64_t cookie = 0;

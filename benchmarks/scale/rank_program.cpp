@@ -62,7 +62,7 @@ void RankProgram::add_tasks(const Schedule& schedule, const Step& step, PayloadS
     tasks_.push_back({number, segment});
     waits_.push_back(step.kind == StepKind::receive ? 1 : 0);
     const bool travels = step.kind == StepKind::send || step.kind == StepKind::receive;
-    bytes_.push_back(travels ? static_cast<std::uint32_t>(sizes.bytes(slot, segment)) : 0);
+    bytes_.push_back(travels ? sizes.bytes(slot, segment) : 0);
     times_.push_back(static_cast<float>(time_of(schedule, step, segment, sizes, times)));
   }
 }

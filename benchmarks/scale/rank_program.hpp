@@ -34,7 +34,7 @@ class RankProgram {
     return label(steps_[tasks_[task].step].sequence_id, tasks_[task].segment);
   }
   /// Of a send or receive.
-  [[nodiscard]] std::uint32_t bytes(std::uint32_t task) const { return bytes_[task]; }
+  [[nodiscard]] std::uint64_t bytes(std::uint32_t task) const { return bytes_[task]; }
   [[nodiscard]] Nanoseconds time(std::uint32_t task) const { return times_[task]; }
   /// For how many tasks (or a message, of a receive) it waits.
   [[nodiscard]] std::uint32_t waits(std::uint32_t task) const { return waits_[task]; }
@@ -72,10 +72,11 @@ class RankProgram {
   std::uint32_t segments_ = 0;  ///< of the step that has most
   std::vector<StepOfRank> steps_;
   std::vector<Task> tasks_;
-  std::vector<std::uint32_t> waits_, bytes_;  ///< by task
-  std::vector<float> times_;                  ///< by task
-  std::vector<std::uint32_t> readers_;        ///< steps
-  std::vector<std::uint32_t> receives_;       ///< steps, by peer and sequence
+  std::vector<std::uint32_t> waits_;     ///< by task
+  std::vector<std::uint64_t> bytes_;     ///< by task
+  std::vector<float> times_;             ///< by task
+  std::vector<std::uint32_t> readers_;   ///< steps
+  std::vector<std::uint32_t> receives_;  ///< steps, by peer and sequence
 };
 
 }  // namespace cohom::bench

@@ -35,8 +35,9 @@ Ready::Urgency urgency_of(StepKind kind) {
 }
 
 /// Messages that a transfer is made of; the last ones may be empty.
-std::uint32_t messages_of(std::uint32_t bytes, const CallPart& part) {
-  const double count = std::ceil(bytes * part.room / static_cast<double>(part.message_bytes));
+std::uint32_t messages_of(std::uint64_t bytes, const CallPart& part) {
+  const double count =
+      std::ceil(static_cast<double>(bytes) * part.room / static_cast<double>(part.message_bytes));
   return std::max<std::uint32_t>(1, static_cast<std::uint32_t>(count));
 }
 
@@ -225,7 +226,7 @@ Nanoseconds Simulation::send(int number, Nanoseconds now, const Ready& ready) {
     left -= bytes;
     network_.send(now + time, {.source = number,
                                .destination = program.peer(ready.task),
-                               .bytes = static_cast<std::uint32_t>(bytes),
+                               .bytes = bytes,
                                .part = ready.part,
                                .label = program.label(ready.task)});
   }

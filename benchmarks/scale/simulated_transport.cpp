@@ -19,7 +19,7 @@ class SimulatedChannel final : public Channel {
     ++counters_.messages_sent;
     hub_.send(rank_, {.source = rank_,
                       .destination = peer,
-                      .bytes = static_cast<std::uint32_t>(data.size()),
+                      .bytes = data.size(),
                       .label = label(tag),
                       .cookie = cookie,
                       .data = {data.begin(), data.end()}});

@@ -24,20 +24,21 @@ std::shared_ptr<ProgressThread> ProgressThread::shared() {
 
 ProgressThread::ProgressThread() : process_(::getpid()) {
   const NoSignals no_signals;
-  thread_ = std::make_unique<std::thread>([this] { run(); });
+  thread_ = std::make_unique<Thread>();
+  thread_->thread = std::thread([this] { run(); });
 }
 
 ProgressThread::~ProgressThread() {
   if (process_ != ::getpid()) {
-    static_cast<void>(thread_.release());  // there is nothing to join
+    static_cast<void>(thread_.release());
     return;
   }
   {
     const std::lock_guard lock(mutex_);
     ending_ = true;
   }
-  wake_.notify_all();
-  thread_->join();
+  thread_->wake.notify_all();
+  thread_->thread.join();
 }
 
 void ProgressThread::advance(const std::shared_ptr<ProgressHandle>& communicator) {
@@ -45,12 +46,13 @@ void ProgressThread::advance(const std::shared_ptr<ProgressHandle>& communicator
     const std::lock_guard lock(mutex_);
     added_.push_back(communicator);
   }
-  wake_.notify_one();
+  thread_->wake.notify_one();
 }
 
 const ProgressThread::Handles& ProgressThread::wait_for_calls() {
   std::unique_lock lock(mutex_);
-  wake_.wait(lock, [this] { return ending_ || !added_.empty() || !communicators_.empty(); });
+  thread_->wake.wait(lock,
+                     [this] { return ending_ || !added_.empty() || !communicators_.empty(); });
   if (ending_) communicators_.clear();
   for (auto& added : added_)
     if (std::ranges::find(communicators_, added) == communicators_.end())

@@ -35,13 +35,19 @@ class ProgressThread {
   [[nodiscard]] const Handles& wait_for_calls();
   bool advance_all();
 
+  /// In a forked process it is no thread: nobody may join it, and the end of what it waits for
+  /// would wait for it.
+  struct Thread {
+    std::condition_variable wake;
+    std::thread thread;
+  };
+
   int process_;
   std::mutex mutex_;
-  std::condition_variable wake_;
   Handles added_;
   bool ending_ = false;
   Handles communicators_;  ///< the thread's own
-  std::unique_ptr<std::thread> thread_;
+  std::unique_ptr<Thread> thread_;
 };
 
 }  // namespace cohom

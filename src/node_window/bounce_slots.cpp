@@ -7,7 +7,7 @@ namespace cohom {
 
 namespace {
 
-static_assert(bounce_slots == 64, "a bit each");
+static_assert(bounce_slot_count == 64, "a bit each");
 
 /// Shorter pieces are copied before a clock would tell anything.
 constexpr std::size_t least_timed_bytes = std::size_t{16} << 10;
@@ -17,13 +17,13 @@ constexpr std::size_t least_timed_bytes = std::size_t{16} << 10;
 std::optional<BounceSlots::Run> BounceSlots::take_free(std::size_t bytes) {
   Run run{.count = static_cast<std::uint32_t>((bytes + WindowLayout::slot_bytes - 1) /
                                               WindowLayout::slot_bytes)};
-  while (run.first + run.count <= bounce_slots && (free_ & bits_of(run)) != bits_of(run))
+  while (run.first + run.count <= bounce_slot_count && (free_ & bits_of(run)) != bits_of(run))
     ++run.first;
-  if (run.first + run.count > bounce_slots) return std::nullopt;
+  if (run.first + run.count > bounce_slot_count) return std::nullopt;
   if ((touched_ & bits_of(run)) != bits_of(run))
     window_.take_pages(first_ + run.first * WindowLayout::slot_bytes,
                        run.count * WindowLayout::slot_bytes);
-  taken_.push_back(run);
+  in_use_.push_back(run);
   touched_ |= bits_of(run);
   free_ &= ~bits_of(run);
   return run;

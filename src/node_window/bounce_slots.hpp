@@ -31,7 +31,7 @@ class BounceSlots {
   /// receiver has taken what was last put under a mark. None: too few are. @throws Error(memory)
   template <class IsTaken>
   [[nodiscard]] std::optional<Run> take(std::size_t bytes, IsTaken is_taken) {
-    std::erase_if(taken_, [&](const Run& run) {
+    std::erase_if(in_use_, [&](const Run& run) {
       if (!is_taken(run.mark())) return false;
       free_ |= bits_of(run);
       return true;
@@ -50,7 +50,7 @@ class BounceSlots {
   NodeWindow& window_;
   std::size_t first_;                                     ///< offset
   std::uint64_t free_ = ~std::uint64_t{0}, touched_ = 0;  ///< a bit each
-  std::vector<Run> taken_;
+  std::vector<Run> in_use_;
   CopyChoice copies_;
 };
 

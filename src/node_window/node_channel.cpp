@@ -40,6 +40,7 @@ bool NodeChannel::give_up() noexcept {
 void NodeChannel::end() noexcept {
   if (ended_ || !transport_.mailboxes_[number_]) return;
   ended_ = true;
+  if (!transport_.windows_.window->is_of_this_process()) return;
   Mailbox& box = mailbox();
   bool early = has_failed_ || box.matcher.has_receives();
   for (NodeTransport::Link& link : transport_.links_) early |= link.sender.end(box.completed);
@@ -65,11 +66,13 @@ void NodeChannel::send(std::span<const std::byte> data, int peer, std::uint32_t 
   if (tag >= Transport::tag_limit)
     throw Error(ErrorKind::transport, "tag " + std::to_string(tag) + " is not below " +
                                           std::to_string(Transport::tag_limit));
+  has_failed_ = true;  // part of the message may have left by then
   link->sender.send({.data = data,
                      .channel = number_,
                      .tag = tag,
                      .completion = {cookie, data.size()},
                      .completed = &mailbox().completed});
+  has_failed_ = false;
   transport_.counters_.bytes_sent += data.size();
   ++transport_.counters_.messages_sent;
 }

@@ -70,8 +70,9 @@ void NodeTransport::give_back(std::uint32_t number) noexcept {
 bool NodeTransport::advance() {
   if (wrong_window_) throw Error(*wrong_window_);
   bool moved = false;
+  for (Link& link : links_) moved |= link.sender.advance();
   try {
-    for (Link& link : links_) moved |= advance(link);
+    for (Link& link : links_) moved |= take_in(link);
   } catch (const Error& error) {
     wrong_window_ = error;
     throw;
@@ -79,8 +80,8 @@ bool NodeTransport::advance() {
   return moved;
 }
 
-bool NodeTransport::advance(Link& link) {
-  bool moved = link.sender.advance();
+bool NodeTransport::take_in(Link& link) {
+  bool moved = false;
   while (auto announced = link.receiver.next()) {
     if (announced->channel >= mailboxes_.size())
       throw Error(ErrorKind::transport, "a message of rank " + std::to_string(link.rank) +
@@ -104,18 +105,21 @@ void NodeTransport::take_unexpected(Link& link) {
 }
 
 void NodeTransport::expect_alive(const Mailbox& mailbox) {
-  using namespace std::chrono_literals;
-  const auto now = Clock::now();
-  if (now - last_look_ < 100ms) return;
-  last_look_ = now;
-  for (Link& link : links_) {
-    // What it sent before it ended was taken in since it was first seen to have ended.
+  for (const Link& link : links_)
+    // What it sent before it ended was taken in since it was seen to have ended.
     if (link.has_ended &&
         (mailbox.matcher.waits_for(link.rank) || link.sender.awaits_receiver(mailbox.completed)))
       throw Error(ErrorKind::transport,
                   "the process of rank " + std::to_string(link.rank) + ", on this node, has ended");
-    link.has_ended = link.has_ended || link.process.has_ended();
-  }
+  look_at_processes();
+}
+
+void NodeTransport::look_at_processes() {
+  using namespace std::chrono_literals;
+  const auto now = Clock::now();
+  if (now - last_look_ < 100ms) return;
+  last_look_ = now;
+  for (Link& link : links_) link.has_ended = link.has_ended || link.process.has_ended();
 }
 
 }  // namespace cohom

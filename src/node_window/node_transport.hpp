@@ -96,13 +96,14 @@ class NodeTransport final : public Transport {
   }
   [[nodiscard]] Mailbox& mailbox(std::uint32_t number);
   void give_back(std::uint32_t number) noexcept;
-  /// Takes in what was announced, and sends what waits. @throws Error, every time, once a window
-  /// is wrong
+  /// Takes in what was announced, and sends what waits. @throws Error(memory) where there is none
+  /// to send from; Error(transport), every time, once a window is wrong
   bool advance();
-  bool advance(Link& link);
+  bool take_in(Link& link);
   void take_unexpected(Link& link);
   /// @throws Error(transport) where a process has ended that the mailbox waits for
   void expect_alive(const Mailbox& mailbox);
+  void look_at_processes();
 
   std::shared_ptr<Transport> transport_;
   NodeWindows windows_;

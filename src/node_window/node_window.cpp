@@ -4,6 +4,7 @@
 
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <fcntl.h>
@@ -42,7 +43,18 @@ WindowHeader::Token random_token() {
   return token;
 }
 
+/// A longer file would be a signal, and no error.
+void expect_file_size(std::size_t bytes) {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < bytes)
+    throw Error(ErrorKind::memory, "node window: " + std::to_string(bytes) +
+                                       " bytes are more than the limit of a file's size (ulimit "
+                                       "-f), which is " +
+                                       std::to_string(limit.rlim_cur));
+}
+
 offload::FileDescriptor make_file(std::size_t bytes) {
+  expect_file_size(bytes);
   offload::FileDescriptor fd(memfd_create("cohom", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!fd.is_open()) fail(ErrorKind::memory, "memfd_create");
   if (ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0) fail(ErrorKind::memory, "ftruncate");
@@ -73,7 +85,7 @@ MappedMemory::MappedMemory(int fd, std::size_t bytes, bool writable) : size_(byt
 MappedMemory::~MappedMemory() { munmap(data_, size_); }
 
 NodeWindow::NodeWindow(std::size_t ranks)
-    : layout_(ranks), token_(random_token()), heap_(heap_bytes(ranks)) {
+    : layout_(ranks), process_(getpid()), token_(random_token()), heap_(heap_bytes(ranks)) {
   const std::size_t bytes = layout_.heap() + heap_bytes(ranks);
   fd_ = make_file(bytes);
   // Bounce slots are many, and most are never used: they are taken when they first are.
@@ -82,6 +94,8 @@ NodeWindow::NodeWindow(std::size_t ranks)
   new (memory_->data()) WindowHeader{
       .magic = WindowHeader::right_magic, .token = token_, .ranks = ranks, .bytes = bytes};
 }
+
+bool NodeWindow::is_of_this_process() const { return process_ == getpid(); }
 
 void NodeWindow::take_pages(std::size_t offset, std::size_t bytes) const {
   if (!pages_taken(fd_.get(), offset, bytes)) fail(ErrorKind::memory, "fallocate");
@@ -127,6 +141,7 @@ std::unique_ptr<MessageMemory> NodeWindow::take_memory(std::size_t bytes) {
 }
 
 void NodeWindow::give_back(std::size_t offset, std::size_t bytes) noexcept {
+  if (!is_of_this_process()) return;
   const std::lock_guard lock(mutex_);
   fallocate(fd_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
             static_cast<off_t>(WindowHeap::whole(bytes)));

@@ -61,6 +61,9 @@ class NodeWindow : public std::enable_shared_from_this<NodeWindow> {
     return static_cast<std::size_t>(data - memory_->data());
   }
 
+  /// False in a process that was forked off: what it did to the window would be done to this one's.
+  [[nodiscard]] bool is_of_this_process() const;
+
   /// Takes pages that are about to be written to. @throws Error(memory): the system has none
   void take_pages(std::size_t offset, std::size_t bytes) const;
   /// Zeros for payloads. Null: there is no room, or the system has no memory.
@@ -71,6 +74,7 @@ class NodeWindow : public std::enable_shared_from_this<NodeWindow> {
   void give_back(std::size_t offset, std::size_t bytes) noexcept;
 
   WindowLayout layout_;
+  pid_t process_;
   offload::FileDescriptor fd_;
   WindowHeader::Token token_{};
   std::shared_ptr<const MappedMemory> memory_;

@@ -34,12 +34,14 @@ SharedDescriptor descriptor_of(pid_t process) {
 
 ProcessWatch::ProcessWatch(pid_t process) : fd_(descriptor_of(process)) {
   if (fd_->is_open()) return;
+  is_gone_ = errno == ESRCH;
+  if (is_gone_) return;
   log_once("ranks of this node that die are not noticed: pidfd_open: " +
            std::generic_category().message(errno));
 }
 
 bool ProcessWatch::has_ended() const {
-  if (!fd_ || !fd_->is_open()) return false;
+  if (!fd_ || !fd_->is_open()) return is_gone_;
   pollfd asked{.fd = fd_->get(), .events = POLLIN, .revents = 0};
   return ::poll(&asked, 1, 0) == 1;
 }

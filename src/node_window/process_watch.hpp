@@ -13,8 +13,8 @@ class ProcessWatch {
  public:
   /// Of no process: it never ends.
   ProcessWatch() = default;
-  /// Of one that lives now. Where the kernel has no such watches it never seems to end, which the
-  /// log says.
+  /// Of one that lives now, or did until now. Where the kernel has no such watches it never seems
+  /// to end, which the log says.
   explicit ProcessWatch(pid_t process);
 
   /// Asks the kernel.
@@ -22,6 +22,7 @@ class ProcessWatch {
 
  private:
   std::shared_ptr<const offload::FileDescriptor> fd_;  ///< one for all watches of a process
+  bool is_gone_ = false;                               ///< it had ended before
 };
 
 }  // namespace cohom

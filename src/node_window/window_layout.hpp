@@ -52,8 +52,11 @@ struct Descriptor {
 /// lends; behind them each bounce slot has its own. What takes several slots, which are neighbours,
 /// has the mark of the first.
 inline constexpr std::uint32_t lent_marks = 256;
-inline constexpr std::uint32_t bounce_slots = 64;
-inline constexpr std::uint32_t window_marks = lent_marks + bounce_slots;
+inline constexpr std::uint32_t bounce_slot_count = 64;
+inline constexpr std::uint32_t window_marks = lent_marks + bounce_slot_count;
+
+/// The number of a mark's next use: never 0, with which receipts and notes begin.
+constexpr std::uint32_t use_after(std::uint32_t use) { return use + 1 == 0 ? 1 : use + 1; }
 
 /// In the window of who receives, for one sender.
 struct alignas(64) Receipts {
@@ -98,7 +101,8 @@ class WindowLayout {
     return receipts(ranks_) + peer * sizeof(SenderNotes);
   }
   [[nodiscard]] std::size_t slot(std::size_t peer, std::size_t number) const {
-    return (notes(ranks_) + page - 1) / page * page + (peer * bounce_slots + number) * slot_bytes;
+    return (notes(ranks_) + page - 1) / page * page +
+           (peer * bounce_slot_count + number) * slot_bytes;
   }
   [[nodiscard]] std::size_t heap() const {
     constexpr std::size_t huge_page = std::size_t{2} << 20;

@@ -68,7 +68,7 @@ bool WindowSender::start(Waiting& waiting) {
   }
   if (free_marks_.empty()) return false;
   descriptor.mark = free_marks_.back();
-  descriptor.use = ++uses_[descriptor.mark];
+  descriptor.use = next_use(descriptor.mark);
   descriptor.offset = window_.offset_of(message.data.data());
   open_.push_back({descriptor.mark, message.completion, message.completed});
   free_marks_.pop_back();
@@ -93,7 +93,7 @@ bool WindowSender::send_pieces(Waiting& waiting) {
          .bytes = bytes,
          .offset = offset,
          .mark = mark,
-         .use = ++uses_[mark]});
+         .use = next_use(mark)});
     if (!last) continue;
     message.completed->push(message.completion);
     return true;

@@ -60,6 +60,7 @@ class WindowSender {
     CompletionQueue* completed = nullptr;  ///< null: it ended
   };
 
+  std::uint32_t next_use(std::uint32_t mark) { return uses_[mark] = use_after(uses_[mark]); }
   bool send_waiting();
   bool start(Waiting& waiting);
   bool send_pieces(Waiting& waiting);

@@ -55,9 +55,10 @@ ThreadSet threads_of(hwloc_const_bitmap_t bitmap) {
   return threads;
 }
 
-/// `object`: a core, or a hardware thread where hwloc knows no cores.
+/// `object`: a core, or a hardware thread where hwloc knows no cores. Others may be on those of its
+/// hardware threads that this process may not use.
 Core core_of(hwloc_topology_t topology, hwloc_obj_t object) {
-  Core core{.number = object->logical_index, .threads = threads_of(object->cpuset)};
+  Core core{.number = object->logical_index, .threads = threads_of(object->complete_cpuset)};
   if (hwloc_obj_t package = hwloc_get_ancestor_obj_by_type(topology, HWLOC_OBJ_PACKAGE, object))
     core.package = package->logical_index;
   // Memory of several kinds has several domains at one place: the first counts.

@@ -10,7 +10,7 @@
 
 namespace cohom {
 
-/// A core, with all hardware threads that this process might be bound to.
+/// A core, with all its hardware threads, those included that this process may not be bound to.
 struct Core {
   static constexpr std::uint32_t unknown = UINT32_MAX;
 

@@ -287,6 +287,16 @@ TEST(ScaleModel, IsBoundByBytesOnAFastNetwork) {
   EXPECT_NEAR(native.time, bytes / ideal.link, 0.001 * native.time);
 }
 
+TEST(ScaleModel, CountsMoreBytesThan32BitsHold) {
+  constexpr int ranks = 4;
+  const auto time = [](std::size_t elements) {
+    const CallShape call{.elements = elements, .ranks = ranks};
+    return run_schedules(network(), ranks, model_native(call, "recursive_halving").parts).time;
+  };
+  constexpr std::size_t elements = std::size_t{1} << 31;  // a message has 4 GiB
+  EXPECT_NEAR(time(elements), 2 * time(elements / 2), 0.01 * time(elements));
+}
+
 /// Half of the nodes are at another switch, so what crosses over is less where ranks know that.
 TEST(ScaleModel, RanksKeepToTheirSwitchesWhereTheyKnowThem) {
   NetworkShape narrow = *find_network("fato4");

@@ -1,5 +1,6 @@
 // Threads that advance each other's communicators: who destroys one, and when.
 
+#include "call/progress_thread.hpp"
 #include "forwarding_transport.hpp"
 #include "testing/loopback_transport.hpp"
 #include "watchdog.hpp"
@@ -9,6 +10,9 @@
 #include <cohom/profile.hpp>
 
 #include <gtest/gtest.h>
+
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -148,6 +152,25 @@ class NotInOwnThread final : public ForwardingTransport {
   using ForwardingTransport::ForwardingTransport;
   [[nodiscard]] std::string why_not_in_own_thread() const override { return "it is shy"; }
 };
+
+TEST(ProgressThread, AForkedProcessHasNone) {
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "the thread sanitizer does not follow forks of programs with threads";
+#endif
+  const Watchdog watchdog("fork");
+  auto thread = ProgressThread::shared();
+  std::this_thread::sleep_for(20ms);  // it waits for calls then
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    alarm(20);
+    thread.reset();  // joins nobody
+    _exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+}
 
 TEST(ProgressThread, IsRefusedWhereItCannotBe) {
   LoopbackHub hub(1);

@@ -12,7 +12,9 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/resource.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -321,6 +323,61 @@ TEST_F(LyingRank, IsFoundOut) {
   EXPECT_TRUE(has(error_of(1, last | 16ull << 32, 60, 0, 0), "channel 16"));
   EXPECT_TRUE(has(error_of(1, last | carried | 49ull << 56, 0, 0, 0), "a length"));
   EXPECT_TRUE(has(error_of(1ull << 40, last, 60, 0, 0), "turn"));
+}
+
+TEST(WindowMark, IsNeverUsedForThe0thTime) {
+  EXPECT_EQ(use_after(0), 1u);
+  EXPECT_EQ(use_after(0xfffffffeu), 0xffffffffu);
+  EXPECT_EQ(use_after(0xffffffffu), 1u);
+}
+
+/// What `body` returns in a process that was forked off.
+template <class Body>
+bool in_a_forked_process(Body body) {
+  const pid_t child = fork();
+  if (child == 0) _exit(body() ? 0 : 1);
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+TEST_F(TwoRanks, KeepTheirWordsWhateverAForkedProcessDestroys) {
+  auto memory = left_->take_memory(5000);
+  std::memset(memory->bytes().data(), 7, 5000);
+  auto from = left_->open(0);
+  from->send(memory->bytes(), 1, 0, 0);
+  EXPECT_TRUE(in_a_forked_process([&] {
+    memory.reset();
+    from.reset();
+    return true;
+  }));
+  const auto to = right_->open(0);
+  std::vector<std::byte> received(5000);
+  std::vector<Completion> out(4);
+  to->receive(received, 0, 0, 0);
+  while (to->poll(out) == 0) {
+  }
+  EXPECT_EQ(received, std::vector<std::byte>(5000, std::byte{7}));
+}
+
+TEST(NodeWindow, IsAnErrorWhereFilesMayNotBeSoLong) {
+  EXPECT_TRUE(in_a_forked_process([] {
+    const rlimit limit{1 << 20, 1 << 20};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    try {
+      NodeWindow window(2);
+    } catch (const Error& error) {
+      return std::string(error.what()).find("ulimit -f") != std::string::npos;
+    }
+    return false;
+  }));
+}
+
+TEST(ProcessWatch, KnowsThatAProcessHadEndedBefore) {
+  const pid_t child = fork();
+  if (child == 0) _exit(0);
+  waitpid(child, nullptr, 0);
+  EXPECT_TRUE(ProcessWatch(child).has_ended());
 }
 
 // Ranks as processes.
