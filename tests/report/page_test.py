@@ -6,6 +6,8 @@ import unittest
 from unittest import mock
 import warnings
 
+from matplotlib.figure import Figure
+
 from report_case import ROOT, FolderCase, bench, bench_row, netlab
 
 import charts
@@ -27,8 +29,15 @@ class PageTest(FolderCase):
         return done.stderr if status else output.read_text(encoding="utf-8")
 
     def page(self, path):
-        """Return the page of results, made without the command."""
-        return page.make_page(documents.collect([path]), 5e-6)[0]
+        """Return the page of results, made without the command, and without its PNG files."""
+        savefig = Figure.savefig
+
+        def save_drawing(figure, target, **options):
+            if options["format"] == "svg":
+                savefig(figure, target, **options)
+
+        with mock.patch.object(Figure, "savefig", save_drawing):
+            return page.make_page(documents.collect([path]), 5e-6)[0]
 
     def test_figures_are_in_the_page_and_beside_it(self):
         self.write("j/x.json", bench(bench_row(), bench_row(bytes=1 << 22, elements=1 << 20)))
