@@ -16,6 +16,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <tuple>
 
 namespace cohom::bench {
 
@@ -47,6 +48,10 @@ class RowRunner {
   void wait_for_aggregator(const Row& row);
   void check(Row& row);
   [[nodiscard]] std::optional<std::uint64_t> raw_hash(const std::string& algorithm);
+  [[nodiscard]] const FormulaByRanks& formula_by_ranks(const Row& row);
+  [[nodiscard]] std::uint64_t last_step() const {
+    return static_cast<std::uint64_t>(options_.steps) - 1;
+  }
   [[nodiscard]] Timed measure(const Row& row);
 
   const BenchOptions& options_;
@@ -58,6 +63,8 @@ class RowRunner {
   std::optional<RoundedSums> rounded_sums_;  ///< of the current vector, when a row has asked
   /// By algorithm, of the current vector.
   std::map<std::string, std::optional<std::uint64_t>> raw_hashes_;
+  /// By codec, algorithm and elements.
+  std::map<std::tuple<std::string, std::string, std::size_t>, FormulaByRanks> formulas_;
   std::optional<CounterCommand> counter_command_;  ///< rank 0's
   Elements input_, output_;
   CallVectors vectors_;
