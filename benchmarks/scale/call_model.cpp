@@ -126,13 +126,17 @@ const AlgorithmRow& expect_among_ranks(const AlgorithmRow& row) {
 
 }  // namespace
 
+Selection select(const NetworkShape& network, const CallShape& shape) {
+  const Spec spec = parse_spec(shape.codec);
+  return select_algorithm(shape.algorithm, {.codec = spec.name,
+                                            .bytes = shape.elements * sizeof(float),
+                                            .ranks = shape.ranks,
+                                            .nodes = std::uint32_t(network.nodes(shape.ranks))});
+}
+
 CallModel model_call(const NetworkShape& network, const CallShape& shape) {
   Spec spec = parse_spec(shape.codec);
-  const Selection selection =
-      select_algorithm(shape.algorithm, {.codec = spec.name,
-                                         .bytes = shape.elements * sizeof(float),
-                                         .ranks = shape.ranks,
-                                         .nodes = std::uint32_t(network.nodes(shape.ranks))});
+  const Selection selection = select(network, shape);
   if (selection.bypass) spec = {"raw", {}};
   const AlgorithmRow& asked = expect_among_ranks(*selection.algorithm);
   CodecModel codec =

@@ -1,6 +1,7 @@
 #pragma once
 // The parts of a call, for ScheduleRun: of cohom's, and of the native algorithms.
 
+#include "plan/selector.hpp"
 #include "scale/codec_times.hpp"
 #include "scale/schedule_run.hpp"
 
@@ -31,6 +32,9 @@ struct CallModel {
   /// What the parts read.
   std::shared_ptr<const std::vector<std::uint32_t>> nodes = nullptr, switches = nullptr;
 };
+
+/// What `auto` stands for.
+Selection select(const NetworkShape& network, const CallShape& shape);
 
 /// cohom's own: agreement of the call, the codec's small rounds, its payload, and beside that the
 /// agreement on a fallback round where the codec has one, which has no elements.

@@ -89,10 +89,16 @@ CodecModel model_codec(const std::string& name, const Parameters& parameters,
   const BytesQuery query{parameters, at_once || widens, vector.elements, ElementType::f32,
                          vector.ranks};
   const auto bytes = row.bytes != nullptr ? row.bytes(query) : bytes_of_rounds(row.make, query);
-  if (!bytes)
+  if (!bytes) {
+    // Wrong parameters are an error of its own.
+    static_cast<void>(row.make({.ranks = vector.ranks,
+                                .type = ElementType::f32,
+                                .kernels = kernels::kernel_table(),
+                                .parameters = parameters}));
     throw std::runtime_error(
         fmt::format("what {} sends on {} ranks is not known beforehand; take --mode executor", name,
                     vector.ranks));
+  }
   CodecModel model{
       .block = bytes->block,
       .bytes = widens ? widening(*bytes, vector.ranks) : by_content(*bytes, vector.ranks),

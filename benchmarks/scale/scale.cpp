@@ -61,7 +61,7 @@ class Runs {
                                            shape.codec, shape.algorithm, shape.ranks));
     return {.network = &network,
             .shape = shape,
-            .algorithm = model_call(network, shape).algorithm,
+            .algorithm = std::string(select(network, shape).algorithm->name),
             .alone = TimedCall{executed.call, native(network, shape)},
             .hash = executed.hashes.front(),
             .traces = trace ? write(*trace, network, shape) : ""};

@@ -134,6 +134,10 @@ std::variant<ScaleOptions, Information> parse_scale_options(int argc, const char
                                  options.trace_folder));
   if (options.mode == ScaleMode::schedule && options.outliers != 0)
     throw UsageError("--outliers is of --mode executor: schedules have no elements");
+  for (const std::size_t size : options.sizes)
+    if (options.outliers > size / sizeof(float))
+      throw UsageError(fmt::format("--outliers {} should be at most the {} elements of --size",
+                                   options.outliers, size / sizeof(float)));
   options.command = "cohom-scale";
   for (int i = 1; i < argc; ++i) options.command += std::string(" ") + argv[i];
   return options;

@@ -154,24 +154,26 @@ std::variant<ThreadsOptions, Information> parse_options(int argc, const char* co
   app.add_option("--mebibytes", sizes, "of the vector: comma list (default: 4,16,64)");
   app.add_option("--threads", threads, "workers beside the caller: comma list (default: 0,1)");
   app.add_option("--iterations", options.iterations, "timed calls a row (default: 50)")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1, 1'000'000));
   if (const auto information = parse(app, argc, argv)) return *information;
   if (!codecs.empty()) options.codecs = codecs;
-  const auto numbers = [](const char* flag, const std::string& text, std::size_t most) {
+  const auto numbers = [](const char* flag, const std::string& text, std::size_t least,
+                          std::size_t most) {
     std::vector<std::size_t> list;
     for (const std::string& item : split_list(flag, text)) {
       const auto number = parse_number<std::size_t>(item);
-      if (!number || *number > most)
-        throw UsageError(fmt::format("{} '{}' should be a number up to {}", flag, item, most));
+      if (!number || *number < least || *number > most)
+        throw UsageError(
+            fmt::format("{} '{}' should be a number from {} to {}", flag, item, least, most));
       list.push_back(*number);
     }
     return list;
   };
   if (!sizes.empty()) {
-    options.sizes = numbers("--mebibytes", sizes, 4096);
+    options.sizes = numbers("--mebibytes", sizes, 1, 4096);
     for (std::size_t& size : options.sizes) size <<= 20;
   }
-  if (!threads.empty()) options.threads = numbers("--threads", threads, WorkerPool::max_workers);
+  if (!threads.empty()) options.threads = numbers("--threads", threads, 0, WorkerPool::max_workers);
   return options;
 }
 

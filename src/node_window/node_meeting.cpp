@@ -39,6 +39,15 @@ bool is_wanted() {
   return text == "on";
 }
 
+/// Where it decides nothing, it is no error.
+void warn_of_wrong_text(const Transport& transport) {
+  try {
+    static_cast<void>(is_wanted());
+  } catch (const Error& error) {
+    warn_once_for_all(transport.rank(), error.what());
+  }
+}
+
 /// Why a rank has no part in its node's windows; empty: it has.
 using Reason = std::string;
 
@@ -126,8 +135,10 @@ std::shared_ptr<Transport> with_node_windows(std::shared_ptr<Transport> transpor
                                              const Exchange& exchange) {
   const auto topology = transport->topology();
   const auto rank = static_cast<std::size_t>(transport->rank());
-  if (!topology || topology->nodes.count == static_cast<std::uint32_t>(transport->ranks()))
+  if (!topology || topology->nodes.count == static_cast<std::uint32_t>(transport->ranks())) {
+    warn_of_wrong_text(*transport);
     return transport;
+  }
   const std::vector<int> ranks = topology->nodes.ranks_of(topology->nodes.of_rank[rank]);
   Reason reason;
   std::shared_ptr<NodeWindow> window;

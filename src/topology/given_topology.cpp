@@ -45,8 +45,7 @@ std::optional<Item> parse_item(std::string_view text) {
     text.remove_prefix(times + 1);
   }
   item.size = parse_number<std::uint32_t>(text).value_or(0);
-  if (item.groups == 0 || item.size == 0 || item.groups > max_ranks || item.size > max_ranks)
-    return std::nullopt;
+  if (item.groups == 0 || item.size == 0) return std::nullopt;
   return item;
 }
 
@@ -63,7 +62,7 @@ std::vector<std::uint32_t> parse_sizes(std::string_view list, std::string_view n
     if (!item)
       refuse(whole, "\"" + printable(std::string(text)) + "\" among the " + std::string(name) +
                         " is neither a size nor COUNTxSIZE");
-    sum += item->groups * item->size;
+    sum += item->groups * item->size;  // of 32 bits each
     if (sum > max_ranks)
       refuse(whole, "its " + std::string(name) + " have more than " + std::to_string(max_ranks) +
                         " members");
@@ -99,7 +98,8 @@ struct Fields {
 Fields parse_fields(std::string_view whole) {
   Fields fields;
   std::string_view left = whole;
-  while (!left.empty()) {
+  for (bool more = !whole.empty(); more;) {
+    more = left.find(':') != std::string_view::npos;
     std::string_view value = take_part(left, ':');
     const std::string_view key = take_part(value, '=');
     std::string_view* const field = key == "nodes"      ? &fields.nodes

@@ -71,7 +71,9 @@ TEST_F(GivenTopologyTest, SaysWhatIsWrongAndWhatWouldBeRight) {
        {"0", "-1", "x", "4x", "x4", "0x4", "4x0", "4x4x4", " 4", "4.5", "0x", ""})
     says("nodes=2," + std::string(item) + ",2", "is neither a size nor COUNTxSIZE");
   says("nodes=4,", "is neither a size nor COUNTxSIZE");
-  says("nodes=1048577", "is neither a size nor COUNTxSIZE");
+  says("nodes=1048577", "its nodes have more than 1048576 members");
+  says("nodes=4294967295x4294967295", "its nodes have more than 1048576 members");
+  says("nodes=3:", "\"\" is none of nodes, switches, order");
   says("nodes=4294967297", "is neither a size nor COUNTxSIZE");
   says("nodes=1024x1025", "its nodes have more than 1048576 members");
   says("nodes=4x1:switches=3", "its switches have 3 nodes, and there are 4");

@@ -50,6 +50,9 @@ TEST(ScaleOptions, RefusalsSayWhatWouldBeRight) {
   EXPECT_NE(refusal({"--ranks", "8:4"}).find("from many to few"), std::string::npos);
   EXPECT_NE(refusal({"--mode", "executor", "--codec-times", "default"}).find("--mode schedule"),
             std::string::npos);
+  EXPECT_NE(refusal({"--mode", "executor", "--size", "64K", "--outliers", "16385"})
+                .find("at most the 16384 elements"),
+            std::string::npos);
   EXPECT_NE(refusal({"--traces", "here"}).find("--traces here is of --mode executor"),
             std::string::npos);
 }
