@@ -97,6 +97,44 @@ TEST(ThcOptions, TailIsAFractionOrADecimal) {
   EXPECT_EQ(parse_thc_options({{"tail", "1e-3"}}, 1).tail, 1e-3);
 }
 
+TEST(ThcOptions, BitsFollowFromNmse) {
+  const auto with = [](const char* nmse, std::uint32_t ranks) {
+    return parse_thc_options({{"nmse", nmse}}, ranks);
+  };
+  unsigned before = 9;
+  for (const char* nmse : {"1e-3", "3e-3", "1e-2", "3e-2", "1e-1", "3e-1", "5e-1"}) {
+    const ThcOptions options = with(nmse, 4);
+    EXPECT_LE(options.bits, before) << nmse;
+    before = options.bits;
+    EXPECT_TRUE(options.table);
+    EXPECT_EQ(options.intervals, options.bits == 1 ? 1 : 2 * ((1u << options.bits) - 1)) << nmse;
+    EXPECT_GE((std::uint64_t{1} << options.lane) - 1, 4u * options.intervals) << nmse;
+  }
+  // One rank: the variance of rounding to 15 equal intervals, and of the tail.
+  EXPECT_EQ(with("0.021", 1).bits, 4u);
+  EXPECT_EQ(with("0.012", 1).bits, 5u);
+  EXPECT_LT(with("0.012", 1).tail, with("0.1", 1).tail) << "finer levels clamp less";
+}
+
+/// What an error says can be had, can be.
+TEST(ThcOptions, TheLeastNmseIsNamed) {
+  for (const std::uint32_t ranks : {1u, 2u, 3u, 8u, 1000u})
+    for (const char* dither : {"correlated", "independent", "nearest"}) {
+      std::string least;
+      try {
+        parse_thc_options({{"nmse", "1e-12"}, {"dither", dither}}, ranks);
+        ADD_FAILURE() << "accepted";
+      } catch (const Error& error) {
+        const std::string text = error.what(), before = "bits keep ";
+        const std::size_t begin = text.find(before) + before.size();
+        least = text.substr(begin, text.find(';') - begin);
+      }
+      EXPECT_EQ(parse_thc_options({{"nmse", least}, {"dither", dither}}, ranks).bits, 8u) << least;
+      const std::string below = std::to_string(0.8 * std::stod(least));
+      EXPECT_THROW(parse_thc_options({{"nmse", below}, {"dither", dither}}, ranks), Error) << below;
+    }
+}
+
 struct Wrong {
   Parameters parameters;
   std::uint32_t ranks;
@@ -107,7 +145,7 @@ TEST(ThcOptions, ErrorsNameWhatIsWrongAndWhatIsRight) {
   const Wrong cases[] = {
       {{{"bit", "4"}}, 1, {"thc", "'bit'", "bit=4", "did you mean bits;"}},
       {{{"granularty", "4"}}, 1, {"did you mean granularity;"}},
-      {{{"xyzzy", "1"}}, 1, {"'xyzzy'", "its parameters are bits, granularity, tail"}},
+      {{{"xyzzy", "1"}}, 1, {"'xyzzy'", "its parameters are bits, granularity, nmse, tail"}},
       {{{"bits", "0"}}, 1, {"bits=0", "from 1 to 8"}},
       {{{"bits", "9"}}, 1, {"bits=9", "from 1 to 8"}},
       {{{"bits", "four"}}, 1, {"bits=four", "whole number"}},
@@ -139,6 +177,16 @@ TEST(ThcOptions, ErrorsNameWhatIsWrongAndWhatIsRight) {
       {{{"error_feedback", "on"}, {"bits", "1"}}, 4, {"error_feedback=on", "grow without bound"}},
       {{{"error_feedback", "on"}, {"bits", "2"}, {"tail", "0.000001"}}, 4, {"error_feedback=on"}},
       {{{"error_feedback", "on"}, {"levels", "full"}, {"lane", "3"}}, 4, {"error_feedback=on"}},
+      {{{"nmse", "1"}}, 1, {"nmse=1", "a number from 1e-12 to 0.5"}},
+      {{{"nmse", "1e-6"}}, 4, {"nmse=1e-6", "on 4 ranks 8 bits keep ", "take packed"}},
+      {{{"nmse", "0.1"}, {"bits", "4"}}, 4, {"bits=4", "follows from nmse"}},
+      {{{"nmse", "0.1"}, {"granularity", "30"}}, 4, {"granularity=30", "follows from nmse"}},
+      {{{"nmse", "0.1"}, {"tail", "1/32"}}, 4, {"tail=1/32", "follows from nmse"}},
+      {{{"nmse", "0.1"}, {"lane", "8"}}, 4, {"lane=8", "follows from nmse"}},
+      {{{"nmse", "0.1"}, {"levels", "full"}}, 4, {"levels=full", "leave one of them out"}},
+      {{{"nmse", "0.1"}, {"scale", "global"}}, 4, {"scale=global", "take block"}},
+      {{{"nmse", "0.1"}, {"error_feedback", "on"}}, 4, {"error_feedback=on", "take bits="}},
+      {{{"nmse", "0.1"}}, 200000000, {"granularity", "does not fit a lane of 32 bits"}},
       {{{"seed", "-1"}}, 1, {"seed=-1", "below 2^64"}},
       {{{"seed", "18446744073709551616"}}, 1, {"seed=18446744073709551616"}},
   };

@@ -118,6 +118,24 @@ TEST(ThcTable, VarianceIsTheDocumentedOne) {
   EXPECT_NEAR(variance_of(levels_for(4, 15, 1.0 / 32), threshold), 0.01332, 0.00002);
 }
 
+/// Of equal intervals, which are those of the smallest table, and of what is clamped.
+TEST(ThcTable, ErrorsOfEqualIntervalsAreTheDocumentedOnes) {
+  for (const double tail : {1.0 / 32, 1.0 / 1024})
+    for (const unsigned bits : {1u, 3u, 4u, 6u}) {
+      const double threshold = normal_tail_threshold(tail);
+      const std::uint32_t intervals = (1u << bits) - 1;
+      EXPECT_NEAR(equal_levels_variance(intervals, threshold) /
+                      variance_of(levels_for(bits, intervals, tail), threshold),
+                  1, 0.002)
+          << bits;
+      EXPECT_LE(variance_of(levels_for(bits, 2 * intervals, tail), threshold),
+                equal_levels_variance(intervals, threshold) * 1.001);
+    }
+  EXPECT_NEAR(clamped_energy(normal_tail_threshold(1.0 / 32)), 0.0073, 0.00005);
+  EXPECT_NEAR(clamped_energy(normal_tail_threshold(1.0 / 256)), 0.00062, 0.00001);
+  EXPECT_NEAR(clamped_energy(normal_tail_threshold(1.0 / 1024)), 0.00013, 0.00001);
+}
+
 TEST(ThcTable, CellsNameTheirInterval) {
   const Levels levels = levels_for(4, 30, 1.0 / 32);
   const auto cells = cells_of_levels(levels);

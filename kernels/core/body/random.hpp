@@ -24,6 +24,7 @@ enum class Stream : std::uint32_t {
   choice = 5,
   sketch = 8,
   bloom = 9,
+  energy = 10,
 };
 
 /// SplitMix64's finaliser (Steele, Lea, Flood 2014).

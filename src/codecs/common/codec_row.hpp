@@ -5,6 +5,7 @@
 #include "codecs/common/codec.hpp"
 #include "codecs/common/codec_bytes.hpp"
 #include "codecs/common/codec_context.hpp"
+#include "codecs/common/nmse.hpp"
 #include "kernels/table/kernel_table.hpp"
 
 #include <cohom/codec.hpp>
@@ -68,6 +69,9 @@ struct CodecRow {
   bool (*takes_many)(const Parameters&) = nullptr;
   /// What calls put into messages, where payloads vary in length. Null: bytes_of_rounds().
   std::optional<CodecBytes> (*bytes)(const BytesQuery&) = nullptr;
+  /// What `codec=auto:nmse=` asks; empty where the codec cannot keep it. The query's parameters say
+  /// nmse and nothing else. Null: not a codec that it takes.
+  std::optional<KeepingNmse> (*keeping_nmse)(double nmse, const BytesQuery&) = nullptr;
 };
 
 }  // namespace cohom

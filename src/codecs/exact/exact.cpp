@@ -1,5 +1,6 @@
 #include "codecs/exact/exact.hpp"
 
+#include "codecs/common/nmse.hpp"
 #include "codecs/common/parameters.hpp"
 #include "codecs/exact/exact_header.hpp"
 #include "codecs/exact/exact_payload.hpp"
@@ -91,6 +92,17 @@ std::unique_ptr<Codec> make_exact(const CodecContext& context) {
 /// Lengths depend on the vectors.
 std::optional<CodecBytes> exact_bytes(const BytesQuery&) { return std::nullopt; }
 
+/// Sums are rounded once. Fields of normal values are about a bit longer than the values.
+std::optional<KeepingNmse> exact_keeping_nmse(double nmse, const BytesQuery& query) {
+  if (nmse < nmse_of_rounding(query.type)) return std::nullopt;
+  const auto size = static_cast<double>(size_of(query.type));
+  const CodecBytes bytes{.block = kernels::exact_group,
+                         .contribution = evenly(size + 1.0 / 8),
+                         .sum = evenly(size + 1.0 / 8),
+                         .finished = evenly(size)};
+  return KeepingNmse{.parameters = {}, .bytes = bytes};
+}
+
 constexpr CodecSample samples[] = {{.spec = "exact", .rounds_once = true},
                                    {.spec = "exact:vectors=many", .rounds_once = true}};
 
@@ -110,6 +122,7 @@ const CodecRow& exact_codec() {
       .bounds_errors = [](const Parameters&) { return true; },
       .takes_many = takes_many,
       .bytes = exact_bytes,
+      .keeping_nmse = exact_keeping_nmse,
   };
   return row;
 }

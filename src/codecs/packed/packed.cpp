@@ -3,6 +3,7 @@
 #include "codecs/common/dither.hpp"
 #include "codecs/common/outlier_round.hpp"
 #include "codecs/packed/packed_agreement.hpp"
+#include "codecs/packed/packed_errors.hpp"
 #include "codecs/packed/packed_options.hpp"
 #include "kernels/core/body/element.hpp"
 #include "kernels/core/body/random.hpp"
@@ -31,6 +32,12 @@ using kernels::packed_mini;
 
 /// Steps below this are no normal numbers of f32 arithmetic, or their inverses are none.
 constexpr double min_f32_step = 0x1p-100;
+
+/// No integer of a rank may exceed this, so that sums stay in range; a power of two.
+std::uint32_t limit_of(const PackedOptions& options, std::uint32_t ranks) {
+  const std::uint32_t range = kernels::packed_range >> (options.differences ? 1 : 0);
+  return std::bit_floor(range / ranks);
+}
 
 class PackedPayload final : public Round {
  public:
@@ -100,7 +107,7 @@ void PackedPayload::start() {
   using kernels::body::Stream;
   const std::uint32_t dither_rank = options_.dither == Dither::independent ? rank_ : 0;
   quantizer_ = {.in_f64 = options_.bounded(),
-                .drops_small = !options_.bounded(),
+                .drops_small = options_.drops_small(),
                 .differences = options_.differences,
                 .limit = static_cast<double>(limit_ - 1),
                 .dither = options_.dither,
@@ -118,7 +125,9 @@ void PackedPayload::find_step(const Piece& piece) {
   // So that the largest numbers do not become infinite when they are rounded, and by shifted steps.
   const int most = (type_ == ElementType::f64 ? 1014 : 118) - static_cast<int>(options_.down_shift);
   quantizer_.step = std::min(agreement_.step(piece), std::ldexp(1.0, most));
-  if (type_ == ElementType::f64 || quantizer_.step < min_f32_step) quantizer_.in_f64 = true;
+  if (type_ == ElementType::f64 || quantizer_.step < min_f32_step ||
+      agreement_.needs_f64(piece, quantizer_.step))
+    quantizer_.in_f64 = true;
   step_known_.store(true, std::memory_order_release);
 }
 
@@ -190,10 +199,8 @@ class PackedCodec final : public Codec {
     outlier_round_.start();
     payload_.start();
   }
-  /// No integer of a rank may exceed this, so that sums stay in range; a power of two.
   [[nodiscard]] std::uint32_t limit() const {
-    const std::uint32_t range = kernels::packed_range >> (options_.differences ? 1 : 0);
-    return std::bit_floor(range / static_cast<std::uint32_t>(ranks_));
+    return limit_of(options_, static_cast<std::uint32_t>(ranks_));
   }
 
   ElementType type_;
@@ -232,11 +239,34 @@ std::size_t PackedCodec::device_scratch(std::size_t elements, std::size_t longes
 std::optional<CodecBytes> packed_bytes(const BytesQuery& query) {
   const Parameters& given = query.parameters;
   if (!query.at_once || text_of(given, "budget", "mean") != "mean" || given.contains("abs_error") ||
-      given.contains("rel_error"))
+      given.contains("rel_error") || given.contains("nmse"))
     return std::nullopt;
   return CodecBytes{.block = kernels::packed_group,
                     .contribution = evenly(std::stod(text_of(given, "bits", "5")) / 8),
                     .sum = evenly(std::stod(text_of(given, "bits", "5")) / 8)};
+}
+
+/// Of nmse the bits follow from the vectors. Those of normal ones are nearly the most there are.
+std::optional<KeepingNmse> packed_keeping_nmse(double /*nmse*/, const BytesQuery& query) {
+  const auto ranks = static_cast<std::uint32_t>(query.ranks);
+  PackedOptions options;
+  try {
+    options = parse_packed_options(query.parameters, ranks, query.type);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+  const PackedNormalBits bits(options, query.type, query.elements, ranks, limit_of(options, ranks));
+  return KeepingNmse{
+      .parameters = query.parameters,
+      .bytes = {.block = kernels::packed_group,
+                .contribution = evenly(bits.sum(1) / 8),
+                .sum = evenly(bits.sum(ranks) / 8),
+                .growing =
+                    [bits](std::size_t room, std::size_t elements) {
+                      return evenly(bits.sum(static_cast<std::uint32_t>(room)) / 8)(elements);
+                    },
+                .agreement = 8 * (1 + PackedEnergyRound::words(query.elements)),
+                .finished = evenly(bits.result() / 8)}};
 }
 
 // Of a budget, a tenth goes to the agreement of vectors as short as the tests'.
@@ -261,6 +291,11 @@ constexpr CodecSample samples[] = {
      .block_scale = false,
      .outlier_elements = 32,
      .shares_step = true},
+    {.spec = "packed:nmse=0.001",
+     .clamped = 0.001,
+     .block_scale = false,
+     .outlier_elements = 32,
+     .shares_step = true},
     {.spec = "packed:abs_error=0.001", .clamped = 1e-5, .outlier_elements = 32, .absolute = true},
     {.spec = "packed:rel_error=0.0001,predict=delta",
      .clamped = 1e-6,
@@ -271,8 +306,8 @@ constexpr CodecSample samples[] = {
 }  // namespace
 
 std::unique_ptr<Codec> make_packed(const CodecContext& context) {
-  const auto options =
-      parse_packed_options(context.parameters, static_cast<std::uint32_t>(context.ranks));
+  const auto options = parse_packed_options(
+      context.parameters, static_cast<std::uint32_t>(context.ranks), context.type);
   return std::make_unique<PackedCodec>(context, options);
 }
 
@@ -288,6 +323,7 @@ const CodecRow& packed_codec() {
       .in_workers = true,
       .bounds_errors = packed_bounds_errors,
       .bytes = packed_bytes,
+      .keeping_nmse = packed_keeping_nmse,
   };
   return row;
 }

@@ -2,7 +2,6 @@
 
 #include "codecs/common/agreed_value.hpp"
 #include "codecs/packed/packed_histogram.hpp"
-#include "kernels/core/body/element.hpp"
 #include "kernels/core/body/float_bits.hpp"
 #include "kernels/core/body/random.hpp"
 
@@ -11,15 +10,14 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <string>
 
 namespace cohom {
 namespace {
 
-/// Of two counters each; what a PackedSample adds comes behind them.
-constexpr std::size_t histogram_words = PackedHistogram::window / 2;
+/// What a PackedSample adds comes behind them.
+constexpr std::size_t histogram_words = PackedHistogram::words;
 
 /// What the budget pays for the agreement on a call. That has fewer words by now; the number stays,
 /// so that steps, and with them the bits of sums, stay.
@@ -73,9 +71,7 @@ std::size_t PackedHistogramRound::encode(std::size_t, const Piece& piece, Payloa
   const std::size_t top = maximum_.maximum(piece);
   if (const std::size_t own = top_bin(maximum_.bins()); top < own)
     refuse_agreed("packed", "maximum", top, "this rank alone " + std::to_string(own));
-  const auto histogram = PackedHistogram::of(maximum_.bins(), top).in_units(count_shift());
-  for (std::size_t i = 0; i < histogram_words; ++i)
-    out[i] = histogram.counts[2 * i] | std::uint64_t{histogram.counts[2 * i + 1]} << 32;
+  PackedHistogram::of(maximum_.bins(), top).in_units(count_shift()).write(out);
   take_sample(top, out.subspan(histogram_words));
   return out.size();
 }
@@ -110,31 +106,12 @@ PackedSample PackedHistogramRound::sample(std::size_t elements) const {
   return {ranks_, elements, kernels::body::key(options_.seed, call_.step, Stream::sample, 0)};
 }
 
-/// Each finite mini-block of each rank was counted once, in a bin that there is; units were rounded
-/// up bin by bin.
-void PackedHistogramRound::check(const PackedHistogram& histogram) const {
-  const unsigned shift = count_shift();
-  const std::uint64_t most =
-      ((minis() >> shift) + (shift == 0 ? 0 : PackedHistogram::window)) * ranks_;
-  std::uint64_t counted = 0;
-  for (std::size_t i = 0; i < PackedHistogram::window; ++i) {
-    const std::uint64_t count = histogram.counts[i];
-    counted += count;
-    if (count != 0 && i != 0 && i + histogram.top < PackedHistogram::window)
-      refuse_agreed("packed", "histogram", count,
-                    "none in bin " + std::to_string(i) + ", which is below all magnitudes");
-  }
-  if (counted > most)
-    refuse_agreed("packed", "histogram", counted, "mini-blocks up to " + std::to_string(most));
-}
-
 /// So that contributions and sums together, and what was agreed on before them, meet the budget.
 PackedStep PackedHistogramRound::step(const Piece& piece) const {
   const std::size_t top = maximum_.maximum(piece);
   const ConstPayload words = agreed(piece);
-  PackedHistogram histogram{.top = top};
-  std::memcpy(histogram.counts.data(), words.data(), sizeof histogram.counts);
-  check(histogram);
+  const auto histogram = PackedHistogram::read(words, top);
+  histogram.check(minis(), count_shift(), ranks_);
   PackedForecast forecast(type_, histogram);
   double bits = options_.bits;
   if (ranks_ > 1) {
@@ -158,20 +135,23 @@ PackedAgreement::PackedAgreement(const CodecContext& context, const PackedOption
   if (options.target == PackedTarget::absolute_error) return;
   maximum_ = std::make_unique<PackedMaximum>(context, options, limit, call);
   rounds_.push_back(maximum_.get());
+  if (options.target == PackedTarget::squared_error) {
+    energy_ = std::make_unique<PackedEnergyRound>(context, options, limit, *maximum_, call);
+    rounds_.push_back(energy_.get());
+  }
   if (options.target != PackedTarget::mean_bits) return;
   histogram_ = std::make_unique<PackedHistogramRound>(context, options, limit, *maximum_, call);
   rounds_.push_back(histogram_.get());
 }
 
 void PackedAgreement::reserve(std::size_t elements) {
-  const bool counts =
-      options_.target == PackedTarget::mean_bits || options_.target == PackedTarget::max_bits;
-  if (counts && elements > max_counted_elements)
+  if (options_.counts() && elements > max_counted_elements)
     throw Error(ErrorKind::unsupported, "packed: a vector of " + std::to_string(elements) +
-                                            " elements is too long for a budget; it may have " +
+                                            " elements is too long to be counted; it may have " +
                                             std::to_string(max_counted_elements) +
                                             ": reduce it in parts, or take abs_error or rel_error");
   if (histogram_) histogram_->reserve(elements);
+  if (energy_) energy_->reserve(elements);
 }
 
 std::size_t PackedAgreement::device_scratch(std::size_t elements) const {
@@ -180,6 +160,7 @@ std::size_t PackedAgreement::device_scratch(std::size_t elements) const {
 
 void PackedAgreement::start() {
   if (maximum_) maximum_->start();
+  if (energy_) energy_->start();
 }
 
 double PackedAgreement::step(const Piece& piece) const {
@@ -194,7 +175,14 @@ double PackedAgreement::step(const Piece& piece) const {
     return step_for_bound(options_.error * kernels::body::from_bits<double>(maximum << 32), ranks_);
   }
   if (options_.target == PackedTarget::max_bits) return maximum_->largest_step(piece).value();
+  if (options_.target == PackedTarget::squared_error) return energy_->step(piece);
   return histogram_->step(piece).value();
+}
+
+/// f32 has 24 digits; with four to spare roundings of values are a sixteenth of a step's.
+bool PackedAgreement::needs_f64(const Piece& piece, double step) const {
+  constexpr double digits = 0x1p20;
+  return energy_ && energy_->largest(piece) > step * digits;
 }
 
 }  // namespace cohom

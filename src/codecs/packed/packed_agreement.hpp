@@ -4,6 +4,7 @@
 
 #include "codecs/common/codec.hpp"
 #include "codecs/common/codec_context.hpp"
+#include "codecs/packed/packed_energy_round.hpp"
 #include "codecs/packed/packed_maximum.hpp"
 #include "codecs/packed/packed_options.hpp"
 #include "codecs/packed/packed_sample.hpp"
@@ -39,7 +40,6 @@ class PackedHistogramRound final : public Round {
 
  private:
   void take_sample(std::size_t top, Payload out);
-  void check(const PackedHistogram& histogram) const;
   [[nodiscard]] PackedSample sample(std::size_t elements) const;
   /// Of the vector, the ragged one included.
   [[nodiscard]] std::uint64_t minis() const;
@@ -74,12 +74,15 @@ class PackedAgreement {
   void start();
   /// When all rounds() are complete.
   [[nodiscard]] double step(const Piece& piece) const;
+  /// Whether f32 cannot tell integers of this step apart well enough for what was asked.
+  [[nodiscard]] bool needs_f64(const Piece& piece, double step) const;
 
  private:
   std::uint32_t ranks_;
   PackedOptions options_;
   std::unique_ptr<PackedMaximum> maximum_;
   std::unique_ptr<PackedHistogramRound> histogram_;
+  std::unique_ptr<PackedEnergyRound> energy_;
   std::vector<Round*> rounds_;
 };
 

@@ -25,6 +25,7 @@ unsigned packed_count_shift(std::uint64_t minis, std::uint32_t ranks);
 /// is smaller than all of them takes no bits, and counts as zero.
 struct PackedHistogram {
   static constexpr std::size_t window = 128;
+  static constexpr std::size_t words = window / 2;  ///< of two counters each
 
   std::size_t top = 0;                         ///< the highest bin that is not empty; 0: all zero
   std::array<std::uint32_t, window> counts{};  ///< [0]: zeros and below; [i]: bin(i)
@@ -37,6 +38,14 @@ struct PackedHistogram {
 
   /// The same in units of 2^shift mini-blocks, rounded up: what is there stays.
   [[nodiscard]] PackedHistogram in_units(unsigned shift) const;
+
+  // In words, which ranks add.
+  void write(std::span<std::uint64_t> out) const;
+  static PackedHistogram read(std::span<const std::uint64_t> sum, std::size_t top);
+  /// Of a sum: each finite mini-block of each rank was counted once, in a bin that there is; units
+  /// were rounded up bin by bin.
+  /// @throws Error(transport) when no ranks, of so many `minis` each, can have sent it.
+  void check(std::uint64_t minis, unsigned shift, std::uint32_t ranks) const;
 };
 
 }  // namespace cohom

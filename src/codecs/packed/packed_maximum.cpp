@@ -34,7 +34,7 @@ PackedMaximum::PackedMaximum(const CodecContext& context, const PackedOptions& o
       limit_(limit),
       call_(call),
       measured_(context.workers) {
-  if (options.target == PackedTarget::mean_bits || options.target == PackedTarget::max_bits)
+  if (options.counts())
     measured_.for_each([&](Measured& measured) { measured.bins.resize(packed_bins(type_)); });
 }
 
@@ -92,8 +92,7 @@ std::uint32_t PackedMaximum::own_maximum() const {
                         : static_cast<std::uint32_t>(
                               std::max<std::uint64_t>(kernels::body::bits_of(largest) >> 32, 1));
   const std::size_t top = top_bin(bins);
-  if (options_.target == PackedTarget::mean_bits || top == 0)
-    return static_cast<std::uint32_t>(top);
+  if (options_.target != PackedTarget::max_bits || top == 0) return static_cast<std::uint32_t>(top);
   const PackedForecast forecast(type_, PackedHistogram::of(bins, top));
   const PackedStep step = forecast.step_for(options_.bits, limit_);
   return static_cast<std::uint32_t>(step.code + step_offset);
@@ -104,6 +103,7 @@ std::uint64_t PackedMaximum::maximum(const Piece& piece) const {
   if (maximum == 0) return maximum;
   switch (options_.target) {
     case PackedTarget::mean_bits:
+    case PackedTarget::squared_error:
       if (maximum < bins().size()) return maximum;
       refuse_agreed("packed", "maximum", maximum, "bins below " + std::to_string(bins().size()));
     case PackedTarget::max_bits:

@@ -4,6 +4,8 @@
 #include "codecs/common/parameters.hpp"
 #include "kernels/core/dither.hpp"
 
+#include <cohom/element_type.hpp>
+
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -16,6 +18,7 @@ enum class PackedTarget : std::uint8_t {
   max_bits,        ///< the busiest rank's contribution takes at most `bits` a value
   absolute_error,  ///< the error of the sum is at most `error`
   relative_error,  ///< the same, times the largest magnitude of all ranks
+  squared_error,   ///< the squared error of the sum is at most `error` of the sum's square
 };
 
 struct PackedOptions {
@@ -31,6 +34,12 @@ struct PackedOptions {
   [[nodiscard]] bool bounded() const {
     return target == PackedTarget::absolute_error || target == PackedTarget::relative_error;
   }
+  /// Whether mini-blocks are counted by magnitude.
+  [[nodiscard]] bool counts() const { return !bounded(); }
+  /// Whether a budget matters more than what mini-blocks below a step lose.
+  [[nodiscard]] bool drops_small() const {
+    return target == PackedTarget::mean_bits || target == PackedTarget::max_bits;
+  }
 };
 
 /// Every parameter of packed, in the order cohom-info prints them.
@@ -41,6 +50,7 @@ bool packed_bounds_errors(const Parameters& parameters);
 
 /// @throws Error(invalid_argument) for an unknown parameter, a value out of range, or parameters
 /// that exclude each other.
-PackedOptions parse_packed_options(const Parameters& parameters, std::uint32_t ranks);
+PackedOptions parse_packed_options(const Parameters& parameters, std::uint32_t ranks,
+                                   ElementType type);
 
 }  // namespace cohom

@@ -1,6 +1,10 @@
 #include "codecs/raw/raw.hpp"
 
 #include "codecs/common/codec.hpp"
+#include "codecs/common/nmse.hpp"
+
+#include <algorithm>
+#include <optional>
 
 namespace cohom {
 namespace {
@@ -51,6 +55,17 @@ class RawCodec final : public Codec {
   RawPayload payload_;
 };
 
+/// Each addition rounds, of n - 1 that an element goes through.
+std::optional<KeepingNmse> raw_keeping_nmse(double nmse, const BytesQuery& query) {
+  if (nmse < std::max(1, query.ranks - 1) * nmse_of_rounding(query.type)) return std::nullopt;
+  const Parameters none;
+  const auto bytes = bytes_of_rounds(
+      make_raw,
+      {.parameters = none, .elements = query.elements, .type = query.type, .ranks = query.ranks});
+  if (!bytes) return std::nullopt;
+  return KeepingNmse{.parameters = {}, .bytes = *bytes};
+}
+
 constexpr CodecSample samples[] = {{.spec = "raw"}};
 
 }  // namespace
@@ -70,6 +85,7 @@ const CodecRow& raw_codec() {
       .device = {.has_kernels = [](const kernels::KernelTable&) { return true; }},
       .samples = samples,
       .in_workers = true,
+      .keeping_nmse = raw_keeping_nmse,
   };
   return row;
 }

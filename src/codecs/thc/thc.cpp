@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace cohom {
@@ -205,6 +206,12 @@ void ThcCodec::find_outliers(OutlierBlocks& outliers) {
   }
 }
 
+std::optional<KeepingNmse> thc_keeping_nmse(double /*nmse*/, const BytesQuery& query) {
+  auto bytes = bytes_of_rounds(make_thc, query);
+  if (!bytes) return std::nullopt;
+  return KeepingNmse{.parameters = query.parameters, .bytes = std::move(*bytes)};
+}
+
 constexpr CodecSample samples[] = {
     {.spec = "thc", .clamped = 0.009, .rounded = 0.017},
     {.spec = "thc:levels=full", .clamped = 0.0006, .rounded = 0.00017, .full_levels = true},
@@ -229,8 +236,8 @@ constexpr CodecSample samples[] = {
 }  // namespace
 
 std::unique_ptr<Codec> make_thc(const CodecContext& context) {
-  const auto options =
-      parse_thc_options(context.parameters, static_cast<std::uint32_t>(context.ranks));
+  const auto options = parse_thc_options(context.parameters,
+                                         static_cast<std::uint32_t>(context.ranks), context.type);
   return std::make_unique<ThcCodec>(context, options);
 }
 
@@ -243,6 +250,7 @@ const CodecRow& thc_codec() {
                      [](const kernels::KernelTable& device) { return complete(device.thc); }},
       .samples = samples,
       .in_workers = true,
+      .keeping_nmse = thc_keeping_nmse,
   };
   return row;
 }

@@ -4,6 +4,8 @@
 #include "codecs/common/parameters.hpp"
 #include "kernels/thc/thc.hpp"
 
+#include <cohom/element_type.hpp>
+
 #include <cstdint>
 #include <span>
 
@@ -26,8 +28,9 @@ struct ThcOptions {
 std::span<const ParameterInfo> thc_parameters();
 
 /// @throws Error(invalid_argument) for an unknown parameter, a value out of range, or a sum lane
-/// that `ranks` contributions could overflow.
-ThcOptions parse_thc_options(const Parameters& parameters, std::uint32_t ranks);
+/// that `ranks` contributions could overflow. `type`: of the results, whose rounding nmse contains.
+ThcOptions parse_thc_options(const Parameters& parameters, std::uint32_t ranks,
+                             ElementType type = ElementType::f32);
 
 /// What the kernels need; computes the table.
 kernels::ThcFormat make_thc_format(const ThcOptions& options, std::uint32_t rank,

@@ -134,6 +134,19 @@ std::vector<std::uint16_t> optimal_levels(unsigned bits, std::uint32_t granulari
   return levels;
 }
 
+double equal_levels_variance(std::uint32_t intervals, double threshold) {
+  const GapCost cost(intervals, threshold);
+  double variance = 0;
+  for (std::size_t i = 0; i < intervals; ++i) variance += cost(i, i + 1);
+  return variance;
+}
+
+/// Twice the integral of (u - threshold)^2 density(u) above it.
+double clamped_energy(double threshold) {
+  const double beyond = 0.5 - normal_mass_from_zero(threshold);
+  return 2 * ((1 + threshold * threshold) * beyond - threshold * normal_density(threshold));
+}
+
 double rounding_loss(std::span<const std::uint16_t> levels, double threshold, bool nearest) {
   constexpr double step = 1.0 / 1024, end = 6;
   const double grid = 2 * threshold / levels.back();

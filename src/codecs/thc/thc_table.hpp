@@ -22,6 +22,12 @@ double normal_tail_threshold(double tail);
 std::vector<std::uint16_t> optimal_levels(unsigned bits, std::uint32_t granularity,
                                           double threshold);
 
+/// Variance that unbiased rounding of a standard normal variable to `intervals` equal intervals of
+/// [-threshold, threshold] adds, and what clamping it to them loses of its energy. No optimal table
+/// with these levels in its grid adds more.
+double equal_levels_variance(std::uint32_t intervals, double threshold);
+double clamped_energy(double threshold);
+
 /// Squared error of rounding a standard normal variable to these levels, clamping included:
 /// relative to its variance. Not part of any bits. Feedback of an error of 1 or more grows from
 /// call to call.
