@@ -4,11 +4,14 @@
 #include "codecs/codec_table.hpp"
 #include "kernels/core/isa.hpp"
 #include "memory/device_loader.hpp"
+#include "plan/auto_codec.hpp"
 #include "plan/selector.hpp"
 #include "schedule/algorithms/algorithm.hpp"
 #include "transport/registry.hpp"
 
 #include <cohom/codec.hpp>
+#include <cohom/element_type.hpp>
+#include <cohom/error.hpp>
 #include <cohom/version.hpp>
 
 #include <fmt/format.h>
@@ -114,6 +117,65 @@ Json selection_rows() {
   return list;
 }
 
+/// Calls of which codec=auto:nmse= is shown.
+struct AutoCase {
+  std::string_view name;
+  std::size_t elements;
+  ElementType type;
+  std::string_view algorithm;
+};
+
+constexpr AutoCase auto_cases[] = {
+    {"16 MiB f32", 4 << 20, ElementType::f32, "auto"},
+    {"8 KiB f32 by direct", 2048, ElementType::f32, "direct"},
+    {"16 MiB f32 by offload", 4 << 20, ElementType::f32, "offload"},
+    {"16 MiB f16", 8 << 20, ElementType::f16, "auto"},
+    {"16 MiB bf16", 8 << 20, ElementType::bf16, "auto"},
+};
+constexpr int auto_ranks = 8;
+
+/// What codec=auto:nmse= takes; null: no codec keeps it.
+Json auto_codec_rows() {
+  Json list = Json::array();
+  for (const char* nmse : {"0.1", "1e-2", "1e-3", "1e-4", "1e-5", "1e-6", "1e-7"})
+    for (const AutoCase& one : auto_cases) {
+      Json codec;
+      try {
+        codec = choose_codec(std::string("auto:nmse=") + nmse, {.algorithm = one.algorithm,
+                                                                .elements = one.elements,
+                                                                .type = one.type,
+                                                                .ranks = auto_ranks})
+                    .spec;
+      } catch (const Error&) {
+        codec = nullptr;
+      }
+      list.push_back({{"nmse", nmse},
+                      {"call", one.name},
+                      {"elements", one.elements},
+                      {"type", name_of(one.type)},
+                      {"algorithm", one.algorithm},
+                      {"ranks", auto_ranks},
+                      {"codec", codec}});
+    }
+  return list;
+}
+
+std::string auto_codec_text(const Json& rows) {
+  std::string text = fmt::format(
+      "\ncodec=auto:nmse=... takes the codec of the fewest bytes that keeps this error; on {} "
+      "ranks:\n  {:<9}",
+      auto_ranks, "nmse");
+  for (const AutoCase& one : auto_cases) text += fmt::format("  {}", one.name);
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    const std::size_t column = row % std::size(auto_cases);
+    if (column == 0) text += fmt::format("\n  {:<9}", rows[row]["nmse"].get<std::string>());
+    const Json& codec = rows[row]["codec"];
+    const std::string name = codec.is_null() ? "none" : codec.get<std::string>();
+    text += fmt::format("  {:<{}}", name.substr(0, name.find(':')), auto_cases[column].name.size());
+  }
+  return text + "\n";
+}
+
 /// Two columns: names as wide as the longest, and what they mean.
 std::string name_list(const Json& list, std::string_view indent) {
   std::size_t width = 0;
@@ -169,6 +231,7 @@ Json library_info() {
           {"codecs", codec_list()},
           {"algorithms", algorithm_list()},
           {"selection", selection_rows()},
+          {"auto_codec", auto_codec_rows()},
           {"transports", transport_list()},
           {"device", device_info()}};
 }
@@ -185,6 +248,7 @@ std::string library_text(const Json& info) {
   text += "\nalgorithms (COHOM_ALGORITHM)\n" + name_list(info["algorithms"], "  ");
   text += "\nalgorithm=auto takes the first row that applies\n";
   for (const Json& row : info["selection"]) text += selection_text(row);
+  text += auto_codec_text(info["auto_codec"]);
   text += "\ntransports (COHOM_TRANSPORT)\n" + name_list(info["transports"], "  ");
   text +=
       "\nof calls\n"

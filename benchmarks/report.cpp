@@ -159,6 +159,7 @@ void Report::add(const Row& row) {
   Json json = {{"bytes", row.bytes},
                {"elements", row.elements},
                {"codec", row.codec},
+               {"codec_taken", row.plan.codec},
                {"algorithm", row.plan.algorithm},
                {"algorithm_given", row.algorithm},
                {"bypass", row.plan.bypass},

@@ -15,6 +15,15 @@ namespace {
 
 const std::string raw_note = " (raw)";  // a compressing codec was asked for, and bypassed
 
+/// Whether the library is to choose the codec.
+bool is_auto(const std::string& codec) { return codec.starts_with("auto:"); }
+
+/// What was asked for, and what became of it where that is something else.
+std::string codec_text(const Row& row) {
+  if (row.plan.bypass) return row.codec + raw_note;
+  return is_auto(row.codec) ? row.codec + " (" + row.plan.codec + ")" : row.codec;
+}
+
 std::string milliseconds(double seconds) { return fmt::format("{:.4g}", seconds * 1e3); }
 
 std::string gigabytes(double bytes) { return fmt::format("{:.3f}", bytes * 1e-9); }
@@ -199,13 +208,14 @@ Table::Table(const RunFacts& facts, const BenchOptions& options) : facts_(facts)
   // The library's own choice may be any algorithm, and to send the vector raw.
   const bool library_chooses =
       std::ranges::find(options.algorithms, "auto") != options.algorithms.end();
-  const std::size_t codec_width = longest(options.codecs) + (library_chooses ? raw_note.size() : 0);
+  std::size_t codec_width = longest(options.codecs) + (library_chooses ? raw_note.size() : 0);
+  for (const std::string& codec : options.codecs)
+    if (is_auto(codec)) codec_width = std::max(codec_width, 2 * codec.size() + 5);
   const std::size_t algorithm_width =
       library_chooses ? longest_algorithm() : longest(options.algorithms);
   columns_ = {
       {"size", 8, false, [](const Row& row) { return size_text(row.bytes); }},
-      {"codec", codec_width, true,
-       [](const Row& row) { return row.codec + (row.plan.bypass ? raw_note : ""); }},
+      {"codec", codec_width, true, codec_text},
       {"algorithm", algorithm_width, true, [](const Row& row) { return row.plan.algorithm; }}};
   if (options.memory != MemorySpace::host)
     columns_.push_back({"path", 9, true, [](const Row& row) { return row.plan.path; }});

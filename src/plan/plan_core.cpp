@@ -4,6 +4,7 @@
 #include "base/text.hpp"
 #include "base/vector_bytes.hpp"
 #include "memory/device_loader.hpp"
+#include "plan/auto_codec.hpp"
 #include "plan/offloading.hpp"
 #include "plan/plan_placement.hpp"
 #include "plan/plan_workers.hpp"
@@ -66,14 +67,22 @@ PlanCore::PlanCore(const PlanEnvironment& environment, std::size_t count, Elemen
   check_ranks(ranks);
   check_transport(options.transport, transport);
   const std::size_t bytes = vector_bytes(count, type);
-  PlanCodec codec(options.codec,
-                  {.rank = transport.rank(),
-                   .ranks = ranks,
-                   .type = type,
-                   .divisor = options.op == ReduceOp::mean ? std::uint64_t(ranks) : 1,
-                   .kernels = *environment.kernels,
-                   .elements = count,
-                   .mean = options.op == ReduceOp::mean});
+  const ChosenCodec chosen = choose_codec(options.codec, {.algorithm = options.algorithm,
+                                                          .elements = count,
+                                                          .type = type,
+                                                          .ranks = ranks,
+                                                          .nodes = environment.nodes,
+                                                          .switches = environment.switches});
+  if (!chosen.reason.empty())
+    log_once_for_all(transport.rank(), "codec " + options.codec + " for " + std::to_string(bytes) +
+                                           " bytes is " + chosen.spec + ": " + chosen.reason);
+  PlanCodec codec(chosen.spec, {.rank = transport.rank(),
+                                .ranks = ranks,
+                                .type = type,
+                                .divisor = options.op == ReduceOp::mean ? std::uint64_t(ranks) : 1,
+                                .kernels = *environment.kernels,
+                                .elements = count,
+                                .mean = options.op == ReduceOp::mean});
   auto made = codec.make();  // also when it will be bypassed: a wrong parameter is an error
   asked_codec_ = codec.spec();
   wants_state_ = made->state_bytes(std::max<std::size_t>(count, 1)) != 0;

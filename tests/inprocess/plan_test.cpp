@@ -214,6 +214,10 @@ TEST(Plan, DescribesWhatWasDecided) {
     EXPECT_EQ(small.describe().algorithm, "recursive_doubling");
     EXPECT_TRUE(small.describe().bypass);
     EXPECT_EQ(small.describe().agreement_rounds, 0u);
+    const AllreducePlan exacting(communicator, 1 << 20, ElementType::f32,
+                                 {.codec = "auto:nmse=1e-3"});
+    EXPECT_EQ(exacting.describe().codec, "packed:nmse=1e-3");
+    EXPECT_EQ(exacting.describe().agreement_rounds, 2u);  // magnitudes, and energy
     const AllreducePlan stateful(communicator, 1000, ElementType::f64,
                                  {.codec = "thc:error_feedback=on", .algorithm = "tree"});
     EXPECT_EQ(stateful.describe().state_bytes, 8000u);
@@ -221,6 +225,21 @@ TEST(Plan, DescribesWhatWasDecided) {
         communicator, 1000, ElementType::f32,
         {.codec = "raw", .algorithm = "ring", .segment = std::numeric_limits<std::size_t>::max()});
     EXPECT_EQ(whole.describe().segment, std::size_t{1} << 26) << "more does not fit the counters";
+  });
+}
+
+/// What no codec keeps, or does not say what to keep, is an error of all ranks before any message.
+TEST(Plan, WrongNmseIsAnErrorOnAllRanks) {
+  on_ranks(ranks, [&](int, Communicator& communicator) {
+    for (const char* codec : {"auto", "auto:nmse=1e-9", "thc:nmse=1e-6", "packed:nmse=1e-9"}) {
+      try {
+        const AllreducePlan plan(communicator, 5000, ElementType::bf16, {.codec = codec});
+        ADD_FAILURE() << codec;
+      } catch (const Error& error) {
+        EXPECT_EQ(error.kind(), ErrorKind::invalid_argument) << error.what();
+        EXPECT_NE(std::string(error.what()).find("give "), std::string::npos) << error.what();
+      }
+    }
   });
 }
 
