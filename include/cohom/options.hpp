@@ -19,7 +19,7 @@ constexpr std::string_view name_of(ReduceOp op) noexcept {
 /// Must be equal on all ranks. An empty string means: take the environment variable named beside
 /// it, as it was when the communicator was made, or its default.
 struct Options {
-  /// `name` or `name:parameter=value,...`, e.g. "thc:bits=4,dither=nearest". COHOM_CODEC, "thc".
+  /// `name` or `name:parameter=value,...`: "thc:bits=4" or "auto:nmse=1e-3". COHOM_CODEC, "thc".
   std::string codec = {};
   /// A name of cohom-info's list of algorithms, or "auto": the library's table decides, and sends
   /// vectors that are too small to gain uncompressed. COHOM_ALGORITHM, "auto".

@@ -32,6 +32,7 @@ expect_refusal '--dtype' --dtype f8
 expect_refusal '--check-only does no timing' --check-only --iterations 3
 expect_refusal 'so --profile has no meaning' --check-only --profile
 expect_refusal 'did you mean thc' --codec thk
+expect_refusal 'give it, as auto:nmse=1e-3 does' --codec auto
 expect_refusal 'bitz' --codec thc:bitz=4
 expect_refusal 'bits=99' --codec raw --codec thc:bits=99
 expect_refusal 'lane' --codec thc:lane=4

@@ -3,9 +3,9 @@
 // and packed again, never rounded on the way. Ours; the wire is specified in docs/wire-format.md,
 // "packed".
 //
-// Rounds: those that agree on the step (`maximum`, and for a mean budget `histogram` by add; none
-// with abs_error), `payload` by add_packed, `escape` for mini-blocks with values that no integer
-// can hold.
+// Rounds: those that agree on the step (`maximum`, and by add `histogram` for a mean budget or
+// `energy` for an nmse; none with abs_error), `payload` by add_packed, `escape` for mini-blocks
+// with values that no integer can hold.
 
 #include "codecs/common/codec_row.hpp"
 
