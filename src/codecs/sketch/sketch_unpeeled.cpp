@@ -16,8 +16,7 @@ SketchUnpeeled::SketchUnpeeled(const CodecContext& context, const SketchCells& c
              .scope = RoundScope::fallback,
              .fallback_size = FallbackSize::when_payload_decoded,
              // Sums of floats depend on the order, which is that of ranks by direct.
-             .algorithm = cells.are_integers() ? RoundAlgorithm::by_size
-                                               : RoundAlgorithm::direct}),
+             .algorithm = cells.are_integers() ? RoundAlgorithm::by_size : RoundAlgorithm::direct}),
       type_(context.type),
       kernels_(context.kernels),
       host_(context.on_host()),
