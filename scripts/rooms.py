@@ -27,7 +27,7 @@ kernels/table              kernels
 src/base
 src/memory                 src/base kernels/device_runtime
 src/schedule
-src/agreement              src/base
+src/agreement              src/base kernels/table
 src/topology               src/base src/agreement
 src/codecs/common          src/base src/memory kernels
 src/codecs/raw             src/base src/memory src/codecs/common kernels

@@ -37,29 +37,29 @@ constexpr std::size_t content = sizeof(std::uint64_t);
 }  // namespace
 
 CallAgreement::CallAgreement(Channel& channel, int rank, int ranks, CallSignature signature,
-                             std::optional<Error> error, Offloads offloads)
+                             std::optional<Error> error, Offloads offloads, ShortSum* sum)
     : channel_(channel, rank, ranks),
       signature_(std::move(signature)),
       own_error_(std::move(error)) {
   // The lowest failing rank wins the maximum. A failed call still takes part, but is not compared.
-  MaximumExchange::Table own{};
-  own[0] = own_error_ ? std::uint64_t(ranks - rank) : 0;
+  MaximumExchange::Table own;
+  if (own_error_) own.error = std::uint64_t(ranks - rank);
   if (offloads != Offloads::yes)
-    own[1] = std::uint64_t(offloads) << 32 | std::uint64_t(ranks - rank);
-  own[2] = signature_.hash();
-  own[3] = ~own[2];
-  exchange_.begin(own);
+    own.unready = std::uint64_t(offloads) << 32 | std::uint64_t(ranks - rank);
+  own.hash = signature_.hash();
+  own.complement = ~own.hash;
+  exchange_.begin(own, own_error_ ? nullptr : sum);
   if (exchange_.done()) evaluate();
 }
 
 void CallAgreement::complete(const Completion& completion) {
   channel_.complete();
-  const bool sent = is_sent(completion.cookie);
   if (state_ == State::maximum) {
-    exchange_.complete(sent, completion.bytes);
+    exchange_.complete(completion);
     if (exchange_.done()) evaluate();
     return;
   }
+  const bool sent = is_sent(completion.cookie);
   if (!sent) CallChannel::expect_bytes(completion.bytes, message_bytes, telling_rank_);
   if (!sent && state_ == State::records) return take_record();
   if (channel_.pending() == 0 && state_ == State::message) read_message();
@@ -70,9 +70,9 @@ int CallAgreement::peer() const {
 }
 
 void CallAgreement::evaluate() {
-  const MaximumExchange::Table& maximum = exchange_.maximum();
-  if (maximum[0] != 0) {
-    const int failing = channel_.ranks() - static_cast<int>(maximum[0]);
+  const std::uint64_t error = exchange_.maximum().error;
+  if (error != 0) {
+    const int failing = channel_.ranks() - static_cast<int>(error);
     if (failing == channel_.rank() && !own_error_)  // which this rank alone can say
       throw Error(ErrorKind::transport,
                   "the agreement of a call: words were changed on their way: they say that this "
@@ -80,7 +80,7 @@ void CallAgreement::evaluate() {
     return exchange_message(failing,
                             channel_.ranks() == 1 ? "" : "rank " + std::to_string(failing) + ": ");
   }
-  if (maximum[2] != ~maximum[3]) return tell_records();
+  if (exchange_.calls_differ()) return tell_records();
   state_ = State::done;
 }
 
@@ -141,7 +141,7 @@ void CallAgreement::read_message() {
 }
 
 std::optional<int> CallAgreement::unready_rank() const {
-  const std::uint64_t unready = exchange_.maximum()[1];
+  const std::uint64_t unready = exchange_.maximum().unready;
   if (unready == 0) return std::nullopt;
   return channel_.ranks() - static_cast<int>(unready & 0xffffffff);
 }

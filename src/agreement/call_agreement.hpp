@@ -2,11 +2,11 @@
 // CallAgreement: before anything else is sent, all ranks find out whether they make the same call
 // and whether each of them can.
 //
-// A fixed-size maximum over {error, offloading, hash, ~hash} of the calls' signatures by
-// dissemination: ceil(log2 n) messages of 40 bytes, whatever went wrong on whichever rank. Because
-// the maximum of ~hash is the complement of the minimum, the calls differ exactly when the two
-// disagree. Only then ranks tell what they wanted, so that the error can name who differs. These
-// messages carry a checksum, too.
+// A fixed-size maximum over {error, offloading, hash, ~hash} of the calls' signatures by recursive
+// doubling, with the same partners whatever went wrong on whichever rank. Because the maximum of
+// ~hash is the complement of the minimum, the calls differ exactly when the two disagree. Only then
+// ranks tell what they wanted, so that the error can name who differs. These messages carry a
+// checksum, too.
 
 #include "agreement/call_channel.hpp"
 #include "agreement/call_differences.hpp"
@@ -31,9 +31,11 @@ enum class Offloads : std::uint64_t { yes, waits_for_others, no };
 
 class CallAgreement {
  public:
-  /// `error`: this rank cannot make the call. Starts the exchange; the channel outlives it.
+  /// `error`: this rank cannot make the call. `sum`: its vector travels with the words, if those of
+  /// all ranks do; it has begun, or is null. Starts the exchange; channel and sum outlive it.
   CallAgreement(Channel& channel, int rank, int ranks, CallSignature signature,
-                std::optional<Error> error, Offloads offloads = Offloads::no);
+                std::optional<Error> error, Offloads offloads = Offloads::no,
+                ShortSum* sum = nullptr);
   CallAgreement(const CallAgreement&) = delete;
   CallAgreement& operator=(const CallAgreement&) = delete;
   ~CallAgreement() = default;
@@ -48,6 +50,9 @@ class CallAgreement {
   [[nodiscard]] bool done() const { return state_ == State::done && channel_.pending() == 0; }
   /// The error that all ranks have in common, once finished.
   [[nodiscard]] const std::optional<Error>& error() const { return result_; }
+  /// Once finished without error: the vectors of all ranks travelled with the words, and the sum is
+  /// where it belongs.
+  [[nodiscard]] bool has_sum() const { return exchange_.has_sum(); }
   /// The lowest rank that cannot offload the call, of those that do not just wait for others if
   /// there is one; once finished. None: all can.
   [[nodiscard]] std::optional<int> unready_rank() const;
@@ -74,7 +79,7 @@ class CallAgreement {
   std::optional<Error> own_error_, result_;
   State state_ = State::maximum;
   MaximumExchange exchange_{channel_};
-  Message message_{}, record_{};
+  Message message_, record_;                    ///< not initialized: most calls have none
   std::optional<CallDifferences> differences_;  ///< on rank 0, of calls that differ
   int telling_rank_ = 0;
   int record_rank_ = 0;  ///< whose record is waited for

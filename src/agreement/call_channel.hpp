@@ -25,6 +25,12 @@ class CallChannel {
     ++pending_;
     channel_.receive(bytes, peer, tag, call_cookie(false));
   }
+  /// What arrives may stay where its sender has it (Completion::lent), until it is given back.
+  void receive_or_lend(std::span<std::byte> bytes, int peer, std::uint32_t tag) {
+    ++pending_;
+    channel_.receive_or_lend(bytes, peer, tag, call_cookie(false));
+  }
+  void give_back(const std::byte* lent) { channel_.give_back(lent); }
   /// A request is no longer under way.
   void complete() { --pending_; }
 

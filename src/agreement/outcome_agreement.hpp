@@ -2,11 +2,11 @@
 // OutcomeAgreement: the word with which all ranks find out, at the end of what a call offloaded,
 // whether the network failed any of them.
 //
-// A dissemination as CallAgreement's, of one bit. A failure does not wait for its turn: who knows
-// of one tells it in all its messages at once, so that ranks whose sums cannot come any more give
-// up. Early messages carry the largest value there is, so the outcome is still the same everywhere.
-// The two values are far apart, so that words that were changed on their way are an error and not
-// the other outcome.
+// A dissemination, of one bit: in hop k a rank tells the one 2^k ranks on. A failure does not wait
+// for its turn: who knows of one tells it in all its messages at once, so that ranks whose sums
+// cannot come any more give up. Early messages carry the largest value there is, so the outcome is
+// still the same everywhere. The two values are far apart, so that words that were changed on their
+// way are an error and not the other outcome.
 
 #include "base/tags.hpp"
 

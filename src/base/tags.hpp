@@ -48,27 +48,26 @@ constexpr std::uint32_t rank_sum_tag(int round, std::size_t index, bool down) {
 constexpr std::uint32_t round_of_tag(std::uint32_t tag) { return tag >> 16; }
 
 inline constexpr std::uint32_t first_outcome_tag = Transport::tag_limit - 128;
-inline constexpr std::uint32_t first_call_tag = Transport::tag_limit - 64;
+/// All hops have it: two ranks meet in one of them only, and a pair once each way
+/// (agreement/doubling_hops.hpp).
+inline constexpr std::uint32_t call_tag = Transport::tag_limit - 64;
 inline constexpr std::uint32_t record_tag = Transport::tag_limit - 2;
 inline constexpr std::uint32_t failure_tag = Transport::tag_limit - 1;
 
-/// Hops of a dissemination: over the 65536 ranks that an outcome has room for, and over as many as
-/// an int can count.
+/// Hops of a dissemination over 65536 ranks.
 inline constexpr std::size_t max_outcome_hops = 16;
-inline constexpr std::size_t max_call_hops = 31;
 
 constexpr std::uint32_t outcome_tag(std::size_t hop) {
   return first_outcome_tag + std::uint32_t(hop);
 }
-constexpr std::uint32_t call_tag(std::size_t hop) { return first_call_tag + std::uint32_t(hop); }
 
 /// Of either agreement: their messages have checksums of their own.
 constexpr bool is_agreement_tag(std::uint32_t tag) { return tag >= first_outcome_tag; }
 
 static_assert(payload_tag(max_rounds - 1, 0xffff) < first_outcome_tag);
 static_assert(payload_tag(max_rounds, 0xffff) >= first_outcome_tag);
-static_assert(outcome_tag(max_outcome_hops - 1) < first_call_tag);
-static_assert(call_tag(max_call_hops - 1) < record_tag);
+static_assert(outcome_tag(max_outcome_hops - 1) < call_tag);
+static_assert(call_tag < record_tag);
 static_assert(round_of_tag(rank_sum_tag(3, 3, true)) == 3);
 
 // Cookies.

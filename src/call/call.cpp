@@ -25,7 +25,8 @@ CallImpl::CallImpl(CallOwner& owner, std::uint64_t number, CallRequest request)
     own_error_ = request_.error;
     const Transport& transport = owner_.transport();
     agreement_.emplace(*channel_, transport.rank(), transport.ranks(),
-                       std::move(request_.signature), std::move(request_.error), route_.word());
+                       std::move(request_.signature), std::move(request_.error), route_.word(),
+                       request_.core ? request_.core->short_sum() : nullptr);
   } catch (...) {
     complete(owner_.failures().take("a call on this rank"));
   }
@@ -56,10 +57,12 @@ void CallImpl::prepare() {
     if (core.device() != nullptr) begin_on_device();
     route_.prepare(request_.error.has_value());
     if (request_.error) return;
+    ShortSum* const sum = core.short_sum();
+    if (sum != nullptr) sum->begin(request_.input, request_.output);
     if (request_.state != nullptr) {
       request_.state->bring_to(core.device_work(), core.state_bytes());
       request_.state->key.reserve(core.state_key().size());  // it is written when all agree
-    } else if (owner_.transport().ranks() > 1) {
+    } else if (owner_.transport().ranks() > 1 && sum == nullptr) {
       // What a codec remembers must not change before all ranks agree; without state, encoding can
       // hide the time the agreement takes.
       begin();
@@ -153,9 +156,22 @@ bool CallImpl::step() {
 
 /// All ranks know whether they make the call. Whether it could go on.
 bool CallImpl::leave_agreement() {
-  if (!agreement_->error() && request_.core) return release();
-  leave(agreement_->error());
+  if (agreement_->error() || !request_.core)
+    leave(agreement_->error());
+  else if (agreement_->has_sum())
+    complete_short();
+  else
+    return release();
   return true;
+}
+
+/// The sum came with the agreement.
+void CallImpl::complete_short() {
+  if (request_.state != nullptr) {
+    take_state();
+    ++request_.state->step;
+  }
+  leave(std::nullopt);
 }
 
 /// Even before the call is open: to encode takes no other rank.
@@ -252,13 +268,15 @@ void CallImpl::begin() {
                       .output = device_ ? device_->output() : request_.output,
                       .step = request_.step,
                       .added = request_.added.get()};
-  if (request_.state != nullptr) {
-    request_.state->key = request_.core->state_key();
-    buffers.state =
-        request_.state->bring_to(request_.core->device_work(), request_.core->state_bytes());
-  }
+  if (request_.state != nullptr) buffers.state = take_state();
   route_.executor()->begin(buffers, *channel_, owner_.profile(), request_.timeout != 0);
   begun_ = true;
+}
+
+/// Of the codec, from now on.
+std::span<std::byte> CallImpl::take_state() {
+  request_.state->key = request_.core->state_key();
+  return request_.state->bring_to(request_.core->device_work(), request_.core->state_bytes());
 }
 
 void CallImpl::complete(std::optional<Error> error) {

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 namespace cohom {
@@ -51,9 +52,11 @@ class CallImpl final : public EndedCall, public std::enable_shared_from_this<Cal
   void prepare();
   void begin_on_device();
   void begin();
+  std::span<std::byte> take_state();
   bool step();
   bool poll();
   bool leave_agreement();
+  void complete_short();
   bool release();
   bool advance_rounds();
   void agree_on_fallback_rounds();

@@ -151,11 +151,25 @@ void PlanCore::make_routes(const PlanEnvironment& environment, const PlanCodec& 
   describe_path(*environment.transport);
   description_.state_bytes = route_.codec->state_bytes(count_);
   description_.agreement_rounds = agreement_rounds(*route_.codec);
+  make_short_sum(environment, algorithm);
   if (offloading_ == nullptr) return;
   other_route_ =
       make_route(material, codec.make(), *choice.other_algorithm, environment.native_reductions);
   description_.other_algorithm = choice.other_algorithm->name;
   description_.workspace_bytes += other_route_.executor->workspace().size();
+}
+
+/// For what recursive doubling adds as it is: the same sums, in the same order.
+void PlanCore::make_short_sum(const PlanEnvironment& environment, const AlgorithmRow& algorithm) {
+  const RoundTraits& traits = route_.codec->payload().traits();
+  const std::size_t bytes = count_ * size_of(type_);
+  const int ranks = environment.transport->ranks();
+  if (ranks == 1 || device_ || traits.identity == Identity::none ||
+      algorithm.name != "recursive_doubling" || bytes > ShortSum::max_bytes)
+    return;
+  const std::uint64_t divisor = options_.op == ReduceOp::mean ? std::uint64_t(ranks) : 1;
+  short_sum_ = std::make_unique<ShortSum>(*environment.kernels, type_, count_, divisor,
+                                          sizeof(MaximumExchange::Table), options_.checksum);
 }
 
 void PlanCore::describe_path(const Transport& transport) {

@@ -2,6 +2,7 @@
 // PlanCore: everything that is decided and allocated for one kind of call, before any message.
 
 #include "agreement/call_agreement.hpp"
+#include "agreement/short_sum.hpp"
 #include "executor/executor.hpp"
 #include "memory/placement.hpp"
 #include "plan/device_plan.hpp"
@@ -45,6 +46,8 @@ class PlanCore {
   [[nodiscard]] Executor& executor() { return *route_.executor; }
   /// Runs the others.
   [[nodiscard]] Executor& other_executor() { return *other_route_.executor; }
+  /// For vectors that travel with the agreement of their calls; else null.
+  [[nodiscard]] ShortSum* short_sum() const { return short_sum_.get(); }
   [[nodiscard]] std::size_t state_bytes() const { return description_.state_bytes; }
   /// Whether the codec that was asked for keeps state, though this vector may go without it.
   [[nodiscard]] bool wants_state() const { return wants_state_; }
@@ -70,6 +73,7 @@ class PlanCore {
   void make_routes(const PlanEnvironment& environment, const PlanCodec& codec,
                    std::unique_ptr<Codec> first, const RouteChoice& choice);
   void describe_path(const Transport& transport);
+  void make_short_sum(const PlanEnvironment& environment, const AlgorithmRow& algorithm);
 
   std::size_t count_;
   ElementType type_;
@@ -82,6 +86,7 @@ class PlanCore {
   PlanDescription description_;
   Offloading* offloading_ = nullptr;
   PlanRoute route_, other_route_;
+  std::unique_ptr<ShortSum> short_sum_;
 };
 
 }  // namespace cohom

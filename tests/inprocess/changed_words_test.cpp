@@ -110,7 +110,7 @@ INSTANTIATE_TEST_SUITE_P(Codecs, FallbackRounds,
 /// rank that fails in the middle of a call.
 TEST(Agreements, WordsThatWereChangedAreAnError) {
   const Watchdog watchdog("agreements that were changed");
-  for (std::size_t byte = 0; byte < 40; byte += 3) {
+  for (std::size_t byte = 0; byte < 48; byte += 3) {
     std::atomic<bool> changed = false;
     const Outcome outcome = calls(2, {.codec = "raw", .algorithm = "ring", .timeout = 0.05},
                                   [&](std::vector<std::byte>& bytes, int, std::uint32_t tag) {
@@ -131,11 +131,11 @@ TEST(Agreements, AnErrorThatThisRankDoesNotHave) {
   const Outcome outcome = calls(2, {.codec = "raw", .algorithm = "ring", .timeout = 0.05},
                                 [](std::vector<std::byte>& bytes, int, std::uint32_t tag) {
                                   if (!is_agreement_tag(tag)) return true;
-                                  std::uint64_t words[5];
+                                  std::uint64_t words[6];
                                   EXPECT_EQ(bytes.size(), sizeof words);
                                   std::memcpy(words, bytes.data(), sizeof words);
-                                  words[0] = 2;
-                                  words[4] = XXH3_64bits(words, 4 * sizeof words[0]);
+                                  words[1] = 2;
+                                  words[0] = XXH3_64bits(words + 1, 5 * sizeof words[0]);
                                   std::memcpy(bytes.data(), words, sizeof words);
                                   return true;
                                 });

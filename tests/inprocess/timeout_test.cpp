@@ -57,7 +57,7 @@ void without_rank_1(const std::function<void(Communicator&)>& call, const std::s
     if (rank == 1) {
       while (waiting > 0) std::this_thread::sleep_for(1ms);
     } else {
-      expect_timeout([&] { call(communicator); }, rank == 2 ? words : "rank ");
+      expect_timeout([&] { call(communicator); }, rank == 0 ? words : "rank ");
       --waiting;
     }
   });

@@ -1,0 +1,63 @@
+#pragma once
+// ShortSum: a vector so short that it travels with the words by which ranks agree on a call, and is
+// added on the way: such a call has no other messages.
+//
+// Partial sums stay here. The user's output is written when the last hop has said that all ranks
+// make the same call.
+
+#include "kernels/table/kernel_table.hpp"
+
+#include <cohom/element_type.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace cohom {
+
+class ShortSum {
+ public:
+  /// Longer vectors travel apart. Who receives has room for so many bytes behind the words, whether
+  /// its own call is short or not.
+  static constexpr std::size_t max_bytes = std::size_t{8} << 10;
+
+  /// `head_bytes`: room for what stands before the elements. `checksum`: of all bytes, not of the
+  /// head alone.
+  ShortSum(const kernels::KernelTable& kernels, ElementType type, std::size_t count,
+           std::uint64_t divisor, std::size_t head_bytes, bool checksum);
+
+  /// A call begins. The buffers outlive it; they may be the same.
+  void begin(const void* input, void* output);
+  /// Adds the elements of other ranks, which stand behind those of this sum or before them. In the
+  /// `last` hop the output gets the result.
+  void add(const std::byte* arrived, bool own_first, bool last);
+  /// All ranks' elements, which take the place of this rank's, and go to the output.
+  void take(const std::byte* arrived);
+  /// The output gets the result, which was added before.
+  void write_output();
+
+  /// Room for the head, and the elements.
+  [[nodiscard]] std::span<std::byte> message() {
+    return std::as_writable_bytes(std::span(message_)).first(head_bytes_ + bytes());
+  }
+  [[nodiscard]] std::size_t bytes() const { return count_ * size_of(type_); }
+  [[nodiscard]] bool checksum() const { return checksum_; }
+
+ private:
+  [[nodiscard]] std::byte* elements() {
+    return std::as_writable_bytes(std::span(message_)).data() + head_bytes_;
+  }
+  void finish(const std::byte* sum);
+
+  const kernels::KernelTable& kernels_;
+  ElementType type_;
+  std::size_t count_;
+  std::uint64_t divisor_;
+  std::size_t head_bytes_;
+  bool checksum_;
+  std::vector<std::uint64_t> message_;
+  void* output_ = nullptr;
+};
+
+}  // namespace cohom

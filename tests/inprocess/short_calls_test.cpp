@@ -1,0 +1,303 @@
+// Calls whose vectors travel with the words by which ranks agree: what they add up to, how few
+// messages they take, and that a rank that makes another call, or fails, is an error on all ranks
+// and no rank waits.
+
+#include "agreement/doubling_hops.hpp"
+#include "agreement/maximum_exchange.hpp"
+#include "altering_transport.hpp"
+#include "base/tags.hpp"
+#include "device_vector.hpp"
+#include "elements.hpp"
+#include "kernels/table/kernel_table.hpp"
+#include "loopback_ranks.hpp"
+#include "rank_inputs.hpp"
+#include "same_bytes.hpp"
+#include "testing/loopback_transport.hpp"
+#include "watchdog.hpp"
+
+#include <cohom/allreduce.hpp>
+#include <cohom/plan.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace cohom::test {
+namespace {
+
+constexpr std::size_t head_bytes = sizeof(MaximumExchange::Table);
+
+Bytes added(ElementType type, const Bytes& lower, const Bytes& upper) {
+  Bytes sum(lower.size());
+  const void* const operands[] = {lower.data(), upper.data()};
+  kernels::kernel_table(kernels::Isa::scalar)
+      .merge({MergeKind::add_float, type}, operands, 2, sum.size(), sum.data());
+  return sum;
+}
+
+/// As recursive doubling adds: pairs where n is no power of two, then groups of neighbours.
+Bytes result_of(const RankInputs& inputs, ReduceOp op) {
+  const int ranks = inputs.ranks();
+  const int members = static_cast<int>(std::bit_floor(static_cast<unsigned>(ranks)));
+  std::vector<Bytes> groups;
+  for (int rank = 0; rank < ranks; ++rank) {
+    groups.push_back(inputs.bytes(rank));
+    if (rank >= 2 * (ranks - members)) continue;
+    groups.back() = added(inputs.type(), groups.back(), inputs.bytes(rank + 1));
+    ++rank;
+  }
+  for (; groups.size() > 1; groups.resize(groups.size() / 2))
+    for (std::size_t g = 0; g < groups.size() / 2; ++g)
+      groups[g] = added(inputs.type(), groups[2 * g], groups[2 * g + 1]);
+  Bytes result(groups[0].size());
+  kernels::kernel_table(kernels::Isa::scalar)
+      .finish_elements(inputs.type(), groups[0].data(), inputs.count(),
+                       op == ReduceOp::mean ? std::uint64_t(ranks) : 1, result.data());
+  return result;
+}
+
+/// Values that are no numbers, and whose sums are none, among others.
+RankInputs nasty_inputs(int ranks, ElementType type, std::size_t count) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  RankInputs inputs(ranks, type, count);
+  for (int rank = 0; rank < ranks && count > 4; ++rank) {
+    auto values = to_values(type, inputs.bytes(rank));
+    if (rank == ranks - 1) values[1] = std::numeric_limits<double>::quiet_NaN();
+    values[2] = rank % 2 == 0 ? infinity : -infinity;
+    values[3] = -0.0;
+    inputs.mutable_bytes(rank) = to_bytes(type, values);
+  }
+  return inputs;
+}
+
+void expect_sums(const RankInputs& inputs, ReduceOp op, Communicator& communicator) {
+  const Bytes expected = result_of(inputs, op);
+  const Bytes& input = inputs.bytes(communicator.rank());
+  const Options options{.codec = "raw", .op = op};
+  const auto call = [&](const void* from, Bytes& output) {
+    allreduce(from, output.data(), inputs.count(), inputs.type(), communicator, options);
+    EXPECT_TRUE(same_bytes(output, expected)) << inputs.name();
+  };
+  Bytes output(input.size()), in_place = input;
+  call(input.data(), output);
+  call(in_place.data(), in_place);
+  AllreducePlan plan(communicator, inputs.count(), inputs.type(), options);
+  for (int start = 0; start < 2; ++start) {
+    output.assign(input.size(), std::byte{1});
+    plan.execute(input.data(), output.data());
+    EXPECT_TRUE(same_bytes(output, expected)) << inputs.name() << " by a plan";
+  }
+}
+
+TEST(ShortCalls, AddAsRecursiveDoublingDoes) {
+  for (int ranks = 2; ranks <= 9; ++ranks) {
+    const Watchdog watchdog("sums of " + std::to_string(ranks) + " ranks");
+    std::vector<RankInputs> all;
+    for (const ElementType type : all_element_types)
+      for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{7},
+                                      std::size_t{301}, ShortSum::max_bytes / size_of(type)})
+        all.push_back(nasty_inputs(ranks, type, count));
+    on_ranks(ranks, {.eager_limit = ranks % 2 == 0 ? std::size_t{0} : std::size_t{65536}},
+             [&](int, Communicator& communicator) {
+               for (const RankInputs& inputs : all)
+                 for (const ReduceOp op : {ReduceOp::sum, ReduceOp::mean})
+                   expect_sums(inputs, op, communicator);
+             });
+  }
+}
+
+TEST(ShortCalls, InsideANode) {
+  for (const int ranks : {2, 3, 5}) {
+    const Watchdog watchdog("sums inside a node");
+    const std::vector<std::uint64_t> one_node(std::size_t(ranks), 7);
+    on_ranks(
+        ranks, {.nodes = one_node, .node_windows = true}, [&](int, Communicator& communicator) {
+          for (const std::size_t count : {1, 100, 300, 2048})
+            expect_sums(nasty_inputs(ranks, ElementType::f32, count), ReduceOp::sum, communicator);
+        });
+  }
+}
+
+/// One message a hop, which holds the vector; longer vectors travel apart.
+TEST(ShortCalls, TakeOneExchange) {
+  for (const int ranks : {2, 3, 4, 7}) {
+    on_ranks(ranks, [&](int rank, Communicator& communicator) {
+      const auto sent_with = [&](std::size_t count, const Options& options) {
+        std::vector<float> data(count, 1.0f);
+        const WireCounters before = communicator.wire_counters();
+        allreduce(std::span(data), communicator, options);
+        const WireCounters after = communicator.wire_counters();
+        return WireCounters{after.bytes_sent - before.bytes_sent,
+                            after.messages_sent - before.messages_sent};
+      };
+      const DoublingHops hops(rank, ranks);
+      std::uint64_t sends = 0;
+      for (int hop = 0; hop < hops.count(); ++hop) sends += hops[hop].sends ? 1 : 0;
+      constexpr std::size_t longest = ShortSum::max_bytes / sizeof(float);
+      for (const std::size_t count : {std::size_t{0}, std::size_t{5}, longest})
+        for (const char* const codec : {"raw", "thc"}) {
+          const WireCounters sent = sent_with(count, {.codec = codec});
+          EXPECT_EQ(sent.messages_sent, sends) << count;
+          EXPECT_EQ(sent.bytes_sent, sends * (head_bytes + 4 * count)) << count;
+        }
+      EXPECT_GT(sent_with(longest + 1, {.codec = "raw"}).messages_sent, sends);
+      EXPECT_GT(sent_with(5, {.codec = "raw", .algorithm = "tree"}).messages_sent, sends);
+      EXPECT_EQ(sent_with(5, {.codec = "raw", .checksum = "on"}).messages_sent, sends);
+    });
+  }
+}
+
+/// What a rank may do when others make another call.
+struct Kind {
+  const char* name;
+  std::function<void(Communicator&, AllreducePlan&, AllreducePlan&)> call;
+  bool fails = false;  ///< even when all ranks do it
+};
+
+void reduce(Communicator& communicator, std::size_t count, const Options& options) {
+  std::vector<float> data(count, 1.0f);
+  allreduce(std::span(data), communicator, options);
+}
+
+std::vector<Kind> kinds() {
+  return {
+      {"short", [](auto& own, auto&, auto&) { reduce(own, 100, {.codec = "raw"}); }},
+      {"longer", [](auto& own, auto&, auto&) { reduce(own, 101, {.codec = "raw"}); }},
+      {"mean", [](auto& own, auto&, auto&) { reduce(own, 100, {.op = ReduceOp::mean}); }},
+      {"ring",
+       [](auto& own, auto&, auto&) { reduce(own, 100, {.codec = "raw", .algorithm = "ring"}); }},
+      {"long", [](auto& own, auto&, auto&) { reduce(own, 5000, {.codec = "thc"}); }},
+      {"bad",
+       [](auto& own, auto&, auto&) {
+         std::vector<float> data(100);
+         allreduce(data.data(), nullptr, 100, ElementType::f32, own, {.codec = "raw"});
+       },
+       true},
+      {"plan",
+       [](auto&, AllreducePlan& plan, auto&) {
+         std::vector<float> data(100, 1.0f);
+         plan.execute(data.data(), data.data());
+       }},
+      {"long_plan",
+       [](auto&, auto&, AllreducePlan& plan) {
+         std::vector<float> data(5000, 1.0f);
+         plan.execute(data.data(), data.data());
+       }},
+  };
+}
+
+/// The odd rank does one thing, the others another, and then all make a right call.
+void expect_one_error(const Kind& usual, const Kind& odd, int odd_rank, Communicator& communicator,
+                      AllreducePlan& short_plan, AllreducePlan& long_plan) {
+  const bool same = &usual == &odd;
+  const std::string what = std::string(odd.name) + " on rank " + std::to_string(odd_rank) + " of " +
+                           std::to_string(communicator.ranks()) + ", else " + usual.name;
+  bool failed = false;
+  try {
+    (communicator.rank() == odd_rank ? odd : usual).call(communicator, short_plan, long_plan);
+  } catch (const Error& error) {
+    failed = true;
+    const bool heard = std::string(error.what()).find("ranks disagree on ") != std::string::npos ||
+                       std::string(error.what()).find("output is null") != std::string::npos;
+    EXPECT_TRUE(heard) << what << ": " << error.what();
+  }
+  EXPECT_EQ(failed, !same || usual.fails) << what;
+  std::vector<float> data(17, 1.0f);
+  allreduce(std::span(data), communicator, {.codec = "raw"});
+  EXPECT_EQ(data, std::vector<float>(17, float(communicator.ranks()))) << "behind " << what;
+}
+
+TEST(ShortCalls, AmongOtherCallsAreAnErrorOnAllRanks) {
+  const std::vector<Kind> all = kinds();
+  for (int ranks = 2; ranks <= 9; ++ranks) {
+    const Watchdog watchdog("calls that differ, " + std::to_string(ranks) + " ranks");
+    on_ranks(ranks, [&](int, Communicator& communicator) {
+      AllreducePlan short_plan(communicator, 100, ElementType::f32, {.codec = "raw"});
+      AllreducePlan long_plan(communicator, 5000, ElementType::f32, {.codec = "thc"});
+      for (const Kind& usual : all)
+        for (const Kind& odd : all)
+          for (const int odd_rank : {0, ranks / 2, ranks - 1})
+            expect_one_error(usual, odd, odd_rank, communicator, short_plan, long_plan);
+    });
+  }
+}
+
+/// A rank whose buffers lie on a device adds no short vectors, and may yet make the same call.
+TEST(ShortCalls, ARankThatAddsNoneMakesTheCallLonger) {
+  if (tested_runtime().name() != "emulated") GTEST_SKIP() << "for the emulated device";
+  const WithDevice device;
+  for (const int ranks : {2, 3, 4, 5})
+    for (int odd = 0; odd < ranks; ++odd) {
+      const Watchdog watchdog("a rank without short sums");
+      const RankInputs inputs = nasty_inputs(ranks, ElementType::f32, 200);
+      const Bytes expected = result_of(inputs, ReduceOp::sum);
+      on_ranks(ranks, [&](int rank, Communicator& communicator) {
+        // With a segment ranks need not agree on where their buffers lie.
+        const Options options{.codec = "raw", .segment = 512};
+        Bytes data = inputs.bytes(rank);
+        const DeviceVector there(data);
+        void* const buffer = rank == odd ? there.data() : data.data();
+        allreduce(buffer, buffer, 200, ElementType::f32, communicator, options);
+        EXPECT_TRUE(same_bytes(rank == odd ? there.fetch() : data, expected)) << "rank " << rank;
+      });
+    }
+}
+
+/// What ranks 0 and 1 say when rank 1 alters its messages, and a second call works.
+std::vector<std::string> errors_with(const Alter& alter, const Options& options) {
+  const Watchdog watchdog("altered messages");
+  std::vector<std::string> errors(2);
+  LoopbackHub hub(2);
+  std::vector<std::jthread> threads;
+  for (int rank = 0; rank < 2; ++rank)
+    threads.emplace_back([&, rank] {
+      std::shared_ptr<Transport> transport = hub.transport(rank);
+      if (rank == 1) transport = std::make_shared<AlteringTransport>(transport, alter);
+      Communicator communicator(transport);
+      std::vector<float> data(100, 1.0f);
+      try {
+        allreduce(std::span(data), communicator, options);
+      } catch (const Error& error) {
+        errors[std::size_t(rank)] = error.what();
+        EXPECT_EQ(data, std::vector<float>(100, 1.0f)) << "an output was touched";
+      }
+    });
+  threads.clear();
+  return errors;
+}
+
+TEST(ShortCalls, ElementsThatWereChangedAreAnErrorWithChecksums) {
+  const Alter flip = [](std::vector<std::byte>& bytes, int, std::uint32_t) {
+    bytes[head_bytes + 30] ^= std::byte{16};
+    return true;
+  };
+  EXPECT_EQ(errors_with(flip, {.codec = "raw", .checksum = "on"})[0],
+            "the agreement of a call: words of rank 1 were changed on their way");
+  EXPECT_EQ(errors_with(flip, {.codec = "raw", .checksum = "off"})[0], "") << "nobody looks";
+}
+
+TEST(ShortCalls, ElementsThatAreMissingAreAnError) {
+  for (const char* const checksum : {"on", "off"})
+    for (const std::size_t bytes : {head_bytes + 396, head_bytes, head_bytes - 1, std::size_t{0}}) {
+      const auto errors = errors_with(
+          [&](std::vector<std::byte>& message, int, std::uint32_t) {
+            message.resize(bytes);
+            return true;
+          },
+          {.codec = "raw", .checksum = checksum});
+      EXPECT_NE(errors[0].find(std::to_string(bytes) + " bytes came from rank 1"),
+                std::string::npos)
+          << errors[0];
+    }
+}
+
+}  // namespace
+}  // namespace cohom::test
