@@ -130,6 +130,8 @@ class Transport {
   }
   /// How many channels may be open at once: so many calls may be in flight. Equal on all ranks.
   [[nodiscard]] virtual std::uint32_t channels() const = 0;
+  /// Channels of it are about to be used in this thread. @throws Error where that is not allowed
+  virtual void check_thread() const {}
   /// Opens the channel of one call; all ranks use the same `number` < channels() for the same call.
   virtual std::unique_ptr<Channel> open(std::uint32_t number) = 0;
   /// Which ranks are near each other, as they told one another when the transport was made. Null:

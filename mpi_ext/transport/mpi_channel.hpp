@@ -1,6 +1,7 @@
 #pragma once
 // MpiChannel: the messages of one call in flight over MPI.
 
+#include "base/free_list.hpp"
 #include "mpi_ext/transport/mpi_transport.hpp"
 #include "mpi_ext/transport/open_requests.hpp"
 #include "transport/transport_base.hpp"
@@ -12,7 +13,7 @@
 
 namespace cohom::mpi {
 
-class MpiChannel final : public ChannelBase {
+class MpiChannel final : public ChannelBase, public Recycled<MpiChannel> {
  public:
   /// `transport` must outlive the channel.
   MpiChannel(MpiTransport& transport, std::uint32_t first_tag);

@@ -83,8 +83,10 @@ MpiTransport::~MpiTransport() = default;
 
 std::string MpiTransport::why_not_in_own_thread() const { return why_not_at_once(); }
 
+void MpiTransport::check_thread() const { check_calling_thread(); }
+
 std::unique_ptr<Channel> MpiTransport::open(std::uint32_t number) {
-  check_calling_thread();
+  check_thread();
   return std::make_unique<MpiChannel>(*this, number * tag_limit);
 }
 

@@ -45,6 +45,7 @@ class MpiTransport final : public TransportBase {
   }
   [[nodiscard]] std::uint32_t channels() const override { return channels_; }
   [[nodiscard]] std::string why_not_in_own_thread() const override;
+  void check_thread() const override;
   std::unique_ptr<Channel> open(std::uint32_t number) override;
 
  private:

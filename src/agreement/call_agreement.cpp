@@ -36,11 +36,9 @@ constexpr std::size_t content = sizeof(std::uint64_t);
 
 }  // namespace
 
-CallAgreement::CallAgreement(Channel& channel, int rank, int ranks, CallSignature signature,
+CallAgreement::CallAgreement(Channel& channel, int rank, int ranks, const CallSignature& signature,
                              std::optional<Error> error, Offloads offloads, ShortSum* sum)
-    : channel_(channel, rank, ranks),
-      signature_(std::move(signature)),
-      own_error_(std::move(error)) {
+    : channel_(channel, rank, ranks), signature_(signature), own_error_(std::move(error)) {
   // The lowest failing rank wins the maximum. A failed call still takes part, but is not compared.
   MaximumExchange::Table own;
   if (own_error_) own.error = std::uint64_t(ranks - rank);

@@ -32,8 +32,9 @@ enum class Offloads : std::uint64_t { yes, waits_for_others, no };
 class CallAgreement {
  public:
   /// `error`: this rank cannot make the call. `sum`: its vector travels with the words, if those of
-  /// all ranks do; it has begun, or is null. Starts the exchange; channel and sum outlive it.
-  CallAgreement(Channel& channel, int rank, int ranks, CallSignature signature,
+  /// all ranks do; it has begun, or is null. Starts the exchange; channel, signature and sum
+  /// outlive it.
+  CallAgreement(Channel& channel, int rank, int ranks, const CallSignature& signature,
                 std::optional<Error> error, Offloads offloads = Offloads::no,
                 ShortSum* sum = nullptr);
   CallAgreement(const CallAgreement&) = delete;
@@ -75,7 +76,7 @@ class CallAgreement {
   [[nodiscard]] int peer() const;
 
   CallChannel channel_;
-  CallSignature signature_;
+  const CallSignature& signature_;
   std::optional<Error> own_error_, result_;
   State state_ = State::maximum;
   MaximumExchange exchange_{channel_};

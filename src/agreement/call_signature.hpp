@@ -34,6 +34,10 @@ class CallSignature {
     cause_ = cause;
   }
 
+  /// The last field, a number, has another value.
+  void set_last(std::uint64_t value) { fields_[count_ - 1].value = value; }
+
+  [[nodiscard]] bool empty() const { return count_ == 0; }
   [[nodiscard]] std::span<const SignatureField> fields() const {
     return std::span(fields_).first(count_);
   }

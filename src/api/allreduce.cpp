@@ -61,6 +61,16 @@ std::optional<Error> added_error(const ExactAccumulator& added, int ranks) {
                                            " ranks each can add at most " + std::to_string(share));
 }
 
+/// Of calls of a plan; the last field is the call's step.
+CallSignature signature_of(const PlanCore& core, const std::string& buffer) {
+  CallSignature signature;
+  signature.text("call", call_kind);
+  core.add_to_signature(signature);
+  signature.text("buffer", buffer);
+  signature.number("step", 0);
+  return signature;
+}
+
 void prepare(CallRequest& request, const CallArguments& call, CommunicatorImpl& communicator,
              const Options& options) {
   const bool added = call.added != nullptr;
@@ -80,9 +90,11 @@ void prepare(CallRequest& request, const CallArguments& call, CommunicatorImpl& 
   request.added = call.added;
   request.state = state_of(communicator, *core, options);
   request.step = request.state != nullptr ? request.state->step : communicator.next_call();
-  core->add_to_signature(request.signature);
-  request.signature.text("buffer", request.state != nullptr ? options.buffer : std::string());
-  request.signature.number("step", request.step);
+  // Plans know no names of buffers.
+  if (core->call_signature.empty() || core->wants_state())
+    core->call_signature =
+        signature_of(*core, request.state != nullptr ? options.buffer : std::string());
+  core->call_signature.set_last(request.step);
   request.core = std::move(core);
 }
 
@@ -119,7 +131,6 @@ Request start_call(const CallArguments& arguments, Communicator& communicator,
   const auto guard = impl.lock();
   CallRequest request;
   request.stream = arguments.stream;
-  request.signature.text("call", call_kind);
   try {
     request.timeout = timeout_of(options, impl.defaults());
     if (arguments.added == nullptr) {
@@ -154,7 +165,6 @@ Request allreduce_async(const void* input, void* output, std::size_t count, Elem
 
 Request allreduce_fail(const Error& error, Communicator& communicator) {
   CallRequest request;
-  request.signature.text("call", call_kind);
   request.error = error;
   try {
     request.timeout = timeout_of({}, communicator.impl().defaults());

@@ -25,16 +25,18 @@ class PlanImpl {
       : communicator_(communicator), id_(communicator.next_call()) {
     const DefaultFloatMode mode;
     CallRequest request;
-    request.signature.text("call", "plan creation");
     try {
+      request.own_signature = std::make_unique<CallSignature>();
+      CallSignature& signature = *request.own_signature;
+      signature.text("call", "plan creation");
       request.timeout = timeout_ = timeout_of(options, communicator.defaults());
       options_ = resolve(options, communicator.defaults());
       const auto guard = communicator.lock();
       core_ = std::make_shared<PlanCore>(communicator.environment(), count, type, options_);
       cores_.emplace(Placement{}.text(), core_);
-      core_->add_to_signature(request.signature);
-      request.signature.text("buffer", {});
-      request.signature.number("step", 0);
+      core_->add_to_signature(signature);
+      signature.text("buffer", {});
+      signature.number("step", 0);
     } catch (...) {
       request.error = current_failure("a plan of " + std::to_string(count) + " elements");
     }
@@ -59,10 +61,6 @@ class PlanImpl {
              std::optional<kernels::DeviceStream> stream = std::nullopt) {
     const DefaultFloatMode mode;
     CallRequest request;
-    // The plan's number says everything else: all ranks agreed on it when the plan was made.
-    request.signature.text("call", "plan start");
-    request.signature.number("plan", id_);
-    request.signature.number("step", state_.step);
     try {
       require_idle("the next start");
     } catch (const Error& busy) {
@@ -82,12 +80,13 @@ class PlanImpl {
         const Placement placement =
             core_->count() != 0 ? placement_of(input, output, core_->type()) : Placement{};
         if (core_->count() != 0) expect_order(placement, stream);
-        core_ = core_for(placement);
+        if (!(placement == placement_)) core_ = core_for(placement);
+        placement_ = placement;
       }
     } catch (...) {
       error = communicator_.failures().take("a plan's memory on a device");
     }
-    core_->add_memory_to_signature(request.signature);
+    sign(*core_);
     request.core = core_;
     request.error = std::move(error);
     if (counts_in_state()) request.state = &state_;
@@ -97,16 +96,17 @@ class PlanImpl {
   void prepare(const void* input, void* output, std::optional<Error> error) {
     const DefaultFloatMode mode;
     CallRequest request;
-    request.signature.text("call", "plan preparation");
-    request.signature.number("plan", id_);
     request.timeout = timeout_;
     try {
+      request.own_signature = std::make_unique<CallSignature>();
+      request.own_signature->text("call", "plan preparation");
+      request.own_signature->number("plan", id_);
       require_idle("preparing it");
       if (!error) prepare_for(input, output);
+      core_->add_memory_to_signature(*request.own_signature);
     } catch (...) {
       error = communicator_.failures().take("a plan's memory on a device");
     }
-    core_->add_memory_to_signature(request.signature);
     request.error = std::move(error);
     wait_for(*communicator_.start(std::move(request)), &communicator_);
   }
@@ -153,6 +153,18 @@ class PlanImpl {
   [[nodiscard]] const PlanDescription& description() const { return core_->description(); }
 
  private:
+  /// The plan's number says most: all ranks agreed on the rest when the plan was made.
+  void sign(PlanCore& core) const {
+    CallSignature& signature = core.call_signature;
+    if (signature.empty()) {
+      signature.text("call", "plan start");
+      signature.number("plan", id_);
+      core.add_memory_to_signature(signature);
+      signature.number("step", 0);
+    }
+    signature.set_last(state_.step);
+  }
+
   /// Made in prepare(), or in the first call whose buffers lie there.
   std::shared_ptr<PlanCore> core_for(const Placement& placement) {
     auto& core = cores_[placement.text()];
@@ -168,6 +180,7 @@ class PlanImpl {
     const Placement placement = placement_of(input, output, core_->type());
     expect_order(placement, std::nullopt);
     core_ = core_for(placement);
+    placement_ = placement;
     if (counts_in_state()) state_.bring_to(core_->device_work(), core_->state_bytes());
     DevicePlan* const device = core_->device();
     if (device == nullptr || device->runs_there()) return;
@@ -191,6 +204,7 @@ class PlanImpl {
   double timeout_ = 0;
   std::map<std::string, std::shared_ptr<PlanCore>> cores_;  ///< by where buffers lie
   std::shared_ptr<PlanCore> core_;                          ///< of the last call; first the host's
+  Placement placement_;                                     ///< of core_
   StateBuffer state_;
   std::shared_ptr<CallImpl> call_;
 };

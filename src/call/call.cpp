@@ -5,7 +5,6 @@
 #include "call/call_failures.hpp"
 #include "call/call_owner.hpp"
 
-#include <array>
 #include <new>
 #include <string>
 #include <utility>
@@ -24,8 +23,8 @@ CallImpl::CallImpl(CallOwner& owner, std::uint64_t number, CallRequest request)
     prepare();
     own_error_ = request_.error;
     const Transport& transport = owner_.transport();
-    agreement_.emplace(*channel_, transport.rank(), transport.ranks(),
-                       std::move(request_.signature), std::move(request_.error), route_.word(),
+    agreement_.emplace(*channel_, transport.rank(), transport.ranks(), request_.signature(),
+                       std::move(request_.error), route_.word(),
                        request_.core ? request_.core->short_sum() : nullptr);
   } catch (...) {
     complete(owner_.failures().take("a call on this rank"));
@@ -195,7 +194,8 @@ void CallImpl::agree_on_fallback_rounds() {
   auto offer = route_.executor()->offer_fallback_rounds(request_.core->description().codec);
   if (!offer) return;
   agreement_.emplace(*channel_, owner_.transport().rank(), owner_.transport().ranks(),
-                     std::move(offer->signature), std::move(offer->failure));
+                     fallback_signature_.emplace(std::move(offer->signature)),
+                     std::move(offer->failure));
   state_ = State::agreeing_fallback;
 }
 
@@ -248,7 +248,7 @@ bool CallImpl::release() {
 }
 
 bool CallImpl::poll() {
-  std::array<Completion, 32> done;
+  const std::span<Completion> done = owner_.completions();
   end_phase(owner_.profile(), Phase::other);
   const std::size_t count = channel_->poll(done);
   end_phase(owner_.profile(), count != 0 ? Phase::wire : Phase::wait);

@@ -76,6 +76,7 @@ class CallImpl final : public EndedCall, public std::enable_shared_from_this<Cal
   std::uint64_t number_;
   CallRequest request_;
   CallRoute route_;
+  std::optional<CallSignature> fallback_signature_;
   std::optional<CallAgreement> agreement_;  ///< before the channel, which may still write to it
   std::unique_ptr<Channel> channel_;
   std::optional<DeviceCall> device_;  ///< none: all buffers are the host's

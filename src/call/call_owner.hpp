@@ -5,6 +5,7 @@
 #include <cohom/transport.hpp>
 
 #include <cstdint>
+#include <span>
 
 namespace cohom {
 
@@ -19,6 +20,8 @@ class CallOwner {
   /// Whether all calls before call `number` have been agreed on, and have their place at an
   /// aggregator.
   [[nodiscard]] virtual bool has_turn(std::uint64_t number) const = 0;
+  /// Room for what one poll of a call brings.
+  [[nodiscard]] virtual std::span<Completion> completions() = 0;
 
  protected:
   ~CallOwner() = default;

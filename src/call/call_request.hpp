@@ -20,7 +20,8 @@ class CallFailures;
 class ExactAccumulator;
 
 struct CallRequest {
-  CallSignature signature;
+  /// What must be equal on all ranks; null: the plan's, or nothing where there is none.
+  std::unique_ptr<CallSignature> own_signature;
   std::optional<Error> error;      ///< this rank cannot make the call
   std::shared_ptr<PlanCore> core;  ///< null: only agree
   const void* input = nullptr;
@@ -32,6 +33,7 @@ struct CallRequest {
   std::optional<kernels::DeviceStream> stream = std::nullopt;  ///< the user's; none: any
   double timeout = 0;  ///< seconds without progress; 0: no limit
 
+  [[nodiscard]] const CallSignature& signature() const;
   /// A plan that was given up gives its place to an error: its memory may still be in use.
   void drop_given_up_plan(const CallFailures& failures);
 };

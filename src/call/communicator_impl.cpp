@@ -2,6 +2,7 @@
 
 #include "base/environment.hpp"
 #include "base/float_mode.hpp"
+#include "base/free_list.hpp"
 #include "base/known_names.hpp"
 #include "base/log.hpp"
 #include "base/phase_timer.hpp"
@@ -28,6 +29,16 @@ std::shared_ptr<const Topology> topology_by(const Transport& transport) {
       topology_of_strangers(static_cast<std::size_t>(transport.ranks())));
 }
 
+/// Bound to it, or one of as many as the ranks of the node.
+bool has_core_for(const Topology& topology, std::size_t rank) {
+  const auto& cores = topology.cores;
+  if (cores.empty()) return false;
+  if (std::ranges::all_of(cores, &UsableCore::alone)) return true;
+  const auto& nodes = topology.nodes.of_rank;
+  return topology.nodes.known() &&
+         std::size_t(std::ranges::count(nodes, nodes[rank])) <= cores.size();
+}
+
 }  // namespace
 
 CommunicatorImpl::CommunicatorImpl(std::shared_ptr<Transport> transport, Aggregators aggregators)
@@ -35,7 +46,8 @@ CommunicatorImpl::CommunicatorImpl(std::shared_ptr<Transport> transport, Aggrega
       topology_(topology_by(*transport_)),
       aggregators_(std::move(aggregators)),
       failures_(transport_, aggregators_.fabric),
-      progress_handle_(std::make_shared<ProgressHandle>(*this)) {
+      progress_handle_(std::make_shared<ProgressHandle>(*this)),
+      has_own_core_(has_core_for(*topology_, static_cast<std::size_t>(transport_->rank()))) {
   if (speaks_for_all(transport_->rank())) warn_of_unknown_variables();
 }
 
@@ -148,7 +160,8 @@ std::shared_ptr<CallImpl> CommunicatorImpl::make_call(CallRequest request) {
     // Before there is a call, which would go on in the user's buffers behind an error.
     in_flight_.reserve(in_flight_.size() + 1);
     advance_in_this_thread(progress_handle_);
-    return std::make_shared<CallImpl>(*this, number, std::move(request));
+    return std::allocate_shared<CallImpl>(RecyclingAllocator<CallImpl>(), *this, number,
+                                          std::move(request));
   } catch (const std::bad_alloc&) {
     CallRequest only_tells;
     only_tells.error = Error(ErrorKind::memory, "out of memory for a call");

@@ -13,11 +13,13 @@
 
 #include <cohom/communicator.hpp>
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -74,6 +76,8 @@ class CommunicatorImpl final : public CallOwner, public CallQueue {
   }
   [[nodiscard]] bool idle() override;
   void waited() override;
+  [[nodiscard]] bool has_own_core() const override { return has_own_core_; }
+  [[nodiscard]] std::span<Completion> completions() override { return completions_; }
   [[nodiscard]] Profile* profile() const override { return profile_; }
   /// Outlives the calls from now on.
   void set_profile(Profile* profile) { profile_ = profile; }
@@ -97,6 +101,8 @@ class CommunicatorImpl final : public CallOwner, public CallQueue {
   std::recursive_mutex mutex_;
   std::shared_ptr<ProgressHandle> progress_handle_;
   std::shared_ptr<ProgressThread> progress_thread_;  ///< once a call asked for it
+  std::array<Completion, 32> completions_{};
+  bool has_own_core_;
   Profile* profile_ = nullptr;
 };
 

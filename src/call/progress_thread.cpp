@@ -71,7 +71,7 @@ bool ProgressThread::advance_all() {
 
 void ProgressThread::run() {
   pthread_setname_np(pthread_self(), "cohom-progress");
-  Backoff backoff;
+  Backoff backoff(false);
   while (!wait_for_calls().empty()) {
     if (advance_all())
       backoff.moved();

@@ -26,6 +26,8 @@ class CallQueue {
   virtual void complete_calls() = 0;
   /// For threads that started calls.
   [[nodiscard]] virtual const std::shared_ptr<ProgressHandle>& progress_handle() const = 0;
+  /// There is a core for this rank, as far as anybody knows.
+  [[nodiscard]] virtual bool has_own_core() const = 0;
   /// The time since somebody asked last was spent waiting. For profiles; takes the lock.
   virtual void waited() = 0;
 

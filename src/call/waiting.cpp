@@ -5,7 +5,8 @@
 namespace cohom {
 
 void complete(const CallImpl& call, CallQueue* queue) {
-  Backoff backoff;
+  if (call.done()) return;  // its queue may be gone
+  Backoff backoff(queue->has_own_core());
   while (!call.done()) {
     if (progress_in_this_thread(*queue)) {
       backoff.moved();

@@ -51,19 +51,26 @@ PointerAttribute find_driver() {
   return reinterpret_cast<PointerAttribute>(dlsym(driver, "cuPointerGetAttribute"));
 }
 
-}  // namespace
-
-bool driver_knows(const void* address) {
+/// Null where none is loaded.
+PointerAttribute loaded_driver() {
   static std::atomic<PointerAttribute> driver = nullptr;
   static std::atomic<unsigned long long> looked_at = 0;  // so many libraries
   PointerAttribute attribute = driver;
-  if (attribute == nullptr) {
-    const unsigned long long loaded = libraries_loaded();
-    if (loaded == looked_at) return false;
-    driver = attribute = find_driver();
-    looked_at = loaded;
-    if (attribute == nullptr) return false;
-  }
+  if (attribute != nullptr) return attribute;
+  const unsigned long long loaded = libraries_loaded();
+  if (loaded == looked_at) return nullptr;
+  driver = attribute = find_driver();
+  looked_at = loaded;
+  return attribute;
+}
+
+}  // namespace
+
+bool driver_is_loaded() { return loaded_driver() != nullptr; }
+
+bool driver_knows(const void* address) {
+  const PointerAttribute attribute = loaded_driver();
+  if (attribute == nullptr) return false;
   unsigned type = 0;
   return attribute(&type, memory_type, reinterpret_cast<std::uintptr_t>(address)) == 0;
 }

@@ -9,6 +9,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstdint>
 
@@ -28,10 +30,29 @@ bool processor_can_read(const void* address) {
   return readable;
 }
 
+/// The same, of pages that were readable when an earlier call asked: a program that reduces the
+/// same buffers again and again pays for no system call.
+class ReadablePages {
+ public:
+  static bool can_read(const void* address) {
+    // Zero is no page: nobody knew it.
+    const auto page = reinterpret_cast<std::uintptr_t>(address) / page_bytes + 1;
+    std::atomic<std::uintptr_t>& known = known_[page % known_.size()];
+    if (known.load(std::memory_order_relaxed) == page) return true;
+    if (!processor_can_read(address)) return false;
+    known.store(page, std::memory_order_relaxed);
+    return true;
+  }
+
+ private:
+  static constexpr std::uintptr_t page_bytes = 4096;
+  static inline constinit std::array<std::atomic<std::uintptr_t>, 64> known_{};
+};
+
 kernels::PointerLocation location_of(const void* buffer, const char* name) {
   if (buffer == nullptr) return {};
   const kernels::DeviceLibrary* library = loaded_device_library();
-  if (library == nullptr && processor_can_read(buffer)) {
+  if (library == nullptr && ReadablePages::can_read(buffer)) {
     if (!driver_knows(buffer)) return {};
     library = device_library();
     if (library == nullptr) {
@@ -96,7 +117,16 @@ void expect_on_device(const Placement& placement) {
       "knows the order; give a device's buffers, or no stream");
 }
 
+/// The host's, so that no driver is to be asked.
+bool is_plainly_readable(const void* buffer) {
+  return buffer == nullptr || ReadablePages::can_read(buffer);
+}
+
 Placement placement_of(const void* input, const void* output, ElementType type) {
+  // The usual case.
+  if (loaded_device_library() == nullptr && is_plainly_readable(input) &&
+      is_plainly_readable(output) && !driver_is_loaded())
+    return {};
   const kernels::PointerLocation in = location_of(input, "input");
   const kernels::PointerLocation out = input == output ? in : location_of(output, "output");
   expect_aligned(input, in.kind, type, "input");

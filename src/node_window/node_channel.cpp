@@ -27,39 +27,47 @@ bool may_be_read_there(const Arrival& arrival) {
 }  // namespace
 
 bool NodeChannel::ends_at_once() const {
-  return transport_.windows_.peers.size() == static_cast<std::size_t>(transport_.ranks()) ||
-         channel_->ends_at_once();
+  return transport_.is_one_node() || channel_->ends_at_once();
 }
 
 bool NodeChannel::give_up() noexcept {
   end();
-  return channel_->give_up();
+  return !channel_ || channel_->give_up();
 }
 
 /// What others still read of this rank's memory is void, as they learn.
 void NodeChannel::end() noexcept {
   if (ended_ || !transport_.mailboxes_[number_]) return;
   ended_ = true;
-  if (!transport_.windows_.window->is_of_this_process()) return;
   Mailbox& box = mailbox();
+  // Asked only where something is under way: otherwise nothing in a window is touched.
+  if (is_under_way() && !transport_.windows_.window->is_of_this_process()) return;
   bool early = has_failed_ || box.matcher.has_receives();
   for (NodeTransport::Link& link : transport_.links_) early |= link.sender.end(box.completed);
   const auto drop = [&](const Arrival& arrival) {
     transport_.link_to(arrival.rank)->receiver.drop(arrival);
   };
   box.matcher.end_receives(drop);
-  std::ranges::for_each(lent_, drop);
-  lent_.clear();
+  std::ranges::for_each(box.lent, drop);
+  box.lent.clear();
   box.completed.clear();
   transport_.call_ended_early_ |= early;
   transport_.give_back(number_);
+}
+
+bool NodeChannel::is_under_way() {
+  const Mailbox& box = mailbox();
+  return has_failed_ || box.matcher.has_receives() || !box.lent.empty() ||
+         std::ranges::any_of(transport_.links_, [&](const NodeTransport::Link& link) {
+           return link.sender.awaits_receiver(box.completed);
+         });
 }
 
 void NodeChannel::send(std::span<const std::byte> data, int peer, std::uint32_t tag,
                        std::uint64_t cookie) {
   NodeTransport::Link* const link = transport_.link_to(peer);
   if (link == nullptr) {
-    channel_->send(data, peer, tag, cookie);
+    own_channel_beyond().send(data, peer, tag, cookie);
     ++open_beyond_;
     return;
   }
@@ -81,7 +89,7 @@ void NodeChannel::receive(std::span<std::byte> buffer, int peer, std::uint32_t t
                           std::uint64_t cookie) {
   if (transport_.link_to(peer) != nullptr)
     return mailbox().matcher.post(peer, tag, buffer, cookie, false);
-  channel_->receive(buffer, peer, tag, cookie);
+  own_channel_beyond().receive(buffer, peer, tag, cookie);
   ++open_beyond_;
 }
 
@@ -89,15 +97,16 @@ void NodeChannel::receive_or_lend(std::span<std::byte> buffer, int peer, std::ui
                                   std::uint64_t cookie) {
   if (transport_.link_to(peer) != nullptr)
     return mailbox().matcher.post(peer, tag, buffer, cookie, true);
-  channel_->receive_or_lend(buffer, peer, tag, cookie);
+  own_channel_beyond().receive_or_lend(buffer, peer, tag, cookie);
   ++open_beyond_;
 }
 
 void NodeChannel::give_back(const std::byte* lent) {
-  const auto found = std::ranges::find(lent_, lent, &Arrival::words);
-  if (found == lent_.end()) return channel_->give_back(lent);
+  std::vector<Arrival>& all = mailbox().lent;
+  const auto found = std::ranges::find(all, lent, &Arrival::words);
+  if (found == all.end()) return beyond().give_back(lent);
   const Arrival arrival = std::move(*found);
-  lent_.erase(found);
+  all.erase(found);
   has_failed_ = true;
   transport_.link_to(arrival.rank)->receiver.give_back(arrival);
   has_failed_ = false;
@@ -117,7 +126,7 @@ std::size_t NodeChannel::poll(std::span<Completion> out) {
 
 std::size_t NodeChannel::poll_beyond(std::span<Completion> out) {
   if (out.empty()) return 0;
-  const std::size_t count = channel_->poll(out);
+  const std::size_t count = beyond().poll(out);
   open_beyond_ -= count;
   return count;
 }
@@ -129,7 +138,7 @@ void NodeChannel::take_matches() {
     if (match.may_lend && !match.too_long && may_be_read_there(match.arrival)) {
       Completion completion = *match.completion;
       completion.lent = match.arrival.words;
-      lent_.push_back(match.arrival);
+      box.lent.push_back(match.arrival);
       box.completed.push(completion);
       continue;
     }
@@ -152,12 +161,24 @@ void NodeChannel::take_match(const MessageMatcher::Match& match) {
 }
 
 bool NodeChannel::flushed() {
-  transport_.advance();
-  return std::ranges::all_of(transport_.links_,
-                             [&](const NodeTransport::Link& link) {
-                               return link.sender.has_left(mailbox().completed);
-                             }) &&
-         channel_->flushed();
+  if (!has_left()) {
+    transport_.advance();
+    if (!has_left()) return false;
+  }
+  return !channel_ || channel_->flushed();
+}
+
+bool NodeChannel::has_left() {
+  const CompletionQueue& completed = mailbox().completed;
+  return std::ranges::all_of(transport_.links_, [&](const NodeTransport::Link& link) {
+    return link.sender.has_left(completed);
+  });
+}
+
+/// A rank that sends to itself does so beyond the windows.
+Channel& NodeChannel::own_channel_beyond() {
+  if (!channel_) channel_ = transport_.transport_->open(number_);
+  return *channel_;
 }
 
 }  // namespace cohom

@@ -1,6 +1,7 @@
 #pragma once
 // NodeChannel: the messages of one call, inside the node and beyond it.
 
+#include "base/free_list.hpp"
 #include "node_window/node_transport.hpp"
 
 #include <cohom/transport.hpp>
@@ -14,9 +15,10 @@
 
 namespace cohom {
 
-class NodeChannel final : public Channel {
+class NodeChannel final : public Channel, public Recycled<NodeChannel> {
  public:
-  /// `transport` outlives the channel; `channel` is of the one that it wraps.
+  /// `transport` outlives the channel; `channel` is of the one that it wraps, and null where
+  /// nothing goes beyond the node.
   NodeChannel(NodeTransport& transport, std::uint32_t number, std::unique_ptr<Channel> channel)
       : transport_(transport), number_(number), channel_(std::move(channel)) {}
   ~NodeChannel() override { end(); }
@@ -46,12 +48,15 @@ class NodeChannel final : public Channel {
   void take_matches();
   void take_match(const MessageMatcher::Match& match);
   std::size_t poll_beyond(std::span<Completion> out);
+  [[nodiscard]] bool has_left();
+  [[nodiscard]] bool is_under_way();
+  [[nodiscard]] Channel& beyond() { return channel_ ? *channel_ : *transport_.beyond_; }
+  [[nodiscard]] Channel& own_channel_beyond();
   void end() noexcept;
 
   NodeTransport& transport_;
   std::uint32_t number_;
   std::unique_ptr<Channel> channel_;
-  std::vector<Arrival> lent_;    ///< words that are being read
   std::size_t open_beyond_ = 0;  ///< requests of channel_
   std::size_t idle_polls_ = 0;   ///< since something moved
   bool has_failed_ = false;      ///< a message that it took is lost

@@ -29,7 +29,10 @@ NodeTransport::NodeTransport(std::shared_ptr<Transport> transport, NodeWindows w
 }
 
 std::unique_ptr<Channel> NodeTransport::open(std::uint32_t number) {
-  return std::make_unique<NodeChannel>(*this, number, transport_->open(number));
+  if (!is_one_node()) return std::make_unique<NodeChannel>(*this, number, transport_->open(number));
+  transport_->check_thread();
+  if (!beyond_) beyond_ = transport_->open(0);
+  return std::make_unique<NodeChannel>(*this, number, nullptr);
 }
 
 std::optional<Error> NodeTransport::failure() const {
@@ -48,9 +51,8 @@ WireCounters NodeTransport::counters() const {
   return sum;
 }
 
-NodeTransport::Mailbox& NodeTransport::mailbox(std::uint32_t number) {
+NodeTransport::Mailbox& NodeTransport::take_mailbox(std::uint32_t number) {
   auto& box = mailboxes_[number];
-  if (box) return *box;
   if (idle_mailboxes_.empty()) {
     idle_mailboxes_.reserve(mailboxes_.size());  // so that give_back() cannot fail
     box = std::make_unique<Mailbox>();

@@ -79,6 +79,7 @@ class NodeTransport final : public Transport {
   struct Mailbox {
     MessageMatcher matcher;
     CompletionQueue completed;
+    std::vector<Arrival> lent;  ///< words that are being read
   };
   /// What goes between this rank and another one.
   struct Link {
@@ -94,7 +95,13 @@ class NodeTransport final : public Transport {
     const std::size_t index = link_of_rank_[static_cast<std::size_t>(rank)];
     return index < links_.size() ? &links_[index] : nullptr;
   }
-  [[nodiscard]] Mailbox& mailbox(std::uint32_t number);
+  [[nodiscard]] Mailbox& mailbox(std::uint32_t number) {
+    return mailboxes_[number] ? *mailboxes_[number] : take_mailbox(number);
+  }
+  [[nodiscard]] Mailbox& take_mailbox(std::uint32_t number);
+  [[nodiscard]] bool is_one_node() const {
+    return windows_.peers.size() == static_cast<std::size_t>(transport_->ranks());
+  }
   void give_back(std::uint32_t number) noexcept;
   /// Takes in what was announced, and sends what waits. @throws Error(memory) where there is none
   /// to send from; Error(transport), every time, once a window is wrong
@@ -106,6 +113,8 @@ class NodeTransport final : public Transport {
   void look_at_processes();
 
   std::shared_ptr<Transport> transport_;
+  /// Where nothing goes beyond the node: makes progress for whatever else uses the other transport.
+  std::unique_ptr<Channel> beyond_;
   NodeWindows windows_;
   std::vector<Link> links_;                          ///< by peer, this rank left out
   std::vector<std::size_t> link_of_rank_;            ///< links_.size(): none

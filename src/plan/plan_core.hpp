@@ -64,6 +64,9 @@ class PlanCore {
   /// Names what a state belongs to: the same text, the same state layout.
   [[nodiscard]] const std::string& state_key() const { return state_key_; }
 
+  /// Of its calls. Who makes them writes what they have in common, and for each call the last
+  /// field.
+  CallSignature call_signature;
   bool in_flight = false;
   /// A call gave up whose messages may still use its memory: there are no more calls.
   bool given_up = false;

@@ -27,14 +27,16 @@ std::optional<std::size_t> workers_of(const std::string& threads) {
 }  // namespace
 
 OptionDefaults OptionDefaults::of_environment() {
+  const std::string timeout = option_or_environment({}, "COHOM_TIMEOUT", "0");
   return {.codec = option_or_environment({}, "COHOM_CODEC", "thc"),
           .algorithm = option_or_environment({}, "COHOM_ALGORITHM", "auto"),
           .segment = option_or_environment({}, "COHOM_SEGMENT", "0"),
           .aggregator = option_or_environment({}, "COHOM_AGGREGATOR", ""),
           .checksum = option_or_environment({}, "COHOM_CHECKSUM", "off"),
-          .timeout = option_or_environment({}, "COHOM_TIMEOUT", "0"),
+          .timeout = timeout,
           .threads = option_or_environment({}, "COHOM_THREADS", "auto"),
-          .progress = option_or_environment({}, "COHOM_PROGRESS", "call")};
+          .progress = option_or_environment({}, "COHOM_PROGRESS", "call"),
+          .timeout_seconds = parse_seconds(timeout)};
 }
 
 PlanOptions resolve(const Options& options, const OptionDefaults& defaults) {
@@ -78,9 +80,8 @@ double timeout_of(const Options& options, const OptionDefaults& defaults) {
   if (!are_seconds(options.timeout))
     throw not_seconds("Options::timeout", std::to_string(options.timeout));
   if (options.timeout != 0) return options.timeout;
-  const auto seconds = parse_seconds(defaults.timeout);
-  if (!seconds) throw not_seconds("COHOM_TIMEOUT", defaults.timeout);
-  return *seconds;
+  if (!defaults.timeout_seconds) throw not_seconds("COHOM_TIMEOUT", defaults.timeout);
+  return *defaults.timeout_seconds;
 }
 
 }  // namespace cohom

@@ -30,6 +30,7 @@ struct OptionDefaults {
   static OptionDefaults of_environment();
 
   std::string codec, algorithm, segment, aggregator, checksum, timeout, threads, progress;
+  std::optional<double> timeout_seconds;  ///< none: the text does not say
 };
 
 /// @throws Error(invalid_argument) for a COHOM_SEGMENT that is no number, a checksum that is
