@@ -4,6 +4,7 @@
 import contextlib
 import io
 import json
+import os
 import pathlib
 import runpy
 import sys
@@ -127,6 +128,39 @@ class BrokenJsonTest(unittest.TestCase):
         """Reports of cohom-bench for a table of docs/quality.md."""
         self.refuse(ROOT / "benchmarks/quality/field_table.py", None,
                     contents={**BROKEN, **BROKEN_ROWS})
+
+    def test_smpi_check(self):
+        """What cohom-scale wrote: keys of networks and rows, and networks that there are."""
+        network = dict.fromkeys(
+            ("name", "ranks_a_node", "nodes_a_leaf", "uplinks", "link_gbit_s", "latency_us",
+             "hop_us", "overhead_us", "adapter_gap_us", "copy_gb_s", "memory_gb_s",
+             "memory_latency_us"), 1) | {"name": "fat"}
+        row = dict.fromkeys(("network", "ranks", "bytes", "codec", "algorithm", "alone", "traces"),
+                            1)
+        cut = {key: value for key, value in network.items() if key != "hop_us"}
+        for said, document in (
+                ("it has no 'networks'", {"results": [row]}),
+                ("its networks are no list of networks", {"networks": [1], "results": [row]}),
+                ("network 2 has no 'hop_us'", {"networks": [network, cut], "results": [row]}),
+                ("row 1 has no 'network'", {"networks": [network], "results": [{}]}),
+                ("row 1: its network 'far' is none of fat",
+                 {"networks": [network], "results": [{**row, "network": "far"}]})):
+            with self.subTest(said):
+                self.program("smpirun", "exit 1\n")
+                scale = self.program("cohom-scale", 'while [ "$1" != --json ]; do shift; done\n'
+                                     f"cat > \"$2\" <<'END'\n{json.dumps(document)}\nEND\n")
+                with mock.patch.dict(os.environ, PATH=f"{self.folder}:{os.environ['PATH']}"):
+                    done = run(ROOT / "benchmarks/scale/smpi_check", "--scale", scale)
+                self.assertEqual((done.returncode, len(done.stderr.splitlines())), (1, 1),
+                                 done.stderr)
+                self.assertIn(said, done.stderr)
+
+    def program(self, name, lines):
+        """Make a program of the shell, and return its path."""
+        path = self.folder / name
+        path.write_text(f"#!/bin/sh\n{lines}", encoding="utf-8")
+        path.chmod(0o700)
+        return path
 
     def test_report(self):
         """The page names them among what failed; a path that is not there is an error."""
