@@ -61,6 +61,96 @@ std::uint64_t both(std::uint32_t low, std::uint32_t high) {
   return std::uint64_t{high} << 32 | low;
 }
 
+/// More digits than were added to: they hold the carries.
+constexpr std::size_t carry_digits = 2;
+
+/// Writes the magnitude, in digits of 0 ... 2^32 - 1; `to` has carry_digits more. Returns whether
+/// the number is negative.
+bool carry_over(std::span<const std::int64_t> from, std::span<std::int64_t> to) {
+  std::int64_t carry = 0;
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    const std::int64_t sum = (i < from.size() ? from[i] : 0) + carry;
+    carry = sum >> 32;
+    to[i] = sum - carry * (std::int64_t{1} << 32);
+  }
+  if (carry >= 0) return false;
+  std::int64_t borrow = 1;  // two's complement
+  for (std::int64_t& digit : to) {
+    const std::int64_t sum = (0xffff'ffff - digit) + borrow;
+    borrow = sum >> 32;
+    digit = sum & 0xffff'ffff;
+  }
+  return true;
+}
+
+/// The upper digits of a quotient, from the first one that is not zero on.
+struct Quotient {
+  std::array<std::uint64_t, 4> digits{};
+  std::size_t count = 0;
+  std::ptrdiff_t highest = 0;  ///< place of the first
+  bool more = false;           ///< it has more than these digits
+
+  void append(std::uint64_t digit, std::ptrdiff_t place) {
+    if (count == 0 && digit == 0) return;
+    if (count == 0) highest = place;
+    digits[count++] = digit;
+  }
+};
+
+/// Long division, the highest digit first. `first`: the place of the lowest digit.
+Quotient divide(std::span<const std::int64_t> dividend, std::ptrdiff_t first,
+                std::uint64_t divisor) {
+  Quotient quotient;
+  const auto digit_at = [&](std::ptrdiff_t place) {
+    return place < first ? 0 : static_cast<std::uint64_t>(dividend[std::size_t(place - first)]);
+  };
+  std::uint64_t rest = 0;
+  std::ptrdiff_t place = first + static_cast<std::ptrdiff_t>(dividend.size());
+  while (quotient.count < quotient.digits.size() && place > -digits_below_units &&
+         (place > first || rest != 0)) {
+    --place;
+    const std::uint64_t part = rest << 32 | digit_at(place);
+    quotient.append(part / divisor, place);
+    rest = part % divisor;
+  }
+  quotient.more = rest != 0;
+  while (place > first) quotient.more |= digit_at(--place) != 0;
+  return quotient;
+}
+
+/// The highest 64 bits of a number, the last of which says whether anything follows.
+struct HighestBits {
+  std::uint64_t bits = 0;
+  int exponent = 0;  ///< of the lowest one
+};
+
+HighestBits highest_bits_of(const Quotient& quotient) {
+  const auto& digits = quotient.digits;
+  const unsigned leading = static_cast<unsigned>(std::countl_zero(digits[0])) - 32;
+  const std::uint64_t upper = digits[0] << 32 | digits[1];
+  const std::uint64_t lower = digits[2] << 32 | digits[3];
+  const std::uint64_t bits = leading == 0 ? upper : upper << leading | lower >> (64 - leading);
+  const bool more = quotient.more || (lower << leading) != 0;
+  return {bits | (more ? 1 : 0), unit_exponent + 32 * (static_cast<int>(quotient.highest) - 1) -
+                                     static_cast<int>(leading)};
+}
+
+/// To nearest, ties to even.
+double round_to(const HighestBits& number, const TypeFormat& format) {
+  const int last = std::max(number.exponent + 64 - format.precision, format.min_exponent);
+  const int dropped = last - number.exponent;
+  std::uint64_t kept = dropped >= 64 ? 0 : number.bits >> dropped;
+  if (dropped <= 64) {
+    const bool half = (number.bits >> (dropped - 1) & 1) != 0;
+    const bool below = (number.bits & ((std::uint64_t{1} << (dropped - 1)) - 1)) != 0;
+    if (half && (below || kept % 2 == 1)) ++kept;
+  }
+  const double value = std::ldexp(static_cast<double>(kept), last);
+  return value >= std::ldexp(1.0, format.largest_exponent) * 2
+             ? std::numeric_limits<double>::infinity()
+             : value;
+}
+
 }  // namespace
 
 std::size_t LongAccumulator::words(ElementType type) { return count_words + digits_of(type).count; }
@@ -141,74 +231,12 @@ double LongAccumulator::rounded(ElementType type, std::uint64_t divisor) const {
 
 double LongAccumulator::rounded_digits(ElementType type, std::uint64_t divisor) const {
   if (first_ >= end_) return 0;
-  // Carries, so that all digits but the highest are in 0 ... 2^32 - 1; two more than were written
-  // hold them.
-  std::array<std::int64_t, digits + 2> carried{};
-  const std::size_t end = end_ + 2;
-  std::int64_t carry = 0;
-  for (std::size_t i = first_; i < end; ++i) {
-    const std::int64_t sum = (i < end_ ? digits_[i] : 0) + carry;
-    carry = sum >> 32;
-    carried[i] = sum - carry * (std::int64_t{1} << 32);
-  }
-  const bool negative = carry < 0;
-  if (negative) {  // two's complement
-    std::int64_t borrow = 1;
-    for (std::size_t i = first_; i < end; ++i) {
-      const std::int64_t digit = (0xffff'ffff - carried[i]) + borrow;
-      borrow = digit >> 32;
-      carried[i] = digit & 0xffff'ffff;
-    }
-  }
-  // Long division, the highest digit first, into the upper digits of the quotient. What is left
-  // behind them only counts as more than nothing.
-  std::uint64_t window[4] = {};  // digits of the quotient from its first one that is not zero on
-  std::size_t filled = 0;
-  std::ptrdiff_t highest = 0;  ///< place of the first
-  std::uint64_t rest = 0;
-  bool more = false;
-  const auto take = [&](std::uint64_t digit, std::ptrdiff_t at) {
-    const std::uint64_t dividend = rest << 32 | digit;
-    const std::uint64_t quotient = dividend / divisor;
-    rest = dividend % divisor;
-    if (filled == 0 && quotient == 0) return;
-    if (filled == 0) highest = at;
-    window[filled++] = quotient;
-  };
-  const auto first = static_cast<std::ptrdiff_t>(first_);
-  auto place = static_cast<std::ptrdiff_t>(end);
-  while (filled < 4 && place > -digits_below_units && (place > first || rest != 0)) {
-    --place;
-    take(place >= first ? static_cast<std::uint64_t>(carried[std::size_t(place)]) : 0, place);
-  }
-  while (place > first) more |= carried[std::size_t(--place)] != 0;
-  if (filled == 0) return rest != 0 && negative ? -0.0 : 0.0;
-  while (filled < 4) window[filled++] = 0;
-  more |= rest != 0;
-
-  // The highest 64 bits, the last of which says whether anything follows.
-  const unsigned leading = static_cast<unsigned>(std::countl_zero(window[0])) - 32;
-  const std::uint64_t upper = window[0] << 32 | window[1];
-  const std::uint64_t lower = window[2] << 32 | window[3];
-  std::uint64_t top = leading == 0 ? upper : upper << leading | lower >> (64 - leading);
-  more |= (lower << leading) != 0;
-  top |= more ? 1 : 0;
-  // Of its lowest bit.
-  const int exponent =
-      unit_exponent + 32 * (static_cast<int>(highest) - 1) - static_cast<int>(leading);
-
-  const TypeFormat format = format_of(type);
-  const int last = std::max(exponent + 64 - format.precision, format.min_exponent);
-  const int dropped = last - exponent;
-  std::uint64_t kept = dropped >= 64 ? 0 : top >> dropped;
-  if (dropped <= 64) {
-    const bool half = (top >> (dropped - 1) & 1) != 0;
-    const bool below = (top & ((std::uint64_t{1} << (dropped - 1)) - 1)) != 0;
-    if (half && (below || kept % 2 == 1)) ++kept;
-  }
-  double value = std::ldexp(static_cast<double>(kept), last);
-  if (value >= std::ldexp(1.0, format.largest_exponent) * 2)
-    value = std::numeric_limits<double>::infinity();
+  std::array<std::int64_t, digits + carry_digits> buffer{};
+  const auto carried = std::span(buffer).first(end_ - first_ + carry_digits);
+  const bool negative = carry_over(std::span(digits_).subspan(first_, end_ - first_), carried);
+  const Quotient quotient = divide(carried, static_cast<std::ptrdiff_t>(first_), divisor);
+  if (quotient.count == 0) return quotient.more && negative ? -0.0 : 0.0;
+  const double value = round_to(highest_bits_of(quotient), format_of(type));
   return negative ? -value : value;
 }
 
