@@ -96,7 +96,6 @@ void EventNetwork::step(const Event& event) {
   const int from = shape_.node_of(message.source);
   const int to = shape_.node_of(message.destination);
   const Nanoseconds bytes = message.bytes / shape_.link;
-  const Nanoseconds ends = (shape_.latency - 3 * shape_.hop) / 2;  // cables, adapters, software
   if (event.stage == Stage::out) {
     if (from == to)
       copy(event, message);
@@ -111,7 +110,7 @@ void EventNetwork::step(const Event& event) {
   } else {
     const Nanoseconds time = bytes + shape_.adapter_gap;
     const Nanoseconds begin = serve(event.time, in_[static_cast<std::size_t>(to)], time);
-    push_message(begin + time + ends, Stage::arrival, event.number);
+    push_message(begin + time + end_latency(), Stage::arrival, event.number);
   }
 }
 
@@ -120,10 +119,9 @@ void EventNetwork::leave(const Event& event, const NetworkMessage& message) {
   const int to = shape_.node_of(message.destination);
   const bool near = from / shape_.nodes_a_leaf == to / shape_.nodes_a_leaf;
   const Nanoseconds time = message.bytes / shape_.link + shape_.adapter_gap;
-  const Nanoseconds ends = (shape_.latency - 3 * shape_.hop) / 2;
   const Nanoseconds begin = serve(event.time, out_[static_cast<std::size_t>(from)], time);
   push_message(begin + time, Stage::sent, event.number);
-  push_message(begin + ends + shape_.hop, near ? Stage::in : Stage::up, event.number);
+  push_message(begin + end_latency() + shape_.hop, near ? Stage::in : Stage::up, event.number);
 }
 
 /// Within a node: by the sending rank, whose copies take turns, and at most as fast as the memory

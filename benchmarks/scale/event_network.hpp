@@ -74,6 +74,8 @@ class EventNetwork {
   void step(const Event& event);
   void leave(const Event& event, const NetworkMessage& message);
   void copy(const Event& event, const NetworkMessage& message);
+  /// Of the latency, what cables, adapters and software take on either side.
+  [[nodiscard]] Nanoseconds end_latency() const { return (shape_.latency - 3 * shape_.hop) / 2; }
   [[nodiscard]] std::size_t link_of(int node, int destination) const;
 
   NetworkShape shape_;

@@ -33,6 +33,13 @@ std::size_t edit_distance(std::string_view from, std::string_view to) {
 
 }  // namespace
 
+std::string_view take_part(std::string_view& text, char mark) {
+  const std::size_t end = text.find(mark);
+  const std::string_view part = text.substr(0, end);
+  text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  return part;
+}
+
 std::string suggestion(std::string_view name, std::span<const std::string_view> candidates) {
   std::string_view nearest;
   // Farther is no misspelling: a name of three letters shares one with half of all others.

@@ -23,6 +23,9 @@ std::optional<Number> parse_number(std::string_view text) {
   return number;
 }
 
+/// Takes the part up to the next mark off the text, and the mark.
+std::string_view take_part(std::string_view& text, char mark);
+
 /// "; did you mean X" with the candidate closest to `name` in edit distance; empty when none is
 /// close.
 std::string suggestion(std::string_view name, std::span<const std::string_view> candidates);

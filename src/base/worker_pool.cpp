@@ -1,6 +1,7 @@
 #include "base/worker_pool.hpp"
 
 #include "base/block_signals.hpp"
+#include "base/cpu_set.hpp"
 #include "base/float_mode.hpp"
 #include "base/log.hpp"
 
@@ -21,18 +22,13 @@ namespace {
 
 thread_local std::uint32_t own_number = 0;
 
-struct FreeCpus {
-  void operator()(cpu_set_t* cpus) const { CPU_FREE(cpus); }
-};
-
 /// A caller that is bound to one core would else have all workers there.
 void run_on(std::span<const std::uint32_t> hardware_threads) {
   if (hardware_threads.empty()) return;
   const std::size_t size = *std::ranges::max_element(hardware_threads) + std::size_t{1};
-  const std::unique_ptr<cpu_set_t, FreeCpus> cpus(CPU_ALLOC(size));
+  const CpuSet cpus = make_cpu_set(size);
   if (!cpus) return;
   const std::size_t bytes = CPU_ALLOC_SIZE(size);
-  CPU_ZERO_S(bytes, cpus.get());
   for (const std::uint32_t thread : hardware_threads) CPU_SET_S(thread, bytes, cpus.get());
   if (const int error = pthread_setaffinity_np(pthread_self(), bytes, cpus.get()); error != 0)
     warn_once(std::string("threads: the system does not let workers run on this rank's cores (") +

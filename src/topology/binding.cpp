@@ -1,5 +1,6 @@
 #include "topology/binding.hpp"
 
+#include "base/cpu_set.hpp"
 #include "base/text.hpp"
 
 #include <sched.h>
@@ -7,7 +8,6 @@
 
 #include <cerrno>
 #include <filesystem>
-#include <memory>
 #include <optional>
 #include <system_error>
 #include <vector>
@@ -16,19 +16,14 @@ namespace cohom {
 
 namespace {
 
-struct FreeCpus {
-  void operator()(cpu_set_t* cpus) const { CPU_FREE(cpus); }
-};
-
 /// Adds what a thread may run on; 0: this one.
 void add_threads_of(pid_t thread, ThreadSet& threads) {
   // The system refuses sets that are smaller than its own.
   constexpr std::size_t least = 1024, most = 1 << 20;
   for (std::size_t size = least; size <= most; size *= 2) {
-    const std::unique_ptr<cpu_set_t, FreeCpus> cpus(CPU_ALLOC(size));
+    const CpuSet cpus = make_cpu_set(size);
     if (!cpus) return;
     const std::size_t bytes = CPU_ALLOC_SIZE(size);
-    CPU_ZERO_S(bytes, cpus.get());
     if (sched_getaffinity(thread, bytes, cpus.get()) == 0) {
       for (std::size_t cpu = 0; cpu < size; ++cpu)
         if (CPU_ISSET_S(cpu, bytes, cpus.get())) threads.add(static_cast<std::uint32_t>(cpu));

@@ -25,14 +25,6 @@ constexpr std::uint64_t max_ranks = 1 << 20;
                   "nodes=8x4:switches=2x4:order=cyclic");
 }
 
-/// Takes the part up to the next mark off the text.
-std::string_view take_part(std::string_view& text, char mark) {
-  const std::size_t end = text.find(mark);
-  const std::string_view part = text.substr(0, end);
-  text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-  return part;
-}
-
 /// 4: one group of that size. 8x4: 8 groups of it.
 struct Item {
   std::uint64_t groups = 0, size = 0;
@@ -90,7 +82,7 @@ std::vector<std::uint32_t> in_turn(std::span<const std::uint32_t> sizes) {
   return groups;
 }
 
-/// What stands behind each key; empty: it is not there.
+/// What stands after each key; empty: it is not there.
 struct Fields {
   std::string_view nodes, switches, order;
 };

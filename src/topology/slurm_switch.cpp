@@ -2,34 +2,21 @@
 
 #include "base/environment.hpp"
 #include "base/log.hpp"
+#include "base/text.hpp"
 
 #include <xxhash.h>
 
-#include <cstddef>
-
 namespace cohom {
-
-namespace {
-
-/// Takes the part up to the next dot off the text.
-std::string_view take_part(std::string_view& text) {
-  const std::size_t dot = text.find('.');
-  const std::string_view part = text.substr(0, dot);
-  text.remove_prefix(dot == std::string_view::npos ? text.size() : dot + 1);
-  return part;
-}
-
-}  // namespace
 
 std::string switch_path(std::string_view address, std::string_view pattern, std::string_view node) {
   std::string path;
   for (;;) {
-    const std::string_view kind = take_part(pattern);
+    const std::string_view kind = take_part(pattern, '.');
     if (pattern.empty()) {  // what is left is the node, whose name may have dots
       const bool is_own = kind == "node" && !address.empty() && (node.empty() || address == node);
       return is_own ? path : std::string();
     }
-    const std::string_view name = take_part(address);
+    const std::string_view name = take_part(address, '.');
     if ((kind != "switch" && kind != "block") || name.empty()) return {};
     path += (path.empty() ? "" : ".") + std::string(name);
   }
