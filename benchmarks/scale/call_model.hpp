@@ -42,8 +42,7 @@ Selection select(const NetworkShape& network, const CallShape& shape);
 CallModel model_call(const NetworkShape& network, const CallShape& shape);
 
 /// Plain f32 by one of our schedules as MPI libraries do it: without any agreement, and with one
-/// message a step, however long. `shape.codec`
-/// is not used.
+/// message a step, however long. `shape.codec` is not used.
 CallModel model_native(const CallShape& shape, const std::string& algorithm);
 
 /// Of all ranks together, about: as many times what rank 0 sends.

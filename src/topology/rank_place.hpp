@@ -2,6 +2,7 @@
 // RankPlace: what a rank tells the others of where it runs while their transport is made.
 
 #include "topology/given_topology.hpp"
+#include "topology/machine.hpp"
 #include "topology/thread_set.hpp"
 
 #include <cstddef>
@@ -15,8 +16,8 @@ namespace cohom {
 struct RankPlace {
   std::uint64_t node = 0;            ///< equal on the ranks of one node alone
   std::uint64_t network_switch = 0;  ///< equal on those of one switch alone; 0: not known
-  /// Of its node, in which all its hardware threads are; Core::unknown: there is no such one.
-  std::uint32_t numa_domain = 0;
+  /// Which one of its node has all its hardware threads; Core::unknown: none.
+  std::uint32_t numa_domain = Core::unknown;
   JobRank job = {};
   ThreadSet threads = {};  ///< hardware threads that it may run on; empty: not known
   std::string given = {};  ///< COHOM_TOPOLOGY; empty: it is not set

@@ -16,9 +16,10 @@ Schedule build_direct(const AlgorithmInput& input);
 /// One chunk; disjoint contributions go to every rank, which merges them all. Narrow form.
 Schedule gather_disjoint(const AlgorithmInput& input);
 
-/// n chunks; ranks exchange digit by digit: those of a node first, then as direct among up to 16
-/// nodes and as grid among more. Contributions travel in the narrow form, partial sums in the wide
-/// one.
+/// n chunks; ranks exchange digit by digit, near ones first: those of a node, then the nodes. Up to
+/// 16 nodes exchange as direct does, or where switches are known those of a switch first; more
+/// exchange as grid does. Ranks that are all on one node count as nodes here. Contributions travel
+/// in the narrow form, partial sums in the wide one.
 Schedule build_mixed_radix(const AlgorithmInput& input);
 
 /// n chunks; halves of the ranks exchange halves of the chunks, then quarters, ...: mixed radix

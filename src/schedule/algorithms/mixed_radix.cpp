@@ -152,7 +152,7 @@ Place::Place(const Grid& grid, int rank, ChunkRange all) {
   for (std::size_t r = 0; r < grid.rows(); ++r)
     for (std::size_t c = 0; c < grid.row(r).size(); ++c)
       if (grid.row(r)[c].rank == rank) std::tie(row, column) = std::pair(r, c);
-  // In round k every rank sends to the one k behind it, so nobody is sent to by all at once.
+  // In round k every rank sends to the one k columns further, so nobody is sent to by all at once.
   const Grid::Row& mine = grid.row(row);
   for (std::size_t k = 1; k < mine.size(); ++k) {
     const std::size_t to = (column + k) % mine.size(),
@@ -307,7 +307,8 @@ std::uint32_t count_groups(std::span<const std::uint32_t> groups, std::uint32_t 
   return groups.empty() ? unknown : std::ranges::max(groups) + 1;
 }
 
-/// Above, messages to every other node cost more than another level does.
+/// Nodes, or ranks where all are on one node. Above, messages to each of the others cost more than
+/// another level does.
 constexpr std::uint32_t most_direct = 16;
 
 Digits digits_by_distance(const AlgorithmInput& input) {
