@@ -96,7 +96,7 @@ std::vector<TimeSummary> measure(const std::vector<std::function<void()>>& work,
 
 void print_row(const std::string& what, std::size_t bytes, std::size_t threads,
                const TimeSummary& time, const TimeSummary& first) {
-  fmt::print("{:>6}  {:<12}  {:>7}  {:>9.4f}  {:>9.4f}  {:>6.2f}  {:>6.2f}  {:>7.2f}\n",
+  fmt::print("{:>6}  {:<12}  {:>7}  {:>9.4f}  {:>9.4f}  {:>6.2f}  {:>8.2f}  {:>7.2f}\n",
              std::to_string(bytes >> 20) + "M", what, threads, 1e3 * time.min, 1e3 * time.median,
              first.min / time.min, first.median / time.median,
              1e-9 * static_cast<double>(bytes) / time.median);
@@ -146,8 +146,7 @@ std::variant<ThreadsOptions, Information> parse_options(int argc, const char* co
   std::string sizes, threads;
   CLI::App app(
       "Calls of one rank, which are codec work alone, with different numbers of workers, beside "
-      "memcpy\nby as many threads. x: times as fast as with the first number, by min and by "
-      "median.",
+      "memcpy\nby as many threads. x min, x median: times as fast as with the first number.",
       "cohom-threads");
   std::vector<std::string> codecs;
   app.add_option("--codec", codecs, "codec spec; may be repeated")->check(some_codec());
@@ -186,8 +185,8 @@ int run_program(int argc, const char* const* argv) {
   }
   const auto& options = std::get<ThreadsOptions>(parsed);
   Communicator communicator(lone_transport());
-  fmt::print("{:>6}  {:<12}  {:>7}  {:>9}  {:>9}  {:>6}  {:>6}  {:>7}\n", "size", "work", "workers",
-             "min ms", "median", "x", "median", "GB/s");
+  fmt::print("{:>6}  {:<12}  {:>7}  {:>9}  {:>9}  {:>6}  {:>8}  {:>7}\n", "size", "work", "workers",
+             "min ms", "median ms", "x min", "x median", "GB/s");
   for (const std::size_t bytes : options.sizes) measure_size(options, bytes, communicator);
   flush_standard_output();
   return 0;
