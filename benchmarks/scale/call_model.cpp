@@ -19,7 +19,7 @@ namespace cohom::bench {
 namespace {
 
 /// Longer than any vector, and still to be added to.
-constexpr std::size_t no_segments = std::numeric_limits<std::size_t>::max() / 2;
+constexpr std::size_t unlimited = std::numeric_limits<std::size_t>::max() / 2;
 
 /// As plans do it on hosts: a quarter of a chunk, if messages are not too short or too long then.
 std::size_t segment_of(const AlgorithmRow& algorithm, const CodecModel& codec,
@@ -34,7 +34,7 @@ std::size_t segment_of(const AlgorithmRow& algorithm, const CodecModel& codec,
 struct Cut {
   std::size_t elements = 0;
   std::size_t chunks = 1;
-  std::size_t segment = no_segments;  ///< elements
+  std::size_t segment = unlimited;  ///< elements
 };
 
 CallPart payload_part(const AlgorithmRow& algorithm, const CodecModel& codec, const Cut& cut,
@@ -54,17 +54,17 @@ CallPart payload_part(const AlgorithmRow& algorithm, const CodecModel& codec, co
 SlotBytes bytes_of(const SmallRound& round, std::size_t piece) {
   return [round, piece](const Slot&, std::size_t count) {
     if (count == 0) return std::uint64_t{0};
-    if (!round.in_segments) return round.bytes(count);
+    if (!round.in_units) return round.bytes(count);
     return (count + piece - 1) / piece * round.bytes(std::min(count, piece));
   };
 }
 
-/// In as many segments as the payload, whatever lies in them, or in one.
+/// In as many units as the payload, whatever lies in them, or in one.
 CallPart small_part(const SmallRound& round, const CodecModel& codec, const Cut& cut,
                     const CodecTimes& times, int follows) {
   const Chunking payload(cut.elements, codec.block, cut.chunks, cut.segment);
   const std::size_t piece = payload.longest_piece();
-  const std::size_t segment = round.in_segments ? piece * cut.chunks : no_segments;
+  const std::size_t segment = round.in_units ? piece * cut.chunks : unlimited;
   const auto sizes =
       std::make_shared<PayloadSizes>(bytes_of(round, piece), Chunking(cut.elements, 1, 1, segment));
   return {.program =
@@ -92,7 +92,7 @@ Schedule dissemination(int rank, int ranks) {
 CallPart agreement_part(int ranks, int follows) {
   const auto sizes = std::make_shared<PayloadSizes>(
       [](const Slot&, std::size_t) { return std::uint64_t{sizeof(MaximumExchange::Table)}; },
-      Chunking(1, 1, 1, no_segments));
+      Chunking(1, 1, 1, unlimited));
   return {.program = [sizes, ranks](
                          int rank) { return RankProgram(dissemination(rank, ranks), *sizes, {}); },
           .follows = follows,
@@ -161,9 +161,9 @@ CallModel model_call(const NetworkShape& network, const CallShape& shape) {
   for (const SmallRound& round : codec.small_rounds)
     model.parts.push_back(small_part(round, codec, cut, std::exchange(reading, {}), last()));
   const int agreed = last();
-  const bool by_segment = !codec.small_rounds.empty() && codec.small_rounds.back().in_segments;
+  const bool by_unit = !codec.small_rounds.empty() && codec.small_rounds.back().in_units;
   model.parts.push_back(payload_part(algorithm, codec, cut, times, agreed));
-  model.parts.back().by_segment = by_segment;
+  model.parts.back().by_unit = by_unit;
   model.parts.back().room = codec.room;
   if (codec.may_fall_back) model.parts.push_back(agreement_part(shape.ranks, agreed));
   return model;
@@ -175,7 +175,7 @@ CallModel model_native(const CallShape& shape, const std::string& algorithm) {
   CallPart part =
       payload_part(row, plain_floats(shape.ranks), {shape.elements, row.chunks(shape.ranks, false)},
                    times, CallPart::begin_of_call);
-  part.message_bytes = no_segments;
+  part.message_bytes = unlimited;
   return {.algorithm = algorithm, .parts = {std::move(part)}};
 }
 

@@ -73,7 +73,7 @@ void add_rounds(CodecModel& model, const std::shared_ptr<Codec>& codec, int rank
     if (round->traits().is_fallback()) model.may_fall_back = true;
     if (round->traits().time != RoundTime::before_payload || codec->skips(*round)) continue;
     model.small_rounds.push_back(
-        {.in_segments = round->traits().scope == RoundScope::piece,
+        {.in_units = round->traits().scope == RoundScope::piece,
          .bytes = [codec, round, ranks](std::size_t elements) {
            return std::uint64_t{8} * round->capacity(static_cast<std::size_t>(ranks), elements);
          }});

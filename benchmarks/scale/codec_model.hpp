@@ -21,7 +21,7 @@ struct ModelledVector {
 
 /// A round before the payload.
 struct SmallRound {
-  bool in_segments = false;  ///< those of the payload, or else at once
+  bool in_units = false;  ///< those of the payload, or else at once
   std::function<std::uint64_t(std::size_t elements)> bytes;
 };
 

@@ -8,7 +8,7 @@
 
 namespace cohom::bench {
 
-/// Virtual time, in nanoseconds from the begin of a call.
+/// Virtual time, in nanoseconds from the start of a call.
 using Nanoseconds = double;
 /// Bytes a nanosecond: GB/s.
 using Rate = double;

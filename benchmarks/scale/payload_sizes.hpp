@@ -1,5 +1,5 @@
 #pragma once
-// PayloadSizes: bytes of what a schedule's slots hold, segment by segment.
+// PayloadSizes: bytes of what a schedule's slots hold, message unit by message unit.
 
 #include "executor/chunking.hpp"
 #include "schedule/schedule.hpp"
@@ -20,25 +20,25 @@ class PayloadSizes {
  public:
   PayloadSizes(SlotBytes bytes, const Chunking& cut);
 
-  /// Segments of the longest of these chunks; none of chunks without elements.
-  [[nodiscard]] std::uint32_t segments(const ChunkRange& chunks) const;
-  [[nodiscard]] std::uint64_t elements(const ChunkRange& chunks, std::uint32_t segment) const;
-  /// Of one segment of each of the slot's chunks.
-  [[nodiscard]] std::uint64_t bytes(const Slot& slot, std::uint32_t segment);
+  /// As many as the longest of these chunks has pieces; none of chunks without elements.
+  [[nodiscard]] std::uint32_t units(const ChunkRange& chunks) const;
+  [[nodiscard]] std::uint64_t elements(const ChunkRange& chunks, std::uint32_t unit) const;
+  /// Of one unit: a piece of each of the slot's chunks that has one of that number.
+  [[nodiscard]] std::uint64_t bytes(const Slot& slot, std::uint32_t unit);
 
  private:
-  /// Of the chunks before each one, by segment.
+  /// Of the chunks before each one, by unit.
   using Sums = std::vector<std::vector<std::uint64_t>>;
 
   template <class Measure>
   [[nodiscard]] Sums sums_of(Measure measure) const;
-  static std::uint64_t between(const Sums& sums, const ChunkRange& chunks, std::uint32_t segment) {
-    return sums[segment][chunks.end()] - sums[segment][chunks.first];
+  static std::uint64_t between(const Sums& sums, const ChunkRange& chunks, std::uint32_t unit) {
+    return sums[unit][chunks.end()] - sums[unit][chunks.first];
   }
 
   SlotBytes slot_bytes_;
-  std::vector<std::vector<std::size_t>> counts_;  ///< elements, by chunk and segment
-  std::size_t most_segments_ = 0;
+  std::vector<std::vector<std::size_t>> counts_;  ///< elements, by chunk and piece number
+  std::size_t most_units_ = 0;
   Sums elements_;
   std::map<std::pair<Form, std::uint32_t>, Sums> bytes_;  ///< by form and contributions
 };

@@ -7,11 +7,11 @@
 namespace cohom::bench {
 namespace {
 
-Nanoseconds merge_time(const Schedule& schedule, const Step& step, std::uint32_t segment,
+Nanoseconds merge_time(const Schedule& schedule, const Step& step, std::uint32_t unit,
                        PayloadSizes& sizes, const CodecTimes& times) {
   const Slot& result = schedule.slots[step.result];
-  const auto elements = static_cast<double>(sizes.elements(result.chunks, segment));
-  const auto bytes = static_cast<double>(sizes.bytes(result, segment));
+  const auto elements = static_cast<double>(sizes.elements(result.chunks, unit));
+  const auto bytes = static_cast<double>(sizes.bytes(result, unit));
   std::size_t wide = 0;
   Nanoseconds time = 0;
   for (const std::uint32_t source : schedule.sources_of(step))
@@ -22,13 +22,13 @@ Nanoseconds merge_time(const Schedule& schedule, const Step& step, std::uint32_t
   return time;
 }
 
-Nanoseconds time_of(const Schedule& schedule, const Step& step, std::uint32_t segment,
+Nanoseconds time_of(const Schedule& schedule, const Step& step, std::uint32_t unit,
                     PayloadSizes& sizes, const CodecTimes& times) {
-  const auto elements = static_cast<double>(sizes.elements(schedule.chunks_of(step), segment));
+  const auto elements = static_cast<double>(sizes.elements(schedule.chunks_of(step), unit));
   switch (step.kind) {
     case StepKind::encode: return times.encode * elements;
     case StepKind::decode: return times.decode * elements;
-    case StepKind::merge: return merge_time(schedule, step, segment, sizes, times);
+    case StepKind::merge: return merge_time(schedule, step, unit, sizes, times);
     default: return 0;
   }
 }
@@ -48,26 +48,26 @@ void RankProgram::add_tasks(const Schedule& schedule, const Step& step, PayloadS
                             const CodecTimes& times) {
   const auto number = static_cast<std::uint32_t>(steps_.size());
   const Slot& slot = schedule.slots[schedule.slot_of(step)];
-  const std::uint32_t segments = sizes.segments(slot.chunks);
-  segments_ = std::max(segments_, segments);
+  const std::uint32_t units = sizes.units(slot.chunks);
+  units_ = std::max(units_, units);
   steps_.push_back({.kind = step.kind,
                     .peer = step.peer,
                     .sequence_id = step.sequence_id,
                     .first_task = tasks(),
-                    .segments = segments});
+                    .units = units});
   if (step.kind == StepKind::offload)
     throw std::invalid_argument("schedules of aggregators are not simulated");
   if (step.kind == StepKind::receive) receives_.push_back(number);
-  for (std::uint32_t segment = 0; segment < segments; ++segment) {
-    tasks_.push_back({number, segment});
+  for (std::uint32_t unit = 0; unit < units; ++unit) {
+    tasks_.push_back({number, unit});
     waits_.push_back(step.kind == StepKind::receive ? 1 : 0);
     const bool travels = step.kind == StepKind::send || step.kind == StepKind::receive;
-    bytes_.push_back(travels ? sizes.bytes(slot, segment) : 0);
-    times_.push_back(static_cast<float>(time_of(schedule, step, segment, sizes, times)));
+    bytes_.push_back(travels ? sizes.bytes(slot, unit) : 0);
+    times_.push_back(static_cast<float>(time_of(schedule, step, unit, sizes, times)));
   }
 }
 
-/// A segment waits for the segment of that number of each source that has one.
+/// A unit waits for the unit of that number of each source that has one.
 void RankProgram::link(const Schedule& schedule, PayloadSizes& sizes) {
   std::vector<std::uint32_t> writer(schedule.slots.size());
   std::vector<std::vector<std::uint32_t>> readers(steps_.size());
@@ -77,9 +77,8 @@ void RankProgram::link(const Schedule& schedule, PayloadSizes& sizes) {
     for (const std::uint32_t source : schedule.sources_of(step)) {
       readers[writer[source]].push_back(number);
       const std::uint32_t both =
-          std::min(steps_[number].segments, sizes.segments(schedule.slots[source].chunks));
-      for (std::uint32_t segment = 0; segment < both; ++segment)
-        ++waits_[steps_[number].first_task + segment];
+          std::min(steps_[number].units, sizes.units(schedule.slots[source].chunks));
+      for (std::uint32_t unit = 0; unit < both; ++unit) ++waits_[steps_[number].first_task + unit];
     }
   }
   for (std::uint32_t number = 0; number < steps_.size(); ++number) {
@@ -91,16 +90,16 @@ void RankProgram::link(const Schedule& schedule, PayloadSizes& sizes) {
 
 std::optional<std::uint32_t> RankProgram::receive_of(int peer, std::uint64_t label) const {
   const auto sequence_id = static_cast<std::uint32_t>(label >> 32);
-  const auto segment = static_cast<std::uint32_t>(label);
+  const auto unit = static_cast<std::uint32_t>(label);
   const auto found = std::ranges::lower_bound(
       receives_, std::tuple(peer, sequence_id), {}, [this](std::uint32_t number) {
         return std::tuple(steps_[number].peer, steps_[number].sequence_id);
       });
   if (found == receives_.end()) return std::nullopt;
   const StepOfRank& step = steps_[*found];
-  if (step.peer != peer || step.sequence_id != sequence_id || segment >= step.segments)
+  if (step.peer != peer || step.sequence_id != sequence_id || unit >= step.units)
     return std::nullopt;
-  return step.first_task + segment;
+  return step.first_task + unit;
 }
 
 }  // namespace cohom::bench

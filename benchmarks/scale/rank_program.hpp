@@ -12,12 +12,12 @@
 
 namespace cohom::bench {
 
-/// A task is a step on one segment.
+/// A task is a step on one message unit.
 class RankProgram {
  public:
   struct Task {
     std::uint32_t step = 0;
-    std::uint32_t segment = 0;
+    std::uint32_t unit = 0;
   };
 
   RankProgram() = default;
@@ -25,13 +25,13 @@ class RankProgram {
 
   /// Dense numbers, 0 ... tasks() - 1.
   [[nodiscard]] std::uint32_t tasks() const { return static_cast<std::uint32_t>(waits_.size()); }
-  [[nodiscard]] std::uint32_t segments() const { return segments_; }
+  [[nodiscard]] std::uint32_t units() const { return units_; }
   [[nodiscard]] const Task& task(std::uint32_t number) const { return tasks_[number]; }
   [[nodiscard]] StepKind kind(std::uint32_t task) const { return steps_[tasks_[task].step].kind; }
   [[nodiscard]] int peer(std::uint32_t task) const { return steps_[tasks_[task].step].peer; }
   /// What tells a message from others between the same two ranks.
   [[nodiscard]] std::uint64_t label(std::uint32_t task) const {
-    return label(steps_[tasks_[task].step].sequence_id, tasks_[task].segment);
+    return label(steps_[tasks_[task].step].sequence_id, tasks_[task].unit);
   }
   /// Of a send or receive.
   [[nodiscard]] std::uint64_t bytes(std::uint32_t task) const { return bytes_[task]; }
@@ -46,8 +46,8 @@ class RankProgram {
   void for_each_follower(std::uint32_t task, Visit visit) const {
     const StepOfRank& step = steps_[tasks_[task].step];
     for (const std::uint32_t follower : readers(step))
-      if (tasks_[task].segment < steps_[follower].segments)
-        visit(steps_[follower].first_task + tasks_[task].segment);
+      if (tasks_[task].unit < steps_[follower].units)
+        visit(steps_[follower].first_task + tasks_[task].unit);
   }
 
  private:
@@ -55,12 +55,12 @@ class RankProgram {
     StepKind kind = StepKind::encode;
     int peer = -1;
     std::uint32_t sequence_id = 0;
-    std::uint32_t first_task = 0, segments = 0;
+    std::uint32_t first_task = 0, units = 0;
     std::uint32_t first_reader = 0, readers = 0;  ///< in readers_
   };
 
-  static std::uint64_t label(std::uint32_t sequence_id, std::uint32_t segment) {
-    return std::uint64_t{sequence_id} << 32 | segment;
+  static std::uint64_t label(std::uint32_t sequence_id, std::uint32_t unit) {
+    return std::uint64_t{sequence_id} << 32 | unit;
   }
   void add_tasks(const Schedule& schedule, const Step& step, PayloadSizes& sizes,
                  const CodecTimes& times);
@@ -69,7 +69,7 @@ class RankProgram {
     return std::span(readers_).subspan(step.first_reader, step.readers);
   }
 
-  std::uint32_t segments_ = 0;  ///< of the step that has most
+  std::uint32_t units_ = 0;  ///< of the step that has most
   std::vector<StepOfRank> steps_;
   std::vector<Task> tasks_;
   std::vector<std::uint32_t> waits_;     ///< by task

@@ -18,7 +18,7 @@ struct Ready {
   Urgency urgency = Urgency::message;
   std::uint64_t order = 0;  ///< as it became ready; of encodings: as the schedule has them
   std::uint32_t part = 0;
-  std::uint32_t segment = 0;
+  std::uint32_t unit = 0;
   std::uint32_t task = 0;
   // It takes the 0 of a comparison for a null pointer. NOLINTNEXTLINE(modernize-use-nullptr)
   friend auto operator<=>(const Ready&, const Ready&) = default;
@@ -44,22 +44,22 @@ std::uint32_t messages_of(std::uint64_t bytes, const CallPart& part) {
 /// A part on one rank.
 struct PartRun {
   PartRun(RankProgram of_rank, const CallPart& part)
-      : program(std::move(of_rank)), segments(program.segments()), left(program.tasks()) {
+      : program(std::move(of_rank)), units(program.units()), left(program.tasks()) {
     for (std::uint32_t task = 0; task < program.tasks(); ++task) {
       const bool receives = program.kind(task) == StepKind::receive;
       waits.push_back(receives ? messages_of(program.bytes(task), part) : program.waits(task));
-      ++segments[program.task(task).segment].left;
+      ++units[program.task(task).unit].left;
     }
   }
 
-  struct Segment {
+  struct Unit {
     std::uint32_t left = 0;  ///< tasks
     bool started = false;
     std::vector<std::uint32_t> early = {};  ///< receives whose messages came before it started
   };
   RankProgram program;
   std::vector<std::uint32_t> waits = {};  ///< by task: other tasks, or messages of a receive
-  std::vector<Segment> segments;
+  std::vector<Unit> units;
   std::uint32_t left;  ///< tasks
 };
 
@@ -85,9 +85,9 @@ class Simulation final : public NetworkUser {
 
  private:
   void make_ready(RankRun& rank, std::uint32_t part, std::uint32_t task);
-  void start(RankRun& rank, std::uint32_t part, std::uint32_t segment);
+  void start(RankRun& rank, std::uint32_t part, std::uint32_t unit);
   void start_followers(RankRun& rank, int done);
-  void start_segment_followers(RankRun& rank, std::uint32_t done, std::uint32_t segment);
+  void start_unit_followers(RankRun& rank, std::uint32_t done, std::uint32_t unit);
   void work(int number, Nanoseconds now);
   Nanoseconds perform(int number, Nanoseconds now, const Ready& ready);
   void take_message(RankRun& rank, const Ready& ready);
@@ -125,7 +125,7 @@ void Simulation::make_ready(RankRun& rank, std::uint32_t part, std::uint32_t tas
   const RankProgram& program = rank.parts[part].program;
   Ready ready{.urgency = urgency_of(program.kind(task)),
               .part = part,
-              .segment = program.task(task).segment,
+              .unit = program.task(task).unit,
               .task = task};
   if (ready.urgency == Ready::Urgency::encodes)
     ready.order = parts_[part].comes_first ? sends_before_agreement : task;
@@ -137,13 +137,13 @@ void Simulation::make_ready(RankRun& rank, std::uint32_t part, std::uint32_t tas
   rank.ready.push(ready);
 }
 
-void Simulation::start(RankRun& rank, std::uint32_t part, std::uint32_t segment) {
+void Simulation::start(RankRun& rank, std::uint32_t part, std::uint32_t unit) {
   PartRun& run = rank.parts[part];
-  if (std::exchange(run.segments[segment].started, true)) return;
+  if (std::exchange(run.units[unit].started, true)) return;
   for (std::uint32_t task = 0; task < run.program.tasks(); ++task)
-    if (run.program.task(task).segment == segment && run.program.waits(task) == 0)
+    if (run.program.task(task).unit == unit && run.program.waits(task) == 0)
       make_ready(rank, part, task);
-  for (const std::uint32_t task : std::exchange(run.segments[segment].early, {}))
+  for (const std::uint32_t task : std::exchange(run.units[unit].early, {}))
     finish(rank, part, task);
 }
 
@@ -151,17 +151,17 @@ void Simulation::start(RankRun& rank, std::uint32_t part, std::uint32_t segment)
 void Simulation::start_followers(RankRun& rank, int done) {
   for (std::uint32_t part = 0; part < parts_.size(); ++part) {
     if (parts_[part].follows != done) continue;
-    const std::uint32_t segments = rank.parts[part].program.segments();
-    for (std::uint32_t segment = 0; segment < segments; ++segment) start(rank, part, segment);
-    if (segments == 0) start_followers(rank, static_cast<int>(part));
+    const std::uint32_t units = rank.parts[part].program.units();
+    for (std::uint32_t unit = 0; unit < units; ++unit) start(rank, part, unit);
+    if (units == 0) start_followers(rank, static_cast<int>(part));
   }
 }
 
-void Simulation::start_segment_followers(RankRun& rank, std::uint32_t done, std::uint32_t segment) {
+void Simulation::start_unit_followers(RankRun& rank, std::uint32_t done, std::uint32_t unit) {
   for (std::uint32_t part = 0; part < parts_.size(); ++part)
-    if (parts_[part].by_segment && parts_[part].follows == static_cast<int>(done) &&
-        segment < rank.parts[part].program.segments())
-      start(rank, part, segment);
+    if (parts_[part].by_unit && parts_[part].follows == static_cast<int>(done) &&
+        unit < rank.parts[part].program.units())
+      start(rank, part, unit);
 }
 
 void Simulation::delivered(Nanoseconds now, NetworkMessage& message) {
@@ -207,11 +207,11 @@ Nanoseconds Simulation::perform(int number, Nanoseconds now, const Ready& ready)
 void Simulation::take_message(RankRun& rank, const Ready& ready) {
   PartRun& part = rank.parts[ready.part];
   if (--part.waits[ready.task] != 0) return;
-  PartRun::Segment& segment = part.segments[ready.segment];
-  if (segment.started)
+  PartRun::Unit& unit = part.units[ready.unit];
+  if (unit.started)
     finish(rank, ready.part, ready.task);
   else
-    segment.early.push_back(ready.task);
+    unit.early.push_back(ready.task);
 }
 
 Nanoseconds Simulation::send(int number, Nanoseconds now, const Ready& ready) {
@@ -240,8 +240,8 @@ void Simulation::finish(RankRun& rank, std::uint32_t part, std::uint32_t task) {
   run.program.for_each_follower(task, [&](std::uint32_t follower) {
     if (--run.waits[follower] == 0) make_ready(rank, part, follower);
   });
-  const std::uint32_t segment = run.program.task(task).segment;
-  if (--run.segments[segment].left == 0) start_segment_followers(rank, part, segment);
+  const std::uint32_t unit = run.program.task(task).unit;
+  if (--run.units[unit].left == 0) start_unit_followers(rank, part, unit);
   if (--run.left == 0) start_followers(rank, static_cast<int>(part));
 }
 

@@ -20,7 +20,7 @@ struct CallPart {
 
   std::function<RankProgram(int rank)> program;
   int follows = begin_of_call;  ///< number of an earlier part
-  bool by_segment = false;      ///< each segment follows that part's segment of its number
+  bool by_unit = false;         ///< each unit follows that part's unit of its number
   bool comes_first = false;     ///< before all other work that a rank could do
   std::size_t message_bytes = NetworkShape::message_bytes;  ///< of which longer ones are made
   /// Times its bytes: the room that a message leaves, by which both ends know how many there are.

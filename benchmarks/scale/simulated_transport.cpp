@@ -122,7 +122,7 @@ void SimulatedHub::send(int rank, NetworkMessage message) {
 }
 
 void SimulatedHub::sent(Nanoseconds now, const NetworkMessage& message) {
-  ranks_[static_cast<std::size_t>(message.source)].finished.push_back(
+  ranks_[static_cast<std::size_t>(message.source)].completed.push_back(
       {{message.cookie, message.bytes}});
   wake(now, message.source);
 }
@@ -133,15 +133,15 @@ void SimulatedHub::complete(Rank& rank, int sender, const Posted& posted,
     throw Error(ErrorKind::transport, fmt::format("message of {} bytes for a receive of {}",
                                                   data.size(), posted.buffer.size()));
   if (!data.empty()) std::memcpy(posted.buffer.data(), data.data(), data.size());
-  rank.finished.push_back({{posted.cookie, data.size()}, sender, posted.trace_number});
+  rank.completed.push_back({{posted.cookie, data.size()}, sender, posted.trace_number});
 }
 
 void SimulatedHub::delivered(Nanoseconds now, NetworkMessage& message) {
   Rank& own = ranks_[static_cast<std::size_t>(message.destination)];
-  const Stream stream{message.label, message.source};
-  const auto posted = own.posted.find(stream);
+  const Sequence sequence{message.label, message.source};
+  const auto posted = own.posted.find(sequence);
   if (posted == own.posted.end()) {
-    own.arrived[stream].push_back(std::move(message.data));
+    own.arrived[sequence].push_back(std::move(message.data));
     return;
   }
   complete(own, message.source, posted->second.front(), message.data);
@@ -150,16 +150,17 @@ void SimulatedHub::delivered(Nanoseconds now, NetworkMessage& message) {
   wake(now, message.destination);
 }
 
-void SimulatedHub::receive(int rank, const Stream& stream, Posted posted) {
+void SimulatedHub::receive(int rank, const Sequence& sequence, Posted posted) {
   if (trace_ != nullptr)
-    posted.trace_number = trace_->receive(rank, stream.second, stream.first, posted.buffer.size());
+    posted.trace_number =
+        trace_->receive(rank, sequence.second, sequence.first, posted.buffer.size());
   Rank& own = ranks_[static_cast<std::size_t>(rank)];
-  const auto arrived = own.arrived.find(stream);
+  const auto arrived = own.arrived.find(sequence);
   if (arrived == own.arrived.end()) {
-    own.posted[stream].push_back(posted);
+    own.posted[sequence].push_back(posted);
     return;
   }
-  complete(own, stream.second, posted, arrived->second.front());
+  complete(own, sequence.second, posted, arrived->second.front());
   arrived->second.pop_front();
   if (arrived->second.empty()) own.arrived.erase(arrived);
 }
@@ -167,14 +168,14 @@ void SimulatedHub::receive(int rank, const Stream& stream, Posted posted) {
 std::size_t SimulatedHub::poll(int rank, std::span<Completion> out) {
   Rank& own = ranks_[static_cast<std::size_t>(rank)];
   std::size_t count = 0;
-  for (; count < out.size() && !own.finished.empty(); ++count) {
-    const Finished& finished = own.finished.front();
-    if (finished.sender >= 0) {
+  for (; count < out.size() && !own.completed.empty(); ++count) {
+    const Completed& completed = own.completed.front();
+    if (completed.sender >= 0) {
       own.now += network_.shape().overhead;
-      if (trace_ != nullptr) trace_->received(rank, finished.sender, finished.trace_number);
+      if (trace_ != nullptr) trace_->received(rank, completed.sender, completed.trace_number);
     }
-    out[count] = finished.completion;
-    own.finished.pop_front();
+    out[count] = completed.completion;
+    own.completed.pop_front();
   }
   return count;
 }

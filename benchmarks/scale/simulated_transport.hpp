@@ -48,14 +48,14 @@ class SimulatedHub final : public NetworkUser {
 
  private:
   friend class SimulatedChannel;
-  /// A stream of messages at its receiver: channel and tag, and the sender.
-  using Stream = std::pair<std::uint64_t, int>;
+  /// A message sequence at its receiver: channel and tag, and the sender.
+  using Sequence = std::pair<std::uint64_t, int>;
   struct Posted {
     std::span<std::byte> buffer;
     std::uint64_t cookie;
     std::uint64_t trace_number = 0;
   };
-  struct Finished {
+  struct Completed {
     Completion completion;
     int sender = -1;  ///< of a received message; -1: a message was sent
     std::uint64_t trace_number = 0;
@@ -63,13 +63,13 @@ class SimulatedHub final : public NetworkUser {
   struct Rank {
     Nanoseconds now = 0;
     bool wakes = false;
-    std::map<Stream, std::deque<Posted>> posted = {};
-    std::map<Stream, std::deque<std::vector<std::byte>>> arrived = {};
-    std::deque<Finished> finished = {};
+    std::map<Sequence, std::deque<Posted>> posted = {};
+    std::map<Sequence, std::deque<std::vector<std::byte>>> arrived = {};
+    std::deque<Completed> completed = {};
   };
 
   void send(int rank, NetworkMessage message);
-  void receive(int rank, const Stream& stream, Posted posted);
+  void receive(int rank, const Sequence& sequence, Posted posted);
   std::size_t poll(int rank, std::span<Completion> out);
   static void complete(Rank& rank, int sender, const Posted& posted,
                        std::span<const std::byte> data);

@@ -22,7 +22,7 @@ namespace cohom {
 /// over MPI, a launcher or a file. Collective, and blocks.
 using Exchange = std::function<std::vector<std::vector<std::byte>>(std::span<const std::byte>)>;
 
-/// A finished send, receive or reduction. `cookie` is the caller's own number for it.
+/// A completed send, receive or reduction. `cookie` is the caller's own number for it.
 struct Completion {
   std::uint64_t cookie = 0;
   std::size_t bytes = 0;  ///< bytes that arrived (receives); bytes asked for otherwise

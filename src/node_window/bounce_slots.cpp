@@ -9,7 +9,7 @@ namespace {
 
 static_assert(bounce_slot_count == 64, "a bit each");
 
-/// Shorter pieces are copied before a clock would tell anything.
+/// Shorter parts are copied before a clock would tell anything.
 constexpr std::size_t least_timed_bytes = std::size_t{16} << 10;
 
 }  // namespace
@@ -29,22 +29,22 @@ std::optional<BounceSlots::Run> BounceSlots::take_free(std::size_t bytes) {
   return run;
 }
 
-std::size_t BounceSlots::fill(const Run& run, std::span<const std::byte> piece) {
+std::size_t BounceSlots::fill(const Run& run, std::span<const std::byte> part) {
   const std::size_t offset = first_ + run.first * WindowLayout::slot_bytes;
   auto* const to = window_.at<std::byte>(offset);
-  if (piece.size() < least_timed_bytes) {
-    std::memcpy(to, piece.data(), piece.size());
+  if (part.size() < least_timed_bytes) {
+    std::memcpy(to, part.data(), part.size());
     return offset;
   }
   using Clock = std::chrono::steady_clock;
   const bool past_caches = copies_.next();
   const auto begin = Clock::now();
   if (past_caches)
-    copy_past_caches(to, piece.data(), piece.size());
+    copy_past_caches(to, part.data(), part.size());
   else
-    std::memcpy(to, piece.data(), piece.size());
+    std::memcpy(to, part.data(), part.size());
   const auto time = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - begin);
-  copies_.took(past_caches, piece.size(), static_cast<std::uint64_t>(time.count()));
+  copies_.took(past_caches, part.size(), static_cast<std::uint64_t>(time.count()));
   return offset;
 }
 

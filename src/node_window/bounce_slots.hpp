@@ -14,8 +14,8 @@ namespace cohom {
 
 class BounceSlots {
  public:
-  /// Longer messages travel in pieces, so that one is read while the next is written.
-  static constexpr std::size_t max_piece_bytes = std::size_t{256} << 10;
+  /// Longer messages travel in parts, so that one is read while the next is written.
+  static constexpr std::size_t max_part_bytes = std::size_t{256} << 10;
 
   /// `peer`: the receiver's index in the node. The window outlives it.
   BounceSlots(NodeWindow& window, std::size_t peer)
@@ -39,7 +39,7 @@ class BounceSlots {
     return take_free(bytes);
   }
   /// @returns the offset in the window.
-  std::size_t fill(const Run& run, std::span<const std::byte> piece);
+  std::size_t fill(const Run& run, std::span<const std::byte> part);
 
  private:
   static std::uint64_t bits_of(const Run& run) {

@@ -6,26 +6,26 @@
 namespace cohom {
 
 void MessageMatcher::arrive(int peer, std::uint32_t tag, Arrival arrival) {
-  Stream& stream = streams_[key_of(peer, tag)];
-  if (!stream.posted.empty()) return match(stream, std::move(arrival));
-  stream.arrived.push(std::move(arrival));
+  Sequence& sequence = sequences_[key_of(peer, tag)];
+  if (!sequence.posted.empty()) return match(sequence, std::move(arrival));
+  sequence.arrived.push(std::move(arrival));
   ++unexpected_;
 }
 
 void MessageMatcher::post(int peer, std::uint32_t tag, std::span<std::byte> buffer,
                           std::uint64_t cookie, bool may_lend) {
-  Stream& stream = streams_[key_of(peer, tag)];
-  stream.posted.push({.buffer = buffer, .cookie = cookie, .may_lend = may_lend});
+  Sequence& sequence = sequences_[key_of(peer, tag)];
+  sequence.posted.push({.buffer = buffer, .cookie = cookie, .may_lend = may_lend});
   ++posted_;
-  while (!stream.arrived.empty() && !stream.posted.empty()) {
-    match(stream, std::move(stream.arrived.front()));
-    stream.arrived.pop();
+  while (!sequence.arrived.empty() && !sequence.posted.empty()) {
+    match(sequence, std::move(sequence.arrived.front()));
+    sequence.arrived.pop();
     --unexpected_;
   }
 }
 
-void MessageMatcher::match(Stream& stream, Arrival arrival) {
-  Posted& posted = stream.posted.front();
+void MessageMatcher::match(Sequence& sequence, Arrival arrival) {
+  Posted& posted = sequence.posted.front();
   const std::size_t end = posted.filled + arrival.bytes;
   const bool whole = posted.filled == 0 && arrival.last;
   Match match{.arrival = std::move(arrival),
@@ -35,7 +35,7 @@ void MessageMatcher::match(Stream& stream, Arrival arrival) {
   posted.filled = std::min(end, posted.buffer.size());
   if (match.arrival.last) {
     match.completion = {posted.cookie, end};
-    stream.posted.pop();
+    sequence.posted.pop();
     --posted_;
   }
   matches_.push(std::move(match));
@@ -48,7 +48,7 @@ MessageMatcher::Match MessageMatcher::pop_match() {
 }
 
 bool MessageMatcher::waits_for(int peer) const {
-  return posted_ != 0 && std::ranges::any_of(streams_, [&](const auto& entry) {
+  return posted_ != 0 && std::ranges::any_of(sequences_, [&](const auto& entry) {
            return int(entry.first >> 32) == peer && !entry.second.posted.empty();
          });
 }

@@ -20,13 +20,13 @@ namespace cohom {
 /// Its memory grows to what calls once needed and stays.
 class MessageMatcher {
  public:
-  /// A message, or a piece of one, that is to be copied into the memory of a receive.
+  /// A message, or a part of one, that is to be copied into the memory of a receive.
   struct Match {
     Arrival arrival;
     std::byte* to = nullptr;
     bool too_long = false;                      ///< the receive has no room for it
     bool may_lend = false;                      ///< it may stay where it lies
-    std::optional<Completion> completion = {};  ///< of the receive, with its last piece
+    std::optional<Completion> completion = {};  ///< of the receive, with its last part
   };
 
   void arrive(int peer, std::uint32_t tag, Arrival arrival);
@@ -42,8 +42,8 @@ class MessageMatcher {
   template <class Visit>
   void for_each_unexpected(int rank, Visit&& visit) {
     if (unexpected_ == 0) return;
-    for (auto& [key, stream] : streams_)
-      for (Arrival& arrival : stream.arrived)
+    for (auto& [key, sequence] : sequences_)
+      for (Arrival& arrival : sequence.arrived)
         if (arrival.rank == rank) visit(arrival);
   }
 
@@ -58,7 +58,7 @@ class MessageMatcher {
     for (const Match& match : matches_) drop(match.arrival);
     matches_.clear();
     if (posted_ == 0) return;
-    for (auto& [key, stream] : streams_) stream.posted.clear();
+    for (auto& [key, sequence] : sequences_) sequence.posted.clear();
     posted_ = 0;
   }
 
@@ -69,7 +69,7 @@ class MessageMatcher {
     bool may_lend = false;
     std::size_t filled = 0;
   };
-  struct Stream {
+  struct Sequence {
     Fifo<Arrival> arrived;
     Fifo<Posted> posted;
   };
@@ -77,9 +77,9 @@ class MessageMatcher {
   static std::uint64_t key_of(int peer, std::uint32_t tag) {
     return std::uint64_t(peer) << 32 | tag;
   }
-  void match(Stream& stream, Arrival arrival);
+  void match(Sequence& sequence, Arrival arrival);
 
-  std::unordered_map<std::uint64_t, Stream> streams_;
+  std::unordered_map<std::uint64_t, Sequence> sequences_;
   Fifo<Match> matches_;
   std::size_t posted_ = 0, unexpected_ = 0;
 };

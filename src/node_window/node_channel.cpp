@@ -52,7 +52,7 @@ void NodeChannel::end() noexcept {
   box.lent.clear();
   box.completed.clear();
   transport_.call_ended_early_ |= early;
-  transport_.give_back(number_);
+  transport_.keep_mailbox(number_);
 }
 
 bool NodeChannel::is_under_way() {

@@ -54,7 +54,7 @@ WireCounters NodeTransport::counters() const {
 NodeTransport::Mailbox& NodeTransport::take_mailbox(std::uint32_t number) {
   auto& box = mailboxes_[number];
   if (idle_mailboxes_.empty()) {
-    idle_mailboxes_.reserve(mailboxes_.size());  // so that give_back() cannot fail
+    idle_mailboxes_.reserve(mailboxes_.size());  // so that keep_mailbox() cannot fail
     box = std::make_unique<Mailbox>();
   } else {
     box = std::move(idle_mailboxes_.back());
@@ -64,7 +64,7 @@ NodeTransport::Mailbox& NodeTransport::take_mailbox(std::uint32_t number) {
 }
 
 /// Messages of the next call with this number may be there already: they stay.
-void NodeTransport::give_back(std::uint32_t number) noexcept {
+void NodeTransport::keep_mailbox(std::uint32_t number) noexcept {
   auto& box = mailboxes_[number];
   if (box && box->matcher.is_idle()) idle_mailboxes_.push_back(std::move(box));
 }

@@ -102,7 +102,7 @@ class NodeTransport final : public Transport {
   [[nodiscard]] bool is_one_node() const {
     return windows_.peers.size() == static_cast<std::size_t>(transport_->ranks());
   }
-  void give_back(std::uint32_t number) noexcept;
+  void keep_mailbox(std::uint32_t number) noexcept;
   /// Takes in what was announced, and sends what waits. @throws Error(memory) where there is none
   /// to send from; Error(transport), every time, once a window is wrong
   bool advance();

@@ -30,7 +30,7 @@ struct alignas(64) RingEntry {
 };
 static_assert(sizeof(RingEntry) == 64 && std::atomic<std::uint64_t>::is_always_lock_free);
 
-/// What a descriptor says of a message, or of a piece of one.
+/// What a descriptor says of a message, or of a part of one.
 struct Descriptor {
   /// Bytes that travel in the descriptor itself.
   static constexpr std::size_t max_carried_bytes = 48;
@@ -39,7 +39,7 @@ struct Descriptor {
   std::uint32_t tag = 0;
   std::uint32_t channel = 0;  ///< 16 bits
   bool carried = false;       ///< the bytes are in `content`
-  bool last = true;           ///< piece of its message
+  bool last = true;           ///< of the parts of its message
   std::uint64_t bytes = 0;
   // Where it is not carried:
   std::uint64_t offset = 0;  ///< in the sender's window
@@ -49,7 +49,7 @@ struct Descriptor {
 };
 
 /// Marks of the messages from one rank to another. The first ones are for words that the sender
-/// lends; behind them each bounce slot has its own. What takes several slots, which are neighbours,
+/// lends; after them each bounce slot has its own. What takes several slots, which are neighbours,
 /// has the mark of the first.
 inline constexpr std::uint32_t lent_marks = 256;
 inline constexpr std::uint32_t bounce_slot_count = 64;

@@ -25,7 +25,7 @@ std::optional<WindowReceiver::Announced> WindowReceiver::next() {
   return announced;
 }
 
-/// Each word is read once, and checked behind that: the other process may change it meanwhile.
+/// Each word is read once and then checked: the other process may change it meanwhile.
 WindowReceiver::Announced WindowReceiver::read(const RingEntry& entry) const {
   const auto word = [&](std::size_t number) {
     return entry.words[number].load(std::memory_order_relaxed);

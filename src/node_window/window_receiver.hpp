@@ -14,13 +14,13 @@
 
 namespace cohom {
 
-/// A message, or a piece of one, that was announced. It lies at its sender until it is taken, or is
+/// A message, or a part of one, that was announced. It lies at its sender until it is taken, or is
 /// here.
 struct Arrival {
   int rank = 0;                      ///< its sender
   const std::byte* words = nullptr;  ///< in the sender's window; null: it is here
   std::size_t bytes = 0;
-  bool last = true;  ///< piece of its message
+  bool last = true;  ///< of the parts of its message
   std::uint32_t mark = 0, use = 0;
   Descriptor::Content content = {};
   std::vector<std::byte> copy = {};  ///< of what `content` has no room for

@@ -57,7 +57,7 @@ bool WindowSender::start(Waiting& waiting) {
   if (!has_entry()) return false;
   const std::size_t bytes = message.data.size();
   if (bytes > Descriptor::max_carried_bytes && !window_.holds(message.data))
-    return send_pieces(waiting);
+    return send_parts(waiting);
   Descriptor descriptor{.tag = message.tag, .channel = message.channel, .bytes = bytes};
   if (bytes <= Descriptor::max_carried_bytes) {
     descriptor.carried = true;
@@ -76,11 +76,11 @@ bool WindowSender::start(Waiting& waiting) {
   return true;
 }
 
-bool WindowSender::send_pieces(Waiting& waiting) {
+bool WindowSender::send_parts(Waiting& waiting) {
   const Message& message = waiting.message;
   while (has_entry()) {
     const auto rest = message.data.subspan(waiting.copied);
-    const std::size_t bytes = std::min(rest.size(), BounceSlots::max_piece_bytes);
+    const std::size_t bytes = std::min(rest.size(), BounceSlots::max_part_bytes);
     const auto run = slots_.take(bytes, [this](std::uint32_t mark) { return is_taken(mark); });
     if (!run) return false;
     const std::size_t offset = slots_.fill(*run, rest.first(bytes));

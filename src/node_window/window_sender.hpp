@@ -2,7 +2,7 @@
 // WindowSender: the messages of this rank to another one of its node.
 //
 // Words that lie in the window are lent: the descriptor says where, and the send completes when the
-// receiver has taken them. What lies elsewhere is copied into bounce slots, in pieces. A short
+// receiver has taken them. What lies elsewhere is copied into bounce slots, in parts. A short
 // message travels in its descriptor.
 
 #include "node_window/bounce_slots.hpp"
@@ -51,7 +51,7 @@ class WindowSender {
  private:
   struct Waiting {
     Message message;
-    std::size_t copied = 0;  ///< bytes that left in pieces
+    std::size_t copied = 0;  ///< bytes that left in parts
   };
   /// Words that are lent.
   struct Open {
@@ -63,7 +63,7 @@ class WindowSender {
   std::uint32_t next_use(std::uint32_t mark) { return uses_[mark] = use_after(uses_[mark]); }
   bool send_waiting();
   bool start(Waiting& waiting);
-  bool send_pieces(Waiting& waiting);
+  bool send_parts(Waiting& waiting);
   [[nodiscard]] bool has_entry();
   void put(const Descriptor& descriptor);
   [[nodiscard]] bool is_taken(std::uint32_t mark) const;

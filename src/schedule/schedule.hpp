@@ -5,7 +5,7 @@
 // contributions of a known set of ranks", written once by one step (static single assignment).
 // Its chunks are neighbours; most algorithms need one a slot.
 // Several slots may share one *buffer* when a later one replaces an earlier one in place.
-// The executor runs every step once for each unit (segment) of the step's chunks; steps depend on
+// The executor runs every step once for each message unit of the step's chunks; steps depend on
 // each other only through the slots they read, so units flow through the steps in a pipeline.
 
 #include <cohom/merge.hpp>

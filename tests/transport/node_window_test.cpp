@@ -141,7 +141,7 @@ TEST_F(TwoRanks, CopyWhatCannotBeReadWhereItLies) {
   expect_copied(odd);
   expect_copied({});
   expect_copied(std::span(sent).first(40));  // in its descriptor
-  expect_copied(sent);                       // in pieces
+  expect_copied(sent);                       // in parts
 }
 
 TEST_F(TwoRanks, LearnThatWordsBecameVoidWhileTheyWereRead) {

@@ -53,9 +53,9 @@ std::uint32_t exchange(ScheduleBuilder& schedule, const Members& members, int me
         schedule.receive(0, Form::wide, members.contributions(partner_group, size),
                          members.rank(partner), sequence_id);
     const auto operands = member < partner ? std::array{sum, received} : std::array{received, sum};
-    // The finished sum gets a buffer of its own: for raw vectors it can be the user's output.
-    const bool finished = 2 * size == members.count;
-    sum = schedule.merge(operands, finished ? Step::no_slot : received);
+    // The complete sum gets a buffer of its own: for raw vectors it can be the user's output.
+    const bool complete = 2 * size == members.count;
+    sum = schedule.merge(operands, complete ? Step::no_slot : received);
   }
   return sum;
 }

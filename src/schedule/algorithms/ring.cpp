@@ -1,9 +1,9 @@
 // Ring: bandwidth optimal, 2(n-1) messages a rank, all of them to the next rank.
 //
 // Reduce-scatter: chunk c starts at rank c+1 and passes every rank once, each adding its own
-// contribution behind what arrived, until rank c finishes it. So rank c owns chunk c, and the
+// contribution behind what arrived, until rank c completes it. So rank c owns chunk c, and the
 // contributions of chunk c are added in the order c+1, c+2, ..., n-1, 0, ..., c.
-// Allgather: the finished chunk makes one more round, forwarded verbatim.
+// Allgather: the complete sum makes one more round, forwarded verbatim.
 
 #include "schedule/algorithms/algorithms.hpp"
 
@@ -26,7 +26,7 @@ struct Ring {
   }
 };
 
-/// Returns the slot of this rank's finished chunk.
+/// Returns the slot of the complete sum of this rank's chunk.
 std::uint32_t reduce_scatter(ScheduleBuilder& schedule, const Ring& ring) {
   auto sum = schedule.encode(ring.chunk_behind(1), Form::wide);
   for (std::uint32_t hop = 0; hop < ring.hops(); ++hop) {
@@ -34,9 +34,9 @@ std::uint32_t reduce_scatter(ScheduleBuilder& schedule, const Ring& ring) {
     schedule.send(sum, ring.next(), hop);
     const auto received = schedule.receive(chunk, Form::wide, hop + 1, ring.previous(), hop);
     const auto mine = schedule.encode(chunk, Form::wide);
-    // The finished sum gets a buffer of its own: for raw vectors it can be the user's output.
-    const bool finished = hop + 1 == ring.hops();
-    sum = schedule.merge(std::array{received, mine}, finished ? Step::no_slot : received);
+    // The complete sum gets a buffer of its own: for raw vectors it can be the user's output.
+    const bool complete = hop + 1 == ring.hops();
+    sum = schedule.merge(std::array{received, mine}, complete ? Step::no_slot : received);
   }
   return sum;
 }

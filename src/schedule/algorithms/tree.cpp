@@ -35,9 +35,9 @@ std::uint32_t reduce(ScheduleBuilder& schedule, const Node& node) {
     if (child >= node.ranks) break;
     const auto contributions = static_cast<std::uint32_t>(std::min(distance, node.ranks - child));
     const auto received = schedule.receive(0, Form::wide, contributions, child, sequence_id);
-    // The finished sum gets a buffer of its own: for raw vectors it can be the user's output.
-    const bool finished = node.rank == 0 && 2 * distance >= node.ranks;
-    sum = schedule.merge(std::array{sum, received}, finished ? Step::no_slot : received);
+    // The complete sum gets a buffer of its own: for raw vectors it can be the user's output.
+    const bool complete = node.rank == 0 && 2 * distance >= node.ranks;
+    sum = schedule.merge(std::array{sum, received}, complete ? Step::no_slot : received);
   }
   if (node.rank != 0) schedule.send(sum, node.parent(), sequence_id);
   return sum;
