@@ -40,7 +40,7 @@ class WorkerJob {
 /// Jobs may come from several owners, each in a thread of its own; they begin in their order.
 class WorkerPool {
  public:
-  /// More make no sense: workspaces are cut into fewer pieces than they would want.
+  /// More would lack work: workspaces are cut into too few pieces for them.
   static constexpr std::size_t max_workers = 255;
 
   /// The pool of this process with so many workers on these hardware threads, as the system

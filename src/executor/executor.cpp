@@ -36,7 +36,7 @@ Executor::Executor(const ExecutorSetup& setup)
     rounds_.push_back(nullptr);
     const RoundTraits& traits = factory_.traits(r);
     if (traits.is_fallback()) continue;
-    // What lies behind the payload and reads no agreement can be cut as its own algorithm wants it.
+    // What comes after the payload and reads no agreement can be cut as its own algorithm wants it.
     auto& own = own_chunking_[r];
     if (traits.time == RoundTime::behind_payload)
       own = std::make_unique<Chunking>(factory_.make_chunking(r, setup.elements));
@@ -102,7 +102,7 @@ void Executor::begin_round(std::size_t number) {
   const RoundTraits& traits = factory_.traits(number);
   RoundCall call{.channel = call_.channel, .profile = call_.profile};
   if (!traits.is_fallback()) {
-    // Piece by piece. Fallback rounds start when everything is agreed, and others behind the
+    // Piece by piece. Fallback rounds start when everything is agreed, and others after the
     // payload read no agreement.
     if (traits.time != RoundTime::behind_payload && !traits.independent)
       call.earlier = std::span(rounds_).first(number);
@@ -194,7 +194,7 @@ bool Executor::keep_wire_busy() {
   return encode_payload_while_sends_below(factory_.setup().tuning.low_sends);
 }
 
-/// Rounds behind the first one, most of which agree on what an earlier one found, are short, and
+/// Rounds after the first one, most of which agree on what an earlier one found, are short, and
 /// all ranks' decoding may wait for the last of them.
 bool Executor::encode_dependent_agreements() { return any(1, payload(), encode); }
 

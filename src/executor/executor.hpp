@@ -42,7 +42,7 @@ class Executor {
   /// Whether messages or reductions of the call in flight lie in the user's memory.
   [[nodiscard]] bool uses_users_memory() const { return uses_users_memory_; }
   /// Starts a call. Nothing is sent before release(). `may_give_up`: words of messages that may go
-  /// on behind the call lie in the executor's memory, never in the user's.
+  /// on after the call lie in the executor's memory, never in the user's.
   void begin(const CallBuffers& buffers, Channel& channel, Profile* profile = nullptr,
              bool may_give_up = false);
   /// Waits for the slices that workers run, and forgets what is left of the call: its buffers are
@@ -108,7 +108,7 @@ class Executor {
   SliceCrew crew_;
   RoundFactory factory_;
   Chunking chunking_;
-  std::vector<std::unique_ptr<Chunking>> own_chunking_;  ///< of rounds behind the payload
+  std::vector<std::unique_ptr<Chunking>> own_chunking_;  ///< of rounds after the payload
   std::unique_ptr<MessageMemory> lent_workspace_;        ///< null: `workspace_` is it
   MemoryArray<std::uint64_t> workspace_;
   MemoryArray<std::uint64_t>

@@ -65,7 +65,7 @@ class Messenger {
     const std::byte* lent = nullptr;
   };
   /// Takes a completion. What is complete with it: the task of a receive or a reduction; none for
-  /// sends, and while messages of the task are under way. post_next() comes behind it.
+  /// sends, and while messages of the task are under way. post_next() comes after it.
   std::optional<Arrival> complete(const Completion& completion);
   /// What an Arrival lent is read no more. @throws Error(transport)
   void give_back(const std::byte* lent) { channel_->give_back(lent); }

@@ -35,7 +35,7 @@ void RoundLayout::lay_out_buffers(const Round& round, std::span<const Piece> pie
   offset_.resize(slot_units_);
   for (std::uint32_t slot = 0; slot < schedule_.slots.size(); ++slot)
     if (joined[slot] == Step::no_slot) place_buffer(slot, bases);
-  // A join comes behind what it joins, and one that is joined itself before the other.
+  // A join comes after what it joins, and one that is joined itself before the other.
   for (std::size_t slot = schedule_.slots.size(); slot-- > 0;)
     if (joined[slot] != Step::no_slot)
       place_in_join(static_cast<std::uint32_t>(slot), joined[slot], round, pieces);

@@ -10,7 +10,7 @@ namespace cohom {
 namespace {
 
 /// Lanes and elements alone: lengths and positions in a payload are checked once, and another
-/// process could change them behind that. What a round agrees on is read until the call ends.
+/// process could change them later. What a round agrees on is read until the call ends.
 bool may_read_at_senders(const RoundTraits& traits, const Memory& memory) {
   return memory.is_host() && !traits.varies();
 }

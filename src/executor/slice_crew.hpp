@@ -16,7 +16,7 @@ namespace cohom {
 
 class SliceCrew {
  public:
-  /// Null: the calling thread runs all slices. Takes all memory; `pool` outlives it.
+  /// Null: the calling thread runs all slices. Allocates all that it will need; `pool` outlives it.
   /// `takes_back`: help() runs slices; else it waits for workers.
   explicit SliceCrew(WorkerPool* pool, bool takes_back = true);
   ~SliceCrew() { stop(); }

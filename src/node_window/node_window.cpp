@@ -77,7 +77,7 @@ MappedMemory::MappedMemory(int fd, std::size_t bytes, bool writable) : size_(byt
   void* const memory = mmap(nullptr, bytes, protection, MAP_SHARED | MAP_NORESERVE, fd, 0);
   if (memory == MAP_FAILED) fail(ErrorKind::memory, "mapping " + std::to_string(bytes) + " bytes");
   data_ = static_cast<std::byte*>(memory);
-  // Hints; refusal only costs speed, or disk space behind a crash.
+  // Hints; refusal only costs speed, or disk space after a crash.
   if (!writable) madvise(memory, bytes, MADV_DONTDUMP);
   madvise(memory, bytes, MADV_HUGEPAGE);
 }

@@ -34,7 +34,7 @@ class MappedMemory {
   std::size_t size_ = 0;
 };
 
-/// This rank's own. It has no name in a file system, so nothing is left of it behind a crash, and
+/// This rank's own. It has no name in a file system, so nothing is left of it after a crash, and
 /// it cannot shrink, so whoever mapped it can read all of it for ever.
 class NodeWindow : public std::enable_shared_from_this<NodeWindow> {
  public:

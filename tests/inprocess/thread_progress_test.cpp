@@ -90,7 +90,7 @@ TEST(ThreadProgress, ACommunicatorIsDestroyedByItsOwner) {
   EXPECT_THROW(request.wait(), Error) << "it waits for a rank that never comes";
 }
 
-/// progress=thread: a rank that does something else behind its start keeps nobody waiting.
+/// progress=thread: a rank that does something else after its start keeps nobody waiting.
 TEST(ProgressThread, AdvancesCallsOfARankThatDoesNothing) {
   const Watchdog watchdog("a rank that does nothing");
   constexpr int ranks = 3;

@@ -121,7 +121,7 @@ INSTANTIATE_TEST_SUITE_P(Ranks, ThreadsOf, testing::Values(1, 2, 3),
                          testing::PrintToStringParamName());
 
 /// Rank 1's words of the payload are nonsense, which a worker of rank 0 finds. The vectors are gone
-/// right behind the call, whatever other slices workers had begun.
+/// right after the call, whatever other slices workers had begun.
 TEST(Threads, AnErrorInAWorkerIsTheCalls) {
   const Watchdog watchdog("an error in a worker");
   constexpr int ranks = 2;

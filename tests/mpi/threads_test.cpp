@@ -94,7 +94,7 @@ TEST_F(Threads, EachHaveTheirErrors) {
   });
 }
 
-/// A rank that blocks in MPI behind the start of a call: progress=thread goes on with it.
+/// A rank that blocks in MPI after the start of a call: progress=thread goes on with it.
 TEST_F(Threads, OneOfTheLibraryAdvancesCalls) {
   const Info info{{"cohom_codec", "exact"}, {"cohom_progress", last_rank() ? "thread" : "call"}};
   for (int step = 1; step <= 5; ++step) {

@@ -59,7 +59,7 @@ struct CodecRow {
   DeviceForm device = {};
   std::span<const CodecSample> samples = {};  ///< the first is the default
   /// Whether several threads may be in its rounds at the same time, with a piece each: workers run
-  /// slices. In a round of scope `vector` the last piece comes alone, behind all others.
+  /// slices. In a round of scope `vector` the last piece comes alone, after all others.
   bool in_workers = false;
   /// Whether errors are bounded with these parameters, which raw's are not where values cancel:
   /// such a codec is not bypassed. Null: never.
