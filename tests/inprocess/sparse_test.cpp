@@ -89,9 +89,7 @@ TEST_P(SparseRanks, EqualRawAtEveryDensity) {
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 std::vector<int> all_ranks() { return tested_ranks(); }
 #else
-std::vector<int> all_ranks() {
-  return {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 33};
-}
+std::vector<int> all_ranks() { return {1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 33}; }
 #endif
 
 INSTANTIATE_TEST_SUITE_P(Ranks, SparseRanks, testing::ValuesIn(all_ranks()),
