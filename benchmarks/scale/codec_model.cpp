@@ -90,7 +90,7 @@ CodecModel model_codec(const std::string& name, const Parameters& parameters,
                          vector.ranks};
   const auto bytes = row.bytes != nullptr ? row.bytes(query) : bytes_of_rounds(row.make, query);
   if (!bytes) {
-    // Wrong parameters are an error of its own.
+    // Says which parameter is wrong, if one is.
     static_cast<void>(row.make({.ranks = vector.ranks,
                                 .type = ElementType::f32,
                                 .kernels = kernels::kernel_table(),
