@@ -38,16 +38,30 @@ constexpr std::size_t content = sizeof(std::uint64_t);
 
 CallAgreement::CallAgreement(Channel& channel, int rank, int ranks, const CallSignature& signature,
                              std::optional<Error> error, Offloads offloads, ShortSum* sum)
-    : channel_(channel, rank, ranks), signature_(signature), own_error_(std::move(error)) {
+    : channel_(channel, rank, ranks),
+      signature_(signature),
+      own_error_(std::move(error)),
+      sum_(own_error_ ? nullptr : sum) {
   // The lowest failing rank wins the maximum. A failed call still takes part, but is not compared.
-  MaximumExchange::Table own;
-  if (own_error_) own.error = std::uint64_t(ranks - rank);
+  if (own_error_) own_.error = std::uint64_t(ranks - rank);
   if (offloads != Offloads::yes)
-    own.unready = std::uint64_t(offloads) << 32 | std::uint64_t(ranks - rank);
-  own.hash = signature_.hash();
-  own.complement = ~own.hash;
-  exchange_.begin(own, own_error_ ? nullptr : sum);
+    own_.unready = std::uint64_t(offloads) << 32 | std::uint64_t(ranks - rank);
+  own_.hash = signature_.hash();
+  own_.complement = ~own_.hash;
+}
+
+void CallAgreement::begin() {
+  exchange_.begin(own_, sum_);
   if (exchange_.done()) evaluate();
+}
+
+void CallAgreement::tell_error() {
+  exchange_.tell(own_);
+  const std::string prefix = prefix_of(channel_.rank());
+  result_.emplace(own_error_->kind(), prefix + own_error_->what());
+  write_message(prefix);
+  for (int peer = 0; peer < channel_.ranks(); ++peer)
+    if (peer != channel_.rank()) channel_.try_send(message_, peer, failure_tag);
 }
 
 void CallAgreement::complete(const Completion& completion) {
@@ -75,8 +89,7 @@ void CallAgreement::evaluate() {
       throw Error(ErrorKind::transport,
                   "the agreement of a call: words were changed on their way: they say that this "
                   "rank has failed");
-    return exchange_message(failing,
-                            channel_.ranks() == 1 ? "" : "rank " + std::to_string(failing) + ": ");
+    return exchange_message(failing, prefix_of(failing));
   }
   if (exchange_.calls_differ()) return tell_records();
   state_ = State::done;
@@ -115,6 +128,13 @@ void CallAgreement::exchange_message(int telling_rank, const std::string& prefix
   state_ = State::message;
   telling_rank_ = telling_rank;
   if (channel_.rank() != telling_rank) return channel_.receive(message_, telling_rank, failure_tag);
+  write_message(prefix);
+  for (int peer = 0; peer < channel_.ranks(); ++peer)
+    if (peer != channel_.rank()) channel_.send(message_, peer, failure_tag);
+  if (channel_.pending() == 0) read_message();
+}
+
+void CallAgreement::write_message(const std::string& prefix) {
   message_.fill(std::byte{0});
   const std::string text = prefix + own_error_->what();
   const auto kind = static_cast<std::uint32_t>(own_error_->kind());
@@ -122,9 +142,11 @@ void CallAgreement::exchange_message(int telling_rank, const std::string& prefix
   std::memcpy(message_.data() + content + sizeof kind, text.data(),
               std::min(text.size(), message_bytes - content - sizeof kind - 1));
   seal(message_);
-  for (int peer = 0; peer < channel_.ranks(); ++peer)
-    if (peer != channel_.rank()) channel_.send(message_, peer, failure_tag);
-  if (channel_.pending() == 0) read_message();
+}
+
+/// Of an error that is one rank's.
+std::string CallAgreement::prefix_of(int rank) const {
+  return channel_.ranks() == 1 ? "" : "rank " + std::to_string(rank) + ": ";
 }
 
 void CallAgreement::read_message() {

@@ -32,8 +32,7 @@ enum class Offloads : std::uint64_t { yes, waits_for_others, no };
 class CallAgreement {
  public:
   /// `error`: this rank cannot make the call. `sum`: its vector travels with the words, if those of
-  /// all ranks do; it has begun, or is null. Starts the exchange; channel, signature and sum
-  /// outlive it.
+  /// all ranks do; it has begun, or is null. Channel, signature and sum outlive it.
   CallAgreement(Channel& channel, int rank, int ranks, const CallSignature& signature,
                 std::optional<Error> error, Offloads offloads = Offloads::no,
                 ShortSum* sum = nullptr);
@@ -41,6 +40,10 @@ class CallAgreement {
   CallAgreement& operator=(const CallAgreement&) = delete;
   ~CallAgreement() = default;
 
+  void begin();
+  /// In place of begin(), on a rank with an error: tells it to all ranks that can be reached, and
+  /// waits for nothing.
+  void tell_error();
   /// Takes one completion whose cookie is one of ours. @throws Error(transport) for words that were
   /// changed on their way
   void complete(const Completion& completion);
@@ -71,13 +74,17 @@ class CallAgreement {
   void take_record();
   void await_record();
   void exchange_message(int telling_rank, const std::string& prefix);
+  void write_message(const std::string& prefix);
   void read_message();
+  [[nodiscard]] std::string prefix_of(int rank) const;
   /// Whose words come next.
   [[nodiscard]] int peer() const;
 
   CallChannel channel_;
   const CallSignature& signature_;
   std::optional<Error> own_error_, result_;
+  MaximumExchange::Table own_;
+  ShortSum* sum_;
   State state_ = State::maximum;
   MaximumExchange exchange_{channel_};
   Message message_, record_;                    ///< not initialized: most calls have none

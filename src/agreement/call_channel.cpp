@@ -6,6 +6,15 @@
 
 namespace cohom {
 
+void CallChannel::try_send(std::span<const std::byte> bytes, int peer, std::uint32_t tag) {
+  try {
+    send(bytes, peer, tag);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::transport) throw;
+    complete();
+  }
+}
+
 void CallChannel::expect_bytes(std::size_t arrived, std::size_t right, int from) {
   if (arrived != right)
     throw Error(ErrorKind::transport,

@@ -21,6 +21,8 @@ class CallChannel {
     ++pending_;
     channel_.send(bytes, peer, tag, call_cookie(true));
   }
+  /// Not to a rank that cannot be reached any more.
+  void try_send(std::span<const std::byte> bytes, int peer, std::uint32_t tag);
   void receive(std::span<std::byte> bytes, int peer, std::uint32_t tag) {
     ++pending_;
     channel_.receive(bytes, peer, tag, call_cookie(false));

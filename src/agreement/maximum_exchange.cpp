@@ -41,6 +41,14 @@ void MaximumExchange::begin(const Table& own, ShortSum* sum) {
   if (!done()) start_hop();
 }
 
+void MaximumExchange::tell(const Table& own) {
+  leaving_ = own;
+  const std::span<std::byte> message = std::as_writable_bytes(std::span(&leaving_, 1));
+  leaving_.checksum = checksum_of(checked_bytes(message, leaving_.elements));
+  for (int hop = 0; hop < hops_.count(); ++hop)
+    if (hops_[hop].sends) channel_.try_send(message, hops_[hop].peer, call_tag);
+}
+
 void MaximumExchange::start_hop() {
   const DoublingHop hop = hops_[hop_];
   if (hop.receives)

@@ -37,6 +37,8 @@ class MaximumExchange {
   /// Begins the exchange with what this rank has; done() at once where it is alone. `sum`, which
   /// has begun and outlives the exchange, may be null.
   void begin(const Table& own, ShortSum* sum);
+  /// In place of begin(): tells what this rank has to all that it would exchange words with.
+  void tell(const Table& own);
   /// Takes a completion and goes on with the next hop once nothing is under way.
   /// @throws Error(transport) for words that were changed on their way
   void complete(const Completion& completion);

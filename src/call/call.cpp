@@ -26,6 +26,10 @@ CallImpl::CallImpl(CallOwner& owner, std::uint64_t number, CallRequest request)
     agreement_.emplace(*channel_, transport.rank(), transport.ranks(), request_.signature(),
                        std::move(request_.error), route_.word(),
                        request_.core ? request_.core->short_sum() : nullptr);
+    if (owner_.failures().of_transport())
+      tell_error();
+    else
+      agreement_->begin();
   } catch (...) {
     complete(owner_.failures().take("a call on this rank"));
   }
@@ -79,6 +83,12 @@ void CallImpl::begin_on_device() {
   device_.emplace(*core.device(), request_.input, request_.output,
                   core.count() * size_of(core.type()), request_.stream);
   device_->begin();
+}
+
+/// Others may wait for this rank in a call that it left, and never come to this one.
+void CallImpl::tell_error() {
+  agreement_->tell_error();
+  complete(agreement_->error());
 }
 
 /// Of a call with buffers on a device, whoever does its work.
@@ -196,6 +206,7 @@ void CallImpl::agree_on_fallback_rounds() {
   agreement_.emplace(*channel_, owner_.transport().rank(), owner_.transport().ranks(),
                      fallback_signature_.emplace(std::move(offer->signature)),
                      std::move(offer->failure));
+  agreement_->begin();
   state_ = State::agreeing_fallback;
 }
 
@@ -291,7 +302,7 @@ void CallImpl::complete(std::optional<Error> error) {
   // Others may go on with this call, and their messages must not meet another communicator.
   if (early && channel_ != nullptr && !channel_->ends_at_once()) owner_.failures().keep_transport();
   if (!kept) channel_.reset();
-  if (error_) owner_.failures().ended_with(*error_, goes);
+  if (error_) owner_.failures().ended_with(*error_, early);
   // Nothing that this call put into streams may meet the next one's words.
   if (error_ && device_) request_.core->device()->drain();
   if (kept)

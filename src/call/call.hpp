@@ -50,6 +50,7 @@ class CallImpl final : public EndedCall, public std::enable_shared_from_this<Cal
 
   void open_channel();
   void prepare();
+  void tell_error();
   void begin_on_device();
   void begin();
   std::span<std::byte> take_state();

@@ -24,9 +24,10 @@ class CallFailures {
   /// Transport::failure(), and the error of the call that is to blame.
   [[nodiscard]] std::optional<Error> of_transport() const;
 
-  /// A call has given its channel back, or keeps it. `goes_on`: messages or reductions of it went
-  /// on behind its error; then no later call can be made, which could meet them.
-  void ended_with(const Error& error, bool goes_on);
+  /// A call has given its channel back, or keeps it. `early`: this rank left it while others could
+  /// still wait for this one in it. They may never come to a later call, and messages of this one
+  /// could meet it, so that no later call can be made.
+  void ended_with(const Error& error, bool early);
   /// Keeps transport and native reductions (KeptCalls). False: there is no memory.
   bool keep_transport() noexcept;
   /// The same, and keeps a call that ended while it goes_on().
@@ -37,7 +38,7 @@ class CallFailures {
   std::shared_ptr<Aggregator> native_reductions_;
   std::optional<Error> of_device_;
   bool transport_is_kept_ = false;
-  bool call_goes_on_ = false;  ///< or did, behind its error
+  bool ended_early_ = false;  ///< this rank left a call
   /// What the first call said after which no other can be made.
   std::optional<std::string> broken_by_;
 };

@@ -1,7 +1,9 @@
 // Transports that fail: the error reaches the caller, a later call says what it was, and nothing
 // hangs.
 
+#include "base/tags.hpp"
 #include "forwarding_transport.hpp"
+#include "loopback_ranks.hpp"
 #include "testing/loopback_transport.hpp"
 #include "watchdog.hpp"
 
@@ -20,10 +22,10 @@ namespace cohom::test {
 namespace {
 
 /// What a call says; nothing when it works.
-std::optional<std::string> error_of_call(Communicator& communicator) {
-  std::vector<float> data(1000, 1.0f);
+std::optional<std::string> error_of_call(Communicator& communicator, double timeout = 0) {
+  std::vector<float> data(10, 1.0f);
   try {
-    allreduce(std::span(data), communicator, {.codec = "raw", .algorithm = "ring"});
+    allreduce(std::span(data), communicator, {.codec = "raw", .timeout = timeout});
   } catch (const Error& error) {
     return error.what();
   }
@@ -105,14 +107,78 @@ TEST(FailingTransport, LaterCallsQuoteTheErrorThatBrokeIt) {
       transport->error = "the wire is cut";
       EXPECT_EQ(error_of_call(communicator), "the wire is cut");
       transport->error = "and cut once more";
-      EXPECT_EQ(error_of_call(communicator), "and cut once more");
-      for (int i = 0; i < 2; ++i) {
+      for (int i = 0; i < 3; ++i) {
         const auto error = error_of_call(communicator);
         ASSERT_TRUE(error);
         EXPECT_NE(error->find("it is broken; the first error was: the wire is cut"),
                   std::string::npos)
             << *error;
       }
+    });
+}
+
+/// The others may be in that call for ever.
+TEST(FailingTransport, WhoLeftACallWaitsForNobodyInTheNext) {
+  const Watchdog watchdog("a call after one that was left");
+  on_ranks(3, [&](int rank, Communicator& communicator) {
+    if (rank != 0) return;
+    EXPECT_NE(error_of_call(communicator, 0.1)->find("no progress"), std::string::npos);
+    for (int i = 0; i < 3; ++i)
+      EXPECT_NE(error_of_call(communicator)
+                    ->find("rank 0: an earlier call on this communicator "
+                           "ended early on this rank; make a new "
+                           "communicator; the first error was: no progress"),
+                std::string::npos);
+  });
+}
+
+/// Its channels break once after `error` is set, at the first message that arrives.
+class DeafTransport final : public ForwardingTransport {
+ public:
+  using ForwardingTransport::ForwardingTransport;
+
+  const char* error = nullptr;
+
+  std::unique_ptr<Channel> open(std::uint32_t number) override {
+    return std::make_unique<DeafChannel>(ForwardingTransport::open(number), *this);
+  }
+
+ private:
+  class DeafChannel final : public ForwardingChannel {
+   public:
+    DeafChannel(std::unique_ptr<Channel> channel, DeafTransport& transport)
+        : ForwardingChannel(std::move(channel)), transport_(transport) {}
+    std::size_t poll(std::span<Completion> out) override {
+      const std::size_t count = ForwardingChannel::poll(out);
+      for (const Completion& completion : out.first(count))
+        if (transport_.error != nullptr && !is_sent(completion.cookie))
+          throw Error(ErrorKind::transport, std::exchange(transport_.error, nullptr));
+      return count;
+    }
+
+   private:
+    DeafTransport& transport_;
+  };
+};
+
+/// Rank 0 leaves a call after it has sent all that rank 1 waits for.
+TEST(FailingTransport, WhoLeftACallTellsThoseThatCompletedIt) {
+  const Watchdog watchdog("a call that one rank left at its end");
+  LoopbackHub hub(2);
+  std::vector<std::jthread> threads;
+  for (int rank = 0; rank < 2; ++rank)
+    threads.emplace_back([&, rank] {
+      const auto transport = std::make_shared<DeafTransport>(hub.transport(rank));
+      Communicator communicator(transport);
+      EXPECT_EQ(error_of_call(communicator), std::nullopt);
+      if (rank == 0) transport->error = "nothing can be heard";
+      const auto error = error_of_call(communicator);
+      EXPECT_EQ(error,
+                rank == 0 ? std::optional<std::string>("nothing can be heard") : std::nullopt);
+      for (int i = 0; i < 2; ++i)
+        EXPECT_EQ(error_of_call(communicator),
+                  "rank 0: an earlier call on this communicator ended early on this rank; make a "
+                  "new communicator; the first error was: nothing can be heard");
     });
 }
 
