@@ -25,8 +25,8 @@ function(cohom_add_test name)
     endif()
     add_test(NAME ${entry} COMMAND ${target})
     cohom_set_test_properties(${entry} ${test_RING} ${test_TIMEOUT} ${test_PROCESSORS})
-    set_tests_properties(${entry} PROPERTIES
-      ENVIRONMENT "GTEST_TOTAL_SHARDS=${test_SHARDS};GTEST_SHARD_INDEX=${shard}")
+    set_property(TEST ${entry} APPEND PROPERTY
+      ENVIRONMENT "GTEST_TOTAL_SHARDS=${test_SHARDS}" "GTEST_SHARD_INDEX=${shard}")
   endforeach()
 endfunction()
 
@@ -84,6 +84,10 @@ function(cohom_set_test_properties entry label timeout processors)
   if(COHOM_SANITIZE)
     math(EXPR timeout "${timeout} * 8")
   endif()
+  # Buffers that come and go with each case stay with the process: the system would clear their
+  # pages each time, and interrupt all cores that run threads of the program.
   set_tests_properties(${entry} PROPERTIES
-    LABELS ${label} TIMEOUT ${timeout} PROCESSORS ${processors})
+    LABELS ${label} TIMEOUT ${timeout} PROCESSORS ${processors}
+    ENVIRONMENT
+      "GLIBC_TUNABLES=glibc.malloc.mmap_threshold=268435456:glibc.malloc.trim_threshold=536870912")
 endfunction()

@@ -2,6 +2,11 @@
 
 #include "kernels/sample/cpu/sample_blocks.hpp"
 
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <utility>
 
@@ -34,13 +39,17 @@ std::vector<std::uint16_t> make_places(const SampleFormat& format) {
   const std::size_t halves = (format.ranks + 7) / 8;
   std::vector<std::uint16_t> places;
   for (std::uint32_t number = 0; number < permutations_of(format); ++number)
-    for (std::uint32_t half = 0; half < halves; ++half)
-      for (std::uint32_t plus = 0; plus < 256; ++plus) {
-        std::uint32_t bits = 0;
-        for (std::uint32_t rank = 8 * half; rank < std::min(format.ranks, 8 * half + 8); ++rank)
-          bits |= (plus >> (rank % 8) & 1) << position_of(format, number, rank);
-        places.push_back(static_cast<std::uint16_t>(bits));
+    for (std::uint32_t half = 0; half < halves; ++half) {
+      std::array<std::uint16_t, 8> bits{};  // by rank of the half
+      for (std::uint32_t rank = 8 * half; rank < std::min(format.ranks, 8 * half + 8); ++rank)
+        bits[rank % 8] = static_cast<std::uint16_t>(1u << position_of(format, number, rank));
+      const std::size_t first = places.size();
+      places.push_back(0);
+      for (std::uint32_t plus = 1; plus < 256; ++plus) {
+        const std::size_t others = plus & (plus - 1);
+        places.push_back(places[first + others] | bits[std::size_t(std::countr_zero(plus))]);
       }
+    }
   return places;
 }
 
