@@ -99,6 +99,10 @@ void add_run_flags(CLI::App& app, BenchOptions& options) {
   app.add_option("--threads", options.threads,
                  "auto, or a number: threads that encode, merge and decode beside the caller's "
                  "(default: COHOM_THREADS, or auto)");
+  app.add_option(
+      "--native", options.native,
+      "never, auto or always: whether timed calls may go by MPI's own allreduce; errors, "
+      "bits and bytes are the codec's (default: never)");
   app.add_option("--json", options.json_path, "write the results to this file")->check(some_path());
   app.add_flag("--quiet", options.quiet, "no progress line");
   app.add_flag("--check-only", options.check_only, "only the correctness columns, no timing");

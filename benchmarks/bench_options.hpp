@@ -35,6 +35,7 @@ struct BenchOptions {
   double timeout = 0;         ///< seconds without progress; 0: as COHOM_TIMEOUT says
   std::string checksum = {};  ///< "on" or "off"; empty: as COHOM_CHECKSUM says
   std::string threads = {};   ///< Options::threads
+  std::string native = "never";  ///< Options::native, of the timed calls
   std::string json_path = {};
   bool quiet = false;
   bool check_only = false;

@@ -48,6 +48,7 @@ Json algorithm_list() {
   Json list = Json::array();
   for (const AlgorithmRow& row : algorithm_table())
     list.push_back({{"name", row.name}, {"summary", row.summary}});
+  list.push_back({{"name", native_algorithm.name}, {"summary", native_algorithm.summary}});
   return list;
 }
 

@@ -187,6 +187,7 @@ void Report::add(const Row& row) {
   add_rounding(json, row);
   json["equals_raw"] = or_null(row.equals_raw);
   json["union_density"] = row.shape.density();
+  if (row.timed) json["native_calls"] = row.timed->native_calls;
   if (row.offloading)
     json["offload"] = {{"offloaded", row.offloading->offloaded},
                        {"repeated", row.offloading->repeated},

@@ -30,6 +30,7 @@ struct NativeTime {
 
 struct Timed {
   int iterations = 0;
+  std::uint64_t native_calls = 0;  ///< of these and the warm-up
   TimeSummary time;
   NativeTime native;
   std::optional<ProfileMeans> profile = {};  ///< with --profile

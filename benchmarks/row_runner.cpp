@@ -30,6 +30,7 @@ WireBytes over_ranks(std::uint64_t here, MPI_Comm comm) {
 
 /// By which raw has the same bits: some aggregators in the network do not add floats.
 std::string algorithm_of_raw(std::string_view algorithm) {
+  if (algorithm == native_algorithm.name) return std::string(algorithm);
   const AlgorithmRow& row = *find_algorithm(algorithm);
   return std::string((row.in_network ? algorithm_that_merges_at_once() : row).name);
 }
@@ -66,7 +67,8 @@ Options RowRunner::plan_options(const std::string& codec, const std::string& alg
           .segment = options_.segment,
           .timeout = options_.timeout,
           .checksum = options_.checksum,
-          .threads = options_.threads};
+          .threads = options_.threads,
+          .native = "never"};
 }
 
 void RowRunner::check_combination(const std::string& codec, const std::string& algorithm) {
@@ -112,9 +114,10 @@ void RowRunner::restore_calls_input() {
 }
 
 void RowRunner::call(AllreducePlan& plan) {
-  plan.start(options_.in_place ? vectors_.output() : vectors_.input(), vectors_.output());
-  if (options_.nonblocking)
-    while (!plan.test()) continue;
+  const void* const input = options_.in_place ? vectors_.output() : vectors_.input();
+  if (!options_.nonblocking) return plan.execute(input, vectors_.output());
+  plan.start(input, vectors_.output());
+  while (!plan.test()) continue;
   plan.wait();
 }
 
@@ -188,8 +191,10 @@ const FormulaByRanks& RowRunner::formula_by_ranks(const Row& row) {
 }
 
 Timed RowRunner::measure(const Row& row) {
-  AllreducePlan plan(communicator_, row.elements, options_.type,
-                     plan_options(row.codec, row.algorithm));
+  Options timed_options = plan_options(row.codec, row.algorithm);
+  timed_options.native = options_.native;
+  AllreducePlan plan(communicator_, row.elements, options_.type, timed_options);
+  const std::uint64_t native_before = communicator_.native_calls();
   ProfileMeter meter;
   std::vector<Contender> contenders;
   contenders.push_back({.prepare = [this] { restore_calls_input(); },
@@ -219,6 +224,7 @@ Timed RowRunner::measure(const Row& row) {
     if (counter_command_) counters = counter_command_->since(counters);
   });
   Timed timed{.iterations = timing.iterations,
+              .native_calls = communicator_.native_calls() - native_before,
               .time = *timing.times.front(),
               .native = best_of(native_.candidates(), std::span(timing.times).subspan(1)),
               .counters = std::move(counters)};

@@ -252,6 +252,8 @@ std::string Table::line(const Row& row) {
   text += cells(columns_, [&](const Column& column) { return column.cell(row); });
   if (row.extended) text.insert(text.size() - 1, "  extended");
   if (row.offloading) text.insert(text.size() - 1, offload_note(row));
+  if (row.timed && row.timed->native_calls != 0 && row.plan.algorithm != native_algorithm.name)
+    text.insert(text.size() - 1, fmt::format("  {} calls native", row.timed->native_calls));
   if (!row.plan.not_offloaded.empty())
     text.insert(text.size() - 1, "  not offloaded: " + row.plan.not_offloaded);
   ++rows_;

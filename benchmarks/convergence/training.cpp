@@ -15,7 +15,7 @@ AllreducePlan averaging_plan(const ConvergenceOptions& options, const Problem& p
   return {communicator,
           problem.parameters(),
           ElementType::f32,
-          {.codec = codec, .algorithm = options.algorithm, .op = ReduceOp::mean}};
+          {.codec = codec, .algorithm = options.algorithm, .op = ReduceOp::mean, .native = "never"}};
 }
 
 Curve train(const ConvergenceOptions& options, Problem& problem, const std::string& codec,

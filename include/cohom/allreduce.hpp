@@ -71,15 +71,13 @@ Request allreduce_async(const void* input, void* output, std::size_t count, Elem
 /// datatype that cannot be compressed: takes part in the call so that all ranks get `error`.
 Request allreduce_fail(const Error& error, Communicator& communicator);
 
-/// Blocking form. All ranks end with bit-identical results (raw by fabric: as far as MPI's own
-/// reduction gives them).
+/// Blocking form. All ranks end with bit-identical results (by native, and raw by fabric: as
+/// far as MPI's own reduction gives them).
 /// @throws Error on all ranks alike; then `output` is undefined, and the state of a named buffer as
 /// after reset if the call had begun. The exception is Error(transport) in the middle of a call:
 /// like an error of MPI it comes on the rank that met it, and others may wait for that rank.
-inline void allreduce(const void* input, void* output, std::size_t count, ElementType type,
-                      Communicator& communicator, const Options& options = {}) {
-  allreduce_start(input, output, count, type, communicator, options).wait();
-}
+void allreduce(const void* input, void* output, std::size_t count, ElementType type,
+               Communicator& communicator, const Options& options = {});
 
 /// Vectors, arrays and spans of Element.
 template <class Range>

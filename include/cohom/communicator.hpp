@@ -8,6 +8,7 @@
 #include <cohom/transport.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -46,6 +47,10 @@ class Communicator {
   [[nodiscard]] WireCounters wire_counters() const;
   /// What became of the calls that aggregators in the network were to sum.
   [[nodiscard]] OffloadCounters offload_counters() const;
+
+  /// How many calls went by MPI's own allreduce (Options::native, algorithm native); equal on all
+  /// ranks once their calls are over.
+  [[nodiscard]] std::uint64_t native_calls() const;
 
   /// Adds the time of all calls from now on to `profile`, which outlives them; null: to none, which
   /// costs nothing. Between calls only.

@@ -4,6 +4,7 @@
 #include <cohom/cxx20.hpp>
 
 #include <cohom/merge.hpp>
+#include <cohom/native_allreduce.hpp>
 #include <cohom/promotion.hpp>
 #include <cohom/transport.hpp>
 
@@ -146,6 +147,8 @@ struct Aggregators {
   std::shared_ptr<Aggregator> attached = nullptr;
   /// For calls that name an address. Empty: that is an error.
   ConnectAggregator connect = {};
+  /// For algorithm=native, which compresses nothing. Null: there is none.
+  std::shared_ptr<NativeAllreduce> native = nullptr;
 };
 
 }  // namespace cohom

@@ -60,11 +60,19 @@ struct Options {
   /// keeps nobody waiting. Over MPI that needs MPI_THREAD_MULTIPLE; not for algorithm fabric.
   /// Local, as threads. COHOM_PROGRESS, "call".
   std::string progress = {};
+  /// Whether calls of algorithm=auto may go by MPI's own allreduce (algorithm native) where that is
+  /// faster. "auto": calls of the blocking functions take turns at first, then the faster way goes
+  /// on; results of one vector then differ in their last bits from call to call, or, of codecs that
+  /// lose, by the codec's error. "never". "always": all calls that can. Not of codecs that keep
+  /// state or a bound of errors, f16 and bf16, buffers on a device, nor with a timeout, checksums
+  /// or an aggregator. COHOM_NATIVE, "auto".
+  std::string native = {};
 };
 
 /// Sets one option by its key, as in an MPI_Info: cohom_codec, cohom_algorithm, cohom_op ("sum" or
 /// "mean"), cohom_segment, cohom_buffer, cohom_aggregator, cohom_transport, cohom_timeout,
-/// cohom_checksum, cohom_threads, cohom_progress. What is named is checked where it is used.
+/// cohom_checksum, cohom_threads, cohom_progress, cohom_native. What is named is checked where it
+/// is used.
 /// @throws Error(invalid_argument) for another key (naming the nearest one), or a cohom_op,
 /// cohom_segment or cohom_timeout that is not one.
 void set_option(Options& options, std::string_view key, std::string_view value);

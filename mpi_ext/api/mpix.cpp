@@ -4,6 +4,7 @@
 
 #include <cohom/mpix.h>
 
+#include "api/call_start.hpp"
 #include "mpi_ext/api/mpi_communicator.hpp"
 #include "mpi_ext/api/mpi_errors.hpp"
 #include "mpi_ext/api/mpi_handles.hpp"
@@ -28,14 +29,19 @@ struct MPIX_Compressed_request_s {
 
 namespace {
 
+/// `blocks`: the caller waits for it at once.
 Request start(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op,
-              const mpi::InfoOptions& given, Communicator& communicator) {
+              const mpi::InfoOptions& given, Communicator& communicator, bool blocks = false) {
   const auto read = mpi::read_shape(count, datatype, op, given);
   if (const auto* error = std::get_if<Error>(&read)) return allreduce_fail(*error, communicator);
   if (const auto error = mpi::check_recvbuf(recvbuf)) return allreduce_fail(*error, communicator);
   const auto& shape = std::get<mpi::CallShape>(read);
-  return allreduce_start(mpi::input_of(sendbuf, recvbuf), recvbuf, shape.count, shape.type,
-                         communicator, given.options);
+  return start_call({.input = mpi::input_of(sendbuf, recvbuf),
+                     .output = recvbuf,
+                     .count = shape.count,
+                     .type = shape.type,
+                     .blocks = blocks},
+                    communicator, given.options);
 }
 
 /// MPI frees a request whether its call went well or not.
@@ -65,7 +71,8 @@ int MPIX_Allreduce_compressed(const void* sendbuf, void* recvbuf, MPI_Count coun
   return mpi::guarded(
       [&] {
         const mpi::CallHome home(comm, info);
-        start(sendbuf, recvbuf, count, datatype, op, home.info, home.communicator->communicator)
+        start(sendbuf, recvbuf, count, datatype, op, home.info, home.communicator->communicator,
+              true)
             .wait();
       },
       [&] { return comm; });

@@ -37,11 +37,13 @@ constexpr std::size_t content = sizeof(std::uint64_t);
 }  // namespace
 
 CallAgreement::CallAgreement(Channel& channel, int rank, int ranks, const CallSignature& signature,
-                             std::optional<Error> error, Offloads offloads, ShortSum* sum)
+                             std::optional<Error> error, Offloads offloads, ShortSum* sum,
+                             const CallPace& pace)
     : channel_(channel, rank, ranks),
       signature_(signature),
       own_error_(std::move(error)),
-      sum_(own_error_ ? nullptr : sum) {
+      sum_(own_error_ ? nullptr : sum),
+      pace_(pace) {
   // The lowest failing rank wins the maximum. A failed call still takes part, but is not compared.
   if (own_error_) own_.error = std::uint64_t(ranks - rank);
   if (offloads != Offloads::yes)
@@ -51,7 +53,7 @@ CallAgreement::CallAgreement(Channel& channel, int rank, int ranks, const CallSi
 }
 
 void CallAgreement::begin() {
-  exchange_.begin(own_, sum_);
+  exchange_.begin(own_, pace_, sum_);
   if (exchange_.done()) evaluate();
 }
 

@@ -32,10 +32,11 @@ enum class Offloads : std::uint64_t { yes, waits_for_others, no };
 class CallAgreement {
  public:
   /// `error`: this rank cannot make the call. `sum`: its vector travels with the words, if those of
-  /// all ranks do; it has begun, or is null. Channel, signature and sum outlive it.
+  /// all ranks do; it has begun, or is null. `pace`: what the rank tells of it. Channel, signature
+  /// and sum outlive it.
   CallAgreement(Channel& channel, int rank, int ranks, const CallSignature& signature,
                 std::optional<Error> error, Offloads offloads = Offloads::no,
-                ShortSum* sum = nullptr);
+                ShortSum* sum = nullptr, const CallPace& pace = {});
   CallAgreement(const CallAgreement&) = delete;
   CallAgreement& operator=(const CallAgreement&) = delete;
   ~CallAgreement() = default;
@@ -57,6 +58,8 @@ class CallAgreement {
   /// Once finished without error: the vectors of all ranks travelled with the words, and the sum is
   /// where it belongs.
   [[nodiscard]] bool has_sum() const { return exchange_.has_sum(); }
+  /// Of all ranks; once finished without error.
+  [[nodiscard]] const CallPace& pace() const { return exchange_.pace(); }
   /// The lowest rank that cannot offload the call, of those that do not just wait for others if
   /// there is one; once finished. None: all can.
   [[nodiscard]] std::optional<int> unready_rank() const;
@@ -85,6 +88,7 @@ class CallAgreement {
   std::optional<Error> own_error_, result_;
   MaximumExchange::Table own_;
   ShortSum* sum_;
+  CallPace pace_;
   State state_ = State::maximum;
   MaximumExchange exchange_{channel_};
   Message message_, record_;                    ///< not initialized: most calls have none

@@ -17,6 +17,7 @@ static_assert(sizeof(Table) == 48, "it fits a descriptor of a node window");
 // Of Table::elements: how many bytes stand behind the table, and:
 constexpr std::uint64_t has_elements = std::uint64_t{1} << 32;
 constexpr std::uint64_t are_checked = std::uint64_t{1} << 33;
+constexpr std::uint64_t of_elements = (std::uint64_t{1} << CallPace::first_bit) - 1;
 
 std::uint64_t word_of(const ShortSum& sum) {
   return sum.bytes() | has_elements | (sum.checksum() ? are_checked : 0);
@@ -35,8 +36,9 @@ std::uint64_t checksum_of(std::span<const std::byte> bytes) {
 
 }  // namespace
 
-void MaximumExchange::begin(const Table& own, ShortSum* sum) {
+void MaximumExchange::begin(const Table& own, const CallPace& pace, ShortSum* sum) {
   maximum_ = own;
+  pace_ = pace;
   sum_ = sum;
   if (!done()) start_hop();
 }
@@ -58,7 +60,7 @@ void MaximumExchange::start_hop() {
 
 void MaximumExchange::send(int peer) {
   Table table = maximum_;
-  table.elements = sum_ != nullptr ? word_of(*sum_) : 0;
+  table.elements = pace_.word() | (sum_ != nullptr ? word_of(*sum_) : 0);
   std::span<std::byte> message = std::as_writable_bytes(std::span(&leaving_, 1));
   if (sum_ != nullptr) message = sum_->message();
   std::memcpy(message.data(), &table, sizeof table);
@@ -104,7 +106,8 @@ void MaximumExchange::merge_arrived() {
   maximum_.unready = std::max(maximum_.unready, arrived_.unready);
   maximum_.hash = std::max(maximum_.hash, arrived_.hash);
   maximum_.complement = std::max(maximum_.complement, arrived_.complement);
-  if (sum_ != nullptr && arrived_.elements != word_of(*sum_)) sum_ = nullptr;
+  pace_.merge(CallPace(arrived_.elements));
+  if (sum_ != nullptr && (arrived_.elements & of_elements) != word_of(*sum_)) sum_ = nullptr;
   if (sum_ != nullptr && all_make_this_call()) {
     const DoublingHop hop = hops_[hop_];
     if (hop.final)

@@ -6,6 +6,7 @@
 // were changed on their way are an error, not another decision.
 
 #include "agreement/call_channel.hpp"
+#include "agreement/call_pace.hpp"
 #include "agreement/doubling_hops.hpp"
 #include "agreement/short_sum.hpp"
 
@@ -21,7 +22,7 @@ namespace cohom {
 class MaximumExchange {
  public:
   /// What travels (docs/wire-format.md). Of `elements` there is no maximum: it says what stands
-  /// behind the table.
+  /// behind the table, and the ranks' pace.
   struct Table {
     std::uint64_t checksum = 0;
     std::uint64_t error = 0;
@@ -36,7 +37,7 @@ class MaximumExchange {
 
   /// Begins the exchange with what this rank has; done() at once where it is alone. `sum`, which
   /// has begun and outlives the exchange, may be null.
-  void begin(const Table& own, ShortSum* sum);
+  void begin(const Table& own, const CallPace& pace, ShortSum* sum);
   /// In place of begin(): tells what this rank has to all that it would exchange words with.
   void tell(const Table& own);
   /// Takes a completion and goes on with the next hop once nothing is under way.
@@ -51,6 +52,8 @@ class MaximumExchange {
   /// Once done: all ranks added their vectors, and the output has the result, unless a rank failed
   /// or the calls differ.
   [[nodiscard]] bool has_sum() const { return sum_ != nullptr; }
+  /// Of all ranks, once done.
+  [[nodiscard]] const CallPace& pace() const { return pace_; }
   /// Whom it waits for, unless it is done.
   [[nodiscard]] int peer() const { return hops_[hop_].peer; }
 
@@ -63,6 +66,7 @@ class MaximumExchange {
   CallChannel& channel_;
   DoublingHops hops_;
   Table maximum_, leaving_, arrived_;
+  CallPace pace_;
   ShortSum* sum_ = nullptr;  ///< null, too, where some rank has none like it
   const std::byte* arrived_elements_ = nullptr;
   bool is_lent_ = false;  ///< what arrived lies at its sender

@@ -131,6 +131,7 @@ Request start_call(const CallArguments& arguments, Communicator& communicator,
   const auto guard = impl.lock();
   CallRequest request;
   request.stream = arguments.stream;
+  request.blocks = arguments.blocks;
   try {
     request.timeout = timeout_of(options, impl.defaults());
     if (arguments.added == nullptr) {
@@ -151,6 +152,13 @@ Request allreduce_start(const void* input, void* output, std::size_t count, Elem
                         Communicator& communicator, const Options& options) {
   return start_call({.input = input, .output = output, .count = count, .type = type}, communicator,
                     options);
+}
+
+void allreduce(const void* input, void* output, std::size_t count, ElementType type,
+               Communicator& communicator, const Options& options) {
+  start_call({.input = input, .output = output, .count = count, .type = type, .blocks = true},
+             communicator, options)
+      .wait();
 }
 
 Request allreduce_async(const void* input, void* output, std::size_t count, ElementType type,

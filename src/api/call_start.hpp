@@ -22,6 +22,7 @@ struct CallArguments {
   /// Vectors that this rank added up, in place of the input; null: it is one vector.
   std::shared_ptr<const ExactAccumulator> added = nullptr;
   std::optional<kernels::DeviceStream> stream = std::nullopt;  ///< the user's; none: any
+  bool blocks = false;  ///< the caller waits for the request at once
 };
 
 /// All that is wrong on this rank comes out of the request, on all ranks.

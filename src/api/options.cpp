@@ -57,6 +57,7 @@ constexpr Key keys[] = {
     {"cohom_timeout", set_timeout},
     {"cohom_checksum", [](Options& options, std::string_view value) { options.checksum = value; }},
     {"cohom_progress", [](Options& options, std::string_view value) { options.progress = value; }},
+    {"cohom_native", [](Options& options, std::string_view value) { options.native = value; }},
     {"cohom_threads", [](Options& options, std::string_view value) { options.threads = value; }},
 };
 

@@ -57,8 +57,9 @@ class PlanImpl {
   PlanImpl(const PlanImpl&) = delete;
   PlanImpl& operator=(const PlanImpl&) = delete;
 
+  /// `blocks`: the caller waits for it at once.
   void start(const void* input, void* output, std::optional<Error> error,
-             std::optional<kernels::DeviceStream> stream = std::nullopt) {
+             std::optional<kernels::DeviceStream> stream = std::nullopt, bool blocks = false) {
     const DefaultFloatMode mode;
     CallRequest request;
     try {
@@ -73,6 +74,7 @@ class PlanImpl {
     request.input = input;
     request.output = output;
     request.stream = stream;
+    request.blocks = blocks;
     request.timeout = timeout_;
     request.step = state_.step;
     try {
@@ -230,8 +232,8 @@ void AllreducePlan::start_with_error(const Error& error) { impl_->start(nullptr,
 bool AllreducePlan::test() { return impl_->test(); }
 void AllreducePlan::wait() { impl_->wait(); }
 void AllreducePlan::execute(const void* input, void* output) {
-  start(input, output);
-  wait();
+  impl_->start(input, output, buffer_error(input, output, impl_->bytes()), std::nullopt, true);
+  impl_->wait();
 }
 std::vector<std::byte> AllreducePlan::save_state() const { return impl_->save_state(); }
 void AllreducePlan::restore_state(std::span<const std::byte> saved) { impl_->restore_state(saved); }

@@ -40,6 +40,7 @@ constexpr std::string_view variables[] = {
     "COHOM_SEGMENT",
     "COHOM_MESSAGE_BYTES",
     "COHOM_MUNGE_SOCKET",
+    "COHOM_NATIVE",
     "COHOM_NODE_MEMORY",
     "COHOM_PROBE_PROGRAM",
     "COHOM_PROGRESS",

@@ -25,7 +25,8 @@ CallImpl::CallImpl(CallOwner& owner, std::uint64_t number, CallRequest request)
     const Transport& transport = owner_.transport();
     agreement_.emplace(*channel_, transport.rank(), transport.ranks(), request_.signature(),
                        std::move(request_.error), route_.word(),
-                       request_.core ? request_.core->short_sum() : nullptr);
+                       request_.core ? request_.core->short_sum() : nullptr,
+                       CallPace(waits_, owner_.races().seconds()));
     if (owner_.failures().of_transport())
       tell_error();
     else
@@ -52,12 +53,24 @@ void CallImpl::open_channel() {
 /// All that can fail on this rank alone comes before the agreement, so that all ranks learn of it.
 void CallImpl::prepare() {
   if (!request_.error) request_.error = owner_.failures().of_transport();
+  // Before there is another call in flight: this one.
+  waits_ = request_.blocks && request_.timeout == 0 && owner_.nothing_else_moves();
   if (!request_.core) return;
   PlanCore& core = *request_.core;
   core.in_flight = true;
   route_.of_plan(core);
   try {
     if (core.device() != nullptr) begin_on_device();
+    if (NativeAllreduce* const native = core.native_allreduce()) {
+      native_.emplace(*native, core);
+      const bool may_give_up = request_.timeout != 0 && !core.has_executor();
+      if (!request_.error) native_->prepare(request_.input, request_.output, may_give_up);
+      if (!core.has_executor()) return;
+    }
+    if (core.race() != nullptr) {
+      turn_ = core.race()->race.next();
+      made_ = std::chrono::steady_clock::now();
+    }
     route_.prepare(request_.error.has_value());
     if (request_.error) return;
     ShortSum* const sum = core.short_sum();
@@ -65,7 +78,7 @@ void CallImpl::prepare() {
     if (request_.state != nullptr) {
       request_.state->bring_to(core.device_work(), core.state_bytes());
       request_.state->key.reserve(core.state_key().size());  // it is written when all agree
-    } else if (owner_.transport().ranks() > 1 && sum == nullptr) {
+    } else if (owner_.transport().ranks() > 1 && sum == nullptr && !may_go_natively()) {
       // What a codec remembers must not change before all ranks agree; without state, encoding can
       // hide the time the agreement takes.
       begin();
@@ -139,13 +152,15 @@ std::string CallImpl::waits_for() const {
     case State::agreeing:
       if (!agreement_->done()) return agreement_->waits_for();
       if (waits_for_device_) return "the device, which still has to do with the words of the plan";
+      if (goes_natively()) return "an earlier call, which comes before it at MPI's own allreduce";
       if (request_.core->native_reductions() != nullptr)
         return "all ranks to use fabric for the first time";
       return "an earlier call, which comes before it at the aggregator";
     case State::agreeing_fallback:
       if (!agreement_->done()) return agreement_->waits_for() + " (fallback rounds)";
       [[fallthrough]];
-    default: return route_.executor()->waits_for();
+    default:
+      return goes_natively() ? "all ranks, in MPI's own allreduce" : route_.executor()->waits_for();
   }
 }
 
@@ -159,19 +174,52 @@ bool CallImpl::step() {
     if (!leave_agreement()) return moved;
     moved = true;
   }
+  if (state_ == State::running && goes_natively()) {
+    if (!native_->test()) return moved;
+    leave(std::nullopt);
+    return true;
+  }
   if (state_ == State::leaving || state_ == State::done || !begun_ || !may_work) return moved;
   return advance_rounds() || moved;
 }
 
+/// Unless some rank has other things to do until the call is over.
+bool CallImpl::may_go_natively() const {
+  return native_ && (!turn_ || turn_->way == RouteRace::Way::native);
+}
+
+/// Once all ranks have agreed: they decide alike.
+bool CallImpl::goes_natively() const {
+  return may_go_natively() && (!request_.core->has_executor() || in_race_);
+}
+
 /// All ranks know whether they make the call. Whether it could go on.
 bool CallImpl::leave_agreement() {
-  if (agreement_->error() || !request_.core)
+  if (agreement_->error()) {
     leave(agreement_->error());
+    return true;
+  }
+  if (!told_time_) take_turn();
+  if (!request_.core)
+    leave(std::nullopt);
   else if (agreement_->has_sum())
     complete_short();
+  else if (goes_natively())
+    return start_native();
   else
     return release();
   return true;
+}
+
+/// Once a call: what all ranks know alike of earlier calls counts from here on, where they all wait
+/// for this one, so that none has made the next one.
+void CallImpl::take_turn() {
+  told_time_ = true;
+  if (!agreement_->pace().all_wait()) return;
+  owner_.races().agree(agreement_->pace().seconds(), owner_.transport().rank());
+  if (!turn_) return;
+  request_.core->race()->race.began(*turn_);
+  in_race_ = true;
 }
 
 /// The sum came with the agreement.
@@ -239,6 +287,17 @@ bool CallImpl::try_to_complete() {
   return true;
 }
 
+/// Whether it could: MPI wants its allreduces in one order on all ranks. Where it is to block,
+/// nobody may wait for a message of this rank.
+bool CallImpl::start_native() {
+  const bool block = agreement_->pace().all_wait();
+  if (!owner_.has_turn(number_) || (block && !channel_->flushed())) return false;
+  owner_.count_native_call();
+  native_->start(block);
+  state_ = State::running;
+  return true;
+}
+
 /// Whether it could: an aggregator in the network wants calls in one order on all ranks, and a
 /// device may still have to do with the words of the call before.
 bool CallImpl::release() {
@@ -294,15 +353,23 @@ void CallImpl::complete(std::optional<Error> error) {
   error_ = std::move(error);
   // A call that ends early may have workers that still use its buffers.
   if (route_.executor() != nullptr) route_.executor()->stop();
+  if (!error_ && in_race_) {
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - made_;
+    owner_.races().ended(*request_.core->race(), *turn_, took.count());
+  }
   // Half-updated feedback would count a gradient twice.
   if (error_ && begun_ && request_.state != nullptr) *request_.state = {};
   const bool early = error_ && state_ != State::leaving;  // else all ranks end alike
   const bool goes = early && goes_on();
   const bool kept = goes && keep();
+  const bool leaves = early && channel_ != nullptr && request_.timeout == 0;
   // Others may go on with this call, and their messages must not meet another communicator.
   if (early && channel_ != nullptr && !channel_->ends_at_once()) owner_.failures().keep_transport();
-  if (!kept) channel_.reset();
-  if (error_) owner_.failures().ended_with(*error_, early);
+  if (!kept) {
+    channel_.reset();
+    native_.reset();
+  }
+  if (error_) owner_.failures().ended_with(*error_, goes || leaves);
   // Nothing that this call put into streams may meet the next one's words.
   if (error_ && device_) request_.core->device()->drain();
   if (kept)
@@ -316,6 +383,7 @@ void CallImpl::complete(std::optional<Error> error) {
 bool CallImpl::goes_on() noexcept {
   bool over = channel_ == nullptr || channel_->give_up();
   if (route_.executor() != nullptr) over &= route_.executor()->offloaded().give_up();
+  if (native_) over &= native_->give_up();
   return !over;
 }
 
@@ -323,6 +391,7 @@ bool CallImpl::goes_on() noexcept {
 /// cannot be had, and the end of the call waits for other ranks.
 bool CallImpl::keep() noexcept {
   if (route_.executor() != nullptr && route_.executor()->uses_users_memory()) return false;
+  if (native_ && native_->uses_users_memory()) return false;
   const std::shared_ptr<CallImpl> self = weak_from_this().lock();
   if (!self || !owner_.failures().keep(self)) return false;
   if (!request_.core) return true;

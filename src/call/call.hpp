@@ -5,6 +5,7 @@
 #include "call/call_request.hpp"
 #include "call/call_route.hpp"
 #include "call/kept_calls.hpp"
+#include "call/native_call.hpp"
 #include "call/stall_clock.hpp"
 #include "call/state_buffer.hpp"
 #include "plan/device_plan.hpp"
@@ -13,6 +14,7 @@
 #include <cohom/error.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -59,6 +61,10 @@ class CallImpl final : public EndedCall, public std::enable_shared_from_this<Cal
   bool leave_agreement();
   void complete_short();
   bool release();
+  bool start_native();
+  void take_turn();
+  [[nodiscard]] bool may_go_natively() const;
+  [[nodiscard]] bool goes_natively() const;
   bool advance_rounds();
   void agree_on_fallback_rounds();
   void leave_fallback_agreement();
@@ -80,9 +86,15 @@ class CallImpl final : public EndedCall, public std::enable_shared_from_this<Cal
   std::optional<CallSignature> fallback_signature_;
   std::optional<CallAgreement> agreement_;  ///< before the channel, which may still write to it
   std::unique_ptr<Channel> channel_;
-  std::optional<DeviceCall> device_;  ///< none: all buffers are the host's
-  std::optional<Error> own_error_;    ///< of this rank, which the others are to learn of
-  std::optional<Error> error_;        ///< what the call ends with, once done
+  std::optional<NativeCall> native_;  ///< none: no call of the plan goes by the native allreduce
+  bool waits_ = false;  ///< nothing else of this rank has to move until the call is over
+  std::optional<RouteRace::Turn> turn_;  ///< in the plan's race; none: the plan has none
+  bool told_time_ = false;               ///< take_turn() was called
+  bool in_race_ = false;  ///< all ranks make this call in their race, and wait for it
+  std::chrono::steady_clock::time_point made_;  ///< of a call with a turn
+  std::optional<DeviceCall> device_;            ///< none: all buffers are the host's
+  std::optional<Error> own_error_;              ///< of this rank, which the others are to learn of
+  std::optional<Error> error_;                  ///< what the call ends with, once done
   /// done is the last thing written: another thread may have advanced the call.
   std::atomic<State> state_ = State::agreeing;
   bool begun_ = false;

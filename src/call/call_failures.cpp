@@ -28,7 +28,7 @@ Error CallFailures::take(const std::string& doing) {
 
 std::optional<Error> CallFailures::of_transport() const {
   auto failure = transport_->failure();
-  if (!failure && ended_early_)
+  if (!failure && left_)
     failure = Error(ErrorKind::transport,
                     "an earlier call on this communicator ended early on this rank; make a new "
                     "communicator");
@@ -37,9 +37,9 @@ std::optional<Error> CallFailures::of_transport() const {
                std::string(failure->what()) + "; the first error was: " + *broken_by_);
 }
 
-void CallFailures::ended_with(const Error& error, bool early) {
-  ended_early_ |= early;
-  if (!broken_by_ && (ended_early_ || transport_->failure())) broken_by_ = error.what();
+void CallFailures::ended_with(const Error& error, bool left) {
+  left_ |= left;
+  if (!broken_by_ && (left_ || transport_->failure())) broken_by_ = error.what();
 }
 
 bool CallFailures::keep_transport() noexcept {

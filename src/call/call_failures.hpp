@@ -24,10 +24,10 @@ class CallFailures {
   /// Transport::failure(), and the error of the call that is to blame.
   [[nodiscard]] std::optional<Error> of_transport() const;
 
-  /// A call has given its channel back, or keeps it. `early`: this rank left it while others could
-  /// still wait for this one in it. They may never come to a later call, and messages of this one
-  /// could meet it, so that no later call can be made.
-  void ended_with(const Error& error, bool early);
+  /// A call has given its channel back, or keeps it. `left`: this rank left it while others may
+  /// still wait for this one in it, without a timeout, or messages or reductions of it go on. No
+  /// later call can be made then: the others may never come to it, and those could meet it.
+  void ended_with(const Error& error, bool left);
   /// Keeps transport and native reductions (KeptCalls). False: there is no memory.
   bool keep_transport() noexcept;
   /// The same, and keeps a call that ended while it goes_on().
@@ -38,7 +38,7 @@ class CallFailures {
   std::shared_ptr<Aggregator> native_reductions_;
   std::optional<Error> of_device_;
   bool transport_is_kept_ = false;
-  bool ended_early_ = false;  ///< this rank left a call
+  bool left_ = false;  ///< this rank did, some call
   /// What the first call said after which no other can be made.
   std::optional<std::string> broken_by_;
 };

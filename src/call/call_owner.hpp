@@ -10,6 +10,7 @@
 namespace cohom {
 
 class CallFailures;
+class RouteRaces;
 
 class CallOwner {
  public:
@@ -20,6 +21,10 @@ class CallOwner {
   /// Whether all calls before call `number` have been agreed on, and have their place at an
   /// aggregator.
   [[nodiscard]] virtual bool has_turn(std::uint64_t number) const = 0;
+  /// Whether no call is in flight that this thread would have to advance, on any communicator.
+  [[nodiscard]] virtual bool nothing_else_moves() const = 0;
+  [[nodiscard]] virtual RouteRaces& races() = 0;
+  virtual void count_native_call() = 0;
   /// Room for what one poll of a call brings.
   [[nodiscard]] virtual std::span<Completion> completions() = 0;
 

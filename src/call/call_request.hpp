@@ -31,7 +31,8 @@ struct CallRequest {
   StateBuffer* state = nullptr;  ///< outlives the call; null: the codec keeps none
   std::uint64_t step = 0;
   std::optional<kernels::DeviceStream> stream = std::nullopt;  ///< the user's; none: any
-  double timeout = 0;  ///< seconds without progress; 0: no limit
+  bool blocks = false;  ///< the caller does nothing else until the call is over
+  double timeout = 0;   ///< seconds without progress; 0: no limit
 
   [[nodiscard]] const CallSignature& signature() const;
   /// A plan that was given up gives its place to an error: its memory may still be in use.

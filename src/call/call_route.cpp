@@ -6,7 +6,7 @@ namespace cohom {
 
 void CallRoute::of_plan(PlanCore& plan) {
   plan_ = &plan;
-  executor_ = &plan.executor();
+  if (plan.has_executor()) executor_ = &plan.executor();
 }
 
 void CallRoute::prepare(bool fails) {

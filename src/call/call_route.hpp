@@ -31,7 +31,8 @@ class CallRoute {
   /// All rounds are complete.
   void complete();
 
-  /// Of the call's route, as far as is known; null without a plan.
+  /// Of the call's route, as far as is known; null without a plan, and where no executor runs
+  /// calls.
   [[nodiscard]] Executor* executor() const { return executor_; }
   /// Goes to an aggregator in the network, as far as this rank knows.
   [[nodiscard]] bool offloads() const { return offloads_; }

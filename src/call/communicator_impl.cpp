@@ -88,8 +88,10 @@ PlanEnvironment CommunicatorImpl::environment() {
           .switches = topology_->switches.of_rank,
           .cores = topology_->cores,
           .native_reductions = aggregators_.fabric.get(),
+          .native_allreduce = aggregators_.native.get(),
           .offloading = [this](const std::string& address) { return offloading(address); },
           .kernels = &kernels::kernel_table(),
+          .races = &races_,
           .tuning = tuning,
           .defaults = &defaults_};
 }
@@ -123,6 +125,10 @@ bool CommunicatorImpl::has_turn(std::uint64_t number) const {
     if (earlier->agreeing()) return false;
   }
   return true;
+}
+
+bool CommunicatorImpl::nothing_else_moves() const {
+  return in_flight_.empty() && others_are_idle(*this);
 }
 
 std::shared_ptr<CallImpl> CommunicatorImpl::start(CallRequest request) {

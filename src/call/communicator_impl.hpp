@@ -10,6 +10,7 @@
 #include "plan/offloading.hpp"
 #include "plan/plan_cache.hpp"
 #include "plan/plan_core.hpp"
+#include "plan/route_races.hpp"
 
 #include <cohom/communicator.hpp>
 
@@ -62,7 +63,11 @@ class CommunicatorImpl final : public CallOwner, public CallQueue {
   /// where none is attached. @throws Error of connecting.
   Offloading* offloading(const std::string& address);
   [[nodiscard]] OffloadCounters offload_counters() const;
+  [[nodiscard]] std::uint64_t native_calls() const { return native_calls_; }
+  void count_native_call() override { ++native_calls_; }
   [[nodiscard]] bool has_turn(std::uint64_t number) const override;
+  [[nodiscard]] bool nothing_else_moves() const override;
+  [[nodiscard]] RouteRaces& races() override { return races_; }
 
   /// Number of the next call: equal on all ranks, because calls are collective.
   [[nodiscard]] std::uint64_t next_call() const { return next_call_; }
@@ -95,6 +100,8 @@ class CommunicatorImpl final : public CallOwner, public CallQueue {
   CallFailures failures_;
   std::map<std::string, Offloading> offloading_;  ///< by address
   std::uint64_t next_call_ = 0;
+  std::uint64_t native_calls_ = 0;
+  RouteRaces races_;  ///< plans refer to its entries
   PlanCache plans_;
   States states_;
   std::vector<std::shared_ptr<CallImpl>> in_flight_;

@@ -49,6 +49,12 @@ void advance_in_this_thread(const std::shared_ptr<ProgressHandle>& communicator)
   if (std::ranges::find(all, communicator) == all.end()) all.push_back(communicator);
 }
 
+bool others_are_idle(const CallQueue& own) {
+  return std::ranges::all_of(communicators_of_thread(), [&](const auto& one) {
+    return one == own.progress_handle() || one->idle();
+  });
+}
+
 bool progress_in_this_thread(CallQueue& own) {
   bool moved = own.progress();
   auto& all = communicators_of_thread();

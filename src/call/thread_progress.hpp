@@ -62,6 +62,10 @@ class ProgressHandle {
 /// flight.
 void advance_in_this_thread(const std::shared_ptr<ProgressHandle>& communicator);
 
+/// Whether of the communicators that this thread started calls on no other than `own` has a call in
+/// flight.
+bool others_are_idle(const CallQueue& own);
+
 /// Advances the calls of `own`, and of the communicators that this thread started calls on; whether
 /// anything moved. One that another thread is using at the moment is left alone.
 bool progress_in_this_thread(CallQueue& own);

@@ -11,9 +11,9 @@ namespace {
 /// somebody says whether it is.
 auto parts_of_plan(const Options& options) {
   const auto& [codec, algorithm, op, segment, buffer, aggregator, transport, timeout, checksum,
-               threads, progress] = options;
-  return std::tie(codec, algorithm, op, segment, aggregator, transport, checksum, threads,
-                  progress);
+               threads, progress, native] = options;
+  return std::tie(codec, algorithm, op, segment, aggregator, transport, checksum, threads, progress,
+                  native);
 }
 
 }  // namespace

@@ -39,12 +39,26 @@ void check_transport(std::string_view wanted, const Transport& transport) {
           "; it is chosen when a communicator is made (MPIX_ functions: in the first call)");
 }
 
-/// `native`: MPI sums.
-void check_own_thread(const Transport& transport, bool native) {
+/// `mpi_sums`: all of the vector or of its words, by that algorithm.
+void check_own_thread(const Transport& transport, const AlgorithmRow& algorithm, bool mpi_sums) {
   std::string why = transport.why_not_in_own_thread();
-  if (why.empty() && native) why = "algorithm fabric is MPI's, which sums in the caller's thread";
+  if (why.empty() && mpi_sums)
+    why =
+        "algorithm " + std::string(algorithm.name) + " is MPI's, which sums in the caller's thread";
   if (!why.empty())
     throw Error(ErrorKind::unsupported, "progress=thread: " + why + "; take progress=call");
+}
+
+/// Why the native allreduce cannot sum for a codec; empty: it can.
+std::string why_not_native(const NativeAllreduce* native, const PlanCodec& codec, ElementType type,
+                           bool keeps_state, const Placement& placement) {
+  if (native == nullptr) return "this communicator was not made from one of MPI's";
+  if (codec.bounds_errors() || codec.takes_many())
+    return "codec " + codec.spec() + " promises what MPI's sums do not keep";
+  if (keeps_state) return "codec " + codec.spec() + " keeps state, which these calls would miss";
+  if (!native->adds(type)) return "MPI has no type " + std::string(name_of(type));
+  if (placement.on_device()) return "a buffer lies on a device";
+  return {};
 }
 
 std::size_t agreement_rounds(const Codec& codec) {
@@ -60,6 +74,8 @@ PlanCore::PlanCore(const PlanEnvironment& environment, std::size_t count, Elemen
                    const PlanOptions& options, const Placement& placement)
     : count_(count),
       type_(type),
+      divisor_(options.op == ReduceOp::mean ? std::uint64_t(environment.transport->ranks()) : 1),
+      kernels_(*environment.kernels),
       options_(options),
       message_bytes_(environment.transport->preferred_message_bytes()) {
   const Transport& transport = *environment.transport;
@@ -79,16 +95,17 @@ PlanCore::PlanCore(const PlanEnvironment& environment, std::size_t count, Elemen
   PlanCodec codec(chosen.spec, {.rank = transport.rank(),
                                 .ranks = ranks,
                                 .type = type,
-                                .divisor = options.op == ReduceOp::mean ? std::uint64_t(ranks) : 1,
+                                .divisor = divisor_,
                                 .kernels = *environment.kernels,
                                 .elements = count,
                                 .mean = options.op == ReduceOp::mean});
   auto made = codec.make();  // also when it will be bypassed: a wrong parameter is an error
   asked_codec_ = codec.spec();
   wants_state_ = made->state_bytes(std::max<std::size_t>(count, 1)) != 0;
-  const RouteChoice choice = choose_route(
+  RouteChoice choice = choose_route(
       environment, options,
       {.codec = codec.name(), .payload = made->payload().traits().merge, .bytes = bytes});
+  find_native(environment, codec, placement, choice);
   description_.bypass =
       choice.selection.bypass && !(codec.bounds_errors() && ranks > 1) && !codec.takes_many();
   if (description_.bypass) {
@@ -104,21 +121,59 @@ PlanCore::PlanCore(const PlanEnvironment& environment, std::size_t count, Elemen
     const DeviceWork::Use use(device_work().get());
     if (device_work()) made = codec.make(*device_work());
   }
-  if (!device_work()) {
+  const bool only_native = choice.selection.algorithm->build == nullptr;
+  if (!device_work() && !only_native) {
     route_.workers = workers_for(codec.row(), bytes, options_.threads, environment);
     codec.set_workers(route_.workers ? route_.workers->workers() : 0);
     if (route_.workers) made = codec.make();
   }
   offloading_ = choice.network;
   if (options.own_thread)
-    check_own_thread(transport, choice.selection.algorithm->needs_aggregator && !choice.network);
+    check_own_thread(
+        transport, *choice.selection.algorithm,
+        only_native || (choice.selection.algorithm->needs_aggregator && !choice.network));
   description_.codec = codec.spec();
   description_.algorithm = choice.selection.algorithm->name;
   description_.reason = choice.selection.reason;
   description_.not_offloaded = choice.not_offloaded;
   state_key_ = description_.codec + ", " + std::to_string(count_) + " elements of " +
                std::string(name_of(type_)) + " on " + counted(std::uint64_t(ranks), "rank");
-  make_routes(environment, codec, std::move(made), choice);
+  if (only_native) {
+    description_.memory = description_.path = "host";
+    log_route(transport.rank());
+  } else {
+    make_routes(environment, codec, std::move(made), choice);
+  }
+}
+
+void PlanCore::find_native(const PlanEnvironment& environment, const PlanCodec& codec,
+                           const Placement& placement, RouteChoice& choice) {
+  const bool asked = choice.selection.algorithm->build == nullptr;
+  const bool may = options_.native != NativeUse::never && options_.algorithm == "auto" &&
+                   choice.network == nullptr && environment.transport->ranks() > 1;
+  if (!asked && !may) return;
+  std::string why_not =
+      why_not_native(environment.native_allreduce, codec, type_, wants_state_, placement);
+  const std::string name(native_algorithm.name);
+  if (asked && !why_not.empty())
+    throw Error(ErrorKind::unsupported, "algorithm " + name + " is MPI's own allreduce, and " +
+                                            why_not + "; take another algorithm");
+  if (!asked && why_not.empty() && options_.checksum) why_not = "MPI's messages have no checksums";
+  if (!asked && why_not.empty() && options_.own_thread) why_not = "MPI sums in the caller's thread";
+  if (why_not.empty()) {
+    native_ = environment.native_allreduce;
+    if (options_.native == NativeUse::always)
+      choice.selection = {&native_algorithm, codec.name() != "raw", "native=always"};
+  } else if (options_.native == NativeUse::always) {
+    log_once_for_all(environment.transport->rank(),
+                     "native=always, but codec " + asked_codec_ + " goes by " +
+                         std::string(choice.selection.algorithm->name) + ": " + why_not);
+  }
+}
+
+void PlanCore::log_route(int rank) const {
+  log_once_for_all(rank, "codec " + description_.codec + " by " + description_.algorithm + ": " +
+                             description_.reason);
 }
 
 void PlanCore::move_to_device(const Transport& transport, const Placement& placement, bool there) {
@@ -142,9 +197,7 @@ void PlanCore::make_routes(const PlanEnvironment& environment, const PlanCodec& 
   Aggregator* const aggregator =
       algorithm.in_network ? &offloading_->aggregator() : environment.native_reductions;
   route_ = make_route(material, std::move(first), algorithm, aggregator);
-  log_once_for_all(
-      environment.transport->rank(),
-      "codec " + description_.codec + " by " + description_.algorithm + ": " + description_.reason);
+  log_route(environment.transport->rank());
   description_.segment = route_.segment;
   description_.workspace_bytes =
       route_.executor->workspace().size() + route_.executor->apart_workspace().size();
@@ -152,6 +205,10 @@ void PlanCore::make_routes(const PlanEnvironment& environment, const PlanCodec& 
   description_.state_bytes = route_.codec->state_bytes(count_);
   description_.agreement_rounds = agreement_rounds(*route_.codec);
   make_short_sum(environment, algorithm);
+  // What travels with the agreement is over when a native sum could begin.
+  if (native_ != nullptr && short_sum_ == nullptr)
+    race_ = &environment.races->of(count_ * size_of(type_), type_, asked_codec_,
+                                   description_.codec + " by " + description_.algorithm);
   if (offloading_ == nullptr) return;
   other_route_ =
       make_route(material, codec.make(), *choice.other_algorithm, environment.native_reductions);
@@ -167,9 +224,13 @@ void PlanCore::make_short_sum(const PlanEnvironment& environment, const Algorith
   if (ranks == 1 || device_ || traits.identity == Identity::none ||
       algorithm.name != "recursive_doubling" || bytes > ShortSum::max_bytes)
     return;
-  const std::uint64_t divisor = options_.op == ReduceOp::mean ? std::uint64_t(ranks) : 1;
-  short_sum_ = std::make_unique<ShortSum>(*environment.kernels, type_, count_, divisor,
+  short_sum_ = std::make_unique<ShortSum>(*environment.kernels, type_, count_, divisor_,
                                           sizeof(MaximumExchange::Table), options_.checksum);
+}
+
+void PlanCore::finish(const void* sum, void* output) const {
+  if (sum == output && divisor_ == 1) return;
+  kernels_.finish_elements(type_, sum, count_, divisor_, output);
 }
 
 void PlanCore::describe_path(const Transport& transport) {

@@ -11,11 +11,13 @@
 #include "plan/plan_options.hpp"
 #include "plan/plan_route.hpp"
 #include "plan/route_choice.hpp"
+#include "plan/route_races.hpp"
 
 #include <cohom/options.hpp>
 #include <cohom/plan.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -38,6 +40,12 @@ class PlanCore {
   [[nodiscard]] Aggregator* native_reductions() const {
     return offloading_ == nullptr ? route_.aggregator : nullptr;
   }
+  /// Sums calls that go by algorithm native; null: none does.
+  [[nodiscard]] NativeAllreduce* native_allreduce() const { return native_; }
+  /// Whether calls may go another way.
+  [[nodiscard]] bool has_executor() const { return route_.executor != nullptr; }
+  /// Which way they go, where there are both; else null.
+  [[nodiscard]] RouteRaces::Entry* race() const { return race_; }
   /// Null unless a buffer lies on a device.
   [[nodiscard]] DevicePlan* device() const { return device_.get(); }
   /// The device's, where calls run there; else null.
@@ -49,6 +57,8 @@ class PlanCore {
   /// For vectors that travel with the agreement of their calls; else null.
   [[nodiscard]] ShortSum* short_sum() const { return short_sum_.get(); }
   [[nodiscard]] std::size_t state_bytes() const { return description_.state_bytes; }
+  /// What a native sum becomes: divided, of a mean. The two may be the same memory.
+  void finish(const void* sum, void* output) const;
   /// Whether the codec that was asked for keeps state, though this vector may go without it.
   [[nodiscard]] bool wants_state() const { return wants_state_; }
   [[nodiscard]] const std::string& asked_codec() const { return asked_codec_; }
@@ -73,6 +83,9 @@ class PlanCore {
 
  private:
   void move_to_device(const Transport& transport, const Placement& placement, bool there);
+  void find_native(const PlanEnvironment& environment, const PlanCodec& codec,
+                   const Placement& placement, RouteChoice& choice);
+  void log_route(int rank) const;
   void make_routes(const PlanEnvironment& environment, const PlanCodec& codec,
                    std::unique_ptr<Codec> first, const RouteChoice& choice);
   void describe_path(const Transport& transport);
@@ -80,6 +93,8 @@ class PlanCore {
 
   std::size_t count_;
   ElementType type_;
+  std::uint64_t divisor_;  ///< of the sum
+  const kernels::KernelTable& kernels_;
   PlanOptions options_;  ///< as asked for
   std::size_t message_bytes_;
   bool wants_state_ = false;
@@ -88,6 +103,8 @@ class PlanCore {
   bool reaches_device_ = false;         ///< the transport does, which then takes words from there
   PlanDescription description_;
   Offloading* offloading_ = nullptr;
+  NativeAllreduce* native_ = nullptr;
+  RouteRaces::Entry* race_ = nullptr;
   PlanRoute route_, other_route_;
   std::unique_ptr<ShortSum> short_sum_;
 };

@@ -16,6 +16,7 @@
 namespace cohom {
 
 class Offloading;
+class RouteRaces;
 
 struct PlanEnvironment {
   Transport* transport = nullptr;
@@ -25,9 +26,11 @@ struct PlanEnvironment {
   std::span<const std::uint32_t> switches = {};
   std::span<const UsableCore> cores = {};  ///< of this rank; empty: nobody knows
   Aggregator* native_reductions = nullptr;
+  NativeAllreduce* native_allreduce = nullptr;
   /// The communicator's end of the aggregator at an address; null when it has none there.
   std::function<Offloading*(const std::string& address)> offloading;
   const kernels::KernelTable* kernels = nullptr;
+  RouteRaces* races = nullptr;  ///< of the communicator
   Tuning tuning;
   const OptionDefaults* defaults = nullptr;
 };

@@ -24,6 +24,16 @@ std::optional<std::size_t> workers_of(const std::string& threads) {
                   " (Options::threads, Info key cohom_threads, COHOM_THREADS)");
 }
 
+NativeUse native_use_of(const std::string& native) {
+  if (native == "never") return NativeUse::never;
+  if (native == "auto") return NativeUse::automatic;
+  if (native == "always") return NativeUse::always;
+  throw Error(ErrorKind::invalid_argument,
+              "native=" + native +
+                  " is neither auto, never nor always (Options::native, Info key cohom_native, "
+                  "COHOM_NATIVE)");
+}
+
 }  // namespace
 
 OptionDefaults OptionDefaults::of_environment() {
@@ -36,6 +46,7 @@ OptionDefaults OptionDefaults::of_environment() {
           .timeout = timeout,
           .threads = option_or_environment({}, "COHOM_THREADS", "auto"),
           .progress = option_or_environment({}, "COHOM_PROGRESS", "call"),
+          .native = option_or_environment({}, "COHOM_NATIVE", "auto"),
           .timeout_seconds = parse_seconds(timeout)};
 }
 
@@ -72,6 +83,7 @@ PlanOptions resolve(const Options& options, const OptionDefaults& defaults) {
                 "progress=" + progress +
                     " is neither call nor thread (Options::progress, Info key "
                     "cohom_progress, COHOM_PROGRESS)");
+  resolved.native = native_use_of(given_or(options.native, defaults.native));
   resolved.threads = workers_of(given_or(options.threads, defaults.threads));
   return resolved;
 }

@@ -5,10 +5,14 @@
 #include <cohom/options.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 
 namespace cohom {
+
+/// Which calls may go by the native allreduce.
+enum class NativeUse : std::uint8_t { never, automatic, always };
 
 struct PlanOptions {
   std::string codec;
@@ -21,6 +25,7 @@ struct PlanOptions {
   /// Workers; none: as many as the cores of this rank make.
   std::optional<std::size_t> threads = std::nullopt;
   bool own_thread = false;  ///< advances calls
+  NativeUse native = NativeUse::never;
 };
 
 /// What the environment says where options say nothing, as text: what is wrong with it is an error
@@ -29,7 +34,7 @@ struct PlanOptions {
 struct OptionDefaults {
   static OptionDefaults of_environment();
 
-  std::string codec, algorithm, segment, aggregator, checksum, timeout, threads, progress;
+  std::string codec, algorithm, segment, aggregator, checksum, timeout, threads, progress, native;
   std::optional<double> timeout_seconds;  ///< none: the text does not say
 };
 

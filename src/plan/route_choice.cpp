@@ -102,11 +102,11 @@ class Chooser {
 RouteChoice choose_route(const PlanEnvironment& environment, const PlanOptions& options,
                          const RouteQuestion& question) {
   RouteChoice choice = Chooser(environment, options, question).choose();
-  if (options.checksum && choice.selection.algorithm->needs_aggregator)
+  const AlgorithmRow& algorithm = *choice.selection.algorithm;
+  if (options.checksum && (algorithm.needs_aggregator || algorithm.build == nullptr))
     throw Error(ErrorKind::unsupported,
                 "checksum=on is for messages between ranks, and algorithm " +
-                    std::string(choice.selection.algorithm->name) + " has others sum; take " +
-                    algorithms_of_ranks());
+                    std::string(algorithm.name) + " has others sum; take " + algorithms_of_ranks());
   return choice;
 }
 

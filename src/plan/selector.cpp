@@ -83,7 +83,9 @@ Selection select_algorithm(std::string_view requested, const SelectionInput& inp
   if (requested != "auto") {
     const AlgorithmRow* row = find_algorithm(requested);
     if (row != nullptr) return {row, false, "asked for"};
-    std::vector<std::string_view> names{"auto"};
+    if (requested == native_algorithm.name)
+      return {&native_algorithm, input.codec != "raw", "asked for"};
+    std::vector<std::string_view> names{"auto", native_algorithm.name};
     for (const auto& known : algorithm_table()) names.push_back(known.name);
     throw Error(ErrorKind::invalid_argument, "algorithm \"" + std::string(requested) +
                                                  "\" is unknown" + suggestion(requested, names) +

@@ -41,6 +41,13 @@ struct LoopbackHub::Shared {
     int fetched = 0;
   };
 
+  /// One sum of whole vectors, by the order in which ranks start them.
+  struct NativeVectors {
+    std::vector<std::vector<std::byte>> contributions;
+    std::size_t arrived = 0;
+    std::size_t fetched = 0;
+  };
+
   Shared(int ranks, const LoopbackOptions& o);
 
   LoopbackOptions options;
@@ -49,10 +56,15 @@ struct LoopbackHub::Shared {
   std::vector<std::shared_ptr<NodeWindow>> windows;  ///< by rank; none: messages go by inboxes
   std::mutex sums_mutex;
   std::map<SumKey, Sum> sums;
+  std::map<std::uint64_t, NativeVectors> native_sums;  ///< with the mutex of sums
+  std::atomic<std::size_t> native_blocked = 0;         ///< sums that blocked, on all ranks
 };
 
 /// `in_network`: one that may fail.
 std::shared_ptr<Aggregator> make_loopback_aggregator(std::shared_ptr<LoopbackHub::Shared> shared,
                                                      int rank, bool in_network);
+
+std::shared_ptr<NativeAllreduce> make_loopback_allreduce(
+    std::shared_ptr<LoopbackHub::Shared> shared, int rank);
 
 }  // namespace cohom

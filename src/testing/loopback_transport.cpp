@@ -239,6 +239,12 @@ std::shared_ptr<Aggregator> LoopbackHub::network(int rank) {
   return make_loopback_aggregator(shared_, rank, true);
 }
 
+std::shared_ptr<NativeAllreduce> LoopbackHub::native_allreduce(int rank) {
+  return make_loopback_allreduce(shared_, rank);
+}
+
+std::size_t LoopbackHub::native_sums_that_blocked() const { return shared_->native_blocked; }
+
 Communicator LoopbackHub::communicator(int rank) {
   auto attached = network(rank);
   const auto connect = [attached](const std::string& address) {
@@ -247,9 +253,10 @@ Communicator LoopbackHub::communicator(int rank) {
                   "aggregator " + address + " is unknown; the only one is loopback");
     return attached;
   };
-  return Communicator(
-      transport(rank),
-      {.fabric = native_reductions(rank), .attached = attached, .connect = connect});
+  return Communicator(transport(rank), {.fabric = native_reductions(rank),
+                                        .attached = attached,
+                                        .connect = connect,
+                                        .native = native_allreduce(rank)});
 }
 
 }  // namespace cohom

@@ -59,6 +59,8 @@ struct LoopbackOptions {
   /// A message leaves only in a later poll of its sender, though its send is complete: as from the
   /// buffer of a full socket.
   bool lingering_sends = false;
+  /// Called on each rank before its part of a native sum.
+  std::function<void()> before_native_sum = {};
   /// How bytes are copied from or to memory of a device, which the loopback then reaches. Empty: it
   /// does not.
   std::function<void(void* to, const void* from, std::size_t bytes)> copy = {};
@@ -76,7 +78,11 @@ class LoopbackHub {
   [[nodiscard]] std::shared_ptr<Aggregator> native_reductions(int rank);
   /// The same, but one that may fail, and does as LoopbackOptions::faults says.
   [[nodiscard]] std::shared_ptr<Aggregator> network(int rank);
-  /// A communicator with all three; the network's aggregator is attached, and is "loopback", too.
+  /// An allreduce of whole vectors, which adds them in rank order.
+  [[nodiscard]] std::shared_ptr<NativeAllreduce> native_allreduce(int rank);
+  /// How many of its sums blocked so far, on all ranks.
+  [[nodiscard]] std::size_t native_sums_that_blocked() const;
+  /// A communicator with all four; the network's aggregator is attached, and is "loopback", too.
   [[nodiscard]] Communicator communicator(int rank);
 
   struct Shared;

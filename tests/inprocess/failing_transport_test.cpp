@@ -117,21 +117,6 @@ TEST(FailingTransport, LaterCallsQuoteTheErrorThatBrokeIt) {
     });
 }
 
-/// The others may be in that call for ever.
-TEST(FailingTransport, WhoLeftACallWaitsForNobodyInTheNext) {
-  const Watchdog watchdog("a call after one that was left");
-  on_ranks(3, [&](int rank, Communicator& communicator) {
-    if (rank != 0) return;
-    EXPECT_NE(error_of_call(communicator, 0.1)->find("no progress"), std::string::npos);
-    for (int i = 0; i < 3; ++i)
-      EXPECT_NE(error_of_call(communicator)
-                    ->find("rank 0: an earlier call on this communicator "
-                           "ended early on this rank; make a new "
-                           "communicator; the first error was: no progress"),
-                std::string::npos);
-  });
-}
-
 /// Its channels break once after `error` is set, at the first message that arrives.
 class DeafTransport final : public ForwardingTransport {
  public:
@@ -160,6 +145,29 @@ class DeafTransport final : public ForwardingTransport {
     DeafTransport& transport_;
   };
 };
+
+/// Rank 1 is in the call that rank 0 left, until its timeout ends it.
+TEST(FailingTransport, WhoLeftACallWaitsForNobodyInTheNext) {
+  const Watchdog watchdog("a call after one that was left");
+  LoopbackHub hub(3);
+  std::vector<std::jthread> threads;
+  for (int rank = 0; rank < 2; ++rank)
+    threads.emplace_back([&, rank] {
+      const auto transport = std::make_shared<DeafTransport>(hub.transport(rank));
+      Communicator communicator(transport);
+      if (rank == 1) {
+        EXPECT_NE(error_of_call(communicator, 0.3).value_or("").find("no progress"),
+                  std::string::npos);
+        return;
+      }
+      transport->error = "nothing can be heard";
+      EXPECT_EQ(error_of_call(communicator), "nothing can be heard");
+      for (int i = 0; i < 3; ++i)
+        EXPECT_EQ(error_of_call(communicator),
+                  "rank 0: an earlier call on this communicator ended early on this rank; make a "
+                  "new communicator; the first error was: nothing can be heard");
+    });
+}
 
 /// Rank 0 leaves a call after it has sent all that rank 1 waits for.
 TEST(FailingTransport, WhoLeftACallTellsThoseThatCompletedIt) {

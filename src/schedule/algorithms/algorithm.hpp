@@ -51,8 +51,12 @@ std::size_t chunks_a_message(const AlgorithmRow& algorithm, AlgorithmInput input
 /// All algorithms of this build, in the order cohom-info prints them.
 std::span<const AlgorithmRow> algorithm_table();
 
-/// nullptr when there is none of that name.
+/// nullptr when there is none of that name in the table.
 const AlgorithmRow* find_algorithm(std::string_view name);
+
+/// In no table, for it has no schedule: the allreduce of the library below (NativeAllreduce).
+inline constexpr AlgorithmRow native_algorithm{
+    .name = "native", .summary = "MPI's own allreduce of the vector, which nothing compresses"};
 
 /// The one row that merges_at_once.
 const AlgorithmRow& algorithm_that_merges_at_once();

@@ -1,0 +1,42 @@
+#pragma once
+// NativeCall: a call whose vector MPI's own allreduce sums.
+
+#include "plan/plan_core.hpp"
+
+#include <cohom/native_allreduce.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+namespace cohom {
+
+class NativeCall {
+ public:
+  /// What is passed outlives it.
+  NativeCall(NativeAllreduce& native, const PlanCore& plan) : native_(native), plan_(plan) {}
+
+  /// Before the agreement: all that this rank alone can fail at. `may_give_up`: the call may end
+  /// before MPI does, which then goes on in a copy of the vector. @throws std::bad_alloc
+  void prepare(const void* input, void* output, bool may_give_up);
+  /// All ranks make the call. `block`: and nothing else until it is over. @throws Error(transport)
+  void start(bool block);
+  /// Makes progress; whether the result is in the output. @throws Error(transport)
+  [[nodiscard]] bool test();
+
+  /// The call ends early. Whether nothing uses its memory any more.
+  [[nodiscard]] bool give_up() noexcept { return sum_ == nullptr || sum_->give_up(); }
+  [[nodiscard]] bool uses_users_memory() const { return sum_ != nullptr && copy_.empty(); }
+
+ private:
+  [[nodiscard]] std::size_t bytes() const { return plan_.count() * size_of(plan_.type()); }
+
+  NativeAllreduce& native_;
+  const PlanCore& plan_;
+  const void* input_ = nullptr;
+  void* output_ = nullptr;
+  std::vector<std::byte> copy_;     ///< where MPI sums, if not in the output
+  std::unique_ptr<NativeSum> sum_;  ///< under way; null: none, or it is over. Before the copy
+};
+
+}  // namespace cohom

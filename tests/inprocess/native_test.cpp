@@ -1,0 +1,278 @@
+// algorithm=native: the vector goes to the allreduce of the library below, in an order that is the
+// same on all ranks, and blocks only where no rank has anything else to do.
+
+#include "loopback_ranks.hpp"
+#include "rank_inputs.hpp"
+#include "same_bytes.hpp"
+#include "testing/loopback_transport.hpp"
+#include "watchdog.hpp"
+
+#include <cohom/allreduce.hpp>
+#include <cohom/plan.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <random>
+#include <span>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace cohom::test {
+namespace {
+
+/// The sum in rank order, which is the loopback's.
+Bytes result_of(const RankInputs& inputs, ReduceOp op) {
+  const auto divided = [&]<class T>(T) {
+    std::vector<T> sum(inputs.count());
+    for (int rank = 0; rank < inputs.ranks(); ++rank) {
+      const auto values = to_values(inputs.type(), inputs.bytes(rank));
+      for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += T(values[i]);
+    }
+    std::vector<double> result;
+    for (const T value : sum)
+      result.push_back(op == ReduceOp::mean ? value / T(inputs.ranks()) : value);
+    return to_bytes(inputs.type(), result);
+  };
+  return inputs.type() == ElementType::f64 ? divided(double()) : divided(float());
+}
+
+/// Each rank runs a body in a thread of its own, with a communicator without an aggregator.
+void on_hub(LoopbackHub& hub, int ranks, const std::function<void(int, Communicator&)>& body) {
+  std::vector<std::jthread> threads;
+  for (int rank = 0; rank < ranks; ++rank)
+    threads.emplace_back([&, rank] {
+      Communicator communicator(hub.transport(rank), {.native = hub.native_allreduce(rank)});
+      body(rank, communicator);
+    });
+}
+
+Options natively(ReduceOp op = ReduceOp::sum, double timeout = 0) {
+  return {.codec = "thc", .algorithm = "native", .op = op, .timeout = timeout};
+}
+
+class Native : public testing::TestWithParam<int> {};
+
+TEST_P(Native, SumsAndMeans) {
+  const Watchdog watchdog("native sums and means");
+  for (const ElementType type : {ElementType::f32, ElementType::f64})
+    for (const std::size_t count : {0, 1, 1000, 70001})
+      for (const ReduceOp op : {ReduceOp::sum, ReduceOp::mean}) {
+        const RankInputs inputs(GetParam(), type, count);
+        const Bytes expected = result_of(inputs, op);
+        LoopbackHub hub(GetParam());
+        on_hub(hub, GetParam(), [&](int rank, Communicator& communicator) {
+          Bytes output(expected.size());
+          allreduce(inputs.bytes(rank).data(), output.data(), count, type, communicator,
+                    natively(op));
+          EXPECT_TRUE(same_bytes(output, expected)) << inputs.name();
+          Bytes both = inputs.bytes(rank);
+          allreduce(both.data(), both.data(), count, type, communicator, natively(op, 60));
+          EXPECT_TRUE(same_bytes(both, expected)) << inputs.name() << " in place, with a timeout";
+          AllreducePlan plan(communicator, count, type, natively(op));
+          for (int i = 0; i < 2; ++i) {
+            output.assign(output.size(), std::byte{});
+            plan.execute(inputs.bytes(rank).data(), output.data());
+            EXPECT_TRUE(same_bytes(output, expected)) << inputs.name() << " by a plan";
+          }
+          EXPECT_EQ(plan.describe().algorithm, "native");
+          EXPECT_EQ(plan.describe().codec, "raw");
+          EXPECT_TRUE(plan.describe().bypass);
+        });
+        EXPECT_EQ(hub.native_sums_that_blocked(), 3 * std::size_t(GetParam()))
+            << "all but that with a timeout";
+      }
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, Native, testing::Values(1, 2, 3, 4, 7));
+
+std::vector<float> ones(std::size_t count) { return std::vector<float>(count, 1.0f); }
+
+/// Ranks complete the calls of two communicators in different orders, and some of them wait for
+/// each call at once.
+TEST(Native, CallsInFlight) {
+  const Watchdog watchdog("native calls in flight");
+  constexpr int ranks = 3, calls = 40;
+  LoopbackHub first(ranks), second(ranks);
+  on_hub(first, ranks, [&](int rank, Communicator& one) {
+    Communicator other = second.communicator(rank);
+    std::vector<std::vector<float>> data;
+    for (std::size_t i = 0; i < calls; ++i) data.push_back(ones(100 * i + 1));
+    std::vector<Request> requests(calls);
+    for (std::size_t i = 0; i < calls; ++i) {
+      Communicator& communicator = i % 3 == 0 ? other : one;
+      const Options options =
+          i % 4 == 0 ? Options{.codec = "raw", .algorithm = "ring"} : natively();
+      if (rank == 0 && i % 5 == 0)
+        allreduce(std::span(data[i]), communicator, options);
+      else
+        requests[i] = allreduce_start(data[i].data(), data[i].data(), data[i].size(),
+                                      ElementType::f32, communicator, options);
+    }
+    for (std::size_t i = 0; i < calls; ++i) requests[rank == 1 ? i : calls - 1 - i].wait();
+    for (const auto& sums : data) EXPECT_EQ(sums, std::vector<float>(sums.size(), ranks));
+    if (rank == 2) EXPECT_EQ(first.native_sums_that_blocked(), 0u);
+  });
+}
+
+std::string error_of(Communicator& communicator, std::size_t count, const Options& options,
+                     ElementType type = ElementType::f32) {
+  std::vector<double> data(count);
+  try {
+    allreduce(data.data(), data.data(), count, type, communicator, options);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return {};
+}
+
+TEST(Native, SaysWhyItCannot) {
+  LoopbackHub hub(2);
+  on_hub(hub, 2, [&](int, Communicator& communicator) {
+    const auto expect = [&](const std::string& words, const Options& options,
+                            ElementType type = ElementType::f32) {
+      const std::string error = error_of(communicator, 10, options, type);
+      EXPECT_NE(error.find(words), std::string::npos) << error;
+    };
+    expect("codec exact promises what MPI's sums do not keep; take another algorithm",
+           {.codec = "exact", .algorithm = "native"});
+    expect("promises", {.codec = "packed:abs_error=1e-3", .algorithm = "native"});
+    expect("keeps state, which these calls would miss",
+           {.codec = "thc:error_feedback=on", .algorithm = "native", .buffer = "b"});
+    expect("MPI has no type f16", natively(), ElementType::f16);
+    expect("checksum=on is for messages between ranks, and algorithm native has others sum",
+           {.codec = "raw", .algorithm = "native", .checksum = "on"});
+    expect("algorithm native is MPI's, which sums in the caller's thread",
+           {.codec = "raw", .algorithm = "native", .progress = "thread"});
+    EXPECT_EQ(error_of(communicator, 10, natively()), "") << "a call after errors";
+  });
+  Communicator alone(LoopbackHub(1).transport(0));
+  EXPECT_NE(error_of(alone, 10, natively()).find("not made from one of MPI's"), std::string::npos);
+}
+
+TEST(Native, OneRankMakesAnotherCall) {
+  const Watchdog watchdog("native beside other calls");
+  LoopbackHub hub(3);
+  on_hub(hub, 3, [&](int rank, Communicator& communicator) {
+    EXPECT_NE(error_of(communicator, rank == 1 ? 11 : 10, natively()), "");
+    EXPECT_NE(error_of(communicator, 10, rank == 2 ? Options{.codec = "raw"} : natively()), "");
+    float one = 1;
+    EXPECT_THROW(
+        allreduce(&one, rank == 0 ? nullptr : &one, 1, ElementType::f32, communicator, natively()),
+        Error);
+    EXPECT_EQ(error_of(communicator, 10, natively()), "");
+  });
+  EXPECT_EQ(hub.native_sums_that_blocked(), 3u);
+}
+
+Options raced() { return {.codec = "thc", .native = "auto"}; }
+
+constexpr std::size_t raced_elements = 30000;
+
+/// How many of so many calls were native, on each rank.
+std::size_t native_calls(LoopbackHub& hub, Communicator& communicator, int calls,
+                         const Options& options) {
+  const std::size_t before = hub.native_sums_that_blocked();
+  std::vector<float> data(raced_elements);
+  for (int i = 0; i < calls; ++i) {
+    data.assign(data.size(), 1.0f);
+    allreduce(std::span(data), communicator, options);
+    EXPECT_NEAR(data[std::size_t(i) % data.size()], communicator.ranks(), 1);
+  }
+  return hub.native_sums_that_blocked() - before;
+}
+
+TEST(Native, CallsGoTheFasterWay) {
+  const Watchdog watchdog("a race");
+  std::atomic<bool> slow = true;
+  LoopbackHub hub(2, {.before_native_sum = [&] {
+                    if (slow) std::this_thread::sleep_for(std::chrono::milliseconds(30));
+                  }});
+  on_hub(hub, 2, [&](int rank, Communicator& communicator) {
+    native_calls(hub, communicator, 1, raced());
+    EXPECT_EQ(hub.native_sums_that_blocked(), 2u) << "the first call";
+    native_calls(hub, communicator, 20, raced());
+    // A rank counts the other's sums, too, which may be one call ahead or behind.
+    EXPECT_LE(native_calls(hub, communicator, 30, raced()), 8u) << "rank " << rank;
+    EXPECT_EQ(native_calls(hub, communicator, 20, {.codec = "thc", .native = "never"}) / 4, 0u);
+  });
+  slow = false;
+  LoopbackHub other(2, {});
+  on_hub(other, 2, [&](int, Communicator& communicator) {
+    EXPECT_GE(native_calls(other, communicator, 20, {.codec = "thc", .native = "always"}), 39u);
+    EXPECT_EQ(error_of(communicator, 100, {.codec = "exact", .native = "always"}), "");
+    EXPECT_NE(error_of(communicator, 100, {.codec = "raw", .native = "sometimes"})
+                  .find("native=sometimes is neither auto, never nor always"),
+              std::string::npos);
+  });
+}
+
+/// Some ranks wait for a call and others only start it; some are late; some have timeouts. All
+/// choose alike, or the call would be an error.
+TEST(Native, RanksChooseAlike) {
+  const Watchdog watchdog("races of ranks that differ");
+  constexpr int ranks = 3, calls = 3000;
+  LoopbackHub hub(ranks);
+  on_hub(hub, ranks, [&](int rank, Communicator& communicator) {
+    std::mt19937 random(static_cast<unsigned>(rank));
+    std::vector<float> data;
+    for (int i = 0; i < calls; ++i) {
+      const bool all_wait = i % 50 < 40;
+      if (random() % 100 == 0) std::this_thread::sleep_for(std::chrono::microseconds(300));
+      data.assign(i % 3 == 0 ? 3000 : 4000, 1.0f);
+      Options options{.codec = i % 2 == 0 ? "thc" : "raw", .native = "auto"};
+      if (all_wait || random() % 2 == 0) {
+        allreduce(std::span(data), communicator, options);
+      } else {
+        if (random() % 2 == 0) options.timeout = 60;
+        allreduce_start(data.data(), data.data(), data.size(), ElementType::f32, communicator,
+                        options)
+            .wait();
+      }
+      ASSERT_NEAR(data.back(), ranks, 1) << "call " << i;
+    }
+  });
+  EXPECT_GT(hub.native_sums_that_blocked(), std::size_t(ranks * 8));
+}
+
+/// Rank 1 agrees to the call and comes back to it late: meanwhile the other one gave up.
+TEST(Native, TimesOutWhileMpiSums) {
+  const Watchdog watchdog("a native call that times out");
+  LoopbackHub hub(2);
+  std::atomic<bool> over = false;
+  on_hub(hub, 2, [&](int rank, Communicator& communicator) {
+    auto input = ones(1000);
+    std::vector<float> output(1000);
+    if (rank == 1) {
+      Request call = allreduce_start(input.data(), output.data(), input.size(), ElementType::f32,
+                                     communicator, natively());
+      while (!over) std::this_thread::yield();
+      call.wait();
+      EXPECT_EQ(output, std::vector<float>(1000, 2.0f));
+    } else {
+      try {
+        allreduce(std::span(std::as_const(input)), std::span(output), communicator,
+                  natively(ReduceOp::sum, 0.1));
+        ADD_FAILURE() << "no error";
+      } catch (const Error& error) {
+        EXPECT_NE(std::string(error.what()).find("waits for all ranks, in MPI's own allreduce"),
+                  std::string::npos)
+            << error.what();
+      }
+      input.assign(input.size(), 7.0f);  // the caller's again
+      output = input;
+      over = true;
+      EXPECT_NE(error_of(communicator, 1, natively()).find("make a new communicator"),
+                std::string::npos);
+      EXPECT_EQ(output, input);
+    }
+  });
+}
+
+}  // namespace
+}  // namespace cohom::test
