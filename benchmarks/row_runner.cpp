@@ -71,10 +71,16 @@ Options RowRunner::plan_options(const std::string& codec, const std::string& alg
           .native = "never"};
 }
 
+Options RowRunner::timed_options(const std::string& codec, const std::string& algorithm) const {
+  Options options = plan_options(codec, algorithm);
+  options.native = options_.native;
+  return options;
+}
+
 void RowRunner::check_combination(const std::string& codec, const std::string& algorithm) {
   const std::size_t smallest = *std::ranges::min_element(options_.sizes);
   const AllreducePlan plan(communicator_, smallest / size_of(options_.type), options_.type,
-                           plan_options(codec, algorithm));
+                           timed_options(codec, algorithm));
 }
 
 void RowRunner::make_vector(const std::string& spec, Input& input, std::size_t bytes) {
@@ -191,9 +197,8 @@ const FormulaByRanks& RowRunner::formula_by_ranks(const Row& row) {
 }
 
 Timed RowRunner::measure(const Row& row) {
-  Options timed_options = plan_options(row.codec, row.algorithm);
-  timed_options.native = options_.native;
-  AllreducePlan plan(communicator_, row.elements, options_.type, timed_options);
+  AllreducePlan plan(communicator_, row.elements, options_.type,
+                     timed_options(row.codec, row.algorithm));
   const std::uint64_t native_before = communicator_.native_calls();
   ProfileMeter meter;
   std::vector<Contender> contenders;

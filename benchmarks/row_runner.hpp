@@ -40,6 +40,8 @@ class RowRunner {
 
  private:
   [[nodiscard]] Options plan_options(const std::string& codec, const std::string& algorithm) const;
+  /// Of timed calls, which may go natively.
+  [[nodiscard]] Options timed_options(const std::string& codec, const std::string& algorithm) const;
   void call(AllreducePlan& plan);
   void restore_calls_input();
   void restore_native_input();

@@ -32,6 +32,7 @@ constexpr std::string_view variables[] = {
     "COHOM_BENCH_COUNTERS",
     "COHOM_CODEC",
     "COHOM_CUDA_LIBRARY",
+    "COHOM_DECISIONS",
     "COHOM_ISA",
     "COHOM_DEVICE_PATH",
     "COHOM_JOB",

@@ -54,6 +54,7 @@ CommunicatorImpl::CommunicatorImpl(std::shared_ptr<Transport> transport, Aggrega
 CommunicatorImpl::~CommunicatorImpl() {
   progress_handle_->close();
   complete_calls();
+  races_.finish(transport_->rank());
 }
 
 namespace {

@@ -101,7 +101,7 @@ class CommunicatorImpl final : public CallOwner, public CallQueue {
   std::map<std::string, Offloading> offloading_;  ///< by address
   std::uint64_t next_call_ = 0;
   std::uint64_t native_calls_ = 0;
-  RouteRaces races_;  ///< plans refer to its entries
+  RouteRaces races_{defaults_.decisions};  ///< plans refer to its entries
   PlanCache plans_;
   States states_;
   std::vector<std::shared_ptr<CallImpl>> in_flight_;

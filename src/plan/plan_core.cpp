@@ -161,14 +161,33 @@ void PlanCore::find_native(const PlanEnvironment& environment, const PlanCodec& 
   if (!asked && why_not.empty() && options_.checksum) why_not = "MPI's messages have no checksums";
   if (!asked && why_not.empty() && options_.own_thread) why_not = "MPI sums in the caller's thread";
   if (why_not.empty()) {
-    native_ = environment.native_allreduce;
-    if (options_.native == NativeUse::always)
-      choice.selection = {&native_algorithm, codec.name() != "raw", "native=always"};
+    use_native(environment, choice);
   } else if (options_.native == NativeUse::always) {
     log_once_for_all(environment.transport->rank(),
                      "native=always, but codec " + asked_codec_ + " goes by " +
                          std::string(choice.selection.algorithm->name) + ": " + why_not);
   }
+}
+
+/// Algorithm native sums where it was asked for, always or by a file, and may where nobody knows.
+void PlanCore::use_native(const PlanEnvironment& environment, RouteChoice& choice) {
+  const bool bypass = asked_codec_ != "raw";
+  const bool raced = choice.selection.algorithm->build != nullptr;
+  if (options_.native == NativeUse::always) {
+    choice.selection = {&native_algorithm, bypass, "native=always"};
+  } else if (raced) {
+    const auto decided = environment.races->decided(kind(environment.transport->ranks()));
+    if (decided == RouteRace::Way::own) return;
+    if (decided) choice.selection = {&native_algorithm, bypass, "COHOM_DECISIONS says so"};
+  }
+  native_ = environment.native_allreduce;
+}
+
+CallKind PlanCore::kind(int ranks) const {
+  return {.ranks = ranks,
+          .codec = asked_codec_,
+          .type = type_,
+          .size = size_class(count_ * size_of(type_))};
 }
 
 void PlanCore::log_route(int rank) const {
@@ -207,7 +226,7 @@ void PlanCore::make_routes(const PlanEnvironment& environment, const PlanCodec& 
   make_short_sum(environment, algorithm);
   // What travels with the agreement is over when a native sum could begin.
   if (native_ != nullptr && short_sum_ == nullptr)
-    race_ = &environment.races->of(count_ * size_of(type_), type_, asked_codec_,
+    race_ = &environment.races->of(kind(environment.transport->ranks()), count_ * size_of(type_),
                                    description_.codec + " by " + description_.algorithm);
   if (offloading_ == nullptr) return;
   other_route_ =

@@ -47,6 +47,7 @@ OptionDefaults OptionDefaults::of_environment() {
           .threads = option_or_environment({}, "COHOM_THREADS", "auto"),
           .progress = option_or_environment({}, "COHOM_PROGRESS", "call"),
           .native = option_or_environment({}, "COHOM_NATIVE", "auto"),
+          .decisions = option_or_environment({}, "COHOM_DECISIONS", ""),
           .timeout_seconds = parse_seconds(timeout)};
 }
 

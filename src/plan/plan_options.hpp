@@ -34,7 +34,8 @@ struct PlanOptions {
 struct OptionDefaults {
   static OptionDefaults of_environment();
 
-  std::string codec, algorithm, segment, aggregator, checksum, timeout, threads, progress, native;
+  std::string codec, algorithm, segment, aggregator, checksum, timeout, threads, progress, native,
+      decisions;
   std::optional<double> timeout_seconds;  ///< none: the text does not say
 };
 

@@ -38,7 +38,7 @@ RouteRace::Turn RouteRace::next() const {
 }
 
 void RouteRace::began(const Turn& turn) {
-  ++calls_;
+  ++calls_[index(turn.way)];
   if (turn.duels) {
     if (turn.duel != duel_) return;
     // It got its turn before an earlier time took the rest of them away.
@@ -111,7 +111,7 @@ RouteRace::Decision RouteRace::decide() {
           .changed = winner_ != before,
           .native_seconds = best_[index(Way::native)],
           .own_seconds = best_[index(Way::own)],
-          .calls = calls_};
+          .calls = calls()};
 }
 
 /// What one call takes says little: others use the machine, too.

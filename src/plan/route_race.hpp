@@ -43,7 +43,8 @@ class RouteRace {
   std::optional<Decision> measured(const Turn& turn, double seconds);
 
   [[nodiscard]] Way winner() const { return winner_; }
-  [[nodiscard]] std::uint64_t calls() const { return calls_; }
+  [[nodiscard]] std::uint64_t calls() const { return calls_[0] + calls_[1]; }
+  [[nodiscard]] std::uint64_t calls_by(Way way) const { return calls_[index(way)]; }
 
  private:
   static constexpr std::size_t recent_times = 3;
@@ -57,7 +58,7 @@ class RouteRace {
   void take_of_winner(double seconds);
 
   Way winner_;
-  std::uint64_t calls_ = 0;
+  std::array<std::uint64_t, 2> calls_ = {0, 0};  ///< by way
   // Of the duel.
   std::uint32_t duel_ = 0;
   std::array<int, 2> left_ = {first_turns, first_turns};    ///< turns, by way

@@ -1,14 +1,12 @@
 #pragma once
-// RouteRaces: the races of a communicator, and the time of the call that ran last in one of them,
-// until all ranks have agreed on it.
+// RouteRaces: the races of a communicator, and the time of the call that ran
+// last in one of them, until all ranks have agreed on it.
 
+#include "plan/route_decisions.hpp"
 #include "plan/route_race.hpp"
 
-#include <cohom/element_type.hpp>
-
-#include <compare>
 #include <cstddef>
-#include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -17,33 +15,38 @@ namespace cohom {
 
 class RouteRaces {
  public:
-  /// Calls of one kind.
-  struct Kind {
-    std::string codec;  ///< as asked for
-    ElementType type = ElementType::f32;
-    int size = 0;  ///< size_class()
-    // It takes the 0 of a comparison for a null pointer. NOLINTNEXTLINE(modernize-use-nullptr)
-    friend auto operator<=>(const Kind&, const Kind&) = default;
-  };
   struct Entry {
     RouteRace race;
-    std::string name;  ///< for the log: "thc, f32, 1 MiB"
+    std::string name;  ///< for the log: "thc, f32, about 1048576 bytes"
     std::string own;   ///< the other way's: "thc by direct"
+    std::optional<RouteRace::Decision> decision = std::nullopt;  ///< the last
   };
 
-  /// Two classes for each power of two.
-  static int size_class(std::size_t bytes);
+  /// `decisions`: as COHOM_DECISIONS says, FILE, write:FILE or nothing.
+  explicit RouteRaces(std::string decisions);
 
-  /// The one of that kind. Its address stays. `own` names the route of whoever asks first.
-  Entry& of(std::size_t bytes, ElementType type, const std::string& codec, const std::string& own);
+  /// Which way calls of a kind go by the file that was named; none: there is no
+  /// file. Where it does not know them they go their own. @throws
+  /// Error(invalid_argument) as RouteDecisions::read()
+  [[nodiscard]] std::optional<RouteRace::Way> decided(const CallKind& kind);
 
-  /// A call that all ranks made in a race, and waited for, is over on this rank.
+  /// The one of that kind. Its address stays. `own` names the route of whoever
+  /// asks first, and `bytes` is what it has.
+  Entry& of(const CallKind& kind, std::size_t bytes, const std::string& own);
+
+  /// A call that all ranks made in a race, and waited for, is over on this
+  /// rank.
   void ended(Entry& entry, const RouteRace::Turn& turn, double seconds);
   /// Of that call, until it is agreed on.
   [[nodiscard]] std::optional<double> seconds() const;
-  /// All ranks have agreed on its time, in a call that they all wait for; none: no rank has one.
-  /// Rank `rank` logs what follows.
+  /// All ranks have agreed on its time, in a call that they all wait for; none:
+  /// no rank has one. Rank `rank` logs what follows.
   void agree(std::optional<double> seconds, int rank);
+
+  void for_each(const std::function<void(const CallKind&, const Entry&)>& visit) const;
+  /// There are no more calls. Rank 0 logs which way they went, and writes the
+  /// decisions where it was told to; what keeps it from that is a warning.
+  void finish(int rank) const noexcept;
 
  private:
   struct Ended {
@@ -52,7 +55,11 @@ class RouteRaces {
     double seconds = 0;
   };
 
-  std::map<Kind, Entry> entries_;
+  [[nodiscard]] RouteDecisions decisions() const;
+
+  std::string read_from_, write_to_;  ///< files; empty: none
+  std::optional<RouteDecisions> read_;
+  std::map<CallKind, Entry> entries_;
   std::optional<Ended> ended_;
 };
 

@@ -12,9 +12,15 @@
 
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <atomic>
 #include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <random>
 #include <span>
@@ -210,6 +216,66 @@ TEST(Native, CallsGoTheFasterWay) {
                   .find("native=sometimes is neither auto, never nor always"),
               std::string::npos);
   });
+}
+
+/// A communicator reads COHOM_DECISIONS when it is made.
+class DecisionsFile {
+ public:
+  explicit DecisionsFile(const std::string& content, const std::string& name = "all")
+      : path_(testing::TempDir() + "cohom_decisions_" + name + std::to_string(::getpid())) {
+    std::ofstream(path_) << content;
+    ::setenv("COHOM_DECISIONS", path_.c_str(), 1);
+  }
+  DecisionsFile(const DecisionsFile&) = delete;
+  DecisionsFile& operator=(const DecisionsFile&) = delete;
+  ~DecisionsFile() {
+    ::unsetenv("COHOM_DECISIONS");
+    std::remove(path_.c_str());
+  }
+
+ private:
+  std::string path_;
+};
+
+/// From the first call on, whether they block or not; kinds that the file does not have go their
+/// own way.
+TEST(Native, CallsGoAsAFileSays) {
+  const Watchdog watchdog("decisions of a file");
+  const DecisionsFile file("cohom-decisions 1\n2 thc f32 98304 native\n2 packed f32 98304 own\n");
+  LoopbackHub hub(2);
+  on_hub(hub, 2, [&](int, Communicator& communicator) {
+    for (int i = 0; i < 20; ++i) {
+      std::vector<float> data(raced_elements, 1.0f);
+      allreduce_start(data.data(), data.data(), data.size(), ElementType::f32, communicator,
+                      raced())
+          .wait();
+      EXPECT_EQ(data, std::vector<float>(raced_elements, 2.0f));
+      data.assign(data.size(), 1.0f);
+      allreduce(std::span(data), communicator, {.codec = "packed", .native = "auto"});
+      allreduce(std::span(data), communicator, {.codec = "raw", .native = "auto"});
+    }
+    EXPECT_EQ(communicator.native_calls(), 20u);
+  });
+}
+
+TEST(Native, RanksHaveDifferentFiles) {
+  const Watchdog watchdog("different decisions");
+  LoopbackHub hub(2);
+  std::vector<std::unique_ptr<DecisionsFile>> files;
+  std::vector<std::unique_ptr<Communicator>> communicators;
+  for (const std::string way : {"native", "own"}) {
+    files.push_back(
+        std::make_unique<DecisionsFile>("cohom-decisions 1\n2 thc f32 98304 " + way + "\n", way));
+    const int rank = static_cast<int>(communicators.size());
+    communicators.push_back(std::make_unique<Communicator>(
+        hub.transport(rank), Aggregators{.native = hub.native_allreduce(rank)}));
+  }
+  std::vector<std::jthread> threads;
+  for (auto& communicator : communicators)
+    threads.emplace_back([&] {
+      const std::string error = error_of(*communicator, raced_elements, raced());
+      EXPECT_NE(error.find("native"), std::string::npos) << error;
+    });
 }
 
 /// Some ranks wait for a call and others only start it; some are late; some have timeouts. All

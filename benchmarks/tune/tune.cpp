@@ -1,0 +1,119 @@
+// cohom-tune: which calls should go by MPI's own allreduce, in a file for COHOM_DECISIONS. Makes
+// the calls as a program would, and lets them race.
+//
+// Exit status: 0 the file is written; 2 the command line, the input, a codec or the file cannot be
+// used (one message from rank 0).
+
+#include "base/standard_output.hpp"
+#include "call/communicator_impl.hpp"
+#include "element_values.hpp"
+#include "inputs.hpp"
+#include "mpi_program.hpp"
+#include "tune/tune_options.hpp"
+
+#include <cohom/allreduce.hpp>
+#include <cohom/plan.hpp>
+
+#include <fmt/format.h>
+#include <mpi.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace cohom::bench {
+namespace {
+
+constexpr std::size_t window = 1 << 15;  // elements made at a time
+
+Options raced(const std::string& codec) { return {.codec = codec, .native = "auto"}; }
+
+Elements vector_of(Input& input, const TuneOptions& options, std::size_t bytes) {
+  Elements vector(options.type, bytes / size_of(options.type));
+  input.set_length(vector.count);
+  std::vector<double> values(std::min(window, vector.count));
+  for (std::size_t first = 0; first < vector.count; first += window) {
+    const auto part = std::span(values).first(std::min(window, vector.count - first));
+    input.generate(first, part);
+    store(options.type, part, vector.at(first));
+  }
+  return vector;
+}
+
+std::string head() {
+  return fmt::format("{:<24} {:>5} {:>12}  {:<8} {:>12} {:>12}  {}\n", "codec", "type", "bytes",
+                     "way", "native ms", "own ms", "own way");
+}
+
+std::string line_of(const CallKind& kind, const RouteRaces::Entry& entry) {
+  const RouteRace::Decision& decision = *entry.decision;
+  return fmt::format("{:<24} {:>5} {:>12}  {:<8} {:>12.4g} {:>12.4g}  {}\n", kind.codec,
+                     name_of(kind.type), least_bytes(kind.size), name_of(decision.winner),
+                     1e3 * decision.native_seconds, 1e3 * decision.own_seconds, entry.own);
+}
+
+void make_calls(const std::string& codec, const TuneOptions& options, const Elements& input,
+                Elements& output, Communicator& communicator) {
+  AllreducePlan plan(communicator, input.count, options.type, raced(codec));
+  for (int call = 0; call < options.calls; ++call) plan.execute(input.data(), output.data());
+}
+
+/// On rank 0, once all calls are made.
+void write(const TuneOptions& options, const RouteRaces& races) {
+  RouteDecisions decisions;
+  std::string table = head();
+  races.for_each([&](const CallKind& kind, const RouteRaces::Entry& entry) {
+    if (!entry.decision) return;
+    decisions.set(kind, entry.decision->winner);
+    table += line_of(kind, entry);
+  });
+  if (decisions.empty())
+    throw UsageError(
+        "no call could go by MPI's own allreduce: one rank, short vectors, or codecs that keep "
+        "state or bound errors");
+  decisions.add_to(options.path);
+  fmt::print("{}written to {}\n", table, options.path);
+  flush_standard_output();
+}
+
+int tune(const TuneOptions& options, Communicator& communicator) {
+  const MPI_Comm world = mpi::program_ranks();
+  for (const std::string& codec : options.codecs)  // what cannot run is known before any call
+    for (const std::size_t bytes : options.sizes)
+      (void)AllreducePlan(communicator, bytes / size_of(options.type), options.type, raced(codec));
+  std::unique_ptr<Input> input;
+  run_on_all_ranks(world, [&] {
+    if (communicator.rank() == 0) RouteDecisions().add_to(options.path);  // whether it can be
+  });
+  run_on_all_ranks(world,
+                   [&] { input = make_input(options.input, options.seed, communicator.rank()); });
+  for (const std::size_t bytes : options.sizes) {
+    Elements vector, output;
+    run_on_all_ranks(world, [&] {
+      vector = vector_of(*input, options, bytes);
+      output = Elements(options.type, vector.count);
+    });
+    for (const std::string& codec : options.codecs)
+      make_calls(codec, options, vector, output, communicator);
+  }
+  run_on_all_ranks(world, [&] {
+    if (communicator.rank() == 0) write(options, communicator.impl().races());
+  });
+  return 0;
+}
+
+}  // namespace
+}  // namespace cohom::bench
+
+int main(int argc, char** argv) {
+  // What an earlier file says would be no race.
+  unsetenv("COHOM_DECISIONS");
+  MPI_Init(&argc, &argv);
+  const int status = cohom::bench::run_program(
+      "cohom-tune", argc, argv, cohom::bench::parse_tune_options, cohom::bench::tune);
+  MPI_Finalize();
+  return status;
+}

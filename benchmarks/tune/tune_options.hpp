@@ -1,0 +1,29 @@
+#pragma once
+// The command line of cohom-tune.
+
+#include "command_line.hpp"
+
+#include <cohom/element_type.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace cohom::bench {
+
+struct TuneOptions {
+  std::vector<std::string> codecs = {"raw", "thc", "packed", "signcount"};
+  std::vector<std::size_t> sizes = {};  ///< bytes of the vectors, with those half-way between two
+  ElementType type = ElementType::f32;
+  std::string input = "gauss";
+  std::uint64_t seed = 1;
+  int calls = 40;  ///< of each codec and size
+  std::string path;
+};
+
+/// @throws UsageError
+std::variant<TuneOptions, Information> parse_tune_options(int argc, const char* const* argv);
+
+}  // namespace cohom::bench

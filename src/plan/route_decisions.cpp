@@ -1,0 +1,146 @@
+#include "plan/route_decisions.hpp"
+
+#include <cohom/error.hpp>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <utility>
+#include <vector>
+
+namespace cohom {
+
+namespace {
+
+constexpr std::string_view first_line = "cohom-decisions 1";
+
+[[noreturn]] void refuse(const std::string& path, const std::string& why) {
+  throw Error(ErrorKind::invalid_argument, "decisions in " + path + ": " + why);
+}
+
+std::string reason_of(int error) { return std::strerror(error); }
+
+std::vector<std::string_view> words_of(std::string_view line) {
+  std::vector<std::string_view> words;
+  while (true) {
+    const std::size_t begin = line.find_first_not_of(' ');
+    if (begin == std::string_view::npos) return words;
+    line.remove_prefix(begin);
+    const std::size_t end = std::min(line.find(' '), line.size());
+    words.push_back(line.substr(0, end));
+    line.remove_prefix(end);
+  }
+}
+
+template <class T>
+std::optional<T> number_of(std::string_view text) {
+  T number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || end != text.data() + text.size() || number < 1) return std::nullopt;
+  return number;
+}
+
+/// Of "4 thc f32 65536 native".
+std::optional<std::pair<CallKind, RouteRace::Way>> decision_of(std::string_view line) {
+  const auto words = words_of(line);
+  if (words.size() != 5) return std::nullopt;
+  const auto ranks = number_of<int>(words[0]);
+  const auto type = element_type_named(words[2]);
+  const auto bytes = number_of<std::size_t>(words[3]);
+  if (!ranks || !type || !bytes) return std::nullopt;
+  const CallKind kind{
+      .ranks = *ranks, .codec = std::string(words[1]), .type = *type, .size = size_class(*bytes)};
+  for (const auto way : {RouteRace::Way::native, RouteRace::Way::own})
+    if (words[4] == name_of(way)) return std::pair(kind, way);
+  return std::nullopt;
+}
+
+/// None: there is no such file.
+std::optional<std::string> content_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    if (errno == ENOENT) return std::nullopt;
+    refuse(path, "it cannot be read: " + reason_of(errno));
+  }
+  std::string content(std::istreambuf_iterator<char>(file), {});
+  if (file.bad()) refuse(path, "it cannot be read");
+  return content;
+}
+
+}  // namespace
+
+int size_class(std::size_t bytes) {
+  if (bytes < 2) return 0;
+  const int power = static_cast<int>(std::bit_width(bytes)) - 1;
+  return 2 * power + static_cast<int>((bytes >> (power - 1)) & 1);
+}
+
+std::size_t least_bytes(int size_class) {
+  if (size_class < 2) return 1;
+  const std::size_t power = std::size_t{1} << (size_class / 2);
+  return size_class % 2 == 0 ? power : power + power / 2;
+}
+
+RouteDecisions RouteDecisions::parse(std::string_view content, const std::string& path) {
+  RouteDecisions decisions;
+  std::istringstream lines{std::string(content)};
+  std::string line;
+  if (!std::getline(lines, line) || line != first_line)
+    refuse(path, "its first line should be \"" + std::string(first_line) + "\"");
+  for (std::size_t number = 2; std::getline(lines, line); ++number) {
+    if (line.empty() || line.front() == '#') continue;
+    const auto decision = decision_of(line);
+    if (!decision)
+      refuse(path, "line " + std::to_string(number) + ", \"" + line.substr(0, 80) +
+                       "\", should be ranks, codec, type, bytes, and native or own, for example "
+                       "\"4 thc f32 65536 native\"");
+    decisions.set(decision->first, decision->second);
+  }
+  return decisions;
+}
+
+RouteDecisions RouteDecisions::read(const std::string& path) {
+  const auto content = content_of(path);
+  if (!content) refuse(path, "there is no such file (COHOM_DECISIONS; write:FILE makes one)");
+  return parse(*content, path);
+}
+
+std::optional<RouteRace::Way> RouteDecisions::find(const CallKind& kind) const {
+  const auto found = ways_.find(kind);
+  return found == ways_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::string RouteDecisions::content() const {
+  std::ostringstream text;
+  text << first_line << "\n# ranks, codec, type, bytes (at least): which way such calls go\n";
+  for (const auto& [kind, way] : ways_)
+    text << kind.ranks << ' ' << kind.codec << ' ' << name_of(kind.type) << ' '
+         << least_bytes(kind.size) << ' ' << name_of(way) << '\n';
+  return text.str();
+}
+
+void RouteDecisions::add_to(const std::string& path) const {
+  RouteDecisions all;
+  if (const auto content = content_of(path); content && !content->empty())
+    all = parse(*content, path);
+  for (const auto& [kind, way] : ways_) all.set(kind, way);
+  const std::string part = path + "." + std::to_string(getpid());
+  std::ofstream file(part, std::ios::binary | std::ios::trunc);
+  file << all.content();
+  file.close();
+  if (!file || std::rename(part.c_str(), path.c_str()) != 0) {
+    const int error = errno;
+    std::remove(part.c_str());
+    refuse(path, "it cannot be written: " + reason_of(error));
+  }
+}
+
+}  // namespace cohom

@@ -1,0 +1,55 @@
+#pragma once
+// RouteDecisions: which way calls of a kind went in the end, in a file that later runs read, so
+// that they go the same way from their first call on, and have the same bits in each run.
+
+#include "plan/route_race.hpp"
+
+#include <cohom/element_type.hpp>
+
+#include <compare>
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace cohom {
+
+/// Calls of one kind.
+struct CallKind {
+  int ranks = 0;
+  std::string codec;  ///< as asked for
+  ElementType type = ElementType::f32;
+  int size = 0;  ///< size_class()
+  // It takes the 0 of a comparison for a null pointer. NOLINTNEXTLINE(modernize-use-nullptr)
+  friend auto operator<=>(const CallKind&, const CallKind&) = default;
+};
+
+/// Two classes for each power of two.
+int size_class(std::size_t bytes);
+/// The shortest vector of a class.
+std::size_t least_bytes(int size_class);
+
+class RouteDecisions {
+ public:
+  /// Of a file's content. @throws Error(invalid_argument) that names `path`, the line and what
+  /// would be right
+  static RouteDecisions parse(std::string_view content, const std::string& path);
+  /// @throws Error(invalid_argument) as parse() does, and where the file cannot be read
+  static RouteDecisions read(const std::string& path);
+
+  void set(const CallKind& kind, RouteRace::Way way) { ways_[kind] = way; }
+  [[nodiscard]] std::optional<RouteRace::Way> find(const CallKind& kind) const;
+  [[nodiscard]] bool empty() const { return ways_.empty(); }
+
+  /// What parse() takes.
+  [[nodiscard]] std::string content() const;
+  /// Adds these to what the file has, if there is one; a reader never meets a part of it.
+  /// @throws Error(invalid_argument) where it is no file of decisions, or cannot be written
+  void add_to(const std::string& path) const;
+
+ private:
+  std::map<CallKind, RouteRace::Way> ways_;
+};
+
+}  // namespace cohom

@@ -1,0 +1,62 @@
+#!/bin/sh
+# cohom-tune as a user meets it, and what programs make of its file.
+#
+# usage: tune_cli_test.sh COHOM_TUNE COHOM_BENCH MPIRUN...
+#   MPIRUN...  launcher with its flags, up to where the number of ranks stands, e.g. mpirun -n
+set -u
+
+if [ $# -lt 3 ]; then
+  sed -n '2,5s/^# \{0,1\}//p' "$0" >&2
+  exit 2
+fi
+tune=$1
+bench=$2
+checks=$(dirname "$0")/cli_checks.sh
+shift 2
+launcher=$*
+program=$tune
+# shellcheck source=tests/mpi/cli_checks.sh
+. "$checks"
+
+# native_calls: what the file json says, a row a line.
+native_calls() { sed -n 's/^.*"native_calls": \([0-9]*\).*$/\1/p' json; }
+
+expect 0 --codec thc --codec raw --size 64K:128K --calls 20 decisions
+[ "$(grep -cE '^3 (thc|raw) f32 (65536|98304|131072) (native|own)$' decisions)" -eq 6 ] ||
+  fail "six decisions of three ranks: $(cat decisions)"
+[ "$(grep -cE '^(thc|raw) ' out)" -eq 6 ] || fail "six lines"
+cp decisions before
+expect 0 --codec signcount --size 64K decisions
+grep -v -xF -f decisions before >gone && fail "what the file had is gone: $(cat gone)"
+
+# A program goes as the file says, from its first call on, and does not race.
+program=$bench
+sed -i 's/^3 thc f32 65536 .*/3 thc f32 65536 native/; s/^3 raw f32 65536 .*/3 raw f32 65536 own/' \
+  decisions
+COHOM_DECISIONS=decisions
+export COHOM_DECISIONS
+expect 0 --native auto --codec thc --codec raw --codec packed --size 64K --iterations 30 \
+  --warmup 0 --quiet --json json
+[ "$(native_calls | tr '\n' ' ')" = "30 0 0 " ] || fail "native calls: $(native_calls)"
+
+# What is decided in one run goes into the file.
+COHOM_DECISIONS=write:decided
+expect 0 --native auto --codec thc --size 64K --iterations 30 --quiet
+grep -qE '^3 thc f32 65536 (native|own)$' decided || fail "nothing is decided: $(cat decided)"
+
+echo '3 thc f32 65536 neither' >>decisions
+COHOM_DECISIONS=decisions
+expect_refusal 'decisions in decisions: line ' --native auto --codec thc --size 64K --quiet
+COHOM_DECISIONS=none
+expect_refusal 'decisions in none: there is no such file' --native auto --codec thc --size 64K
+unset COHOM_DECISIONS
+
+program=$tune
+expect_refusal 'FILE is required'
+expect_refusal "--dtype 'f16' should be f32 or f64" --dtype f16 f
+expect_refusal "codec \"thcc\" is unknown" --codec thcc f
+expect_refusal "no call could go by MPI's own allreduce" --codec exact --size 64K f
+expect_refusal 'decisions in none/f: it cannot be written' --size 64K none/f
+expect_refusal 'its first line should be' --size 64K json
+
+finish

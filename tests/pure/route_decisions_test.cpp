@@ -1,0 +1,101 @@
+// Files of decisions: what they say, what is refused, and that they are added to.
+
+#include "plan/route_decisions.hpp"
+
+#include <cohom/error.hpp>
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+namespace cohom {
+namespace {
+
+using Way = RouteRace::Way;
+
+CallKind kind(const std::string& codec, std::size_t bytes, int ranks = 4) {
+  return {.ranks = ranks, .codec = codec, .type = ElementType::f32, .size = size_class(bytes)};
+}
+
+TEST(RouteDecisions, HasTwoSizesForEachPowerOfTwo) {
+  EXPECT_EQ(size_class(65536), size_class(98303));
+  EXPECT_NE(size_class(98303), size_class(98304));
+  EXPECT_EQ(size_class(98304), size_class(131071));
+  EXPECT_NE(size_class(131071), size_class(131072));
+  EXPECT_EQ(size_class(0), size_class(1));
+  for (int size = 2; size < 128; ++size) EXPECT_EQ(size_class(least_bytes(size)), size) << size;
+}
+
+TEST(RouteDecisions, ReadsWhatItWrites) {
+  RouteDecisions decisions;
+  decisions.set(kind("thc:bits=4,dither=nearest", 70000), Way::native);
+  decisions.set(kind("raw", 70000), Way::own);
+  decisions.set(kind("raw", 70000, 5), Way::native);
+  const RouteDecisions read = RouteDecisions::parse(decisions.content(), "f");
+  EXPECT_EQ(read.content(), decisions.content());
+  EXPECT_EQ(read.find(kind("thc:bits=4,dither=nearest", 65536)), Way::native);
+  EXPECT_EQ(read.find(kind("raw", 65537)), Way::own);
+  EXPECT_EQ(read.find(kind("raw", 65537, 5)), Way::native);
+  EXPECT_EQ(read.find(kind("raw", 1 << 20)), std::nullopt);
+  EXPECT_EQ(read.find(kind("thc", 70000)), std::nullopt);
+}
+
+std::string error_of(const std::string& content) {
+  try {
+    (void)RouteDecisions::parse(content, "some/file");
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::invalid_argument);
+    return error.what();
+  }
+  return {};
+}
+
+TEST(RouteDecisions, SaysWhichLineIsWrong) {
+  const std::string head = "cohom-decisions 1\n# a remark\n\n4 raw f32 65536 own\n";
+  EXPECT_EQ(error_of(head), "");
+  for (const char* content : {"", "\n", "cohom-decisions 2\n", "4 raw f32 65536 own\n", "\xff\xfe"})
+    EXPECT_EQ(error_of(content),
+              "decisions in some/file: its first line should be \"cohom-decisions 1\"")
+        << content;
+  for (const char* line :
+       {"4 raw f32 65536", "4 raw f32 65536 own native", "0 raw f32 65536 own",
+        "-4 raw f32 65536 own", "4 raw f33 65536 own", "4 raw f32 64K own", "4 raw f32 0 own",
+        "4 raw f32 99999999999999999999 own", "4 raw f32 65536 Native"}) {
+    const std::string error = error_of(head + line);
+    EXPECT_EQ(error.find("decisions in some/file: line 5, \"" + std::string(line) + "\", should"),
+              0u)
+        << error;
+  }
+}
+
+TEST(RouteDecisions, AreAddedToAFile) {
+  const std::filesystem::path folder =
+      std::filesystem::path(testing::TempDir()) / "cohom_route_decisions";
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directories(folder);
+  const std::string path = folder / "decisions";
+  EXPECT_THROW((void)RouteDecisions::read(path), Error);
+  RouteDecisions first, second;
+  first.set(kind("raw", 1000), Way::own);
+  first.set(kind("thc", 1000), Way::own);
+  first.add_to(path);
+  second.set(kind("thc", 1000), Way::native);
+  second.add_to(path);
+  const RouteDecisions both = RouteDecisions::read(path);
+  EXPECT_EQ(both.find(kind("raw", 1000)), Way::own);
+  EXPECT_EQ(both.find(kind("thc", 1000)), Way::native);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1) << "no other file";
+
+  std::ofstream(path) << "something else";
+  EXPECT_THROW(first.add_to(path), Error);
+  std::ifstream file(path);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), "something else");
+  EXPECT_THROW(first.add_to(folder / "none" / "decisions"), Error);
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace cohom
