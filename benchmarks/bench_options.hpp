@@ -31,10 +31,10 @@ struct BenchOptions {
   int steps = 1;
   bool in_place = false;
   bool nonblocking = false;
-  std::size_t segment = 0;    ///< elements; 0: the library's choice
-  double timeout = 0;         ///< seconds without progress; 0: as COHOM_TIMEOUT says
-  std::string checksum = {};  ///< "on" or "off"; empty: as COHOM_CHECKSUM says
-  std::string threads = {};   ///< Options::threads
+  std::size_t segment = 0;       ///< elements; 0: the library's choice
+  double timeout = 0;            ///< seconds without progress; 0: as COHOM_TIMEOUT says
+  std::string checksum = {};     ///< "on" or "off"; empty: as COHOM_CHECKSUM says
+  std::string threads = {};      ///< Options::threads
   std::string native = "never";  ///< Options::native, of the timed calls
   std::string json_path = {};
   bool quiet = false;

@@ -1,5 +1,8 @@
 #!/usr/bin/python3
-"""Draw what cohom-bench measured: speed, bytes on the wire and error, per codec."""
+"""Draw what cohom-bench measured: speed, bytes on the wire and error, per codec.
+
+Beside one machine's memory, --lab adds the speed on slow links. Ends with what was seen, in lines.
+"""
 
 import argparse
 import pathlib
@@ -17,7 +20,8 @@ import input_json  # noqa: E402
 
 COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"]
 NATIVE_COLOUR = "#555555"
-COLUMNS = ["codec", "input", "bytes", "speedup", "time_s", "vnmse", "wire_bytes_per_rank"]
+COLUMNS = ["codec", "input", "bytes", "speedup", "time_s", "vnmse", "wire_bytes_per_rank",
+           "native_calls", "iterations"]
 MARKERS = "osD^vP*X"
 SMALLEST_ERROR = 1e-17  # errors of zero are drawn here, at the edge
 
@@ -45,6 +49,7 @@ class Results:
 
     def __init__(self, report):
         self.ranks = report["ranks"]
+        self.mpi = report.get("mpi", "MPI")
         self.rows = report["results"]
         self.codecs = unique(row["codec"] for row in self.rows)
         self.inputs = unique(row["input"] for row in self.rows)
@@ -58,6 +63,11 @@ class Results:
     def speedup(self, **wanted):
         """Return the median of the rows' speed-ups, each against native calls in between."""
         return statistics.median(row["speedup"] for row in self.select(**wanted))
+
+    def fastest_first(self):
+        """Return the codecs and their speed-ups for the largest vector."""
+        speedups = {codec: self.speedup(bytes=self.sizes[-1], codec=codec) for codec in self.codecs}
+        return sorted(speedups.items(), key=lambda item: -item[1])
 
     def timed(self, column, **wanted):
         """Return the median of a timing column in milliseconds."""
@@ -79,7 +89,26 @@ def draw_speed(axes, results):
     axes.minorticks_off()
     axes.set_xlabel("vector")
     axes.set_ylabel("milliseconds a call")
-    axes.set_title("time, and speed relative to native")
+    axes.set_title(f"shared memory, {results.ranks} ranks, native=auto")
+    axes.legend(fontsize="small", frameon=False)
+
+
+def draw_lab(axes, results, link):
+    """Speed-up over the best native allreduce for the largest vector."""
+    size = results.sizes[-1]
+    for place, codec in enumerate(results.codecs):
+        speedup = results.speedup(bytes=size, codec=codec)
+        axes.bar(place, speedup, 0.6, color=results.colours[codec])
+        axes.annotate(f"{speedup:.3g} x\n{results.timed('time_s', bytes=size, codec=codec):.0f} ms",
+                      (place, speedup), xytext=(0, 3), textcoords="offset points", ha="center",
+                      fontsize="small")
+    native = results.timed("native_time_s", bytes=size)
+    axes.axhline(1, linestyle="--", color=NATIVE_COLOUR,
+                 label=f"best native allreduce, {native:.0f} ms")
+    axes.set_xticks(range(len(results.codecs)), results.codecs, fontsize="small")
+    axes.set_ylim(0, 1.25 * max(speedup for _, speedup in results.fastest_first()))
+    axes.set_ylabel("times as fast as native")
+    axes.set_title(f"{results.ranks} hosts, {link}, {size_text(size)}")
     axes.legend(fontsize="small", frameon=False)
 
 
@@ -97,7 +126,7 @@ def draw_bytes(axes, results):
                       xytext=(0, 3), textcoords="offset points", ha="center", fontsize="small")
     axes.axhline(native / 2**20, linestyle="--", color=NATIVE_COLOUR,
                  label="uncompressed ring, 2(n-1)/n")
-    axes.set_xticks(range(len(results.codecs)), results.codecs)
+    axes.set_xticks(range(len(results.codecs)), results.codecs, fontsize="small")
     axes.set_ylim(0, 1.3 * native / 2**20)
     axes.set_ylabel("MiB sent by a rank")
     axes.set_title(f"bytes on the wire for {size_text(size)}")
@@ -123,38 +152,79 @@ def draw_errors(axes, results):
     axes.legend(handles=shapes, fontsize="small", frameon=False)
 
 
-def draw(report, path):
-    """Draw the three panels."""
-    results = Results(report)
-    figure, (speed, wire, errors) = plt.subplots(1, 3, figsize=(15, 4.8), layout="constrained")
-    draw_speed(speed, results)
-    draw_bytes(wire, results)
-    draw_errors(errors, results)
-    for axes in (speed, wire, errors):
-        axes.spines[["top", "right"]].set_visible(False)
-        axes.grid(axis="y", color="#dddddd", linewidth=0.6)
-        axes.set_axisbelow(True)
-    figure.suptitle(f"allreduce of gradients, {results.ranks} ranks on one machine, "
-                    f"{report.get('mpi', 'MPI')}")
-    figure_file.save(figure, path, dpi=130)
+def draw(memory, lab, link, path):
+    """Draw three panels, or four with a lab."""
+    panels = 3 if lab is None else 4
+    figure, axes = (plt.subplots(1, 3, figsize=(15, 4.8), layout="constrained") if lab is None else
+                    plt.subplots(2, 2, figsize=(12, 9), layout="constrained"))
+    axes = list(axes.flat)
+    if lab is not None:
+        draw_lab(axes[0], lab, link)
+    draw_speed(axes[panels - 3], memory)
+    draw_bytes(axes[panels - 2], memory)
+    draw_errors(axes[panels - 1], memory)
+    for panel in axes:
+        panel.spines[["top", "right"]].set_visible(False)
+        panel.grid(axis="y", color="#dddddd", linewidth=0.6)
+        panel.set_axisbelow(True)
+    figure.suptitle(f"allreduce of gradients beside {memory.mpi}")
+    figure_file.save(figure, path, dpi=100)
+
+
+def percent(error):
+    """Return the size of an error beside its vector's, of the ratio of their energies."""
+    return f"{100 * error**0.5:.3g}%"
+
+
+def say(memory, lab, link, why_no_lab):
+    """Print what was seen: on links, in memory, and what it costs."""
+    if lab is None:
+        print(f"Links: not measured ({why_no_lab}). That is where compressing pays.")
+    else:
+        size = size_text(lab.sizes[-1])
+        words = [f"{codec} {speedup:.3g} x" for codec, speedup in lab.fastest_first()]
+        print(f"Links ({lab.ranks} hosts, {link}, {size}), as fast as the best native allreduce: "
+              f"{', '.join(words)}.")
+    native = sum(2 * row["native_calls"] > row["iterations"] for row in memory.rows)
+    speedups = sorted(row["speedup"] for row in memory.rows)
+    print(f"Shared memory ({memory.ranks} ranks): auto took native in {native} of "
+          f"{len(memory.rows)} rows; {speedups[0]:.2f} x to {speedups[-1]:.3g} x, median "
+          f"{statistics.median(speedups):.2f} x.")
+    errors = [f"{codec} {percent(max(row['vnmse'] or 0 for row in memory.select(codec=codec)))}"
+              for codec in memory.codecs]
+    print(f"Error of the sum, at most, beside the sum's norm: {', '.join(errors)}.")
+
+
+def results_of(path):
+    """Return the results in a report.
+
+    Raises ValueError with one line that names the file.
+    """
+    report = input_json.read(path, dict, ["schema", "ranks", "results"], COLUMNS)
+    if report.get("schema") != "cohom-bench/1" or not report["results"]:
+        raise ValueError(f"{path} has no results of schema cohom-bench/1")
+    if any(row["time_s"] is None for row in report["results"]):
+        raise ValueError(f"{path} has rows without a time")
+    return Results(report)
 
 
 def main():
-    """Read the report, draw, write the picture."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("report", type=pathlib.Path, help="JSON of cohom-bench")
+    """Read the reports, draw, write the picture, say what was seen."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("report", type=pathlib.Path, help="JSON of cohom-bench on one machine")
     parser.add_argument("picture", type=pathlib.Path, help="PNG, PDF or SVG to write")
+    parser.add_argument("--lab", type=pathlib.Path, help="JSON of cohom-bench on slow links")
+    parser.add_argument("--link", default="slow links", help="what they are, in words")
+    parser.add_argument("--no-lab", default="no report of them", help="why there is none, in words")
     options = parser.parse_args()
     try:
-        report = input_json.read(options.report, dict, ["schema", "ranks", "results"], COLUMNS)
+        memory = results_of(options.report)
+        lab = results_of(options.lab) if options.lab else None
+        draw(memory, lab, options.link, options.picture)
+        say(memory, lab, options.link, options.no_lab)
     except ValueError as error:
         sys.exit(f"plot_demo: {error}")
-    if report.get("schema") != "cohom-bench/1" or not report["results"]:
-        sys.exit(f"plot_demo: {options.report} has no results of schema cohom-bench/1")
-    if any(row["time_s"] is None for row in report["results"]):
-        sys.exit(f"plot_demo: {options.report} has rows without a time")
-    try:
-        draw(report, options.picture)
     except OSError as error:
         sys.exit(f"plot_demo: {error.filename}: cannot be written: {error.strerror}")
 

@@ -12,10 +12,11 @@ double Curve::last() const {
 
 AllreducePlan averaging_plan(const ConvergenceOptions& options, const Problem& problem,
                              const std::string& codec, Communicator& communicator) {
-  return {communicator,
-          problem.parameters(),
-          ElementType::f32,
-          {.codec = codec, .algorithm = options.algorithm, .op = ReduceOp::mean, .native = "never"}};
+  return {
+      communicator,
+      problem.parameters(),
+      ElementType::f32,
+      {.codec = codec, .algorithm = options.algorithm, .op = ReduceOp::mean, .native = "never"}};
 }
 
 Curve train(const ConvergenceOptions& options, Problem& problem, const std::string& codec,

@@ -4,7 +4,6 @@
 
 #include <cohom/mpix.h>
 
-#include "api/call_start.hpp"
 #include "mpi_ext/api/mpi_communicator.hpp"
 #include "mpi_ext/api/mpi_errors.hpp"
 #include "mpi_ext/api/mpi_handles.hpp"
@@ -29,19 +28,14 @@ struct MPIX_Compressed_request_s {
 
 namespace {
 
-/// `blocks`: the caller waits for it at once.
-Request start(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op,
-              const mpi::InfoOptions& given, Communicator& communicator, bool blocks = false) {
-  const auto read = mpi::read_shape(count, datatype, op, given);
-  if (const auto* error = std::get_if<Error>(&read)) return allreduce_fail(*error, communicator);
-  if (const auto error = mpi::check_recvbuf(recvbuf)) return allreduce_fail(*error, communicator);
-  const auto& shape = std::get<mpi::CallShape>(read);
-  return start_call({.input = mpi::input_of(sendbuf, recvbuf),
-                     .output = recvbuf,
-                     .count = shape.count,
-                     .type = shape.type,
-                     .blocks = blocks},
-                    communicator, given.options);
+/// What keeps this rank from the call, or its shape.
+std::variant<mpi::CallShape, Error> checked_shape(const void* recvbuf, MPI_Count count,
+                                                  MPI_Datatype datatype, MPI_Op op,
+                                                  const mpi::InfoOptions& given) {
+  auto read = mpi::read_shape(count, datatype, op, given);
+  if (std::holds_alternative<Error>(read)) return read;
+  if (auto error = mpi::check_recvbuf(recvbuf)) return *std::move(error);
+  return read;
 }
 
 /// MPI frees a request whether its call went well or not.
@@ -71,9 +65,13 @@ int MPIX_Allreduce_compressed(const void* sendbuf, void* recvbuf, MPI_Count coun
   return mpi::guarded(
       [&] {
         const mpi::CallHome home(comm, info);
-        start(sendbuf, recvbuf, count, datatype, op, home.info, home.communicator->communicator,
-              true)
-            .wait();
+        Communicator& communicator = home.communicator->communicator;
+        const auto checked = checked_shape(recvbuf, count, datatype, op, home.info);
+        if (const auto* error = std::get_if<Error>(&checked))
+          return allreduce_fail(*error, communicator).wait();
+        const auto& shape = std::get<mpi::CallShape>(checked);
+        allreduce(mpi::input_of(sendbuf, recvbuf), recvbuf, shape.count, shape.type, communicator,
+                  home.info.options);
       },
       [&] { return comm; });
 }
@@ -90,7 +88,14 @@ int MPIX_Iallreduce_compressed(const void* sendbuf, void* recvbuf, MPI_Count cou
                          communicator)
               .wait();
         auto handle = std::make_unique<MPIX_Compressed_request_s>(home.communicator);
-        handle->call = start(sendbuf, recvbuf, count, datatype, op, home.info, communicator);
+        const auto checked = checked_shape(recvbuf, count, datatype, op, home.info);
+        if (const auto* error = std::get_if<Error>(&checked)) {
+          handle->call = allreduce_fail(*error, communicator);
+        } else {
+          const auto& shape = std::get<mpi::CallShape>(checked);
+          handle->call = allreduce_start(mpi::input_of(sendbuf, recvbuf), recvbuf, shape.count,
+                                         shape.type, communicator, home.info.options);
+        }
         *request = handle.release();
       },
       [&] { return comm; });
