@@ -10,11 +10,13 @@ from markup import details, element, figure, paragraph, section, table, text
 from model_page import draw_models, model_section
 from predictions import predictions_of
 from rows import by_setting, by_shape
+from summary import summary_section
 import units
 
 STYLE = pathlib.Path(__file__).with_name("style.css")
-PARTS = [("failed", "What failed"), ("measurements", "Measurements"), ("links", "Links"),
-         ("shapes", "Ranks a node"), ("runs", "Runs"), ("model", "Model, not a measurement")]
+PARTS = [("summary", "Summary"), ("failed", "What failed"), ("measurements", "Measurements"),
+         ("links", "Links"), ("shapes", "Ranks a node"), ("runs", "Runs"),
+         ("model", "Model, not a measurement")]
 
 MOST_OPEN_RUNS = 8  # more are behind a line
 
@@ -29,6 +31,7 @@ def make_page(collection, alpha):
     predictions = predictions_of(collection, alpha)
     models = draw_models(predictions, palette)
     bodies = {
+        "summary": summary_section(collection.rows),
         "failed": failures(collection.failed),
         "measurements": "\n".join(
             setting_part(title, rows, charts)
@@ -39,11 +42,11 @@ def make_page(collection, alpha):
         "runs": runs(collection),
         "model": model_section(predictions, models, alpha, figure)}
     sections = [section(name, title, bodies[name]) for name, title in PARTS]
-    page = frame(summary(collection), sections)
+    page = frame(head(collection), sections)
     return page, [chart for charts in [*measured, *models] for chart in charts]
 
 
-def frame(head, sections):
+def frame(top, sections):
     """Return the whole document. The policy forbids it to load anything."""
     anchors = "".join(f'<a href="#{name}">{text(title)}</a>' for name, title in PARTS)
     return "\n".join([
@@ -52,10 +55,10 @@ def frame(head, sections):
         '<meta http-equiv="Content-Security-Policy" '
         "content=\"default-src 'none'; style-src 'unsafe-inline'\">",
         "<title>cohom-report</title>", f"<style>{STYLE.read_text(encoding='utf-8')}</style>",
-        "</head>", "<body>", head, f"<nav>{anchors}</nav>", *sections, "</body>", "</html>", ""])
+        "</head>", "<body>", top, f"<nav>{anchors}</nav>", *sections, "</body>", "</html>", ""])
 
 
-def summary(collection):
+def head(collection):
     """Return the title and what the page is about in one line."""
     dates = sorted(run.facts["date"] for run in collection.runs)
     when = f" from {dates[0]} to {dates[-1]}" if dates else ""
@@ -112,7 +115,7 @@ def split_table(rows):
 
 def row_table(rows):
     """Return all rows with what was measured."""
-    head = ["codec \N{MIDDLE DOT} algorithm", "vector", "time", "min", "p99", "native", "by",
+    columns = ["codec \N{MIDDLE DOT} algorithm", "vector", "time", "min", "p99", "native", "by",
             "speed-up", "sent, busiest", "formula", "counted / formula", "bytes a value", "vNMSE",
             "max error", "hash", "in the network", ""]
     lines = []
@@ -131,7 +134,7 @@ def row_table(rows):
             row["result_hash"],
             ", ".join(f"{name} {count}" for name, count in row.counters.items()),
             f"sent raw: {'too small' if row.ranks > 1 else 'one rank'}" if row["bypass"] else ""])
-    return table(head, lines)
+    return table(columns, lines)
 
 
 def links(labs):

@@ -60,6 +60,30 @@ class PageTest(FolderCase):
         text = self.page(self.folder)
         self.assertEqual(len(re.findall(r'<figure id="speedup-', text)), 6)
 
+    def test_begins_with_the_fastest_rows_and_where_native_wins(self):
+        self.write("x.json", bench(
+            bench_row(bytes=1 << 16, speedup=0.5), bench_row(speedup=4.0),
+            bench_row(algorithm="direct", speedup=5.0),
+            bench_row(codec="raw", algorithm="direct", vnmse=1e-15, speedup=0.9),
+            bench_row(codec="exact", vnmse=0.0, speedup=0.8),
+            bench_row(codec="marsit", vnmse=1.1, speedup=20.0)))
+        text = self.page(self.folder)
+        part = text.partition('<section id="summary">')[2].partition("</section>")[0]
+        self.assertLess(text.index('<section id="summary"'), text.index('<section id="failed"'))
+        rows = [re.findall("<t[hd]>([^<]*)</t[hd]>", line) for line in part.split("<tr>")[1:]]
+        dot, dash = "\N{MIDDLE DOT}", "\N{EN DASH}"
+        self.assertEqual(rows, [
+            ["error", "64 KiB", "1 MiB"],
+            ["rounding alone", dash, f"native (raw {dot} direct, 0.9 x)"],
+            ["up to 15%", f"native (thc {dot} ring, 0.5 x)", f"thc {dot} direct, 5 x"],
+            ["above 15%", dash, f"marsit {dot} ring, 20 x"]])
+        self.assertIn("Native is the fastest at 64 KiB. Native is faster than 3 of 6 rows.", part)
+
+    def test_summary_of_rows_without_times(self):
+        self.write("x.json", bench(bench_row(speedup=None, time_s=None, native_time_s=None,
+                                             profile_s=None)))
+        self.assertIn("No row has a time beside native", self.page(self.folder))
+
     def test_launchers_of_a_job_are_not_drawn_together(self):
         for launcher in ("srun", "mpirun"):
             self.write(f"sweep/{launcher}.json", bench(bench_row(), environment={
