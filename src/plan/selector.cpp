@@ -12,6 +12,9 @@ namespace {
 
 constexpr std::size_t kib = 1024;
 
+constexpr std::string_view few_bytes_many_ranks =
+    "from 1024 ranks on with less than 1 KiB a rank 2 log2(n) messages cost less than 4 sqrt(n)";
+
 constexpr SelectionRow table[] = {
     {.max_ranks = 1, .bypass = true, .algorithm = "direct", .reason = "one rank: nothing travels"},
     {.max_bytes = 16 * kib,
@@ -52,6 +55,11 @@ constexpr SelectionRow table[] = {
      .only_raw = true,
      .algorithm = "direct",
      .reason = "two hops are faster than 2(n-1)"},
+    {.max_bytes_a_rank = kib - 1,
+     .min_ranks = 1024,
+     .only_raw = true,
+     .algorithm = "recursive_halving",
+     .reason = few_bytes_many_ranks},
     {.max_bytes_a_rank = 256 * kib - 1,
      .min_ranks = 17,
      .only_raw = true,
@@ -59,6 +67,10 @@ constexpr SelectionRow table[] = {
      .reason = "above 16 ranks 4 sqrt(n) messages cost less than 2n"},
     {.only_raw = true, .algorithm = "ring", .reason = "fewest bytes and fewest peers"},
     {.several_a_node = true, .algorithm = "mixed_radix", .reason = "each sum leaves a node once"},
+    {.max_bytes_a_rank = kib - 1,
+     .min_ranks = 1024,
+     .algorithm = "recursive_halving",
+     .reason = few_bytes_many_ranks},
     {.max_bytes_a_rank = 256 * kib - 1,
      .min_ranks = 17,
      .algorithm = "mixed_radix",

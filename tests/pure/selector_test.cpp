@@ -52,10 +52,25 @@ TEST(Selector, VectorsWithoutABlockARankGoRaw) {
   EXPECT_EQ(choose("thc", 16 * kib + 1, 16), (Choice{"direct"})) << "no fewer than before";
 }
 
+/// Where each rank is on a node of its own.
+TEST(Selector, VeryManyRanksWithFewBytesHalve) {
+  for (const char* codec : {"thc", "packed", "raw"})
+    for (const int ranks : {1024, 2048, 8192}) {
+      const std::size_t a_kib_each = std::size_t(ranks) * kib;
+      EXPECT_EQ(choose(codec, a_kib_each - 1, ranks), (Choice{"recursive_halving"}));
+      EXPECT_EQ(choose(codec, a_kib_each, ranks), (Choice{"mixed_radix"}));
+      EXPECT_EQ(choose(codec, a_kib_each - 1, ranks, false, std::uint32_t(ranks) / 8),
+                (Choice{"mixed_radix"}));
+    }
+  EXPECT_EQ(choose("thc", 1023 * kib - 1, 1023), (Choice{"mixed_radix"}));
+}
+
 TEST(Selector, TheBypassOfManyRanksIsBounded) {
   for (const int ranks : {65, 1024, 32768}) {
     EXPECT_EQ(choose("thc", 64 * kib, ranks), (Choice{"recursive_doubling", true})) << ranks;
-    EXPECT_EQ(choose("thc", 64 * kib + 1, ranks), (Choice{"mixed_radix"})) << ranks;
+    EXPECT_EQ(choose("thc", 64 * kib + 1, ranks),
+              (Choice{ranks < 1024 ? "mixed_radix" : "recursive_halving"}))
+        << ranks;
   }
 }
 
@@ -94,8 +109,12 @@ TEST(Selector, AnAttachedAggregatorTakesWhatIsNotSmall) {
   EXPECT_EQ(choose("thc", 64 << 20, 1, true), (Choice{"direct", true})) << "nothing travels";
 }
 
+int many_ranks(const SelectionRow& row) {
+  return std::min(row.max_ranks, std::max(row.min_ranks, 1000));
+}
+
 std::size_t largest_of(const SelectionRow& row) {
-  const auto ranks = static_cast<std::size_t>(std::min(row.max_ranks, 1000));
+  const auto ranks = static_cast<std::size_t>(many_ranks(row));
   if (row.max_bytes_a_rank >= row.max_bytes / ranks) return row.max_bytes;
   return row.max_bytes_a_rank * ranks;
 }
@@ -107,7 +126,7 @@ TEST(Selector, EveryRowIsUsedAndEveryCallHasOne) {
     ASSERT_NE(find_algorithm(row.algorithm), nullptr) << row.algorithm;
     const SelectionInput input{.codec = row.only_raw ? "raw" : "thc",
                                .bytes = largest_of(row),
-                               .ranks = std::min(row.max_ranks, 1000),
+                               .ranks = many_ranks(row),
                                .nodes = row.several_a_node ? 2u : 0u,
                                .aggregator = row.offloads};
     EXPECT_EQ(select_algorithm("auto", input).reason, row.reason);
