@@ -7,6 +7,7 @@
 #include "kernels/table/kernel_table.hpp"
 #include "same_bytes.hpp"
 #include "tested_tables.hpp"
+#include "thoroughness.hpp"
 
 #include <gtest/gtest.h>
 
@@ -33,11 +34,15 @@ using kernels::ExactLength;
 constexpr std::size_t long_count = 2085;
 constexpr std::size_t other_counts[] = {1, 7, 15, 16, 17, 127, 129, 1023, 1024, 1025, 2048};
 
-/// Which problems are looked at: all, or every 31st where the device may be interpreted, which
-/// takes hundreds of times longer. That is no multiple of any loop's turns.
+/// Which problems are looked at: all, every 7th under a sanitizer, or every 31st where the device
+/// may be interpreted, which takes hundreds of times longer. These are no multiples of a loop's
+/// turns.
 class Sparing {
  public:
-  explicit Sparing(const TestedTable& tested) : every_(tested.name == "cuda" ? 31 : 1) {}
+  explicit Sparing(const TestedTable& tested)
+      : every_(tested.name == "cuda" ? 31
+               : sanitized           ? 7
+                                     : 1) {}
   [[nodiscard]] bool skips_this() { return seen_++ % every_ != 0; }
 
  private:

@@ -5,6 +5,7 @@
 
 #include <cohom/element_type.hpp>
 
+#include <cstddef>
 #include <string_view>
 #include <vector>
 
@@ -31,6 +32,17 @@ inline std::vector<ElementType> tested_types() {
   return {std::begin(all_element_types), std::end(all_element_types)};
 }
 #endif
+
+/// Of nested loops over cases: under a sanitizer every `one_in`th of them runs. That should have no
+/// factor in common with the turns of a loop.
+class SanitizedShare {
+ public:
+  explicit SanitizedShare(std::size_t one_in) : one_in_(sanitized ? one_in : 1) {}
+  [[nodiscard]] bool skips_this() { return seen_++ % one_in_ != 0; }
+
+ private:
+  std::size_t one_in_, seen_ = 0;
+};
 
 /// Mixed radix, with nodes, has all that its other names do.
 inline bool tests_algorithm(std::string_view name) {
