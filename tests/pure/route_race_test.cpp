@@ -2,6 +2,8 @@
 // turns cost stays within its share.
 
 #include "plan/route_race.hpp"
+#include "agreement/call_pace.hpp"
+#include "plan/route_races.hpp"
 
 #include <gtest/gtest.h>
 
@@ -167,6 +169,40 @@ TEST(RouteRace, RanksWithTheSameTimesChooseAlike) {
     }
     last.emplace(turn, times(turn.way));
   }
+}
+
+/// Each rank has times of its own: clocks that run fast or slow, and one rank that always comes
+/// late, for which the others wait. They tell each other as calls do.
+TEST(RouteRace, RanksWithDifferentClocksChooseAlike) {
+  const std::array<double, 3> clocks = {0.5, 1, 1.7};
+  const CallKind kind{.ranks = 3, .codec = "thc", .type = ElementType::f32, .size = 40};
+  std::vector<RouteRaces> ranks(3, RouteRaces({}));
+  std::mt19937 random(7);
+  Times times(1e-3, 1.5e-3, 0.3);
+  int own = 0;
+  for (int call = 0; call < 100000; ++call) {
+    if (call % 10000 == 0) times.seconds = {1e-3, call % 20000 == 0 ? 1.5e-3 : 0.5e-3};
+    CallPace pace;
+    for (RouteRaces& rank : ranks) pace.merge(CallPace(true, rank.seconds()));
+    std::vector<RouteRace::Turn> turns;
+    for (std::size_t rank = 0; rank < 3; ++rank) {
+      RouteRaces::Entry& entry = ranks[rank].of(kind, 1 << 20, "thc by direct");
+      turns.push_back(entry.race.next());  // before the agreement
+      ranks[rank].agree(pace.seconds(), static_cast<int>(rank) + 1);
+      entry.race.began(turns.back());
+      ASSERT_EQ(turns.back().way, turns.front().way) << "call " << call;
+    }
+    const double late = random() % 4 == 0 ? 2e-3 : 0;
+    const double took = times(turns.front().way);
+    for (std::size_t rank = 0; rank < 3; ++rank) {
+      const double waited = rank == 2 ? 0 : late;
+      ranks[rank].ended(ranks[rank].of(kind, 1 << 20, {}), turns[rank],
+                        (waited + took) * clocks[rank]);
+    }
+    own += turns.front().way == Way::own ? 1 : 0;
+  }
+  EXPECT_GT(own, 30000) << "of half of the calls it is twice as fast";
+  EXPECT_LT(own, 55000);
 }
 
 }  // namespace
