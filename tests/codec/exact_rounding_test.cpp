@@ -11,10 +11,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <initializer_list>
 #include <limits>
 #include <span>
@@ -156,7 +156,8 @@ double mpfr_of(std::initializer_list<double> values, ElementType type, unsigned 
   Superaccumulator other;
   for (const double value : values) other.add(value);
   const double same = other.rounded(type, divisor);
-  EXPECT_EQ(std::memcmp(&found, &same, sizeof found), 0) << found << " and " << same;
+  EXPECT_EQ(std::bit_cast<std::uint64_t>(found), std::bit_cast<std::uint64_t>(same))
+      << found << " and " << same;
   return found;
 }
 
