@@ -9,6 +9,7 @@
 #include "element_values.hpp"
 #include "inputs.hpp"
 #include "mpi_program.hpp"
+#include "output_file.hpp"
 #include "tune/tune_options.hpp"
 
 #include <cohom/allreduce.hpp>
@@ -19,7 +20,9 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -43,6 +46,12 @@ Elements vector_of(Input& input, const TuneOptions& options, std::size_t bytes) 
   return vector;
 }
 
+/// Of a pipe or a device: none.
+RouteDecisions earlier_decisions(const std::string& path) {
+  return std::filesystem::is_regular_file(path) ? RouteDecisions::read_if_any(path)
+                                                : RouteDecisions();
+}
+
 std::string head() {
   return fmt::format("{:<24} {:>5} {:>12}  {:<8} {:>12} {:>12}  {}\n", "codec", "type", "bytes",
                      "way", "native ms", "own ms", "own way");
@@ -62,7 +71,7 @@ void make_calls(const std::string& codec, const TuneOptions& options, const Elem
 }
 
 /// On rank 0, once all calls are made.
-void write(const TuneOptions& options, const RouteRaces& races) {
+void write(const TuneOptions& options, const RouteRaces& races, OutputFile& file) {
   RouteDecisions decisions;
   std::string table = head();
   races.for_each([&](const CallKind& kind, const RouteRaces::Entry& entry) {
@@ -74,7 +83,10 @@ void write(const TuneOptions& options, const RouteRaces& races) {
     throw UsageError(
         "no call could go by MPI's own allreduce: one rank, short vectors, or codecs that keep "
         "state or bound errors");
-  decisions.add_to(options.path);
+  RouteDecisions all = earlier_decisions(options.path);
+  all.add(decisions);
+  file.write(all.content());
+  file.close();
   fmt::print("{}written to {}\n", table, options.path);
   flush_standard_output();
 }
@@ -85,8 +97,11 @@ int tune(const TuneOptions& options, Communicator& communicator) {
     for (const std::size_t bytes : options.sizes)
       (void)AllreducePlan(communicator, bytes / size_of(options.type), options.type, raced(codec));
   std::unique_ptr<Input> input;
-  run_on_all_ranks(world, [&] {
-    if (communicator.rank() == 0) RouteDecisions().add_to(options.path);  // whether it can be
+  std::optional<OutputFile> file;
+  run_on_all_ranks(world, [&] {  // to find out now that it cannot be written or added to
+    if (communicator.rank() != 0) return;
+    file.emplace("FILE", options.path);
+    (void)earlier_decisions(options.path);
   });
   run_on_all_ranks(world,
                    [&] { input = make_input(options.input, options.seed, communicator.rank()); });
@@ -100,7 +115,7 @@ int tune(const TuneOptions& options, Communicator& communicator) {
       make_calls(codec, options, vector, output, communicator);
   }
   run_on_all_ranks(world, [&] {
-    if (communicator.rank() == 0) write(options, communicator.impl().races());
+    if (communicator.rank() == 0) write(options, communicator.impl().races(), *file);
   });
   return 0;
 }

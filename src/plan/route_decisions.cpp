@@ -10,9 +10,11 @@
 #include <charconv>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <sstream>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -113,6 +115,11 @@ RouteDecisions RouteDecisions::read(const std::string& path) {
   return parse(*content, path);
 }
 
+RouteDecisions RouteDecisions::read_if_any(const std::string& path) {
+  const auto content = content_of(path);
+  return content && !content->empty() ? parse(*content, path) : RouteDecisions();
+}
+
 std::optional<RouteRace::Way> RouteDecisions::find(const CallKind& kind) const {
   const auto found = ways_.find(kind);
   return found == ways_.end() ? std::nullopt : std::optional(found->second);
@@ -127,19 +134,29 @@ std::string RouteDecisions::content() const {
   return text.str();
 }
 
+void RouteDecisions::add(const RouteDecisions& others) {
+  for (const auto& [kind, way] : others.ways_) set(kind, way);
+}
+
 void RouteDecisions::add_to(const std::string& path) const {
-  RouteDecisions all;
-  if (const auto content = content_of(path); content && !content->empty())
-    all = parse(*content, path);
-  for (const auto& [kind, way] : ways_) all.set(kind, way);
-  const std::string part = path + "." + std::to_string(getpid());
+  std::error_code error;
+  const std::filesystem::path target = std::filesystem::weakly_canonical(path, error);
+  if (error) refuse(path, "it cannot be written: " + error.message());
+  const auto status = std::filesystem::status(target, error);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
+    refuse(path, "it is no regular file");
+  RouteDecisions all = read_if_any(path);
+  all.add(*this);
+  const std::string part = target.string() + "." + std::to_string(getpid());
   std::ofstream file(part, std::ios::binary | std::ios::trunc);
   file << all.content();
   file.close();
-  if (!file || std::rename(part.c_str(), path.c_str()) != 0) {
-    const int error = errno;
+  if (file && std::filesystem::exists(status))
+    std::filesystem::permissions(part, status.permissions(), error);
+  if (!file || std::rename(part.c_str(), target.c_str()) != 0) {
+    const int reason = errno;
     std::remove(part.c_str());
-    refuse(path, "it cannot be written: " + reason_of(error));
+    refuse(path, "it cannot be written: " + reason_of(reason));
   }
 }
 

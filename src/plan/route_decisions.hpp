@@ -38,14 +38,20 @@ class RouteDecisions {
   /// @throws Error(invalid_argument) as parse() does, and where the file cannot be read
   static RouteDecisions read(const std::string& path);
 
+  /// The same of a file that is to be written: none, or an empty one, has no decisions.
+  static RouteDecisions read_if_any(const std::string& path);
+
   void set(const CallKind& kind, RouteRace::Way way) { ways_[kind] = way; }
   [[nodiscard]] std::optional<RouteRace::Way> find(const CallKind& kind) const;
   [[nodiscard]] bool empty() const { return ways_.empty(); }
 
   /// What parse() takes.
   [[nodiscard]] std::string content() const;
-  /// Adds these to what the file has, if there is one; a reader never meets a part of it.
-  /// @throws Error(invalid_argument) where it is no file of decisions, or cannot be written
+  /// Where both have a kind, `others` counts.
+  void add(const RouteDecisions& others);
+  /// Adds these to what the file has, if there is one; a reader never meets a part of it. Links are
+  /// followed. @throws Error(invalid_argument) where it is no file of decisions, no regular file,
+  /// or cannot be written
   void add_to(const std::string& path) const;
 
  private:

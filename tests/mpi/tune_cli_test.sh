@@ -56,7 +56,7 @@ expect_refusal 'FILE is required'
 expect_refusal "--dtype 'f16' should be f32 or f64" --dtype f16 f
 expect_refusal "codec \"thcc\" is unknown" --codec thcc f
 expect_refusal "no call could go by MPI's own allreduce" --codec exact --size 64K f
-expect_refusal 'decisions in none/f: it cannot be written' --size 64K none/f
+expect_refusal 'FILE none/f' --size 64K none/f
 expect_refusal 'its first line should be' --size 64K json
 
 finish

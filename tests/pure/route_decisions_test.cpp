@@ -89,6 +89,18 @@ TEST(RouteDecisions, AreAddedToAFile) {
   EXPECT_EQ(both.find(kind("thc", 1000)), Way::native);
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1) << "no other file";
 
+  const std::filesystem::path link = folder / "link";
+  std::filesystem::create_symlink("decisions", link);
+  std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+  RouteDecisions third;
+  third.set(kind("packed", 1000), Way::own);
+  third.add_to(link);
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+  EXPECT_EQ(std::filesystem::status(path).permissions(), std::filesystem::perms::owner_all);
+  EXPECT_EQ(RouteDecisions::read(path).find(kind("packed", 1000)), Way::own);
+  EXPECT_THROW(third.add_to("/dev/null"), Error);
+  EXPECT_THROW(third.add_to(folder), Error);
+
   std::ofstream(path) << "something else";
   EXPECT_THROW(first.add_to(path), Error);
   std::ifstream file(path);
