@@ -176,7 +176,9 @@ void PlanCore::use_native(const PlanEnvironment& environment, RouteChoice& choic
   if (options_.native == NativeUse::always) {
     choice.selection = {&native_algorithm, bypass, "native=always"};
   } else if (raced) {
-    const auto decided = environment.races->decided(kind(environment.transport->ranks()));
+    const auto decided =
+        environment.races->decided(kind(environment.transport->ranks()), count_ * size_of(type_),
+                                   environment.transport->rank());
     if (decided == RouteRace::Way::own) return;
     if (decided) choice.selection = {&native_algorithm, bypass, "COHOM_DECISIONS says so"};
   }

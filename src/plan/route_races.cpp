@@ -51,10 +51,14 @@ RouteRaces::RouteRaces(std::string decisions) {
     read_from_ = std::move(decisions);
 }
 
-std::optional<RouteRace::Way> RouteRaces::decided(const CallKind& kind) {
+std::optional<RouteRace::Way> RouteRaces::decided(const CallKind& kind, std::size_t bytes,
+                                                  int rank) {
   if (read_from_.empty()) return std::nullopt;
   if (!read_) read_ = RouteDecisions::read(read_from_);
-  return read_->find(kind).value_or(RouteRace::Way::own);
+  if (const auto way = read_->find(kind)) return way;
+  log_once_for_all(rank, kind_name(kind, bytes) + ": not in " + read_from_ +
+                             " (COHOM_DECISIONS), so that no such call goes by native");
+  return RouteRace::Way::own;
 }
 
 RouteRaces::Entry& RouteRaces::of(const CallKind& kind, std::size_t bytes, const std::string& own) {

@@ -25,10 +25,11 @@ class RouteRaces {
   /// `decisions`: as COHOM_DECISIONS says, FILE, write:FILE or nothing.
   explicit RouteRaces(std::string decisions);
 
-  /// Which way calls of a kind go by the file that was named; none: there is no
-  /// file. Where it does not know them they go their own. @throws
-  /// Error(invalid_argument) as RouteDecisions::read()
-  [[nodiscard]] std::optional<RouteRace::Way> decided(const CallKind& kind);
+  /// Which way calls of a kind go by the file that was named; none: there is no file. Where it does
+  /// not know them they go their own, which rank `rank` logs. `bytes`: of the vector.
+  /// @throws Error(invalid_argument) as RouteDecisions::read()
+  [[nodiscard]] std::optional<RouteRace::Way> decided(const CallKind& kind, std::size_t bytes,
+                                                      int rank);
 
   /// The one of that kind. Its address stays. `own` names the route of whoever
   /// asks first, and `bytes` is what it has.
