@@ -64,8 +64,7 @@ std::optional<RouteRace::Way> RouteRaces::decided(const CallKind& kind, std::siz
 RouteRaces::Entry& RouteRaces::of(const CallKind& kind, std::size_t bytes, const std::string& own) {
   const auto found = entries_.find(kind);
   if (found != entries_.end()) return found->second;
-  // No rank knows its links yet, and with native none is slower than without
-  // this library.
+  // No rank knows its links yet, and with native none is slower than without this library.
   return entries_
       .emplace(kind, Entry{.race = RouteRace(RouteRace::Way::native),
                            .name = kind_name(kind, bytes),

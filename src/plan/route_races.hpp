@@ -1,6 +1,6 @@
 #pragma once
-// RouteRaces: the races of a communicator, and the time of the call that ran
-// last in one of them, until all ranks have agreed on it.
+// RouteRaces: the races of a communicator, and the time of the call that ran last in one of them,
+// until all ranks have agreed on it.
 
 #include "plan/route_decisions.hpp"
 #include "plan/route_race.hpp"
@@ -26,27 +26,26 @@ class RouteRaces {
   explicit RouteRaces(std::string decisions);
 
   /// Which way calls of a kind go by the file that was named; none: there is no file. Where it does
-  /// not know them they go their own, which rank `rank` logs. `bytes`: of the vector.
-  /// @throws Error(invalid_argument) as RouteDecisions::read()
+  /// not know them they go their own, which rank `rank` logs. `bytes`: of the vector. @throws
+  /// Error(invalid_argument) as RouteDecisions::read()
   [[nodiscard]] std::optional<RouteRace::Way> decided(const CallKind& kind, std::size_t bytes,
                                                       int rank);
 
-  /// The one of that kind. Its address stays. `own` names the route of whoever
-  /// asks first, and `bytes` is what it has.
+  /// The one of that kind. Its address stays. `own` names the route of whoever asks first, and
+  /// `bytes` is what it has.
   Entry& of(const CallKind& kind, std::size_t bytes, const std::string& own);
 
-  /// A call that all ranks made in a race, and waited for, is over on this
-  /// rank.
+  /// A call that all ranks made in a race, and waited for, is over on this rank.
   void ended(Entry& entry, const RouteRace::Turn& turn, double seconds);
   /// Of that call, until it is agreed on.
   [[nodiscard]] std::optional<double> seconds() const;
-  /// All ranks have agreed on its time, in a call that they all wait for; none:
-  /// no rank has one. Rank `rank` logs what follows.
+  /// All ranks have agreed on its time, in a call that they all wait for; none: no rank has one.
+  /// Rank `rank` logs what follows.
   void agree(std::optional<double> seconds, int rank);
 
   void for_each(const std::function<void(const CallKind&, const Entry&)>& visit) const;
-  /// There are no more calls. Rank 0 logs which way they went, and writes the
-  /// decisions where it was told to; what keeps it from that is a warning.
+  /// There are no more calls. Rank 0 logs which way they went, and writes the decisions where it
+  /// was told to; what keeps it from that is a warning.
   void finish(int rank) const noexcept;
 
  private:
