@@ -1,0 +1,166 @@
+#include "call/call_resources.hpp"
+
+#include "call/call_failures.hpp"
+#include "call/call_owner.hpp"
+
+#include <new>
+#include <utility>
+
+namespace cohom {
+
+CallResources::CallResources(CallOwner& owner, std::uint64_t number, CallRequest request)
+    : owner_(owner), number_(number), request_(std::move(request)), route_(number) {}
+
+CallResources::~CallResources() {
+  // A call that is over gave the plan back; by now it may be in flight for another one.
+  if (ended_) return;
+  channel_.reset();
+  give_back_plan();
+}
+
+void CallResources::take() {
+  request_.drop_given_up_plan(owner_.failures());
+  open_channel();
+  prepare();
+}
+
+void CallResources::open_channel() {
+  Transport& transport = owner_.transport();
+  const auto number = static_cast<std::uint32_t>(number_ % transport.channels());
+  try {
+    channel_ = transport.open(number);
+    if (request_.core) channel_ = request_.core->wrap(std::move(channel_));
+  } catch (const std::bad_alloc&) {
+    // To tell the others it takes little.
+    if (!request_.error) request_.error = Error(ErrorKind::memory, "out of memory for a channel");
+    channel_ = nullptr;
+    channel_ = transport.open(number);
+  }
+}
+
+void CallResources::prepare() {
+  if (!request_.error) request_.error = owner_.failures().of_transport();
+  // Before there is another call in flight: this one.
+  waits_ = request_.blocks && request_.timeout == 0 && owner_.nothing_else_moves();
+  if (!request_.core) return;
+  request_.core->in_flight = true;
+  route_.of_plan(*request_.core);
+  try {
+    prepare_of_plan(*request_.core);
+  } catch (...) {
+    if (!request_.error) request_.error = owner_.failures().take("the start of a call");
+  }
+}
+
+void CallResources::prepare_of_plan(PlanCore& core) {
+  if (core.device() != nullptr) begin_on_device();
+  if (NativeAllreduce* const native = core.native_allreduce()) {
+    native_.emplace(*native, core);
+    const bool may_give_up = request_.timeout != 0 && !core.has_executor();
+    if (!request_.error) native_->prepare(request_.input, request_.output, may_give_up);
+    if (!core.has_executor()) return;
+  }
+  turn_.take(core);
+  route_.prepare(request_.error.has_value());
+  if (request_.error) return;
+  ShortSum* const sum = core.short_sum();
+  if (sum != nullptr) sum->begin(request_.input, request_.output);
+  if (request_.state != nullptr) {
+    request_.state->bring_to(core.device_work(), core.state_bytes());
+    request_.state->key.reserve(core.state_key().size());  // it is written when all agree
+  } else if (owner_.transport().ranks() > 1 && sum == nullptr && !may_go_natively()) {
+    // What a codec remembers must not change before all ranks agree; without state, encoding can
+    // hide the time the agreement takes.
+    begin();
+  }
+}
+
+void CallResources::begin_on_device() {
+  PlanCore& core = *request_.core;
+  const DeviceWork::Use use(core.device()->work().get());
+  if (!request_.error) request_.error = owner_.failures().of_device();
+  if (request_.error) return;
+  device_.emplace(*core.device(), request_.input, request_.output,
+                  core.count() * size_of(core.type()), request_.stream);
+  device_->begin();
+}
+
+DeviceWork* CallResources::device_work() const {
+  return request_.core && request_.core->device() ? request_.core->device()->work().get() : nullptr;
+}
+
+void CallResources::begin() {
+  const DeviceWork::Use use(device_work());
+  CallBuffers buffers{.type = request_.core->type(),
+                      .input = device_ ? device_->input() : request_.input,
+                      .output = device_ ? device_->output() : request_.output,
+                      .step = request_.step,
+                      .added = request_.added.get()};
+  if (request_.state != nullptr) buffers.state = take_state();
+  route_.executor()->begin(buffers, *channel_, owner_.profile(), request_.timeout != 0);
+  begun_ = true;
+}
+
+std::span<std::byte> CallResources::take_state() {
+  request_.state->key = request_.core->state_key();
+  return request_.state->bring_to(request_.core->device_work(), request_.core->state_bytes());
+}
+
+void CallResources::stop_workers() {
+  if (route_.executor() != nullptr) route_.executor()->stop();
+}
+
+void CallResources::end(const std::optional<Error>& error, End end,
+                        const std::weak_ptr<EndedCall>& call) {
+  // Half-updated feedback would count a gradient twice.
+  if (error && begun_ && request_.state != nullptr) *request_.state = {};
+  const bool early = error && end == End::early;
+  const bool goes = early && goes_on();
+  const bool kept = goes && keep(call);
+  const bool leaves = early && channel_ != nullptr && request_.timeout == 0;
+  // Others may go on with this call, and their messages must not meet another communicator.
+  if (early && channel_ != nullptr && !channel_->ends_at_once()) owner_.failures().keep_transport();
+  if (!kept) {
+    channel_.reset();
+    native_.reset();
+  }
+  if (error) owner_.failures().ended_with(*error, goes || leaves);
+  // Nothing that this call put into streams may meet the next one's words.
+  if (error && device_) request_.core->device()->drain();
+  if (kept)
+    device_.reset();
+  else
+    give_back_plan();
+  request_.added.reset();  // all that was to be encoded is
+  ended_ = true;
+}
+
+bool CallResources::goes_on() noexcept {
+  bool over = channel_ == nullptr || channel_->give_up();
+  if (route_.executor() != nullptr) over &= route_.executor()->offloaded().give_up();
+  if (native_) over &= native_->give_up();
+  return !over;
+}
+
+/// What goes on needs its memory until the process ends, for all that anybody can know. False: that
+/// cannot be had, and the end of the call waits for other ranks.
+bool CallResources::keep(const std::weak_ptr<EndedCall>& call) noexcept {
+  if (route_.executor() != nullptr && route_.executor()->uses_users_memory()) return false;
+  if (native_ && native_->uses_users_memory()) return false;
+  const std::shared_ptr<EndedCall> self = call.lock();
+  if (!self || !owner_.failures().keep(self)) return false;
+  if (!request_.core) return true;
+  request_.core->in_flight = false;
+  request_.core->given_up = true;
+  return true;
+}
+
+void CallResources::give_back_plan() {
+  if (!request_.core) return;
+  device_.reset();  // it gives back what is the plan's
+  if (route_.executor() != nullptr) route_.executor()->end();
+  request_.core->in_flight = false;
+  request_.core.reset();  // a request may be kept for long
+}
+
+}  // namespace cohom

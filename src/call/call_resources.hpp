@@ -1,0 +1,103 @@
+#pragma once
+// CallResources: what a call takes before all ranks agree on it, and gives back at its end: plan,
+// channel, route, buffers on a device, state.
+
+#include "call/call_request.hpp"
+#include "call/call_route.hpp"
+#include "call/call_turn.hpp"
+#include "call/kept_calls.hpp"
+#include "call/native_call.hpp"
+#include "memory/device_work.hpp"
+#include "plan/device_plan.hpp"
+
+#include <cohom/error.hpp>
+#include <cohom/transport.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+
+namespace cohom {
+
+class CallOwner;
+
+/// Errors of this rank alone are the request's; the others learn of them when ranks agree.
+class CallResources {
+ public:
+  /// The owner outlives the call until it is done.
+  CallResources(CallOwner& owner, std::uint64_t number, CallRequest request);
+  ~CallResources();
+  CallResources(const CallResources&) = delete;
+  CallResources& operator=(const CallResources&) = delete;
+
+  /// All that can fail on this rank alone: it comes before the agreement, so that all ranks learn
+  /// of it.
+  void take();
+  /// Encoding begins, once all ranks agree or before.
+  void begin();
+  /// What was encoded is encoded again, by another route.
+  void begin_anew() { begun_ = false; }
+  /// Of the codec, from now on.
+  std::span<std::byte> take_state();
+
+  /// Workers that a call which ends early may still have leave its buffers.
+  void stop_workers();
+  enum class End {
+    alike,  ///< all ranks end, with this error or none
+    early,  ///< this rank alone ends
+  };
+  /// Gives everything back, or keeps it for as long as something of the call goes on: then `call`,
+  /// which holds this, lives on. Errors are told to the owner's failures.
+  void end(const std::optional<Error>& error, End end, const std::weak_ptr<EndedCall>& call);
+  /// EndedCall::goes_on()
+  [[nodiscard]] bool goes_on() noexcept;
+
+  [[nodiscard]] std::uint64_t number() const { return number_; }
+  [[nodiscard]] CallRequest& request() { return request_; }
+  [[nodiscard]] const CallRequest& request() const { return request_; }
+  [[nodiscard]] CallRoute& route() { return route_; }
+  [[nodiscard]] const CallRoute& route() const { return route_; }
+  [[nodiscard]] CallTurn& turn() { return turn_; }
+  /// Null before take(), and once the call ended.
+  [[nodiscard]] Channel* channel() const { return channel_.get(); }
+  /// None: no call of the plan goes by the native allreduce.
+  [[nodiscard]] std::optional<NativeCall>& native() { return native_; }
+  /// None: all buffers are the host's.
+  [[nodiscard]] std::optional<DeviceCall>& device() { return device_; }
+  [[nodiscard]] const std::optional<DeviceCall>& device() const { return device_; }
+  /// Of a call with buffers on a device, whoever does its work; or null.
+  [[nodiscard]] DeviceWork* device_work() const;
+  /// Nothing else of this rank has to move until the call is over.
+  [[nodiscard]] bool waits() const { return waits_; }
+  [[nodiscard]] bool begun() const { return begun_; }
+  /// Unless some rank has other things to do until the call is over.
+  [[nodiscard]] bool may_go_natively() const { return native_ && turn_.may_go_natively(); }
+  /// Once all ranks have agreed: they decide alike.
+  [[nodiscard]] bool goes_natively() const {
+    return may_go_natively() && (!request_.core->has_executor() || turn_.in_race());
+  }
+
+ private:
+  void open_channel();
+  void prepare();
+  void prepare_of_plan(PlanCore& core);
+  void begin_on_device();
+  [[nodiscard]] bool keep(const std::weak_ptr<EndedCall>& call) noexcept;
+  void give_back_plan();
+
+  CallOwner& owner_;
+  std::uint64_t number_;
+  CallRequest request_;
+  CallRoute route_;
+  std::unique_ptr<Channel> channel_;
+  std::optional<NativeCall> native_;
+  CallTurn turn_;
+  std::optional<DeviceCall> device_;
+  bool waits_ = false;
+  bool begun_ = false;
+  bool ended_ = false;
+};
+
+}  // namespace cohom

@@ -1,0 +1,40 @@
+#pragma once
+// CallTurn: a call's part in the race of its plan: which way it goes, and what time that took.
+
+#include "agreement/call_pace.hpp"
+#include "plan/plan_core.hpp"
+#include "plan/route_races.hpp"
+
+#include <chrono>
+#include <optional>
+
+namespace cohom {
+
+class CallOwner;
+
+class CallTurn {
+ public:
+  /// The call is made now. The plan outlives what the call does from here on.
+  void take(const PlanCore& plan);
+  /// What all ranks have agreed on counts once: what they know alike of earlier calls, where they
+  /// all wait for this one, so that none has made the next one.
+  void agree(const CallPace& pace, CallOwner& owner);
+  /// The call is over, without an error.
+  void end(CallOwner& owner);
+
+  /// Unless some rank has other things to do until the call is over.
+  [[nodiscard]] bool may_go_natively() const {
+    return !turn_ || turn_->way == RouteRace::Way::native;
+  }
+  /// All ranks make this call in their race, and wait for it.
+  [[nodiscard]] bool in_race() const { return in_race_; }
+
+ private:
+  RouteRaces::Entry* race_ = nullptr;    ///< null: the plan has none
+  std::optional<RouteRace::Turn> turn_;  ///< in the race
+  bool agreed_ = false;
+  bool in_race_ = false;
+  std::chrono::steady_clock::time_point made_;  ///< of a call with a turn
+};
+
+}  // namespace cohom
