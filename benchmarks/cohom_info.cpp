@@ -6,10 +6,13 @@
 #include "command_line.hpp"
 #include "library_info.hpp"
 #include "machine_info.hpp"
+#include "predict/predict_options.hpp"
+#include "predict/prediction.hpp"
 #include "topology_text.hpp"
 #if COHOM_HAVE_MPI
 #include "mpi_info.hpp"
 #include "mpi_topology.hpp"
+#include "predict/mpi_predict.hpp"
 #endif
 #if COHOM_HAVE_UCX
 #include "ucx_info.hpp"
@@ -22,6 +25,8 @@
 
 #include <cstdio>
 #include <exception>
+#include <string>
+#include <vector>
 
 namespace cohom::bench {
 namespace {
@@ -77,13 +82,49 @@ int print_topology() {
 #endif
 }
 
+/// Returns the exit status.
+int print_prediction(const PredictOptions& options) {
+  if (options.network != nullptr) {
+    fmt::print("{} ranks; {}: {}\n{}", options.ranks, options.network->name,
+               describe(*options.network),
+               table_of(predict({.network = *options.network,
+                                 .bytes = options.bytes,
+                                 .ranks = options.ranks,
+                                 .codecs = measure_codecs(options.codecs, options.bytes)})));
+    return 0;
+  }
+#if COHOM_HAVE_MPI
+  return print_job_prediction(options);
+#else
+  throw UsageError(
+      "--predict measures the network with MPI, which this build has not; name one "
+      "(--network)");
+#endif
+}
+
 int run(int argc, char** argv) {
   CLI::App app("Prints what this build of cohom and this machine can do.", "cohom-info");
   bool json = false, topology = false;
+  std::string predicted, network;
+  std::vector<std::string> codecs;
   auto* const as_json = app.add_flag("--json", json, "as JSON");
-  app.add_flag("--topology", topology,
-               "draws this machine; under mpirun also which ranks share nodes and cores")
-      ->excludes(as_json);
+  auto* const drawn =
+      app.add_flag("--topology", topology,
+                   "draws this machine; under mpirun also which ranks share nodes and cores")
+          ->excludes(as_json);
+  auto* const predicts =
+      app.add_option("--predict", predicted,
+                     "BYTES[,RANKS]: how long an allreduce of f32 should take by each codec and "
+                     "algorithm; under mpirun, whose network is measured, or on --network")
+          ->excludes(as_json)
+          ->excludes(drawn);
+  app.add_option("--network", network, "of --predict: one that cohom-scale --help lists")
+      ->needs(predicts);
+  app.add_option("--codec", codecs,
+                 "of --predict: codec spec; may be repeated (default: raw, thc, packed, signcount)")
+      ->allow_extra_args(false)
+      ->check(some_codec())
+      ->needs(predicts);
   app.set_version_flag("--version", std::string("cohom-info ") + version_string);
   if (const auto information = parse(app, argc, argv)) {
     fmt::print("{}", information->text);
@@ -92,10 +133,15 @@ int run(int argc, char** argv) {
   }
   warn_of_unknown_variables();
   int status = 0;
-  if (topology)
+  if (predicts->count() != 0) {
+    PredictOptions options = parse_predict(predicted, network);
+    if (!codecs.empty()) options.codecs = codecs;
+    status = print_prediction(options);
+  } else if (topology) {
     status = print_topology();
-  else
+  } else {
     json ? print_json() : print_text();
+  }
   flush_standard_output();
   return status;
 }

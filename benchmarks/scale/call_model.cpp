@@ -1,6 +1,7 @@
 #include "scale/call_model.hpp"
 
 #include "agreement/maximum_exchange.hpp"
+#include "agreement/short_sum.hpp"
 #include "plan/selector.hpp"
 #include "plan/spec.hpp"
 #include "scale/codec_model.hpp"
@@ -75,26 +76,16 @@ CallPart small_part(const SmallRound& round, const CodecModel& codec, const Cut&
           .follows = follows};
 }
 
-/// By dissemination, as MaximumExchange: each rank tells what it knows 1, 2, 4, ... ranks on.
-Schedule dissemination(int rank, int ranks) {
-  ScheduleBuilder builder(rank, ranks, 1);
-  std::uint32_t known = builder.encode(0, Form::wide);
-  std::uint32_t hop = 0;
-  for (int distance = 1; distance < ranks; distance *= 2, ++hop) {
-    builder.send(known, (rank + distance) % ranks, hop);
-    const int teller = (rank - distance + ranks) % ranks;
-    const std::uint32_t both[] = {known, builder.receive(0, Form::wide, 1, teller, hop)};
-    known = builder.merge(both);
-  }
-  return std::move(builder).build();
-}
-
-CallPart agreement_part(int ranks, int follows) {
+/// By recursive doubling, as MaximumExchange, of a vector's bytes behind the words (ShortSum).
+CallPart agreement_part(int ranks, int follows, std::size_t vector_bytes = 0) {
+  const std::uint64_t bytes = sizeof(MaximumExchange::Table) + vector_bytes;
   const auto sizes = std::make_shared<PayloadSizes>(
-      [](const Slot&, std::size_t) { return std::uint64_t{sizeof(MaximumExchange::Table)}; },
-      Chunking(1, 1, 1, unlimited));
-  return {.program = [sizes, ranks](
-                         int rank) { return RankProgram(dissemination(rank, ranks), *sizes, {}); },
+      [bytes](const Slot&, std::size_t) { return bytes; }, Chunking(1, 1, 1, unlimited));
+  return {.program =
+              [sizes, ranks](int rank) {
+                const AlgorithmInput own{.rank = rank, .ranks = ranks};
+                return RankProgram(find_algorithm("recursive_doubling")->build(own), *sizes, {});
+              },
           .follows = follows,
           .comes_first = true};
 }
@@ -156,6 +147,12 @@ CallModel model_call(const NetworkShape& network, const CallShape& shape) {
 
   CallModel model{.algorithm = std::string(algorithm.name), .nodes = nodes, .switches = switches};
   const auto last = [&] { return static_cast<int>(model.parts.size()) - 1; };
+  const std::size_t bytes = shape.elements * sizeof(float);
+  if (spec.name == "raw" && algorithm.name == "recursive_doubling" &&
+      bytes <= ShortSum::max_bytes) {
+    model.parts.push_back(agreement_part(shape.ranks, CallPart::begin_of_call, bytes));
+    return model;
+  }
   model.parts.push_back(agreement_part(shape.ranks, CallPart::begin_of_call));
   CodecTimes reading{.encode = times.agree};
   for (const SmallRound& round : codec.small_rounds)

@@ -18,6 +18,7 @@ using Rate = double;
 struct NetworkShape {
   std::string_view name;
   int ranks_a_node = 1;
+  int dealt_to = 0;  ///< ranks are dealt to so many nodes in turn; 0: node after node is filled
   int nodes_a_leaf = 32;
   bool switches_known = false;  ///< to the ranks: which nodes are at one leaf switch
   int uplinks = 32;             ///< of a leaf switch, each as fast as an adapter
@@ -32,8 +33,13 @@ struct NetworkShape {
   /// What plans take for Transport::preferred_message_bytes(): as over MPI's and UCX's networks.
   static constexpr std::size_t message_bytes = 56 << 10;
 
-  [[nodiscard]] int nodes(int ranks) const { return (ranks + ranks_a_node - 1) / ranks_a_node; }
-  [[nodiscard]] int node_of(int rank) const { return rank / ranks_a_node; }
+  [[nodiscard]] int nodes(int ranks) const {
+    if (dealt_to != 0) return dealt_to < ranks ? dealt_to : ranks;
+    return (ranks + ranks_a_node - 1) / ranks_a_node;
+  }
+  [[nodiscard]] int node_of(int rank) const {
+    return dealt_to != 0 ? rank % dealt_to : rank / ranks_a_node;
+  }
   [[nodiscard]] int leaf_of(int rank) const { return node_of(rank) / nodes_a_leaf; }
   /// The least time from a send to the end of its receive, of a message without bytes.
   [[nodiscard]] Nanoseconds shortest_hop() const;

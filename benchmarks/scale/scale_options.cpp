@@ -14,8 +14,6 @@
 namespace cohom::bench {
 namespace {
 
-constexpr int most_ranks = 65536;
-
 /// Comma lists as they are given.
 struct Texts {
   std::string mode = "schedule";

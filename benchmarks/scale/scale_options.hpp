@@ -13,6 +13,8 @@
 
 namespace cohom::bench {
 
+inline constexpr int most_ranks = 65536;
+
 enum class ScaleMode : std::uint8_t { schedule, executor };
 
 struct ScaleOptions {

@@ -206,6 +206,20 @@ TEST(ScaleModel, AgreesWithTheExecutor) {
       }
 }
 
+/// The vector travels with the words by which ranks agree.
+TEST(ScaleModel, AgreesWithTheExecutorOnShortCalls) {
+  for (const int ranks : {2, 3, 12, 64})
+    for (const std::size_t elements : {1, 1000, 2048}) {
+      const CallShape call{.algorithm = "recursive_doubling", .elements = elements, .ranks = ranks};
+      const SimulatedCall executed = run_executors(network(), call).call;
+      const SimulatedCall modelled =
+          run_schedules(network(), ranks, model_call(network(), call).parts);
+      const std::string what = std::to_string(elements) + " elements, " + std::to_string(ranks);
+      EXPECT_NEAR(modelled.time, executed.time, 0.05 * executed.time) << what;
+      EXPECT_EQ(modelled.messages, executed.messages) << what;
+    }
+}
+
 /// Where plans cut chunks into segments, the model cuts them alike.
 TEST(ScaleModel, SendsAsManyMessagesAsTheExecutor) {
   for (const char* const algorithm : {"direct", "recursive_halving", "mixed_radix"}) {
