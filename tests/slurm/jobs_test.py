@@ -54,6 +54,25 @@ class JobsTest(JobCase):
         self.wait_for(self.submit("sbatch", "--nodes=2", SWEEP, **settings), "FAILED")
         self.assertIn("SWEEP_TASKS_PER_NODE: '2' should be a number from 1 to 1", self.output())
 
+    def test_sweep_that_goes_as_cohom_tune_finds_out(self):
+        settings = {**SMALL, "SWEEP_CODECS": "raw thc", "SWEEP_ALGORITHMS": "auto",
+                    "SITE_NODES": "2", "SWEEP_TUNE": "yes"}
+        self.wait_for(self.submit(SUBMIT, "allreduce_sweep", **settings), "COMPLETED")
+        decisions = self.folder / "allreduce_sweep" / "decisions-2x1-srun"
+        lines = decisions.read_text().splitlines()
+        self.assertEqual(lines[0], "cohom-decisions 1")
+        self.assertEqual({line.split()[1] for line in lines[1:]}, {"raw", "thc"}, lines)
+        rows = self.rows("allreduce_sweep")
+        self.assertEqual(len(rows), 2, self.output())
+        for row in rows.values():
+            self.assertEqual(row["environment"]["COHOM_DECISIONS"], str(decisions))
+            (result,) = row["results"]
+            (way,) = [line.split()[-1] for line in lines[1:] if line.split()[1] == result["codec"]]
+            self.assertEqual(result["native_calls"] > 0, way == "native", lines)
+        self.wait_for(self.submit(SUBMIT, "allreduce_sweep", **{**settings, "SWEEP_TUNE": "no"}),
+                      "FAILED")
+        self.assertIn("SWEEP_TUNE: 'no' should be yes or nothing", self.output())
+
     def only(self, rows, beginning):
         """Return the one row whose name begins like this."""
         found = [row for name, row in rows.items() if name.startswith(beginning)]
