@@ -2,14 +2,17 @@
 // its buffers.
 
 #include "packed_comparison.hpp"
+#include "thoroughness.hpp"
 
 namespace cohom::test {
 namespace {
 
 TEST_P(PackedEquality, EncodeAndDecode) {
+  SanitizedShare share(5);
   for (const Values& values : all_values)
     for (const ElementType type : all_element_types)
       for (const std::size_t count : all_counts) {
+        if (share.skips_this()) continue;
         compare_values(tested, values, type, count);
         if (HasFatalFailure()) return;
       }
@@ -47,10 +50,12 @@ TEST_P(PackedEquality, EncodeAroundWidths) {
 }
 
 TEST_P(PackedEquality, Measure) {
+  SanitizedShare share(5);
   for (const Values& values : all_values)
     for (const ElementType type : all_element_types)
       for (const std::size_t count : all_counts)
         for (const bool with_feedback : {false, true}) {
+          if (share.skips_this()) continue;
           SCOPED_TRACE(values.name + " " + std::string(name_of(type)) + ", " +
                        std::to_string(count) + (with_feedback ? " with feedback" : ""));
           const PackedRun run{type, 0, count};
@@ -72,10 +77,12 @@ TEST_P(PackedEquality, Measure) {
 }
 
 TEST_P(PackedEquality, MergeAndShift) {
+  SanitizedShare share(5);
   for (const std::size_t count : all_counts)
     for (const unsigned bits : {1u, 4u, 7u, 9u, 17u, 29u})
       for (const bool differences : {false, true})
         for (const std::size_t sources : {1, 2, 3, 4, 5, 8, 16, 17}) {
+          if (share.skips_this()) continue;
           SCOPED_TRACE(std::to_string(count) + " elements, " + std::to_string(bits) + " bits, " +
                        std::to_string(sources) + " sources" + (differences ? ", differences" : ""));
           std::vector<Words> payloads;

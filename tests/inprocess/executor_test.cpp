@@ -6,6 +6,7 @@
 #include "rank_inputs.hpp"
 #include "same_bytes.hpp"
 #include "schedule/algorithms/algorithm.hpp"
+#include "thoroughness.hpp"
 #include "watchdog.hpp"
 
 #include <cohom/plan.hpp>
@@ -58,6 +59,7 @@ std::vector<Bytes> results(Communicator& communicator, const RankInputs& inputs)
   for (const char* spec : {"raw", "thc", "thc:scale=global,levels=full", "signcount:vote=majority",
                            "marsit", "marsit:period=1"})
     for (const AlgorithmRow& algorithm : algorithm_table()) {
+      if (!tests_algorithm(algorithm.name)) continue;
       AllreducePlan plan(communicator, inputs.count(), inputs.type(),
                          {.codec = spec, .algorithm = std::string(algorithm.name), .segment = 256});
       Bytes source = input;

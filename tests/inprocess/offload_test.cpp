@@ -114,7 +114,8 @@ struct Case {
 class OffloadMatrix : public testing::TestWithParam<std::tuple<Case, Scenario>> {};
 
 TEST_P(OffloadMatrix, ChangesNoBit) {
-  const auto& [c, scenario] = GetParam();
+  const Case& c = std::get<0>(GetParam());
+  const Scenario& scenario = std::get<1>(GetParam());
   const auto faults = std::make_shared<AggregatorFaults>();
   scenario.spoil(*faults, c.ranks);
   std::vector<RankInputs> vectors;
@@ -150,6 +151,7 @@ TEST_P(OffloadMatrix, ChangesNoBit) {
 
 std::vector<Case> tested_cases() {
   if (races_only) return {{2, ElementType::f32}, {3, ElementType::bf16}};
+  if (sanitized) return {{2, ElementType::f32}, {3, ElementType::bf16}, {4, ElementType::f64}};
   return {
       {2, ElementType::f32}, {3, ElementType::bf16}, {5, ElementType::f32}, {7, ElementType::f64}};
 }
