@@ -165,6 +165,8 @@ class Probe {
     NetworkShape& shape = network.shape;
     if (network.near) inside(shape);
     if (network.far) between(shape);
+    // Each message costs the one overhead, which is that between nodes where there are several.
+    if (network.near) shape.memory_latency = std::max(0.0, near_trip_ - 2 * shape.overhead);
     return network;
   }
 
@@ -172,7 +174,7 @@ class Probe {
   void inside(NetworkShape& shape) {
     const double trip = of_pair(largest_[0], largest_[1], half_round_trip);
     shape.overhead = std::min(of_pair(largest_[0], largest_[1], time_of_burst), trip / 2);
-    shape.memory_latency = trip - 2 * shape.overhead;
+    near_trip_ = trip;
     shape.copy = of_pair(largest_[0], largest_[1],
                          [&](const Pair& pair) { return one_way(pair, vector_bytes_); });
     const double each = slowest(has(largest_, rank_),
@@ -220,8 +222,9 @@ class Probe {
   std::size_t vector_bytes_;
   bool dealt_;
   int rank_ = 0;
-  std::vector<int> leaders_;  ///< each node's first rank
-  std::vector<int> largest_;  ///< the ranks of the node with most
+  Nanoseconds near_trip_ = 0;  ///< of a message inside a node
+  std::vector<int> leaders_;   ///< each node's first rank
+  std::vector<int> largest_;   ///< the ranks of the node with most
 };
 
 }  // namespace

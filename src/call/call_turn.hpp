@@ -22,7 +22,7 @@ class CallTurn {
   /// The call is over, without an error.
   void end(CallOwner& owner);
 
-  /// Unless some rank has other things to do until the call is over.
+  /// Where there is no race, or the native way has its turn.
   [[nodiscard]] bool may_go_natively() const {
     return !turn_ || turn_->way == RouteRace::Way::native;
   }

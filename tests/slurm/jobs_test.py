@@ -58,7 +58,7 @@ class JobsTest(JobCase):
         settings = {**SMALL, "SWEEP_CODECS": "raw thc", "SWEEP_ALGORITHMS": "auto",
                     "SITE_NODES": "2", "SWEEP_TUNE": "yes"}
         self.wait_for(self.submit(SUBMIT, "allreduce_sweep", **settings), "COMPLETED")
-        decisions = self.folder / "allreduce_sweep" / "decisions-2x1-srun"
+        (decisions,) = (self.folder / "allreduce_sweep").glob("decisions-2x1-srun-*.txt")
         lines = decisions.read_text().splitlines()
         self.assertEqual(lines[0], "cohom-decisions 1")
         self.assertEqual({line.split()[1] for line in lines[1:]}, {"raw", "thc"}, lines)
