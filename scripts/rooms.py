@@ -64,6 +64,7 @@ mpi_ext/transport          src/base src/agreement src/topology src/transport src
 src/aggregation/server     src/base src/aggregation kernels/table ucx_transport
 mpi_ext/job                src/base src/aggregation mpi_ext/base
 mpi_ext/api                src/base src/call src/aggregation/client mpi_ext
+mpi_ext/drop_in            src/base src/memory mpi_ext
 """
 
 

@@ -10,9 +10,7 @@
 
 namespace cohom::mpi {
 
-namespace {
-
-std::string value_of(MPI_Info info, const char* key) {
+std::string info_value(MPI_Info info, const char* key) {
   int length = 0;
   int found = 0;
   check(MPI_Info_get_valuelen(info, key, &length, &found), "MPI_Info_get_valuelen");
@@ -22,10 +20,12 @@ std::string value_of(MPI_Info info, const char* key) {
   return value;
 }
 
+namespace {
+
 /// A key that is wrong leaves the others right: they say which communicator learns of the error.
 void take_key(InfoOptions& read, MPI_Info info, const char* name) {
   try {
-    set_option(read.options, name, value_of(info, name));
+    set_option(read.options, name, info_value(info, name));
   } catch (const Error& error) {
     if (!read.error) read.error = error;
   }

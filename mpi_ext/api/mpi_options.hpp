@@ -7,6 +7,7 @@
 #include <mpi.h>
 
 #include <optional>
+#include <string>
 
 namespace cohom::mpi {
 
@@ -18,5 +19,8 @@ struct InfoOptions {
 /// Keys that do not start with cohom_ belong to others and are ignored. MPI_INFO_NULL gives the
 /// defaults. Errors are those of set_option(), of MPI itself, and of missing memory.
 InfoOptions options_of(MPI_Info info);
+
+/// Of a key that is there. @throws Error(transport) of MPI itself.
+std::string info_value(MPI_Info info, const char* key);
 
 }  // namespace cohom::mpi

@@ -17,6 +17,7 @@ constexpr std::string_view variable_prefix = "COHOM_";
 constexpr std::string_view key_prefix = "cohom_";
 
 constexpr std::string_view variables[] = {
+    "COHOM_ADVISE",
     "COHOM_AGGREGATOR_AUTH",
     "COHOM_AGGREGATOR_CORES",
     "COHOM_AGGREGATOR_JOB_KEY_FILE",
@@ -35,6 +36,7 @@ constexpr std::string_view variables[] = {
     "COHOM_DECISIONS",
     "COHOM_ISA",
     "COHOM_DEVICE_PATH",
+    "COHOM_DROP_IN",
     "COHOM_JOB",
     "COHOM_LOG",
     "COHOM_ROOT",

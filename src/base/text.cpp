@@ -62,6 +62,13 @@ std::string counted(std::uint64_t count, std::string_view noun) {
   return std::to_string(count).append(" ").append(noun).append(count == 1 ? "" : "s");
 }
 
+std::string bytes_text(std::uint64_t bytes) {
+  constexpr std::string_view units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+  std::size_t unit = 0;
+  for (; unit + 1 < std::size(units) && bytes >= 10'000; ++unit) bytes = (bytes + 512) / 1024;
+  return std::to_string(bytes) + " " + std::string(units[unit]);
+}
+
 std::string listed(std::span<const std::string_view> names) {
   std::string list;
   for (std::string_view name : names) list += (list.empty() ? "" : ", ") + std::string(name);

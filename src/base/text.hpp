@@ -36,6 +36,9 @@ std::string printable(std::string text);
 /// "1 rank", "2 ranks"
 std::string counted(std::uint64_t count, std::string_view noun);
 
+/// "8192 bytes", "16 KiB", "3 GiB": four digits at most, rounded.
+std::string bytes_text(std::uint64_t bytes);
+
 /// "a, b, c"
 std::string listed(std::span<const std::string_view> names);
 

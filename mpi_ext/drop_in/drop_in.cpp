@@ -1,0 +1,197 @@
+#include "mpi_ext/drop_in/drop_in.hpp"
+
+#include "base/environment.hpp"
+#include "base/log.hpp"
+#include "mpi_ext/api/mpi_communicator.hpp"
+#include "mpi_ext/api/mpi_errors.hpp"
+#include "mpi_ext/base/finalize_hook.hpp"
+#include "mpi_ext/base/mpi_check.hpp"
+#include "mpi_ext/drop_in/advice.hpp"
+#include "mpi_ext/drop_in/drop_in_comm.hpp"
+#include "mpi_ext/drop_in/drop_in_counts.hpp"
+#include "mpi_ext/drop_in/drop_in_rules.hpp"
+#include "mpi_ext/drop_in/native_calls.hpp"
+
+#include <cohom/allreduce.hpp>
+
+#include <xxhash.h>
+
+#include <atomic>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace cohom::mpi {
+
+namespace {
+
+/// What MPI and the library call on the way of a call is MPI's.
+thread_local bool inside = false;
+
+class Inside {
+ public:
+  Inside() { inside = true; }
+  ~Inside() { inside = false; }
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+};
+
+/// MPI_Finalize has begun: all that is kept on communicators goes.
+std::atomic<bool> over = false;
+
+/// Of the process, from the first call on.
+struct DropIn {
+  DropIn(DropInRules its_rules, std::unique_ptr<Advice> its_advice, std::optional<Error> its_error,
+         std::uint64_t its_hash)
+      : rules(std::move(its_rules)),
+        advice(std::move(its_advice)),
+        error(std::move(its_error)),
+        hash(its_hash) {}
+
+  DropInRules rules;
+  std::unique_ptr<Advice> advice;  ///< null: calls go by the rules
+  std::optional<Error> error;      ///< of what the environment says
+  std::uint64_t hash;              ///< of what the environment says
+  DropInCounts counts{rules.all()};
+  std::atomic<bool> has_keys = false;  ///< some communicator has a rule of its own
+
+  /// Whether the environment gives rules, codecs to try, or an error.
+  [[nodiscard]] bool has_environment() const { return !rules.empty() || advice || error; }
+  static DropIn& instance();
+};
+
+std::unique_ptr<DropIn> read_environment() {
+  DropInRules rules;
+  std::unique_ptr<Advice> advice;
+  std::optional<Error> error;
+  const std::string codecs = option_or_environment({}, "COHOM_ADVISE", "");
+  try {
+    rules = DropInRules::of_environment();
+    if (!codecs.empty()) advice = std::make_unique<Advice>(codecs);
+    if (advice && !rules.empty())
+      throw Error(ErrorKind::invalid_argument,
+                  "COHOM_ADVISE and COHOM_DROP_IN are set; advice is of calls that stay MPI's, so "
+                  "one of them should be left out");
+  } catch (const Error& wrong) {
+    error = wrong;
+  }
+  const std::uint64_t hash = rules.hash() ^ XXH3_64bits(codecs.data(), codecs.size());
+  return std::make_unique<DropIn>(std::move(rules), std::move(advice), std::move(error), hash);
+}
+
+/// Never destroyed: threads may still call when the process ends.
+DropIn& DropIn::instance() {
+  static DropIn& the_one = *read_environment().release();
+  return the_one;
+}
+
+int rank_of_job() {
+  int rank = 0;
+  check(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "MPI_Comm_rank");
+  return rank;
+}
+
+void end() noexcept {
+  over = true;
+  try {
+    DropIn& drop_in = DropIn::instance();
+    drop_in.counts.count(NotOurs::no_rule, NativeCalls::count());
+    if (rank_of_job() != 0 || (!drop_in.has_environment() && !drop_in.has_keys)) return;
+    warn_once(drop_in.advice ? drop_in.advice->report() : drop_in.counts.summary());
+  } catch (const std::exception&) {
+    return;  // a program without a summary
+  }
+}
+
+void begin() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    if (!DropIn::instance().has_environment())
+      warn_once_for_all(rank_of_job(),
+                        "the drop-in library changes nothing: COHOM_DROP_IN has no rules");
+    at_finalize([] { end(); });
+  });
+}
+
+int leave(const DropInCall& call, NotOurs reason) {
+  DropIn::instance().counts.count(reason);
+  return call.by_mpi();
+}
+
+void compress(const DropInCall& call, const DropInRule& rule, ElementType type) {
+  Communicator& communicator = cached_communicator(call.comm, rule.options);
+  const std::uint64_t before = communicator.native_calls();
+  allreduce(call.input(), call.recvbuf, call.elements(), type, communicator, rule.options);
+  DropIn::instance().counts.count(rule, call.elements() * size_of(type),
+                                  communicator.native_calls() - before);
+}
+
+int decide(const DropInCall& call) {
+  begin();
+  DropIn& drop_in = DropIn::instance();
+  DropInComm& known = drop_in_comm(call.comm);
+  if (known.inter) return leave(call, NotOurs::inter);
+  if (!known.agreed) agree_on_rules(call.comm, known, drop_in.hash, drop_in.error);
+  if (known.error) throw Error(*known.error);
+  if (!drop_in.has_environment() && !known.own) {
+    NativeCalls::agreed(call.comm);
+    return leave(call, NotOurs::no_rule);
+  }
+  if (known.ranks == 1) return leave(call, NotOurs::alone);
+  if (call.op != MPI_SUM) return leave(call, NotOurs::operation);
+  const auto type = element_type(call.datatype);
+  if (!type || call.count < 0) return leave(call, NotOurs::type);
+  if (drop_in.advice) {
+    const std::uint64_t turn = known.turns[{*type, call.elements()}]++;
+    return drop_in.advice->make(call, *type, known.ranks, turn);
+  }
+  const DropInRule* const rule =
+      known.own ? &*known.own
+                : drop_in.rules.find(call.elements() * size_of(*type), known.ranks, *type);
+  if (rule == nullptr) return leave(call, NotOurs::no_rule);
+  if (rule->native) return leave(call, NotOurs::rule);
+  compress(call, *rule, *type);
+  return MPI_SUCCESS;
+}
+
+/// Where several ranks end at once, MPI's own message may be lost.
+int decide_or_say_why_not(const DropInCall& call) {
+  try {
+    return decide(call);
+  } catch (const Error& error) {
+    int rank = 0;
+    check(MPI_Comm_rank(call.comm, &rank), "MPI_Comm_rank");
+    warn_once_for_all(rank, std::string("MPI_Allreduce: ") + error.what());
+    throw;
+  }
+}
+
+}  // namespace
+
+int drop_in_allreduce(const DropInCall& call) noexcept {
+  // MPI itself says what is wrong with a communicator, or with a call before MPI_Init.
+  if (inside || call.comm == MPI_COMM_NULL || over || !usable()) return call.by_mpi();
+  const Inside guard;
+  int status = MPI_SUCCESS;
+  const int error =
+      guarded([&] { status = decide_or_say_why_not(call); }, [&] { return call.comm; });
+  return error != MPI_SUCCESS ? error : status;
+}
+
+int drop_in_keys(MPI_Comm comm, MPI_Info info) noexcept {
+  if (inside || comm == MPI_COMM_NULL || over || !usable()) return MPI_SUCCESS;
+  const Inside guard;
+  return guarded(
+      [&] {
+        begin();
+        DropInComm& known = drop_in_comm(comm);
+        take_keys(known, info);
+        if (known.own) DropIn::instance().has_keys = true;
+      },
+      [&] { return comm; });
+}
+
+}  // namespace cohom::mpi

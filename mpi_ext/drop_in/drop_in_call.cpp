@@ -1,0 +1,25 @@
+#include "mpi_ext/drop_in/drop_in_call.hpp"
+
+#include "mpi_ext/base/mpi_check.hpp"
+
+namespace cohom::mpi {
+
+int DropInCall::by_mpi() const {
+  static const auto next = next_function("MPI_Allreduce", &PMPI_Allreduce);
+  return next(sendbuf, recvbuf, count, datatype, op, comm);
+}
+
+std::optional<ElementType> element_type(MPI_Datatype datatype) {
+  if (datatype == MPI_FLOAT) return ElementType::f32;
+  if (datatype == MPI_DOUBLE) return ElementType::f64;
+  for (const MPI_Datatype real : {MPI_REAL, MPI_REAL4, MPI_DOUBLE_PRECISION, MPI_REAL8}) {
+    if (datatype != real || real == MPI_DATATYPE_NULL) continue;
+    int size = 0;
+    check(MPI_Type_size(real, &size), "MPI_Type_size");
+    if (size == 4) return ElementType::f32;
+    if (size == 8) return ElementType::f64;
+  }
+  return std::nullopt;
+}
+
+}  // namespace cohom::mpi

@@ -1,0 +1,42 @@
+#pragma once
+// DropInCall: a program's call of MPI_Allreduce, and how MPI makes it.
+
+#include <cohom/element_type.hpp>
+
+#include <dlfcn.h>
+#include <mpi.h>
+
+#include <cstddef>
+#include <optional>
+
+namespace cohom::mpi {
+
+struct DropInCall {
+  const void* sendbuf;  ///< or MPI_IN_PLACE
+  void* recvbuf;
+  int count;
+  MPI_Datatype datatype;
+  MPI_Op op;
+  MPI_Comm comm;
+  const void* site;  ///< where the program goes on after it
+
+  /// By the next library that has MPI_Allreduce: MPI's, or another tool's in front of that.
+  /// @returns its error code
+  [[nodiscard]] int by_mpi() const;
+  /// What the sum is of.
+  [[nodiscard]] const void* input() const { return sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf; }
+  [[nodiscard]] std::size_t elements() const { return static_cast<std::size_t>(count); }
+};
+
+/// The next function of that name behind this library; `otherwise` where there is none.
+template <class Function>
+Function next_function(const char* name, Function otherwise) {
+  void* const found = dlsym(RTLD_NEXT, name);
+  return found != nullptr ? reinterpret_cast<Function>(found) : otherwise;
+}
+
+/// Of C's names and Fortran's; none: no type that the library adds for a program. @throws
+/// Error(transport)
+std::optional<ElementType> element_type(MPI_Datatype datatype);
+
+}  // namespace cohom::mpi

@@ -1,0 +1,61 @@
+#include "mpi_ext/drop_in/drop_in_counts.hpp"
+
+#include "base/text.hpp"
+
+#include <string_view>
+
+namespace cohom::mpi {
+
+namespace {
+
+constexpr std::string_view texts[reasons_not_ours] = {
+    "codec=native",
+    "no rule fits",
+    "another operation than MPI_SUM",
+    "another type than real numbers of 4 or 8 bytes",
+    "a communicator between two groups",
+    "a communicator of one rank"};
+
+}  // namespace
+
+DropInCounts::DropInCounts(std::span<const DropInRule> rules)
+    : rules_(rules), tallies_(std::make_unique<Tally[]>(rules.size() + 1)) {}
+
+void DropInCounts::count(const DropInRule& rule, std::size_t bytes, std::uint64_t native) {
+  const bool is_of_rules =
+      !rules_.empty() && &rule >= rules_.data() && &rule < rules_.data() + rules_.size();
+  Tally& tally =
+      tallies_[is_of_rules ? static_cast<std::size_t>(&rule - rules_.data()) : rules_.size()];
+  ++tally.calls;
+  tally.bytes += bytes;
+  tally.native += native;
+}
+
+std::uint64_t DropInCounts::calls() const {
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i <= rules_.size(); ++i) sum += tallies_[i].calls;
+  for (const auto& count : not_ours_) sum += count;
+  return sum;
+}
+
+std::string DropInCounts::line(const Tally& tally, const std::string& text) {
+  if (tally.calls == 0) return {};
+  std::string line =
+      "\n  " + std::to_string(tally.calls) + " by " + text + ", " + bytes_text(tally.bytes);
+  if (tally.native != 0)
+    line += ", of which " + std::to_string(tally.native) + " by MPI's own allreduce";
+  return line;
+}
+
+std::string DropInCounts::summary() const {
+  std::string text = counted(calls(), "call") + " of MPI_Allreduce:";
+  for (std::size_t i = 0; i < rules_.size(); ++i)
+    text += line(tallies_[i], '"' + rules_[i].text + '"');
+  text += line(tallies_[rules_.size()], "Info keys of communicators");
+  for (std::size_t i = 0; i < reasons_not_ours; ++i)
+    if (const std::uint64_t count = not_ours_[i]; count != 0)
+      text += "\n  " + std::to_string(count) + " left to MPI: " + std::string(texts[i]);
+  return text;
+}
+
+}  // namespace cohom::mpi

@@ -1,0 +1,55 @@
+#pragma once
+// DropInCounts: which way the allreduces of a program went, for the summary at its end.
+
+#include "mpi_ext/drop_in/drop_in_rules.hpp"
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace cohom::mpi {
+
+/// Why a call is not the library's.
+enum class NotOurs : std::uint8_t {
+  rule,       ///< codec=native says so
+  no_rule,    ///< none fits
+  operation,  ///< no MPI_SUM
+  type,       ///< no real floating type that MPI has
+  inter,      ///< a communicator between two groups
+  alone,      ///< a communicator of one rank
+};
+inline constexpr std::size_t reasons_not_ours = 6;
+
+/// Calls of all threads of this process.
+class DropInCounts {
+ public:
+  /// `rules` outlive this.
+  explicit DropInCounts(std::span<const DropInRule> rules);
+
+  /// `rule`: one of the rules, or of a communicator's own keys. `native`: how many of the call's
+  /// sums the library left to MPI's own allreduce.
+  void count(const DropInRule& rule, std::size_t bytes, std::uint64_t native);
+  void count(NotOurs reason, std::uint64_t calls = 1) {
+    not_ours_[static_cast<std::size_t>(reason)] += calls;
+  }
+
+  [[nodiscard]] std::uint64_t calls() const;
+  /// Several lines without the last one's end.
+  [[nodiscard]] std::string summary() const;
+
+ private:
+  struct Tally {
+    std::atomic<std::uint64_t> calls = 0, bytes = 0, native = 0;
+  };
+  static std::string line(const Tally& tally, const std::string& text);
+
+  std::span<const DropInRule> rules_;
+  std::unique_ptr<Tally[]> tallies_;  ///< by rule, and behind them those of communicators' keys
+  std::array<std::atomic<std::uint64_t>, reasons_not_ours> not_ours_ = {};
+};
+
+}  // namespace cohom::mpi

@@ -1,0 +1,88 @@
+// The names of MPI that the drop-in library takes. Whatever a program calls by them ends here, and
+// goes on to the next library that has the name: MPI, or another tool in front of it.
+
+#include "mpi_ext/drop_in/drop_in.hpp"
+#include "mpi_ext/drop_in/native_calls.hpp"
+
+#include <mpi.h>
+
+using cohom::mpi::drop_in_allreduce;
+using cohom::mpi::drop_in_keys;
+using cohom::mpi::DropInCall;
+using cohom::mpi::NativeCalls;
+using cohom::mpi::next_function;
+
+extern "C" {
+
+int MPI_Allreduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
+                  MPI_Comm comm) {
+  const DropInCall call{sendbuf, recvbuf, count, datatype, op, comm, __builtin_return_address(0)};
+  return NativeCalls::take(comm) ? call.by_mpi() : drop_in_allreduce(call);
+}
+
+int MPI_Comm_set_info(MPI_Comm comm, MPI_Info info) {
+  static const auto next = next_function("MPI_Comm_set_info", &PMPI_Comm_set_info);
+  const int status = next(comm, info);
+  return status == MPI_SUCCESS ? drop_in_keys(comm, info) : status;
+}
+
+int MPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm) {
+  static const auto next = next_function("MPI_Comm_dup_with_info", &PMPI_Comm_dup_with_info);
+  const int status = next(comm, info, newcomm);
+  return status == MPI_SUCCESS ? drop_in_keys(*newcomm, info) : status;
+}
+
+}  // extern "C"
+
+#ifdef OMPI_MAJOR_VERSION
+
+// Open MPI's functions for Fortran call PMPI_Allreduce, past the name above. (MPICH's call
+// MPI_Allreduce.)
+
+extern "C" {
+
+// Fortran's MPI_IN_PLACE and MPI_BOTTOM are the addresses of these.
+extern int mpi_fortran_in_place_ __attribute__((weak));
+extern int mpi_fortran_bottom_ __attribute__((weak));
+
+}  // extern "C"
+
+namespace {
+
+const void* c_buffer(const void* buffer) {
+  if (&mpi_fortran_in_place_ != nullptr && buffer == &mpi_fortran_in_place_) return MPI_IN_PLACE;
+  if (&mpi_fortran_bottom_ != nullptr && buffer == &mpi_fortran_bottom_) return MPI_BOTTOM;
+  return buffer;
+}
+
+/// `error`: null where a program that uses mpi_f08 leaves it out.
+void fortran_allreduce(const void* sendbuf, void* recvbuf, const MPI_Fint* count,
+                       const MPI_Fint* datatype, const MPI_Fint* op, const MPI_Fint* comm,
+                       MPI_Fint* error, const void* site) {
+  const int status =
+      drop_in_allreduce({c_buffer(sendbuf), const_cast<void*>(c_buffer(recvbuf)), *count,
+                         MPI_Type_f2c(*datatype), MPI_Op_f2c(*op), MPI_Comm_f2c(*comm), site});
+  if (error != nullptr) *error = status;
+}
+
+}  // namespace
+
+extern "C" {
+
+// As compilers write the name, and as the module mpi_f08 does.
+#define COHOM_FORTRAN_ALLREDUCE(name)                                                            \
+  void name(const void* sendbuf, void* recvbuf, const MPI_Fint* count, const MPI_Fint* datatype, \
+            const MPI_Fint* op, const MPI_Fint* comm, MPI_Fint* error) {                         \
+    fortran_allreduce(sendbuf, recvbuf, count, datatype, op, comm, error,                        \
+                      __builtin_return_address(0));                                              \
+  }
+COHOM_FORTRAN_ALLREDUCE(mpi_allreduce)
+COHOM_FORTRAN_ALLREDUCE(mpi_allreduce_)
+COHOM_FORTRAN_ALLREDUCE(mpi_allreduce__)
+COHOM_FORTRAN_ALLREDUCE(MPI_ALLREDUCE)
+COHOM_FORTRAN_ALLREDUCE(mpi_allreduce_f08_)
+#undef COHOM_FORTRAN_ALLREDUCE
+
+}  // extern "C"
+
+#endif

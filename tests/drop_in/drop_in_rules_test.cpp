@@ -1,0 +1,78 @@
+// Rules of the drop-in library.
+
+#include "mpi_ext/drop_in/drop_in_rules.hpp"
+#include "mpi_ext/drop_in/drop_in_counts.hpp"
+
+#include <cohom/error.hpp>
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace cohom::mpi {
+namespace {
+
+constexpr std::size_t kib = 1024;
+
+TEST(DropInRules, TheFirstThatFitsDecides) {
+  const DropInRules rules(
+      "codec=native bytes=:64K # short\n\n  codec=exact  type=f64;codec=thc:bits=4 ranks=4:9\n");
+  ASSERT_EQ(rules.all().size(), 3u);
+  EXPECT_TRUE(rules.find(64 * kib - 1, 2, ElementType::f64)->native);
+  EXPECT_EQ(rules.find(64 * kib, 2, ElementType::f64)->options.codec, "exact");
+  EXPECT_EQ(rules.find(64 * kib, 4, ElementType::f32)->options.codec, "thc:bits=4");
+  EXPECT_EQ(rules.find(64 * kib, 8, ElementType::f32)->options.codec, "thc:bits=4");
+  EXPECT_EQ(rules.find(64 * kib, 9, ElementType::f32), nullptr);
+  EXPECT_EQ(rules.all()[1].text, "codec=exact type=f64");
+}
+
+TEST(DropInRules, OtherWordsAreOptions) {
+  const DropInRule rule = parse_drop_in_rule("codec=thc algorithm=ring native=never");
+  EXPECT_EQ(rule.options.algorithm, "ring");
+  EXPECT_EQ(rule.options.native, "never");
+}
+
+TEST(DropInRules, RangesHaveUnits) {
+  const DropInRule rule = parse_drop_in_rule("codec=raw bytes=1M:2G");
+  EXPECT_EQ(rule.bytes.first, 1u << 20);
+  EXPECT_EQ(rule.bytes.end, 1ull << 31);
+}
+
+TEST(DropInRules, SayWhatIsWrong) {
+  for (const char* const wrong :
+       {"codec=thc bytes=64K", "codec=thc bytes=2:1", "codec=thc bytes=x:", "codec=thc bytes=:-1",
+        "codec=thc bytes=99999999999999999999:", "codec=thc bytes=18446744073709551615G:",
+        "codec=thc type=f16", "codec", "=thc", "bytes=1:", "codec=thc op=mean",
+        "codec=thc nonsense=1"})
+    EXPECT_THROW((void)parse_drop_in_rule(wrong), Error) << wrong;
+  EXPECT_THROW(DropInRules("codec=thc\ncodec"), Error);
+}
+
+TEST(DropInRules, NoTextHasNoRules) {
+  for (const char* const nothing : {"", "\n", "# codec=thc", " ; ;\n"})
+    EXPECT_TRUE(DropInRules(nothing).empty()) << nothing;
+}
+
+TEST(DropInRules, HashesTellTextsApart) {
+  EXPECT_EQ(DropInRules("codec=thc").hash(), DropInRules(" codec=thc # so\n").hash());
+  EXPECT_NE(DropInRules("codec=thc").hash(), DropInRules("codec=raw").hash());
+}
+
+TEST(DropInCounts, SumUpWhichWayCallsWent) {
+  const DropInRules rules("codec=thc;codec=raw");
+  DropInCounts counts(rules.all());
+  const DropInRule keys = parse_drop_in_rule("codec=exact");
+  counts.count(rules.all()[0], 4096, 1);
+  counts.count(rules.all()[0], 4096, 0);
+  counts.count(keys, 8, 0);
+  counts.count(NotOurs::operation);
+  EXPECT_EQ(counts.calls(), 4u);
+  EXPECT_EQ(counts.summary(),
+            "4 calls of MPI_Allreduce:\n"
+            "  2 by \"codec=thc\", 8192 bytes, of which 1 by MPI's own allreduce\n"
+            "  1 by Info keys of communicators, 8 bytes\n"
+            "  1 left to MPI: another operation than MPI_SUM");
+}
+
+}  // namespace
+}  // namespace cohom::mpi

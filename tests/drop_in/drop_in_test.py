@@ -1,0 +1,170 @@
+"""Programs that know nothing of cohom, started by cohom-exec.
+
+usage: drop_in_test.py COHOM_EXEC PLAIN_APP TOOL MPIF90 MPIRUN... [-- UNITTEST ARGUMENT...]
+"""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+EXEC, APP, TOOL, MPIF90, *LAUNCHER = sys.argv[1:]
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+class Done:
+    """A job that is over."""
+
+    def __init__(self, done):
+        self.status, self.output, self.log = done.returncode, done.stdout, done.stderr
+        self.text = f"exit status {self.status}\n{self.output}{self.log}"
+
+    def made(self):
+        """Return how many calls the program made."""
+        return int(re.search(r"^calls (\d+)$", self.output, re.MULTILINE)[1])
+
+    def counted(self, text=r"calls? of MPI_Allreduce:$"):
+        """Return how many calls the summary counts, of all or behind which it has this text."""
+        found = re.search(rf"(\d+) {text}", self.log, re.MULTILINE)
+        return int(found[1]) if found else 0
+
+
+class DropInTest(unittest.TestCase):
+    def run_job(self, flags, *program, ranks=3, **variables):
+        """Run a program under cohom-exec."""
+        environment = {**os.environ, "COHOM_NATIVE": "never", **variables}
+        return Done(subprocess.run(
+            [EXEC, *flags, *LAUNCHER, str(ranks), *program], env=environment, check=False,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=240))
+
+    def run_app(self, flags, tolerance, *cases, **settings):
+        return self.run_job(flags, APP, str(tolerance), *cases, **settings)
+
+    def expect_counted(self, job):
+        self.assertEqual(job.status, 0, job.text)
+        self.assertEqual(job.counted(), job.made(), job.text)
+
+    def test_without_rules_nothing_changes_and_one_line_says_so(self):
+        job = self.run_app([], 0, "real", "native", "communicators")
+        self.assertEqual(job.status, 0, job.text)
+        self.assertEqual(job.log.count("the drop-in library changes nothing"), 1, job.text)
+        self.assertNotIn("calls of MPI_Allreduce", job.log)
+
+    def test_sums_by_each_codec(self):
+        for codec, tolerance in (("exact", 0), ("raw", 0), ("thc", 0.3)):
+            with self.subTest(codec):
+                job = self.run_app(["--codec", codec], tolerance, "real", "native")
+                self.expect_counted(job)
+                self.assertEqual(job.counted(f'by "codec={codec}"'), 6, job.text)
+                self.assertEqual(job.counted("left to MPI: another operation"), 3, job.text)
+                self.assertEqual(job.counted("left to MPI: another type"), 2, job.text)
+                self.assertEqual(job.counted("left to MPI: a communicator of one"), 1, job.text)
+
+    def test_communicators_come_and_go(self):
+        job = self.run_app(["--codec", "exact"], 0, "communicators", ranks=4)
+        self.expect_counted(job)
+        self.assertEqual(job.counted('by "codec=exact"'), 11, job.text)
+        self.assertEqual(job.counted("left to MPI: a communicator between two"), 1, job.text)
+
+    def test_keys_of_a_communicator_are_its_own(self):
+        job = self.run_app([], 0, "keys")
+        self.expect_counted(job)
+        self.assertEqual(job.counted("by Info keys"), 4, job.text)
+        self.assertEqual(job.counted("left to MPI: no rule"), 4, job.text)
+        self.assertNotIn("nothing reads", job.log)
+
+    def test_threads_have_communicators_of_their_own(self):
+        self.expect_counted(self.run_app(["--codec", "exact"], 0, "threads"))
+
+    def test_the_first_rule_that_fits_decides(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".rules") as rules:
+            rules.write("# short ones\ncodec=native bytes=:64K\n"
+                        "codec=exact type=f64  # doubles\ncodec=raw ranks=4:\n")
+            rules.flush()
+            job = self.run_app(["--rules", rules.name], 0, "real")
+        self.expect_counted(job)
+        self.assertEqual(job.counted('by "codec=exact type=f64"'), 2, job.text)
+        self.assertEqual(job.counted("left to MPI: codec=native"), 2, job.text)
+        self.assertEqual(job.counted("left to MPI: no rule fits"), 2, job.text)
+
+    def test_wrong_rules_are_one_error(self):
+        for rules, said in (("codec=exact bytes=64K", 'bytes=64K" should be a range'),
+                            ("codek=exact", "unknown key cohom_codek; did you mean cohom_codec"),
+                            ("bytes=64K:", "should be a rule with codec=SPEC"),
+                            ("codec=exact type=f16", "type=f32 or type=f64"),
+                            ("@/nothing/there", "cannot be read")):
+            with self.subTest(rules):
+                job = self.run_app([], 0, "real", COHOM_DROP_IN=rules)
+                self.assertNotEqual(job.status, 0, job.text)
+                self.assertIn(said, job.log)
+
+    def test_ranks_that_differ_are_an_error(self):
+        """Rank 0 has other rules than the others, or it alone has some."""
+        for other in ("codec=raw", ""):
+            with self.subTest(other):
+                script = f"[ $OMPI_COMM_WORLD_RANK$PMI_RANK = 0 ] || export COHOM_DROP_IN='{other}'"
+                job = self.run_job(["--codec", "exact"], "sh", "-c", script + '; exec "$@"', "sh",
+                                   APP, "0", "real")
+                self.assertNotEqual(job.status, 0, job.text)
+                self.assertIn("differ between ranks", job.log)
+        job = self.run_app([], 0, "different keys")
+        self.assertNotEqual(job.status, 0, job.text)
+        self.assertIn("differ between ranks", job.log)
+
+    def test_calls_that_differ_are_an_error_and_no_wrong_sum(self):
+        job = self.run_app(["--codec", "exact"], 0, "counts")
+        self.assertNotEqual(job.status, 0, job.text)
+        self.assertIn("ranks disagree on count (rank 0: 100003; the other 2: 100002)", job.log)
+
+    def test_a_tool_behind_sees_what_stays_native(self):
+        job = self.run_app(["--codec", "exact"], 0, "real", "native", LD_PRELOAD=TOOL)
+        self.expect_counted(job)
+        self.assertIn("the tool saw 6\n", job.output)
+
+    def test_fortran(self):
+        if not MPIF90 or not re.search("Open MPI|OpenRTE", self.version()):
+            self.skipTest("no Fortran compiler of Open MPI")
+        with tempfile.TemporaryDirectory() as folder:
+            for binding in "123":
+                program = f"{folder}/fortran_app{binding}"
+                # mpif.h knows no types of buffers, of which gfortran wants one a function.
+                subprocess.run([MPIF90, f"-DBINDING={binding}", "-fallow-argument-mismatch", "-w",
+                                "-o", program, HERE / "fortran_app.F90"], check=True, cwd=folder)
+                with self.subTest(binding):
+                    job = self.run_job(["--codec", "exact"], program)
+                    self.expect_counted(job)
+                    self.assertEqual(job.counted('by "codec=exact"'), 3, job.text)
+
+    @staticmethod
+    def version():
+        return subprocess.run([LAUNCHER[0], "--version"], capture_output=True, text=True,
+                              check=False).stdout
+
+    def test_advice_changes_nothing_and_knows_the_errors(self):
+        advise = str(pathlib.Path(EXEC).with_name("cohom-advise"))
+        done = Done(subprocess.run(
+            [advise, "--codecs", "exact;thc;thk", *LAUNCHER, "3", APP, "0", "real", "real"],
+            check=False, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=240))
+        self.assertEqual(done.status, 0, done.text)
+        self.assertEqual(done.counted(r"calls of MPI_Allreduce on real numbers"), done.made())
+        kinds = re.findall(r"(\d+) calls of +(\w+ \w+) (f\d+), 3 ranks, .*plain_app", done.log)
+        self.assertEqual(sorted(kinds)[-2:], [("4", "391 KiB", "f32"), ("4", "781 KiB", "f64")])
+        self.assertEqual(len(re.findall(r"exact +[0-9.]+ times as fast, error 0\n", done.log)), 2)
+        self.assertEqual(len(re.findall(r"thc +[0-9.]+ times as fast, error 0\.\d+\n", done.log)),
+                         2, done.text)
+        self.assertIn('did you mean thc', done.log)
+
+    def test_the_command_line_says_what_is_wrong(self):
+        for flags, said in ((["--codec"], "--codec needs a spec"),
+                            (["--codec", "thc;raw"], "should be one word"),
+                            (["--rules", "/nothing"], "should be a file that can be read")):
+            done = subprocess.run([EXEC, *flags], capture_output=True, text=True, check=False)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(said, done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)
