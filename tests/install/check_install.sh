@@ -92,9 +92,10 @@ configure_shared() {
     -D CMAKE_BUILD_WITH_INSTALL_RPATH=ON "${options[@]}"
   cp -a "$linked"/libcohom.so* "$tree/build/src/"
   cp -a "$linked"/libcohom_mpi.so* "$tree/build/mpi_ext/"
+  mkdir -p "$tree/build/lib" "$tree/build/bin"
+  cp -a "$build/lib/libcohom_drop_in.so" "$tree/build/lib/"
   if [[ -e $linked/libcohom_ucx.so ]]; then
     cp -a "$linked"/libcohom_ucx.so* "$tree/build/ucx_transport/"
-    mkdir -p "$tree/build/bin"
     cp -a "$build/bin/cohom-ucx-probe" "$tree/build/bin/"
   fi
   build=$tree/build
@@ -124,6 +125,8 @@ prefix=$tree/moved
 with_cmake
 with_cmake_without_mpi
 with_pkg_config
+said=$("$prefix/bin/cohom-exec" --codec thc "$MPIEXEC" -n 2 true 2>&1) || fail "cohom-exec: $said"
+[[ -z $said ]] || fail "cohom-exec says '$said'"
 if [[ $linked ]]; then with_absolute_libdir; fi
 if [[ ! $linked ]]; then
   "$prefix/bin/cohom-info" >/dev/null || fail "the installed cohom-info does not run"
