@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cfenv>
 #include <cmath>
 #include <cstring>
 #include <exception>
@@ -49,21 +50,35 @@ bool is_sample(std::uint64_t turn) {
   return next == turn;
 }
 
+/// long double, whose range has the squares of all doubles. Not a number where some are none.
 template <class Element>
-double vnmse_of(const void* found, const void* exact, std::size_t elements) {
-  double error = 0, norm = 0;
+long double vnmse_of(const void* found, const void* exact, std::size_t elements) {
+  long double error = 0, norm = 0;
   for (std::size_t i = 0; i < elements; ++i) {
-    const double wanted = static_cast<const Element*>(exact)[i];
-    const double off = static_cast<const Element*>(found)[i] - wanted;
+    const long double wanted = static_cast<const Element*>(exact)[i];
+    const long double off = static_cast<const Element*>(found)[i] - wanted;
     error += off * off;
     norm += wanted * wanted;
   }
-  return norm == 0 ? (error == 0 ? 0 : HUGE_VAL) : error / norm;
+  if (norm == 0) return error == 0 ? 0 : HUGE_VALL;
+  return error / norm;
 }
 
+/// Infinite where numbers are not finite, so that nobody takes it for small.
 double vnmse(ElementType type, const void* found, const void* exact, std::size_t elements) {
-  return type == ElementType::f64 ? vnmse_of<double>(found, exact, elements)
-                                  : vnmse_of<float>(found, exact, elements);
+  std::fenv_t users;  // a program may trap what is no error here
+  std::feholdexcept(&users);
+  const long double error = type == ElementType::f64 ? vnmse_of<double>(found, exact, elements)
+                                                     : vnmse_of<float>(found, exact, elements);
+  const double told = std::isfinite(error) ? static_cast<double>(error) : HUGE_VAL;
+  std::fesetenv(&users);
+  return told;
+}
+
+/// By its name: short vectors go raw whatever the codec.
+bool is_lossless(std::string_view codec) {
+  constexpr std::string_view names[] = {"raw", "exact", "sparse", "sparse+exact", "sketch"};
+  return std::ranges::find(names, codec.substr(0, codec.find(':'))) != std::end(names);
 }
 
 /// A function and the file that has it, as far as the dynamic linker knows.
@@ -80,8 +95,8 @@ std::string site_text(const void* site) {
                        : fmt::format("{}+{:#x}", file, offset));
 }
 
-constexpr double worth_while = 1.05;  // times native's speed
-constexpr double no_loss = 1e-12;     // vNMSE of f32 sums in another order
+constexpr double worth_while = 1.05;            // times native's speed
+constexpr std::size_t short_vector = 16 << 10;  // bytes; those up to it go raw
 
 }  // namespace
 
@@ -188,7 +203,8 @@ std::string Advice::text_of(const Key& key, const Entry& entry) const {
   std::string text = fmt::format("\n{:>9} calls of {:>10} {}, {} ranks, {:.3g} s: {}", entry.calls,
                                  bytes_text(elements * size_of(type)), name_of(type), ranks,
                                  entry.seconds, site_text(site));
-  if (entry.samples == 0) text += "\n    not tried: less than three calls, or no memory for it";
+  if (entry.samples == 0)
+    text += "\n    not tried: no third call of that length on a communicator came from here";
   for (std::size_t i = 0; i < entry.trials.size(); ++i) {
     const Trial& trial = entry.trials[i];
     text += trial.refusal.empty() ? fmt::format("\n    {:<20} {:6.2f} times as fast, error {:.2g}",
@@ -213,16 +229,15 @@ double Advice::saved_by(std::size_t codec, std::size_t least_bytes) const {
 
 /// The codec that saves most, and the length from which on it does.
 std::string Advice::rule(bool lossless) const {
-  std::size_t best = 0, least_bytes = 0;
+  std::size_t best = 0, least_bytes = 0, most_bytes = 0;
   double most = 0, all = 0;
   for (const auto& [key, entry] : entries_) {
     all += entry.seconds;
     const std::size_t bytes = std::get<2>(key) * size_of(std::get<1>(key));
-    for (std::size_t i = 0; i < entry.trials.size(); ++i) {
-      const bool loses = std::ranges::any_of(entries_, [&](const auto& each) {
-        return each.second.samples != 0 && each.second.trials[i].error > no_loss;
-      });
-      const double saved = lossless && loses ? 0 : saved_by(i, bytes);
+    if (entry.samples == 0 || bytes <= short_vector) continue;
+    most_bytes = std::max(most_bytes, bytes);
+    for (std::size_t i = 0; i < codecs_.size(); ++i) {
+      const double saved = lossless && !is_lossless(codecs_[i]) ? 0 : saved_by(i, bytes);
       if (saved <= most) continue;
       most = saved;
       best = i;
@@ -232,8 +247,8 @@ std::string Advice::rule(bool lossless) const {
   const std::string_view which = lossless ? "without loss" : "with the errors above";
   if (most < (1 - 1 / worth_while) * all || most == 0)
     return fmt::format("\n{}: no codec saves a twentieth of that time", which);
-  return fmt::format("\n{}: {:.3g} s less with the rule\n    codec={} bytes={}:", which, most,
-                     codecs_[best], least_bytes);
+  return fmt::format("\n{}: {:.3g} s less with the rule\n    codec={} bytes={}:{}", which, most,
+                     codecs_[best], least_bytes, most_bytes + 1);
 }
 
 std::string Advice::report() const {
@@ -259,7 +274,7 @@ std::string Advice::report() const {
     text += fmt::format("\n  and {} kinds more that took less time", order.size() - most_lines);
   const bool tried =
       std::ranges::any_of(entries_, [](const auto& each) { return each.second.samples != 0; });
-  if (!tried) return text + "\nnothing was tried: no kind of call had three";
+  if (!tried) return text + "\nnothing was tried: no communicator had three calls of one length";
   return text + rule(true) + rule(false);
 }
 

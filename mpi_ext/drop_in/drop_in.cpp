@@ -141,9 +141,10 @@ int decide(const DropInCall& call) {
     return leave(call, NotOurs::no_rule);
   }
   if (known.ranks == 1) return leave(call, NotOurs::alone);
+  if (call.is_wrong()) return leave(call, NotOurs::arguments);
   if (call.op != MPI_SUM) return leave(call, NotOurs::operation);
   const auto type = element_type(call.datatype);
-  if (!type || call.count < 0) return leave(call, NotOurs::type);
+  if (!type) return leave(call, NotOurs::type);
   if (drop_in.advice) {
     const std::uint64_t turn = known.turns[{*type, call.elements()}]++;
     return drop_in.advice->make(call, *type, known.ranks, turn);
@@ -162,6 +163,7 @@ int decide_or_say_why_not(const DropInCall& call) {
   try {
     return decide(call);
   } catch (const Error& error) {
+    DropIn::instance().counts.count(NotOurs::error);
     int rank = 0;
     check(MPI_Comm_rank(call.comm, &rank), "MPI_Comm_rank");
     warn_once_for_all(rank, std::string("MPI_Allreduce: ") + error.what());

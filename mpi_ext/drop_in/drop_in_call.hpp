@@ -25,6 +25,10 @@ struct DropInCall {
   [[nodiscard]] int by_mpi() const;
   /// What the sum is of.
   [[nodiscard]] const void* input() const { return sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf; }
+  /// Whether MPI refuses buffers or count.
+  [[nodiscard]] bool is_wrong() const {
+    return count < 0 || recvbuf == MPI_IN_PLACE || (sendbuf == recvbuf && count != 0);
+  }
   [[nodiscard]] std::size_t elements() const { return static_cast<std::size_t>(count); }
 };
 

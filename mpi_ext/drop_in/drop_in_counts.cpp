@@ -9,12 +9,14 @@ namespace cohom::mpi {
 namespace {
 
 constexpr std::string_view texts[reasons_not_ours] = {
-    "codec=native",
-    "no rule fits",
-    "another operation than MPI_SUM",
-    "another type than real numbers of 4 or 8 bytes",
-    "a communicator between two groups",
-    "a communicator of one rank"};
+    "left to MPI: codec=native",
+    "left to MPI: no rule fits",
+    "left to MPI: another operation than MPI_SUM",
+    "left to MPI: another type than real numbers of 4 or 8 bytes",
+    "left to MPI: a communicator between two groups",
+    "left to MPI: a communicator of one rank",
+    "left to MPI: arguments that it refuses",
+    "ended with an error"};
 
 }  // namespace
 
@@ -54,7 +56,7 @@ std::string DropInCounts::summary() const {
   text += line(tallies_[rules_.size()], "Info keys of communicators");
   for (std::size_t i = 0; i < reasons_not_ours; ++i)
     if (const std::uint64_t count = not_ours_[i]; count != 0)
-      text += "\n  " + std::to_string(count) + " left to MPI: " + std::string(texts[i]);
+      text += "\n  " + std::to_string(count) + " " + std::string(texts[i]);
   return text;
 }
 

@@ -13,7 +13,7 @@
 
 namespace cohom::mpi {
 
-/// Why a call is not the library's.
+/// Why a call has no sum of the library's.
 enum class NotOurs : std::uint8_t {
   rule,       ///< codec=native says so
   no_rule,    ///< none fits
@@ -21,8 +21,10 @@ enum class NotOurs : std::uint8_t {
   type,       ///< no real floating type that MPI has
   inter,      ///< a communicator between two groups
   alone,      ///< a communicator of one rank
+  arguments,  ///< which MPI refuses
+  error,      ///< the call ended with one
 };
-inline constexpr std::size_t reasons_not_ours = 6;
+inline constexpr std::size_t reasons_not_ours = 8;
 
 /// Calls of all threads of this process.
 class DropInCounts {

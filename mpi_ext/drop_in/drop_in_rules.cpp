@@ -54,6 +54,16 @@ NumberRange parse_range(std::string_view word, std::string_view value) {
   return range;
 }
 
+/// What is no condition.
+void take_option(DropInRule& rule, std::string_view word, std::string_view key,
+                 std::string_view value) {
+  try {
+    set_option(rule.options, "cohom_" + std::string(key), value);
+  } catch (const Error& error) {
+    refuse(word, std::string("a condition (bytes=, ranks=, type=) or an option: ") + error.what());
+  }
+}
+
 void take_word(DropInRule& rule, std::string_view word) {
   const std::size_t equals = word.find('=');
   if (equals == std::string_view::npos || equals == 0)
@@ -72,7 +82,7 @@ void take_word(DropInRule& rule, std::string_view word) {
   } else if (key == "op") {
     refuse(word, "left out: the program says which operation it wants");
   } else {
-    set_option(rule.options, "cohom_" + std::string(key), std::string(value));
+    take_option(rule, word, key, value);
   }
 }
 

@@ -1,11 +1,13 @@
 // The names of MPI that the drop-in library takes. Whatever a program calls by them ends here, and
 // goes on to the next library that has the name: MPI, or another tool in front of it.
 
+#include "mpi_ext/base/fortran_buffer.hpp"
 #include "mpi_ext/drop_in/drop_in.hpp"
 #include "mpi_ext/drop_in/native_calls.hpp"
 
 #include <mpi.h>
 
+using cohom::mpi::c_buffer;
 using cohom::mpi::drop_in_allreduce;
 using cohom::mpi::drop_in_keys;
 using cohom::mpi::DropInCall;
@@ -39,29 +41,15 @@ int MPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm) {
 // Open MPI's functions for Fortran call PMPI_Allreduce, past the name above. (MPICH's call
 // MPI_Allreduce.)
 
-extern "C" {
-
-// Fortran's MPI_IN_PLACE and MPI_BOTTOM are the addresses of these.
-extern int mpi_fortran_in_place_ __attribute__((weak));
-extern int mpi_fortran_bottom_ __attribute__((weak));
-
-}  // extern "C"
-
 namespace {
-
-const void* c_buffer(const void* buffer) {
-  if (&mpi_fortran_in_place_ != nullptr && buffer == &mpi_fortran_in_place_) return MPI_IN_PLACE;
-  if (&mpi_fortran_bottom_ != nullptr && buffer == &mpi_fortran_bottom_) return MPI_BOTTOM;
-  return buffer;
-}
 
 /// `error`: null where a program that uses mpi_f08 leaves it out.
 void fortran_allreduce(const void* sendbuf, void* recvbuf, const MPI_Fint* count,
                        const MPI_Fint* datatype, const MPI_Fint* op, const MPI_Fint* comm,
                        MPI_Fint* error, const void* site) {
   const int status =
-      drop_in_allreduce({c_buffer(sendbuf), const_cast<void*>(c_buffer(recvbuf)), *count,
-                         MPI_Type_f2c(*datatype), MPI_Op_f2c(*op), MPI_Comm_f2c(*comm), site});
+      drop_in_allreduce({c_buffer(sendbuf), c_buffer(recvbuf), *count, MPI_Type_f2c(*datatype),
+                         MPI_Op_f2c(*op), MPI_Comm_f2c(*comm), site});
   if (error != nullptr) *error = status;
 }
 

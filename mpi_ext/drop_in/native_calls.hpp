@@ -30,7 +30,7 @@ class NativeCalls {
  private:
   static inline std::atomic<std::uint64_t> changes_ = 0, count_ = 0;
   static inline thread_local MPI_Comm last_ = MPI_COMM_NULL;  ///< of the thread's last call
-  static inline thread_local std::uint64_t changes_then_ = 0;
+  static inline thread_local std::uint64_t changes_then_ = ~std::uint64_t{0};  ///< no call yet
 };
 
 }  // namespace cohom::mpi

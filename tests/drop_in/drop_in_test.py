@@ -63,6 +63,16 @@ class DropInTest(unittest.TestCase):
                 self.assertEqual(job.counted("left to MPI: another type"), 2, job.text)
                 self.assertEqual(job.counted("left to MPI: a communicator of one"), 1, job.text)
 
+    def test_mpi_refuses_wrong_arguments(self):
+        job = self.run_app(["--codec", "exact"], 0, "wrong")
+        self.expect_counted(job)
+        self.assertEqual(job.counted("left to MPI: arguments that it refuses"), 2, job.text)
+
+    def test_each_program_of_a_job_has_the_library(self):
+        job = self.run_job(["--codec=exact"], APP, "0", "real", ":", "-n", "1", APP, "0", "real",
+                           ranks=1)
+        self.expect_counted(job)
+
     def test_communicators_come_and_go(self):
         job = self.run_app(["--codec", "exact"], 0, "communicators", ranks=4)
         self.expect_counted(job)
@@ -92,7 +102,7 @@ class DropInTest(unittest.TestCase):
 
     def test_wrong_rules_are_one_error(self):
         for rules, said in (("codec=exact bytes=64K", 'bytes=64K" should be a range'),
-                            ("codek=exact", "unknown key cohom_codek; did you mean cohom_codec"),
+                            ("codek=exact", 'codek=exact" should be a condition'),
                             ("bytes=64K:", "should be a rule with codec=SPEC"),
                             ("codec=exact type=f16", "type=f32 or type=f64"),
                             ("@/nothing/there", "cannot be read")):
@@ -156,6 +166,7 @@ class DropInTest(unittest.TestCase):
         self.assertEqual(len(re.findall(r"thc +[0-9.]+ times as fast, error 0\.\d+\n", done.log)),
                          2, done.text)
         self.assertIn('did you mean thc', done.log)
+        self.assertNotRegex(done.log, r"without loss.*\n *codec=thc")
 
     def test_the_command_line_says_what_is_wrong(self):
         for flags, said in ((["--codec"], "--codec needs a spec"),

@@ -178,6 +178,18 @@ void threads() {
   for (MPI_Comm& comm : comms) MPI_Comm_free(&comm);
 }
 
+/// MPI refuses them, and the program goes on.
+void wrong_arguments() {
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  float one = 1, other = 0;
+  expect(sum(&one, &other, -1, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD) != MPI_SUCCESS, "a count");
+  expect(sum(&one, MPI_IN_PLACE, 1, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD) != MPI_SUCCESS,
+         "MPI_IN_PLACE as the receive buffer");
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+  sum(&one, &other, 1, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+  expect(other == float(ranks), "a sum behind errors");
+}
+
 /// Rank 0 alone has keys.
 void different_keys() {
   MPI_Comm comm;
@@ -209,6 +221,7 @@ int main(int argc, char** argv) {
       {"threads", threads},
       {"counts", different_counts},
       {"different keys", different_keys},
+      {"wrong", wrong_arguments},
   };
   int level = 0;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);

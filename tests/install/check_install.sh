@@ -76,6 +76,18 @@ with_pkg_config() {
   "$MPICC" "$root/examples/allreduce.c" "${flags[@]}" -o "$tree/allreduce_c"
   check_cpp_output "$("$MPIEXEC" -n 2 "$tree/allreduce_cpp")"
   check_c_output "$("$MPIEXEC" -n 2 "$tree/allreduce_c")"
+  if [[ ${MPIF90:-} ]]; then with_fortran; fi
+}
+
+# with_fortran: 0.5 and 1.5 make 2, then 4, then 8.
+with_fortran() {
+  local flags printed
+  read -ra flags <<<"$(pkg-config --libs cohom-mpi)"
+  "$MPIF90" -J "$tree" "$(pkg-config --variable=includedir cohom-mpi)/cohom/cohom.F90" \
+    "$root/examples/allreduce.F90" "${flags[@]}" -o "$tree/allreduce_fortran"
+  printed=$("$MPIEXEC" -n 2 "$tree/allreduce_fortran")
+  check_c_output "$printed"
+  grep -q '^sums of sums: *8.00$' <<<"$printed" || fail "allreduce.F90 printed '$printed'"
 }
 
 # configure_shared: puts the linked libraries where those of a build of their own would be.

@@ -1,0 +1,86 @@
+! The module cohom: compressed allreduces and their plans, for Fortran. Compile it with the program,
+! as modules of Fortran fit one compiler alone. Handles are the integers of mpif.h and `use mpi`; of
+! mpi_f08 pass comm%MPI_VAL and the like. What arguments mean is in <cohom/mpix.h>; errors are MPI's
+! codes, after the communicator's error handler. Vectors are contiguous.
+module cohom
+  use, intrinsic :: iso_c_binding, only: c_null_ptr, c_ptr
+  implicit none
+  private
+
+  ! A plan for repeated calls; it keeps the codec's state between them.
+  type, bind(C), public :: cohom_plan
+    private
+    type(c_ptr) :: handle = c_null_ptr
+  end type
+
+  public :: cohom_allreduce, cohom_plan_create, cohom_plan_execute, cohom_plan_start, &
+            cohom_plan_wait, cohom_plan_reset_state, cohom_plan_free
+
+  interface
+    ! recvbuf := the sum over all ranks of sendbuf, or of recvbuf where that is MPI_IN_PLACE.
+    ! MPI_REAL or MPI_DOUBLE_PRECISION, MPI_SUM; the codec is the Info key cohom_codec. Collective.
+    subroutine cohom_allreduce(sendbuf, recvbuf, count, datatype, op, comm, info, ierror) &
+        bind(C, name='cohom_fortran_allreduce')
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
+      !DEC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
+      !DIR$ IGNORE_TKR sendbuf, recvbuf
+      type(*), dimension(*) :: sendbuf, recvbuf
+      integer, value :: count, datatype, op, comm, info
+      integer, intent(out), optional :: ierror
+    end subroutine
+
+    ! Collective.
+    subroutine cohom_plan_create(count, datatype, op, comm, info, plan, ierror) &
+        bind(C, name='cohom_fortran_plan_create')
+      import :: cohom_plan
+      integer, value :: count, datatype, op, comm, info
+      type(cohom_plan), intent(inout) :: plan
+      integer, intent(out), optional :: ierror
+    end subroutine
+
+    ! A call, from its start to its end. Collective.
+    subroutine cohom_plan_execute(plan, sendbuf, recvbuf, ierror) &
+        bind(C, name='cohom_fortran_plan_execute')
+      import :: cohom_plan
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
+      !DEC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
+      !DIR$ IGNORE_TKR sendbuf, recvbuf
+      type(cohom_plan), intent(in) :: plan
+      type(*), dimension(*) :: sendbuf, recvbuf
+      integer, intent(out), optional :: ierror
+    end subroutine
+
+    ! The start of a call alone: the buffers, asynchronous ones, stay untouched until
+    ! cohom_plan_wait. Collective.
+    subroutine cohom_plan_start(plan, sendbuf, recvbuf, ierror) &
+        bind(C, name='cohom_fortran_plan_start')
+      import :: cohom_plan
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
+      !DEC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
+      !DIR$ IGNORE_TKR sendbuf, recvbuf
+      type(cohom_plan), intent(in) :: plan
+      type(*), dimension(*), asynchronous :: sendbuf, recvbuf
+      integer, intent(out), optional :: ierror
+    end subroutine
+
+    subroutine cohom_plan_wait(plan, ierror) bind(C, name='cohom_fortran_plan_wait')
+      import :: cohom_plan
+      type(cohom_plan), intent(in) :: plan
+      integer, intent(out), optional :: ierror
+    end subroutine
+
+    ! The state of codecs with feedback is as after the plan was made.
+    subroutine cohom_plan_reset_state(plan, ierror) &
+        bind(C, name='cohom_fortran_plan_reset_state')
+      import :: cohom_plan
+      type(cohom_plan), intent(in) :: plan
+      integer, intent(out), optional :: ierror
+    end subroutine
+
+    subroutine cohom_plan_free(plan, ierror) bind(C, name='cohom_fortran_plan_free')
+      import :: cohom_plan
+      type(cohom_plan), intent(inout) :: plan
+      integer, intent(out), optional :: ierror
+    end subroutine
+  end interface
+end module
