@@ -34,7 +34,7 @@ module cohom
         bind(C, name='cohom_fortran_plan_create')
       import :: cohom_plan
       integer, value :: count, datatype, op, comm, info
-      type(cohom_plan), intent(inout) :: plan
+      type(cohom_plan), intent(in out) :: plan
       integer, intent(out), optional :: ierror
     end subroutine
 
@@ -79,7 +79,7 @@ module cohom
 
     subroutine cohom_plan_free(plan, ierror) bind(C, name='cohom_fortran_plan_free')
       import :: cohom_plan
-      type(cohom_plan), intent(inout) :: plan
+      type(cohom_plan), intent(in out) :: plan
       integer, intent(out), optional :: ierror
     end subroutine
   end interface
