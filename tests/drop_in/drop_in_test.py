@@ -12,6 +12,8 @@ import tempfile
 import unittest
 
 EXEC, APP, TOOL, MPIF90, *LAUNCHER = sys.argv[1:]
+# Else a rank may be ended before it has said anything.
+RETURNS = {"PLAIN_APP_RETURNS": "1"}
 HERE = pathlib.Path(__file__).resolve().parent
 
 
@@ -107,7 +109,7 @@ class DropInTest(unittest.TestCase):
                             ("codec=exact type=f16", "type=f32 or type=f64"),
                             ("@/nothing/there", "cannot be read")):
             with self.subTest(rules):
-                job = self.run_app([], 0, "real", COHOM_DROP_IN=rules)
+                job = self.run_app([], 0, "real", COHOM_DROP_IN=rules, **RETURNS)
                 self.assertNotEqual(job.status, 0, job.text)
                 self.assertIn(said, job.log)
 
@@ -117,15 +119,15 @@ class DropInTest(unittest.TestCase):
             with self.subTest(other):
                 script = f"[ $OMPI_COMM_WORLD_RANK$PMI_RANK = 0 ] || export COHOM_DROP_IN='{other}'"
                 job = self.run_job(["--codec", "exact"], "sh", "-c", script + '; exec "$@"', "sh",
-                                   APP, "0", "real")
+                                   APP, "0", "real", **RETURNS)
                 self.assertNotEqual(job.status, 0, job.text)
                 self.assertIn("differ between ranks", job.log)
-        job = self.run_app([], 0, "different keys")
+        job = self.run_app([], 0, "different keys", **RETURNS)
         self.assertNotEqual(job.status, 0, job.text)
         self.assertIn("differ between ranks", job.log)
 
     def test_calls_that_differ_are_an_error_and_no_wrong_sum(self):
-        job = self.run_app(["--codec", "exact"], 0, "counts")
+        job = self.run_app(["--codec", "exact"], 0, "counts", **RETURNS)
         self.assertNotEqual(job.status, 0, job.text)
         self.assertIn("ranks disagree on count (rank 0: 100003; the other 2: 100002)", job.log)
 
