@@ -177,19 +177,26 @@ class DaemonProcessTest(DaemonProcess):
         self.start(before=allow)
         self.assertEqual(cores(), "unlimited" if most == resource.RLIM_INFINITY else str(most))
 
+    def of_its_probe(self, *names):
+        """Return what files of /proc say of the probe, which ends 2 s after the last address."""
+        for _ in range(10):
+            self.assert_it_sums()
+            probe = child_of(self.server())
+            try:
+                return [pathlib.Path(f"/proc/{probe}/{name}").read_text() for name in names]
+            except OSError:  # it has ended meanwhile
+                continue
+        return self.fail("no probe was seen")
+
     def test_a_probe_has_no_tokens(self):
         # What it would have, were it not for these: a core file, and the tokens in it.
         most = resource.getrlimit(resource.RLIMIT_CORE)[1]
         self.environment["COHOM_AGGREGATOR_CORES"] = "1"
         self.environment["COHOM_AGGREGATOR_OPERATOR_TOKEN"] = "another secret of this test"
         self.start(before=lambda: resource.setrlimit(resource.RLIMIT_CORE, (most, most)))
-        self.assert_it_sums()  # the probe rests a little later
-        probe = child_of(self.server())
-        self.assertIsNotNone(probe)
-        limits = pathlib.Path(f"/proc/{probe}/limits").read_text()
+        limits, variables = self.of_its_probe("limits", "environ")
         expected = "0" if most == 0 else "1"  # byte; programs that take cores take those of limit 0
         self.assertRegex(limits, rf"core file size +{expected} +{expected} ")
-        variables = pathlib.Path(f"/proc/{probe}/environ").read_text()
         self.assertNotIn("secret", variables)
         self.assertIn("UCX_TLS=tcp,self", variables)
 
