@@ -11,6 +11,9 @@
 
 namespace cohom::bench {
 
+/// Elements that are made or read at a time: as doubles they stay in cache.
+inline constexpr std::size_t elements_at_a_time = 1 << 15;
+
 /// Writes `values` as elements of `type` to `out` (nearest, ties to even), values.size() of them.
 void store(ElementType type, std::span<const double> values, std::byte* out);
 

@@ -1,5 +1,6 @@
 #include "quality.hpp"
 
+#include "element_values.hpp"
 #include "error_ratio.hpp"
 
 #include <fmt/format.h>
@@ -13,8 +14,6 @@ namespace cohom::bench {
 namespace {
 
 // Elements whose exact sum is made at a time: the doubles stay in cache.
-constexpr std::size_t window = 1 << 15;
-
 double largest_over_ranks(double value, MPI_Comm comm) {
   MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_DOUBLE, MPI_MAX, comm);
   return value;
@@ -32,9 +31,9 @@ void QualityMeter::add_result(const Elements& result) {
 
   if (steps_ == 1) return;
   running_sum_.resize(result.count);
-  std::vector<double> values(std::min(window, result.count));
-  for (std::size_t first = 0; first < result.count; first += window) {
-    const auto part = std::span(values).first(std::min(window, result.count - first));
+  std::vector<double> values(std::min(elements_at_a_time, result.count));
+  for (std::size_t first = 0; first < result.count; first += elements_at_a_time) {
+    const auto part = std::span(values).first(std::min(elements_at_a_time, result.count - first));
     load(result.type, result.at(first), part);
     for (std::size_t i = 0; i < part.size(); ++i) running_sum_[first + i] += part[i];
   }
@@ -46,9 +45,9 @@ Quality QualityMeter::finish(const Elements& input, const Elements& last_result,
   MPI_Comm_size(comm_, &ranks);
   ErrorRatio last, running;
   double max_abs_error = 0;
-  std::vector<double> exact(std::min(window, input.count)), found(exact.size());
-  for (std::size_t first = 0; first < input.count; first += window) {
-    const std::size_t count = std::min(window, input.count - first);
+  std::vector<double> exact(std::min(elements_at_a_time, input.count)), found(exact.size());
+  for (std::size_t first = 0; first < input.count; first += elements_at_a_time) {
+    const std::size_t count = std::min(elements_at_a_time, input.count - first);
     load(input.type, input.at(first), std::span(exact).first(count));
     MPI_Allreduce(MPI_IN_PLACE, exact.data(), static_cast<int>(count), MPI_DOUBLE, MPI_SUM, comm_);
     load(last_result.type, last_result.at(first), std::span(found).first(count));

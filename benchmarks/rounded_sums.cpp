@@ -1,5 +1,6 @@
 #include "rounded_sums.hpp"
 
+#include "element_values.hpp"
 #include "long_sum.hpp"
 
 #include <algorithm>
@@ -9,8 +10,6 @@ namespace cohom::bench {
 namespace {
 
 // Elements whose sums are made at a time.
-constexpr std::size_t window = 1 << 15;
-
 double value_at(const Elements& vector, std::size_t element) {
   double value = 0;
   load(vector.type, vector.at(element), {&value, 1});
@@ -25,7 +24,7 @@ RoundedSums::RoundedSums(const Elements& input, ReduceOp op, MPI_Comm comm)
   int number_of_ranks = 1;
   MPI_Comm_size(comm, &number_of_ranks);
   const auto ranks = static_cast<std::size_t>(number_of_ranks);
-  const std::size_t part = (std::min(window, sample_.size()) + ranks - 1) / ranks;
+  const std::size_t part = (std::min(elements_at_a_time, sample_.size()) + ranks - 1) / ranks;
   const int part_count = static_cast<int>(part);
   std::vector<double> own(part * ranks), all(part * ranks), sums(part), gathered(part * ranks);
   LongSum sum;

@@ -1,5 +1,6 @@
 #include "row_runner.hpp"
 
+#include "element_values.hpp"
 #include "mpi_bytes.hpp"
 #include "schedule/algorithms/algorithm.hpp"
 #include "shared_failure.hpp"
@@ -18,7 +19,6 @@
 namespace cohom::bench {
 namespace {
 
-constexpr std::size_t window = 1 << 15;  // elements made at a time: the doubles stay in cache
 constexpr int max_modelled_ranks = 1024;
 
 WireBytes over_ranks(std::uint64_t here, MPI_Comm comm) {
@@ -97,9 +97,9 @@ void RowRunner::make_vector(const std::string& spec, Input& input, std::size_t b
   input_ = Elements(options_.type, count);
   output_ = Elements(options_.type, count);
   input.set_length(count);
-  std::vector<double> values(std::min(window, count));
-  for (std::size_t first = 0; first < count; first += window) {
-    const auto part = std::span(values).first(std::min(window, count - first));
+  std::vector<double> values(std::min(elements_at_a_time, count));
+  for (std::size_t first = 0; first < count; first += elements_at_a_time) {
+    const auto part = std::span(values).first(std::min(elements_at_a_time, count - first));
     input.generate(first, part);
     store(options_.type, part, input_.at(first));
   }

@@ -13,10 +13,10 @@ namespace {
 
 constexpr std::size_t block = 512;
 constexpr std::size_t block_words = block / 64;
-constexpr std::size_t window = 64 * block;
+constexpr std::size_t union_window = 64 * block;
 
 /// The bits of a window's values, then a bit a block that this rank calls full.
-using Window = std::array<std::uint64_t, window / 64 + 1>;
+using Window = std::array<std::uint64_t, union_window / 64 + 1>;
 
 std::size_t values_of_block(const Window& bits, std::size_t b) {
   std::size_t values = 0;
@@ -30,9 +30,9 @@ std::size_t values_of_block(const Window& bits, std::size_t b) {
 UnionShape union_over_ranks(const Elements& vector, MPI_Comm comm) {
   UnionShape shape{.elements = vector.count};
   std::uint64_t contributed = 0;
-  std::vector<double> values(std::min(window, vector.count));
-  for (std::size_t first = 0; first < vector.count; first += window) {
-    const auto part = std::span(values).first(std::min(window, vector.count - first));
+  std::vector<double> values(std::min(union_window, vector.count));
+  for (std::size_t first = 0; first < vector.count; first += union_window) {
+    const auto part = std::span(values).first(std::min(union_window, vector.count - first));
     load(vector.type, vector.at(first), part);
     Window bits{};
     for (std::size_t i = 0; i < part.size(); ++i)

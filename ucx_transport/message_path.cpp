@@ -32,9 +32,9 @@ using offload::SendWindow;
 
 constexpr auto meeting_time = 10ms;  ///< of one meet()
 constexpr auto meeting_poll_interval = 100us;
-constexpr auto between_checks = 50ms;     ///< of who is late
-constexpr auto patience_with_sends = 1s;  ///< of a sequence that has its sums
-constexpr int max_progress = 64;          ///< before words are cut again
+constexpr auto between_checks = 50ms;          ///< of who is late
+constexpr auto patience_with_last_sends = 1s;  ///< of a sequence that has its sums
+constexpr int max_progress = 64;               ///< before words are cut again
 
 /// How long the aggregator has given no sign.
 class Silence {
@@ -186,7 +186,7 @@ void MessagePath::say_hello() {
 void MessagePath::leave(const ReductionSequence& reductions) {
   window_of(reductions.round).leave(reductions);
   if (reductions.completed != reductions.started) over_ = true;
-  const auto deadline = std::chrono::steady_clock::now() + patience_with_sends;
+  const auto deadline = std::chrono::steady_clock::now() + patience_with_last_sends;
   while (reductions.leaving != 0 && !over_ && std::chrono::steady_clock::now() < deadline)
     worker_.progress();
   if (reductions.leaving != 0) break_off();

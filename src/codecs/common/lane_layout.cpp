@@ -10,13 +10,13 @@ namespace cohom {
 std::span<const unsigned> lane_widths() { return kernels::body::lane_widths; }
 
 bool is_lane_width(std::uint64_t width) {
-  return std::ranges::find(lane_widths(), width) != lane_widths().end();
+  return std::ranges::find(cohom::lane_widths(), width) != cohom::lane_widths().end();
 }
 
 std::uint64_t largest_lane_value(unsigned width) { return kernels::body::lane_mask(width); }
 
 unsigned smallest_lane_width(std::uint64_t value) {
-  for (unsigned width : lane_widths())
+  for (unsigned width : cohom::lane_widths())
     if (value <= largest_lane_value(width)) return width;
   return 64;
 }

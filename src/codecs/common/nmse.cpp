@@ -8,7 +8,7 @@ namespace cohom {
 namespace {
 
 /// Binary digits of a number, the leading one included.
-int digits_of(ElementType type) {
+int significand_digits(ElementType type) {
   switch (type) {
     case ElementType::f32: return 24;
     case ElementType::f64: return 53;
@@ -21,7 +21,9 @@ int digits_of(ElementType type) {
 }  // namespace
 
 /// An error is at most 2^-digits of a number, and its square a third of that on average.
-double nmse_of_rounding(ElementType type) { return std::ldexp(1.0, -2 * digits_of(type)) / 3; }
+double nmse_of_rounding(ElementType type) {
+  return std::ldexp(1.0, -2 * significand_digits(type)) / 3;
+}
 
 double least_nmse_of_type(ElementType type, std::uint32_t ranks) {
   const int hops = std::max(1, static_cast<int>(std::bit_width(ranks - 1)));

@@ -12,7 +12,7 @@
 namespace cohom {
 namespace {
 
-constexpr std::int32_t octave = PackedStep::codes_per_octave;
+constexpr std::int32_t octave = codes_per_octave;
 
 /// Finer steps make outliers of all that the histogram's window tells apart.
 constexpr int min_step_octaves = 64;

@@ -19,8 +19,8 @@ namespace {
 constexpr std::int32_t step_offset = 1 << 20;
 /// Codes of steps that any rank can want: from 2^29 steps in the least denormal of f64 to twice its
 /// largest number.
-constexpr std::int32_t min_step_code = PackedStep::codes_per_octave * (-1074 - 32),
-                       max_step_code = PackedStep::codes_per_octave * (1024 + 2);
+constexpr std::int32_t min_step_code = codes_per_octave * (-1074 - 32),
+                       max_step_code = codes_per_octave * (1024 + 2);
 
 }  // namespace
 

@@ -108,7 +108,7 @@ double projection(const PackedMini& values, std::uint32_t signs) {
 
 std::int32_t log_code(double magnitude) {
   return static_cast<std::int32_t>(bits_of(magnitude) >> 47) -
-         PackedStep::codes_per_octave * FloatFormat<double>::bias;
+         codes_per_octave * FloatFormat<double>::bias;
 }
 
 std::int32_t projection_distance(double largest, double projection) {

@@ -15,8 +15,6 @@ namespace {
 using kernels::packed_mini;
 using kernels::body::draw;
 
-constexpr std::int32_t codes_per_octave = PackedStep::codes_per_octave;
-
 /// A sample costs four bytes a rank and hop: a sixth of a bit a value (1/8 with 2 ranks), and finds
 /// the bits of 64 Ki values within 0.05 (one standard deviation); 512 samples find them within
 /// 0.04.

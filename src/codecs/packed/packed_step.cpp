@@ -31,7 +31,7 @@ double PackedForecast::bits(PackedStep step) const {
 
 PackedStep PackedForecast::step_for(double bits, std::uint32_t limit) const {
   if (histogram_.top == 0) return {};
-  const std::int32_t octave = PackedStep::codes_per_octave;
+  const std::int32_t octave = codes_per_octave;
   const std::int32_t end = octave_code(type_, histogram_.top) + octave;
   // The largest magnitude is below 2^(end / 32), and must be at most `limit` steps.
   std::int32_t low = end - octave * (static_cast<int>(std::bit_width(limit)) - 1);

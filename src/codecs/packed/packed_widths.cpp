@@ -10,8 +10,6 @@
 namespace cohom {
 namespace {
 
-constexpr int codes_per_octave = PackedStep::codes_per_octave;
-
 /// 2^(i/32): products of repeated square roots of 2.
 const std::array<double, codes_per_octave>& fractions_of_octave() {
   static const auto powers = [] {

@@ -11,10 +11,10 @@
 
 namespace cohom {
 
-/// A step is 2^(code / 32).
-struct PackedStep {
-  static constexpr std::int32_t codes_per_octave = 32;
+inline constexpr std::int32_t codes_per_octave = 32;
 
+/// A step is 2^(code / codes_per_octave).
+struct PackedStep {
   std::int32_t code = 0;
 
   [[nodiscard]] double value() const;
@@ -31,7 +31,7 @@ double expected_width(std::size_t quarter, std::int32_t code_difference);
 /// 32 times the exponent of the octave that a bin > 0 lies in; Real: float, or double for f64.
 template <class Real>
 constexpr std::int32_t octave_code(std::size_t bin) {
-  return PackedStep::codes_per_octave *
+  return codes_per_octave *
          (static_cast<std::int32_t>((bin - 1) / 4) + kernels::body::PackedBins<Real>::min_exponent);
 }
 inline std::int32_t octave_code(ElementType type, std::size_t bin) {

@@ -3,7 +3,12 @@
 
 #include "schedule/algorithms/algorithm.hpp"
 
+#include <cstdint>
+
 namespace cohom {
+
+/// Of messages between two ranks that exchange at most one in each direction.
+inline constexpr std::uint32_t only_sequence = 0;
 
 /// n chunks; a reduce-scatter around the ring, then an allgather around it. Wide form.
 Schedule build_ring(const AlgorithmInput& input);

@@ -10,8 +10,6 @@
 namespace cohom {
 namespace {
 
-constexpr std::uint32_t sequence_id = 0;
-
 struct Rotation {
   int rank;
   int ranks;
@@ -29,10 +27,10 @@ Schedule gather_disjoint(const AlgorithmInput& input) {
   const auto mine = schedule.encode(0, Form::narrow);
   contributions[static_cast<std::size_t>(rotation.rank)] = mine;
   for (int k = 1; k < rotation.ranks; ++k) {
-    schedule.send(mine, rotation.after(k), sequence_id);
+    schedule.send(mine, rotation.after(k), only_sequence);
     const int sender = rotation.before(k);
     contributions[static_cast<std::size_t>(sender)] =
-        schedule.receive(0, Form::narrow, 1, sender, sequence_id);
+        schedule.receive(0, Form::narrow, 1, sender, only_sequence);
   }
   schedule.decode(schedule.merge(contributions));
   return std::move(schedule).build();

@@ -15,9 +15,6 @@
 namespace cohom {
 namespace {
 
-// Two ranks meet in one round only, and a pair folds once each way: one sequence a pair is enough.
-constexpr std::uint32_t sequence_id = 0;
-
 struct Members {
   int count;  ///< the largest power of two <= n
   int pairs;  ///< the first so many members stand for two ranks
@@ -38,9 +35,9 @@ struct Members {
 /// The odd rank of a pair only hands in its contribution and gets the sum back.
 void hand_in(ScheduleBuilder& schedule, const AlgorithmInput& input) {
   const int partner = input.rank - 1;
-  schedule.send(schedule.encode(0, Form::wide), partner, sequence_id);
+  schedule.send(schedule.encode(0, Form::wide), partner, only_sequence);
   schedule.decode(schedule.receive(0, Form::wide, static_cast<std::uint32_t>(input.ranks), partner,
-                                   sequence_id));
+                                   only_sequence));
 }
 
 std::uint32_t exchange(ScheduleBuilder& schedule, const Members& members, int member,
@@ -48,10 +45,10 @@ std::uint32_t exchange(ScheduleBuilder& schedule, const Members& members, int me
   for (int size = 1; size < members.count; size *= 2) {
     const int partner = member ^ size;
     const int partner_group = partner & ~(size - 1);
-    schedule.send(sum, members.rank(partner), sequence_id);
+    schedule.send(sum, members.rank(partner), only_sequence);
     const auto received =
         schedule.receive(0, Form::wide, members.contributions(partner_group, size),
-                         members.rank(partner), sequence_id);
+                         members.rank(partner), only_sequence);
     const auto operands = member < partner ? std::array{sum, received} : std::array{received, sum};
     // The complete sum gets a buffer of its own: for raw vectors it can be the user's output.
     const bool complete = 2 * size == members.count;
@@ -72,11 +69,11 @@ Schedule build_recursive_doubling(const AlgorithmInput& input) {
   }
   auto sum = schedule.encode(0, Form::wide);
   if (paired) {
-    const auto received = schedule.receive(0, Form::wide, 1, input.rank + 1, sequence_id);
+    const auto received = schedule.receive(0, Form::wide, 1, input.rank + 1, only_sequence);
     sum = schedule.merge(std::array{sum, received}, received);
   }
   sum = exchange(schedule, members, members.member(input.rank), sum);
-  if (paired) schedule.send(sum, input.rank + 1, sequence_id);
+  if (paired) schedule.send(sum, input.rank + 1, only_sequence);
   schedule.decode(sum);
   return std::move(schedule).build();
 }
