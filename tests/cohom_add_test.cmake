@@ -1,14 +1,14 @@
 # cohom_add_test(<name> RING pure|codec|transport|inprocess SOURCES <file>...
-#                [LIBRARIES <target>...] [TIMEOUT <seconds>] [SHARDS <n>] [PROCESSORS <n>])
+#                [LIBRARIES <target>...] [TIMEOUT <seconds>] [SHARDS <n>])
 # One executable, run as the CTest entry <ring>.<name> with the ring as its label. SHARDS cuts its
 # cases into that many entries, so that several cores share them. The target cohom_tests_<ring> builds
 # what the entries of one ring run.
 function(cohom_add_test name)
-  cmake_parse_arguments(test "" "RING;TIMEOUT;SHARDS;PROCESSORS" "SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(test "" "RING;TIMEOUT;SHARDS" "SOURCES;LIBRARIES" ${ARGN})
   if(NOT test_RING MATCHES "^(pure|codec|transport|inprocess)$")
     message(FATAL_ERROR "cohom_add_test(${name}): RING is '${test_RING}'")
   endif()
-  cohom_test_defaults(test TIMEOUT 120 SHARDS 1 PROCESSORS 1)
+  cohom_test_defaults(test TIMEOUT 120 SHARDS 1)
   set(target ${test_RING}_${name})
   cohom_add_test_executable(${target} SOURCES ${test_SOURCES}
     LIBRARIES GTest::gtest_main ${test_LIBRARIES})
@@ -24,7 +24,7 @@ function(cohom_add_test name)
       string(APPEND entry ".${shard}")
     endif()
     add_test(NAME ${entry} COMMAND ${target})
-    cohom_set_test_properties(${entry} ${test_RING} ${test_TIMEOUT} ${test_PROCESSORS})
+    cohom_set_test_properties(${entry} ${test_RING} ${test_TIMEOUT} 1)
     set_property(TEST ${entry} APPEND PROPERTY
       ENVIRONMENT "GTEST_TOTAL_SHARDS=${test_SHARDS}" "GTEST_SHARD_INDEX=${shard}")
   endforeach()
@@ -54,7 +54,7 @@ function(cohom_add_mpirun_entry entry)
     ${PROJECT_SOURCE_DIR}/scripts/with-env
     ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${test_RANKS} ${MPIEXEC_PREFLAGS}
     ${test_COMMAND} ${MPIEXEC_POSTFLAGS})
-  cohom_set_test_properties(${entry} ${test_LABEL} ${test_TIMEOUT} ${test_RANKS})
+  cohom_set_test_properties(${entry} ${test_LABEL} ${test_TIMEOUT} 1)  # ranks yield
 endfunction()
 
 function(cohom_add_test_executable target)
@@ -78,8 +78,8 @@ function(cohom_test_defaults prefix)
   endwhile()
 endfunction()
 
-# `processors` is 1 for a test that waits most of its time: another one may run beside it. Sanitized
-# programs are slower; a timeout is for those that hang.
+# `processors` is 1, or 2 for a test that would take many times as long beside another one, for its
+# ranks poll. Sanitized programs are slower; a timeout is for those that hang.
 function(cohom_set_test_properties entry label timeout processors)
   if(COHOM_SANITIZE)
     math(EXPR timeout "${timeout} * 8")

@@ -34,25 +34,16 @@ using kernels::ExactLength;
 constexpr std::size_t long_count = 2085;
 constexpr std::size_t other_counts[] = {1, 7, 15, 16, 17, 127, 129, 1023, 1024, 1025, 2048};
 
-/// Which problems are looked at: all, every 7th under a sanitizer, or every 31st where the device
-/// may be interpreted, which takes hundreds of times longer. These are no multiples of a loop's
-/// turns.
-class Sparing {
- public:
-  explicit Sparing(const TestedTable& tested)
-      : every_(tested.name == "cuda" ? 31
-               : sanitized           ? 7
-                                     : 1) {}
-  [[nodiscard]] bool skips_this() { return seen_++ % every_ != 0; }
-
- private:
-  std::size_t every_, seen_ = 0;
-};
+/// Which problems are looked at: a share, or every 31st where the device may be interpreted, which
+/// takes hundreds of times longer.
+CaseShare share_of(const TestedTable& tested) {
+  return tested.name == "cuda" ? CaseShare(31, 31) : CaseShare(3, 7);
+}
 
 /// Calls check(problem, data's name, its vectors) for every set, type and number of ranks, with the
 /// long count and, in turn, one of the others.
 template <class Check>
-void for_each_problem(Check check, Sparing sparing = Sparing({})) {
+void for_each_problem(Check check, CaseShare share = CaseShare(3, 7)) {
   std::uint64_t seed = 0;
   for (const ElementType type : all_element_types)
     for (const int ranks : all_ranks)
@@ -60,7 +51,7 @@ void for_each_problem(Check check, Sparing sparing = Sparing({})) {
         for (const bool mean : {false, true})
           for (const std::size_t count :
                {long_count, other_counts[++seed % std::size(other_counts)]}) {
-            if (sparing.skips_this()) continue;
+            if (share.skips_this()) continue;
             const ExactProblem problem{type, ranks, count, mean, seed};
             SCOPED_TRACE(std::string(data.name) + " " + problem.name());
             check(problem, data.make(problem));
@@ -98,17 +89,17 @@ TEST_P(ExactEquality, HeadersWordsAndElements) {
         const Words sum = expected.added(wide);
         ASSERT_TRUE(same_bytes(found.decoded(sum), expected.decoded(sum))) << "decode";
       },
-      Sparing(GetParam()));
+      share_of(GetParam()));
 }
 
 /// More ranks than threads could be: all but one have the same elements.
 TEST_P(ExactEquality, ManyContributions) {
-  Sparing sparing(GetParam());
+  CaseShare share = share_of(GetParam());
   for (const ElementType type : all_element_types)
     for (const int ranks : {64, 1000, 4095, 65536})
       for (const ExactData& data : exact_data())
         for (const bool mean : {false, true}) {
-          if (sparing.skips_this()) continue;
+          if (share.skips_this()) continue;
           ExactProblem two{type, 2, long_count, mean, std::uint64_t(ranks)};
           const auto inputs = data.make(two);
           ExactProblem problem = two;
@@ -432,11 +423,11 @@ class ExactHostile : public testing::TestWithParam<TestedTable> {};
 TEST_P(ExactHostile, ForeignHeadersAndWords) {
   const ExactKernels& tested = GetParam().table->exact;
   std::mt19937_64 random(5);
-  Sparing sparing(GetParam());
+  CaseShare share = share_of(GetParam());
   for (const ElementType type : all_element_types)
     for (const int ranks : {1, 3, 17})
       for (const ExactData& data : exact_data()) {
-        if (sparing.skips_this()) continue;
+        if (share.skips_this()) continue;
         const ExactProblem problem{type, ranks, long_count, true, 77};
         ExactSums sums(tested, problem, random_exact_vectors(problem));
         sums.agree_on(ExactSums(exact_reference(), problem, data.make(problem)).agreed());

@@ -46,7 +46,7 @@ Vectors related_vectors(Shape shape, Alike alike, int ranks, std::size_t count) 
 /// where one rank is loud they are as wide as its contribution: a sample tells.
 TEST(PackedBudget, IsMetOnAverage) {
   constexpr std::size_t count = 1 << 18;
-  SanitizedShare share(5);
+  CaseShare share(3, 5);
   for (int ranks : {2, 4, 9})
     for (Alike alike : {Alike::not_at_all, Alike::identical, Alike::loud_in_turn})
       for (Shape shape : {Shape::normal, Shape::lognormal_scales, Shape::heavy_tails})

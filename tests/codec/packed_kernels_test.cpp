@@ -8,7 +8,7 @@ namespace cohom::test {
 namespace {
 
 TEST_P(PackedEquality, EncodeAndDecode) {
-  SanitizedShare share(5);
+  CaseShare share(3, 5);
   for (const Values& values : all_values)
     for (const ElementType type : all_element_types)
       for (const std::size_t count : all_counts) {
@@ -50,7 +50,7 @@ TEST_P(PackedEquality, EncodeAroundWidths) {
 }
 
 TEST_P(PackedEquality, Measure) {
-  SanitizedShare share(5);
+  CaseShare share(3, 5);
   for (const Values& values : all_values)
     for (const ElementType type : all_element_types)
       for (const std::size_t count : all_counts)
@@ -77,7 +77,7 @@ TEST_P(PackedEquality, Measure) {
 }
 
 TEST_P(PackedEquality, MergeAndShift) {
-  SanitizedShare share(5);
+  CaseShare share(3, 5);
   for (const std::size_t count : all_counts)
     for (const unsigned bits : {1u, 4u, 7u, 9u, 17u, 29u})
       for (const bool differences : {false, true})

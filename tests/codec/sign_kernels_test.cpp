@@ -121,7 +121,7 @@ class SignEquality : public testing::TestWithParam<std::tuple<TestedTable, Eleme
 
 TEST_P(SignEquality, MatchesReference) {
   const auto& [tested, type] = GetParam();
-  SanitizedShare share(5);
+  CaseShare share(3, 5);
   for (const std::uint32_t ranks : {1u, 2u, 3u, 4u, 7u, 8u, 15u, 16u, 40u, 100u, 200u, 300u})
     for (const std::size_t count : {0, 1, 16, 17, 1023, 1024, 1025, 2048, 7000}) {
       if (share.skips_this()) continue;

@@ -43,7 +43,7 @@ TEST_P(CanonicalNan, OfEveryCodecAndAlgorithm) {
   const ElementType type = GetParam();
   for (int ranks : {1, 2, 3})
     on_ranks(ranks, [&](int rank, Communicator& communicator) {
-      SanitizedShare share(3);
+      CaseShare share(1, 3);
       for (const CodecSpec& codec : specs_for(ranks))
         for (const AlgorithmRow& algorithm : algorithms_for(codec.spec))
           for (ReduceOp op : {ReduceOp::sum, ReduceOp::mean}) {

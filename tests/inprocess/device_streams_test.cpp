@@ -131,7 +131,7 @@ TEST_F(DeviceStreams, LaterCallsNeverWaitForTheirStream) {
 /// Whatever kernels need for the sizes of blocks, sums and samples that codecs have.
 TEST_F(DeviceStreams, CallsTakeNoMemory) {
   if (tested_runtime().name() != "emulated") GTEST_SKIP() << "only the emulated device is asked";
-  constexpr std::size_t count = (std::size_t{1} << 19) + 77;
+  constexpr std::size_t count = (std::size_t{1} << 18) + 77;
   for (const ElementType type : {ElementType::f32, ElementType::f64}) {
     if (races_only && type == ElementType::f64) break;
     const RankInputs inputs(ranks, type, count);

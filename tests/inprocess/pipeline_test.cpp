@@ -96,9 +96,10 @@ TEST_P(PipelineTest, SegmentsMessagesAndWindowsDoNotShow) {
   // Enough elements for packed to sample them.
   const RankInputs inputs(GetParam(), ElementType::f32, 17001, 3);
   const std::vector<Case> cases = all_cases();
-  const std::vector<std::size_t> expected = results_of_ranks(pipelines[0], inputs)[0];
+  std::vector<std::size_t> expected;
   for (const Pipeline& pipeline : pipelines) {
     const auto hashes = results_of_ranks(pipeline, inputs);
+    if (expected.empty()) expected = hashes[0];
     std::size_t first = 0;  // of the cases that must agree
     for (std::size_t i = 0; i < cases.size(); ++i) {
       // A floating-point sum depends on the algorithm, but on nothing else.
@@ -114,7 +115,7 @@ TEST_P(PipelineTest, SegmentsMessagesAndWindowsDoNotShow) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Ranks, PipelineTest, testing::ValuesIn(tested_ranks()),
+INSTANTIATE_TEST_SUITE_P(Ranks, PipelineTest, testing::Values(2, 3, 7),
                          testing::PrintToStringParamName());
 
 }  // namespace

@@ -45,11 +45,12 @@ std::vector<Case> all_cases() {
   for (const AlgorithmRow& algorithm : algorithm_table()) {
     for (const auto& [narrow, disjoint] :
          {std::pair{false, false}, std::pair{true, false}, std::pair{true, true}}) {
-      const int most = test::sanitized ? 20 : 65;
+      const int most = test::takes_all_cases() ? 65 : test::sanitized ? 20 : 34;
       for (int ranks = 1; ranks <= most; ++ranks)
         cases.push_back({&algorithm, ranks, narrow, disjoint});
-      for (const int ranks : {33, 64, 100})
-        if (ranks > most) cases.push_back({&algorithm, ranks, narrow, disjoint});
+      for (const int ranks : {33, 47, 64, 65, 100})
+        if (ranks > most && (ranks < 100 || !test::sanitized))
+          cases.push_back({&algorithm, ranks, narrow, disjoint});
     }
   }
   return cases;

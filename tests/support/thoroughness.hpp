@@ -1,11 +1,13 @@
 #pragma once
-// How much of a test's product of cases is run. Sanitizers make everything slower, that of threads
-// ten to twenty times. Neither races nor wrong addresses care for the number of ranks beyond a few,
-// and races not for element types: there, a part stands for the whole.
+// How much of a test's product of cases is run: a part, which scripts/long-check cases completes.
+// Sanitizers make everything slower, that of threads ten to twenty times. Neither races nor wrong
+// addresses care for the number of ranks beyond a few, and races not for element types: there, a
+// part stands for the whole.
 
 #include <cohom/element_type.hpp>
 
 #include <cstddef>
+#include <cstdlib>
 #include <string_view>
 #include <vector>
 
@@ -33,15 +35,36 @@ inline std::vector<ElementType> tested_types() {
 }
 #endif
 
-/// Of nested loops over cases: under a sanitizer every `one_in`th of them runs. That should have no
-/// factor in common with the turns of a loop.
-class SanitizedShare {
+/// scripts/long-check cases: tests leave out nothing that the shares below would.
+inline bool takes_all_cases() { return std::getenv("COHOM_TEST_ALL_CASES") != nullptr; }
+
+/// Of nested loops over cases: every `one_in`th runs, or every `sanitized_one_in`th under a
+/// sanitizer. These should have no factor in common with the turns of a loop.
+class CaseShare {
  public:
-  explicit SanitizedShare(std::size_t one_in) : one_in_(sanitized ? one_in : 1) {}
+  CaseShare(std::size_t one_in, std::size_t sanitized_one_in)
+      : one_in_(takes_all_cases() ? 1
+                : sanitized       ? sanitized_one_in
+                                  : one_in) {}
   [[nodiscard]] bool skips_this() { return seen_++ % one_in_ != 0; }
 
  private:
   std::size_t one_in_, seen_ = 0;
+};
+
+/// Of a product of three or more factors: every `one_in`th case, so chosen that each pair of values
+/// of any two factors occurs, where all factors have at least `one_in` values.
+class PairShare {
+ public:
+  explicit PairShare(std::size_t one_in) : one_in_(takes_all_cases() ? 1 : one_in) {}
+  /// `indices`: of the case's values in their factors.
+  template <class... Indices>
+  [[nodiscard]] bool has(Indices... indices) const {
+    return (std::size_t(indices) + ...) % one_in_ == 0;
+  }
+
+ private:
+  std::size_t one_in_;
 };
 
 /// Mixed radix, with nodes, has all that its other names do.
