@@ -5,6 +5,8 @@
  * names the argument, its value and what would be right (until the next error of the same kind). An
  * error of a collective function is the same on all ranks. */
 
+#include <cohom/version.h>
+
 #include <mpi.h>
 
 #ifdef __cplusplus
@@ -32,7 +34,8 @@ MPI_Datatype MPIX_Bfloat16(void);
 int MPIX_Program_comm(MPI_Comm* comm);
 
 /* recvbuf := sum over all ranks of sendbuf (MPI_IN_PLACE: of recvbuf), `count` elements.
- * datatype: MPI_FLOAT, MPI_DOUBLE, MPIX_Float16(), MPIX_Bfloat16(). op: MPI_SUM.
+ * datatype: MPI_FLOAT, MPI_DOUBLE, what MPI_Type_dup and MPI_Type_contiguous make of these,
+ * MPIX_Float16(), MPIX_Bfloat16(). op: MPI_SUM.
  * info: MPI_INFO_NULL or any of the keys
  *   cohom_codec      codec spec, e.g. "thc:bits=4"         (else environment COHOM_CODEC, else thc)
  *   cohom_algorithm  name or "auto"                        (else COHOM_ALGORITHM, else auto)
@@ -72,6 +75,20 @@ int MPIX_Compressed_test(MPIX_Compressed_request* request, int* flag);
 /* Blocks until the call is complete, then as above. Returns its error. */
 int MPIX_Compressed_wait(MPIX_Compressed_request* request);
 
+/* Several requests, of any communicators of the thread; null ones are complete. Local, and each
+ * request is freed as above when its call is complete, well or with an error: every error goes to
+ * its communicator's handler, and the first one is returned. (MPI lets nobody free the request of a
+ * collective call before it is complete, and there is no function for that here either.)
+ * waitall: blocks until all are complete. testall: *flag := 1 when all are complete, else 0.
+ * waitany: blocks until one is; *index := its number, or MPI_UNDEFINED where all are null.
+ * testany: the same without blocking; *flag := 0, and *index MPI_UNDEFINED, when none is. */
+int MPIX_Compressed_waitall(int count, MPIX_Compressed_request requests[]);
+int MPIX_Compressed_testall(int count, MPIX_Compressed_request requests[], int* flag);
+int MPIX_Compressed_waitany(int count, MPIX_Compressed_request requests[], int* index);
+int MPIX_Compressed_testany(int count, MPIX_Compressed_request requests[], int* index, int* flag);
+/* Local: advances all calls in flight on comm, without blocking. */
+int MPIX_Compressed_progress(MPI_Comm comm);
+
 /* A plan for repeated calls with vectors of `count` elements; the other arguments as above, the key
  * cohom_buffer is not needed: a plan keeps its own state. Collective; blocks until all ranks agree.
  * On an error *plan stays as it was. */
@@ -96,6 +113,15 @@ int MPIX_Compressed_plan_save_state(MPIX_Compressed_plan plan, void* state, MPI_
 int MPIX_Compressed_plan_restore_state(MPIX_Compressed_plan plan, const void* state,
                                        MPI_Count bytes);
 int MPIX_Compressed_plan_reset_state(MPIX_Compressed_plan plan);
+/* Local: *description := a new MPI_Info, which the caller frees, that says what the plan decided:
+ * codec, algorithm, other_algorithm (of calls that cannot be offloaded), reason (of the algorithm),
+ * not_offloaded (why), bypass ("true": a compressing codec was asked for, and the vector goes as
+ * it is), segment (elements), memory, path, workspace_bytes, state_bytes, agreement_rounds. "-" is
+ * said of what there is none of; what MPI has no room for ends in "...". */
+int MPIX_Compressed_plan_describe(MPIX_Compressed_plan plan, MPI_Info* description);
+/* The same of what a call with these arguments would do. Collective, as the creation of a plan. */
+int MPIX_Compressed_describe(MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
+                             MPI_Info info, MPI_Info* description);
 /* Waits for a call in flight, frees the plan and sets *plan to MPIX_COMPRESSED_PLAN_NULL (which may
  * be freed, too). Local, but for that call. A plan or request may outlive its communicator; freeing
  * the last one of a freed communicator is collective. */
@@ -130,6 +156,16 @@ int MPIX_Compressed_exact_allreduce(MPIX_Compressed_exact exact, void* recvbuf, 
                                     MPI_Comm comm, MPI_Info info);
 int MPIX_Compressed_exact_reset(MPIX_Compressed_exact exact);
 int MPIX_Compressed_exact_free(MPIX_Compressed_exact* exact);
+
+/* What the library is and has counted. All are local.
+ * get_version: of the library that runs; COHOM_VERSION_... are those of this header. At any time.
+ * codecs: *codecs := a new MPI_Info, which the caller frees: names of codecs, and a line on each.
+ * counter: *value := what this rank has counted on comm so far: bytes_sent, messages_sent,
+ * native_calls, offloaded_calls, offloaded_calls_repeated, offloaded_calls_declined,
+ * offloaded_bytes. 0 before the first call. */
+int MPIX_Compressed_get_version(int* major, int* minor, int* patch);
+int MPIX_Compressed_codecs(MPI_Info* codecs);
+int MPIX_Compressed_counter(MPI_Comm comm, const char* name, MPI_Count* value);
 
 #ifdef __cplusplus
 }

@@ -4,6 +4,7 @@
 #include "mpi_ext/base/mpi_check.hpp"
 
 #include <mutex>
+#include <optional>
 #include <string>
 
 namespace cohom::mpi {
@@ -96,21 +97,59 @@ MPI_Datatype half_datatype(ElementType type) {
   return type == ElementType::f16 ? types.f16 : types.bf16;
 }
 
-ElementType element_type_of(MPI_Datatype datatype) {
+namespace {
+
+std::optional<ElementType> float_type(MPI_Datatype datatype) {
+  if (is_float_handle(datatype)) {
+    int bytes = 0;
+    MPI_Type_size(datatype, &bytes);
+    if (bytes == 4) return ElementType::f32;
+    if (bytes == 8) return ElementType::f64;
+  }
+  return std::nullopt;
+}
+
+/// How a datatype was made, and of how many of each kind of argument.
+struct Envelope {
+  int integers = 0, addresses = 0, datatypes = 0, combiner = MPI_COMBINER_NAMED;
+
+  explicit Envelope(MPI_Datatype datatype) {
+    check(MPI_Type_get_envelope(datatype, &integers, &addresses, &datatypes, &combiner),
+          "MPI_Type_get_envelope");
+  }
+};
+
+/// Floats of MPI's alone: Open MPI gives the contents of what was made of ours as another handle.
+std::optional<Item> float_item(MPI_Datatype datatype) {
+  if (const auto type = float_type(datatype)) return Item{*type};
+  const Envelope made(datatype);
+  if (made.combiner != MPI_COMBINER_DUP && made.combiner != MPI_COMBINER_CONTIGUOUS)
+    return std::nullopt;
+  int length = 1;  // which a duplicate leaves alone
+  MPI_Aint no_address = 0;
+  MPI_Datatype inner = MPI_DATATYPE_NULL;
+  check(MPI_Type_get_contents(datatype, made.integers, made.addresses, made.datatypes, &length,
+                              &no_address, &inner),
+        "MPI_Type_get_contents");
+  auto item = float_item(inner);
+  if (Envelope(inner).combiner != MPI_COMBINER_NAMED) MPI_Type_free(&inner);
+  if (item) item->elements *= static_cast<std::size_t>(length);
+  return item;
+}
+
+}  // namespace
+
+Item item_of(MPI_Datatype datatype) {
   if (datatype != MPI_DATATYPE_NULL) {
-    if (is_float_handle(datatype)) {
-      int bytes = 0;
-      MPI_Type_size(datatype, &bytes);
-      if (bytes == 4) return ElementType::f32;
-      if (bytes == 8) return ElementType::f64;
-    }
-    if (datatype == half_datatype(ElementType::f16)) return ElementType::f16;
-    if (datatype == half_datatype(ElementType::bf16)) return ElementType::bf16;
+    if (const auto type = float_type(datatype)) return {*type};  // most are
+    for (const ElementType half : {ElementType::f16, ElementType::bf16})
+      if (datatype == half_datatype(half)) return {half};
+    if (const auto item = float_item(datatype)) return *item;
   }
   throw Error(ErrorKind::unsupported,
               "datatype " + name_of_datatype(datatype) +
-                  " cannot be compressed; MPI_FLOAT, MPI_DOUBLE, MPIX_Float16() and "
-                  "MPIX_Bfloat16() can");
+                  " cannot be compressed; MPI_FLOAT and MPI_DOUBLE can, what MPI_Type_dup and "
+                  "MPI_Type_contiguous make of them, MPIX_Float16() and MPIX_Bfloat16()");
 }
 
 void check_op(MPI_Op op) {

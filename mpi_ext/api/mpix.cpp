@@ -29,9 +29,9 @@ struct MPIX_Compressed_request_s {
 namespace {
 
 /// What keeps this rank from the call, or its shape.
-std::variant<mpi::CallShape, Error> checked_shape(const void* recvbuf, MPI_Count count,
-                                                  MPI_Datatype datatype, MPI_Op op,
-                                                  const mpi::InfoOptions& given) {
+std::variant<mpi::CallShape, Error> checked_call(const void* recvbuf, MPI_Count count,
+                                                 MPI_Datatype datatype, MPI_Op op,
+                                                 const mpi::InfoOptions& given) {
   auto read = mpi::read_shape(count, datatype, op, given);
   if (std::holds_alternative<Error>(read)) return read;
   if (auto error = mpi::check_recvbuf(recvbuf)) return *std::move(error);
@@ -66,7 +66,7 @@ int MPIX_Allreduce_compressed(const void* sendbuf, void* recvbuf, MPI_Count coun
       [&] {
         const mpi::CallHome home(comm, info);
         Communicator& communicator = home.communicator->communicator;
-        const auto checked = checked_shape(recvbuf, count, datatype, op, home.info);
+        const auto checked = checked_call(recvbuf, count, datatype, op, home.info);
         if (const auto* error = std::get_if<Error>(&checked))
           return allreduce_fail(*error, communicator).wait();
         const auto& shape = std::get<mpi::CallShape>(checked);
@@ -88,7 +88,7 @@ int MPIX_Iallreduce_compressed(const void* sendbuf, void* recvbuf, MPI_Count cou
                          communicator)
               .wait();
         auto handle = std::make_unique<MPIX_Compressed_request_s>(home.communicator);
-        const auto checked = checked_shape(recvbuf, count, datatype, op, home.info);
+        const auto checked = checked_call(recvbuf, count, datatype, op, home.info);
         if (const auto* error = std::get_if<Error>(&checked)) {
           handle->call = allreduce_fail(*error, communicator);
         } else {

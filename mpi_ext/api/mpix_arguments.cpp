@@ -3,6 +3,7 @@
 #include "mpi_ext/api/mpi_handles.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <new>
 #include <string>
 
@@ -24,19 +25,24 @@ Result or_error(Function&& function) {
 
 }  // namespace
 
-std::size_t checked_count(MPI_Count count) {
+CallShape checked_shape(MPI_Count count, MPI_Datatype datatype) {
   if (count < 0)
     throw Error(ErrorKind::invalid_argument,
                 "count is " + std::to_string(count) + "; it must not be negative");
-  return static_cast<std::size_t>(count);
+  const Item item = item_of(datatype);
+  const auto items = static_cast<std::size_t>(count);
+  if (item.elements > 1 && items > PTRDIFF_MAX / item.elements)
+    throw Error(ErrorKind::invalid_argument, "count is " + std::to_string(count) + " items of " +
+                                                 std::to_string(item.elements) +
+                                                 " elements each: more than memory can hold");
+  return {.count = items * item.elements, .type = item.type};
 }
 
 std::variant<CallShape, Error> read_shape(MPI_Count count, MPI_Datatype datatype, MPI_Op op,
                                           const InfoOptions& options) {
   return or_error<std::variant<CallShape, Error>>([&]() -> std::variant<CallShape, Error> {
-    const std::size_t elements = checked_count(count);
+    const CallShape shape = checked_shape(count, datatype);
     check_op(op);
-    const CallShape shape{.count = elements, .type = element_type_of(datatype)};
     if (options.error) return *options.error;
     return shape;
   });

@@ -22,8 +22,9 @@ struct CallShape {
   ElementType type = ElementType::f32;
 };
 
-/// @throws Error(invalid_argument) for a negative count
-std::size_t checked_count(MPI_Count count);
+/// Elements of `count` items. @throws Error: invalid_argument for a negative count or one of more
+/// elements than there are addresses, unsupported for a datatype that cannot be compressed.
+CallShape checked_shape(MPI_Count count, MPI_Datatype datatype);
 
 /// An error, the options' own among them, is returned, not thrown: this rank still has to take part
 /// in the call, with it.

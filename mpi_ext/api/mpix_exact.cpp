@@ -49,7 +49,8 @@ int MPIX_Compressed_exact_create(MPI_Count count, MPI_Datatype datatype,
       [&] {
         mpi::require(exact, "exact");
         mpi::check_callable();
-        ExactSum sum(mpi::checked_count(count), mpi::element_type_of(datatype));
+        const mpi::CallShape shape = mpi::checked_shape(count, datatype);
+        ExactSum sum(shape.count, shape.type);
         *exact = std::make_unique<MPIX_Compressed_exact_s>(std::move(sum)).release();
       },
       no_comm);

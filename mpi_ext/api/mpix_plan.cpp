@@ -4,6 +4,7 @@
 #include <cohom/mpix.h>
 
 #include "mpi_ext/api/mpi_communicator.hpp"
+#include "mpi_ext/api/mpi_description.hpp"
 #include "mpi_ext/api/mpi_errors.hpp"
 #include "mpi_ext/api/mpix_arguments.hpp"
 #include "mpi_ext/base/callable.hpp"
@@ -12,6 +13,8 @@
 #include <cohom/plan.hpp>
 
 #include <memory>
+#include <string>
+#include <string_view>
 #include <utility>
 
 using namespace cohom;
@@ -33,15 +36,23 @@ namespace {
   throw error;  // not reached: wait() throws it, with the rank
 }
 
+/// The argument that the caller wants something written to.
+struct Destination {
+  std::string_view argument;
+  const void* place;
+};
+
 std::unique_ptr<MPIX_Compressed_plan_s> make_plan(MPI_Count count, MPI_Datatype datatype, MPI_Op op,
                                                   MPI_Comm comm, MPI_Info info,
-                                                  const MPIX_Compressed_plan* destination) {
+                                                  const Destination& destination) {
   const mpi::CallHome home(comm, info);
   Communicator& communicator = home.communicator->communicator;
   const auto read = mpi::read_shape(count, datatype, op, home.info);
   if (const auto* error = std::get_if<Error>(&read)) fail_on_all_ranks(*error, communicator);
-  if (destination == nullptr)
-    fail_on_all_ranks(Error(ErrorKind::invalid_argument, "plan is a null pointer"), communicator);
+  if (destination.place == nullptr)
+    fail_on_all_ranks(Error(ErrorKind::invalid_argument,
+                            std::string(destination.argument) + " is a null pointer"),
+                      communicator);
   const auto& shape = std::get<mpi::CallShape>(read);
   return std::make_unique<MPIX_Compressed_plan_s>(
       home.communicator, AllreducePlan(communicator, shape.count, shape.type, home.info.options));
@@ -74,8 +85,11 @@ extern "C" {
 
 int MPIX_Compressed_plan_create(MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
                                 MPI_Info info, MPIX_Compressed_plan* plan) {
-  return mpi::guarded([&] { *plan = make_plan(count, datatype, op, comm, info, plan).release(); },
-                      [&] { return comm; });
+  return mpi::guarded(
+      [&] {
+        *plan = make_plan(count, datatype, op, comm, info, {"plan", plan}).release();
+      },
+      [&] { return comm; });
 }
 
 int MPIX_Compressed_plan_start(MPIX_Compressed_plan plan, const void* sendbuf, void* recvbuf) {
@@ -116,6 +130,23 @@ int MPIX_Compressed_plan_restore_state(MPIX_Compressed_plan plan, const void* st
 
 int MPIX_Compressed_plan_reset_state(MPIX_Compressed_plan plan) {
   return with_plan(plan, [](AllreducePlan& own) { own.reset_state(); });
+}
+
+int MPIX_Compressed_plan_describe(MPIX_Compressed_plan plan, MPI_Info* description) {
+  return with_plan(plan, [&](AllreducePlan& own) {
+    mpi::require(description, "description");
+    *description = mpi::info_of(mpi::descriptions_of(own.describe()));
+  });
+}
+
+int MPIX_Compressed_describe(MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
+                             MPI_Info info, MPI_Info* description) {
+  return mpi::guarded(
+      [&] {
+        const auto made = make_plan(count, datatype, op, comm, info, {"description", description});
+        *description = mpi::info_of(mpi::descriptions_of(made->plan.describe()));
+      },
+      [&] { return comm; });
 }
 
 int MPIX_Compressed_plan_free(MPIX_Compressed_plan* plan) {

@@ -114,11 +114,11 @@ TEST_F(MpixErrors, NullPointersOfLocalFunctions) {
 
 TEST_F(MpixErrors, DatatypesAndOpsOfTheUser) {
   MPI_Datatype pair = MPI_DATATYPE_NULL;
-  MPI_Type_contiguous(2, MPI_FLOAT, &pair);
+  MPI_Type_vector(2, 1, 2, MPI_FLOAT, &pair);
   MPI_Type_commit(&pair);
   MPI_Op first = MPI_OP_NULL;
   MPI_Op_create([](void*, void*, int*, MPI_Datatype*) {}, 1, &first);
-  float data[2] = {1, 1};
+  float data[3] = {1, 1, 1};
   expect_error_on_all_ranks(
       MPIX_Allreduce_compressed(MPI_IN_PLACE, data, 1, pair, MPI_SUM, comm_, MPI_INFO_NULL), comm_,
       {"cannot be compressed", "MPI_FLOAT"});
