@@ -2,6 +2,7 @@
 // nothing outside of the buffers is read or written.
 
 #include "packed_comparison.hpp"
+#include "thoroughness.hpp"
 
 namespace cohom::test {
 namespace {
@@ -47,7 +48,7 @@ void compare_hostile(const PackedKernels& tested, std::size_t groups,
 
 TEST_P(PackedEquality, HostilePayloads) {
   std::mt19937_64 engine(17);
-  for (int round = 0; round < 200; ++round) {
+  for (int round = 0; round < (sanitized ? 60 : 200); ++round) {
     const std::size_t groups = 1 + engine() % 3;
     const bool based = engine() % 2 == 0;
     const auto narrow = static_cast<unsigned>(engine() % 5);

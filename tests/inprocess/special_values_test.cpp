@@ -108,8 +108,9 @@ TEST_P(SpecialValues, OutliersAreExactSumsAndOthersDoNotNotice) {
   const Bytes exact = exact_sums(type(), spoilt);
   const Bytes ieee = sum_of(spoilt, type(), "raw", "direct");
   const std::size_t size = size_of(type());
+  CaseShare share(1, 3);
   for (const CodecSpec& codec : specs_for(ranks)) {
-    if (adds_floats(codec.spec, type())) continue;
+    if (adds_floats(codec.spec, type()) || share.skips_this()) continue;
     // What its cells hold is summed exactly, large or small; its own test has NaNs and the rest.
     if (codec.spec.starts_with("sketch")) continue;
     const std::size_t block = codec.outlier_elements != 0 ? codec.outlier_elements
