@@ -11,7 +11,8 @@ function(cohom_add_test name)
   cohom_test_defaults(test TIMEOUT 120 SHARDS 1)
   # Ranks that poll take several times as long beside others' once each access is watched.
   set(processors 1)
-  if(COHOM_SANITIZE AND test_SHARDS EQUAL 1 AND test_RING MATCHES "transport|inprocess")
+  if(COHOM_SANITIZE STREQUAL "thread" AND test_SHARDS EQUAL 1
+     AND test_RING MATCHES "transport|inprocess")
     set(processors 2)
   endif()
   set(target ${test_RING}_${name})
