@@ -108,11 +108,7 @@ set(cohom_common_headers
 # Sources that are long to compile and short to run: programs that read their command line.
 set(cohom_quick_options $<$<CONFIG:Release>:-O1>)
 function(cohom_compile_quickly)
-  set(options "${cohom_quick_options}")
-  if(COHOM_SANITIZE)
-    set(options -O0)
-  endif()
-  set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS "${options}")
+  set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS "${cohom_quick_options}")
 endfunction()
 
 # A shared library of ours exports its own names alone. At link time, not by -fvisibility:
