@@ -13,7 +13,6 @@
 namespace cohom::bench {
 namespace {
 
-// Elements whose exact sum is made at a time: the doubles stay in cache.
 double largest_over_ranks(double value, MPI_Comm comm) {
   MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_DOUBLE, MPI_MAX, comm);
   return value;

@@ -9,7 +9,6 @@
 namespace cohom::bench {
 namespace {
 
-// Elements whose sums are made at a time.
 double value_at(const Elements& vector, std::size_t element) {
   double value = 0;
   load(vector.type, vector.at(element), {&value, 1});
