@@ -2,9 +2,9 @@
 // CodecWork: the slices of a round's work: a piece encoded, a merge, a sum decoded. One thread
 // deals them out and takes them in; where the codec works in several threads, any may run them.
 
-#include "base/worker_pool.hpp"
 #include "codecs/common/round.hpp"
 #include "executor/agreed_pieces.hpp"
+#include "executor/merge_work.hpp"
 #include "executor/payload_locations.hpp"
 #include "executor/round_layout.hpp"
 #include "executor/slice.hpp"
@@ -14,7 +14,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <vector>
 
 namespace cohom {
@@ -50,17 +49,11 @@ class CodecWork {
   /// A slice of an encode has run. Words of the unit, once all of its slices have.
   std::optional<std::size_t> take_encoded(const Slice& slice);
   /// Lets the codec change a sum that is complete; returns the words left.
-  std::size_t finish_sum(std::uint32_t slot, std::uint32_t unit, std::size_t words);
+  std::size_t finish_sum(std::uint32_t slot, std::uint32_t unit, std::size_t words) {
+    return merges_.finish_sum(slot, unit, words);
+  }
 
  private:
-  /// Of one slice.
-  struct Scratch {
-    std::vector<const void*> merge_sources;
-    std::vector<ConstPayload> sources;
-    std::vector<PartialSum> partial_sums;
-    MemoryArray<std::uint64_t> apart_sum;  ///< of one unit
-  };
-
   [[nodiscard]] const Schedule& schedule() const { return layout_.schedule(); }
   [[nodiscard]] const Step& step_of(const Task& task) const { return schedule().steps[task.step]; }
   /// How many ranks' contributions words of a form have room for.
@@ -71,31 +64,13 @@ class CodecWork {
   [[nodiscard]] bool is_decoded_already(const Task& task) const;
   [[nodiscard]] bool is_whole() const { return round_.traits().scope == RoundScope::vector; }
   void encode(Slice& slice);
-  [[nodiscard]] std::size_t merge(const Task& task);
-  [[nodiscard]] std::size_t join(const Task& task);
   void decode(const Task& task);
-  [[nodiscard]] bool promotes(const Task& task) const;
-  [[nodiscard]] bool widens(const Task& task) const;
-  [[nodiscard]] bool merges_by_piece(const Task& task) const;
-  [[nodiscard]] Payload space_behind(const Task& task, std::size_t words) const;
-  std::span<const ConstPayload> read_sources(const Task& task, std::size_t first_piece,
-                                             std::size_t pieces);
-  std::size_t merge_piece(const Task& task, std::size_t index, std::size_t begin);
-  std::size_t finish(std::uint32_t slot, const Piece& piece, Payload sum, std::size_t words);
-  std::size_t merge_words(std::span<const ConstPayload> sources, Payload result);
-  std::size_t widen(const Task& task, const Piece& piece, std::span<const ConstPayload> words,
-                    Payload result);
-  void copy_extents(const Task& task);
-  std::size_t merge_apart(const Piece& piece, std::span<const ConstPayload> sources,
-                          Payload result);
 
   Round& round_;
-  const kernels::KernelTable& kernels_;
-  Memory& memory_;
   const RoundLayout& layout_;
   PayloadLocations& locations_;
   AgreedPieces& agreed_;
-  PerWorker<Scratch> scratch_;
+  MergeWork merges_;
 
   // Of the call in flight.
   bool in_workers_ = false;

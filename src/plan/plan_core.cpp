@@ -5,6 +5,7 @@
 #include "base/vector_bytes.hpp"
 #include "memory/device_loader.hpp"
 #include "plan/auto_codec.hpp"
+#include "plan/native_choice.hpp"
 #include "plan/offloading.hpp"
 #include "plan/plan_placement.hpp"
 #include "plan/plan_workers.hpp"
@@ -47,18 +48,6 @@ void check_own_thread(const Transport& transport, const AlgorithmRow& algorithm,
         "algorithm " + std::string(algorithm.name) + " is MPI's, which sums in the caller's thread";
   if (!why.empty())
     throw Error(ErrorKind::unsupported, "progress=thread: " + why + "; take progress=call");
-}
-
-/// Why the native allreduce cannot sum for a codec; empty: it can.
-std::string why_not_native(const NativeAllreduce* native, const PlanCodec& codec, ElementType type,
-                           bool keeps_state, const Placement& placement) {
-  if (native == nullptr) return "this communicator was not made from one of MPI's";
-  if (codec.bounds_errors() || codec.takes_many())
-    return "codec " + codec.spec() + " promises what MPI's sums do not keep";
-  if (keeps_state) return "codec " + codec.spec() + " keeps state, which these calls would miss";
-  if (!native->adds(type)) return "MPI has no type " + std::string(name_of(type));
-  if (placement.on_device()) return "a buffer lies on a device";
-  return {};
 }
 
 std::size_t agreement_rounds(const Codec& codec) {
@@ -105,7 +94,13 @@ PlanCore::PlanCore(const PlanEnvironment& environment, std::size_t count, Elemen
   RouteChoice choice = choose_route(
       environment, options,
       {.codec = codec.name(), .payload = made->payload().traits().merge, .bytes = bytes});
-  find_native(environment, codec, placement, choice);
+  native_ = choose_native(environment, options,
+                          {.codec = codec,
+                           .kind = kind(ranks),
+                           .bytes = bytes,
+                           .keeps_state = wants_state_,
+                           .placement = placement},
+                          choice);
   description_.bypass =
       choice.selection.bypass && !(codec.bounds_errors() && ranks > 1) && !codec.takes_many();
   if (description_.bypass) {
@@ -144,45 +139,6 @@ PlanCore::PlanCore(const PlanEnvironment& environment, std::size_t count, Elemen
   } else {
     make_routes(environment, codec, std::move(made), choice);
   }
-}
-
-void PlanCore::find_native(const PlanEnvironment& environment, const PlanCodec& codec,
-                           const Placement& placement, RouteChoice& choice) {
-  const bool asked = choice.selection.algorithm->build == nullptr;
-  const bool may = options_.native != NativeUse::never && options_.algorithm == "auto" &&
-                   choice.network == nullptr && environment.transport->ranks() > 1;
-  if (!asked && !may) return;
-  std::string why_not =
-      why_not_native(environment.native_allreduce, codec, type_, wants_state_, placement);
-  const std::string name(native_algorithm.name);
-  if (asked && !why_not.empty())
-    throw Error(ErrorKind::unsupported, "algorithm " + name + " is MPI's own allreduce, and " +
-                                            why_not + "; take another algorithm");
-  if (!asked && why_not.empty() && options_.checksum) why_not = "MPI's messages have no checksums";
-  if (!asked && why_not.empty() && options_.own_thread) why_not = "MPI sums in the caller's thread";
-  if (why_not.empty()) {
-    use_native(environment, choice);
-  } else if (options_.native == NativeUse::always) {
-    log_once_for_all(environment.transport->rank(),
-                     "native=always, but codec " + asked_codec_ + " goes by " +
-                         std::string(choice.selection.algorithm->name) + ": " + why_not);
-  }
-}
-
-/// Algorithm native sums where it was asked for, always or by a file, and may where nobody knows.
-void PlanCore::use_native(const PlanEnvironment& environment, RouteChoice& choice) {
-  const bool bypass = asked_codec_ != "raw";
-  const bool raced = choice.selection.algorithm->build != nullptr;
-  if (options_.native == NativeUse::always) {
-    choice.selection = {&native_algorithm, bypass, "native=always"};
-  } else if (raced) {
-    const auto decided =
-        environment.races->decided(kind(environment.transport->ranks()), count_ * size_of(type_),
-                                   environment.transport->rank());
-    if (decided == RouteRace::Way::own) return;
-    if (decided) choice.selection = {&native_algorithm, bypass, "COHOM_DECISIONS says so"};
-  }
-  native_ = environment.native_allreduce;
 }
 
 CallKind PlanCore::kind(int ranks) const {

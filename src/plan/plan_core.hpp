@@ -83,9 +83,6 @@ class PlanCore {
 
  private:
   void move_to_device(const Transport& transport, const Placement& placement, bool there);
-  void find_native(const PlanEnvironment& environment, const PlanCodec& codec,
-                   const Placement& placement, RouteChoice& choice);
-  void use_native(const PlanEnvironment& environment, RouteChoice& choice);
   [[nodiscard]] CallKind kind(int ranks) const;
   void log_route(int rank) const;
   void make_routes(const PlanEnvironment& environment, const PlanCodec& codec,

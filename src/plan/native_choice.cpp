@@ -1,0 +1,65 @@
+#include "plan/native_choice.hpp"
+
+#include "base/log.hpp"
+
+#include <cohom/error.hpp>
+
+#include <string>
+
+namespace cohom {
+
+namespace {
+
+/// Why the native allreduce cannot sum for a codec; empty: it can.
+std::string why_not_native(const NativeAllreduce* native, const NativeQuestion& question) {
+  const PlanCodec& codec = question.codec;
+  const ElementType type = question.kind.type;
+  if (native == nullptr) return "this communicator was not made from one of MPI's";
+  if (codec.bounds_errors() || codec.takes_many())
+    return "codec " + codec.spec() + " promises what MPI's sums do not keep";
+  if (question.keeps_state)
+    return "codec " + codec.spec() + " keeps state, which these calls would miss";
+  if (!native->adds(type)) return "MPI has no type " + std::string(name_of(type));
+  if (question.placement.on_device()) return "a buffer lies on a device";
+  return {};
+}
+
+NativeAllreduce* use_native(const PlanEnvironment& environment, const PlanOptions& options,
+                            const NativeQuestion& question, RouteChoice& choice) {
+  const bool bypass = question.kind.codec != "raw";
+  const bool raced = choice.selection.algorithm->build != nullptr;
+  if (options.native == NativeUse::always) {
+    choice.selection = {&native_algorithm, bypass, "native=always"};
+  } else if (raced) {
+    const auto decided =
+        environment.races->decided(question.kind, question.bytes, environment.transport->rank());
+    if (decided == RouteRace::Way::own) return nullptr;
+    if (decided) choice.selection = {&native_algorithm, bypass, "COHOM_DECISIONS says so"};
+  }
+  return environment.native_allreduce;
+}
+
+}  // namespace
+
+NativeAllreduce* choose_native(const PlanEnvironment& environment, const PlanOptions& options,
+                               const NativeQuestion& question, RouteChoice& choice) {
+  const bool asked = choice.selection.algorithm->build == nullptr;
+  const bool may = options.native != NativeUse::never && options.algorithm == "auto" &&
+                   choice.network == nullptr && environment.transport->ranks() > 1;
+  if (!asked && !may) return nullptr;
+  std::string why_not = why_not_native(environment.native_allreduce, question);
+  const std::string name(native_algorithm.name);
+  if (asked && !why_not.empty())
+    throw Error(ErrorKind::unsupported, "algorithm " + name + " is MPI's own allreduce, and " +
+                                            why_not + "; take another algorithm");
+  if (!asked && why_not.empty() && options.checksum) why_not = "MPI's messages have no checksums";
+  if (!asked && why_not.empty() && options.own_thread) why_not = "MPI sums in the caller's thread";
+  if (why_not.empty()) return use_native(environment, options, question, choice);
+  if (options.native == NativeUse::always)
+    log_once_for_all(environment.transport->rank(),
+                     "native=always, but codec " + question.kind.codec + " goes by " +
+                         std::string(choice.selection.algorithm->name) + ": " + why_not);
+  return nullptr;
+}
+
+}  // namespace cohom
