@@ -79,6 +79,14 @@ Request allreduce_fail(const Error& error, Communicator& communicator);
 void allreduce(const void* input, void* output, std::size_t count, ElementType type,
                Communicator& communicator, const Options& options = {});
 
+/// Bytes of the workspaces that calls without a plan of their own keep, on all communicators of the
+/// process, and the most there were at a time. COHOM_PLAN_MEMORY limits them: above it workspaces
+/// that were not used for longest are given back, and made anew when needed. Local, at any time.
+struct PlanMemoryUse {
+  std::size_t bytes = 0, most_bytes = 0;
+};
+PlanMemoryUse plan_memory_use();
+
 /// Vectors, arrays and spans of Element.
 template <class Range>
 concept ElementRange = std::ranges::contiguous_range<Range> && std::ranges::sized_range<Range> &&

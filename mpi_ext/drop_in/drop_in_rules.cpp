@@ -22,17 +22,6 @@ constexpr std::string_view blanks = " \t\r";
                                                "\" should be " + std::string(wanted));
 }
 
-/// N, NK, NM or NG.
-std::optional<std::uint64_t> parse_count(std::string_view text) {
-  constexpr std::string_view units = "KMG";
-  const std::size_t unit = text.empty() ? std::string_view::npos : units.find(text.back());
-  const int shift = unit == std::string_view::npos ? 0 : static_cast<int>(10 * (unit + 1));
-  if (shift != 0) text.remove_suffix(1);
-  const auto number = parse_number<std::uint64_t>(text);
-  if (!number || *number > std::numeric_limits<std::uint64_t>::max() >> shift) return std::nullopt;
-  return *number << shift;
-}
-
 NumberRange parse_range(std::string_view word, std::string_view value) {
   constexpr std::string_view wanted =
       "a range FROM:TO of numbers like 64K, which begins with FROM and ends before TO; either may "
@@ -43,7 +32,7 @@ NumberRange parse_range(std::string_view word, std::string_view value) {
   const std::string_view first = value.substr(0, colon), end = value.substr(colon + 1);
   const auto read = [&](std::string_view text, std::uint64_t& number) {
     if (text.empty()) return;
-    const auto parsed = parse_count(text);
+    const auto parsed = parse_bytes(text);
     if (!parsed) refuse(word, wanted);
     number = *parsed;
   };

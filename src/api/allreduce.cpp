@@ -10,6 +10,7 @@
 #include "codecs/exact/exact_accumulator.hpp"
 #include "memory/device_order.hpp"
 #include "plan/plan_codec.hpp"
+#include "plan/plan_memory.hpp"
 
 #include <cstdint>
 #include <exception>
@@ -159,6 +160,11 @@ void allreduce(const void* input, void* output, std::size_t count, ElementType t
   start_call({.input = input, .output = output, .count = count, .type = type, .blocks = true},
              communicator, options)
       .wait();
+}
+
+PlanMemoryUse plan_memory_use() {
+  const PlanMemory& memory = PlanMemory::instance();
+  return {.bytes = memory.bytes(), .most_bytes = memory.most_bytes()};
 }
 
 Request allreduce_async(const void* input, void* output, std::size_t count, ElementType type,

@@ -18,6 +18,8 @@ constexpr std::string_view key_prefix = "cohom_";
 
 constexpr std::string_view variables[] = {
     "COHOM_ADVISE",
+    "COHOM_ADVISE_JSON",
+    "COHOM_ADVISE_RULES",
     "COHOM_AGGREGATOR_AUTH",
     "COHOM_AGGREGATOR_CORES",
     "COHOM_AGGREGATOR_JOB_KEY_FILE",
@@ -42,9 +44,11 @@ constexpr std::string_view variables[] = {
     "COHOM_ROOT",
     "COHOM_SEGMENT",
     "COHOM_MESSAGE_BYTES",
+    "COHOM_MPI",
     "COHOM_MUNGE_SOCKET",
     "COHOM_NATIVE",
     "COHOM_NODE_MEMORY",
+    "COHOM_PLAN_MEMORY",
     "COHOM_PROBE_PROGRAM",
     "COHOM_PROGRESS",
     "COHOM_THREADS",

@@ -5,6 +5,7 @@
 #include <cctype>
 #include <charconv>
 #include <cstddef>
+#include <limits>
 #include <numeric>
 #include <vector>
 
@@ -50,6 +51,16 @@ std::string suggestion(std::string_view name, std::span<const std::string_view> 
       nearest = candidate;
     }
   return nearest.empty() ? std::string() : "; did you mean " + std::string(nearest);
+}
+
+std::optional<std::uint64_t> parse_bytes(std::string_view text) {
+  constexpr std::string_view units = "KMG";
+  const std::size_t unit = text.empty() ? std::string_view::npos : units.find(text.back());
+  const int shift = unit == std::string_view::npos ? 0 : static_cast<int>(10 * (unit + 1));
+  if (shift != 0) text.remove_suffix(1);
+  const auto number = parse_number<std::uint64_t>(text);
+  if (!number || *number > std::numeric_limits<std::uint64_t>::max() >> shift) return std::nullopt;
+  return *number << shift;
 }
 
 std::string printable(std::string text) {

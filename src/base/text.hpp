@@ -23,6 +23,9 @@ std::optional<Number> parse_number(std::string_view text) {
   return number;
 }
 
+/// N, NK, NM or NG: in powers of 1024.
+std::optional<std::uint64_t> parse_bytes(std::string_view text);
+
 /// Takes the part up to the next mark off the text, and the mark.
 std::string_view take_part(std::string_view& text, char mark);
 

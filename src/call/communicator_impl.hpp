@@ -102,10 +102,10 @@ class CommunicatorImpl final : public CallOwner, public CallQueue {
   std::uint64_t next_call_ = 0;
   std::uint64_t native_calls_ = 0;
   RouteRaces races_{defaults_.decisions};  ///< plans refer to its entries
-  PlanCache plans_;
+  std::recursive_mutex mutex_;
+  PlanCache plans_{mutex_};
   States states_;
   std::vector<std::shared_ptr<CallImpl>> in_flight_;
-  std::recursive_mutex mutex_;
   std::shared_ptr<ProgressHandle> progress_handle_;
   std::shared_ptr<ProgressThread> progress_thread_;  ///< once a call asked for it
   std::array<Completion, 32> completions_{};

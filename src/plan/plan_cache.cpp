@@ -1,6 +1,10 @@
 #include "plan/plan_cache.hpp"
 
+#include "base/log.hpp"
+#include "base/text.hpp"
+
 #include <algorithm>
+#include <iterator>
 #include <tuple>
 
 namespace cohom {
@@ -22,6 +26,8 @@ std::shared_ptr<PlanCore> PlanCache::find_or_make(const PlanEnvironment& environ
                                                   std::size_t count, ElementType type,
                                                   const Options& options,
                                                   const Placement& placement) {
+  const std::lock_guard guard(in_use_);
+  use();
   const auto found = std::ranges::find_if(entries_, [&](const Entry& entry) {
     return entry.count == count && entry.type == type && entry.placement == placement &&
            !entry.plan->in_flight && !entry.plan->given_up &&
@@ -32,21 +38,45 @@ std::shared_ptr<PlanCore> PlanCache::find_or_make(const PlanEnvironment& environ
     return entries_.front().plan;
   }
   const PlanOptions resolved = resolve(options, *environment.defaults);
-  // Room first: two large workspaces at once may be one too many.
-  while (entries_.size() >= max_plans || bytes_ > max_bytes) drop_oldest();
+  make_room(environment, plan_memory_of(*environment.defaults));
   entries_.push_front(
       {.count = count,
        .type = type,
        .placement = placement,
        .options = options,
        .plan = std::make_shared<PlanCore>(environment, count, type, resolved, placement)});
-  bytes_ += entries_.front().plan->description().workspace_bytes;
+  PlanMemory::instance().add(entries_.front().plan->description().workspace_bytes);
   return entries_.front().plan;
 }
 
-void PlanCache::drop_oldest() {
-  bytes_ -= entries_.back().plan->description().workspace_bytes;
-  entries_.pop_back();
+PlanCache::~PlanCache() {
+  leave();
+  while (!entries_.empty()) drop(entries_.begin());
+}
+
+/// Before the plan is made: two large workspaces at once may be one too many.
+void PlanCache::make_room(const PlanEnvironment& environment, std::size_t most_bytes) {
+  while (entries_.size() >= max_plans) drop(std::prev(entries_.end()));
+  if (PlanMemory::instance().make_room(most_bytes))
+    log_once_for_all(environment.transport->rank(),
+                     "plans of all communicators take more than COHOM_PLAN_MEMORY, " +
+                         bytes_text(most_bytes) +
+                         ": those that were not used for longest are made anew when needed");
+}
+
+void PlanCache::drop(Entries::iterator entry) {
+  PlanMemory::instance().remove(entry->plan->description().workspace_bytes);
+  entries_.erase(entry);
+}
+
+bool PlanCache::drop_one_if_free() {
+  const std::unique_lock guard(in_use_, std::try_to_lock);
+  if (!guard) return false;
+  const auto unused = std::find_if(entries_.rbegin(), entries_.rend(),
+                                   [](const Entry& entry) { return entry.plan.use_count() == 1; });
+  if (unused == entries_.rend()) return false;
+  drop(std::prev(unused.base()));
+  return true;
 }
 
 }  // namespace cohom

@@ -1,24 +1,28 @@
 #pragma once
-// PlanCache: the plans behind allreduce(), bounded in number and memory, least recently used out
-// first. Ranks may keep different ones (a plan in flight is not reused): nothing that travels
-// depends on it.
+// PlanCache: the plans behind allreduce() on a communicator, bounded in number, and in memory with
+// those of all others, least recently used out first. Ranks may keep different ones (a plan in
+// flight is not reused): nothing that travels depends on it.
 
 #include "memory/placement.hpp"
 #include "plan/plan_core.hpp"
+#include "plan/plan_memory.hpp"
 
 #include <cohom/options.hpp>
 
 #include <cstddef>
 #include <list>
 #include <memory>
+#include <mutex>
 
 namespace cohom {
 
-class PlanCache {
+class PlanCache final : public PlanMemory::Share {
  public:
   static constexpr std::size_t max_plans = 128;
-  /// Of all but the newest plan, for their workspaces.
-  static constexpr std::size_t max_bytes = std::size_t{1} << 30;
+
+  /// `in_use`: held by whoever uses the communicator. Outlives this.
+  explicit PlanCache(std::recursive_mutex& in_use) : in_use_(in_use) {}
+  ~PlanCache() override;
 
   /// A plan that is not in flight, made when there is none. Only then the options are resolved: the
   /// environment's defaults are the same as long as the cache lives.
@@ -36,10 +40,14 @@ class PlanCache {
     Options options;  ///< as given
     std::shared_ptr<PlanCore> plan;
   };
-  void drop_oldest();
+  using Entries = std::list<Entry>;
 
-  std::list<Entry> entries_;  ///< most recently used first
-  std::size_t bytes_ = 0;     ///< of their workspaces
+  void make_room(const PlanEnvironment& environment, std::size_t most_bytes);
+  void drop(Entries::iterator entry);
+  bool drop_one_if_free() override;
+
+  std::recursive_mutex& in_use_;
+  Entries entries_;  ///< most recently used first
 };
 
 }  // namespace cohom

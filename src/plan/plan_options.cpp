@@ -48,6 +48,7 @@ OptionDefaults OptionDefaults::of_environment() {
           .progress = option_or_environment({}, "COHOM_PROGRESS", "call"),
           .native = option_or_environment({}, "COHOM_NATIVE", "auto"),
           .decisions = option_or_environment({}, "COHOM_DECISIONS", ""),
+          .plan_memory = option_or_environment({}, "COHOM_PLAN_MEMORY", "1G"),
           .timeout_seconds = parse_seconds(timeout)};
 }
 
@@ -87,6 +88,14 @@ PlanOptions resolve(const Options& options, const OptionDefaults& defaults) {
   resolved.native = native_use_of(given_or(options.native, defaults.native));
   resolved.threads = workers_of(given_or(options.threads, defaults.threads));
   return resolved;
+}
+
+std::size_t plan_memory_of(const OptionDefaults& defaults) {
+  const auto bytes = parse_bytes(defaults.plan_memory);
+  if (!bytes)
+    throw Error(ErrorKind::invalid_argument,
+                "COHOM_PLAN_MEMORY=" + defaults.plan_memory + " is no number of bytes like 1G");
+  return *bytes;
 }
 
 double timeout_of(const Options& options, const OptionDefaults& defaults) {

@@ -35,13 +35,16 @@ struct OptionDefaults {
   static OptionDefaults of_environment();
 
   std::string codec, algorithm, segment, aggregator, checksum, timeout, threads, progress, native,
-      decisions;
+      decisions, plan_memory;
   std::optional<double> timeout_seconds;  ///< none: the text does not say
 };
 
 /// @throws Error(invalid_argument) for a COHOM_SEGMENT that is no number, a checksum that is
 /// neither on nor off, or threads that are neither auto nor a number of them.
 PlanOptions resolve(const Options& options, const OptionDefaults& defaults);
+
+/// Bytes that plans of all communicators may take. @throws Error(invalid_argument)
+std::size_t plan_memory_of(const OptionDefaults& defaults);
 
 /// Seconds, with the default filled in; 0: no limit. Apart from the others: a rank whose options
 /// are wrong waits for others, too. @throws Error(invalid_argument)

@@ -1,20 +1,17 @@
 #include "plan/route_decisions.hpp"
 
-#include <cohom/error.hpp>
+#include "base/replaced_file.hpp"
 
-#include <unistd.h>
+#include <cohom/error.hpp>
 
 #include <algorithm>
 #include <bit>
 #include <cerrno>
 #include <charconv>
-#include <cstdio>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <sstream>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -139,25 +136,10 @@ void RouteDecisions::add(const RouteDecisions& others) {
 }
 
 void RouteDecisions::add_to(const std::string& path) const {
-  std::error_code error;
-  const std::filesystem::path target = std::filesystem::weakly_canonical(path, error);
-  if (error) refuse(path, "it cannot be written: " + error.message());
-  const auto status = std::filesystem::status(target, error);
-  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
-    refuse(path, "it is no regular file");
+  if (const std::string why = why_not_replaceable(path); !why.empty()) refuse(path, why);
   RouteDecisions all = read_if_any(path);
   all.add(*this);
-  const std::string part = target.string() + "." + std::to_string(getpid());
-  std::ofstream file(part, std::ios::binary | std::ios::trunc);
-  file << all.content();
-  file.close();
-  if (file && std::filesystem::exists(status))
-    std::filesystem::permissions(part, status.permissions(), error);
-  if (!file || std::rename(part.c_str(), target.c_str()) != 0) {
-    const int reason = errno;
-    std::remove(part.c_str());
-    refuse(path, "it cannot be written: " + reason_of(reason));
-  }
+  if (const std::string why = replace_file(path, all.content()); !why.empty()) refuse(path, why);
 }
 
 }  // namespace cohom

@@ -191,6 +191,9 @@ TEST(WrongCalls, EnvironmentVariablesAreCheckedLikeOptions) {
     return text;
   };
   EXPECT_NE(error_with("COHOM_SEGMENT", "many").find("COHOM_SEGMENT=many"), std::string::npos);
+  EXPECT_NE(
+      error_with("COHOM_PLAN_MEMORY", "1g").find("COHOM_PLAN_MEMORY=1g is no number of bytes"),
+      std::string::npos);
   EXPECT_NE(error_with("COHOM_CODEC", "thx").find("did you mean thc"), std::string::npos);
   EXPECT_NE(error_with("COHOM_ALGORITHM", "rong").find("did you mean ring"), std::string::npos);
   EXPECT_EQ(error_with("COHOM_CODEC", "raw"), "");

@@ -2,6 +2,7 @@
 // checkpoints, and the steps that seed random draws.
 
 #include "call/communicator_impl.hpp"
+#include "environment_variable.hpp"
 #include "loopback_ranks.hpp"
 #include "rank_inputs.hpp"
 #include "same_bytes.hpp"
@@ -12,6 +13,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
 #include <functional>
 #include <string>
 #include <vector>
@@ -309,6 +312,37 @@ TEST(PlanCache, IsBoundedAndDoesNotCountSteps) {
   const Bytes with_hits = last_of([](std::size_t) { return 5u; });
   const Bytes without = last_of([](std::size_t call) { return call + 1; });
   EXPECT_TRUE(same_bytes(without, with_hits));
+}
+
+/// One budget for all communicators: the plans of those that rest are the first to go.
+TEST(PlanCache, HasOneBudgetInTheProcess) {
+  const std::size_t before = plan_memory_use().bytes;
+  const EnvironmentVariable budget("COHOM_PLAN_MEMORY",
+                                   std::to_string(before + (std::size_t{4} << 20)));
+  const RankInputs inputs(2, ElementType::f32, 60'000, 19);
+  const Options options{.codec = "exact", .algorithm = "direct"};
+  on_ranks(2, [&](int rank, Communicator& resting) {
+    const Bytes result = reduce(resting, inputs, options);
+    EXPECT_EQ(resting.impl().plans().size(), 1u);
+    if (rank == 0) {
+      std::atomic<std::size_t> most = 0;
+      on_ranks(2, [&](int, Communicator& busy) {
+        std::vector<float> data(80'000, 1.0f);
+        for (std::size_t count = 79'900; count < 80'000; ++count) {
+          allreduce(std::span(data).first(count), busy, options);
+          most = std::max(most.load(), busy.impl().plans().size());
+        }
+        EXPECT_GT(busy.impl().plans().size(), 0u);
+        EXPECT_LT(busy.impl().plans().size(), 100u);
+      });
+      EXPECT_GT(most, 1u);
+      EXPECT_EQ(resting.impl().plans().size(), 0u);
+    }
+    EXPECT_TRUE(same_bytes(reduce(resting, inputs, options), result));
+  });
+  EXPECT_EQ(plan_memory_use().bytes, before);
+  // A plan of each rank that is being made is beyond it.
+  EXPECT_LT(plan_memory_use().most_bytes, before + (std::size_t{8} << 20));
 }
 
 }  // namespace

@@ -1,0 +1,55 @@
+#pragma once
+// PlanMemory: what the plans of all communicators of the process take for their workspaces.
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+namespace cohom {
+
+class PlanMemory {
+ public:
+  /// A communicator's plans. Other threads may drop what nobody uses.
+  class Share {
+   public:
+    Share();
+    virtual ~Share() = default;  ///< leave() comes first, in the class that has the plans
+    Share(const Share&) = delete;
+    Share& operator=(const Share&) = delete;
+
+    /// Some plan of it is needed now.
+    void use() { last_use_.store(uses.load(std::memory_order_relaxed), std::memory_order_relaxed); }
+
+   protected:
+    /// Drops the plan that was not used for longest, unless the communicator or all plans are in
+    /// use. @returns whether it did
+    virtual bool drop_one_if_free() = 0;
+    void leave();
+
+   private:
+    friend class PlanMemory;
+    /// Counts plans that were made: what was used before the same number is as old.
+    static inline std::atomic<std::uint64_t> uses = 0;
+    std::atomic<std::uint64_t> last_use_ = 0;
+  };
+
+  static PlanMemory& instance();
+
+  void add(std::size_t bytes);
+  void remove(std::size_t bytes) { bytes_ -= bytes; }
+  [[nodiscard]] std::size_t bytes() const { return bytes_; }
+  /// The most there were at a time.
+  [[nodiscard]] std::size_t most_bytes() const { return most_bytes_; }
+  /// Where there are more bytes than `most`, drops plans that nobody uses, first those of
+  /// communicators that were not used for longest. @returns whether it dropped some
+  bool make_room(std::size_t most);
+
+ private:
+  std::atomic<std::size_t> bytes_ = 0, most_bytes_ = 0;
+  std::mutex mutex_;
+  std::vector<Share*> shares_;
+};
+
+}  // namespace cohom
