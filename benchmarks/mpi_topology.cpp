@@ -1,11 +1,11 @@
 #include "mpi_topology.hpp"
 
 #include "base/text.hpp"
+#include "in_world.hpp"
 #include "mpi_ext/base/mpi_agreement.hpp"
 #include "topology_text.hpp"
 
 #include <cohom/communicator.hpp>
-#include <cohom/error.hpp>
 #include <cohom/mpi.hpp>
 
 #include <fmt/format.h>
@@ -30,29 +30,18 @@ std::vector<std::string> cores_of_all(const Topology& topology) {
   return all;
 }
 
-void print_of_world() {
+int print_of_world() {
   const Communicator communicator = mpi::communicator(MPI_COMM_WORLD);
   const Topology& topology = communicator.topology();
   const auto cores = cores_of_all(topology);
-  if (communicator.rank() != 0) return;
+  if (communicator.rank() != 0) return 0;
   fmt::print("{}", machine_topology_text());
   if (communicator.ranks() > 1) fmt::print("{}", ranks_text(topology, cores));
+  return 0;
 }
 
 }  // namespace
 
-int print_job_topology() {
-  MPI_Init(nullptr, nullptr);
-  int rank = 0, status = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  try {
-    print_of_world();
-  } catch (const Error& error) {  // the library's errors reach all ranks
-    if (rank == 0) fmt::print(stderr, "cohom-info: {}\n", error.what());
-    status = 2;
-  }
-  MPI_Finalize();
-  return status;
-}
+int print_job_topology() { return run_in_world(print_of_world); }
 
 }  // namespace cohom::bench

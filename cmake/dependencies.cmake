@@ -13,13 +13,15 @@ find_package(fmt REQUIRED)
 find_package(spdlog REQUIRED)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
 
-# AUTO: use it when it is there. ON: fail when it is not. OFF: do not look.
+# AUTO: use it when it is there. ON, or a kind of it: fail when it is not. OFF: do not look.
 # Sets COHOM_HAVE_<name> and COHOM_WHY_NO_<name> as they are where nobody looks.
 function(cohom_optional_dependency name text)
-  set(COHOM_${name} AUTO CACHE STRING "${text}: AUTO, ON or OFF")
-  set_property(CACHE COHOM_${name} PROPERTY STRINGS AUTO ON OFF)
-  if(NOT COHOM_${name} MATCHES "^(AUTO|ON|OFF)$")
-    message(FATAL_ERROR "COHOM_${name} is '${COHOM_${name}}'; it must be AUTO, ON or OFF")
+  set(values AUTO ON OFF ${ARGN})
+  list(JOIN values ", " listed)
+  set(COHOM_${name} AUTO CACHE STRING "${text}: ${listed}")
+  set_property(CACHE COHOM_${name} PROPERTY STRINGS ${values})
+  if(NOT COHOM_${name} IN_LIST values)
+    message(FATAL_ERROR "COHOM_${name} is '${COHOM_${name}}'; it must be one of ${listed}")
   endif()
   set(COHOM_HAVE_${name} FALSE PARENT_SCOPE)
   set(COHOM_WHY_NO_${name} "COHOM_${name}=OFF" PARENT_SCOPE)
@@ -29,8 +31,8 @@ endfunction()
 function(cohom_looked_for name found why_not)
   if(found)
     set(COHOM_HAVE_${name} TRUE PARENT_SCOPE)
-  elseif(COHOM_${name} STREQUAL "ON")
-    message(FATAL_ERROR "COHOM_${name}=ON, but ${why_not}")
+  elseif(NOT COHOM_${name} STREQUAL "AUTO")
+    message(FATAL_ERROR "COHOM_${name}=${COHOM_${name}}, but ${why_not}")
   else()
     set(COHOM_WHY_NO_${name} "${why_not}" PARENT_SCOPE)
   endif()
@@ -47,11 +49,21 @@ function(cohom_optional_modules name text why_not)
   return(PROPAGATE COHOM_HAVE_${name} COHOM_WHY_NO_${name})
 endfunction()
 
-cohom_optional_dependency(MPI "MPI transport and the MPIX_ C API")
+include(cmake/mpi_family.cmake)
+cohom_optional_dependency(MPI "MPI transport and the MPIX_ C API" openmpi mpich)
 if(COHOM_MPI)
+  if(COHOM_MPI MATCHES "mpi" AND NOT MPI_CXX_COMPILER)  # as Debian names them, one beside the other
+    find_program(MPI_CXX_COMPILER NAMES mpicxx.${COHOM_MPI})
+    find_program(MPIEXEC_EXECUTABLE NAMES mpiexec.${COHOM_MPI})
+  endif()
   set(MPI_CXX_SKIP_MPICXX ON)  # the C++ bindings that MPI-3 removed
   find_package(MPI 3.1 QUIET COMPONENTS CXX)
   cohom_looked_for(MPI "${MPI_CXX_FOUND}" "no MPI 3.1 with a C++ compiler wrapper was found")
+  cohom_mpi_family(COHOM_MPI_FAMILY ${MPI_CXX_INCLUDE_DIRS})
+  if(COHOM_MPI MATCHES "mpi" AND NOT COHOM_MPI STREQUAL COHOM_MPI_FAMILY)
+    message(FATAL_ERROR "COHOM_MPI=${COHOM_MPI}, but ${MPI_CXX_COMPILER} is of ${COHOM_MPI_FAMILY}; "
+      "name another with -D MPI_CXX_COMPILER=.../mpicxx")
+  endif()
 endif()
 
 set(cohom_ucx_modules ucx>=1.13 ucx-uct ucx-ucs)
@@ -59,6 +71,10 @@ cohom_optional_modules(UCX "UCX transport"
   "pkg-config finds no ucx >= 1.13" ${cohom_ucx_modules})
 cohom_optional_modules(HWLOC "Cores, NUMA domains and devices, through hwloc"
   "pkg-config finds no hwloc >= 2.0" hwloc>=2.0)
+
+# Names of call sites in the drop-in library's advice; loaded by it when it has some to tell.
+cohom_optional_modules(LIBDW "Lines of source in advice of the drop-in library"
+  "pkg-config finds no libdw >= 0.170" libdw>=0.170)
 
 # Proofs of who may use an aggregator. The program has no use without it.
 cohom_optional_modules(SODIUM "Aggregators in the network, whose control channel needs libsodium"

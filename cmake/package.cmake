@@ -15,7 +15,9 @@ foreach(transport IN LISTS cohom_transports)
   install(EXPORT cohom-${transport}-targets NAMESPACE cohom:: DESTINATION ${cohom_package_dir})
 endforeach()
 if(COHOM_HAVE_MPI)
-  install(EXPORT cohom-mpi-targets NAMESPACE cohom:: DESTINATION ${cohom_package_dir})
+  install(EXPORT cohom-mpi-${COHOM_MPI_FAMILY}-targets NAMESPACE cohom::
+    DESTINATION ${cohom_package_dir})
+  install(FILES cmake/mpi_family.cmake DESTINATION ${cohom_package_dir})
 endif()
 
 # A static library puts its own dependencies into the program's link line; a shared one has them.
@@ -55,16 +57,27 @@ endif()
 cmake_path(APPEND cohom_pc_libdir "\${prefix}" "${CMAKE_INSTALL_LIBDIR}")
 cmake_path(APPEND cohom_pc_includedir "\${prefix}" "${CMAKE_INSTALL_INCLUDEDIR}")
 
+# cohom_install_pkg_config(<name> [<as>]): one module may be there by several names.
 function(cohom_install_pkg_config name)
-  configure_file(cmake/${name}.pc.in ${name}.pc @ONLY)
-  install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+  set(as ${name} ${ARGN})
+  list(GET as -1 as)
+  configure_file(cmake/${name}.pc.in ${as}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/${as}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endfunction()
 cohom_install_pkg_config(cohom)
 foreach(transport IN LISTS cohom_transports)
   cohom_install_pkg_config(cohom-${transport})
 endforeach()
 if(COHOM_HAVE_MPI)
-  cohom_install_pkg_config(cohom-mpi)
+  cohom_install_pkg_config(cohom-mpi cohom-mpi-${COHOM_MPI_FAMILY})
+  cohom_install_pkg_config(cohom-mpi)  # of the MPI that was installed last
 endif()
 
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+if(PROJECT_IS_TOP_LEVEL)
+  add_custom_target(uninstall
+    COMMAND ${CMAKE_COMMAND} -D MANIFEST=${PROJECT_BINARY_DIR}/install_manifest.txt
+      -P ${PROJECT_SOURCE_DIR}/cmake/uninstall.cmake
+    VERBATIM)
+endif()

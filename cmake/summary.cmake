@@ -24,6 +24,7 @@ if(NOT COHOM_HAVE_MUNGE)
   message(STATUS "    ${COHOM_WHY_NO_MUNGE}")
 endif()
 cohom_summary_line(COHOM_HWLOC "${COHOM_HAVE_HWLOC}" "${hwloc_VERSION}")
+cohom_summary_line(COHOM_LIBDW "${COHOM_HAVE_LIBDW}" "${libdw_VERSION}")
 cohom_summary_line(COHOM_CUDA "${COHOM_HAVE_CUDA}"
   "${CMAKE_CUDA_COMPILER_VERSION} (${COHOM_NVCC}) for ${COHOM_CUDA_ARCHITECTURES}")
 if(NOT COHOM_HAVE_CUDA)

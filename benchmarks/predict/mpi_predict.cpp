@@ -1,10 +1,10 @@
 #include "predict/mpi_predict.hpp"
 
+#include "in_world.hpp"
 #include "predict/network_probe.hpp"
 #include "predict/prediction.hpp"
 
 #include <cohom/communicator.hpp>
-#include <cohom/error.hpp>
 #include <cohom/mpi.hpp>
 
 #include <fmt/format.h>
@@ -80,17 +80,7 @@ int predict_for_world(const PredictOptions& options) {
 }  // namespace
 
 int print_job_prediction(const PredictOptions& options) {
-  MPI_Init(nullptr, nullptr);
-  int rank = 0, status = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  try {
-    status = predict_for_world(options);
-  } catch (const Error& error) {  // the library's errors reach all ranks
-    if (rank == 0) fmt::print(stderr, "cohom-info: {}\n", error.what());
-    status = 2;
-  }
-  MPI_Finalize();
-  return status;
+  return run_in_world([&] { return predict_for_world(options); });
 }
 
 }  // namespace cohom::bench

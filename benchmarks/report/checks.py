@@ -121,6 +121,29 @@ def check_netlab(document):
         check_keys(link, LINK, f"link {number}")
 
 
+def check_advice(document):
+    """Check what cohom-advise wrote."""
+    check_keys(document, {"run_seconds": NUMBER, "calls": int, "seconds": NUMBER, "sites": list,
+                          "rules": dict}, "the document")
+    expect(document["run_seconds"] > 0,
+           f"run_seconds is {document['run_seconds']}, which should be positive")
+    rules = dict.fromkeys(("lossless", "lossy"), (dict, type(None)))
+    check_keys(document["rules"], rules, "rules")
+    for kind in rules:
+        if document["rules"][kind] is not None:
+            check_keys(document["rules"][kind], {"rule": str, "saved_seconds": NUMBER}, kind)
+    for number, site in enumerate(document["sites"], 1):
+        where = f"site {number}"
+        check_keys(site, {"site": str, "type": str, "bytes": int, "ranks": int, "calls": int,
+                          "seconds": NUMBER, "samples": int, "native_seconds": NUMBER,
+                          "trials": list}, where)
+        for trial in site["trials"]:
+            check_keys(trial, {"codec": str, "seconds": NUMBER_OR_NULL, "error": NUMBER_OR_NULL,
+                               "refusal": (str, type(None))}, f"{where}: a trial")
+            expect(trial["refusal"] is not None or (trial["seconds"] or 0) > 0,
+                   f"{where}: {trial['codec']} has neither a time nor a refusal")
+
+
 def check_codec_bench(document):
     """Check a report of Google Benchmark."""
     check_keys(document, {"benchmarks": list, "context": dict}, "the document")

@@ -17,6 +17,7 @@ import units
 
 BENCH = "cohom-bench/1"
 NETLAB = "cohom-netlab/1"
+ADVICE = "cohom-advice/1"
 
 
 @dataclasses.dataclass
@@ -83,6 +84,7 @@ class Collection:
     failed: list = dataclasses.field(default_factory=list)
     labs: list = dataclasses.field(default_factory=list)
     codec_bench: list = dataclasses.field(default_factory=list)  # (path, document)
+    advice: list = dataclasses.field(default_factory=list)  # (path, document)
 
     @property
     def rows(self):
@@ -154,12 +156,15 @@ def sort_in(document, path, found):
     elif document.get("schema") == NETLAB:
         checks.check_netlab(document)
         add_lab(document, path, found)
+    elif document.get("schema") == ADVICE:
+        checks.check_advice(document)
+        found.advice.append((str(path), document))
     elif "benchmarks" in document and "context" in document:
         checks.check_codec_bench(document)
         found.codec_bench.append((str(path), document))
     else:
-        raise ValueError(f"schema {document.get('schema')!r} is none of {BENCH}, {NETLAB} and "
-                         "Google Benchmark's")
+        raise ValueError(f"schema {document.get('schema')!r} is none of {BENCH}, {NETLAB}, "
+                         f"{ADVICE} and Google Benchmark's")
 
 
 def failure_of(document, path):

@@ -3,6 +3,7 @@
 import pathlib
 import re
 
+from advice_page import advice_section
 from charts import Palette
 from checks import PHASES
 from figures import draw_all
@@ -14,8 +15,8 @@ from summary import summary_section
 import units
 
 STYLE = pathlib.Path(__file__).with_name("style.css")
-PARTS = [("summary", "Summary"), ("failed", "What failed"), ("measurements", "Measurements"),
-         ("links", "Links"), ("shapes", "Ranks a node"), ("runs", "Runs"),
+PARTS = [("summary", "Summary"), ("failed", "What failed"), ("advice", "Advice"),
+         ("measurements", "Measurements"), ("links", "Links"), ("shapes", "Ranks a node"), ("runs", "Runs"),
          ("model", "Model, not a measurement")]
 
 MOST_OPEN_RUNS = 8  # more are behind a line
@@ -33,6 +34,7 @@ def make_page(collection, alpha):
     bodies = {
         "summary": summary_section(collection.rows),
         "failed": failures(collection.failed),
+        "advice": advice_section(collection.advice),
         "measurements": "\n".join(
             setting_part(title, rows, charts)
             for (title, rows), charts in zip(settings.items(), measured)) or

@@ -1,6 +1,7 @@
 #include "mpi_ext/base/callable.hpp"
 
 #include "mpi_ext/base/mpi_check.hpp"
+#include "mpi_ext/base/mpi_family.hpp"
 
 #include <cohom/error.hpp>
 
@@ -31,6 +32,7 @@ std::string name_of_level() {
 }  // namespace
 
 void check_callable() {
+  expect_own_mpi();
   if (!initialized())
     throw Error(ErrorKind::invalid_argument, "MPI is not initialized; call MPI_Init first");
   if (finalized())

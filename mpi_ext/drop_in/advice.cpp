@@ -8,9 +8,6 @@
 #include <cohom/allreduce.hpp>
 #include <cohom/error.hpp>
 
-#include <dlfcn.h>
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cfenv>
 #include <cmath>
@@ -75,29 +72,6 @@ double vnmse(ElementType type, const void* found, const void* exact, std::size_t
   return told;
 }
 
-/// By its name: short vectors go raw whatever the codec.
-bool is_lossless(std::string_view codec) {
-  constexpr std::string_view names[] = {"raw", "exact", "sparse", "sparse+exact", "sketch"};
-  return std::ranges::find(names, codec.substr(0, codec.find(':'))) != std::end(names);
-}
-
-/// A function and the file that has it, as far as the dynamic linker knows.
-std::string site_text(const void* site) {
-  Dl_info info{};
-  if (dladdr(site, &info) == 0 || info.dli_fname == nullptr) return fmt::format("{}", site);
-  const std::string_view path = info.dli_fname;
-  const std::string_view file = path.substr(path.rfind('/') + 1);
-  const auto offset =
-      static_cast<const char*>(site) -
-      static_cast<const char*>(info.dli_sname != nullptr ? info.dli_saddr : info.dli_fbase);
-  return printable(info.dli_sname != nullptr
-                       ? fmt::format("{}+{:#x} in {}", info.dli_sname, offset, file)
-                       : fmt::format("{}+{:#x}", file, offset));
-}
-
-constexpr double worth_while = 1.05;            // times native's speed
-constexpr std::size_t short_vector = 16 << 10;  // bytes; those up to it go raw
-
 }  // namespace
 
 Advice::Advice(const std::string& codecs) {
@@ -117,7 +91,7 @@ int Advice::make(const DropInCall& call, ElementType type, int ranks, std::uint6
   const Clock::time_point begin = Clock::now();
   const int status = call.by_mpi();
   const double seconds = seconds_since(begin);
-  Entry made;
+  AdvisedCalls made;
   if (sampled && status == MPI_SUCCESS) made = sample(call, type, copies);
   add({call.site, type, call.elements(), ranks}, seconds, made);
   return status;
@@ -140,8 +114,9 @@ bool Advice::prepare(const DropInCall& call, ElementType type, Copies& copies) c
   return can != 0;
 }
 
-Advice::Entry Advice::sample(const DropInCall& call, ElementType type, Copies& copies) const {
-  Entry entry{.samples = 1};
+AdvisedCalls Advice::sample(const DropInCall& call, ElementType type, Copies& copies) const {
+  AdvisedCalls entry;
+  entry.samples = 1;
   const DropInCall again{copies.input.data(), copies.sum.data(), call.count, call.datatype, call.op,
                          call.comm,           call.site};
   entry.native_seconds = best_time([&] { check(again.by_mpi(), "MPI_Allreduce"); });
@@ -150,11 +125,11 @@ Advice::Entry Advice::sample(const DropInCall& call, ElementType type, Copies& c
   return entry;
 }
 
-Advice::Trial Advice::try_codec(const DropInCall& call, ElementType type, Copies& copies,
-                                const std::string& codec) const {
+AdviceTrial Advice::try_codec(const DropInCall& call, ElementType type, Copies& copies,
+                              const std::string& codec) const {
   // A buffer of its own for codecs that keep state: each try begins without any.
   const Options options{.codec = codec, .buffer = "advice", .native = "never"};
-  Trial trial;
+  AdviceTrial trial;
   try {
     Communicator& communicator = cached_communicator(call.comm, options);
     trial.seconds = best_time([&] {
@@ -171,9 +146,9 @@ Advice::Trial Advice::try_codec(const DropInCall& call, ElementType type, Copies
   return trial;
 }
 
-void Advice::add(const Key& key, double seconds, const Entry& sample) {
+void Advice::add(const Key& key, double seconds, const AdvisedCalls& sample) {
   const std::lock_guard lock(mutex_);
-  Entry& entry = entries_[key];
+  AdvisedCalls& entry = entries_[key];
   ++entry.calls;
   entry.seconds += seconds;
   if (sample.samples == 0) return;
@@ -181,101 +156,23 @@ void Advice::add(const Key& key, double seconds, const Entry& sample) {
   entry.native_seconds += sample.native_seconds;
   entry.trials.resize(codecs_.size());
   for (std::size_t i = 0; i < codecs_.size(); ++i) {
-    Trial& trial = entry.trials[i];
+    AdviceTrial& trial = entry.trials[i];
     trial.seconds += sample.trials[i].seconds;
     trial.error = std::max(trial.error, sample.trials[i].error);
     if (trial.refusal.empty()) trial.refusal = sample.trials[i].refusal;
   }
 }
 
-namespace {
-
-/// Times native's speed; 0: the codec made none.
-template <class Entry, class Trial>
-double gain(const Entry& entry, const Trial& trial) {
-  return trial.refusal.empty() && trial.seconds > 0 ? entry.native_seconds / trial.seconds : 0;
-}
-
-}  // namespace
-
-std::string Advice::text_of(const Key& key, const Entry& entry) const {
-  const auto& [site, type, elements, ranks] = key;
-  std::string text = fmt::format("\n{:>9} calls of {:>10} {}, {} ranks, {:.3g} s: {}", entry.calls,
-                                 bytes_text(elements * size_of(type)), name_of(type), ranks,
-                                 entry.seconds, site_text(site));
-  if (entry.samples == 0)
-    text += "\n    not tried: no third call of that length on a communicator came from here";
-  for (std::size_t i = 0; i < entry.trials.size(); ++i) {
-    const Trial& trial = entry.trials[i];
-    text += trial.refusal.empty() ? fmt::format("\n    {:<20} {:6.2f} times as fast, error {:.2g}",
-                                                codecs_[i], gain(entry, trial), trial.error)
-                                  : fmt::format("\n    {:<20} not: {}", codecs_[i], trial.refusal);
-  }
-  return text;
-}
-
-/// Of all calls that were tried with so many bytes or more: what slower ones lose is taken off.
-/// None is saved where the codec cannot make some.
-double Advice::saved_by(std::size_t codec, std::size_t least_bytes) const {
-  double saved = 0;
-  for (const auto& [key, entry] : entries_) {
-    if (entry.samples == 0 || std::get<2>(key) * size_of(std::get<1>(key)) < least_bytes) continue;
-    const double times = gain(entry, entry.trials[codec]);
-    if (times == 0) return 0;
-    saved += entry.seconds * (1 - 1 / times);
-  }
-  return saved;
-}
-
-/// The codec that saves most, and the length from which on it does.
-std::string Advice::rule(bool lossless) const {
-  std::size_t best = 0, least_bytes = 0, most_bytes = 0;
-  double most = 0, all = 0;
-  for (const auto& [key, entry] : entries_) {
-    all += entry.seconds;
-    const std::size_t bytes = std::get<2>(key) * size_of(std::get<1>(key));
-    if (entry.samples == 0 || bytes <= short_vector) continue;
-    most_bytes = std::max(most_bytes, bytes);
-    for (std::size_t i = 0; i < codecs_.size(); ++i) {
-      const double saved = lossless && !is_lossless(codecs_[i]) ? 0 : saved_by(i, bytes);
-      if (saved <= most) continue;
-      most = saved;
-      best = i;
-      least_bytes = bytes;
-    }
-  }
-  const std::string_view which = lossless ? "without loss" : "with the errors above";
-  if (most < (1 - 1 / worth_while) * all || most == 0)
-    return fmt::format("\n{}: no codec saves a twentieth of that time", which);
-  return fmt::format("\n{}: {:.3g} s less with the rule\n    codec={} bytes={}:{}", which, most,
-                     codecs_[best], least_bytes, most_bytes + 1);
-}
-
-std::string Advice::report() const {
+AdviceFindings Advice::findings() const {
   const std::lock_guard lock(mutex_);
-  std::vector<const std::pair<const Key, Entry>*> order;
-  double seconds = 0;
-  std::uint64_t calls = 0;
-  for (const auto& entry : entries_) {
-    order.push_back(&entry);
-    seconds += entry.second.seconds;
-    calls += entry.second.calls;
+  AdviceFindings findings{.codecs = codecs_, .calls = {}, .run_seconds = seconds_since(begin_)};
+  for (const auto& [key, entry] : entries_) {
+    findings.calls.push_back(entry);
+    AdvisedCalls& calls = findings.calls.back();
+    std::tie(calls.site, calls.type, calls.elements, calls.ranks) = key;
   }
-  std::ranges::stable_sort(order, std::greater(),
-                           [](const auto* entry) { return entry->second.seconds; });
-  const double run = seconds_since(begin_);
-  std::string text = fmt::format(
-      "advice: {} of MPI_Allreduce on real numbers took {:.3g} s of {:.3g} s ({:.0f}%) of rank 0",
-      counted(calls, "call"), seconds, run, 100 * seconds / run);
-  constexpr std::size_t most_lines = 20;
-  for (std::size_t i = 0; i < std::min(order.size(), most_lines); ++i)
-    text += text_of(order[i]->first, order[i]->second);
-  if (order.size() > most_lines)
-    text += fmt::format("\n  and {} kinds more that took less time", order.size() - most_lines);
-  const bool tried =
-      std::ranges::any_of(entries_, [](const auto& each) { return each.second.samples != 0; });
-  if (!tried) return text + "\nnothing was tried: no communicator had three calls of one length";
-  return text + rule(true) + rule(false);
+  std::ranges::stable_sort(findings.calls, std::greater(), &AdvisedCalls::seconds);
+  return findings;
 }
 
 }  // namespace cohom::mpi

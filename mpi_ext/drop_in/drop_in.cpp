@@ -2,10 +2,13 @@
 
 #include "base/environment.hpp"
 #include "base/log.hpp"
+#include "base/replaced_file.hpp"
+#include "base/text.hpp"
 #include "mpi_ext/api/mpi_communicator.hpp"
 #include "mpi_ext/api/mpi_errors.hpp"
 #include "mpi_ext/base/finalize_hook.hpp"
 #include "mpi_ext/base/mpi_check.hpp"
+#include "mpi_ext/base/mpi_family.hpp"
 #include "mpi_ext/drop_in/advice.hpp"
 #include "mpi_ext/drop_in/drop_in_comm.hpp"
 #include "mpi_ext/drop_in/drop_in_counts.hpp"
@@ -94,13 +97,36 @@ int rank_of_job() {
   return rank;
 }
 
+/// To the file that a variable names, if it does.
+void write_to(const char* variable, const std::string& content) {
+  const std::string path = option_or_environment({}, variable, "");
+  if (path.empty()) return;
+  if (const std::string why = replace_file(path, content); !why.empty())
+    warn_once(std::string(variable) + ", " + path + ": " + why);
+}
+
+void tell(const AdviceFindings& findings) {
+  warn_once(findings.text());
+  write_to("COHOM_ADVISE_JSON", findings.json());
+  write_to("COHOM_ADVISE_RULES", findings.rules());
+}
+
+std::string memory_text() {
+  const std::size_t most = plan_memory_use().most_bytes;
+  return most == 0 ? std::string() : "\n  workspaces of these took at most " + bytes_text(most);
+}
+
 void end() noexcept {
   over = true;
   try {
     DropIn& drop_in = DropIn::instance();
     drop_in.counts.count(NotOurs::no_rule, NativeCalls::count());
     if (rank_of_job() != 0 || (!drop_in.has_environment() && !drop_in.has_keys)) return;
-    warn_once(drop_in.advice ? drop_in.advice->report() : drop_in.counts.summary());
+    if (drop_in.advice) {
+      tell(drop_in.advice->findings());
+    } else {
+      warn_once(drop_in.counts.summary() + memory_text());
+    }
   } catch (const std::exception&) {
     return;  // a program without a summary
   }
@@ -171,9 +197,17 @@ int decide_or_say_why_not(const DropInCall& call) {
   }
 }
 
+/// Only where there is something to do is another family of MPI an error.
+bool is_others_call() {
+  if (why_other_mpi().empty()) return false;
+  if (DropIn::instance().has_environment()) expect_own_mpi();
+  return true;
+}
+
 }  // namespace
 
 int drop_in_allreduce(const DropInCall& call) noexcept {
+  if (is_others_call()) return call.by_mpi();
   // MPI itself says what is wrong with a communicator, or with a call before MPI_Init.
   if (inside || call.comm == MPI_COMM_NULL || over || !usable()) return call.by_mpi();
   const Inside guard;
@@ -183,8 +217,13 @@ int drop_in_allreduce(const DropInCall& call) noexcept {
   return error != MPI_SUCCESS ? error : status;
 }
 
+void drop_in_other_form(OtherForm form) noexcept {
+  if (!inside) OtherForms::count(form);
+}
+
 int drop_in_keys(MPI_Comm comm, MPI_Info info) noexcept {
-  if (inside || comm == MPI_COMM_NULL || over || !usable()) return MPI_SUCCESS;
+  if (!why_other_mpi().empty() || inside || comm == MPI_COMM_NULL || over || !usable())
+    return MPI_SUCCESS;
   const Inside guard;
   return guarded(
       [&] {

@@ -2,11 +2,19 @@
 
 #include "mpi_ext/base/mpi_check.hpp"
 
+#include <limits>
+
 namespace cohom::mpi {
 
 int DropInCall::by_mpi() const {
+#if MPI_VERSION >= 4
+  if (count > std::numeric_limits<int>::max()) {
+    static const auto next_of_large = next_function("MPI_Allreduce_c", &PMPI_Allreduce_c);
+    return next_of_large(sendbuf, recvbuf, count, datatype, op, comm);
+  }
+#endif
   static const auto next = next_function("MPI_Allreduce", &PMPI_Allreduce);
-  return next(sendbuf, recvbuf, count, datatype, op, comm);
+  return next(sendbuf, recvbuf, static_cast<int>(count), datatype, op, comm);
 }
 
 std::optional<ElementType> element_type(MPI_Datatype datatype) {

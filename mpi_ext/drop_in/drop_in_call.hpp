@@ -14,7 +14,7 @@ namespace cohom::mpi {
 struct DropInCall {
   const void* sendbuf;  ///< or MPI_IN_PLACE
   void* recvbuf;
-  int count;
+  MPI_Count count;
   MPI_Datatype datatype;
   MPI_Op op;
   MPI_Comm comm;

@@ -18,7 +18,19 @@ constexpr std::string_view texts[reasons_not_ours] = {
     "left to MPI: arguments that it refuses",
     "ended with an error"};
 
+constexpr std::string_view form_names[other_forms] = {"MPI_Iallreduce", "MPI_Allreduce_init",
+                                                      "MPI_Reduce_scatter_block"};
+
 }  // namespace
+
+std::string OtherForms::summary() {
+  std::string text;
+  for (std::size_t i = 0; i < other_forms; ++i)
+    if (const std::uint64_t count = counts_[i]; count != 0)
+      text += "\n" + counted(count, "call") + " of " + std::string(form_names[i]) +
+              ", which is MPI's always";
+  return text;
+}
 
 DropInCounts::DropInCounts(std::span<const DropInRule> rules)
     : rules_(rules), tallies_(std::make_unique<Tally[]>(rules.size() + 1)) {}
@@ -57,7 +69,7 @@ std::string DropInCounts::summary() const {
   for (std::size_t i = 0; i < reasons_not_ours; ++i)
     if (const std::uint64_t count = not_ours_[i]; count != 0)
       text += "\n  " + std::to_string(count) + " " + std::string(texts[i]);
-  return text;
+  return text + OtherForms::summary();
 }
 
 }  // namespace cohom::mpi

@@ -26,7 +26,24 @@ enum class NotOurs : std::uint8_t {
 };
 inline constexpr std::size_t reasons_not_ours = 8;
 
-/// Calls of all threads of this process.
+/// Sums that the library does not take.
+enum class OtherForm : std::uint8_t { nonblocking, persistent, reduce_scatter_block };
+inline constexpr std::size_t other_forms = 3;
+
+/// Calls of these, of all threads of this process.
+class OtherForms {
+ public:
+  static void count(OtherForm form) {
+    counts_[static_cast<std::size_t>(form)].fetch_add(1, std::memory_order_relaxed);
+  }
+  /// A line for each that was called, with the end of the one before it.
+  [[nodiscard]] static std::string summary();
+
+ private:
+  static inline std::array<std::atomic<std::uint64_t>, other_forms> counts_ = {};
+};
+
+/// Calls of MPI_Allreduce, of all threads of this process.
 class DropInCounts {
  public:
   /// `rules` outlive this.

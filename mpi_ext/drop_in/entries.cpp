@@ -10,9 +10,11 @@
 using cohom::mpi::c_buffer;
 using cohom::mpi::drop_in_allreduce;
 using cohom::mpi::drop_in_keys;
+using cohom::mpi::drop_in_other_form;
 using cohom::mpi::DropInCall;
 using cohom::mpi::NativeCalls;
 using cohom::mpi::next_function;
+using cohom::mpi::OtherForm;
 
 extern "C" {
 
@@ -21,6 +23,39 @@ int MPI_Allreduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype da
   const DropInCall call{sendbuf, recvbuf, count, datatype, op, comm, __builtin_return_address(0)};
   return NativeCalls::take(comm) ? call.by_mpi() : drop_in_allreduce(call);
 }
+
+#if MPI_VERSION >= 4
+int MPI_Allreduce_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype,
+                    MPI_Op op, MPI_Comm comm) {
+  const DropInCall call{sendbuf, recvbuf, count, datatype, op, comm, __builtin_return_address(0)};
+  return NativeCalls::take(comm) ? call.by_mpi() : drop_in_allreduce(call);
+}
+#endif
+
+// Forms that are left to MPI, and counted, so that nobody wonders.
+
+int MPI_Iallreduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
+                   MPI_Comm comm, MPI_Request* request) {
+  static const auto next = next_function("MPI_Iallreduce", &PMPI_Iallreduce);
+  drop_in_other_form(OtherForm::nonblocking);
+  return next(sendbuf, recvbuf, count, datatype, op, comm, request);
+}
+
+int MPI_Reduce_scatter_block(const void* sendbuf, void* recvbuf, int recvcount,
+                             MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
+  static const auto next = next_function("MPI_Reduce_scatter_block", &PMPI_Reduce_scatter_block);
+  drop_in_other_form(OtherForm::reduce_scatter_block);
+  return next(sendbuf, recvbuf, recvcount, datatype, op, comm);
+}
+
+#if MPI_VERSION >= 4
+int MPI_Allreduce_init(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype,
+                       MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  static const auto next = next_function("MPI_Allreduce_init", &PMPI_Allreduce_init);
+  drop_in_other_form(OtherForm::persistent);
+  return next(sendbuf, recvbuf, count, datatype, op, comm, info, request);
+}
+#endif
 
 int MPI_Comm_set_info(MPI_Comm comm, MPI_Info info) {
   static const auto next = next_function("MPI_Comm_set_info", &PMPI_Comm_set_info);

@@ -3,6 +3,7 @@
 usage: drop_in_test.py COHOM_EXEC PLAIN_APP TOOL MPIF90 MPIRUN... [-- UNITTEST ARGUMENT...]
 """
 
+import json
 import os
 import pathlib
 import re
@@ -64,6 +65,8 @@ class DropInTest(unittest.TestCase):
                 self.assertEqual(job.counted("left to MPI: another operation"), 3, job.text)
                 self.assertEqual(job.counted("left to MPI: another type"), 2, job.text)
                 self.assertEqual(job.counted("left to MPI: a communicator of one"), 1, job.text)
+                self.assertEqual(job.counted("call of MPI_Iallreduce, which is MPI's"), 1, job.text)
+                self.assertEqual(job.counted("call of MPI_Reduce_scatter_block, which"), 1)
 
     def test_mpi_refuses_wrong_arguments(self):
         job = self.run_app(["--codec", "exact"], 0, "wrong")
@@ -156,19 +159,54 @@ class DropInTest(unittest.TestCase):
                               check=False).stdout
 
     def test_advice_changes_nothing_and_knows_the_errors(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.advice(pathlib.Path(folder))
+
+    def advice(self, folder):
         advise = str(pathlib.Path(EXEC).with_name("cohom-advise"))
+        rules, found = folder / "rules", folder / "advice.json"
         done = Done(subprocess.run(
-            [advise, "--codecs", "exact;thc;thk", *LAUNCHER, "3", APP, "0", "real", "real"],
-            check=False, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=240))
+            [advise, "--codecs", "exact;thc;thk", "--write-rules", str(rules), f"--json={found}",
+             *LAUNCHER, "3", APP, "0", "real", "real"], check=False, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=240))
         self.assertEqual(done.status, 0, done.text)
         self.assertEqual(done.counted(r"calls of MPI_Allreduce on real numbers"), done.made())
-        kinds = re.findall(r"(\d+) calls of +(\w+ \w+) (f\d+), 3 ranks, .*plain_app", done.log)
+        # A function of a file without names that others can see, and its line.
+        kinds = re.findall(r"(\d+) calls of +(\w+ \w+) (f\d+), 3 ranks, .* s: .*\bsum\b.* at "
+                           r"plain_app.cpp:\d+ in \w*plain_app$", done.log, re.MULTILINE)
         self.assertEqual(sorted(kinds)[-2:], [("4", "391 KiB", "f32"), ("4", "781 KiB", "f64")])
         self.assertEqual(len(re.findall(r"exact +[0-9.]+ times as fast, error 0\n", done.log)), 2)
         self.assertEqual(len(re.findall(r"thc +[0-9.]+ times as fast, error 0\.\d+\n", done.log)),
                          2, done.text)
         self.assertIn('did you mean thc', done.log)
         self.assertNotRegex(done.log, r"without loss.*\n *codec=thc")
+
+        document = json.loads(found.read_text())
+        self.assertEqual((document["schema"], document["calls"]), ("cohom-advice/1", done.made()))
+        sites = sorted((site["bytes"], site["type"], site["calls"])
+                       for site in document["sites"] if site["samples"])
+        self.assertEqual(sites, [(400_012, "f32", 4), (800_024, "f64", 4)])
+        for site in document["sites"]:
+            for trial in site["trials"]:
+                self.assertEqual(trial["refusal"] is None, trial["codec"] != "thk")
+                self.assertEqual(trial["error"] == 0, trial["codec"] == "exact")
+        # Without a comment's mark only what loses nothing.
+        lines = [line for line in rules.read_text().splitlines() if not line.startswith("#")]
+        lossless = document["rules"]["lossless"]
+        self.assertEqual(lines, [lossless["rule"]] if lossless else [])
+        job = self.run_app(["--rules", str(rules)], 0, "real")
+        self.assertEqual(job.status, 0, job.text)
+
+    def test_advice_that_cannot_be_written_is_no_failure_of_the_program(self):
+        advise = str(pathlib.Path(EXEC).with_name("cohom-advise"))
+        words = [*LAUNCHER, "2", APP, "0", "real"]
+        refused = subprocess.run([advise, "--json", "/nowhere/x", *words], capture_output=True,
+                                 text=True, check=False)
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("--json '/nowhere/x' should be a file in a folder", refused.stderr)
+        late = subprocess.run([advise, "--json", "/dev/full", *words], capture_output=True,
+                              text=True, check=False)
+        self.assertEqual(late.returncode, 0, late.stderr)
+        self.assertIn("COHOM_ADVISE_JSON, /dev/full: it is no regular file", late.stderr)
 
     def test_the_command_line_says_what_is_wrong(self):
         for flags, said in ((["--codec"], "--codec needs a spec"),

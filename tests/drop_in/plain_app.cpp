@@ -121,6 +121,14 @@ void what_stays_native() {
   MPI_Op_free(&op);
   sum(input.data(), output.data(), elements, MPI_FLOAT, MPI_SUM, MPI_COMM_SELF);
   expect_sums(output, {rank});
+  MPI_Request request;
+  MPI_Iallreduce(input.data(), output.data(), elements, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD,
+                 &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  expect_sums(output, everybody());
+  const std::vector<float> ones(std::size_t(ranks), 1);
+  MPI_Reduce_scatter_block(ones.data(), output.data(), 1, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+  expect(output[0] == float(ranks), "a part of a sum");
   tolerance = exactly;
 }
 

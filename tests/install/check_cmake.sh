@@ -98,11 +98,26 @@ headers_refuse_old_standards() {
   done
 }
 
+# What others have put there stays.
+uninstalls_what_it_installed() {
+  local left
+  rm -rf "$tree/installed"
+  install_build
+  touch "$tree/installed/include/cohom/of_others.hpp"
+  "$CMAKE" -D MANIFEST="$build/install_manifest_Unspecified.txt" \
+    -P "$root/cmake/uninstall.cmake" 2>/dev/null || fail "uninstalling failed"
+  left=$(cd "$tree/installed" && find . ! -type d -o -name cohom | sort | tr '\n' ' ')
+  [[ $left == "./include/cohom ./include/cohom/of_others.hpp " ]] || fail "left behind: $left"
+  refuses 'nothing was installed from this build folder' \
+    -D MANIFEST="$build/install_manifest_Unspecified.txt" -P "$root/cmake/uninstall.cmake"
+}
+
 unset COHOM_CUDA_LIBRARY
 install_build
 headers_refuse_old_standards
 says_why_it_is_not_found
 refuses_a_switch_without_its_loader
 programs_find_libraries_in_odd_prefixes
+uninstalls_what_it_installed
 if [[ $device ]]; then programs_find_the_device_library; fi
 ((failures == 0))

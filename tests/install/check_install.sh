@@ -54,6 +54,8 @@ with_cmake() {
   build_with_cmake outside -D examples="$root/examples"
   check_cpp_output "$("$MPIEXEC" -n 2 "$tree/outside/allreduce_cpp")"
   check_c_output "$("$MPIEXEC" -n 2 "$tree/outside/allreduce_c")"
+  check_cpp_output "$("$MPIEXEC" -n 2 "$tree/outside/rounds_cpp")"
+  check_cpp_output "$("$MPIEXEC" -n 2 "$tree/outside/rounds_cpp" packed)"
   check_exact_sums "$tree/outside"
   "$MPIEXEC" -n 2 "$tree/outside/own_names" ||
     fail "a user's function of an internal name is called"
@@ -103,9 +105,9 @@ configure_shared() {
   "$CMAKE" -S "$root" -B "$tree/build" -D BUILD_SHARED_LIBS=ON \
     -D CMAKE_BUILD_WITH_INSTALL_RPATH=ON "${options[@]}"
   cp -a "$linked"/libcohom.so* "$tree/build/src/"
-  cp -a "$linked"/libcohom_mpi.so* "$tree/build/mpi_ext/"
+  cp -a "$linked"/libcohom_mpi_*.so* "$tree/build/mpi_ext/"
   mkdir -p "$tree/build/lib" "$tree/build/bin"
-  cp -a "$build/lib/libcohom_drop_in.so" "$tree/build/lib/"
+  cp -a "$build"/lib/libcohom_drop_in_*.so "$tree/build/lib/"
   if [[ -e $linked/libcohom_ucx.so ]]; then
     cp -a "$linked"/libcohom_ucx.so* "$tree/build/ucx_transport/"
     cp -a "$build/bin/cohom-ucx-probe" "$tree/build/bin/"
@@ -118,7 +120,7 @@ with_absolute_libdir() {
   "$CMAKE" -S "$root" -B "$build" -D CMAKE_INSTALL_PREFIX="$tree/apart" \
     -D CMAKE_INSTALL_LIBDIR="$tree/libraries/lib64" >/dev/null
   "$CMAKE" --install "$build" >/dev/null
-  [[ -e $tree/libraries/lib64/libcohom_mpi.so && ! -e $tree/apart/lib ]] ||
+  [[ -e $(echo "$tree"/libraries/lib64/libcohom_mpi_*.so) && ! -e $tree/apart/lib ]] ||
     fail "libraries are not in LIBDIR"
   rm -rf "$tree/outside_core"
   prefix="$tree/apart;$tree/libraries/lib64/cmake/cohom"
@@ -142,6 +144,9 @@ said=$("$prefix/bin/cohom-exec" --codec thc "$MPIEXEC" -n 2 true 2>&1) || fail "
 if [[ $linked ]]; then with_absolute_libdir; fi
 if [[ ! $linked ]]; then
   "$prefix/bin/cohom-info" >/dev/null || fail "the installed cohom-info does not run"
+  for said in cohom-report cohom-netlab; do
+    "$prefix/bin/$said" --help >/dev/null || fail "the installed $said does not run"
+  done
 fi
 if grep -rIq --include='*.cmake' --include='*.pc' --include='*.hpp' -F "$build" "$prefix"; then
   fail "the installed files name the build tree"

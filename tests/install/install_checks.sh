@@ -10,5 +10,8 @@ root=$(cd "$here/../.." && pwd)
 : "${CXX:=c++}" "${CMAKE:=cmake}"
 rm -rf "$tree"
 
-# Into $tree/installed.
-install_build() { "$CMAKE" --install "$build" --prefix "$tree/installed" >/dev/null; }
+# Into $tree/installed. As a component, though all is in this one: what users have installed from
+# BUILD stays listed as such.
+install_build() {
+  "$CMAKE" --install "$build" --component Unspecified --prefix "$tree/installed" >/dev/null
+}

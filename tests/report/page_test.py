@@ -52,6 +52,25 @@ class PageTest(FolderCase):
         identifiers = re.findall(r'\bid="([^"]*)"', text)
         self.assertEqual(len(identifiers), len(set(identifiers)))
 
+    def test_advice_is_a_table_by_call_site(self):
+        trials = [{"codec": "thc", "seconds": 0.5, "error": 0.01, "refusal": None},
+                  {"codec": "thk", "seconds": None, "error": None, "refusal": "unknown <b>"}]
+        site = {"site": "step at solver.cpp:42 in app", "type": "f32", "bytes": 1 << 20, "ranks": 4,
+                "calls": 30, "seconds": 2.0, "samples": 2, "native_seconds": 1.0, "trials": trials}
+        document = {"schema": documents.ADVICE, "run_seconds": 8.0, "calls": 30, "seconds": 2.0,
+                    "sites": [site], "rules": {"lossless": None, "lossy": {
+                        "rule": "codec=thc bytes=1048576:1048577", "saved_seconds": 1.0}}}
+        self.write("advice.json", document)
+        text = self.page(self.folder / "advice.json")
+        for words in ("30 calls of MPI_Allreduce on real numbers took 2 s of 8 s (25%)",
+                      "Without loss: no codec saves", "codec=thc bytes=1048576:1048577",
+                      "step at solver.cpp:42 in app", "2 x, error 0.01", "not: unknown &lt;b&gt;"):
+            self.assertIn(words, text)
+        trials[0]["seconds"] = 0
+        self.write("advice.json", document)
+        self.assertIn("thc has neither a time nor a refusal",
+                      self.page(self.folder / "advice.json"))
+
     def test_rows_of_different_settings_are_not_drawn_together(self):
         self.write("x.json", bench(bench_row(), bench_row(dtype="f64"), bench_row(input="mixture"),
                                    bench_row(op="mean")))
