@@ -3,7 +3,7 @@
 import json
 import subprocess
 
-from box_case import BOX, ROOT, JobCase, main
+from box_case import BOX, PLAIN_APP, ROOT, JobCase, main
 
 import tools as lab_tools  # netlab's
 
@@ -52,6 +52,15 @@ class AggregatorTest(JobCase):
         self.assertIn("1 rows run, 0 of them failed", self.output())
         self.assertIn("members prove themselves by munge",
                       (self.folder / "aggregator" / "aggregator.log").read_text())
+
+        # A program's calls, too.
+        rules = self.folder / "rules"
+        rules.write_text("codec=exact algorithm=offload native=never\n")
+        self.wait_for(self.submit(SUBMIT, "program_with_aggregator", "--", PLAIN_APP, "0", "real",
+                                  SITE_NODES="2", PROGRAM_RULES=str(rules), COHOM_LOG="info"),
+                      "COMPLETED")
+        self.assertIn("codec exact by offload", self.output())
+        self.assertRegex(self.output(), r" [1-9]\d* by \"codec=exact algorithm=offload")
 
         # The node of the aggregator is not forgotten, and mpirun would not know what is whose.
         self.wait_for(self.submit("sbatch", "--nodes=1", ":", "--nodes=2", JOB, **SMALL,

@@ -16,6 +16,7 @@ sys.path.insert(0, str(ROOT / "slurm"))
 from slurmbox import lifecycle, state, tools  # noqa: E402
 
 BOX = str(ROOT / "slurm" / "box")
+PLAIN_APP = str(ROOT / "build" / "tests" / "drop_in_plain_app")  # knows nothing of cohom
 SKIPPED = 77  # CTest's
 PATIENCE_SECONDS = 100
 OVER = ("COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL")

@@ -1,9 +1,10 @@
 """The job files as a user submits them: what they measure, what they skip, what they record."""
 
+import re
 import shutil
 import subprocess
 
-from box_case import BOX, OVER, ROOT, JobCase, box_command, main
+from box_case import BOX, OVER, PLAIN_APP, ROOT, JobCase, box_command, main
 
 SWEEP = str(ROOT / "slurm" / "allreduce_sweep.sbatch")
 SUBMIT = str(ROOT / "slurm" / "submit")
@@ -72,6 +73,24 @@ class JobsTest(JobCase):
         self.wait_for(self.submit(SUBMIT, "allreduce_sweep", **{**settings, "SWEEP_TUNE": "no"}),
                       "FAILED")
         self.assertIn("SWEEP_TUNE: 'no' should be yes or nothing", self.output())
+
+    def test_a_program_that_nobody_changed(self):
+        settings = {"SITE_NODES": "2", "SITE_TASKS_PER_NODE": "2", "COHOM_NATIVE": "never"}
+        words = ("--", PLAIN_APP, "0", "real")
+        rules = self.folder / "rules"  # where the job is submitted
+        rules.write_text("codec=exact type=f64\n")
+        self.wait_for(self.submit(SUBMIT, "program", *words, **settings, PROGRAM_RULES="rules"),
+                      "COMPLETED")
+        made = int(re.search(r"^calls (\d+)$", self.output(), re.MULTILINE)[1])
+        self.assertIn(f" {made} calls of MPI_Allreduce:", self.output())
+        self.assertRegex(self.output(), r" [1-9]\d* by \"codec=exact type=f64\"")
+        self.wait_for(self.submit(SUBMIT, "program", "--job-name=advice", *words, **settings,
+                                  SITE_LAUNCHERS="mpirun", PROGRAM_ADVISE="exact;raw"), "COMPLETED")
+        self.assertRegex(self.output(), r"advice: \d+ calls of MPI_Allreduce on real numbers")
+        for wrong, why in (({"PROGRAM_ADVISE": "yes", "PROGRAM_CODEC": "thc"}, "leave out"),
+                           ({"SITE_LAUNCHERS": "srun mpirun"}, "should be srun or mpirun for a")):
+            self.wait_for(self.submit(SUBMIT, "program", *words, **{**settings, **wrong}), "FAILED")
+            self.assertIn(why, self.output())
 
     def only(self, rows, beginning):
         """Return the one row whose name begins like this."""
