@@ -54,7 +54,9 @@ kernels/ebpf               src/aggregation/protocol
 src/plan                   src/base src/memory src/schedule src/agreement src/codecs \
                            src/executor src/transport
 src/call                   src/base src/memory src/agreement src/topology src/plan
-src/api                    src/base src/memory src/codecs/exact src/plan src/call
+src/rounds                 src/base src/memory src/agreement src/codecs/common src/executor \
+                           src/plan src/call kernels/table
+src/api                    src/base src/memory src/codecs/exact src/plan src/call src/rounds
 src/testing                src/base src/topology src/node_window src/aggregation/client \
                            kernels/table
 ucx_transport              src/base src/topology src/transport src/aggregation
