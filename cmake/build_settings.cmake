@@ -13,6 +13,7 @@ option(BUILD_SHARED_LIBS "Build shared libraries" OFF)
 option(COHOM_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(COHOM_BENCHMARKS "Build cohom-bench, cohom-info and codec_bench" ${PROJECT_IS_TOP_LEVEL})
 option(COHOM_AGGREGATOR "Build cohom-aggregator, which sums in the network" ${PROJECT_IS_TOP_LEVEL})
+option(COHOM_PYTHON "Build the library that the Python package calls" ${PROJECT_IS_TOP_LEVEL})
 option(COHOM_FUZZ "Build the fuzz targets (clang)" OFF)
 option(COHOM_TOGETHER "Compile the sources of a folder together, which takes less time in all" OFF)
 option(COHOM_PRECOMPILE "Compile once the headers that most sources include"

@@ -1,0 +1,117 @@
+"""Rounds: a codec without a transport (docs/rounds.md)."""
+
+import ctypes
+
+from ._native import RawStep, check, library
+from .buffers import TYPES, Buffer
+
+KINDS = ("all_reduce", "all_to_all", "all_gather")
+OPERATIONS = ("add", "or", "max")
+NUMBERS = ("uint8", "uint16", "uint32", "uint64", "int32", "int64")
+SIZES = {"uint8": 1, "uint16": 2, "uint32": 4, "uint64": 8, "int32": 4, "int64": 8}
+MEAN, ALL_TO_ALL, NO_BIT_OR, NO_SMALL_MAX, NO_UNSIGNED = 1, 2, 4, 8, 16
+
+
+def _bytes(pointer, count):
+    """Return `count` bytes there as a memoryview of bytes that can be written."""
+    if count == 0:
+        return memoryview(bytearray())
+    address = ctypes.cast(pointer, ctypes.c_void_p).value
+    return memoryview((ctypes.c_char * count).from_address(address)).cast("B")
+
+
+class Step:
+    """What all ranks do next. Its memory holds until the next step.
+
+    kind: "all_reduce", "all_to_all" or "all_gather"; name: of the round, for logs.
+    Of all_reduce: `words` (bytes) are `numbers` of `dtype`, which become their `operation` ("add",
+    "or", "max") over ranks, in place.
+    Of the others: `send` and `receive` (bytes), cut into `send_counts` and `receive_counts` words
+    of 8 bytes, by rank; `send_counts` of all_gather has one.
+    """
+
+    def __init__(self, raw, ranks):
+        self.kind = KINDS[raw.kind]
+        self.name = raw.name.decode()
+        if self.kind == "all_reduce":
+            self.operation, self.dtype = OPERATIONS[raw.operation], NUMBERS[raw.type]
+            self.numbers = raw.numbers
+            self.words = _bytes(raw.words, raw.numbers * SIZES[self.dtype])
+            return
+        self.send_counts = raw.send_counts[:1 if self.kind == "all_gather" else ranks]
+        self.receive_counts = raw.receive_counts[:ranks]
+        self.send = _bytes(raw.send, 8 * sum(self.send_counts))
+        self.receive = _bytes(raw.receive, 8 * sum(self.receive_counts))
+
+
+class Rounds:
+    """The rounds of allreduces of one codec, count and type, on one of `ranks` ranks.
+
+    codec: a spec such as "thc:bits=4". count: elements. dtype: "float32", "float16", "bfloat16" or
+    "float64". op: "sum" or "mean". all_to_all: contributions go to owners where that is less to
+    send. What the reductions at hand lack: bit_or, small_max (maximum of unsigned numbers of 8 and
+    16 bits), unsigned (numbers of 32 and 64 bits). Raises Error for what is wrong with codec, rank
+    or ranks.
+    """
+
+    def __init__(self, codec, count, dtype, rank, ranks, *, op="sum", all_to_all=False,
+                 bit_or=True, small_max=True, unsigned=True):
+        self._rounds = None
+        if op not in ("sum", "mean"):
+            raise ValueError(f"op is {op!r}; it should be 'sum' or 'mean'")
+        if dtype not in TYPES:
+            raise TypeError(f"dtype is {dtype!r}; it should be one of {', '.join(TYPES)}")
+        if count < 0:
+            raise ValueError(f"count is {count}; it should not be negative")
+        options = (MEAN * (op == "mean") | ALL_TO_ALL * all_to_all | NO_BIT_OR * (not bit_or)
+                   | NO_SMALL_MAX * (not small_max) | NO_UNSIGNED * (not unsigned))
+        made = ctypes.c_void_p()
+        check(library.cohom_rounds_make(codec.encode(), count, TYPES[dtype], rank, ranks, options,
+                                        ctypes.byref(made)))
+        self._rounds, self._ranks = made, ranks
+        self.count, self.dtype, self.calls = count, dtype, 0
+        self._kept = None
+
+    def __del__(self):
+        if self._rounds is not None:
+            library.cohom_rounds_free(self._rounds)
+            self._rounds = None
+
+    def steps(self, array, out=None, step=None):
+        """Yield the Steps of a call; behind the last one `out` (or `array`) has the result.
+
+        step: the call's number, alike on all ranks; by default how many there were before.
+        Raises Error, on all ranks alike.
+        """
+        destination = Buffer(array if out is None else out, "array" if out is None else "out", True)
+        source = destination if out is None else Buffer(array, "array")
+        for buffer, what in ((source, "array"), (destination, "out")):
+            if (buffer.count, buffer.dtype) != (self.count, self.dtype):
+                raise ValueError(f"{what} has {buffer.count} elements of {buffer.dtype}; it should "
+                                 f"have {self.count} of {self.dtype}")
+        number = self.calls if step is None else step
+        check(library.cohom_rounds_begin(self._rounds, source.address, destination.address, number),
+              self._rounds)
+        self.calls = number + 1
+        self._kept = (source, destination)  # a call that is given up may be read no more
+        raw = RawStep()
+        while check(library.cohom_rounds_next(self._rounds, ctypes.byref(raw)), self._rounds):
+            yield Step(raw, self._ranks)
+        self._kept = None
+
+    @property
+    def state(self):
+        """Return what the codec keeps between calls, as bytes, to be saved and set again."""
+        return bytes(self._state())
+
+    @state.setter
+    def state(self, saved):
+        state = self._state()
+        if len(saved) != len(state):
+            raise ValueError(f"state has {len(saved)} bytes; it should have {len(state)}")
+        state[:] = saved
+
+    def _state(self):
+        address = ctypes.c_void_p()
+        count = library.cohom_rounds_state(self._rounds, ctypes.byref(address))
+        return _bytes(address, count)

@@ -1,0 +1,195 @@
+"""Gradients of a PyTorch model, summed while they stay compressed.
+
+    model = DistributedDataParallel(model)
+    hook = cohom.torch.compress(model, "thc")
+
+Sums go over a process group of their own, by gloo, so that a model needs nothing but what it has.
+"""
+
+import queue
+import threading
+import weakref
+
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+from .rounds import Rounds
+
+_DTYPES = {"uint8": torch.uint8, "int32": torch.int32, "int64": torch.int64}
+# What gloo has: no numbers of 16 bits, and no unsigned ones of 32 and 64.
+_REDUCTIONS = {"small_max": False, "unsigned": False}
+
+
+class Collectives:
+    """Makes the steps of Rounds on a process group of gloo's. `sent`: bytes given to it so far."""
+
+    def __init__(self, group):
+        self._group = group
+        self._operations = {"add": dist.ReduceOp.SUM, "or": dist.ReduceOp.BOR,
+                            "max": dist.ReduceOp.MAX}
+        self.sent = 0
+
+    def make(self, step):
+        """Make one step."""
+        if step.kind == "all_reduce":
+            self.sent += len(step.words)
+            dist.all_reduce(torch.frombuffer(step.words, dtype=_DTYPES[step.dtype]),
+                            op=self._operations[step.operation], group=self._group)
+            return
+        self.sent += len(step.send)
+        send, receive = _words(step.send), _words(step.receive)
+        if step.kind == "all_to_all":
+            dist.all_to_all_single(receive, send, list(step.receive_counts),
+                                   list(step.send_counts), group=self._group)
+        else:
+            self._all_gather(step, send, receive)
+
+    def _all_gather(self, step, send, receive):
+        """Gather parts of unlike lengths, which gloo's all_gather wants to be alike."""
+        longest = max(step.receive_counts)
+        padded = torch.zeros(longest, dtype=torch.int64)
+        padded[:len(send)] = send
+        parts = [torch.empty(longest, dtype=torch.int64) for _ in step.receive_counts]
+        dist.all_gather(parts, padded, group=self._group)
+        if len(receive):
+            torch.cat([part[:count] for part, count in zip(parts, step.receive_counts)],
+                      out=receive)
+
+
+def _words(words):
+    """Return words of 8 bytes as a tensor on the same memory."""
+    return torch.frombuffer(words, dtype=torch.int64) if len(words) else torch.empty(
+        0, dtype=torch.int64)
+
+
+class Hook:
+    """A communication hook of DistributedDataParallel: the mean of gradients by a codec.
+
+    codec: a spec such as "thc" or "packed:bits=5" (docs/codecs.md). names: by parameter, for
+    checkpoints. smallest: buckets of fewer elements go as they are. Each process makes it at the
+    same time: it makes a process group. Buckets are summed by a thread, in their order, beside the
+    rest of the backward pass.
+    """
+
+    def __init__(self, codec="thc", names=None, *, smallest=4096, all_to_all=None):
+        self.__name__ = self.__qualname__ = f"cohom_{codec}"  # DDP reads it
+        self.codec, self.smallest, self.calls = codec, smallest, 0
+        self._names = names or {}
+        self._group = dist.new_group(backend="gloo")
+        self._rank, self._ranks = dist.get_rank(), dist.get_world_size()
+        self._all_to_all = self._ranks > 2 if all_to_all is None else all_to_all
+        self.collectives = Collectives(self._group)
+        self._rounds = {}  # by bucket: parts and type
+        self._feedback = {}  # by parameter: of no bucket that there is
+        self._queue = queue.SimpleQueue()
+        self._thread = threading.Thread(target=_work, args=(weakref.ref(self), self._queue),
+                                        name="cohom", daemon=True)
+        self._thread.start()
+        weakref.finalize(self, self._queue.put, None)
+
+    def __call__(self, _state, bucket):
+        """Start a bucket's sum; returns a future of its mean, as DDP wants it."""
+        future = torch.futures.Future()
+        parts = tuple((self._names.get(each, f"{bucket.index()}.{number}"), each.numel())
+                      for number, each in enumerate(bucket.parameters()))
+        self._queue.put((bucket.buffer(), parts, self.calls, future))
+        self.calls += bucket.is_last()
+        return future
+
+    def reduce(self, gradient, parts, call):
+        """Make `gradient`, a flat tensor, its mean over ranks. Collective, in one order.
+
+        parts: (name, elements) of each parameter in it; call: alike on all ranks.
+        """
+        if gradient.numel() < self.smallest:
+            mean = gradient.to("cpu", torch.float32)
+            dist.all_reduce(mean, group=self._group)
+            gradient.copy_(mean.div_(self._ranks))
+            return
+        vector = gradient.detach().to("cpu").contiguous()
+        for step in self._rounds_of(vector, parts).steps(vector, step=call):
+            self.collectives.make(step)
+        if vector.data_ptr() != gradient.data_ptr():
+            gradient.copy_(vector)
+
+    def _rounds_of(self, vector, parts):
+        """Return a bucket's rounds. New ones take error feedback from where parameters were."""
+        dtype = str(vector.dtype).removeprefix("torch.")
+        key = (parts, dtype)
+        if key not in self._rounds:
+            names = {name for name, _ in parts}
+            for other in [each for each in self._rounds if names & {name for name, _ in each[0]}]:
+                self._feedback.update(_cut(self._rounds.pop(other).state, other[0]))
+            rounds = Rounds(self.codec, vector.numel(), dtype, self._rank, self._ranks, op="mean",
+                            all_to_all=self._all_to_all, **_REDUCTIONS)
+            state = rounds.state
+            size = len(state) // max(1, vector.numel())
+            if state:
+                rounds.state = b"".join(self._feedback.pop(name, bytes(size * count))
+                                        for name, count in parts)
+            self._rounds[key] = rounds
+        return self._rounds[key]
+
+    def state_dict(self):
+        """Return what belongs into this process's checkpoint, between steps of training.
+
+        That is error feedback by parameter, and the number of calls.
+        """
+        feedback = dict(self._feedback)
+        for (parts, _), rounds in self._rounds.items():
+            feedback.update(_cut(rounds.state, parts))
+        return {"codec": self.codec, "ranks": self._ranks, "calls": self.calls,
+                "feedback": feedback}
+
+    def load_state_dict(self, saved):
+        """Put back what state_dict() gave. With another number of ranks error feedback is lost."""
+        if saved["codec"] != self.codec:
+            raise ValueError(f"the checkpoint is of codec {saved['codec']}; this hook's is "
+                             f"{self.codec}")
+        self.calls = saved["calls"]
+        self._rounds.clear()
+        self._feedback = dict(saved["feedback"]) if saved["ranks"] == self._ranks else {}
+
+
+def _cut(state, parts):
+    """Return the error feedback of a bucket by parameter; codecs keep as much of each element."""
+    elements = sum(count for _, count in parts)
+    size, begin, cut = len(state) // elements, 0, {}
+    for name, count in parts:
+        if size:
+            cut[name] = state[begin:begin + size * count]
+        begin += size * count
+    return cut
+
+
+def _work(hook_of, tasks):
+    """Sum buckets until there is no hook any more."""
+    while True:
+        task = tasks.get()
+        if task is None:
+            return
+        gradient, parts, call, future = task
+        hook = hook_of()
+        try:
+            hook.reduce(gradient, parts, call)
+            future.set_result(gradient)
+        except BaseException as error:  # whoever waits for it gets it
+            future.set_exception(error)
+        del hook, task, gradient, future
+
+
+def compress(model, codec="thc", **options):
+    """Compress a model's gradients from now on; returns the Hook. Collective.
+
+    model: a DistributedDataParallel. options: of Hook. DDP makes other buckets behind the first
+    step of a process, so that a checkpoint goes on with the same bits only where it does not
+    (find_unused_parameters=True).
+    """
+    if not isinstance(model, DistributedDataParallel):
+        raise TypeError(f"model is a {type(model).__name__}; it should be a "
+                        "DistributedDataParallel")
+    names = {parameter: name for name, parameter in model.named_parameters()}
+    hook = Hook(codec, names, **options)
+    model.register_comm_hook(None, hook)
+    return hook

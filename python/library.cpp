@@ -1,0 +1,2 @@
+// All there is comes from libcohom.
+#include <cohom/rounds.h>

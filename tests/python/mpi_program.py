@@ -1,0 +1,61 @@
+"""What each rank of test_mpi.py does; rank 0 prints how many sums were right."""
+
+import array
+import sys
+
+import numpy
+from mpi4py import MPI
+
+import cohom
+
+
+def main():
+    """Sum by many codecs and check."""
+    comm = MPI.COMM_WORLD
+    rank, ranks = comm.Get_rank(), comm.Get_size()
+    right = 0
+    for codec, most in (("raw", 1e-12), ("exact", 0), ("thc", 0.05), ("packed:bits=5", 0.05),
+                        ("sparse", 1e-12), ("signcount", 1)):
+        for all_to_all in (None, False, True):
+            inputs = [numpy.random.default_rng(each).standard_normal(10_001).astype("float32")
+                      for each in range(ranks)]
+            wanted = numpy.sum(numpy.array(inputs, "float64"), axis=0).astype("float32")
+            result = numpy.empty_like(wanted)
+            assert cohom.allreduce(inputs[rank], codec=codec, out=result,
+                                   all_to_all=all_to_all) is result
+            error = float(numpy.sum((result.astype("float64") - wanted) ** 2))
+            assert error <= most * ranks * len(wanted), (codec, error)
+            assert len(set(comm.allgather(result.tobytes()))) == 1, codec
+            right += 1
+    own = array.array("d", [rank, 1])
+    cohom.allreduce(own, codec="exact", op="mean")
+    assert own.tolist() == [(ranks - 1) / 2, 1]
+    for _ in range(3):  # communicators that come and go
+        copy = comm.Dup()
+        cohom.allreduce(own, copy, codec="raw")
+        copy.Free()
+
+    for call, text in (
+            (lambda: cohom.allreduce(numpy.ones(10 + rank, "float32")), "disagree about count"),
+            (lambda: cohom.allreduce(numpy.ones(10, "float32"), codec="raw" if rank else "exact"),
+             "disagree about codec")):
+        if ranks == 1:
+            break
+        try:
+            call()
+            raise AssertionError("taken")
+        except cohom.Error as error:
+            assert text in str(error), error
+    try:
+        cohom.allreduce(numpy.ones(10_000, "float32"), codec="thc:error_feedback=on")
+        raise AssertionError("taken")
+    except ValueError as error:
+        assert "name the vector by buffer=" in str(error)
+    for _ in range(2):
+        cohom.allreduce(numpy.ones(10_000, "float32"), codec="thc:error_feedback=on", buffer="a")
+    if rank == 0:
+        print(f"{right} right")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,78 @@
+"""Gradients of DistributedDataParallel in four processes over gloo."""
+
+import os
+import pathlib
+import socket
+import subprocess
+import sys
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+HERE = pathlib.Path(__file__).resolve().parent
+PROCESSES = 4
+
+
+def free_port():
+    """Return a port that nobody has."""
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return found.getsockname()[1]
+
+
+def train(folder, *arguments, processes=PROCESSES):
+    """Run the program in all processes; returns what rank 0 printed, as numbers."""
+    environment = {**os.environ, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()),
+                   "WORLD_SIZE": str(processes), "PYTHONPATH": str(HERE.parents[1] / "python")}
+    ranks = [subprocess.Popen([sys.executable, str(HERE / "torch_program.py"), *arguments[:2],
+                               str(folder), *arguments[2:]],
+                              env={**environment, "RANK": str(rank)}, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+             for rank in range(processes)]
+    outputs = [rank.communicate(timeout=150) for rank in ranks]
+    assert [rank.returncode for rank in ranks] == [0] * processes, outputs
+    return [float(number) for number in outputs[0][0].split()]
+
+
+def weights(folder, rank):
+    """Return all weights of a process as bytes."""
+    return b"".join(each.numpy().tobytes()
+                    for each in torch.load(folder / f"weights-{rank}").values())
+
+
+@pytest.mark.parametrize("codec", ["packed:bits=5", "signcount:error_feedback=on"])
+def test_training_goes_on_and_ranks_stay_alike(codec, tmp_path):
+    first, last, sent = train(tmp_path, codec, "60")
+    assert last < 0.95 * first
+    assert sent > 0
+    assert len({weights(tmp_path, rank) for rank in range(PROCESSES)}) == 1
+
+
+def test_compressed_gradients_are_fewer_bytes(tmp_path):
+    sent = {codec: train(tmp_path, codec, "10")[2] for codec in ("raw", "thc")}
+    assert sent["thc"] < 0.4 * sent["raw"]
+
+
+def test_a_checkpoint_goes_on_with_the_same_bits(tmp_path):
+    codec = "thc:error_feedback=on"
+    train(tmp_path, codec, "20", "save", "10", processes=2)
+    wanted = weights(tmp_path, 0)
+    train(tmp_path, codec, "20", "load", processes=2)
+    assert weights(tmp_path, 0) == wanted
+
+
+def test_a_model_that_is_no_ddp_is_refused():
+    import cohom.torch
+    with pytest.raises(TypeError, match="model is a Linear; it should be a Distributed"):
+        cohom.torch.compress(torch.nn.Linear(2, 2))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16", "float64"])
+def test_tensors_are_vectors(dtype):
+    import cohom
+    tensor = torch.ones(100, dtype=getattr(torch, dtype))
+    list(cohom.Rounds("raw", 100, dtype, 0, 1, op="mean").steps(tensor))
+    assert bool((tensor == 1).all())
+    with pytest.raises(ValueError, match="strides"):
+        list(cohom.Rounds("raw", 50, dtype, 0, 1).steps(tensor[::2]))
