@@ -142,6 +142,7 @@ function(cohom_add_tool target)
   set_target_properties(${target} PROPERTIES
     OUTPUT_NAME ${tool_NAME}
     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+  cohom_compile_together(${target})
   cohom_find_libraries(${target} "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
   install(TARGETS ${target})
 endfunction()
