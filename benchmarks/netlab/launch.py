@@ -72,6 +72,16 @@ def mpirun(lab, layer, ranks, settings, command):
             *arguments, *_layer(layer, version), "-n", str(ranks), *command]
 
 
+def threads_of(ranks):
+    """Return how many threads a rank's codec has, unless the user has said it.
+
+    Hosts share the machine's cores, and each of them would take all for its own.
+    """
+    if "COHOM_THREADS" in os.environ:
+        return {}
+    return {"COHOM_THREADS": str(max(0, min(15, len(os.sched_getaffinity(0)) // ranks - 1)))}
+
+
 def launch(lab, command, environment):
     """Run mpirun's command line on the first host; returns its exit status.
 

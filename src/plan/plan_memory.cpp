@@ -37,7 +37,9 @@ bool PlanMemory::make_room(std::size_t most) {
   const std::lock_guard guard(mutex_);
   std::vector<std::pair<std::uint64_t, Share*>> oldest_first;
   oldest_first.reserve(shares_.size());
-  for (Share* const share : shares_) oldest_first.emplace_back(share->last_use_, share);
+  for (Share* const share : shares_)
+    if (share->user_ == std::this_thread::get_id())
+      oldest_first.emplace_back(share->last_use_, share);
   std::ranges::sort(oldest_first);
   bool dropped = false;
   for (const auto& [use, share] : oldest_first)

@@ -5,13 +5,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <thread>
 #include <vector>
 
 namespace cohom {
 
 class PlanMemory {
  public:
-  /// A communicator's plans. Other threads may drop what nobody uses.
+  /// A communicator's plans. Others may drop what nobody uses, in the thread that used them last:
+  /// what plans hold of a transport is not given back behind another thread's back.
   class Share {
    public:
     Share();
@@ -19,8 +21,11 @@ class PlanMemory {
     Share(const Share&) = delete;
     Share& operator=(const Share&) = delete;
 
-    /// Some plan of it is needed now.
-    void use() { last_use_.store(uses.load(std::memory_order_relaxed), std::memory_order_relaxed); }
+    /// Some plan of it is needed now, in this thread.
+    void use() {
+      last_use_.store(uses.load(std::memory_order_relaxed), std::memory_order_relaxed);
+      user_.store(std::this_thread::get_id(), std::memory_order_relaxed);
+    }
 
    protected:
     /// Drops the plan that was not used for longest, unless the communicator or all plans are in
@@ -33,6 +38,7 @@ class PlanMemory {
     /// Counts plans that were made: what was used before the same number is as old.
     static inline std::atomic<std::uint64_t> uses = 0;
     std::atomic<std::uint64_t> last_use_ = 0;
+    std::atomic<std::thread::id> user_ = {};
   };
 
   static PlanMemory& instance();
@@ -43,7 +49,7 @@ class PlanMemory {
   /// The most there were at a time.
   [[nodiscard]] std::size_t most_bytes() const { return most_bytes_; }
   /// Where there are more bytes than `most`, drops plans that nobody uses, first those of
-  /// communicators that were not used for longest. @returns whether it dropped some
+  /// communicators that this thread has not used for longest. @returns whether it dropped some
   bool make_room(std::size_t most);
 
  private:

@@ -280,7 +280,7 @@ class SourcesTest(unittest.TestCase):
     # Keys of jobs: follows no link, and takes no file that has anything else in it.
     SECRETS = {"src/aggregation/auth/secret_file.cpp"}
     # Of the library, named by COHOM_DECISIONS: regular files alone, replaced as a whole.
-    DECISIONS = {"src/plan/route_decisions.cpp"}
+    DECISIONS = {"src/base/replaced_file.cpp"}
     PATTERNS = {".py": r"\bopen\([^)]*[\"'][wax]b?\+?[\"']|\.write_(text|bytes)\("
                        r"|\.savefig\(path|\.(rename|replace)\(partial",
                 ".cpp": r"ofstream|\bfopen\(|\brename\(|O_CREAT"}

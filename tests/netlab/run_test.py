@@ -74,6 +74,10 @@ class RunTest(LabCase):
         text = self.netlab("run", "-n", "4", ["hostname"])
         for host in ("h1", "h2"):
             self.assertEqual(text.splitlines().count(f"{self.name}-{host}"), 2, text)
+        # Hosts have no cores of their own.
+        threads = max(0, min(15, len(os.sched_getaffinity(0)) // 4 - 1))
+        text = self.netlab("run", "-n", "4", ["sh", "-c", "echo threads=$COHOM_THREADS"])
+        self.assertEqual(text.splitlines().count(f"threads={threads}"), 4, text)
 
     def test_exit_status_is_the_program_s(self):
         self.netlab("up", "--hosts", "1")
