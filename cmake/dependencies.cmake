@@ -61,7 +61,8 @@ if(COHOM_MPI)
   cohom_looked_for(MPI "${MPI_CXX_FOUND}" "no MPI 3.1 with a C++ compiler wrapper was found")
   cohom_mpi_family(COHOM_MPI_FAMILY ${MPI_CXX_INCLUDE_DIRS})
   if(COHOM_MPI MATCHES "mpi" AND NOT COHOM_MPI STREQUAL COHOM_MPI_FAMILY)
-    message(FATAL_ERROR "COHOM_MPI=${COHOM_MPI}, but ${MPI_CXX_COMPILER} is of ${COHOM_MPI_FAMILY}; "
+    message(FATAL_ERROR
+      "COHOM_MPI=${COHOM_MPI}, but ${MPI_CXX_COMPILER} is of ${COHOM_MPI_FAMILY}; "
       "name another with -D MPI_CXX_COMPILER=.../mpicxx")
   endif()
 endif()

@@ -3,7 +3,8 @@
 # Installed beside cohom-config.cmake, which needs it, too.
 function(cohom_mpi_family variable)
   set(${variable} mpi PARENT_SCOPE)  # another one
-  foreach(folder IN LISTS ARGN)
+  # A compiler may know where MPI is by itself.
+  foreach(folder IN LISTS ARGN CMAKE_CXX_IMPLICIT_INCLUDE_DIRECTORIES)
     if(NOT EXISTS ${folder}/mpi.h)
       continue()
     endif()

@@ -16,8 +16,8 @@ import units
 
 STYLE = pathlib.Path(__file__).with_name("style.css")
 PARTS = [("summary", "Summary"), ("failed", "What failed"), ("advice", "Advice"),
-         ("measurements", "Measurements"), ("links", "Links"), ("shapes", "Ranks a node"), ("runs", "Runs"),
-         ("model", "Model, not a measurement")]
+         ("measurements", "Measurements"), ("links", "Links"), ("shapes", "Ranks a node"),
+         ("runs", "Runs"), ("model", "Model, not a measurement")]
 
 MOST_OPEN_RUNS = 8  # more are behind a line
 

@@ -80,8 +80,9 @@ void allreduce(const void* input, void* output, std::size_t count, ElementType t
                Communicator& communicator, const Options& options = {});
 
 /// Bytes of the workspaces that calls without a plan of their own keep, on all communicators of the
-/// process, and the most there were at a time. COHOM_PLAN_MEMORY limits them: above it workspaces
-/// that were not used for longest are given back, and made anew when needed. Local, at any time.
+/// process, and the most there were at a time. COHOM_PLAN_MEMORY limits them, but for the newest
+/// one and those in use: above it workspaces that were not used for longest are given back, and
+/// made anew when needed. Local, at any time.
 struct PlanMemoryUse {
   std::size_t bytes = 0, most_bytes = 0;
 };

@@ -68,7 +68,8 @@ void cohom_rounds_free(struct cohom_rounds* rounds);
 
 /* Begins a call. `step` numbers calls, alike on all ranks. Errors come out of the next function. */
 int cohom_rounds_begin(struct cohom_rounds* rounds, const void* input, void* output, uint64_t step);
-/* 1: `*step` is what to do next. 0: the output is there. Errors are the same on all ranks. */
+/* 1: `*step` is what to do next. 0: the output is there. Errors behind the first step are the same
+   on all ranks; of later ones you tell the others. */
 int cohom_rounds_next(struct cohom_rounds* rounds, struct cohom_round_step* step);
 
 /* What the codec keeps between calls: its bytes, 0 for none. Copy them to save them. */

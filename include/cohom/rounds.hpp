@@ -82,9 +82,10 @@ class Rounds {
   void begin(const void* input, void* output, std::uint64_t step);
 
   /// Takes what the last step gave, and says the next one; null: the output is there.
-  /// @throws Error on all ranks alike: invalid_argument or mismatch behind the first step, and
-  /// transport for words that no ranks can have sent. Then the call is over. A rank whose own
-  /// library fails in the middle must end the others' calls itself.
+  /// @throws Error behind the first step on all ranks alike: invalid_argument, unsupported or
+  /// mismatch. Later on this rank, which must end the others' calls itself: transport for words
+  /// that no rank can have sent, and lack of memory. Error(state) when no call was begun. Then the
+  /// call is over.
   const RoundStep* next();
 
   /// What the codec keeps between calls (error feedback), to be saved and put back between calls;

@@ -2,13 +2,11 @@
 
 #include "mpi_ext/base/mpi_check.hpp"
 
-#include <limits>
-
 namespace cohom::mpi {
 
 int DropInCall::by_mpi() const {
 #if MPI_VERSION >= 4
-  if (count > std::numeric_limits<int>::max()) {
+  if (count != static_cast<int>(count)) {
     static const auto next_of_large = next_function("MPI_Allreduce_c", &PMPI_Allreduce_c);
     return next_of_large(sendbuf, recvbuf, count, datatype, op, comm);
   }

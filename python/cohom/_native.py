@@ -1,4 +1,4 @@
-"""The C functions of the library, and errors as exceptions. Calls give the interpreter's lock up."""
+"""The library's C functions, and errors as exceptions. Calls give the interpreter's lock up."""
 
 import ctypes
 import os

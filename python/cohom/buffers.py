@@ -20,7 +20,7 @@ class Buffer:
         elif hasattr(value, "__array_interface__"):
             self._take_array(value, what, writable)
         elif hasattr(value, "__dlpack__"):
-            self._take_dlpack(value, what)
+            self._take_dlpack(value, what, writable)
         else:
             self._take_memory(value, what, writable)
 
@@ -39,7 +39,8 @@ class Buffer:
         if tensor.device.type != "cpu":
             raise TypeError(f"{what} lies on {tensor.device}; it should lie in the host's memory")
         if not tensor.is_contiguous():
-            raise ValueError(f"{what} has strides {tuple(tensor.stride())}; it should be contiguous")
+            raise ValueError(f"{what} has strides {tuple(tensor.stride())}; it should be "
+                             "contiguous")
         self._expect_type(str(tensor.dtype).removeprefix("torch."), what)
         self.address, self.count = tensor.data_ptr(), tensor.numel()
 
@@ -58,12 +59,13 @@ class Buffer:
         for length in interface["shape"]:
             self.count *= length
 
-    def _take_dlpack(self, value, what):
+    def _take_dlpack(self, value, what, writable):
         import numpy
         array = numpy.from_dlpack(value)
         self.owner = (value, array)
-        # NumPy says of memory that others lend that it is read-only, whatever they say.
-        self._take_array(array, what, writable=False)
+        # Before 2.1 NumPy says of memory that others lend that it is read-only, whatever they say.
+        version = tuple(int(part) for part in numpy.__version__.split(".")[:2])
+        self._take_array(array, what, writable and version >= (2, 1))
 
     def _take_memory(self, value, what, writable):
         try:
@@ -71,7 +73,7 @@ class Buffer:
         except TypeError:
             raise TypeError(f"{what} is a {type(value).__name__}; it should be an array, a tensor "
                             "or another buffer of real numbers") from None
-        if not view.contiguous:
+        if not view.c_contiguous:
             raise ValueError(f"{what} has strides {view.strides}; it should be contiguous")
         if view.readonly and writable:
             raise ValueError(f"{what} is read-only")

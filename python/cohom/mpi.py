@@ -1,5 +1,8 @@
 """Sums over the ranks of an mpi4py communicator, by its own collectives."""
 
+import collections
+
+from ._native import Error
 from .buffers import pair_of
 from .rounds import Rounds
 
@@ -41,19 +44,53 @@ def _begins(counts):
     return begins
 
 
+_MOST_KEPT = 64  # of rounds without state, on a communicator
 _key = None
 
 
+class _Kept:
+    """What is kept on a communicator: one that is cohom's own, and rounds by kind of call."""
+
+    def __init__(self, comm):
+        self.comm = comm.Dup()  # nobody else's messages
+        self.collectives = Collectives(self.comm)
+        self._rounds = collections.OrderedDict()
+
+    def rounds(self, source, codec, op, buffer, all_to_all):
+        """Return the rounds of a kind of call. All ranks drop the same ones."""
+        ranks = self.comm.Get_size()
+        all_to_all = ranks > 2 if all_to_all is None else all_to_all
+        key = (codec, source.count, source.dtype, op, buffer, all_to_all)
+        if key not in self._rounds:
+            rounds = Rounds(codec, source.count, source.dtype, self.comm.Get_rank(), ranks, op=op,
+                            all_to_all=all_to_all)
+            if rounds.state and buffer is None:
+                raise ValueError(f"codec {codec} keeps state between calls; name the vector by "
+                                 "buffer=")
+            self._rounds[key] = rounds
+            stateless = [each for each, kept in self._rounds.items() if not kept.state]
+            if len(stateless) > _MOST_KEPT:
+                del self._rounds[stateless[0]]
+        self._rounds.move_to_end(key)
+        return self._rounds[key]
+
+
+def _forget(comm, _keyval, kept):
+    """Free what goes with a communicator; COMM_WORLD goes when MPI does."""
+    from mpi4py import MPI
+    if comm != MPI.COMM_WORLD and not MPI.Is_finalized():
+        kept.comm.Free()
+
+
 def _kept(comm):
-    """Return what is kept on a communicator: it goes with it."""
+    """Return what is kept on a communicator."""
     global _key
     from mpi4py import MPI
     if _key is None:
-        _key = MPI.Comm.Create_keyval(nopython=False)
+        _key = MPI.Comm.Create_keyval(delete_fn=_forget)
     kept = comm.Get_attr(_key)
     if kept is None:
-        own = comm.Dup()  # nobody else's messages
-        kept = {"collectives": Collectives(own), "own": own}
+        kept = _Kept(comm)
         comm.Set_attr(_key, kept)
     return kept
 
@@ -67,25 +104,23 @@ def allreduce(array, comm=None, codec="thc", *, op="sum", out=None, buffer=None,
     duplicates it. codec: a spec, such as "packed:bits=5" (docs/codecs.md). op: "sum" or "mean".
     buffer: a name for what codecs with error feedback keep of this vector between calls.
     all_to_all: contributions go to owners; by default where there are 3 ranks or more.
-    Collective. Raises Error, on all ranks alike for what differs between them.
+    Collective. What is wrong on one rank, or differs between ranks, is an exception on all.
 
     >>> import numpy, cohom
     >>> cohom.allreduce(numpy.ones(3, "float32"), codec="raw")
     array([1., 1., 1.], dtype=float32)
     """
     from mpi4py import MPI
-    comm = MPI.COMM_WORLD if comm is None else comm
-    source, _ = pair_of(array, out)
-    kept = _kept(comm)
-    ranks = comm.Get_size()
-    all_to_all = ranks > 2 if all_to_all is None else all_to_all
-    key = (codec, source.count, source.dtype, op, buffer, all_to_all)
-    if key not in kept:
-        rounds = Rounds(codec, source.count, source.dtype, comm.Get_rank(), ranks, op=op,
-                        all_to_all=all_to_all)
-        if rounds.state and buffer is None:
-            raise ValueError(f"codec {codec} keeps state between calls; name the vector by buffer=")
-        kept[key] = rounds
-    for step in kept[key].steps(array, out):
-        kept["collectives"].make(step)
+    kept = _kept(MPI.COMM_WORLD if comm is None else comm)
+    wrong = None
+    try:
+        source, _ = pair_of(array, out)
+        rounds = kept.rounds(source, codec, op, buffer, all_to_all)
+    except (Error, TypeError, ValueError) as error:
+        wrong = error
+    # Others would wait for a rank that does not come.
+    if kept.comm.allreduce(wrong is not None, MPI.LOR):
+        raise wrong or Error("invalid argument", "another rank's arguments are wrong; it says how")
+    for step in rounds.steps(array, out):
+        kept.collectives.make(step)
     return array if out is None else out

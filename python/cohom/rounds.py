@@ -63,6 +63,9 @@ class Rounds:
             raise TypeError(f"dtype is {dtype!r}; it should be one of {', '.join(TYPES)}")
         if count < 0:
             raise ValueError(f"count is {count}; it should not be negative")
+        for name, value in (("rank", rank), ("ranks", ranks)):
+            if not -2**31 <= value < 2**31:  # which C would cut
+                raise ValueError(f"{name} is {value}; it should be at most 32768")
         options = (MEAN * (op == "mean") | ALL_TO_ALL * all_to_all | NO_BIT_OR * (not bit_or)
                    | NO_SMALL_MAX * (not small_max) | NO_UNSIGNED * (not unsigned))
         made = ctypes.c_void_p()

@@ -48,6 +48,8 @@ class Collectives:
     def _all_gather(self, step, send, receive):
         """Gather parts of unlike lengths, which gloo's all_gather wants to be alike."""
         longest = max(step.receive_counts)
+        if longest == 0:
+            return
         padded = torch.zeros(longest, dtype=torch.int64)
         padded[:len(send)] = send
         parts = [torch.empty(longest, dtype=torch.int64) for _ in step.receive_counts]
@@ -93,7 +95,11 @@ class Hook:
         future = torch.futures.Future()
         parts = tuple((self._names.get(each, f"{bucket.index()}.{number}"), each.numel())
                       for number, each in enumerate(bucket.parameters()))
-        self._queue.put((bucket.buffer(), parts, self.calls, future))
+        # What the thread reads on a device is there when this stream has come so far.
+        ready = torch.cuda.Event() if bucket.buffer().is_cuda else None
+        if ready is not None:
+            ready.record()
+        self._queue.put((bucket.buffer(), parts, self.calls, ready, future))
         self.calls += bucket.is_last()
         return future
 
@@ -103,7 +109,8 @@ class Hook:
         parts: (name, elements) of each parameter in it; call: alike on all ranks.
         """
         if gradient.numel() < self.smallest:
-            mean = gradient.to("cpu", torch.float32)
+            wide = torch.float64 if gradient.dtype == torch.float64 else torch.float32
+            mean = gradient.to("cpu", wide)
             dist.all_reduce(mean, group=self._group)
             gradient.copy_(mean.div_(self._ranks))
             return
@@ -169,9 +176,11 @@ def _work(hook_of, tasks):
         task = tasks.get()
         if task is None:
             return
-        gradient, parts, call, future = task
+        gradient, parts, call, ready, future = task
         hook = hook_of()
         try:
+            if ready is not None:
+                ready.synchronize()
             hook.reduce(gradient, parts, call)
             future.set_result(gradient)
         except BaseException as error:  # whoever waits for it gets it
@@ -189,6 +198,10 @@ def compress(model, codec="thc", **options):
     if not isinstance(model, DistributedDataParallel):
         raise TypeError(f"model is a {type(model).__name__}; it should be a "
                         "DistributedDataParallel")
+    ranks, world = dist.get_world_size(model.process_group), dist.get_world_size()
+    if ranks != world:
+        raise ValueError(f"model is one of {ranks} processes of {world}; its process group should "
+                         "have all")
     names = {parameter: name for name, parameter in model.named_parameters()}
     hook = Hook(codec, names, **options)
     model.register_comm_hook(None, hook)

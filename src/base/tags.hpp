@@ -32,6 +32,8 @@ namespace cohom {
 /// Rounds of a codec at most: the tags of one more would meet those of agreements. Plans refuse it
 /// (plan/plan_codec.cpp).
 inline constexpr int max_rounds = 15;
+/// A ring has 2 (n-1) streams, which are numbered in 16 bits of the tag.
+inline constexpr int max_ranks = 32768;
 
 // Tags.
 

@@ -21,7 +21,7 @@ class PlanCache final : public PlanMemory::Share {
   static constexpr std::size_t max_plans = 128;
 
   /// `in_use`: held by whoever uses the communicator. Outlives this.
-  explicit PlanCache(std::recursive_mutex& in_use) : in_use_(in_use) {}
+  explicit PlanCache(std::recursive_mutex& in_use) : in_use_(in_use) { join(); }
   ~PlanCache() override;
 
   /// A plan that is not in flight, made when there is none. Only then the options are resolved: the

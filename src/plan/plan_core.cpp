@@ -1,6 +1,7 @@
 #include "plan/plan_core.hpp"
 
 #include "base/log.hpp"
+#include "base/tags.hpp"
 #include "base/text.hpp"
 #include "base/vector_bytes.hpp"
 #include "memory/device_loader.hpp"
@@ -21,9 +22,6 @@
 namespace cohom {
 
 namespace {
-
-/// A ring has 2 (n-1) streams, which are numbered in 16 bits of the tag.
-constexpr int max_ranks = 32768;
 
 void check_ranks(int ranks) {
   if (ranks > max_ranks)

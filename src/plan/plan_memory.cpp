@@ -11,7 +11,7 @@ PlanMemory& PlanMemory::instance() {
   return the_one;
 }
 
-PlanMemory::Share::Share() {
+void PlanMemory::Share::join() {
   PlanMemory& all = instance();
   const std::lock_guard guard(all.mutex_);
   all.shares_.push_back(this);

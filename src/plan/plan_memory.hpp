@@ -16,8 +16,8 @@ class PlanMemory {
   /// what plans hold of a transport is not given back behind another thread's back.
   class Share {
    public:
-    Share();
-    virtual ~Share() = default;  ///< leave() comes first, in the class that has the plans
+    Share() = default;
+    virtual ~Share() = default;
     Share(const Share&) = delete;
     Share& operator=(const Share&) = delete;
 
@@ -31,6 +31,8 @@ class PlanMemory {
     /// Drops the plan that was not used for longest, unless the communicator or all plans are in
     /// use. @returns whether it did
     virtual bool drop_one_if_free() = 0;
+    /// The class that has the plans joins when it has all it needs, and leaves before that goes.
+    void join();
     void leave();
 
    private:

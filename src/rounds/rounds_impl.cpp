@@ -1,6 +1,7 @@
 #include "rounds/rounds_impl.hpp"
 
 #include "base/float_mode.hpp"
+#include "base/tags.hpp"
 #include "base/vector_bytes.hpp"
 #include "call/call_request.hpp"
 #include "kernels/table/kernel_table.hpp"
@@ -16,6 +17,8 @@ namespace cohom {
 
 namespace {
 
+/// A segment that no chunk is longer than.
+constexpr std::size_t whole_chunks = std::numeric_limits<std::size_t>::max() / 2;
 constexpr std::uint64_t sign_bits = 0x8000'0000'8000'0000u;  // of the halves of a word
 
 std::uint64_t divisor_of(ReduceOp op, int ranks) {
@@ -26,6 +29,9 @@ void check_ranks(int rank, int ranks) {
   if (ranks < 1)
     throw Error(ErrorKind::invalid_argument,
                 "ranks is " + std::to_string(ranks) + "; there should be one or more");
+  if (ranks > max_ranks)
+    throw Error(ErrorKind::unsupported, std::to_string(ranks) + " ranks; at most " +
+                                            std::to_string(max_ranks) + " are supported");
   if (rank < 0 || rank >= ranks)
     throw Error(
         ErrorKind::invalid_argument,
@@ -76,8 +82,7 @@ RoundsImpl::RoundsImpl(std::string_view codec, std::size_t count, ElementType ty
       options_(options),
       plan_codec_(codec, context_of(count, type, rank, ranks, options.op)),
       codec_(plan_codec_.make()),
-      chunking_(count, codec_->block(), static_cast<std::size_t>(ranks),
-                std::numeric_limits<std::size_t>::max()),
+      chunking_(count, codec_->block(), static_cast<std::size_t>(ranks), whole_chunks),
       state_(codec_->state_bytes(count)) {
   codec_->reserve(count, count == 0 ? 0 : chunking_.longest_piece());
   for (Round* const each : codec_->rounds()) {
@@ -128,7 +133,8 @@ const RoundStep* RoundsImpl::next() {
   const DefaultFloatMode mode;
   try {
     switch (std::exchange(stage_, Stage::round)) {
-      case Stage::idle: stage_ = Stage::idle; return nullptr;
+      case Stage::idle: throw Error(ErrorKind::state, "no call was begun");
+      case Stage::over: stage_ = Stage::over; return nullptr;
       case Stage::status:
         if (const RoundStep* const step = status_step()) return step;
         break;
@@ -157,7 +163,7 @@ const RoundStep* RoundsImpl::next() {
     stage_ = Stage::idle;
     throw;
   }
-  stage_ = Stage::idle;
+  stage_ = Stage::over;
   return nullptr;
 }
 
@@ -232,8 +238,7 @@ bool RoundsImpl::begin_round() {
       refuse("round " + std::string(traits().name) + " would have " + std::to_string(elements) +
              " elements of " + std::to_string(count_) + ": words were changed on their way");
     if (elements == 0) return false;
-    own_chunking_ = std::make_unique<Chunking>(elements, codec_->block(), ranks(),
-                                               std::numeric_limits<std::size_t>::max());
+    own_chunking_ = std::make_unique<Chunking>(elements, codec_->block(), ranks(), whole_chunks);
     pieces_ = own_chunking_->pieces();
   } else if (codec_->skips(round())) {
     return false;
@@ -270,9 +275,10 @@ void RoundsImpl::encode() {
   contributions_.resize_last(words);
 }
 
-/// None: this rank is alone.
+/// None: this rank is alone, or all ranks have no words.
 const RoundStep* RoundsImpl::first_step() {
   if (ranks_ == 1) return nullptr;
+  if (way_ == Way::reduce && contributions_.all().empty()) return nullptr;
   switch (way_) {
     case Way::reduce:
       stage_ = Stage::reduced;

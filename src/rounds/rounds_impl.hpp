@@ -38,7 +38,8 @@ class RoundsImpl {
  private:
   /// What the step that was given last is for.
   enum class Stage : std::uint8_t {
-    idle,
+    idle,           ///< no call
+    over,           ///< the output is there
     status,         ///< none: the call has begun
     agreed,         ///< errors and signatures
     round,          ///< none: the next round begins

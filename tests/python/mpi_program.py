@@ -38,7 +38,9 @@ def main():
     for call, text in (
             (lambda: cohom.allreduce(numpy.ones(10 + rank, "float32")), "disagree about count"),
             (lambda: cohom.allreduce(numpy.ones(10, "float32"), codec="raw" if rank else "exact"),
-             "disagree about codec")):
+             "disagree about codec"),
+            (lambda: cohom.allreduce(numpy.ones(10, "float32"), codec="thx" if rank else "thc"),
+             "did you mean thc" if rank else "another rank's arguments are wrong")):
         if ranks == 1:
             break
         try:
