@@ -20,6 +20,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace cohom::test {
@@ -41,7 +42,10 @@ void reduce_numbers(const Steps& steps, MergeKind operation) {
     const auto own = as<Number>(steps[r]->words);
     ASSERT_EQ(own.size(), result.size());
     for (std::size_t i = 0; i < own.size(); ++i) {
-      if (operation == MergeKind::add) result[i] = Number(result[i] + own[i]);
+      if (operation == MergeKind::add) {  // as libraries do: it wraps
+        using Unsigned = std::make_unsigned_t<Number>;
+        result[i] = Number(Unsigned(Unsigned(result[i]) + Unsigned(own[i])));
+      }
       if (operation == MergeKind::max) result[i] = std::max(result[i], own[i]);
       if (operation == MergeKind::bit_or) result[i] = Number(result[i] | own[i]);
     }
