@@ -167,7 +167,8 @@ class DropInTest(unittest.TestCase):
         rules, found = folder / "rules", folder / "advice.json"
         done = Done(subprocess.run(
             [advise, "--codecs", "exact;thc;thk", "--write-rules", str(rules), f"--json={found}",
-             *LAUNCHER, "3", APP, "0", "real", "real"], check=False, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=240))
+             *LAUNCHER, "3", APP, "0", "real", "real"], check=False,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=240))
         self.assertEqual(done.status, 0, done.text)
         self.assertEqual(done.counted(r"calls of MPI_Allreduce on real numbers"), done.made())
         # A function of a file without names that others can see, and its line.

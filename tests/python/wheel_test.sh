@@ -7,9 +7,10 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 tree=$(mktemp -d)
 trap 'rm -r "$tree"' EXIT
 
-python3 -m venv "$tree/venv" 2>"$tree/log" || { echo "skipped: $(tail -n 1 "$tree/log")" && exit 77; }
+skip() { echo "skipped: $(tail -n 1 "$tree/log")" && exit 77; }
+python3 -m venv "$tree/venv" 2>"$tree/log" || skip
 "$tree/venv/bin/pip" --quiet download --no-deps --dest "$tree/found" 'scikit-build-core>=0.10' \
-  2>"$tree/log" || { echo "skipped: $(tail -n 1 "$tree/log")" && exit 77; }
+  2>"$tree/log" || skip
 "$tree/venv/bin/pip" --quiet wheel --no-deps --wheel-dir "$tree/wheels" \
   -C cmake.define.COHOM_PYTHON_PREBUILT="$library" "$root"
 wheels=("$tree"/wheels/cohom-*-py3-none-*.whl)
