@@ -200,6 +200,20 @@ TEST(Rounds, OutliersHaveARoundThatIsOnlyThereWithThem) {
   }
 }
 
+/// Codes of norms lie on both sides of 2^31 where a block is zero on some ranks only.
+TEST(Rounds, SignedMaximaAreThoseOfUnsignedNumbers) {
+  RankInputs inputs(3, ElementType::f32, 4096, 14);
+  std::fill_n(inputs.mutable_bytes(0).begin(), 8192, std::byte{0});
+  std::fill_n(inputs.mutable_bytes(1).begin() + 8192, 8192, std::byte{0});
+  const auto expected = expected_of("thc", inputs, ReduceOp::sum);
+  auto all = rounds_of("thc", inputs, {.has_unsigned = false});
+  std::vector<Bytes> outputs(3, Bytes(inputs.bytes(0).size()));
+  for (std::size_t r = 0; r < 3; ++r)
+    all[r].begin(inputs.bytes(int(r)).data(), outputs[r].data(), 0);
+  run(all);
+  for (const Bytes& output : outputs) EXPECT_TRUE(same_bytes(output, expected[0]));
+}
+
 /// With narrow contributions a rank sends less.
 TEST(Rounds, AllToAllSendsLess) {
   const RankInputs inputs(4, ElementType::f32, 1 << 16, 9);
