@@ -10,11 +10,11 @@ LIBRARY = "libcohom_python.so"
 class Error(Exception):
     """What the library says. `kind`: "invalid argument", "unsupported", "mismatch" and others."""
 
-    def __init__(self, kind, message):
+    def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)
         self.kind = kind
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[type, tuple[str, str]]:
         return type(self), (self.kind, str(self))
 
 
@@ -34,7 +34,7 @@ class RawStep(ctypes.Structure):
                 ("receive_counts", ctypes.POINTER(ctypes.c_size_t))]
 
 
-def _load():
+def _load() -> ctypes.CDLL:
     """Return the library beside this file, or the one that COHOM_PYTHON_LIBRARY names."""
     path = os.environ.get("COHOM_PYTHON_LIBRARY")
     library = ctypes.CDLL(path or str(pathlib.Path(__file__).with_name(LIBRARY)))
@@ -57,18 +57,18 @@ def _load():
 library = _load()
 
 
-def check(status, rounds=None):
+def check(status: int, rounds: ctypes.c_void_p | None = None) -> int:
     """Return what a function returned, unless it is an error."""
     if status < 0:
         raise Error(KINDS[status], library.cohom_rounds_error(rounds).decode())
     return status
 
 
-def version():
+def version() -> str:
     """Return the library's version, such as "0.1.0"."""
-    return library.cohom_version().decode()
+    return str(library.cohom_version().decode())
 
 
-def codecs():
+def codecs() -> list[str]:
     """Return the names of all codecs."""
-    return library.cohom_codec_names().decode().split()
+    return list(library.cohom_codec_names().decode().split())

@@ -1,6 +1,7 @@
 """Buffers of others: arrays, tensors and anything else that says where its elements lie."""
 
 import ctypes
+from typing import Any
 
 # As in cohom/rounds.h, by the names that NumPy, ml_dtypes and PyTorch give them.
 TYPES = {"float32": 0, "float16": 1, "bfloat16": 2, "float64": 3}
@@ -13,8 +14,12 @@ class Buffer:
     address, count; dtype: a name of TYPES. `owner` keeps the memory.
     """
 
-    def __init__(self, value, what, writable=False):
-        self.owner = value
+    address: int
+    count: int
+    dtype: str
+
+    def __init__(self, value: Any, what: str, writable: bool = False) -> None:
+        self.owner: Any = value
         if hasattr(value, "data_ptr"):
             self._take_tensor(value, what)
         elif hasattr(value, "__array_interface__"):
@@ -25,17 +30,17 @@ class Buffer:
             self._take_memory(value, what, writable)
 
     @property
-    def type(self):
+    def type(self) -> int:
         """Return the element type's number."""
         return TYPES[self.dtype]
 
-    def _expect_type(self, name, what):
+    def _expect_type(self, name: str, what: str) -> None:
         if name not in TYPES:
             raise TypeError(f"{what} has elements of type {name}; they should be one of "
                             f"{', '.join(TYPES)}")
         self.dtype = name
 
-    def _take_tensor(self, tensor, what):
+    def _take_tensor(self, tensor: Any, what: str) -> None:
         if tensor.device.type != "cpu":
             raise TypeError(f"{what} lies on {tensor.device}; it should lie in the host's memory")
         if not tensor.is_contiguous():
@@ -44,7 +49,7 @@ class Buffer:
         self._expect_type(str(tensor.dtype).removeprefix("torch."), what)
         self.address, self.count = tensor.data_ptr(), tensor.numel()
 
-    def _take_array(self, array, what, writable):
+    def _take_array(self, array: Any, what: str, writable: bool) -> None:
         interface = array.__array_interface__
         address, read_only = interface["data"]
         if writable and read_only:
@@ -59,7 +64,7 @@ class Buffer:
         for length in interface["shape"]:
             self.count *= length
 
-    def _take_dlpack(self, value, what, writable):
+    def _take_dlpack(self, value: Any, what: str, writable: bool) -> None:
         import numpy
         array = numpy.from_dlpack(value)
         self.owner = (value, array)
@@ -67,7 +72,7 @@ class Buffer:
         version = tuple(int(part) for part in numpy.__version__.split(".")[:2])
         self._take_array(array, what, writable and version >= (2, 1))
 
-    def _take_memory(self, value, what, writable):
+    def _take_memory(self, value: Any, what: str, writable: bool) -> None:
         try:
             view = memoryview(value)
         except TypeError:
@@ -81,7 +86,7 @@ class Buffer:
         self.count = view.nbytes // view.itemsize
         if view.readonly:
             self.owner = bytes(view)
-            self.address = ctypes.cast(self.owner, ctypes.c_void_p).value or 0
+            self.address = ctypes.cast(ctypes.c_char_p(self.owner), ctypes.c_void_p).value or 0
         elif view.nbytes:
             self.owner = (ctypes.c_char * view.nbytes).from_buffer(view.cast("B"))
             self.address = ctypes.addressof(self.owner)
@@ -89,7 +94,7 @@ class Buffer:
             self.address = 0
 
 
-def pair_of(input, output):
+def pair_of(input: Any, output: Any | None) -> tuple[Buffer, Buffer]:
     """Return both buffers, which are alike; no output: it is the input."""
     destination = Buffer(input if output is None else output,
                          "array" if output is None else "out", writable=True)

@@ -3,7 +3,7 @@
 from . import codecs, version
 
 
-def main():
+def main() -> None:
     """Print version and codecs."""
     print(f"cohom {version()}")
     print("codecs:", ", ".join(codecs()))

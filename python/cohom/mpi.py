@@ -1,16 +1,18 @@
 """Sums over the ranks of an mpi4py communicator, by its own collectives."""
 
 import collections
+from collections.abc import Sequence
+from typing import Any
 
 from ._native import Error
-from .buffers import pair_of
-from .rounds import Rounds
+from .buffers import Buffer, pair_of
+from .rounds import Rounds, Step
 
 
 class Collectives:
     """Makes the steps of Rounds on a communicator of mpi4py, whichever MPI that has."""
 
-    def __init__(self, comm):
+    def __init__(self, comm: Any) -> None:
         from mpi4py import MPI
         self._mpi = MPI
         self._comm = comm
@@ -18,7 +20,7 @@ class Collectives:
                        "uint64": MPI.UINT64_T}
         self._operations = {"add": MPI.SUM, "or": MPI.BOR, "max": MPI.MAX}
 
-    def make(self, step):
+    def make(self, step: Step) -> None:
         """Make one step."""
         words = self._mpi.UINT64_T
         if step.kind == "all_reduce":
@@ -35,7 +37,7 @@ class Collectives:
                                    words])
 
 
-def _begins(counts):
+def _begins(counts: Sequence[int]) -> list[int]:
     """Return where parts begin that lie one behind the other."""
     begins, end = [], 0
     for count in counts:
@@ -45,18 +47,19 @@ def _begins(counts):
 
 
 _MOST_KEPT = 64  # of rounds without state, on a communicator
-_key = None
+_key: int | None = None
 
 
 class _Kept:
     """What is kept on a communicator: one that is cohom's own, and rounds by kind of call."""
 
-    def __init__(self, comm):
+    def __init__(self, comm: Any) -> None:
         self.comm = comm.Dup()  # nobody else's messages
         self.collectives = Collectives(self.comm)
-        self._rounds = collections.OrderedDict()
+        self._rounds: collections.OrderedDict[tuple[Any, ...], Rounds] = collections.OrderedDict()
 
-    def rounds(self, source, codec, op, buffer, all_to_all):
+    def rounds(self, source: Buffer, codec: str, op: str, buffer: str | None,
+               all_to_all: bool | None) -> Rounds:
         """Return the rounds of a kind of call. All ranks drop the same ones."""
         ranks = self.comm.Get_size()
         all_to_all = ranks > 2 if all_to_all is None else all_to_all
@@ -75,27 +78,29 @@ class _Kept:
         return self._rounds[key]
 
 
-def _forget(comm, _keyval, kept):
+def _forget(comm: Any, _keyval: int, kept: _Kept) -> None:
     """Free what goes with a communicator; COMM_WORLD goes when MPI does."""
     from mpi4py import MPI
     if comm != MPI.COMM_WORLD and not MPI.Is_finalized():
         kept.comm.Free()
 
 
-def _kept(comm):
+def _kept(comm: Any) -> _Kept:
     """Return what is kept on a communicator."""
     global _key
     from mpi4py import MPI
     if _key is None:
         _key = MPI.Comm.Create_keyval(delete_fn=_forget)
-    kept = comm.Get_attr(_key)
+    kept: _Kept | None = comm.Get_attr(_key)
     if kept is None:
         kept = _Kept(comm)
         comm.Set_attr(_key, kept)
     return kept
 
 
-def allreduce(array, comm=None, codec="thc", *, op="sum", out=None, buffer=None, all_to_all=None):
+def allreduce(array: Any, comm: Any | None = None, codec: str = "thc", *, op: str = "sum",
+              out: Any | None = None, buffer: str | None = None,
+              all_to_all: bool | None = None) -> Any:
     """Sum `array` over the ranks of a communicator, compressed; returns where the result is.
 
     array: float32, float16, bfloat16 or float64 elements, contiguous in the host's memory: a NumPy

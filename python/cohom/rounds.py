@@ -1,6 +1,8 @@
 """Rounds: a codec without a transport (docs/rounds.md)."""
 
 import ctypes
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from ._native import RawStep, check, library
 from .buffers import TYPES, Buffer
@@ -12,11 +14,11 @@ SIZES = {"uint8": 1, "uint16": 2, "uint32": 4, "uint64": 8, "int32": 4, "int64":
 MEAN, ALL_TO_ALL, NO_BIT_OR, NO_SMALL_MAX, NO_UNSIGNED = 1, 2, 4, 8, 16
 
 
-def _bytes(pointer, count):
+def _bytes(pointer: Any, count: int) -> memoryview:
     """Return `count` bytes there as a memoryview of bytes that can be written."""
     if count == 0:
         return memoryview(bytearray())
-    address = ctypes.cast(pointer, ctypes.c_void_p).value
+    address = ctypes.cast(pointer, ctypes.c_void_p).value or 0
     return memoryview((ctypes.c_char * count).from_address(address)).cast("B")
 
 
@@ -30,7 +32,18 @@ class Step:
     of 8 bytes, by rank; `send_counts` of all_gather has one.
     """
 
-    def __init__(self, raw, ranks):
+    kind: str
+    name: str
+    operation: str
+    dtype: str
+    numbers: int
+    words: memoryview
+    send: memoryview
+    receive: memoryview
+    send_counts: Sequence[int]
+    receive_counts: Sequence[int]
+
+    def __init__(self, raw: RawStep, ranks: int) -> None:
         self.kind = KINDS[raw.kind]
         self.name = raw.name.decode()
         if self.kind == "all_reduce":
@@ -54,9 +67,10 @@ class Rounds:
     or ranks.
     """
 
-    def __init__(self, codec, count, dtype, rank, ranks, *, op="sum", all_to_all=False,
-                 bit_or=True, small_max=True, unsigned=True):
-        self._rounds = None
+    def __init__(self, codec: str, count: int, dtype: str, rank: int, ranks: int, *,
+                 op: str = "sum", all_to_all: bool = False, bit_or: bool = True,
+                 small_max: bool = True, unsigned: bool = True) -> None:
+        self._rounds: ctypes.c_void_p | None = None
         if op not in ("sum", "mean"):
             raise ValueError(f"op is {op!r}; it should be 'sum' or 'mean'")
         if dtype not in TYPES:
@@ -73,14 +87,15 @@ class Rounds:
                                         ctypes.byref(made)))
         self._rounds, self._ranks = made, ranks
         self.count, self.dtype, self.calls = count, dtype, 0
-        self._kept = None
+        self._kept: tuple[Buffer, Buffer] | None = None
 
-    def __del__(self):
+    def __del__(self) -> None:
         if self._rounds is not None:
             library.cohom_rounds_free(self._rounds)
             self._rounds = None
 
-    def steps(self, array, out=None, step=None):
+    def steps(self, array: Any, out: Any | None = None,
+              step: int | None = None) -> Iterator[Step]:
         """Yield the Steps of a call; behind the last one `out` (or `array`) has the result.
 
         step: the call's number, alike on all ranks; by default how many there were before.
@@ -103,18 +118,18 @@ class Rounds:
         self._kept = None
 
     @property
-    def state(self):
+    def state(self) -> bytes:
         """Return what the codec keeps between calls, as bytes, to be saved and set again."""
         return bytes(self._state())
 
     @state.setter
-    def state(self, saved):
+    def state(self, saved: bytes) -> None:
         state = self._state()
         if len(saved) != len(state):
             raise ValueError(f"state has {len(saved)} bytes; it should have {len(state)}")
         state[:] = saved
 
-    def _state(self):
+    def _state(self) -> memoryview:
         address = ctypes.c_void_p()
         count = library.cohom_rounds_state(self._rounds, ctypes.byref(address))
         return _bytes(address, count)

@@ -9,28 +9,33 @@ Sums go over a process group of their own, by gloo, so that a model needs nothin
 import queue
 import threading
 import weakref
+from collections.abc import Mapping
+from typing import Any, TypeAlias
 
 import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
-from .rounds import Rounds
+from .rounds import Rounds, Step
 
 _DTYPES = {"uint8": torch.uint8, "int32": torch.int32, "int64": torch.int64}
 # What gloo has: no numbers of 16 bits, and no unsigned ones of 32 and 64.
 _REDUCTIONS = {"small_max": False, "unsigned": False}
 
 
+Parts: TypeAlias = tuple[tuple[str, int], ...]  # names and elements of a bucket's parameters
+
+
 class Collectives:
     """Makes the steps of Rounds on a process group of gloo's. `sent`: bytes given to it so far."""
 
-    def __init__(self, group):
+    def __init__(self, group: Any) -> None:
         self._group = group
         self._operations = {"add": dist.ReduceOp.SUM, "or": dist.ReduceOp.BOR,
                             "max": dist.ReduceOp.MAX}
         self.sent = 0
 
-    def make(self, step):
+    def make(self, step: Step) -> None:
         """Make one step."""
         if step.kind == "all_reduce":
             self.sent += len(step.words)
@@ -45,7 +50,7 @@ class Collectives:
         else:
             self._all_gather(step, send, receive)
 
-    def _all_gather(self, step, send, receive):
+    def _all_gather(self, step: Step, send: torch.Tensor, receive: torch.Tensor) -> None:
         """Gather parts of unlike lengths, which gloo's all_gather wants to be alike."""
         longest = max(step.receive_counts)
         if longest == 0:
@@ -59,7 +64,7 @@ class Collectives:
                       out=receive)
 
 
-def _words(words):
+def _words(words: memoryview) -> torch.Tensor:
     """Return words of 8 bytes as a tensor on the same memory."""
     return torch.frombuffer(words, dtype=torch.int64) if len(words) else torch.empty(
         0, dtype=torch.int64)
@@ -74,25 +79,27 @@ class Hook:
     rest of the backward pass.
     """
 
-    def __init__(self, codec="thc", names=None, *, smallest=4096, all_to_all=None):
+    def __init__(self, codec: str = "thc", names: Mapping[torch.Tensor, str] | None = None, *,
+                 smallest: int = 4096, all_to_all: bool | None = None) -> None:
         self.__name__ = self.__qualname__ = f"cohom_{codec}"  # DDP reads it
         self.codec, self.smallest, self.calls = codec, smallest, 0
-        self._names = names or {}
+        self._names: Mapping[torch.Tensor, str] = names or {}
         self._group = dist.new_group(backend="gloo")
         self._rank, self._ranks = dist.get_rank(), dist.get_world_size()
         self._all_to_all = self._ranks > 2 if all_to_all is None else all_to_all
         self.collectives = Collectives(self._group)
-        self._rounds = {}  # by bucket: parts and type
-        self._feedback = {}  # by parameter: of no bucket that there is
-        self._queue = queue.SimpleQueue()
+        self._rounds: dict[tuple[Parts, str], Rounds] = {}  # by bucket: parts and type
+        self._feedback: dict[str, bytes] = {}  # by parameter: of no bucket that there is
+        self._queue: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._thread = threading.Thread(target=_work, args=(weakref.ref(self), self._queue),
                                         name="cohom", daemon=True)
         self._thread.start()
         weakref.finalize(self, self._queue.put, None)
 
-    def __call__(self, _state, bucket):
+    def __call__(self, _state: object,
+                 bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
         """Start a bucket's sum; returns a future of its mean, as DDP wants it."""
-        future = torch.futures.Future()
+        future: torch.futures.Future[torch.Tensor] = torch.futures.Future()
         parts = tuple((self._names.get(each, f"{bucket.index()}.{number}"), each.numel())
                       for number, each in enumerate(bucket.parameters()))
         # What the thread reads on a device is there when this stream has come so far.
@@ -103,7 +110,7 @@ class Hook:
         self.calls += bucket.is_last()
         return future
 
-    def reduce(self, gradient, parts, call):
+    def reduce(self, gradient: torch.Tensor, parts: Parts, call: int) -> None:
         """Make `gradient`, a flat tensor, its mean over ranks. Collective, in one order.
 
         parts: (name, elements) of each parameter in it; call: alike on all ranks.
@@ -120,7 +127,7 @@ class Hook:
         if vector.data_ptr() != gradient.data_ptr():
             gradient.copy_(vector)
 
-    def _rounds_of(self, vector, parts):
+    def _rounds_of(self, vector: torch.Tensor, parts: Parts) -> Rounds:
         """Return a bucket's rounds. New ones take error feedback from where parameters were."""
         dtype = str(vector.dtype).removeprefix("torch.")
         key = (parts, dtype)
@@ -138,7 +145,7 @@ class Hook:
             self._rounds[key] = rounds
         return self._rounds[key]
 
-    def state_dict(self):
+    def state_dict(self) -> dict[str, Any]:
         """Return what belongs into this process's checkpoint, between steps of training.
 
         That is error feedback by parameter, and the number of calls.
@@ -149,7 +156,7 @@ class Hook:
         return {"codec": self.codec, "ranks": self._ranks, "calls": self.calls,
                 "feedback": feedback}
 
-    def load_state_dict(self, saved):
+    def load_state_dict(self, saved: Mapping[str, Any]) -> None:
         """Put back what state_dict() gave. With another number of ranks error feedback is lost."""
         if saved["codec"] != self.codec:
             raise ValueError(f"the checkpoint is of codec {saved['codec']}; this hook's is "
@@ -159,10 +166,11 @@ class Hook:
         self._feedback = dict(saved["feedback"]) if saved["ranks"] == self._ranks else {}
 
 
-def _cut(state, parts):
+def _cut(state: bytes, parts: Parts) -> dict[str, bytes]:
     """Return the error feedback of a bucket by parameter; codecs keep as much of each element."""
     elements = sum(count for _, count in parts)
-    size, begin, cut = len(state) // elements, 0, {}
+    size, begin = len(state) // elements, 0
+    cut: dict[str, bytes] = {}
     for name, count in parts:
         if size:
             cut[name] = state[begin:begin + size * count]
@@ -170,7 +178,7 @@ def _cut(state, parts):
     return cut
 
 
-def _work(hook_of, tasks):
+def _work(hook_of: Any, tasks: queue.SimpleQueue[Any]) -> None:
     """Sum buckets until there is no hook any more."""
     while True:
         task = tasks.get()
@@ -188,7 +196,7 @@ def _work(hook_of, tasks):
         del hook, task, gradient, future
 
 
-def compress(model, codec="thc", **options):
+def compress(model: DistributedDataParallel, codec: str = "thc", **options: Any) -> Hook:
     """Compress a model's gradients from now on; returns the Hook. Collective.
 
     model: a DistributedDataParallel. options: of Hook. DDP makes other buckets behind the first
