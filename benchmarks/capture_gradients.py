@@ -19,15 +19,10 @@ Step N means the gradient used in the N-th update, so N - 1 updates precede it.
 """
 
 import argparse
-import collections
 import dataclasses
-import functools
 import hashlib
 import io
 import pathlib
-import re
-import shutil
-import subprocess
 import sys
 import time
 from typing import Callable, Dict
@@ -46,58 +41,16 @@ except ImportError as missing:
     fail(f"no module {missing.name}; install Debian's python3-{missing.name} "
          "and run this with the system's python3")
 
-import output_file  # noqa: E402  (after what may be missing)
+sys.path.append(str(pathlib.Path(__file__).resolve().parent / "training"))
+import models  # noqa: E402  (after what may be missing)
+import output_file  # noqa: E402
+import training_data  # noqa: E402
 
 MIB = 1 << 20
 TABLE_HEAD = ["file", "d", "step", "loss", "nonzero", "rms", "max/rms", "kurtosis",
               "mean rms/rms"]
 LOG_EVERY = 20  # steps between two lines of output
 DEFAULT_STEPS = {"transformer": [20, 500], "lstm": [20, 300], "digits": [20, 100]}
-
-
-class CharTransformer(nn.Module):
-    """Pre-norm causal transformer that predicts the next character."""
-
-    def __init__(self, vocabulary, context, width=64, layers=4, heads=4):
-        super().__init__()
-        self.characters = nn.Embedding(vocabulary, width)
-        self.positions = nn.Embedding(context, width)
-        self.blocks = nn.ModuleList(
-            nn.TransformerEncoderLayer(width, heads, 4 * width, dropout=0.0,
-                                       activation="gelu", batch_first=True,
-                                       norm_first=True)
-            for _ in range(layers))
-        self.norm = nn.LayerNorm(width)
-        self.head = nn.Linear(width, vocabulary)
-        mask = torch.full((context, context), float("-inf")).triu(1)
-        self.register_buffer("mask", mask)
-
-    def forward(self, tokens):
-        hidden = self.characters(tokens) + self.positions.weight
-        for block in self.blocks:
-            hidden = block(hidden, src_mask=self.mask)
-        return self.head(self.norm(hidden))
-
-
-class WordLstm(nn.Module):
-    """LSTM over word embeddings that predicts the class of the next word."""
-
-    def __init__(self, vocabulary, classes, width=64):
-        super().__init__()
-        self.embedding = nn.Embedding(vocabulary, width)
-        self.lstm = nn.LSTM(width, width, batch_first=True)
-        self.head = nn.Linear(width, classes)
-
-    def forward(self, tokens):
-        return self.head(self.lstm(self.embedding(tokens))[0])
-
-
-def digits_net():
-    """Return a net of two convolutions and two linear layers, 8x8 to 10 classes."""
-    return nn.Sequential(
-        nn.Conv2d(1, 16, 3, padding=1), nn.ReLU(),
-        nn.Conv2d(16, 32, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
-        nn.Flatten(), nn.Linear(512, 40), nn.ReLU(), nn.Linear(40, 10))
 
 
 @dataclasses.dataclass
@@ -114,25 +67,6 @@ class Task:
     optimizer: torch.optim.Optimizer
     loss: Callable[[int], torch.Tensor]
     outputs: Dict[str, slice]
-
-
-@functools.lru_cache(maxsize=None)
-def read_bible():
-    """Return the King James Bible as one string, one verse per line."""
-    packages = "install Debian's bible-kjv and bible-kjv-text"
-    if shutil.which("bible") is None:
-        fail(f"no program bible; {packages}")
-    run = subprocess.run(["bible", "-f", "Gen1:1-Rev22:21"], check=False,
-                         capture_output=True, stdin=subprocess.DEVNULL)
-    lines = run.stdout.decode("ascii", "replace").splitlines()
-    verses = [match.group(1) for match in
-              (re.match(r"\w+\d+:\d+ (.*)", line) for line in lines) if match]
-    if len(verses) < 31000:
-        fail(f"the program bible gave {len(verses)} verses, not 31102; {packages}")
-    text = "\n".join(verses)
-    digest = hashlib.sha256(text.encode()).hexdigest()
-    print(f"text: {len(verses)} verses, {len(text)} characters, sha256 {digest}")
-    return text
 
 
 def next_token_loss(model, tokens, ranks, seed, batch, length, classes):
@@ -157,11 +91,10 @@ def next_token_loss(model, tokens, ranks, seed, batch, length, classes):
 
 def transformer_task(ranks, seed, batch=16, context=96):
     """Return the character-level transformer's task."""
-    text = read_bible()
-    numbers = {c: i for i, c in enumerate(sorted(set(text)))}
-    model = CharTransformer(len(numbers), context)
-    loss = next_token_loss(model, [numbers[c] for c in text], ranks, seed, batch,
-                           context, len(numbers))
+    tokens, vocabulary = training_data.characters()
+    print(training_data.describe(training_data.read_bible()))
+    model = models.CharTransformer(vocabulary, context)
+    loss = next_token_loss(model, tokens, ranks, seed, batch, context, vocabulary)
     return Task("transformer", model, torch.optim.Adam(model.parameters(), 2e-3), loss,
                 {"transformer_step{step}.npy": slice(None)})
 
@@ -172,12 +105,9 @@ def lstm_task(ranks, seed, batch=16, length=24, classes=800):
     Words are numbered by falling frequency. The input knows every word; the
     output has the classes - 1 most frequent words and one class for the rest.
     """
-    words = re.findall(r"[a-z]+(?:'[a-z]+)?|[.,;:?!]", read_bible().lower())
-    order = sorted(collections.Counter(words).items(), key=lambda item: (-item[1], item[0]))
-    numbers = {word: i for i, (word, _) in enumerate(order)}
-    model = WordLstm(len(numbers), classes)
-    loss = next_token_loss(model, [numbers[w] for w in words], ranks, seed, batch,
-                           length, classes)
+    tokens, vocabulary = training_data.words()
+    model = models.WordLstm(vocabulary, classes)
+    loss = next_token_loss(model, tokens, ranks, seed, batch, length, classes)
     return Task("lstm", model, torch.optim.Adam(model.parameters(), 3e-3), loss,
                 {"lstm_step{step}.npz": slice(0, 1),
                  "lstm_dense_step{step}.npy": slice(1, None)})
@@ -185,17 +115,11 @@ def lstm_task(ranks, seed, batch=16, length=24, classes=800):
 
 def digits_task(ranks, seed, batch=32):
     """Return the digits net's task; every rank owns one share of the images."""
-    try:
-        from sklearn.datasets import load_digits
-    except ImportError:
-        fail("no module sklearn; install Debian's python3-sklearn")
-    data = load_digits()
-    images = torch.from_numpy(data.images.astype(np.float32) / 16.0)[:, None]
-    labels = torch.from_numpy(data.target.astype(np.int64))
+    images, labels = map(torch.from_numpy, training_data.digits())
     order = np.random.default_rng(seed).permutation(len(labels))
     shards = np.array_split(order, ranks)
     generators = [np.random.default_rng([seed, rank]) for rank in range(ranks)]
-    model = digits_net()
+    model = models.digits_net()
 
     def loss(rank):
         rows = generators[rank].choice(shards[rank], batch, replace=False)
@@ -316,7 +240,10 @@ def main():
     digests = []
     for name in options.models:
         torch.manual_seed(options.seed)
-        task = TASKS[name](options.ranks, options.seed)
+        try:
+            task = TASKS[name](options.ranks, options.seed)
+        except training_data.Missing as missing:
+            fail(str(missing))
         steps = sorted(set(options.steps or DEFAULT_STEPS[name]))
         for file_name, step, loss, array in train(task, steps, options.ranks):
             content = encode(file_name, array)
