@@ -16,8 +16,9 @@ function(cohom_add_test name)
     set(processors 2)
   endif()
   set(target ${test_RING}_${name})
-  if((COHOM_SANITIZE AND target IN_LIST cohom_tests_of_laws)
-     OR (COHOM_SANITIZE STREQUAL "thread" AND target IN_LIST cohom_tests_of_values))
+  if((COHOM_SANITIZE AND (target IN_LIST cohom_tests_of_laws
+                          OR target IN_LIST cohom_tests_of_values))
+     OR (COHOM_SANITIZE STREQUAL "thread" AND target IN_LIST cohom_tests_of_memory))
     return()
   endif()
   cohom_add_test_executable(${target} SOURCES ${test_SOURCES}

@@ -38,13 +38,17 @@ inline std::vector<ElementType> tested_types() {
 /// scripts/long-check cases: tests leave out nothing that the shares below would.
 inline bool takes_all_cases() { return std::getenv("COHOM_TEST_ALL_CASES") != nullptr; }
 
-/// Of nested loops over cases: every `one_in`th runs, or every `sanitized_one_in`th under a
-/// sanitizer. These should have no factor in common with the turns of a loop.
+/// Whether everything takes many times as long: under a sanitizer, or where device code is
+/// interpreted.
+inline bool is_slow() { return sanitized || std::getenv("COHOM_TEST_SLOW") != nullptr; }
+
+/// Of nested loops over cases: every `one_in`th runs, or every `slow_one_in`th where all is slow.
+/// These should have no factor in common with the turns of a loop.
 class CaseShare {
  public:
-  CaseShare(std::size_t one_in, std::size_t sanitized_one_in)
+  CaseShare(std::size_t one_in, std::size_t slow_one_in)
       : one_in_(takes_all_cases() ? 1
-                : sanitized       ? sanitized_one_in
+                : is_slow()       ? slow_one_in
                                   : one_in) {}
   [[nodiscard]] bool skips_this() { return seen_++ % one_in_ != 0; }
 

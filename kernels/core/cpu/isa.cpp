@@ -16,7 +16,7 @@ namespace {
 std::vector<Isa> detect() {
   std::vector<Isa> isas = {Isa::scalar};
 #if defined(__x86_64__)
-  const auto targets = hwy::SupportedTargets();
+  const auto targets = hwy::SupportedTargets() & HWY_TARGETS;
   if (targets & HWY_SSE4) isas.push_back(Isa::sse4);
   if (targets & HWY_AVX2) isas.push_back(Isa::avx2);
   if (targets & HWY_AVX3) isas.push_back(Isa::avx512);
