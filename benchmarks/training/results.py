@@ -32,7 +32,8 @@ def groups(rows):
     """Return lists of rows by model, size, ranks, rate and steps; each by way, in their order."""
     found = {}
     for row in rows:
-        key = tuple(row[name] for name in ("model", "size", "ranks", "rate", "steps"))
+        key = tuple(row[name] for name in ("model", "size", "ranks", "rate", "steps",
+                                         "examples"))
         found.setdefault(key, {}).setdefault(row["way"], []).append(row)
     return found
 
@@ -83,7 +84,7 @@ def spread(rows):
 
 def table(key, ways):
     """Return one group as Markdown."""
-    model, size, ranks, rate, steps = key
+    model, size, ranks, rate, steps, examples = key
     any_row = next(iter(ways.values()))[0]
     alone = median_of(ways.get("none", []), lambda row: row["step_seconds"]) \
         if "none" in ways else None
@@ -96,7 +97,7 @@ def table(key, ways):
     share = ratio(basis_step - alone, basis_step) if alone and basis_step else None
     lines = [
         f"**{model} {size}**: {any_row['parameters'] / 1e6:.1f} million parameters, {ranks} ranks, "
-        f"links of {rate}, {any_row['examples']} examples a rank and step, {steps} steps, "
+        f"links of {rate}, {examples} examples a rank and step, {steps} steps, "
         f"{max(map(len, ways.values()))} seeds, torch {any_row['torch']}. "
         + (f"Communication is {share:.0%} of a step of `{BASIS}`. " if share is not None else "")
         + (f"Loss to reach: {goal:.3f}." if goal is not None else ""),
@@ -111,7 +112,7 @@ def table(key, ways):
             if goal is not None else None
         sent = median_of(rows, lambda row: row["sent"] / row["ranks"] / row["steps"])
         lines.append("| " + " | ".join([
-            f"`{way}`", cell(step * 1e3, ".0f"), cell(any_row["examples"] * ranks / step, ".0f"),
+            f"`{way}`", cell(step * 1e3, ".0f"), cell(examples * ranks / step, ".0f"),
             cell(ratio(basis_step, step), ".2f"),
             cell(communication and communication * 1e3, ".0f"),
             cell(ratio(basis_communication, communication), ".2f"), cell(sent / 1e6, ".1f"),

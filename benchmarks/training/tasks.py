@@ -52,11 +52,17 @@ SIZES = {
 LSTM_CLASSES = 800
 
 
-def make(model, size, rank, ranks, seed):
-    """Return a rank's task. @raises training_data.Missing."""
+def make(model, size, batch, rank, ranks, seed):
+    """Return a rank's task, with `batch` windows or images a step unless it is 0.
+
+    Raises training_data.Missing.
+    """
     torch.manual_seed(seed)  # the same weights on all ranks
+    chosen = SIZES[model][size]
+    if batch:
+        chosen = dataclasses.replace(chosen, batch=batch)
     return {"transformer": _transformer, "lstm": _lstm, "digits": _digits}[model](
-        SIZES[model][size], rank, ranks, seed)
+        chosen, rank, ranks, seed)
 
 
 def _windows(tokens, size, rank, ranks, seed, classes):

@@ -92,7 +92,7 @@ def communication_seconds(model, reduce, bucket_mib):
 
 def train(options, rank, ranks):
     """Train; return what was measured."""
-    task = tasks.make(options.model, options.size, rank, ranks, options.seed)
+    task = tasks.make(options.model, options.size, options.batch, rank, ranks, options.seed)
     model, reduce = ways.wrap(task.model, options.way, options.bucket_mib)
     clock, curve = Clock(options.device), []
     losses = []
@@ -135,6 +135,7 @@ def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--model", choices=tasks.SIZES, required=True)
     parser.add_argument("--size", required=True)
+    parser.add_argument("--batch", type=int, required=True)
     parser.add_argument("--way", required=True)
     parser.add_argument("--steps", type=int, required=True)
     parser.add_argument("--evaluate", type=int, required=True, metavar="STEPS")

@@ -30,7 +30,8 @@ enum {
   COHOM_ROUNDS_ALL_TO_ALL = 2,   /* contributions go to owners: fewer bytes for 3 ranks and more */
   COHOM_ROUNDS_NO_BIT_OR = 4,    /* no all_reduce by bitwise or */
   COHOM_ROUNDS_NO_SMALL_MAX = 8, /* no all_reduce by maximum of unsigned numbers of 8 and 16 bits */
-  COHOM_ROUNDS_NO_UNSIGNED = 16  /* numbers of 32 and 64 bits are signed */
+  COHOM_ROUNDS_NO_UNSIGNED = 16, /* numbers of 32 and 64 bits are signed */
+  COHOM_ROUNDS_CHECK_ONCE = 32   /* only the first call compares the ranks' arguments */
 };
 
 /* Kinds of a step, operations and types of all_reduce. */

@@ -57,6 +57,9 @@ struct RoundsOptions {
   bool has_bit_or = true;     ///< all_reduce has a bitwise or
   bool has_small_max = true;  ///< all_reduce has a maximum of unsigned numbers of 8 and 16 bits
   bool has_unsigned = true;   ///< else numbers of 32 and 64 bits are i32 and i64
+  /// Only the first call that goes well compares the ranks' arguments, which saves later ones a
+  /// step: then a rank whose arguments are wrong has an error alone.
+  bool checks_once = false;
 };
 
 class RoundsImpl;
@@ -83,9 +86,9 @@ class Rounds {
 
   /// Takes what the last step gave, and says the next one; null: the output is there.
   /// @throws Error behind the first step on all ranks alike: invalid_argument, unsupported or
-  /// mismatch. Later on this rank, which must end the others' calls itself: transport for words
-  /// that no rank can have sent, and lack of memory. Error(state) when no call was begun. Then the
-  /// call is over.
+  /// mismatch (but see checks_once). Later on this rank, which must end the others' calls itself:
+  /// transport for words that no rank can have sent, and lack of memory. Error(state) when no call
+  /// was begun. Then the call is over.
   const RoundStep* next();
 
   /// What the codec keeps between calls (error feedback), to be saved and put back between calls;

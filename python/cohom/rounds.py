@@ -12,6 +12,7 @@ OPERATIONS = ("add", "or", "max")
 NUMBERS = ("uint8", "uint16", "uint32", "uint64", "int32", "int64")
 SIZES = {"uint8": 1, "uint16": 2, "uint32": 4, "uint64": 8, "int32": 4, "int64": 8}
 MEAN, ALL_TO_ALL, NO_BIT_OR, NO_SMALL_MAX, NO_UNSIGNED = 1, 2, 4, 8, 16
+CHECK_ONCE = 32
 
 
 def _bytes(pointer: Any, count: int) -> memoryview:
@@ -63,13 +64,15 @@ class Rounds:
     codec: a spec such as "thc:bits=4". count: elements. dtype: "float32", "float16", "bfloat16" or
     "float64". op: "sum" or "mean". all_to_all: contributions go to owners where that is less to
     send. What the reductions at hand lack: bit_or, small_max (maximum of unsigned numbers of 8 and
-    16 bits), unsigned (numbers of 32 and 64 bits). Raises Error for what is wrong with codec, rank
-    or ranks.
+    16 bits), unsigned (numbers of 32 and 64 bits). check_once: only the first call compares the
+    ranks' arguments; later on a rank has its errors alone. Raises Error for what is wrong with
+    codec, rank or ranks.
     """
 
     def __init__(self, codec: str, count: int, dtype: str, rank: int, ranks: int, *,
                  op: str = "sum", all_to_all: bool = False, bit_or: bool = True,
-                 small_max: bool = True, unsigned: bool = True) -> None:
+                 small_max: bool = True, unsigned: bool = True,
+                 check_once: bool = False) -> None:
         self._rounds: ctypes.c_void_p | None = None
         if op not in ("sum", "mean"):
             raise ValueError(f"op is {op!r}; it should be 'sum' or 'mean'")
@@ -81,7 +84,8 @@ class Rounds:
             if not -2**31 <= value < 2**31:  # which C would cut
                 raise ValueError(f"{name} is {value}; it should be at most 32768")
         options = (MEAN * (op == "mean") | ALL_TO_ALL * all_to_all | NO_BIT_OR * (not bit_or)
-                   | NO_SMALL_MAX * (not small_max) | NO_UNSIGNED * (not unsigned))
+                   | NO_SMALL_MAX * (not small_max) | NO_UNSIGNED * (not unsigned)
+                   | CHECK_ONCE * check_once)
         made = ctypes.c_void_p()
         check(library.cohom_rounds_make(codec.encode(), count, TYPES[dtype], rank, ranks, options,
                                         ctypes.byref(made)))

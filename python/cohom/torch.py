@@ -6,10 +6,11 @@
 Sums go over a process group of their own, by gloo, so that a model needs nothing but what it has.
 """
 
+import collections
 import queue
 import threading
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 import torch
@@ -21,6 +22,10 @@ from .rounds import Rounds, Step
 _DTYPES = {"uint8": torch.uint8, "int32": torch.int32, "int64": torch.int64}
 # What gloo has: no numbers of 16 bits, and no unsigned ones of 32 and 64.
 _REDUCTIONS = {"small_max": False, "unsigned": False}
+# Of a bucket: pieces share the time of the wire and of the codec, and each has short rounds.
+_MOST_PIECES = 2
+_SHORTEST_PIECE = 1 << 20
+_PIECE_UNIT = 4096  # elements: owners' parts are then equally long, but in the last piece
 
 
 Parts: TypeAlias = tuple[tuple[str, int], ...]  # names and elements of a bucket's parameters
@@ -37,31 +42,51 @@ class Collectives:
 
     def make(self, step: Step) -> None:
         """Make one step."""
+        self.start(step)()
+
+    def start(self, step: Step) -> Callable[[], None]:
+        """Start one step; returns what waits for its end. All ranks start in the same order."""
         if step.kind == "all_reduce":
             self.sent += len(step.words)
-            dist.all_reduce(torch.frombuffer(step.words, dtype=_DTYPES[step.dtype]),
-                            op=self._operations[step.operation], group=self._group)
-            return
+            words = torch.frombuffer(step.words, dtype=_DTYPES[step.dtype])
+            return _end_of(dist.all_reduce(words, op=self._operations[step.operation],
+                                           group=self._group, async_op=True))
         self.sent += len(step.send)
         send, receive = _words(step.send), _words(step.receive)
         if step.kind == "all_to_all":
-            dist.all_to_all_single(receive, send, list(step.receive_counts),
-                                   list(step.send_counts), group=self._group)
-        else:
-            self._all_gather(step, send, receive)
+            return _end_of(dist.all_to_all_single(receive, send, list(step.receive_counts),
+                                                  list(step.send_counts), group=self._group,
+                                                  async_op=True))
+        return self._start_all_gather(step, send, receive)
 
-    def _all_gather(self, step: Step, send: torch.Tensor, receive: torch.Tensor) -> None:
-        """Gather parts of unlike lengths, which gloo's all_gather wants to be alike."""
+    def _start_all_gather(self, step: Step, send: torch.Tensor,
+                          receive: torch.Tensor) -> Callable[[], None]:
+        """Gather parts, which gloo's all_gather wants to be equally long."""
         longest = max(step.receive_counts)
         if longest == 0:
-            return
+            return lambda: None
+        if min(step.receive_counts) == longest:
+            return _end_of(dist.all_gather(list(receive.split(longest)), send, group=self._group,
+                                           async_op=True))
         padded = torch.zeros(longest, dtype=torch.int64)
         padded[:len(send)] = send
         parts = [torch.empty(longest, dtype=torch.int64) for _ in step.receive_counts]
-        dist.all_gather(parts, padded, group=self._group)
-        if len(receive):
+        wait = _end_of(dist.all_gather(parts, padded, group=self._group, async_op=True))
+
+        def end() -> None:
+            wait()
             torch.cat([part[:count] for part, count in zip(parts, step.receive_counts)],
                       out=receive)
+
+        return end
+
+
+def _end_of(work: Any) -> Callable[[], None]:
+    """Return what waits for a collective."""
+    def end() -> None:
+        work.wait()
+
+    return end
 
 
 def _words(words: memoryview) -> torch.Tensor:
@@ -70,13 +95,29 @@ def _words(words: memoryview) -> torch.Tensor:
         0, dtype=torch.int64)
 
 
+def _make_in_turn(flows: Iterable[Iterator[Step]],
+                  start: Callable[[Step], Callable[[], None]]) -> None:
+    """Make the steps of several Rounds: while one is on its way, another one encodes.
+
+    All ranks start them in the same order.
+    """
+    waiting: collections.deque[tuple[Iterator[Step], Callable[[], None]]] = collections.deque(
+        (flow, lambda: None) for flow in flows)
+    while waiting:
+        flow, wait = waiting.popleft()
+        wait()
+        step = next(flow, None)
+        if step is not None:
+            waiting.append((flow, start(step)))
+
+
 class Hook:
     """A communication hook of DistributedDataParallel: the mean of gradients by a codec.
 
     codec: a spec such as "thc" or "packed:bits=5" (docs/codecs.md). names: by parameter, for
     checkpoints. smallest: buckets of fewer elements go as they are. Each process makes it at the
     same time: it makes a process group. Buckets are summed by a thread, in their order, beside the
-    rest of the backward pass.
+    rest of the backward pass: while one piece of a bucket is on its way, another one is encoded.
     """
 
     def __init__(self, codec: str = "thc", names: Mapping[torch.Tensor, str] | None = None, *,
@@ -88,7 +129,7 @@ class Hook:
         self._rank, self._ranks = dist.get_rank(), dist.get_world_size()
         self._all_to_all = self._ranks > 2 if all_to_all is None else all_to_all
         self.collectives = Collectives(self._group)
-        self._rounds: dict[tuple[Parts, str], Rounds] = {}  # by bucket: parts and type
+        self._rounds: dict[tuple[Parts, str], list[Rounds]] = {}  # by bucket: parts and type
         self._feedback: dict[str, bytes] = {}  # by parameter: of no bucket that there is
         self._queue: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._thread = threading.Thread(target=_work, args=(weakref.ref(self), self._queue),
@@ -122,27 +163,36 @@ class Hook:
             gradient.copy_(mean.div_(self._ranks))
             return
         vector = gradient.detach().to("cpu").contiguous()
-        for step in self._rounds_of(vector, parts).steps(vector, step=call):
-            self.collectives.make(step)
+        pieces = self._rounds_of(vector, parts)
+        _make_in_turn([rounds.steps(piece, step=call) for rounds, piece in
+                       zip(pieces, vector.split([each.count for each in pieces]))],
+                      self.collectives.start)
         if vector.data_ptr() != gradient.data_ptr():
             gradient.copy_(vector)
 
-    def _rounds_of(self, vector: torch.Tensor, parts: Parts) -> Rounds:
-        """Return a bucket's rounds. New ones take error feedback from where parameters were."""
+    def _rounds_of(self, vector: torch.Tensor, parts: Parts) -> list[Rounds]:
+        """Return a bucket's rounds, a piece each.
+
+        New ones take error feedback from where parameters were.
+        """
         dtype = str(vector.dtype).removeprefix("torch.")
         key = (parts, dtype)
         if key not in self._rounds:
             names = {name for name, _ in parts}
             for other in [each for each in self._rounds if names & {name for name, _ in each[0]}]:
-                self._feedback.update(_cut(self._rounds.pop(other).state, other[0]))
-            rounds = Rounds(self.codec, vector.numel(), dtype, self._rank, self._ranks, op="mean",
-                            all_to_all=self._all_to_all, **_REDUCTIONS)
-            state = rounds.state
-            size = len(state) // max(1, vector.numel())
-            if state:
-                rounds.state = b"".join(self._feedback.pop(name, bytes(size * count))
-                                        for name, count in parts)
-            self._rounds[key] = rounds
+                self._feedback.update(_cut(_state_of(self._rounds.pop(other)), other[0]))
+            pieces = [Rounds(self.codec, count, dtype, self._rank, self._ranks, op="mean",
+                             all_to_all=self._all_to_all, check_once=True, **_REDUCTIONS)
+                      for count in _pieces_of(vector.numel(), self._ranks)]
+            size = len(pieces[0].state) // pieces[0].count
+            if size:
+                state = b"".join(self._feedback.pop(name, bytes(size * count))
+                                 for name, count in parts)
+                begin = 0
+                for rounds in pieces:
+                    rounds.state = state[begin:begin + size * rounds.count]
+                    begin += size * rounds.count
+            self._rounds[key] = pieces
         return self._rounds[key]
 
     def state_dict(self) -> dict[str, Any]:
@@ -151,8 +201,8 @@ class Hook:
         That is error feedback by parameter, and the number of calls.
         """
         feedback = dict(self._feedback)
-        for (parts, _), rounds in self._rounds.items():
-            feedback.update(_cut(rounds.state, parts))
+        for (parts, _), pieces in self._rounds.items():
+            feedback.update(_cut(_state_of(pieces), parts))
         return {"codec": self.codec, "ranks": self._ranks, "calls": self.calls,
                 "feedback": feedback}
 
@@ -164,6 +214,19 @@ class Hook:
         self.calls = saved["calls"]
         self._rounds.clear()
         self._feedback = dict(saved["feedback"]) if saved["ranks"] == self._ranks else {}
+
+
+def _pieces_of(elements: int, ranks: int) -> list[int]:
+    """Return the elements of a bucket's pieces: few enough to be long, and for all ranks alike."""
+    unit = _PIECE_UNIT * ranks
+    longest = max(_SHORTEST_PIECE, -(-elements // _MOST_PIECES))
+    longest = -(-longest // unit) * unit
+    return [min(longest, elements - begin) for begin in range(0, elements, longest)]
+
+
+def _state_of(pieces: list[Rounds]) -> bytes:
+    """Return the error feedback of a bucket's pieces, one behind the other."""
+    return b"".join(rounds.state for rounds in pieces)
 
 
 def _cut(state: bytes, parts: Parts) -> dict[str, bytes]:

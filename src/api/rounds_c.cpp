@@ -45,7 +45,8 @@ int guarded_call(std::string& error, Function&& function) noexcept {
 
 RoundsOptions options_of(unsigned options) {
   constexpr unsigned all = COHOM_ROUNDS_MEAN | COHOM_ROUNDS_ALL_TO_ALL | COHOM_ROUNDS_NO_BIT_OR |
-                           COHOM_ROUNDS_NO_SMALL_MAX | COHOM_ROUNDS_NO_UNSIGNED;
+                           COHOM_ROUNDS_NO_SMALL_MAX | COHOM_ROUNDS_NO_UNSIGNED |
+                           COHOM_ROUNDS_CHECK_ONCE;
   if ((options & ~all) != 0)
     throw Error(ErrorKind::invalid_argument,
                 "options is " + std::to_string(options) + "; it should be a sum of COHOM_ROUNDS_");
@@ -54,7 +55,8 @@ RoundsOptions options_of(unsigned options) {
           .all_to_all = has(COHOM_ROUNDS_ALL_TO_ALL),
           .has_bit_or = !has(COHOM_ROUNDS_NO_BIT_OR),
           .has_small_max = !has(COHOM_ROUNDS_NO_SMALL_MAX),
-          .has_unsigned = !has(COHOM_ROUNDS_NO_UNSIGNED)};
+          .has_unsigned = !has(COHOM_ROUNDS_NO_UNSIGNED),
+          .checks_once = has(COHOM_ROUNDS_CHECK_ONCE)};
 }
 
 ElementType element_type_of(int type) {

@@ -21,7 +21,7 @@ void CallStatus::check_alone() const {
   if (error_) throw Error(*error_);
 }
 
-void CallStatus::check() const {
+void CallStatus::check() {
   check_alone();
   if (words_[0] != 0) {
     const auto kind = static_cast<ErrorKind>(words_[0]);
@@ -37,6 +37,7 @@ void CallStatus::check() const {
                                            field.text.value_or(std::to_string(field.value)));
     word += 2;
   }
+  right_ = true;
 }
 
 }  // namespace cohom

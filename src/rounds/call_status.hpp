@@ -25,12 +25,15 @@ class CallStatus {
   void check_alone() const;
   /// Whether all ranks' are, and alike, once words() are maxima. @throws Error: mismatch, or of
   /// the kind of a rank's error, on all ranks
-  void check() const;
+  void check();
+  /// Whether a check has gone well.
+  [[nodiscard]] bool has_been_right() const { return right_; }
 
  private:
   CallSignature signature_;
   std::optional<Error> error_;
   std::vector<std::uint64_t> words_;
+  bool right_ = false;
 };
 
 }  // namespace cohom

@@ -94,6 +94,7 @@ CallSignature RoundsImpl::signature(std::uint64_t step) const {
   signature.number("what reductions can do", (options_.has_bit_or ? 1 : 0) +
                                                  (options_.has_small_max ? 2 : 0) +
                                                  (options_.has_unsigned ? 4 : 0));
+  signature.text("checks_once", options_.checks_once ? "on" : "off");
   signature.number("step", step);
   return signature;
 }
@@ -117,7 +118,7 @@ const RoundStep* RoundsImpl::next() {
       case Stage::idle: throw Error(ErrorKind::state, "no call was begun");
       case Stage::over: return nullptr;
       case Stage::status:
-        if (ranks_ > 1) return status_step();
+        if (ranks_ > 1 && !(options_.checks_once && status_.has_been_right())) return status_step();
         status_.check_alone();
         break;
       case Stage::agreed:

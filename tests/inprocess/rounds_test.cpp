@@ -285,6 +285,29 @@ TEST(Rounds, WhatIsWrongOnOneRankIsAnErrorOnAll) {
 }
 
 /// Lengths are read from words that others sent.
+TEST(Rounds, OneCheckIsEnoughForWhoWantsIt) {
+  const RankInputs inputs(3, ElementType::f32, 5000, 15);
+  const auto expected = expected_of("thc", inputs, ReduceOp::sum);
+  auto all = rounds_of("thc", inputs, {.checks_once = true});
+  std::vector<Bytes> outputs(3, Bytes(inputs.bytes(0).size()));
+  const auto begin = [&](std::size_t wrong) {
+    for (std::size_t r = 0; r < 3; ++r)
+      all[r].begin(inputs.bytes(int(r)).data(), r == wrong ? nullptr : outputs[r].data(), 0);
+  };
+  begin(1);  // a call that goes wrong is not the one
+  for (const std::string& error : errors_of(all)) EXPECT_NE(error, "");
+  std::size_t steps[2] = {};
+  for (std::size_t& count : steps) {
+    begin(3);
+    count = run(all);
+    for (const Bytes& output : outputs) EXPECT_TRUE(same_bytes(output, expected[0]));
+  }
+  EXPECT_EQ(steps[1], steps[0] - 1);
+  begin(1);
+  EXPECT_NE(all[0].next(), nullptr);
+  EXPECT_THROW(all[1].next(), Error);
+}
+
 TEST(Rounds, LengthsThatNoRankCanSendAreAnError) {
   const RankInputs inputs(3, ElementType::f32, 5000, 11);
   for (const Collective kind : {Collective::all_to_all, Collective::all_gather}) {
@@ -370,7 +393,7 @@ TEST(RoundsInC, HaveTheSameBitsAndErrors) {
   EXPECT_NE(std::string(cohom_rounds_error(nullptr)).find("did you mean thc"), std::string::npos);
   EXPECT_EQ(cohom_rounds_make("thc", 1, 4, 0, 1, 0, &none), COHOM_INVALID_ARGUMENT);
   EXPECT_STREQ(cohom_rounds_error(nullptr), "type is 4; it should be COHOM_F32, F16, BF16 or F64");
-  EXPECT_EQ(cohom_rounds_make("thc", 1, COHOM_F32, 0, 1, 32, &none), COHOM_INVALID_ARGUMENT);
+  EXPECT_EQ(cohom_rounds_make("thc", 1, COHOM_F32, 0, 1, 64, &none), COHOM_INVALID_ARGUMENT);
 }
 
 }  // namespace
