@@ -22,6 +22,7 @@ from .rounds import Rounds, Step
 _DTYPES = {"uint8": torch.uint8, "int32": torch.int32, "int64": torch.int64}
 # What gloo has: no numbers of 16 bits, and no unsigned ones of 32 and 64.
 _REDUCTIONS = {"small_max": False, "unsigned": False}
+_SECONDS_TO_END = 10
 # Of a bucket: pieces share the time of the wire and of the codec, and each has short rounds.
 _MOST_PIECES = 2
 _SHORTEST_PIECE = 1 << 20
@@ -135,7 +136,7 @@ class Hook:
         self._thread = threading.Thread(target=_work, args=(weakref.ref(self), self._queue),
                                         name="cohom", daemon=True)
         self._thread.start()
-        weakref.finalize(self, self._queue.put, None)
+        weakref.finalize(self, _end_thread, self._thread, self._queue)
 
     def __call__(self, _state: object,
                  bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
@@ -257,6 +258,17 @@ def _work(hook_of: Any, tasks: queue.SimpleQueue[Any]) -> None:
         except BaseException as error:  # whoever waits for it gets it
             future.set_exception(error)
         del hook, task, gradient, future
+
+
+def _end_thread(thread: threading.Thread, tasks: queue.SimpleQueue[Any]) -> None:
+    """End a hook's thread, also before the interpreter ends.
+
+    That would take its stack away within PyTorch, which ends the process by std::terminate. A
+    thread whose collective never ends is not waited for.
+    """
+    tasks.put(None)
+    if thread is not threading.current_thread():
+        thread.join(_SECONDS_TO_END)
 
 
 def compress(model: DistributedDataParallel, codec: str = "thc", **options: Any) -> Hook:
