@@ -5,8 +5,8 @@
 // x86-64: SSE4, AVX2 and AVX-512 (Skylake-X and later). The baseline is raised to SSE4, because the
 // plain C++ reference is there for anything older; the code of a target runs only after
 // supported_isas() has asked the processor. AArch64: NEON, which every one of these processors has.
-// Elsewhere only the reference is built. Threads never meet in a kernel, so the thread sanitizer gets
-// SSE4 alone, which compiles in a third of the time.
+// Elsewhere only the reference is built. Threads never meet in a kernel, so the thread sanitizer
+// gets SSE4 alone, which compiles in a third of the time.
 //
 // COHOM_ROW_OF(isa, row) is what `row`, a function in the namespaces of all targets, returns for an
 // instruction set.
