@@ -29,11 +29,10 @@ def read(folder):
 
 
 def groups(rows):
-    """Return lists of rows by model, size, ranks, rate and steps; each by way, in their order."""
+    """Return lists of rows by model, size, links and mini-batch; each by way, in their order."""
     found = {}
     for row in rows:
-        key = tuple(row[name] for name in ("model", "size", "ranks", "rate", "steps",
-                                         "examples"))
+        key = tuple(row[name] for name in ("model", "size", "ranks", "rate", "steps", "examples"))
         found.setdefault(key, {}).setdefault(row["way"], []).append(row)
     return found
 

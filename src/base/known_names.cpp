@@ -51,6 +51,7 @@ constexpr std::string_view variables[] = {
     "COHOM_PLAN_MEMORY",
     "COHOM_PROBE_PROGRAM",
     "COHOM_PROGRESS",
+    "COHOM_PYTHON_LIBRARY",
     "COHOM_THREADS",
     "COHOM_TIMEOUT",
     "COHOM_TOPOLOGY",

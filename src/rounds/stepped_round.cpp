@@ -45,7 +45,7 @@ const RoundStep* SteppedRound::next() {
       take_reduced();
       break;
     case Stage::gathered: take_gathered(); break;
-    case Stage::lengths: take_lengths(); return contributions_step();
+    case Stage::lengths: take_contribution_lengths(); return contributions_step();
     case Stage::contributions:
       add_contributions();
       return shape_.sums_have_own_lengths() ? sum_lengths_step() : sums_step();
@@ -143,19 +143,30 @@ const RoundStep* SteppedRound::lengths_step() {
   return exchange_step(Stage::lengths, Collective::all_to_all, lengths_);
 }
 
-/// Of contributions to this rank's piece.
-void SteppedRound::take_lengths() {
+template <class MostOf>
+void SteppedRound::take_lengths(std::string_view what, MostOf most_of) {
+  for (std::size_t rank = 0; rank < ranks_; ++rank) {
+    const std::uint64_t words = step_.received()[rank];
+    const std::size_t most = most_of(rank);
+    if (words > most)
+      throw Error(ErrorKind::transport, "rank " + std::to_string(rank) + " has " +
+                                            std::string(what) + " of " + std::to_string(words) +
+                                            " words in round " + std::string(traits().name) +
+                                            ", which has at most " + std::to_string(most));
+    step_.receive_counts()[rank] = words;
+  }
+}
+
+void SteppedRound::take_contribution_lengths() {
   const Piece* const own = own_piece();
   const std::size_t most = own == nullptr ? 0 : shape_.contribution_capacity(own->count);
-  for (std::size_t source = 0; source < ranks_; ++source) {
-    const std::uint64_t words = step_.received()[source];
-    if (words > most)
-      throw Error(ErrorKind::transport, "rank " + std::to_string(source) + " contributes " +
-                                            std::to_string(words) + " words to round " +
-                                            std::string(traits().name) + ", which has at most " +
-                                            std::to_string(most));
-    step_.receive_counts()[source] = words;
-  }
+  take_lengths("a contribution", [most](std::size_t) { return most; });
+}
+
+void SteppedRound::take_sum_lengths() {
+  take_lengths("a sum", [this](std::size_t owner) {
+    return owner < pieces_.size() ? shape_.sum_capacity(pieces_[owner].count) : 0;
+  });
 }
 
 const Piece* SteppedRound::own_piece() const {
@@ -207,19 +218,6 @@ const RoundStep* SteppedRound::sum_lengths_step() {
   step_.send_counts().assign(1, 1);
   step_.receive_counts().assign(ranks_, 1);
   return exchange_step(Stage::sum_lengths, Collective::all_gather, lengths_);
-}
-
-void SteppedRound::take_sum_lengths() {
-  for (std::size_t owner = 0; owner < ranks_; ++owner) {
-    const std::uint64_t words = step_.received()[owner];
-    const std::size_t most = owner < pieces_.size() ? shape_.sum_capacity(pieces_[owner].count) : 0;
-    if (words > most)
-      throw Error(ErrorKind::transport, "rank " + std::to_string(owner) + " has a sum of " +
-                                            std::to_string(words) + " words of round " +
-                                            std::string(traits().name) + ", which has at most " +
-                                            std::to_string(most));
-    step_.receive_counts()[owner] = words;
-  }
 }
 
 const RoundStep* SteppedRound::sums_step() {

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace cohom {
@@ -56,7 +57,10 @@ class SteppedRound {
   const RoundStep* sums_step();
   void take_reduced();
   void take_gathered();
-  void take_lengths();
+  /// Lengths of what others send next; `most_of(rank)` is what they can be.
+  template <class MostOf>
+  void take_lengths(std::string_view what, MostOf most_of);
+  void take_contribution_lengths();
   void take_sum_lengths();
   void add_contributions();
   void take_sums();

@@ -74,11 +74,12 @@ std::set<std::string> names_in(const std::string& text) {
 /// Whoever reads a new variable is told here to add it to the table.
 TEST(KnownNames, TheTableHasAllThatSourcesRead) {
   std::set<std::string> read;
-  for (const char* const folder : {"src", "mpi_ext", "ucx_transport", "kernels", "benchmarks"})
+  for (const char* const folder :
+       {"src", "mpi_ext", "ucx_transport", "kernels", "benchmarks", "python"})
     for (const auto& entry : std::filesystem::recursive_directory_iterator(
              std::filesystem::path(COHOM_SOURCES) / folder)) {
       const auto suffix = entry.path().extension();
-      if (suffix != ".cpp" && suffix != ".hpp") continue;
+      if (suffix != ".cpp" && suffix != ".hpp" && suffix != ".py") continue;
       if (entry.path().stem() == "known_names") continue;
       std::ifstream stream(entry.path());
       const std::string text(std::istreambuf_iterator<char>(stream), {});

@@ -24,6 +24,7 @@ def data_of(rank, step):
 def main():
     """Train; rank 0 writes losses, all write their weights."""
     codec, steps, folder, *checkpoint = sys.argv[1:]
+    cohom.torch._SHORTEST_PIECE = 1  # so that the largest bucket has two pieces
     folder = pathlib.Path(folder)
     torch.set_num_threads(1)
     dist.init_process_group("gloo")
