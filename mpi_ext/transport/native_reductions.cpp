@@ -6,6 +6,7 @@
 #include "mpi_ext/transport/mpi_reduction.hpp"
 
 #include <string>
+#include <utility>
 
 namespace cohom::mpi {
 
@@ -26,7 +27,10 @@ NativeReductions::NativeReductions(MPI_Comm comm, const Operations& operations)
 }
 
 NativeReductions::~NativeReductions() {
-  // Of a call that ended before all ranks had come this far.
+  if (!duplicates_) return;
+  // Of a call that ended before all ranks had come this far. MPI goes on with them on the other
+  // ranks as long as it runs: freed, what it reads and writes would be somebody else's.
+  duplicates_->parent = std::move(queues_.front().comm);
   static_cast<void>(duplicates_.release());
 }
 

@@ -71,6 +71,7 @@ class NativeReductions final : public Aggregator {
  private:
   /// Communicators that MPI makes meanwhile, and writes here: it cannot be stopped.
   struct Duplicates {
+    OwnedComm parent = OwnedComm::adopt(MPI_COMM_NULL);  ///< where they are never finished
     std::array<MPI_Comm, rounds_of_their_own - 1> comms;
     std::array<MPI_Request, rounds_of_their_own - 1> requests;
   };
