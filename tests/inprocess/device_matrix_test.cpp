@@ -119,7 +119,8 @@ TEST_P(DeviceMatrix, HasTheHostsBits) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ranks, DeviceMatrix,
-                         testing::Combine(testing::Values(1, 2, 3, 5),
+                         testing::Combine(testing::ValuesIn(races_only ? tested_ranks()
+                                                                       : std::vector{1, 2, 3, 5}),
                                           testing::ValuesIn(tested_types())),
                          [](const auto& test) {
                            return std::to_string(std::get<0>(test.param)) + "_" +
