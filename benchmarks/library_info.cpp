@@ -39,7 +39,8 @@ Json codec_list() {
     list.push_back({{"name", codec.name},
                     {"summary", codec.summary},
                     {"parameters", parameters},
-                    {"threads", find_codec(codec.name).in_workers}});
+                    {"threads", find_codec(codec.name).in_workers},
+                    {"parts", find_codec(codec.name).decodes_parts}});
   }
   return list;
 }
@@ -260,6 +261,9 @@ std::string library_text(const Json& info) {
   text += "    with codecs:";
   for (const Json& codec : info["codecs"])
     if (codec["threads"].get<bool>()) text += " " + codec["name"].get<std::string>();
+  text += "\n  parts of a sum (reduce_scatter, reduce) take fewer bytes with codecs:";
+  for (const Json& codec : info["codecs"])
+    if (codec["parts"].get<bool>()) text += " " + codec["name"].get<std::string>();
   text += "\n  COHOM_PROGRESS: call, thread (a thread of the library advances calls, too)\n";
   text += "\ndevices (docs/gpu.md)\n" + device_text(info["device"]);
   return text;

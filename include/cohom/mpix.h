@@ -1,6 +1,6 @@
 #ifndef COHOM_MPIX_H
 #define COHOM_MPIX_H
-/* The C API: a compressed MPI_Allreduce. Every function returns MPI_SUCCESS or an error code, after
+/* The C API: compressed reductions. Every function returns MPI_SUCCESS or an error code, after
  * the communicator's error handler has been called with it; MPI_Error_string gives the text that
  * names the argument, its value and what would be right (until the next error of the same kind). An
  * error of a collective function is the same on all ranks. */
@@ -68,6 +68,29 @@ int MPIX_Allreduce_compressed(const void* sendbuf, void* recvbuf, MPI_Count coun
 int MPIX_Iallreduce_compressed(const void* sendbuf, void* recvbuf, MPI_Count count,
                                MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info,
                                MPIX_Compressed_request* request);
+
+/* recvbuf := part r, on rank r, of the sum over all ranks of sendbuf, which has as many parts of
+ * `recvcount` elements as there are ranks; MPI_IN_PLACE: of recvbuf, which then has them all. What
+ * allreduce's arguments say is so here, but that buffers are the host's, and that nothing goes by
+ * MPI's own reduction. By algorithms ring and direct and with most codecs half of an allreduce's
+ * bytes travel; else each rank keeps its part of an allreduce (<cohom/reductions.hpp>). Collective
+ * over comm. */
+int MPIX_Reduce_scatter_block_compressed(const void* sendbuf, void* recvbuf, MPI_Count recvcount,
+                                         MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
+                                         MPI_Info info);
+int MPIX_Ireduce_scatter_block_compressed(const void* sendbuf, void* recvbuf, MPI_Count recvcount,
+                                          MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
+                                          MPI_Info info, MPIX_Compressed_request* request);
+
+/* recvbuf, on rank `root`, := sum over all ranks of sendbuf, which may be MPI_IN_PLACE on the root.
+ * On others recvbuf means nothing. The rest as of reduce_scatter_block. */
+int MPIX_Reduce_compressed(const void* sendbuf, void* recvbuf, MPI_Count count,
+                           MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm,
+                           MPI_Info info);
+int MPIX_Ireduce_compressed(const void* sendbuf, void* recvbuf, MPI_Count count,
+                            MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm,
+                            MPI_Info info, MPIX_Compressed_request* request);
+
 /* Local. *flag := 1 when the call is complete, well or with the error that is returned: then the
  * request is freed and set to MPIX_COMPRESSED_REQUEST_NULL; else 0. A null request is complete.
  * Advances every call of the communicator. */
@@ -94,6 +117,12 @@ int MPIX_Compressed_progress(MPI_Comm comm);
  * On an error *plan stays as it was. */
 int MPIX_Compressed_plan_create(MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
                                 MPI_Info info, MPIX_Compressed_plan* plan);
+/* The same for calls of reduce_scatter_block and of reduce. */
+int MPIX_Compressed_reduce_scatter_block_plan_create(MPI_Count recvcount, MPI_Datatype datatype,
+                                                     MPI_Op op, MPI_Comm comm, MPI_Info info,
+                                                     MPIX_Compressed_plan* plan);
+int MPIX_Compressed_reduce_plan_create(MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root,
+                                       MPI_Comm comm, MPI_Info info, MPIX_Compressed_plan* plan);
 /* Starts a call of the plan, without blocking. Collective. Buffers as above; their errors come from
  * test or wait. A plan has one call in flight at a time: starting it twice is an error at once,
  * which the other ranks get too. */

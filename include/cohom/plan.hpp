@@ -1,5 +1,5 @@
 #pragma once
-// AllreducePlan: everything decided and allocated for one repeated allreduce.
+// Plans: everything decided and allocated for one repeated allreduce, reduce_scatter or reduce.
 
 #include <cohom/cxx20.hpp>
 
@@ -8,6 +8,7 @@
 #include <cohom/element_type.hpp>
 #include <cohom/error.hpp>
 #include <cohom/options.hpp>
+#include <cohom/reduction_kind.hpp>
 
 #include <cstddef>
 #include <memory>
@@ -38,22 +39,19 @@ struct PlanDescription {
   std::size_t agreement_rounds = 0;  ///< of the codec, before its payload
 };
 
-/// A plan for vectors of `count` elements of one type. Creating one is collective and blocks until
-/// all ranks agree; so are prepare(), start() and execute() collective, and all other functions
-/// local. A plan has one call in flight at a time; several plans of a communicator may be in flight
-/// together. A plan that was moved from can only be destroyed or assigned to. Errors: see
-/// allreduce().
-class AllreducePlan {
+/// What all plans have in common. Creating one is collective and blocks until all ranks agree; so
+/// are prepare(), start() and execute() collective, and all other functions local. A plan has one
+/// call in flight at a time; several plans of a communicator may be in flight together. A plan that
+/// was moved from can only be destroyed or assigned to; one of a class below may be moved into a
+/// Plan. Errors: see allreduce().
+class Plan {
  public:
-  /// @throws Error on all ranks alike: invalid_argument, unsupported, or mismatch (ranks disagree).
-  AllreducePlan(Communicator& communicator, std::size_t count, ElementType type,
-                const Options& options = {});
-  AllreducePlan(AllreducePlan&&) noexcept;
-  AllreducePlan& operator=(AllreducePlan&&) noexcept;
+  Plan(Plan&&) noexcept;
+  Plan& operator=(Plan&&) noexcept;
   /// Waits for a call in flight. The communicator must still exist.
-  ~AllreducePlan();
+  ~Plan();
 
-  /// Takes all that calls need whose buffers (count elements each) lie where these do, and are
+  /// Takes all that calls need whose buffers lie where these do, and are
   /// equal or not as these are: memory, streams and kernels of a device. No element is read or
   /// written. For this the driver waits for what the device has to do, so that no start() behind a
   /// stream has to. Collective; blocks until all ranks have it.
@@ -61,8 +59,9 @@ class AllreducePlan {
   /// this plan is in flight on any rank.
   void prepare(const void* input, void* output);
 
-  /// Starts: `output` (count elements) := sum or mean over ranks of `input` (count elements). They
-  /// must be equal (in place) or not overlap, and stay untouched until wait() or a true test().
+  /// Starts: `output` := this rank's part of the sum or mean over ranks of `input`; how long they
+  /// are the plan's class says. They must be equal (in place) or not overlap, and stay untouched
+  /// until wait() or a true test().
   /// Does not block (but for what allreduce_start() says). Errors of the arguments are
   /// thrown by test() or wait(), on all ranks.
   /// @throws Error(state) when a call of this plan is in flight; the other ranks get it from the
@@ -96,8 +95,39 @@ class AllreducePlan {
 
   [[nodiscard]] PlanDescription describe() const;
 
+ protected:
+  /// @throws Error on all ranks alike: invalid_argument, unsupported, or mismatch (ranks disagree).
+  Plan(Communicator& communicator, ReductionKind collective, int root, std::size_t count,
+       ElementType type, const Options& options);
+
  private:
   std::unique_ptr<PlanImpl> impl_;
+};
+
+/// Input and output have `count` elements on every rank.
+class AllreducePlan : public Plan {
+ public:
+  /// @throws Error on all ranks alike: invalid_argument, unsupported, or mismatch (ranks disagree).
+  AllreducePlan(Communicator& communicator, std::size_t count, ElementType type,
+                const Options& options = {});
+};
+
+/// The input has as many parts of `count` elements as there are ranks, and the output of rank r is
+/// the sum's part r: see reduce_scatter().
+class ReduceScatterPlan : public Plan {
+ public:
+  /// @throws what AllreducePlan() does
+  ReduceScatterPlan(Communicator& communicator, std::size_t count, ElementType type,
+                    const Options& options = {});
+};
+
+/// The input has `count` elements on every rank, the output on rank `root`, and none on others: see
+/// reduce().
+class ReducePlan : public Plan {
+ public:
+  /// @throws what AllreducePlan() does, invalid_argument for a root that is none of the ranks, too
+  ReducePlan(Communicator& communicator, std::size_t count, ElementType type, int root,
+             const Options& options = {});
 };
 
 }  // namespace cohom

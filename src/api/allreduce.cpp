@@ -22,8 +22,6 @@ namespace cohom {
 
 namespace {
 
-constexpr const char* call_kind = "allreduce";
-
 /// The named buffer's state. It belongs to one codec, count and type until it is reset.
 StateBuffer* state_of(CommunicatorImpl& communicator, const PlanCore& core,
                       const Options& options) {
@@ -65,7 +63,7 @@ std::optional<Error> added_error(const ExactAccumulator& added, int ranks) {
 /// Of calls of a plan; the last field is the call's step.
 CallSignature signature_of(const PlanCore& core, const std::string& buffer) {
   CallSignature signature;
-  signature.text("call", call_kind);
+  signature.text("call", core.shape().text());
   core.add_to_signature(signature);
   signature.text("buffer", buffer);
   signature.number("step", 0);
@@ -75,16 +73,18 @@ CallSignature signature_of(const PlanCore& core, const std::string& buffer) {
 void prepare(CallRequest& request, const CallArguments& call, CommunicatorImpl& communicator,
              const Options& options) {
   const bool added = call.added != nullptr;
-  const std::size_t bytes = vector_bytes(call.count, call.type);
+  const PlanShape& shape = call.shape;
+  const Transport& transport = communicator.transport();
+  vector_bytes(shape.count, shape.type);
   if (added)
-    if (auto error = added_error(*call.added, communicator.transport().ranks()))
-      throw std::move(*error);
+    if (auto error = added_error(*call.added, transport.ranks())) throw std::move(*error);
   const Placement placement =
-      call.count != 0 ? placement_of(call.input, call.output, call.type) : Placement{};
-  if (call.count != 0) expect_order(placement, request.stream);
-  auto core = communicator.plans().find_or_make(communicator.environment(), call.count, call.type,
-                                                options, placement);
-  if (auto error = buffer_error(added ? call.output : call.input, call.output, bytes))
+      shape.count != 0 ? placement_of(call.input, call.output, shape.type) : Placement{};
+  if (shape.count != 0) expect_order(placement, request.stream);
+  auto core =
+      communicator.plans().find_or_make(communicator.environment(), shape, options, placement);
+  if (auto error = buffer_error(shape, transport.rank(), transport.ranks(),
+                                added ? call.output : call.input, call.output))
     throw std::move(*error);
   request.input = call.input;
   request.output = call.output;
@@ -144,20 +144,20 @@ Request start_call(const CallArguments& arguments, Communicator& communicator,
     }
   } catch (...) {
     request.error =
-        impl.failures().take("a plan of " + std::to_string(arguments.count) + " elements");
+        impl.failures().take("a plan of " + std::to_string(arguments.shape.count) + " elements");
   }
   return Request(impl.start(std::move(request)), impl);
 }
 
 Request allreduce_start(const void* input, void* output, std::size_t count, ElementType type,
                         Communicator& communicator, const Options& options) {
-  return start_call({.input = input, .output = output, .count = count, .type = type}, communicator,
+  return start_call({.input = input, .output = output, .shape = {count, type}}, communicator,
                     options);
 }
 
 void allreduce(const void* input, void* output, std::size_t count, ElementType type,
                Communicator& communicator, const Options& options) {
-  start_call({.input = input, .output = output, .count = count, .type = type, .blocks = true},
+  start_call({.input = input, .output = output, .shape = {count, type}, .blocks = true},
              communicator, options)
       .wait();
 }
@@ -171,8 +171,7 @@ Request allreduce_async(const void* input, void* output, std::size_t count, Elem
                         Communicator& communicator, const Options& options, DeviceStream stream) {
   return start_call({.input = input,
                      .output = output,
-                     .count = count,
-                     .type = type,
+                     .shape = {count, type},
                      .stream = static_cast<kernels::DeviceStream>(stream.handle)},
                     communicator, options);
 }

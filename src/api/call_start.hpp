@@ -2,10 +2,10 @@
 // Starting the calls of the public functions that look up their plan.
 
 #include "memory/device_work.hpp"
+#include "plan/plan_shape.hpp"
 
 #include <cohom/allreduce.hpp>
 
-#include <cstddef>
 #include <memory>
 #include <optional>
 
@@ -17,8 +17,7 @@ class ExactAccumulator;
 struct CallArguments {
   const void* input = nullptr;
   void* output = nullptr;
-  std::size_t count = 0;
-  ElementType type = ElementType::f32;
+  PlanShape shape;
   /// Vectors that this rank added up, in place of the input; null: it is one vector.
   std::shared_ptr<const ExactAccumulator> added = nullptr;
   std::optional<kernels::DeviceStream> stream = std::nullopt;  ///< the user's; none: any

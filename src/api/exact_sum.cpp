@@ -71,8 +71,8 @@ void ExactSum::reset() {
 
 Request ExactSum::allreduce_start(void* output, Communicator& communicator,
                                   const Options& options) const {
-  return start_call({.output = output, .count = count(), .type = type(), .added = added_},
-                    communicator, options);
+  return start_call({.output = output, .shape = {count(), type()}, .added = added_}, communicator,
+                    options);
 }
 
 }  // namespace cohom

@@ -20,25 +20,25 @@ namespace cohom {
 
 class PlanImpl {
  public:
-  PlanImpl(CommunicatorImpl& communicator, std::size_t count, ElementType type,
-           const Options& options)
+  PlanImpl(CommunicatorImpl& communicator, const PlanShape& shape, const Options& options)
       : communicator_(communicator), id_(communicator.next_call()) {
     const DefaultFloatMode mode;
     CallRequest request;
     try {
       request.own_signature = std::make_unique<CallSignature>();
       CallSignature& signature = *request.own_signature;
-      signature.text("call", "plan creation");
+      const bool allreduce = shape.collective == ReductionKind::allreduce;
+      signature.text("call", allreduce ? "plan creation" : "plan creation of a " + shape.text());
       request.timeout = timeout_ = timeout_of(options, communicator.defaults());
       options_ = resolve(options, communicator.defaults());
       const auto guard = communicator.lock();
-      core_ = std::make_shared<PlanCore>(communicator.environment(), count, type, options_);
+      core_ = std::make_shared<PlanCore>(communicator.environment(), shape, options_);
       cores_.emplace(Placement{}.text(), core_);
       core_->add_to_signature(signature);
       signature.text("buffer", {});
       signature.number("step", 0);
     } catch (...) {
-      request.error = current_failure("a plan of " + std::to_string(count) + " elements");
+      request.error = current_failure("a plan of " + std::to_string(shape.count) + " elements");
     }
     wait_for(*communicator_.start(std::move(request)), &communicator_);
   }
@@ -78,10 +78,12 @@ class PlanImpl {
     request.timeout = timeout_;
     request.step = state_.step;
     try {
+      if (!error) error = error_of(input, output);
       if (!error) {
+        const bool empty = core_->shape().count == 0;
         const Placement placement =
-            core_->count() != 0 ? placement_of(input, output, core_->type()) : Placement{};
-        if (core_->count() != 0) expect_order(placement, stream);
+            empty ? Placement{} : placement_of(input, output, core_->type());
+        if (!empty) expect_order(placement, stream);
         if (!(placement == placement_)) core_ = core_for(placement);
         placement_ = placement;
       }
@@ -95,8 +97,9 @@ class PlanImpl {
     call_ = communicator_.start(std::move(request));
   }
 
-  void prepare(const void* input, void* output, std::optional<Error> error) {
+  void prepare(const void* input, void* output) {
     const DefaultFloatMode mode;
+    std::optional<Error> error = error_of(input, output);
     CallRequest request;
     request.timeout = timeout_;
     try {
@@ -112,8 +115,6 @@ class PlanImpl {
     request.error = std::move(error);
     wait_for(*communicator_.start(std::move(request)), &communicator_);
   }
-
-  [[nodiscard]] std::size_t bytes() const { return core_->count() * size_of(core_->type()); }
 
   bool test() {
     if (!call_) return true;
@@ -155,6 +156,11 @@ class PlanImpl {
   [[nodiscard]] const PlanDescription& description() const { return core_->description(); }
 
  private:
+  [[nodiscard]] std::optional<Error> error_of(const void* input, const void* output) const {
+    const Transport& transport = communicator_.transport();
+    return buffer_error(core_->shape(), transport.rank(), transport.ranks(), input, output);
+  }
+
   /// The plan's number says most: all ranks agreed on the rest when the plan was made.
   void sign(PlanCore& core) const {
     CallSignature& signature = core.call_signature;
@@ -172,13 +178,13 @@ class PlanImpl {
     auto& core = cores_[placement.text()];
     const auto guard = communicator_.lock();
     if (!core)
-      core = std::make_shared<PlanCore>(communicator_.environment(), core_->count(), core_->type(),
-                                        options_, placement);
+      core = std::make_shared<PlanCore>(communicator_.environment(), core_->shape(), options_,
+                                        placement);
     return core;
   }
 
   void prepare_for(const void* input, void* output) {
-    if (core_->count() == 0) return;
+    if (core_->shape().count == 0) return;
     const Placement placement = placement_of(input, output, core_->type());
     expect_order(placement, std::nullopt);
     core_ = core_for(placement);
@@ -187,7 +193,7 @@ class PlanImpl {
     DevicePlan* const device = core_->device();
     if (device == nullptr || device->runs_there()) return;
     const DeviceWork::Use use(device->work().get());
-    device->take_copies(bytes(), input == output);
+    device->take_copies(core_->elements() * size_of(core_->type()), input == output);
   }
 
   /// Where the codec keeps state, the call counts its step in it; a failed call counts nowhere.
@@ -211,33 +217,39 @@ class PlanImpl {
   std::shared_ptr<CallImpl> call_;
 };
 
-AllreducePlan::AllreducePlan(Communicator& communicator, std::size_t count, ElementType type,
-                             const Options& options)
-    : impl_(std::make_unique<PlanImpl>(communicator.impl(), count, type, options)) {}
-AllreducePlan::AllreducePlan(AllreducePlan&&) noexcept = default;
-AllreducePlan& AllreducePlan::operator=(AllreducePlan&&) noexcept = default;
-AllreducePlan::~AllreducePlan() = default;
+Plan::Plan(Communicator& communicator, ReductionKind collective, int root, std::size_t count,
+           ElementType type, const Options& options)
+    : impl_(std::make_unique<PlanImpl>(communicator.impl(),
+                                       PlanShape{count, type, collective, root}, options)) {}
+Plan::Plan(Plan&&) noexcept = default;
+Plan& Plan::operator=(Plan&&) noexcept = default;
+Plan::~Plan() = default;
 
-void AllreducePlan::prepare(const void* input, void* output) {
-  impl_->prepare(input, output, buffer_error(input, output, impl_->bytes()));
+void Plan::prepare(const void* input, void* output) { impl_->prepare(input, output); }
+void Plan::start(const void* input, void* output) { impl_->start(input, output, std::nullopt); }
+void Plan::start(const void* input, void* output, DeviceStream stream) {
+  impl_->start(input, output, std::nullopt, static_cast<kernels::DeviceStream>(stream.handle));
 }
-void AllreducePlan::start(const void* input, void* output) {
-  impl_->start(input, output, buffer_error(input, output, impl_->bytes()));
-}
-void AllreducePlan::start(const void* input, void* output, DeviceStream stream) {
-  impl_->start(input, output, buffer_error(input, output, impl_->bytes()),
-               static_cast<kernels::DeviceStream>(stream.handle));
-}
-void AllreducePlan::start_with_error(const Error& error) { impl_->start(nullptr, nullptr, error); }
-bool AllreducePlan::test() { return impl_->test(); }
-void AllreducePlan::wait() { impl_->wait(); }
-void AllreducePlan::execute(const void* input, void* output) {
-  impl_->start(input, output, buffer_error(input, output, impl_->bytes()), std::nullopt, true);
+void Plan::start_with_error(const Error& error) { impl_->start(nullptr, nullptr, error); }
+bool Plan::test() { return impl_->test(); }
+void Plan::wait() { impl_->wait(); }
+void Plan::execute(const void* input, void* output) {
+  impl_->start(input, output, std::nullopt, std::nullopt, true);
   impl_->wait();
 }
-std::vector<std::byte> AllreducePlan::save_state() const { return impl_->save_state(); }
-void AllreducePlan::restore_state(std::span<const std::byte> saved) { impl_->restore_state(saved); }
-void AllreducePlan::reset_state() { impl_->reset_state(); }
-PlanDescription AllreducePlan::describe() const { return impl_->description(); }
+std::vector<std::byte> Plan::save_state() const { return impl_->save_state(); }
+void Plan::restore_state(std::span<const std::byte> saved) { impl_->restore_state(saved); }
+void Plan::reset_state() { impl_->reset_state(); }
+PlanDescription Plan::describe() const { return impl_->description(); }
+
+AllreducePlan::AllreducePlan(Communicator& communicator, std::size_t count, ElementType type,
+                             const Options& options)
+    : Plan(communicator, ReductionKind::allreduce, 0, count, type, options) {}
+ReduceScatterPlan::ReduceScatterPlan(Communicator& communicator, std::size_t count,
+                                     ElementType type, const Options& options)
+    : Plan(communicator, ReductionKind::reduce_scatter, 0, count, type, options) {}
+ReducePlan::ReducePlan(Communicator& communicator, std::size_t count, ElementType type, int root,
+                       const Options& options)
+    : Plan(communicator, ReductionKind::reduce, root, count, type, options) {}
 
 }  // namespace cohom

@@ -136,6 +136,7 @@ void CallImpl::complete_short() {
     resources_.take_state();
     ++resources_.request().state->step;
   }
+  if (PlanPart* const part = resources_.part()) part->complete();
   leave(std::nullopt);
 }
 
@@ -179,6 +180,7 @@ void CallImpl::leave_fallback_agreement() {
 
 void CallImpl::complete_rounds() {
   if (resources_.request().state != nullptr) ++resources_.request().state->step;
+  if (PlanPart* const part = resources_.part(); part != nullptr && !error_) part->complete();
   resources_.route().complete();
   leave(std::move(error_));
 }

@@ -23,20 +23,48 @@ void CallRequest::drop_given_up_plan(const CallFailures& failures) {
   core.reset();
 }
 
-std::optional<Error> buffer_error(const void* input, const void* output, std::size_t bytes) {
-  if (bytes == 0 || (input == output && input != nullptr)) return std::nullopt;
-  if (input == nullptr || output == nullptr)
-    return Error(ErrorKind::invalid_argument, std::string(output == nullptr ? "output" : "input") +
-                                                  " is null with " + std::to_string(bytes) +
-                                                  " bytes to reduce; give a buffer of that size");
-  const auto in = reinterpret_cast<std::uintptr_t>(input);
-  const auto out = reinterpret_cast<std::uintptr_t>(output);
+namespace {
+
+struct Buffer {
+  const void* begin = nullptr;
+  std::size_t bytes = 0;
+};
+
+std::optional<Error> null_error(const Buffer& buffer, const char* name) {
+  if (buffer.begin != nullptr || buffer.bytes == 0) return std::nullopt;
+  return Error(ErrorKind::invalid_argument, std::string(name) + " is null with " +
+                                                std::to_string(buffer.bytes) +
+                                                " bytes to reduce; give a buffer of that size");
+}
+
+std::optional<Error> buffers_error(const Buffer& input, const Buffer& output) {
+  if (auto error = null_error(output, "output")) return error;
+  if (auto error = null_error(input, "input")) return error;
+  if (input.begin == output.begin || input.bytes == 0 || output.bytes == 0) return std::nullopt;
+  const auto in = reinterpret_cast<std::uintptr_t>(input.begin);
+  const auto out = reinterpret_cast<std::uintptr_t>(output.begin);
   const std::uintptr_t distance = in < out ? out - in : in - out;
+  const std::size_t bytes = in < out ? input.bytes : output.bytes;
   if (distance >= bytes) return std::nullopt;
   return Error(ErrorKind::invalid_argument,
                "input and output overlap: " + std::to_string(distance) + " bytes apart, " +
                    std::to_string(bytes) +
                    " long; give equal pointers (in place) or separate buffers");
+}
+
+}  // namespace
+
+std::optional<Error> buffer_error(const void* input, const void* output, std::size_t bytes) {
+  return buffers_error({input, bytes}, {output, bytes});
+}
+
+std::optional<Error> buffer_error(const PlanShape& shape, int rank, int ranks, const void* input,
+                                  const void* output) {
+  const std::size_t part = shape.count * size_of(shape.type);
+  const bool parts = shape.collective == ReductionKind::reduce_scatter;
+  const bool gets_none = shape.collective == ReductionKind::reduce && rank != shape.root;
+  return buffers_error({input, parts ? part * static_cast<std::size_t>(ranks) : part},
+                       {output, gets_none ? 0 : part});
 }
 
 }  // namespace cohom

@@ -42,5 +42,8 @@ struct CallRequest {
 /// What is wrong with the buffers of a request, before any message: null pointers with bytes > 0,
 /// or an overlap that is not in place.
 std::optional<Error> buffer_error(const void* input, const void* output, std::size_t bytes);
+/// The same where the two differ in length, or this rank needs no output.
+std::optional<Error> buffer_error(const PlanShape& shape, int rank, int ranks, const void* input,
+                                  const void* output);
 
 }  // namespace cohom

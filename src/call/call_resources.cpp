@@ -64,7 +64,11 @@ void CallResources::prepare_of_plan(PlanCore& core) {
   route_.prepare(request_.error.has_value());
   if (request_.error) return;
   ShortSum* const sum = core.short_sum();
-  if (sum != nullptr) sum->begin(request_.input, request_.output);
+  if (PlanPart* const part = core.part()) {
+    part->prepare(request_.input, request_.output);
+    part->begin();
+  }
+  if (sum != nullptr) sum->begin(input(), output());
   if (request_.state != nullptr) {
     request_.state->bring_to(core.device_work(), core.state_bytes());
     request_.state->key.reserve(core.state_key().size());  // it is written when all agree
@@ -81,7 +85,7 @@ void CallResources::begin_on_device() {
   if (!request_.error) request_.error = owner_.failures().of_device();
   if (request_.error) return;
   device_.emplace(*core.device(), request_.input, request_.output,
-                  core.count() * size_of(core.type()), request_.stream);
+                  core.elements() * size_of(core.type()), request_.stream);
   device_->begin();
 }
 
@@ -89,13 +93,27 @@ DeviceWork* CallResources::device_work() const {
   return request_.core && request_.core->device() ? request_.core->device()->work().get() : nullptr;
 }
 
+const void* CallResources::input() const {
+  if (const PlanPart* const own = part()) return own->input();
+  return device_ ? device_->input() : request_.input;
+}
+
+void* CallResources::output() const {
+  if (const PlanPart* const own = part()) return own->output();
+  return device_ ? device_->output() : request_.output;
+}
+
 void CallResources::begin() {
   const DeviceWork::Use use(device_work());
   CallBuffers buffers{.type = request_.core->type(),
-                      .input = device_ ? device_->input() : request_.input,
-                      .output = device_ ? device_->output() : request_.output,
+                      .input = input(),
+                      .output = output(),
                       .step = request_.step,
                       .added = request_.added.get()};
+  if (const PlanPart* const own = part()) {
+    buffers.first_wanted = own->first_wanted();
+    buffers.end_wanted = own->end_wanted();
+  }
   if (request_.state != nullptr) buffers.state = take_state();
   route_.executor()->begin(buffers, *channel_, owner_.profile(), request_.timeout != 0);
   begun_ = true;

@@ -67,6 +67,8 @@ class CallResources {
   /// None: all buffers are the host's.
   [[nodiscard]] std::optional<DeviceCall>& device() { return device_; }
   [[nodiscard]] const std::optional<DeviceCall>& device() const { return device_; }
+  /// Of a call that is no allreduce; else null.
+  [[nodiscard]] PlanPart* part() const { return request_.core ? request_.core->part() : nullptr; }
   /// Of a call with buffers on a device, whoever does its work; or null.
   [[nodiscard]] DeviceWork* device_work() const;
   /// Nothing else of this rank has to move until the call is over.
@@ -84,6 +86,8 @@ class CallResources {
   void prepare();
   void prepare_of_plan(PlanCore& core);
   void begin_on_device();
+  [[nodiscard]] const void* input() const;
+  [[nodiscard]] void* output() const;
   [[nodiscard]] bool keep(const std::weak_ptr<EndedCall>& call) noexcept;
   void give_back_plan();
 

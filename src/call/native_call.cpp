@@ -16,9 +16,9 @@ void NativeCall::start(bool block) {
   void* const to = copy_.empty() ? output_ : copy_.data();
   const void* const from = copy_.empty() ? input_ : copy_.data();
   if (block)
-    native_.add(from, to, plan_.count(), plan_.type());
+    native_.add(from, to, plan_.elements(), plan_.type());
   else
-    sum_ = native_.start(from, to, plan_.count(), plan_.type());
+    sum_ = native_.start(from, to, plan_.elements(), plan_.type());
 }
 
 bool NativeCall::test() {

@@ -29,7 +29,7 @@ class NativeCall {
   [[nodiscard]] bool uses_users_memory() const { return sum_ != nullptr && copy_.empty(); }
 
  private:
-  [[nodiscard]] std::size_t bytes() const { return plan_.count() * size_of(plan_.type()); }
+  [[nodiscard]] std::size_t bytes() const { return plan_.elements() * size_of(plan_.type()); }
 
   NativeAllreduce& native_;
   const PlanCore& plan_;

@@ -20,7 +20,7 @@ constexpr std::size_t short_block = 16;
 
 Chunking RoundFactory::make_chunking(std::size_t number, std::size_t elements) const {
   const std::size_t chunks =
-      algorithm_of(number, elements).chunks(setup_.ranks, traits(number).disjoint());
+      algorithm_of(number, elements).chunks(setup_.ranks, gathers_disjoint(number));
   std::size_t block = setup_.codec->block();
   if (traits(number).algorithm == RoundAlgorithm::by_size && is_many_short(elements))
     block = std::min(block, short_block);
@@ -79,7 +79,9 @@ std::unique_ptr<RoundRun> RoundFactory::make(std::size_t number, const Chunking&
                               .promotes_some = traits(number).promotes_some(),
                               .grows = traits(number).grows,
                               .nodes = setup_.nodes,
-                              .switches = setup_.switches}),
+                              .switches = setup_.switches,
+                              .collective = collective_of(number),
+                              .root = setup_.root}),
       .chunking = &chunking,
       .kernels = apart ? setup_.memory_kernels : setup_.kernels,
       .memory = apart ? setup_.memory : &host_memory(),

@@ -38,6 +38,8 @@ struct ExecutorSetup {
   std::function<std::unique_ptr<MessageMemory>(std::size_t bytes)> take_memory = {};
   const kernels::KernelTable* memory_kernels = nullptr;  ///< of `memory`; null: `kernels` are
   const AlgorithmRow* algorithm = nullptr;
+  ReductionKind collective = ReductionKind::allreduce;  ///< else the algorithm has `chunk_of_rank`
+  int root = 0;                                         ///< of a reduce
   Aggregator* aggregator = nullptr;
   std::size_t segment = 0;  ///< elements
   std::size_t message_bytes = 0;
@@ -71,6 +73,14 @@ class RoundFactory {
 
  private:
   [[nodiscard]] const AlgorithmRow& algorithm_of(std::size_t number, std::size_t elements) const;
+  /// Of the payload the plan's; what ranks agree on, and what it does not hold, goes to all.
+  [[nodiscard]] ReductionKind collective_of(std::size_t number) const {
+    return number == payload() ? setup_.collective : ReductionKind::allreduce;
+  }
+  /// Whether contributions are disjoint, and all ranks get the sum.
+  [[nodiscard]] bool gathers_disjoint(std::size_t number) const {
+    return traits(number).disjoint() && collective_of(number) == ReductionKind::allreduce;
+  }
   [[nodiscard]] bool is_many_short(std::size_t elements) const;
   [[nodiscard]] bool offloads(const RoundTraits& traits) const;
 

@@ -23,15 +23,13 @@ auto parts_of_plan(const Options& options) {
 }  // namespace
 
 std::shared_ptr<PlanCore> PlanCache::find_or_make(const PlanEnvironment& environment,
-                                                  std::size_t count, ElementType type,
-                                                  const Options& options,
+                                                  const PlanShape& shape, const Options& options,
                                                   const Placement& placement) {
   const std::lock_guard guard(in_use_);
   use();
   const auto found = std::ranges::find_if(entries_, [&](const Entry& entry) {
-    return entry.count == count && entry.type == type && entry.placement == placement &&
-           !entry.plan->in_flight && !entry.plan->given_up &&
-           parts_of_plan(entry.options) == parts_of_plan(options);
+    return entry.shape == shape && entry.placement == placement && !entry.plan->in_flight &&
+           !entry.plan->given_up && parts_of_plan(entry.options) == parts_of_plan(options);
   });
   if (found != entries_.end()) {
     entries_.splice(entries_.begin(), entries_, found);
@@ -40,11 +38,10 @@ std::shared_ptr<PlanCore> PlanCache::find_or_make(const PlanEnvironment& environ
   const PlanOptions resolved = resolve(options, *environment.defaults);
   make_room(environment, plan_memory_of(*environment.defaults));
   entries_.push_front(
-      {.count = count,
-       .type = type,
+      {.shape = shape,
        .placement = placement,
        .options = options,
-       .plan = std::make_shared<PlanCore>(environment, count, type, resolved, placement)});
+       .plan = std::make_shared<PlanCore>(environment, shape, resolved, placement)});
   PlanMemory::instance().add(entries_.front().plan->description().workspace_bytes);
   return entries_.front().plan;
 }

@@ -27,15 +27,13 @@ class PlanCache final : public PlanMemory::Share {
   /// A plan that is not in flight, made when there is none. Only then the options are resolved: the
   /// environment's defaults are the same as long as the cache lives.
   /// @throws what resolve() and PlanCore's constructor do.
-  std::shared_ptr<PlanCore> find_or_make(const PlanEnvironment& environment, std::size_t count,
-                                         ElementType type, const Options& options,
-                                         const Placement& placement);
+  std::shared_ptr<PlanCore> find_or_make(const PlanEnvironment& environment, const PlanShape& shape,
+                                         const Options& options, const Placement& placement);
   [[nodiscard]] std::size_t size() const { return entries_.size(); }
 
  private:
   struct Entry {
-    std::size_t count = 0;
-    ElementType type = ElementType::f32;
+    PlanShape shape;
     Placement placement;
     Options options;  ///< as given
     std::shared_ptr<PlanCore> plan;

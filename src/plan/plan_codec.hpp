@@ -28,6 +28,8 @@ class PlanCodec {
 
   /// Takes raw instead of what was asked for.
   void bypass();
+  /// Of codecs that are made from now on.
+  void set_elements(std::size_t elements) { context_.elements = elements; }
   /// Of a pool whose workers run slices of codecs that are made from now on, in the host's memory.
   void set_workers(std::size_t workers) { context_.workers = workers; }
 

@@ -57,10 +57,11 @@ std::size_t agreement_rounds(const Codec& codec) {
 
 }  // namespace
 
-PlanCore::PlanCore(const PlanEnvironment& environment, std::size_t count, ElementType type,
+PlanCore::PlanCore(const PlanEnvironment& environment, const PlanShape& shape,
                    const PlanOptions& options, const Placement& placement)
-    : count_(count),
-      type_(type),
+    : shape_(shape),
+      count_(shape.elements(environment.transport->ranks())),
+      type_(shape.type),
       divisor_(options.op == ReduceOp::mean ? std::uint64_t(environment.transport->ranks()) : 1),
       kernels_(*environment.kernels),
       options_(options),
@@ -69,10 +70,11 @@ PlanCore::PlanCore(const PlanEnvironment& environment, std::size_t count, Elemen
   const int ranks = transport.ranks();
   check_ranks(ranks);
   check_transport(options.transport, transport);
-  const std::size_t bytes = vector_bytes(count, type);
+  if (shape.collective != ReductionKind::allreduce) part_.emplace(shape, transport.rank(), ranks);
+  const std::size_t bytes = count_ * size_of(type_);
   const ChosenCodec chosen = choose_codec(options.codec, {.algorithm = options.algorithm,
-                                                          .elements = count,
-                                                          .type = type,
+                                                          .elements = count_,
+                                                          .type = type_,
                                                           .ranks = ranks,
                                                           .nodes = environment.nodes,
                                                           .switches = environment.switches});
@@ -81,18 +83,19 @@ PlanCore::PlanCore(const PlanEnvironment& environment, std::size_t count, Elemen
                                            " bytes is " + chosen.spec + ": " + chosen.reason);
   PlanCodec codec(chosen.spec, {.rank = transport.rank(),
                                 .ranks = ranks,
-                                .type = type,
+                                .type = type_,
                                 .divisor = divisor_,
                                 .kernels = *environment.kernels,
-                                .elements = count,
+                                .elements = count_,
                                 .mean = options.op == ReduceOp::mean});
   auto made = codec.make();  // also when it will be bypassed: a wrong parameter is an error
   asked_codec_ = codec.spec();
-  wants_state_ = made->state_bytes(std::max<std::size_t>(count, 1)) != 0;
+  wants_state_ = made->state_bytes(std::max<std::size_t>(count_, 1)) != 0;
   RouteChoice choice = choose_route(
       environment, options,
       {.codec = codec.name(), .payload = made->payload().traits().merge, .bytes = bytes});
-  native_ = choose_native(environment, options,
+  if (part_) choose_parts(codec, placement, choice);
+  native_ = choose_native(environment, options_,
                           {.codec = codec,
                            .kind = kind(ranks),
                            .bytes = bytes,
@@ -108,6 +111,8 @@ PlanCore::PlanCore(const PlanEnvironment& environment, std::size_t count, Elemen
     codec.bypass();
     made = codec.make();
   }
+  decodes_parts_ = part_ && codec.row().decodes_parts && choice.selection.algorithm->chunk_of_rank;
+  if (decodes_parts_) made = align_part(codec, std::move(made));
   if (placement.on_device()) {
     move_to_device(transport, placement,
                    runs_on_device(codec, placement, *choice.selection.algorithm));
@@ -129,14 +134,44 @@ PlanCore::PlanCore(const PlanEnvironment& environment, std::size_t count, Elemen
   description_.algorithm = choice.selection.algorithm->name;
   description_.reason = choice.selection.reason;
   description_.not_offloaded = choice.not_offloaded;
-  state_key_ = description_.codec + ", " + std::to_string(count_) + " elements of " +
-               std::string(name_of(type_)) + " on " + counted(std::uint64_t(ranks), "rank");
+  state_key_ = (part_ ? shape.text() + ", " : "") + description_.codec + ", " +
+               std::to_string(shape.count) + " elements of " + std::string(name_of(type_)) +
+               " on " + counted(std::uint64_t(ranks), "rank");
   if (only_native) {
     description_.memory = description_.path = "host";
     log_route(transport.rank());
   } else {
     make_routes(environment, codec, std::move(made), choice);
   }
+}
+
+/// Whatever MPI has for it is not asked.
+void PlanCore::choose_parts(const PlanCodec& codec, const Placement& placement,
+                            RouteChoice& choice) {
+  const std::string what(name_of(shape_.collective));
+  if (placement.on_device())
+    throw Error(ErrorKind::unsupported,
+                what + ": a buffer lies on a device; give buffers of the host, or an allreduce");
+  Selection& selection = choice.selection;
+  if (selection.algorithm->build == nullptr || options_.native == NativeUse::always)
+    throw Error(ErrorKind::unsupported, what + ": algorithm " + std::string(native_algorithm.name) +
+                                            " is MPI's own allreduce; take auto, or " +
+                                            algorithms_of_ranks());
+  options_.native = NativeUse::never;
+  // Each rank owns the chunk that it gets.
+  const bool automatic = options_.algorithm == "auto" && selection.algorithm->chunk_per_rank;
+  if (automatic && !selection.algorithm->chunk_of_rank && codec.row().decodes_parts)
+    selection = {find_algorithm("ring"), false,
+                 "each rank gets its part of the sum, or the root all parts: " + selection.reason};
+}
+
+std::unique_ptr<Codec> PlanCore::align_part(PlanCodec& codec, std::unique_ptr<Codec> made) {
+  while (part_->align(made->block())) {
+    count_ = part_->elements();
+    codec.set_elements(count_);
+    made = codec.make();
+  }
+  return made;
 }
 
 CallKind PlanCore::kind(int ranks) const {
@@ -160,15 +195,19 @@ void PlanCore::move_to_device(const Transport& transport, const Placement& place
 void PlanCore::make_routes(const PlanEnvironment& environment, const PlanCodec& codec,
                            std::unique_ptr<Codec> first, const RouteChoice& choice) {
   const DeviceWork::Use use(device_work().get());
-  const RouteMaterial material{.environment = environment,
-                               .count = count_,
-                               .type = type_,
-                               .segment = options_.segment,
-                               .message_bytes = message_bytes_,
-                               .device = device_work() ? device_.get() : nullptr,
-                               .reaches_device = reaches_device_,
-                               .workers = route_.workers};
   const AlgorithmRow& algorithm = *choice.selection.algorithm;
+  if (part_) part_->take_memory(!decodes_parts_);
+  const RouteMaterial material{
+      .environment = environment,
+      .count = count_,
+      .type = type_,
+      .collective = decodes_parts_ ? shape_.collective : ReductionKind::allreduce,
+      .root = shape_.root,
+      .segment = options_.segment,
+      .message_bytes = message_bytes_,
+      .device = device_work() ? device_.get() : nullptr,
+      .reaches_device = reaches_device_,
+      .workers = route_.workers};
   Aggregator* const aggregator =
       algorithm.in_network ? &offloading_->aggregator() : environment.native_reductions;
   route_ = make_route(material, std::move(first), algorithm, aggregator);
@@ -179,6 +218,7 @@ void PlanCore::make_routes(const PlanEnvironment& environment, const PlanCodec& 
   describe_path(*environment.transport);
   description_.state_bytes = route_.codec->state_bytes(count_);
   description_.agreement_rounds = agreement_rounds(*route_.codec);
+  if (part_) description_.workspace_bytes += part_->memory_bytes();
   make_short_sum(environment, algorithm);
   // What travels with the agreement is over when a native sum could begin.
   if (native_ != nullptr && short_sum_ == nullptr)
@@ -233,7 +273,7 @@ void PlanCore::add_to_signature(CallSignature& signature) const {
   // last.
   const bool by_address = offloading_ != nullptr && !options_.aggregator.empty();
   signature.number("wire format version", wire_format_version);
-  signature.number("count", count_);
+  signature.number("count", shape_.count);
   signature.text("element type", std::string(name_of(type_)));
   signature.text("op", std::string(name_of(options_.op)));
   signature.text("codec", description_.codec);

@@ -9,7 +9,9 @@
 #include "plan/plan_codec.hpp"
 #include "plan/plan_environment.hpp"
 #include "plan/plan_options.hpp"
+#include "plan/plan_part.hpp"
 #include "plan/plan_route.hpp"
+#include "plan/plan_shape.hpp"
 #include "plan/route_choice.hpp"
 #include "plan/route_races.hpp"
 
@@ -19,6 +21,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace cohom {
@@ -26,14 +29,18 @@ namespace cohom {
 class PlanCore {
  public:
   /// Local. @throws Error for anything that is wrong with the options.
-  PlanCore(const PlanEnvironment& environment, std::size_t count, ElementType type,
-           const PlanOptions& options, const Placement& placement = {});
+  PlanCore(const PlanEnvironment& environment, const PlanShape& shape, const PlanOptions& options,
+           const Placement& placement = {});
   ~PlanCore();
   PlanCore(const PlanCore&) = delete;
   PlanCore& operator=(const PlanCore&) = delete;
 
-  [[nodiscard]] std::size_t count() const { return count_; }
-  [[nodiscard]] ElementType type() const { return type_; }
+  [[nodiscard]] const PlanShape& shape() const { return shape_; }
+  [[nodiscard]] ElementType type() const { return shape_.type; }
+  /// Of the vector that codec and executor see.
+  [[nodiscard]] std::size_t elements() const { return count_; }
+  /// Of what is no allreduce; else null.
+  [[nodiscard]] PlanPart* part() { return part_ ? &*part_ : nullptr; }
   /// Null unless calls go to an aggregator in the network.
   [[nodiscard]] Offloading* offloading() const { return offloading_; }
   /// MPI's, where it sums for all calls; else null.
@@ -82,6 +89,8 @@ class PlanCore {
   bool given_up = false;
 
  private:
+  std::unique_ptr<Codec> align_part(PlanCodec& codec, std::unique_ptr<Codec> made);
+  void choose_parts(const PlanCodec& codec, const Placement& placement, RouteChoice& choice);
   void move_to_device(const Transport& transport, const Placement& placement, bool there);
   [[nodiscard]] CallKind kind(int ranks) const;
   void log_route(int rank) const;
@@ -90,7 +99,10 @@ class PlanCore {
   void describe_path(const Transport& transport);
   void make_short_sum(const PlanEnvironment& environment, const AlgorithmRow& algorithm);
 
-  std::size_t count_;
+  PlanShape shape_;
+  std::optional<PlanPart> part_;
+  bool decodes_parts_ = false;  ///< sums of others' parts go nowhere
+  std::size_t count_;           ///< elements()
   ElementType type_;
   std::uint64_t divisor_;  ///< of the sum
   const kernels::KernelTable& kernels_;

@@ -73,7 +73,9 @@ PlanRoute make_route(const RouteMaterial& material, std::unique_ptr<Codec> codec
   const int ranks = transport.ranks();
   const std::size_t count = material.count;
   const RoundTraits& traits = codec->payload().traits();
-  const std::size_t chunk = count / algorithm.chunks(ranks, traits.disjoint());
+  const bool gathers_disjoint =
+      traits.disjoint() && material.collective == ReductionKind::allreduce;
+  const std::size_t chunk = count / algorithm.chunks(ranks, gathers_disjoint);
   DeviceWork* const work = material.device != nullptr ? material.device->work().get() : nullptr;
   PlanRoute route;
   route.workers = material.workers;
@@ -82,12 +84,13 @@ PlanRoute make_route(const RouteMaterial& material, std::unique_ptr<Codec> codec
       material.segment != 0 ? std::min(material.segment, max_segment)
       : work != nullptr
           ? default_device_segment(chunk)
-          : default_segment(
-                *codec, ranks, material.message_bytes, chunk,
-                chunks_a_message(algorithm, {.ranks = ranks,
-                                             .disjoint = traits.disjoint(),
-                                             .nodes = material.environment.nodes,
-                                             .switches = material.environment.switches}));
+          : default_segment(*codec, ranks, material.message_bytes, chunk,
+                            chunks_a_message(algorithm, {.ranks = ranks,
+                                                         .disjoint = traits.disjoint(),
+                                                         .nodes = material.environment.nodes,
+                                                         .switches = material.environment.switches,
+                                                         .collective = material.collective,
+                                                         .root = material.root}));
   expect_capacity(codec->payload().capacity(std::size_t(ranks), count));
   if (work != nullptr) {
     const std::size_t longest_piece = std::min(route.segment, count) + codec->block();
@@ -107,6 +110,8 @@ PlanRoute make_route(const RouteMaterial& material, std::unique_ptr<Codec> codec
       .take_memory = [&transport](std::size_t bytes) { return transport.take_memory(bytes); },
       .memory_kernels = work != nullptr ? &work->kernels() : nullptr,
       .algorithm = &algorithm,
+      .collective = material.collective,
+      .root = material.root,
       .aggregator = aggregator,
       .segment = route.segment,
       .message_bytes = material.message_bytes,

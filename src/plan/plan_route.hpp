@@ -28,6 +28,8 @@ struct RouteMaterial {
   const PlanEnvironment& environment;
   std::size_t count = 0;
   ElementType type = ElementType::f32;
+  ReductionKind collective = ReductionKind::allreduce;  ///< ExecutorSetup's
+  int root = 0;
   std::size_t segment = 0;  ///< elements; 0: by codec and transport
   std::size_t message_bytes = 0;
   DevicePlan* device = nullptr;                   ///< where the device does the work; else null

@@ -32,9 +32,14 @@ std::uint64_t bytes_of(const CodecBytes& codec, const Slot& slot, int ranks, std
 std::uint64_t bytes_sent(const AlgorithmRow& algorithm, const CodecBytes& codec,
                          std::size_t elements, int rank, int ranks,
                          std::span<const std::uint32_t> nodes,
-                         std::span<const std::uint32_t> switches) {
+                         std::span<const std::uint32_t> switches, ReductionKind collective) {
+  const bool gathers_disjoint = codec.disjoint && collective == ReductionKind::allreduce;
+  // Each part of a reduce_scatter is of whole blocks.
+  if (const auto parts = static_cast<std::size_t>(ranks);
+      collective == ReductionKind::reduce_scatter)
+    elements = (elements / parts + codec.block - 1) / codec.block * codec.block * parts;
   const auto chunks =
-      chunk_elements(elements, codec.block, algorithm.chunks(ranks, codec.disjoint));
+      chunk_elements(elements, codec.block, algorithm.chunks(ranks, gathers_disjoint));
   const Schedule schedule = algorithm.build({.rank = rank,
                                              .ranks = ranks,
                                              .narrow = codec.narrow,
@@ -42,7 +47,8 @@ std::uint64_t bytes_sent(const AlgorithmRow& algorithm, const CodecBytes& codec,
                                              .promotes_some = codec.promotes_some,
                                              .grows = static_cast<bool>(codec.growing),
                                              .nodes = nodes,
-                                             .switches = switches});
+                                             .switches = switches,
+                                             .collective = collective});
   std::uint64_t bytes = 0;
   for (const Step& step : schedule.steps) {
     if (step.kind != StepKind::send) continue;

@@ -120,6 +120,47 @@ TEST_P(EveryAlgorithm, EncodesNothingElseBeforeItsFirstSend) {
 INSTANTIATE_TEST_SUITE_P(Table, EveryAlgorithm, ::testing::ValuesIn(all_cases()),
                          [](const auto& test) { return name_of(test.param); });
 
+// A reduce_scatter's chunks, and a reduce's, from each of a few roots.
+TEST(ChunkOfRank, GetsWhatItsRanksAsk) {
+  for (const AlgorithmRow& algorithm : algorithm_table()) {
+    if (!algorithm.chunk_of_rank) continue;
+    for (int ranks = 1; ranks <= 19; ++ranks) {
+      for (const auto& [narrow, disjoint] :
+           {std::pair{false, false}, std::pair{true, false}, std::pair{true, true}}) {
+        SCOPED_TRACE(name_of(Case{&algorithm, ranks, narrow, disjoint}));
+        const auto schedules = [&](ReductionKind collective, int root) {
+          return testing::build_all(algorithm, ranks, narrow, disjoint, narrow && !disjoint,
+                                    collective, root);
+        };
+        EXPECT_EQ(testing::check_schedules(
+                      schedules(ReductionKind::reduce_scatter, 0), 2,
+                      [](int rank, std::uint32_t chunk) { return std::uint32_t(rank) == chunk; }),
+                  std::vector<std::string>());
+        for (const int root : {0, ranks / 2, ranks - 1})
+          EXPECT_EQ(
+              testing::check_schedules(schedules(ReductionKind::reduce, root), 2,
+                                       [root](int rank, std::uint32_t) { return rank == root; }),
+              std::vector<std::string>());
+      }
+    }
+  }
+}
+
+TEST(ChunkOfRank, SendsContributionsAloneAndToTheRootOneSum) {
+  for (const auto name : {"ring", "direct"}) {
+    const AlgorithmRow& algorithm = *find_algorithm(name);
+    for (const int ranks : {1, 2, 5, 8}) {
+      for (const Schedule& schedule :
+           testing::build_all(algorithm, ranks, false, false, false, ReductionKind::reduce_scatter))
+        EXPECT_EQ(count(schedule, StepKind::send), ranks - 1) << name;
+      for (const Schedule& schedule : testing::build_all(algorithm, ranks, false, false, false,
+                                                         ReductionKind::reduce, ranks - 1))
+        EXPECT_EQ(count(schedule, StepKind::send), ranks - (schedule.rank == ranks - 1 ? 1 : 0))
+            << name;
+    }
+  }
+}
+
 TEST(AlgorithmTable, FindsEveryRowByItsName) {
   std::set<std::string_view> names;
   for (const AlgorithmRow& row : algorithm_table()) {

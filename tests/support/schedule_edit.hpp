@@ -13,7 +13,9 @@ namespace cohom::testing {
 /// The schedules of all ranks.
 inline std::vector<Schedule> build_all(const AlgorithmRow& algorithm, int ranks,
                                        bool narrow = false, bool disjoint = false,
-                                       bool promotes_some = false) {
+                                       bool promotes_some = false,
+                                       ReductionKind collective = ReductionKind::allreduce,
+                                       int root = 0) {
   std::vector<Schedule> schedules;
   for (int rank = 0; rank < ranks; ++rank)
     schedules.push_back(algorithm.build({.rank = rank,
@@ -21,7 +23,9 @@ inline std::vector<Schedule> build_all(const AlgorithmRow& algorithm, int ranks,
                                          .narrow = narrow,
                                          .disjoint = disjoint,
                                          .promotes_some = promotes_some,
-                                         .grows = promotes_some}));
+                                         .grows = promotes_some,
+                                         .collective = collective,
+                                         .root = root}));
   return schedules;
 }
 

@@ -10,8 +10,11 @@ namespace {
 
 class RuleChecker {
  public:
-  explicit RuleChecker(const Schedule& schedule)
-      : schedule_(schedule), writers_(schedule.slots.size()), readers_(schedule.slots.size()) {}
+  RuleChecker(const Schedule& schedule, const Wanted& wanted)
+      : schedule_(schedule),
+        wanted_(wanted),
+        writers_(schedule.slots.size()),
+        readers_(schedule.slots.size()) {}
 
   std::vector<std::string> run() {
     check_shape();
@@ -186,12 +189,15 @@ class RuleChecker {
     for (std::uint32_t chunk = 0; chunk < schedule_.chunks; ++chunk) {
       if (encoded[chunk] != 1)
         problem("chunk " + std::to_string(chunk) + " is not encoded exactly once");
-      if (decoded[chunk] != 1)
-        problem("chunk " + std::to_string(chunk) + " is not decoded exactly once");
+      const bool wanted = !wanted_ || wanted_(schedule_.rank, chunk);
+      if (decoded[chunk] != (wanted ? 1 : 0))
+        problem("chunk " + std::to_string(chunk) +
+                (wanted ? " is not decoded exactly once" : " is decoded, and not wanted"));
     }
   }
 
   const Schedule& schedule_;
+  const Wanted& wanted_;
   std::vector<std::vector<std::size_t>> writers_;  // steps, by slot
   std::vector<std::vector<std::size_t>> readers_;  // steps, by slot
   std::vector<std::string> problems_;
@@ -199,8 +205,8 @@ class RuleChecker {
 
 }  // namespace
 
-std::vector<std::string> check_rules(const Schedule& schedule) {
-  return RuleChecker(schedule).run();
+std::vector<std::string> check_rules(const Schedule& schedule, const Wanted& wanted) {
+  return RuleChecker(schedule, wanted).run();
 }
 
 }  // namespace cohom::testing

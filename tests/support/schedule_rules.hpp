@@ -3,10 +3,15 @@
 
 #include "schedule/schedule.hpp"
 
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
 namespace cohom::testing {
+
+/// Whether a rank gets the sum of a chunk. Empty: it does.
+using Wanted = std::function<bool(int rank, std::uint32_t chunk)>;
 
 /// Every schedule keeps its sequence ids below this, so that a tag has bits left for other uses.
 inline constexpr std::uint32_t sequence_id_limit = 65536 / 4;
@@ -17,8 +22,8 @@ inline constexpr std::uint32_t sequence_id_limit = 65536 / 4;
 /// - a slot replaced in its buffer is read by the replacing step only, so no executor that runs
 ///   steps whenever their sources are ready can destroy what is still needed;
 /// - a contribution is replaced only by an offload;
-/// - every chunk is encoded once and decoded once;
+/// - every chunk is encoded once, and decoded once or, where it is not `wanted`, never;
 /// - no two messages between the same ranks share a sequence.
-std::vector<std::string> check_rules(const Schedule& schedule);
+std::vector<std::string> check_rules(const Schedule& schedule, const Wanted& wanted = {});
 
 }  // namespace cohom::testing

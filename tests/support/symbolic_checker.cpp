@@ -1,6 +1,5 @@
 #include "support/symbolic_checker.hpp"
 
-#include "support/schedule_rules.hpp"
 #include "support/symbolic_run.hpp"
 
 #include <map>
@@ -60,7 +59,7 @@ class MessageMatcher {
   std::map<std::tuple<std::size_t, std::size_t, std::uint32_t>, std::size_t> open_;
 };
 
-Problems check_each(std::span<const Schedule> schedules) {
+Problems check_each(std::span<const Schedule> schedules, const Wanted& wanted) {
   Problems problems;
   for (std::size_t rank = 0; rank < schedules.size(); ++rank) {
     const Schedule& schedule = schedules[rank];
@@ -68,7 +67,7 @@ Problems check_each(std::span<const Schedule> schedules) {
         static_cast<std::size_t>(schedule.ranks) != schedules.size() ||
         schedule.chunks != schedules[0].chunks)
       problems.push_back("rank " + std::to_string(rank) + " has a schedule for something else");
-    const auto found = check_rules(schedule);
+    const auto found = check_rules(schedule, wanted);
     problems.insert(problems.end(), found.begin(), found.end());
   }
   return problems;
@@ -76,9 +75,10 @@ Problems check_each(std::span<const Schedule> schedules) {
 
 }  // namespace
 
-std::vector<std::string> check_schedules(std::span<const Schedule> schedules, std::uint32_t units) {
+std::vector<std::string> check_schedules(std::span<const Schedule> schedules, std::uint32_t units,
+                                         const Wanted& wanted) {
   // Each check relies on what the one before has found in order.
-  Problems problems = check_each(schedules);
+  Problems problems = check_each(schedules, wanted);
   if (!problems.empty()) return problems;
   const Arrivals arrivals = MessageMatcher(schedules).match(problems);
   if (!problems.empty()) return problems;

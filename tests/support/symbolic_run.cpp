@@ -224,9 +224,20 @@ class SymbolicRun {
         for (const Tree tree : chunk)
           if (std::ranges::any_of(trees_.counts(tree), [](auto count) { return count != 1; }))
             problems_.push_back("rank " + std::to_string(rank) + " decodes an unfinished sum");
-      if (ranks_[rank].output != ranks_[0].output)
-        problems_.push_back("rank " + std::to_string(rank) +
-                            " merged in another order than rank 0");
+    }
+    for (std::uint32_t chunk = 0; chunk < schedules_.front().chunks; ++chunk) check_orders(chunk);
+  }
+
+  /// Of those who decode the chunk.
+  void check_orders(std::uint32_t chunk) {
+    const std::vector<Tree>* first = nullptr;
+    for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
+      const std::vector<Tree>& output = ranks_[rank].output[chunk];
+      if (output.empty()) continue;
+      if (first == nullptr) first = &output;
+      if (output != *first)
+        problems_.push_back("rank " + std::to_string(rank) + " merged chunk " +
+                            std::to_string(chunk) + " in another order than others");
     }
   }
 

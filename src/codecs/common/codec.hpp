@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -31,6 +32,8 @@ struct CallBuffers {
   std::span<const Piece> pieces = {};
   /// Of codecs that take them: vectors that this rank added up, in place of the input. Null: none.
   const ExactAccumulator* added = nullptr;
+  /// Elements of which this rank gets the sum: [first_wanted, end_wanted). Others have no output.
+  std::size_t first_wanted = 0, end_wanted = std::numeric_limits<std::size_t>::max();
 
   [[nodiscard]] const std::byte* input_at(std::size_t element) const {
     return static_cast<const std::byte*>(input) + element * size_of(type);
@@ -41,6 +44,10 @@ struct CallBuffers {
   /// State from an element on, where it is one Feedback an element; null for codecs that keep none.
   [[nodiscard]] std::byte* feedback_at(std::size_t element) const {
     return state.empty() ? nullptr : state.data() + element * feedback_size(type);
+  }
+  /// Whether the block that the element begins is wanted: blocks are, or are not.
+  [[nodiscard]] bool wants(std::size_t element) const {
+    return first_wanted <= element && element < end_wanted;
   }
   [[nodiscard]] bool is_last(const Piece& piece) const { return piece.index + 1 == pieces.size(); }
 };

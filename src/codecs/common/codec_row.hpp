@@ -61,6 +61,9 @@ struct CodecRow {
   /// Whether several threads may be in its rounds at the same time, with a piece each: workers run
   /// slices. In a round of scope `vector` the last piece comes alone, after all others.
   bool in_workers = false;
+  /// Whether a rank can decode some pieces of the sum and leave out others: what it decodes of one
+  /// is asked for by nothing else.
+  bool decodes_parts = false;
   /// Whether errors are bounded with these parameters, which raw's are not where values cancel:
   /// such a codec is not bypassed. Null: never.
   bool (*bounds_errors)(const Parameters&) = nullptr;

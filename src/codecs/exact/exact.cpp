@@ -119,6 +119,7 @@ const CodecRow& exact_codec() {
           .only = "vectors=one"},
       .samples = samples,
       .in_workers = true,
+      .decodes_parts = true,
       .bounds_errors = [](const Parameters&) { return true; },
       .takes_many = takes_many,
       .bytes = exact_bytes,

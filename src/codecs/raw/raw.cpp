@@ -85,6 +85,7 @@ const CodecRow& raw_codec() {
       .device = {.has_kernels = [](const kernels::KernelTable&) { return true; }},
       .samples = samples,
       .in_workers = true,
+      .decodes_parts = true,
       .keeping_nmse = raw_keeping_nmse,
   };
   return row;

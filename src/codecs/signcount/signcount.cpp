@@ -236,6 +236,7 @@ const CodecRow& signcount_codec() {
                      [](const kernels::KernelTable& device) { return complete(device.sign); }},
       .samples = samples,
       .in_workers = true,
+      .decodes_parts = true,
   };
   return row;
 }

@@ -136,6 +136,7 @@ const CodecRow& sparse_codec() {
                        return complete(device.sparse) && complete(device.bloom);
                      }},
       .samples = samples,
+      .decodes_parts = true,
       .bytes = sparse_bytes,
   };
   return row;

@@ -250,6 +250,7 @@ const CodecRow& thc_codec() {
                      [](const kernels::KernelTable& device) { return complete(device.thc); }},
       .samples = samples,
       .in_workers = true,
+      .decodes_parts = true,
       .keeping_nmse = thc_keeping_nmse,
   };
   return row;

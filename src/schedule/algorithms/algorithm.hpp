@@ -3,6 +3,8 @@
 
 #include "schedule/schedule.hpp"
 
+#include <cohom/reduction_kind.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -25,6 +27,9 @@ struct AlgorithmInput {
   std::span<const std::uint32_t> nodes = {};
   /// By rank: the number of its node's switch. Empty: nobody knows.
   std::span<const std::uint32_t> switches = {};
+  /// Which ranks decode which chunks of the sum; asked of algorithms with `chunk_of_rank`.
+  ReductionKind collective = ReductionKind::allreduce;
+  int root = 0;  ///< of a reduce
 };
 
 struct AlgorithmRow {
@@ -32,6 +37,7 @@ struct AlgorithmRow {
   std::string_view summary;  ///< one line for cohom-info
   Schedule (*build)(const AlgorithmInput&) = nullptr;
   bool chunk_per_rank = false;  ///< the vector is cut into `ranks` chunks (else one)
+  bool chunk_of_rank = false;   ///< rank r owns chunk r, and can be the only one who gets its sum
   bool needs_aggregator = false;
   bool in_network = false;  ///< the communicator's own aggregator, not the MPI library; may fail
   bool gathers_disjoint = false;  ///< disjoint contributions go to every rank at once, in one chunk

@@ -13,9 +13,15 @@ inline constexpr std::uint32_t only_sequence = 0;
 /// n chunks; a reduce-scatter around the ring, then an allgather around it. Wide form.
 Schedule build_ring(const AlgorithmInput& input);
 
+/// What comes after a reduce-scatter where not every rank gets all: `sum` is the slot of this
+/// rank's chunk, whose number is the rank's. It is decoded here, or at the root by whom it is sent
+/// to in `sequence_id`.
+void end_at_owners_or_root(ScheduleBuilder& schedule, const AlgorithmInput& input,
+                           std::uint32_t sum, std::uint32_t sequence_id);
+
 /// n chunks; contributions go straight to the chunk's owner and sums straight to every rank.
 /// Contributions travel in the narrow form, and no partial sum does.
-/// Disjoint contributions: gather_disjoint().
+/// Disjoint contributions that every rank gets the sum of: gather_disjoint().
 Schedule build_direct(const AlgorithmInput& input);
 
 /// One chunk; disjoint contributions go to every rank, which merges them all. Narrow form.

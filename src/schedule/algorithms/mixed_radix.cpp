@@ -176,7 +176,8 @@ class MixedRadix {
   /// Partial sums travel unless all ranks are one row.
   MixedRadix(const AlgorithmInput& input, const Digits& digits,
              std::span<const std::uint32_t> switches = {})
-      : rank_(input.rank),
+      : input_(input),
+        rank_(input.rank),
         ranks_(static_cast<std::uint32_t>(input.ranks)),
         form_(input.narrow && (input.promotes_some || digits.empty()) ? Form::narrow : Form::wide),
         digits_(digits),
@@ -190,15 +191,19 @@ class MixedRadix {
       std::ranges::stable_sort(all, {}, [this](const Member& member) {
         return switches_[static_cast<std::size_t>(member.rank)];
       });
-    sum(all, {0, ranks_}, 0, {}, false);
+    const std::uint32_t own = sum(all, {0, ranks_}, 0, {}, false);
+    if (!everywhere()) end_at_owners_or_root(schedule_, input_, own, sum_sequence);
     return std::move(schedule_).build();
   }
 
  private:
   using Slots = std::vector<std::uint32_t>;
 
+  /// Whether every rank gets the sums of all chunks; else a rank keeps that of its own.
+  [[nodiscard]] bool everywhere() const { return input_.collective == ReductionKind::allreduce; }
   /// Sums `chunks` over `members`, who hold partial sums of them in the slots `held` (none: they
-  /// have encoded nothing yet), and decodes them. Returns the slot of the sum if it is `wanted`.
+  /// have encoded nothing yet), and decodes them. Returns the slot of the sum if it is `wanted`; if
+  /// sums do not go everywhere, that of this rank's chunk, which nobody has decoded.
   std::uint32_t sum(std::span<const Member> members, ChunkRange chunks, std::size_t level,
                     const Slots& held, bool wanted);
   [[nodiscard]] Grid grid_of(std::span<const Member> members, std::size_t level) const;
@@ -209,6 +214,7 @@ class MixedRadix {
     return held.empty() ? schedule_.encode(chunks, form_) : schedule_.merge_part(held, chunks);
   }
 
+  const AlgorithmInput& input_;
   int rank_;
   std::uint32_t ranks_;
   Form form_;
@@ -227,7 +233,7 @@ std::uint32_t MixedRadix::sum(std::span<const Member> members, ChunkRange chunks
   const bool asked_for = wanted || !place.contributors.empty();
   const auto own =
       sum(grid.column(place.column), place.chunks[place.column], level + 1, sources, asked_for);
-  return exchange_sums(place, own, wanted);
+  return everywhere() ? exchange_sums(place, own, wanted) : own;
 }
 
 Grid MixedRadix::grid_of(std::span<const Member> members, std::size_t level) const {
@@ -280,7 +286,7 @@ std::uint32_t MixedRadix::sum_alone(ChunkRange chunk, const Slots& held) {
   std::uint32_t sum = held.empty() ? schedule_.encode(chunk, form_) : held.front();
   if (held.empty() ? form_ == Form::narrow : !is_sum)
     sum = schedule_.merge(held.empty() ? Slots{sum} : held);
-  schedule_.decode(sum);
+  if (everywhere()) schedule_.decode(sum);
   return sum;
 }
 
@@ -332,7 +338,8 @@ Schedule build(const AlgorithmInput& input, const Digits& digits) {
 }  // namespace
 
 Schedule build_direct(const AlgorithmInput& input) {
-  return input.disjoint ? gather_disjoint(input) : build(input, {});
+  const bool everywhere = input.collective == ReductionKind::allreduce;
+  return input.disjoint && everywhere ? gather_disjoint(input) : build(input, {});
 }
 
 Schedule build_mixed_radix(const AlgorithmInput& input) {

@@ -59,7 +59,11 @@ void allgather(ScheduleBuilder& schedule, const Ring& ring, std::uint32_t sum) {
 Schedule build_ring(const AlgorithmInput& input) {
   const Ring ring{.rank = input.rank, .ranks = input.ranks};
   ScheduleBuilder schedule(ring.rank, ring.ranks, static_cast<std::uint32_t>(ring.ranks));
-  allgather(schedule, ring, reduce_scatter(schedule, ring));
+  const std::uint32_t sum = reduce_scatter(schedule, ring);
+  if (input.collective == ReductionKind::allreduce)
+    allgather(schedule, ring, sum);
+  else
+    end_at_owners_or_root(schedule, input, sum, ring.hops());
   return std::move(schedule).build();
 }
 

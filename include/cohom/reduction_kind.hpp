@@ -1,0 +1,25 @@
+#pragma once
+// ReductionKind: which ranks get which elements of a sum.
+
+#include <cohom/cxx20.hpp>
+
+#include <cstdint>
+#include <string_view>
+
+namespace cohom {
+
+enum class ReductionKind : std::uint8_t {
+  allreduce,       ///< every rank gets all
+  reduce_scatter,  ///< rank r gets the r-th of as many equal parts as there are ranks
+  reduce,          ///< one rank, the root, gets all
+};
+
+constexpr std::string_view name_of(ReductionKind kind) noexcept {
+  switch (kind) {
+    case ReductionKind::reduce_scatter: return "reduce_scatter";
+    case ReductionKind::reduce: return "reduce";
+    default: return "allreduce";
+  }
+}
+
+}  // namespace cohom

@@ -1,0 +1,67 @@
+#pragma once
+// reduce_scatter and reduce: a sum of which a rank gets a part, or one rank all. Codecs, options,
+// states and errors are allreduce()'s.
+
+#include <cohom/cxx20.hpp>
+
+#include <cohom/allreduce.hpp>
+#include <cohom/communicator.hpp>
+#include <cohom/element_type.hpp>
+#include <cohom/error.hpp>
+#include <cohom/options.hpp>
+
+#include <cstddef>
+#include <ranges>
+#include <string>
+
+namespace cohom {
+
+/// output := part r, on rank r, of the sum or mean over all ranks of input, which has `ranks` parts
+/// of `count` elements each, part 0 first. `output` (count elements) may equal `input`, and then
+/// only its first `count` elements are written; or not overlap it. Buffers are the host's.
+///
+/// By `ring` and `direct`, and codecs that cohom-info says it of, half of an allreduce's bytes
+/// travel: the rest of the sum goes nowhere. All others make an allreduce, of which each rank keeps
+/// its part. Codecs work on whole blocks (1024 elements of `thc`, 256 of most others): where
+/// `count` is no multiple, each part is copied, with zeros behind it. Where it is one, a part has
+/// the bits that allreduce() gives, of codecs whose payloads are integers. Not by algorithm
+/// `native`. Collective. @throws what allreduce() throws.
+void reduce_scatter(const void* input, void* output, std::size_t count, ElementType type,
+                    Communicator& communicator, const Options& options = {});
+/// Without blocking, as allreduce_start().
+Request reduce_scatter_start(const void* input, void* output, std::size_t count, ElementType type,
+                             Communicator& communicator, const Options& options = {});
+
+/// output := the sum or mean over all ranks of input (count elements) on rank `root`; on others it
+/// is not written and may be null. `output` may equal `input`, or not overlap it. Buffers are the
+/// host's. As of reduce_scatter(), other sums go nowhere where algorithm and codec can leave them
+/// out. Collective. @throws what allreduce() throws; Error(invalid_argument) for a root that is
+/// none of the ranks.
+void reduce(const void* input, void* output, std::size_t count, ElementType type, int root,
+            Communicator& communicator, const Options& options = {});
+/// Without blocking, as allreduce_start().
+Request reduce_start(const void* input, void* output, std::size_t count, ElementType type, int root,
+                     Communicator& communicator, const Options& options = {});
+
+/// Typed form of reduce_scatter(): the input has `ranks` times the output's elements.
+template <ElementRange Input, ElementRange Output>
+requires std::same_as<std::ranges::range_value_t<Input>, std::ranges::range_value_t<Output>>
+void reduce_scatter(const Input& input, Output&& output, Communicator& communicator,
+                    const Options& options = {}) {
+  const std::size_t all = std::ranges::size(input);
+  const std::size_t part = std::ranges::size(output);
+  const auto ranks = static_cast<std::size_t>(communicator.ranks());
+  if (all / ranks != part || all % ranks != 0) {
+    allreduce_fail(Error(ErrorKind::invalid_argument,
+                         "input has " + std::to_string(all) + " elements; of " +
+                             std::to_string(ranks) + " parts of " + std::to_string(part) +
+                             ", as the output has, it should have " + std::to_string(ranks * part)),
+                   communicator)
+        .wait();
+    return;
+  }
+  reduce_scatter(std::ranges::data(input), static_cast<void*>(std::ranges::data(output)), part,
+                 element_type_v<std::ranges::range_value_t<Input>>, communicator, options);
+}
+
+}  // namespace cohom

@@ -1,0 +1,46 @@
+#include <cohom/reductions.hpp>
+
+#include "api/call_start.hpp"
+
+namespace cohom {
+
+namespace {
+
+PlanShape part_of(std::size_t count, ElementType type) {
+  return {.count = count, .type = type, .collective = ReductionKind::reduce_scatter};
+}
+
+PlanShape at_root(std::size_t count, ElementType type, int root) {
+  return {.count = count, .type = type, .collective = ReductionKind::reduce, .root = root};
+}
+
+}  // namespace
+
+void reduce_scatter(const void* input, void* output, std::size_t count, ElementType type,
+                    Communicator& communicator, const Options& options) {
+  start_call({.input = input, .output = output, .shape = part_of(count, type), .blocks = true},
+             communicator, options)
+      .wait();
+}
+
+Request reduce_scatter_start(const void* input, void* output, std::size_t count, ElementType type,
+                             Communicator& communicator, const Options& options) {
+  return start_call({.input = input, .output = output, .shape = part_of(count, type)}, communicator,
+                    options);
+}
+
+void reduce(const void* input, void* output, std::size_t count, ElementType type, int root,
+            Communicator& communicator, const Options& options) {
+  start_call(
+      {.input = input, .output = output, .shape = at_root(count, type, root), .blocks = true},
+      communicator, options)
+      .wait();
+}
+
+Request reduce_start(const void* input, void* output, std::size_t count, ElementType type, int root,
+                     Communicator& communicator, const Options& options) {
+  return start_call({.input = input, .output = output, .shape = at_root(count, type, root)},
+                    communicator, options);
+}
+
+}  // namespace cohom

@@ -1,0 +1,95 @@
+#include "plan/plan_part.hpp"
+
+#include <cohom/error.hpp>
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+
+namespace cohom {
+
+namespace {
+
+std::size_t checked_root(const PlanShape& shape, int ranks) {
+  if (shape.collective == ReductionKind::reduce && (shape.root < 0 || shape.root >= ranks))
+    throw Error(ErrorKind::invalid_argument, "root is " + std::to_string(shape.root) +
+                                                 "; it should be 0 to " +
+                                                 std::to_string(ranks - 1));
+  return static_cast<std::size_t>(shape.root);
+}
+
+}  // namespace
+
+PlanPart::PlanPart(const PlanShape& shape, int rank, int ranks)
+    : shape_(shape),
+      rank_(static_cast<std::size_t>(rank)),
+      ranks_(static_cast<std::size_t>(ranks)),
+      root_(checked_root(shape, ranks)),
+      part_(shape.count) {
+  static_cast<void>(shape.elements(ranks));
+}
+
+bool PlanPart::align(std::size_t block) {
+  if (!scatters() || part_ % block == 0) return false;
+  part_ += block - part_ % block;
+  // The same check as of the user's count.
+  PlanShape padded = shape_;
+  padded.count = part_;
+  static_cast<void>(padded.elements(static_cast<int>(ranks_)));
+  return true;
+}
+
+void PlanPart::take_memory(bool decodes_all) {
+  decodes_all_ = decodes_all;
+  if (is_padded()) input_ = {host_memory(), bytes_of(elements())};
+  if (is_padded() || (decodes_all && (scatters() || !gets_some()))) stage_output();
+}
+
+void PlanPart::stage_output() {
+  const std::size_t bytes = bytes_of(decodes_all_ ? elements() : part_);
+  if (output_.size() != bytes) output_ = {host_memory(), bytes};
+}
+
+std::size_t PlanPart::first_wanted() const { return decodes_all_ ? 0 : own_first(); }
+
+std::size_t PlanPart::end_wanted() const {
+  if (decodes_all_) return elements();
+  if (scatters()) return own_first() + part_;
+  return gets_some() ? elements() : 0;
+}
+
+void PlanPart::prepare(const void* input, void* output) {
+  user_input_ = input;
+  user_output_ = output;
+  // In place the output lies over the input of another part.
+  if (scatters() && input == output) stage_output();
+  staged_ = is_padded() || (decodes_all_ && (scatters() || !gets_some())) ||
+            (scatters() && input == output);
+}
+
+void PlanPart::begin() {
+  if (!is_padded()) return;
+  const auto* const from = static_cast<const std::byte*>(user_input_);
+  const std::size_t bytes = bytes_of(shape_.count);
+  for (std::size_t r = 0; r < ranks_ && bytes != 0; ++r)
+    std::memcpy(input_.data() + r * bytes_of(part_), from + r * bytes, bytes);
+}
+
+const void* PlanPart::input() const { return is_padded() ? input_.data() : user_input_; }
+
+/// Not a pointer into what it is computed from: nobody uses it for elements that are not wanted.
+void* PlanPart::output() const {
+  if (!staged_ && !gets_some()) return nullptr;
+  const auto begin =
+      reinterpret_cast<std::uintptr_t>(staged_ ? static_cast<void*>(output_.data()) : user_output_);
+  return reinterpret_cast<void*>(begin - bytes_of(decodes_all_ ? 0 : own_first()));
+}
+
+void PlanPart::complete() {
+  const std::size_t bytes = bytes_of(shape_.count);
+  if (!staged_ || !gets_some() || bytes == 0) return;
+  const std::size_t first = decodes_all_ ? own_first() : 0;
+  std::memcpy(user_output_, output_.data() + bytes_of(first), bytes);
+}
+
+}  // namespace cohom

@@ -1,0 +1,28 @@
+#pragma once
+// PlanShape: what the calls of a plan do, but for their options.
+
+#include <cohom/element_type.hpp>
+#include <cohom/reduction_kind.hpp>
+
+#include <cstddef>
+#include <string>
+
+namespace cohom {
+
+struct PlanShape {
+  /// Elements of what a rank gets: of its part for a reduce_scatter, of the vector for the others.
+  std::size_t count = 0;
+  ElementType type = ElementType::f32;
+  ReductionKind collective = ReductionKind::allreduce;
+  int root = 0;  ///< of a reduce
+
+  friend bool operator==(const PlanShape&, const PlanShape&) = default;
+
+  /// What errors and logs call it.
+  [[nodiscard]] std::string text() const;
+  /// Elements that every rank brings. @throws Error(invalid_argument) for more than there are
+  /// addresses
+  [[nodiscard]] std::size_t elements(int ranks) const;
+};
+
+}  // namespace cohom
