@@ -11,6 +11,7 @@
 #include "mpi_ext/base/callable.hpp"
 
 #include <cohom/allreduce.hpp>
+#include <cohom/reductions.hpp>
 
 #include <memory>
 #include <utility>
@@ -28,14 +29,79 @@ struct MPIX_Compressed_request_s {
 
 namespace {
 
+/// Arguments that all reductions have.
+struct Arguments {
+  const void* sendbuf;
+  void* recvbuf;
+  MPI_Count count;
+  MPI_Datatype datatype;
+  MPI_Op op;
+  MPI_Comm comm;
+  MPI_Info info;
+};
+
 /// What keeps this rank from the call, or its shape.
-std::variant<mpi::CallShape, Error> checked_call(const void* recvbuf, MPI_Count count,
-                                                 MPI_Datatype datatype, MPI_Op op,
-                                                 const mpi::InfoOptions& given) {
-  auto read = mpi::read_shape(count, datatype, op, given);
+std::variant<mpi::CallShape, Error> checked_call(const Arguments& given,
+                                                 const mpi::InfoOptions& options,
+                                                 const mpi::BufferRules& rules) {
+  auto read = mpi::read_shape(given.count, given.datatype, given.op, options);
   if (std::holds_alternative<Error>(read)) return read;
-  if (auto error = mpi::check_recvbuf(recvbuf)) return *std::move(error);
+  if (auto error = mpi::check_buffers(given.sendbuf, given.recvbuf, rules))
+    return *std::move(error);
   return read;
+}
+
+/// What the C++ functions take.
+struct Call {
+  const void* input;
+  void* output;
+  mpi::CallShape shape;
+  Communicator& communicator;
+  const Options& options;
+};
+
+/// `rules` of the communicator; `start` gives the request of a call without errors.
+template <class Rules, class Start>
+Request start_reduction(const Arguments& given, const mpi::CallHome& home, Rules&& rules,
+                        Start&& start) {
+  Communicator& communicator = home.communicator->communicator;
+  const mpi::BufferRules own = rules(communicator);
+  const auto checked = checked_call(given, home.info, own);
+  if (const auto* error = std::get_if<Error>(&checked)) return allreduce_fail(*error, communicator);
+  return start(Call{mpi::input_of(given.sendbuf, given.recvbuf),
+                    own.output ? given.recvbuf : nullptr, std::get<mpi::CallShape>(checked),
+                    communicator, home.info.options});
+}
+
+/// A blocking function: `run` makes a call without errors to its end.
+template <class Rules, class Run>
+int reduce_now(const Arguments& given, Rules&& rules, Run&& run) noexcept {
+  return mpi::guarded(
+      [&] {
+        const mpi::CallHome home(given.comm, given.info);
+        start_reduction(given, home, rules, [&](const Call& call) {
+          run(call);
+          return Request();
+        }).wait();
+      },
+      [&] { return given.comm; });
+}
+
+template <class Rules, class Start>
+int start_request(const Arguments& given, MPIX_Compressed_request* request, Rules&& rules,
+                  Start&& start) noexcept {
+  return mpi::guarded(
+      [&] {
+        const mpi::CallHome home(given.comm, given.info);
+        if (request == nullptr)
+          allreduce_fail(Error(ErrorKind::invalid_argument, "request is a null pointer"),
+                         home.communicator->communicator)
+              .wait();
+        auto handle = std::make_unique<MPIX_Compressed_request_s>(home.communicator);
+        handle->call = start_reduction(given, home, rules, start);
+        *request = handle.release();
+      },
+      [&] { return given.comm; });
 }
 
 /// MPI frees a request whether its call went well or not.
@@ -62,43 +128,63 @@ int MPIX_Program_comm(MPI_Comm* comm) {
 
 int MPIX_Allreduce_compressed(const void* sendbuf, void* recvbuf, MPI_Count count,
                               MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info) {
-  return mpi::guarded(
-      [&] {
-        const mpi::CallHome home(comm, info);
-        Communicator& communicator = home.communicator->communicator;
-        const auto checked = checked_call(recvbuf, count, datatype, op, home.info);
-        if (const auto* error = std::get_if<Error>(&checked))
-          return allreduce_fail(*error, communicator).wait();
-        const auto& shape = std::get<mpi::CallShape>(checked);
-        allreduce(mpi::input_of(sendbuf, recvbuf), recvbuf, shape.count, shape.type, communicator,
-                  home.info.options);
-      },
-      [&] { return comm; });
+  return reduce_now({sendbuf, recvbuf, count, datatype, op, comm, info}, mpi::rules_on_all_ranks,
+                    [](const Call& call) {
+                      allreduce(call.input, call.output, call.shape.count, call.shape.type,
+                                call.communicator, call.options);
+                    });
 }
 
 int MPIX_Iallreduce_compressed(const void* sendbuf, void* recvbuf, MPI_Count count,
                                MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info,
                                MPIX_Compressed_request* request) {
-  return mpi::guarded(
-      [&] {
-        const mpi::CallHome home(comm, info);
-        Communicator& communicator = home.communicator->communicator;
-        if (request == nullptr)
-          allreduce_fail(Error(ErrorKind::invalid_argument, "request is a null pointer"),
-                         communicator)
-              .wait();
-        auto handle = std::make_unique<MPIX_Compressed_request_s>(home.communicator);
-        const auto checked = checked_call(recvbuf, count, datatype, op, home.info);
-        if (const auto* error = std::get_if<Error>(&checked)) {
-          handle->call = allreduce_fail(*error, communicator);
-        } else {
-          const auto& shape = std::get<mpi::CallShape>(checked);
-          handle->call = allreduce_start(mpi::input_of(sendbuf, recvbuf), recvbuf, shape.count,
-                                         shape.type, communicator, home.info.options);
-        }
-        *request = handle.release();
-      },
-      [&] { return comm; });
+  return start_request({sendbuf, recvbuf, count, datatype, op, comm, info}, request,
+                       mpi::rules_on_all_ranks, [](const Call& call) {
+                         return allreduce_start(call.input, call.output, call.shape.count,
+                                                call.shape.type, call.communicator, call.options);
+                       });
+}
+
+int MPIX_Reduce_scatter_block_compressed(const void* sendbuf, void* recvbuf, MPI_Count recvcount,
+                                         MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
+                                         MPI_Info info) {
+  return reduce_now({sendbuf, recvbuf, recvcount, datatype, op, comm, info},
+                    mpi::rules_on_all_ranks, [](const Call& call) {
+                      reduce_scatter(call.input, call.output, call.shape.count, call.shape.type,
+                                     call.communicator, call.options);
+                    });
+}
+
+int MPIX_Ireduce_scatter_block_compressed(const void* sendbuf, void* recvbuf, MPI_Count recvcount,
+                                          MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
+                                          MPI_Info info, MPIX_Compressed_request* request) {
+  return start_request({sendbuf, recvbuf, recvcount, datatype, op, comm, info}, request,
+                       mpi::rules_on_all_ranks, [](const Call& call) {
+                         return reduce_scatter_start(call.input, call.output, call.shape.count,
+                                                     call.shape.type, call.communicator,
+                                                     call.options);
+                       });
+}
+
+int MPIX_Reduce_compressed(const void* sendbuf, void* recvbuf, MPI_Count count,
+                           MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm,
+                           MPI_Info info) {
+  return reduce_now({sendbuf, recvbuf, count, datatype, op, comm, info}, mpi::rules_on_root(root),
+                    [root](const Call& call) {
+                      reduce(call.input, call.output, call.shape.count, call.shape.type, root,
+                             call.communicator, call.options);
+                    });
+}
+
+int MPIX_Ireduce_compressed(const void* sendbuf, void* recvbuf, MPI_Count count,
+                            MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm,
+                            MPI_Info info, MPIX_Compressed_request* request) {
+  return start_request({sendbuf, recvbuf, count, datatype, op, comm, info}, request,
+                       mpi::rules_on_root(root), [root](const Call& call) {
+                         return reduce_start(call.input, call.output, call.shape.count,
+                                             call.shape.type, root, call.communicator,
+                                             call.options);
+                       });
 }
 
 int MPIX_Compressed_test(MPIX_Compressed_request* request, int* flag) {

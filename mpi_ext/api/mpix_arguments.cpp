@@ -59,9 +59,14 @@ const void* input_of(const void* sendbuf, const void* recvbuf) {
   return sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf;
 }
 
-std::optional<Error> check_recvbuf(const void* recvbuf) {
-  if (recvbuf != MPI_IN_PLACE) return std::nullopt;
-  return Error(ErrorKind::invalid_argument, "recvbuf is MPI_IN_PLACE, which only sendbuf may be");
+std::optional<Error> check_buffers(const void* sendbuf, const void* recvbuf,
+                                   const BufferRules& rules) {
+  if (rules.output && recvbuf == MPI_IN_PLACE)
+    return Error(ErrorKind::invalid_argument, "recvbuf is MPI_IN_PLACE, which only sendbuf may be");
+  if (!rules.in_place && sendbuf == MPI_IN_PLACE)
+    return Error(ErrorKind::invalid_argument,
+                 "sendbuf is MPI_IN_PLACE on a rank that is not the root; give its vector");
+  return std::nullopt;
 }
 
 void require(const void* pointer, const char* name) {

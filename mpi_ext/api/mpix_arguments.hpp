@@ -3,6 +3,7 @@
 
 #include "mpi_ext/api/mpi_options.hpp"
 
+#include <cohom/communicator.hpp>
 #include <cohom/element_type.hpp>
 #include <cohom/error.hpp>
 
@@ -37,8 +38,25 @@ std::optional<Error> check_op_and_options(MPI_Op op, const InfoOptions& options)
 /// `sendbuf`, or `recvbuf` where that says MPI_IN_PLACE.
 const void* input_of(const void* sendbuf, const void* recvbuf);
 
+/// What a rank's buffers may be.
+struct BufferRules {
+  bool in_place = true;  ///< sendbuf may be MPI_IN_PLACE
+  bool output = true;    ///< recvbuf means something
+};
+
+inline BufferRules rules_on_all_ranks(const Communicator&) { return {}; }
+
+/// On other ranks there is no output, and none in place.
+inline auto rules_on_root(int root) {
+  return [root](const Communicator& communicator) {
+    const bool here = communicator.rank() == root;
+    return BufferRules{.in_place = here, .output = here};
+  };
+}
+
 /// MPI_IN_PLACE stands for recvbuf, and is not one itself.
-std::optional<Error> check_recvbuf(const void* recvbuf);
+std::optional<Error> check_buffers(const void* sendbuf, const void* recvbuf,
+                                   const BufferRules& rules = {});
 
 /// @throws Error(invalid_argument) for a null pointer to something the caller wants written.
 void require(const void* pointer, const char* name);

@@ -31,7 +31,7 @@ MPI_Comm no_comm() { return MPI_COMM_NULL; }
 Request start(const MPIX_Compressed_exact_s* exact, void* recvbuf, MPI_Op op,
               const mpi::InfoOptions& given, Communicator& communicator) {
   std::optional<Error> error = mpi::check_op_and_options(op, given);
-  if (!error) error = mpi::check_recvbuf(recvbuf);
+  if (!error) error = mpi::check_buffers(nullptr, recvbuf);
   if (!error && exact == nullptr)
     error = Error(ErrorKind::invalid_argument,
                   "exact is a null pointer; give one from MPIX_Compressed_exact_create");

@@ -21,11 +21,13 @@ using namespace cohom;
 
 /// What MPIX_Compressed_plan points at.
 struct MPIX_Compressed_plan_s {
-  MPIX_Compressed_plan_s(std::shared_ptr<mpi::CachedCommunicator> communicator, AllreducePlan made)
-      : home(std::move(communicator)), plan(std::move(made)) {}
+  MPIX_Compressed_plan_s(std::shared_ptr<mpi::CachedCommunicator> communicator, Plan made,
+                         const mpi::BufferRules& buffers)
+      : home(std::move(communicator)), plan(std::move(made)), rules(buffers) {}
 
   std::shared_ptr<mpi::CachedCommunicator> home;  // first: the plan needs it to its end
-  AllreducePlan plan;
+  Plan plan;
+  mpi::BufferRules rules;
 };
 
 namespace {
@@ -42,9 +44,22 @@ struct Destination {
   const void* place;
 };
 
-std::unique_ptr<MPIX_Compressed_plan_s> make_plan(MPI_Count count, MPI_Datatype datatype, MPI_Op op,
-                                                  MPI_Comm comm, MPI_Info info,
-                                                  const Destination& destination) {
+/// PlanArguments that the creations of all plans have.
+struct PlanArguments {
+  MPI_Count count;
+  MPI_Datatype datatype;
+  MPI_Op op;
+  MPI_Comm comm;
+  MPI_Info info;
+};
+
+/// `make` takes communicator, shape and options, and gives a plan; `rules` says what buffers of its
+/// calls may be.
+template <class Make, class Rules>
+std::unique_ptr<MPIX_Compressed_plan_s> make_plan(const PlanArguments& given,
+                                                  const Destination& destination, Make&& make,
+                                                  Rules&& rules) {
+  const auto& [count, datatype, op, comm, info] = given;
   const mpi::CallHome home(comm, info);
   Communicator& communicator = home.communicator->communicator;
   const auto read = mpi::read_shape(count, datatype, op, home.info);
@@ -55,7 +70,23 @@ std::unique_ptr<MPIX_Compressed_plan_s> make_plan(MPI_Count count, MPI_Datatype 
                       communicator);
   const auto& shape = std::get<mpi::CallShape>(read);
   return std::make_unique<MPIX_Compressed_plan_s>(
-      home.communicator, AllreducePlan(communicator, shape.count, shape.type, home.info.options));
+      home.communicator, make(communicator, shape, home.info.options), rules(communicator));
+}
+
+AllreducePlan allreduce_plan(Communicator& communicator, const mpi::CallShape& shape,
+                             const Options& options) {
+  return {communicator, shape.count, shape.type, options};
+}
+
+/// Writes the handle of a new plan.
+template <class Make, class Rules>
+int create_plan(const PlanArguments& given, MPIX_Compressed_plan* plan, Make&& make,
+                Rules&& rules) noexcept {
+  return mpi::guarded(
+      [&] {
+        *plan = make_plan(given, {"plan", plan}, make, rules).release();
+      },
+      [&] { return given.comm; });
 }
 
 /// Runs `function` on the plan behind the handle.
@@ -67,16 +98,16 @@ int with_plan(MPIX_Compressed_plan plan, Function&& function) noexcept {
         mpi::require(plan, "plan");
         mpi::check_callable();
         comm = plan->home->user;
-        function(plan->plan);
+        function(*plan);
       },
       [&] { return comm; });
 }
 
-void start(AllreducePlan& plan, const void* sendbuf, void* recvbuf) {
-  if (const auto error = mpi::check_recvbuf(recvbuf))
-    plan.start_with_error(*error);
+void start(MPIX_Compressed_plan_s& own, const void* sendbuf, void* recvbuf) {
+  if (const auto error = mpi::check_buffers(sendbuf, recvbuf, own.rules))
+    own.plan.start_with_error(*error);
   else
-    plan.start(mpi::input_of(sendbuf, recvbuf), recvbuf);
+    own.plan.start(mpi::input_of(sendbuf, recvbuf), own.rules.output ? recvbuf : nullptr);
 }
 
 }  // namespace
@@ -85,57 +116,76 @@ extern "C" {
 
 int MPIX_Compressed_plan_create(MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
                                 MPI_Info info, MPIX_Compressed_plan* plan) {
-  return mpi::guarded(
-      [&] {
-        *plan = make_plan(count, datatype, op, comm, info, {"plan", plan}).release();
+  return create_plan({count, datatype, op, comm, info}, plan, allreduce_plan,
+                     mpi::rules_on_all_ranks);
+}
+
+int MPIX_Compressed_reduce_scatter_block_plan_create(MPI_Count recvcount, MPI_Datatype datatype,
+                                                     MPI_Op op, MPI_Comm comm, MPI_Info info,
+                                                     MPIX_Compressed_plan* plan) {
+  return create_plan(
+      {recvcount, datatype, op, comm, info}, plan,
+      [](Communicator& communicator, const mpi::CallShape& shape, const Options& options) {
+        return ReduceScatterPlan(communicator, shape.count, shape.type, options);
       },
-      [&] { return comm; });
+      mpi::rules_on_all_ranks);
+}
+
+int MPIX_Compressed_reduce_plan_create(MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root,
+                                       MPI_Comm comm, MPI_Info info, MPIX_Compressed_plan* plan) {
+  return create_plan(
+      {count, datatype, op, comm, info}, plan,
+      [root](Communicator& communicator, const mpi::CallShape& shape, const Options& options) {
+        return ReducePlan(communicator, shape.count, shape.type, root, options);
+      },
+      mpi::rules_on_root(root));
 }
 
 int MPIX_Compressed_plan_start(MPIX_Compressed_plan plan, const void* sendbuf, void* recvbuf) {
-  return with_plan(plan, [&](AllreducePlan& own) { start(own, sendbuf, recvbuf); });
+  return with_plan(plan, [&](MPIX_Compressed_plan_s& own) { start(own, sendbuf, recvbuf); });
 }
 
 int MPIX_Compressed_plan_test(MPIX_Compressed_plan plan, int* flag) {
-  return with_plan(plan, [&](AllreducePlan& own) {
+  return with_plan(plan, [&](MPIX_Compressed_plan_s& own) {
     mpi::require(flag, "flag");
     *flag = 1;  // also when it ends in an error
-    *flag = own.test() ? 1 : 0;
+    *flag = own.plan.test() ? 1 : 0;
   });
 }
 
 int MPIX_Compressed_plan_wait(MPIX_Compressed_plan plan) {
-  return with_plan(plan, [](AllreducePlan& own) { own.wait(); });
+  return with_plan(plan, [](MPIX_Compressed_plan_s& own) { own.plan.wait(); });
 }
 
 int MPIX_Compressed_plan_execute(MPIX_Compressed_plan plan, const void* sendbuf, void* recvbuf) {
-  return with_plan(plan, [&](AllreducePlan& own) {
+  return with_plan(plan, [&](MPIX_Compressed_plan_s& own) {
     start(own, sendbuf, recvbuf);
-    own.wait();
+    own.plan.wait();
   });
 }
 
 int MPIX_Compressed_plan_save_state(MPIX_Compressed_plan plan, void* state, MPI_Count* bytes) {
-  return with_plan(plan, [&](AllreducePlan& own) {
+  return with_plan(plan, [&](MPIX_Compressed_plan_s& own) {
     mpi::require(bytes, "bytes");
-    mpi::copy_state(own.save_state(), state, bytes);
+    mpi::copy_state(own.plan.save_state(), state, bytes);
   });
 }
 
 int MPIX_Compressed_plan_restore_state(MPIX_Compressed_plan plan, const void* state,
                                        MPI_Count bytes) {
-  return with_plan(plan,
-                   [&](AllreducePlan& own) { own.restore_state(mpi::saved_state(state, bytes)); });
+  return with_plan(plan, [&](MPIX_Compressed_plan_s& own) {
+    own.plan.restore_state(mpi::saved_state(state, bytes));
+  });
 }
 
 int MPIX_Compressed_plan_reset_state(MPIX_Compressed_plan plan) {
-  return with_plan(plan, [](AllreducePlan& own) { own.reset_state(); });
+  return with_plan(plan, [](MPIX_Compressed_plan_s& own) { own.plan.reset_state(); });
 }
 
 int MPIX_Compressed_plan_describe(MPIX_Compressed_plan plan, MPI_Info* description) {
-  return with_plan(plan, [&](AllreducePlan& own) {
+  return with_plan(plan, [&](MPIX_Compressed_plan_s& own) {
     mpi::require(description, "description");
-    *description = mpi::info_of(mpi::descriptions_of(own.describe()));
+    *description = mpi::info_of(mpi::descriptions_of(own.plan.describe()));
   });
 }
 
@@ -143,7 +193,8 @@ int MPIX_Compressed_describe(MPI_Count count, MPI_Datatype datatype, MPI_Op op, 
                              MPI_Info info, MPI_Info* description) {
   return mpi::guarded(
       [&] {
-        const auto made = make_plan(count, datatype, op, comm, info, {"description", description});
+        const auto made = make_plan({count, datatype, op, comm, info}, {"description", description},
+                                    allreduce_plan, mpi::rules_on_all_ranks);
         *description = mpi::info_of(mpi::descriptions_of(made->plan.describe()));
       },
       [&] { return comm; });
