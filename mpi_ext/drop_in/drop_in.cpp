@@ -16,6 +16,7 @@
 #include "mpi_ext/drop_in/native_calls.hpp"
 
 #include <cohom/allreduce.hpp>
+#include <cohom/reductions.hpp>
 
 #include <xxhash.h>
 
@@ -147,17 +148,27 @@ int leave(const DropInCall& call, NotOurs reason) {
   return call.by_mpi();
 }
 
-void compress(const DropInCall& call, const DropInRule& rule, ElementType type) {
+/// Of the vector that is summed.
+std::size_t bytes_of(const DropInCall& call, ElementType type, int ranks) {
+  const std::size_t parts = call.scatters() ? static_cast<std::size_t>(ranks) : 1;
+  return call.elements() * parts * size_of(type);
+}
+
+void compress(const DropInCall& call, const DropInRule& rule, ElementType type, int ranks) {
   Communicator& communicator = cached_communicator(call.comm, rule.options);
   const std::uint64_t before = communicator.native_calls();
-  allreduce(call.input(), call.recvbuf, call.elements(), type, communicator, rule.options);
-  DropIn::instance().counts.count(rule, call.elements() * size_of(type),
+  if (call.scatters())
+    reduce_scatter(call.input(), call.recvbuf, call.elements(), type, communicator, rule.options);
+  else
+    allreduce(call.input(), call.recvbuf, call.elements(), type, communicator, rule.options);
+  DropIn::instance().counts.count(rule, bytes_of(call, type, ranks),
                                   communicator.native_calls() - before);
 }
 
 int decide(const DropInCall& call) {
   begin();
   DropIn& drop_in = DropIn::instance();
+  if (call.scatters()) drop_in.counts.have_scattered();
   DropInComm& known = drop_in_comm(call.comm);
   if (known.inter) return leave(call, NotOurs::inter);
   if (!known.agreed) agree_on_rules(call.comm, known, drop_in.hash, drop_in.error);
@@ -171,16 +182,18 @@ int decide(const DropInCall& call) {
   if (call.op != MPI_SUM) return leave(call, NotOurs::operation);
   const auto type = element_type(call.datatype);
   if (!type) return leave(call, NotOurs::type);
+  if (drop_in.advice && call.scatters()) return leave(call, NotOurs::scatters);
   if (drop_in.advice) {
     const std::uint64_t turn = known.turns[{*type, call.elements()}]++;
     return drop_in.advice->make(call, *type, known.ranks, turn);
   }
   const DropInRule* const rule =
       known.own ? &*known.own
-                : drop_in.rules.find(call.elements() * size_of(*type), known.ranks, *type);
+                : drop_in.rules.find(bytes_of(call, *type, known.ranks), known.ranks, *type);
   if (rule == nullptr) return leave(call, NotOurs::no_rule);
   if (rule->native) return leave(call, NotOurs::rule);
-  compress(call, *rule, *type);
+  if (call.scatters() && !rule->scatters) return leave(call, NotOurs::scatters);
+  compress(call, *rule, *type, known.ranks);
   return MPI_SUCCESS;
 }
 
@@ -192,7 +205,9 @@ int decide_or_say_why_not(const DropInCall& call) {
     DropIn::instance().counts.count(NotOurs::error);
     int rank = 0;
     check(MPI_Comm_rank(call.comm, &rank), "MPI_Comm_rank");
-    warn_once_for_all(rank, std::string("MPI_Allreduce: ") + error.what());
+    warn_once_for_all(
+        rank, std::string(call.scatters() ? "MPI_Reduce_scatter_block: " : "MPI_Allreduce: ") +
+                  error.what());
     throw;
   }
 }
@@ -206,7 +221,7 @@ bool is_others_call() {
 
 }  // namespace
 
-int drop_in_allreduce(const DropInCall& call) noexcept {
+int drop_in_reduction(const DropInCall& call) noexcept {
   if (is_others_call()) return call.by_mpi();
   // MPI itself says what is wrong with a communicator, or with a call before MPI_Init.
   if (inside || call.comm == MPI_COMM_NULL || over || !usable()) return call.by_mpi();

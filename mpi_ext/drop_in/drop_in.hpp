@@ -8,10 +8,11 @@
 
 namespace cohom::mpi {
 
-/// MPI_Allreduce, which the library compresses where a rule says so, and leaves to MPI else. All
-/// ranks decide alike: by what MPI wants to be the same on all of them, and by rules that they have
-/// compared. Collective. @returns an error code, after the communicator's error handler
-int drop_in_allreduce(const DropInCall& call) noexcept;
+/// MPI_Allreduce or MPI_Reduce_scatter_block, which the library compresses where a rule says so,
+/// and leaves to MPI else. All ranks decide alike: by what MPI wants to be the same on all of them,
+/// and by rules that they have compared. Collective. @returns an error code, after the
+/// communicator's error handler
+int drop_in_reduction(const DropInCall& call) noexcept;
 
 /// A call that stays MPI's whatever the rules say is counted. Local.
 void drop_in_other_form(OtherForm form) noexcept;

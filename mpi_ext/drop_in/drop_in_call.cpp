@@ -4,7 +4,25 @@
 
 namespace cohom::mpi {
 
+namespace {
+
+int reduce_scatter_by_mpi(const DropInCall& call) {
+  const auto& [sendbuf, recvbuf, count, datatype, op, comm, site, collective] = call;
+#if MPI_VERSION >= 4
+  if (count != static_cast<int>(count)) {
+    static const auto next_of_large =
+        next_function("MPI_Reduce_scatter_block_c", &PMPI_Reduce_scatter_block_c);
+    return next_of_large(sendbuf, recvbuf, count, datatype, op, comm);
+  }
+#endif
+  static const auto next = next_function("MPI_Reduce_scatter_block", &PMPI_Reduce_scatter_block);
+  return next(sendbuf, recvbuf, static_cast<int>(count), datatype, op, comm);
+}
+
+}  // namespace
+
 int DropInCall::by_mpi() const {
+  if (scatters()) return reduce_scatter_by_mpi(*this);
 #if MPI_VERSION >= 4
   if (count != static_cast<int>(count)) {
     static const auto next_of_large = next_function("MPI_Allreduce_c", &PMPI_Allreduce_c);

@@ -1,7 +1,8 @@
 #pragma once
-// DropInCall: a program's call of MPI_Allreduce, and how MPI makes it.
+// DropInCall: a program's call of MPI_Allreduce or MPI_Reduce_scatter_block, and how MPI makes it.
 
 #include <cohom/element_type.hpp>
+#include <cohom/reduction_kind.hpp>
 
 #include <dlfcn.h>
 #include <mpi.h>
@@ -14,13 +15,14 @@ namespace cohom::mpi {
 struct DropInCall {
   const void* sendbuf;  ///< or MPI_IN_PLACE
   void* recvbuf;
-  MPI_Count count;
+  MPI_Count count;  ///< of a part for a reduce_scatter
   MPI_Datatype datatype;
   MPI_Op op;
   MPI_Comm comm;
-  const void* site;  ///< where the program goes on after it
+  const void* site;                                     ///< where the program goes on after it
+  ReductionKind collective = ReductionKind::allreduce;  ///< or reduce_scatter
 
-  /// By the next library that has MPI_Allreduce: MPI's, or another tool's in front of that.
+  /// By the next library that has the function: MPI's, or another tool's in front of that.
   /// @returns its error code
   [[nodiscard]] int by_mpi() const;
   /// What the sum is of.
@@ -30,6 +32,7 @@ struct DropInCall {
     return count < 0 || recvbuf == MPI_IN_PLACE || (sendbuf == recvbuf && count != 0);
   }
   [[nodiscard]] std::size_t elements() const { return static_cast<std::size_t>(count); }
+  [[nodiscard]] bool scatters() const { return collective == ReductionKind::reduce_scatter; }
 };
 
 /// The next function of that name behind this library; `otherwise` where there is none.

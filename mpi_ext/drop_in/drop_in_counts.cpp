@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::string_view texts[reasons_not_ours] = {
     "left to MPI: codec=native",
+    "left to MPI: MPI_Reduce_scatter_block without reduce_scatter_block=yes",
     "left to MPI: no rule fits",
     "left to MPI: another operation than MPI_SUM",
     "left to MPI: another type than real numbers of 4 or 8 bytes",
@@ -18,8 +19,7 @@ constexpr std::string_view texts[reasons_not_ours] = {
     "left to MPI: arguments that it refuses",
     "ended with an error"};
 
-constexpr std::string_view form_names[other_forms] = {"MPI_Iallreduce", "MPI_Allreduce_init",
-                                                      "MPI_Reduce_scatter_block"};
+constexpr std::string_view form_names[other_forms] = {"MPI_Iallreduce", "MPI_Allreduce_init"};
 
 }  // namespace
 
@@ -62,7 +62,8 @@ std::string DropInCounts::line(const Tally& tally, const std::string& text) {
 }
 
 std::string DropInCounts::summary() const {
-  std::string text = counted(calls(), "call") + " of MPI_Allreduce:";
+  std::string text = counted(calls(), "call") + " of MPI_Allreduce";
+  text += scattered_ ? " and MPI_Reduce_scatter_block:" : ":";
   for (std::size_t i = 0; i < rules_.size(); ++i)
     text += line(tallies_[i], '"' + rules_[i].text + '"');
   text += line(tallies_[rules_.size()], "Info keys of communicators");

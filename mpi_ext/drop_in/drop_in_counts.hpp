@@ -16,6 +16,7 @@ namespace cohom::mpi {
 /// Why a call has no sum of the library's.
 enum class NotOurs : std::uint8_t {
   rule,       ///< codec=native says so
+  scatters,   ///< a reduce_scatter, of which the rule does not speak, or advice is asked for
   no_rule,    ///< none fits
   operation,  ///< no MPI_SUM
   type,       ///< no real floating type that MPI has
@@ -24,11 +25,11 @@ enum class NotOurs : std::uint8_t {
   arguments,  ///< which MPI refuses
   error,      ///< the call ended with one
 };
-inline constexpr std::size_t reasons_not_ours = 8;
+inline constexpr std::size_t reasons_not_ours = 9;
 
 /// Sums that the library does not take.
-enum class OtherForm : std::uint8_t { nonblocking, persistent, reduce_scatter_block };
-inline constexpr std::size_t other_forms = 3;
+enum class OtherForm : std::uint8_t { nonblocking, persistent };
+inline constexpr std::size_t other_forms = 2;
 
 /// Calls of these, of all threads of this process.
 class OtherForms {
@@ -43,7 +44,7 @@ class OtherForms {
   static inline std::array<std::atomic<std::uint64_t>, other_forms> counts_ = {};
 };
 
-/// Calls of MPI_Allreduce, of all threads of this process.
+/// Calls of MPI_Allreduce and MPI_Reduce_scatter_block, of all threads of this process.
 class DropInCounts {
  public:
   /// `rules` outlive this.
@@ -56,6 +57,8 @@ class DropInCounts {
     not_ours_[static_cast<std::size_t>(reason)] += calls;
   }
 
+  /// Some calls are of MPI_Reduce_scatter_block.
+  void have_scattered() { scattered_ = true; }
   [[nodiscard]] std::uint64_t calls() const;
   /// Several lines without the last one's end.
   [[nodiscard]] std::string summary() const;
@@ -69,6 +72,7 @@ class DropInCounts {
   std::span<const DropInRule> rules_;
   std::unique_ptr<Tally[]> tallies_;  ///< by rule, and behind them those of communicators' keys
   std::array<std::atomic<std::uint64_t>, reasons_not_ours> not_ours_ = {};
+  std::atomic<bool> scattered_ = false;
 };
 
 }  // namespace cohom::mpi

@@ -66,6 +66,9 @@ void take_word(DropInRule& rule, std::string_view word) {
     rule.type = element_type_named(value);
     if (rule.type != ElementType::f32 && rule.type != ElementType::f64)
       refuse(word, "type=f32 or type=f64");
+  } else if (key == "reduce_scatter_block") {
+    rule.scatters = value == "yes";
+    if (!rule.scatters && value != "no") refuse(word, "yes or no");
   } else if (key == "codec" && value == "native") {
     rule.native = true;
   } else if (key == "op") {

@@ -26,8 +26,9 @@ struct NumberRange {
 };
 
 struct DropInRule {
-  std::string text;     ///< as it was given
-  bool native = false;  ///< calls stay MPI's
+  std::string text;       ///< as it was given
+  bool native = false;    ///< calls stay MPI's
+  bool scatters = false;  ///< it is of MPI_Reduce_scatter_block, too
   Options options = {};
   NumberRange bytes = {};  ///< of the vector
   NumberRange ranks = {};  ///< of the communicator
@@ -40,7 +41,8 @@ struct DropInRule {
 };
 
 /// Words key=value: `codec` (a spec, or native), the conditions `bytes=FROM:TO`, `ranks=FROM:TO`
-/// and `type=f32` or `f64`, and further options by their Info keys without cohom_.
+/// and `type=f32` or `f64`, `reduce_scatter_block=yes`, and further options by their Info keys
+/// without cohom_.
 /// @throws Error(invalid_argument) naming the word and what would be right
 DropInRule parse_drop_in_rule(std::string_view text);
 

@@ -29,7 +29,7 @@ class Done:
         """Return how many calls the program made."""
         return int(re.search(r"^calls (\d+)$", self.output, re.MULTILINE)[1])
 
-    def counted(self, text=r"calls? of MPI_Allreduce:$"):
+    def counted(self, text=r"calls? of MPI_Allreduce(?: and MPI_Reduce_scatter_block)?:$"):
         """Return how many calls the summary counts, of all or behind which it has this text."""
         found = re.search(rf"(\d+) {text}", self.log, re.MULTILINE)
         return int(found[1]) if found else 0
@@ -66,7 +66,17 @@ class DropInTest(unittest.TestCase):
                 self.assertEqual(job.counted("left to MPI: another type"), 2, job.text)
                 self.assertEqual(job.counted("left to MPI: a communicator of one"), 1, job.text)
                 self.assertEqual(job.counted("call of MPI_Iallreduce, which is MPI's"), 1, job.text)
-                self.assertEqual(job.counted("call of MPI_Reduce_scatter_block, which"), 1)
+
+    def test_parts_of_sums_where_a_rule_says_so(self):
+        for codec, tolerance in (("exact", 0), ("raw", 0), ("thc", 0.3)):
+            with self.subTest(codec):
+                job = self.run_app(["--codec", codec], tolerance, "parts")
+                self.expect_counted(job)
+                self.assertEqual(job.counted("left to MPI: MPI_Reduce_scatter_block without"), 2)
+                rule = f"codec={codec} reduce_scatter_block=yes"
+                job = self.run_app([], tolerance, "parts", COHOM_DROP_IN=rule)
+                self.expect_counted(job)
+                self.assertEqual(job.counted(f'by "{rule}"'), 2, job.text)
 
     def test_mpi_refuses_wrong_arguments(self):
         job = self.run_app(["--codec", "exact"], 0, "wrong")
@@ -110,6 +120,7 @@ class DropInTest(unittest.TestCase):
                             ("codek=exact", 'codek=exact" should be a condition'),
                             ("bytes=64K:", "should be a rule with codec=SPEC"),
                             ("codec=exact type=f16", "type=f32 or type=f64"),
+                            ("codec=exact reduce_scatter_block=on", "should be yes or no"),
                             ("@/nothing/there", "cannot be read")):
             with self.subTest(rules):
                 job = self.run_app([], 0, "real", COHOM_DROP_IN=rules, **RETURNS)
