@@ -11,12 +11,20 @@
 #include <charconv>
 #include <limits>
 #include <map>
+#include <optional>
 #include <utility>
 
 namespace cohom::bench {
 namespace {
 
 constexpr std::string_view default_sizes = "64K,1M,16M";
+
+std::optional<ReductionKind> collective_named(std::string_view name) {
+  for (const auto collective :
+       {ReductionKind::allreduce, ReductionKind::reduce_scatter, ReductionKind::reduce})
+    if (name == name_of(collective)) return collective;
+  return std::nullopt;
+}
 
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
@@ -46,6 +54,7 @@ struct Texts {
   std::string sizes = std::string(default_sizes);
   std::string type = "f32";
   std::string op = "sum";
+  std::string collective = "allreduce";
   std::string memory = "host";
   std::vector<std::string> algorithms = {};  ///< comma lists
 };
@@ -70,6 +79,8 @@ void add_row_flags(CLI::App& app, BenchOptions& options, Texts& texts) {
       ->allow_extra_args(false);
   app.add_option("--dtype", texts.type, "element type: f32, f16, bf16 or f64");
   app.add_option("--op", texts.op, "sum or mean");
+  app.add_option("--collective", texts.collective,
+                 "allreduce, reduce_scatter (each rank gets a part) or reduce (rank 0 gets all)");
   app.add_option("--memory", texts.memory,
                  "host, pinned or cuda: where vectors lie; native calls have the host's");
   app.add_option("--transport", options.transport,
@@ -137,6 +148,11 @@ void finish(BenchOptions& options, const Texts& texts) {
   if (texts.op != "sum" && texts.op != "mean")
     throw UsageError(fmt::format("--op '{}' should be sum or mean", texts.op));
   options.op = texts.op == "mean" ? ReduceOp::mean : ReduceOp::sum;
+  const auto collective = collective_named(texts.collective);
+  if (!collective)
+    throw UsageError(fmt::format("--collective '{}' should be allreduce, reduce_scatter or reduce",
+                                 texts.collective));
+  options.collective = *collective;
   if (!options.checksum.empty() && options.checksum != "on" && options.checksum != "off")
     throw UsageError(fmt::format("--checksum '{}' should be on or off", options.checksum));
   const auto memory = memory_space_named(texts.memory);
@@ -205,7 +221,8 @@ std::variant<BenchOptions, Information> parse_options(int argc, const char* cons
   take_from_environment(options.algorithms, "COHOM_ALGORITHM", options.command);
   Texts texts;
   CLI::App app(
-      "Measures the compressed allreduce beside the native one, on the same vectors.\n"
+      "Measures compressed allreduces, or other reductions, beside the native ones, on the same "
+      "vectors.\n"
       "Run it under mpirun; rank 0 prints.",
       "cohom-bench");
   add_row_flags(app, options, texts);

@@ -6,6 +6,7 @@
 #include <cohom/element_type.hpp>
 #include <cohom/memory_space.hpp>
 #include <cohom/options.hpp>
+#include <cohom/reduction_kind.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -23,9 +24,10 @@ struct BenchOptions {
   std::vector<std::string> inputs = {"gauss"};
   ElementType type = ElementType::f32;
   ReduceOp op = ReduceOp::sum;
-  MemorySpace memory = MemorySpace::host;  ///< of the calls' vectors
-  std::string transport = {};              ///< empty: as COHOM_TRANSPORT says
-  int iterations = 0;                      ///< 0: as many as fit the time for a row
+  ReductionKind collective = ReductionKind::allreduce;  ///< a reduce's root is rank 0
+  MemorySpace memory = MemorySpace::host;               ///< of the calls' vectors
+  std::string transport = {};                           ///< empty: as COHOM_TRANSPORT says
+  int iterations = 0;                                   ///< 0: as many as fit the time for a row
   int warmup = 2;
   std::uint64_t seed = 1;
   int steps = 1;

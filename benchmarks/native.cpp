@@ -15,6 +15,13 @@ void add_halves(void* in, void* in_out, int* count, MPI_Datatype*) {
   for (int i = 0; i < *count; ++i) b[i] = narrow(to_float(a[i]) + to_float(b[i]));
 }
 
+/// A reduce is in place at its root alone.
+const void* at_root(const void* input, const void* output, MPI_Comm comm) {
+  int rank = 0;
+  MPI_Comm_rank(comm, &rank);
+  return input == MPI_IN_PLACE && rank != 0 ? output : input;
+}
+
 }  // namespace
 
 void allow_forced_algorithms() {
@@ -22,7 +29,10 @@ void allow_forced_algorithms() {
   ::setenv("OMPI_MCA_coll_tuned_use_dynamic_rules", "1", overwrite);
 }
 
-NativeAllreduce::NativeAllreduce(MPI_Comm comm, ElementType type, bool nonblocking) {
+NativeReduction::NativeReduction(MPI_Comm comm, ReductionKind collective, ElementType type,
+                                 bool nonblocking)
+    : collective_(collective) {
+  MPI_Comm_size(comm, &ranks_);
   switch (type) {
     case ElementType::f32: datatype_ = MPI_FLOAT; break;
     case ElementType::f64: datatype_ = MPI_DOUBLE; break;
@@ -43,31 +53,56 @@ NativeAllreduce::NativeAllreduce(MPI_Comm comm, ElementType type, bool nonblocki
     MPI_Comm_dup(comm, &duplicate);
     add(duplicate, "nonblocking", true);
   }
+  if (collective != ReductionKind::allreduce) return;
   for (const auto& [name, number] : tuned_algorithms)
     if (const MPI_Comm forced = duplicate_with_algorithm(comm, number); forced != MPI_COMM_NULL)
       add(forced, name, false);
 }
 
-void NativeAllreduce::add(MPI_Comm comm, std::string name, bool nonblocking) {
+void NativeReduction::add(MPI_Comm comm, std::string name, bool nonblocking) {
   if (own_op_) name += ", user op";
   candidates_.push_back({std::move(name), comm, nonblocking});
 }
 
-NativeAllreduce::~NativeAllreduce() {
+NativeReduction::~NativeReduction() {
   for (auto& candidate : candidates_) MPI_Comm_free(&candidate.comm);
   if (own_op_) MPI_Op_free(&op_);
 }
 
-void NativeAllreduce::run(const NativeCandidate& candidate, const void* input, void* output,
+void NativeReduction::run(const NativeCandidate& candidate, const void* input, void* output,
                           std::size_t count) const {
   const int elements = static_cast<int>(count);
-  if (!candidate.nonblocking) {
-    MPI_Allreduce(input, output, elements, datatype_, op_, candidate.comm);
+  if (candidate.nonblocking) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    start(input, output, elements, candidate.comm, request);
+    for (int done = 0; done == 0;) MPI_Test(&request, &done, MPI_STATUS_IGNORE);
     return;
   }
-  MPI_Request request = MPI_REQUEST_NULL;
-  MPI_Iallreduce(input, output, elements, datatype_, op_, candidate.comm, &request);
-  for (int done = 0; done == 0;) MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+  switch (collective_) {
+    case ReductionKind::allreduce:
+      MPI_Allreduce(input, output, elements, datatype_, op_, candidate.comm);
+      return;
+    case ReductionKind::reduce_scatter:
+      MPI_Reduce_scatter_block(input, output, elements / ranks_, datatype_, op_, candidate.comm);
+      return;
+    case ReductionKind::reduce:
+      MPI_Reduce(at_root(input, output, candidate.comm), output, elements, datatype_, op_, 0,
+                 candidate.comm);
+  }
+}
+
+void NativeReduction::start(const void* input, void* output, int count, MPI_Comm comm,
+                            MPI_Request& request) const {
+  switch (collective_) {
+    case ReductionKind::allreduce:
+      MPI_Iallreduce(input, output, count, datatype_, op_, comm, &request);
+      return;
+    case ReductionKind::reduce_scatter:
+      MPI_Ireduce_scatter_block(input, output, count / ranks_, datatype_, op_, comm, &request);
+      return;
+    case ReductionKind::reduce:
+      MPI_Ireduce(at_root(input, output, comm), output, count, datatype_, op_, 0, comm, &request);
+  }
 }
 
 }  // namespace cohom::bench

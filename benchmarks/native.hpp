@@ -1,7 +1,8 @@
 #pragma once
-// The allreduce that the MPI library itself offers, in every form worth comparing with.
+// The reduction that the MPI library itself offers, in every form worth comparing with.
 
 #include <cohom/element_type.hpp>
+#include <cohom/reduction_kind.hpp>
 
 #include <mpi.h>
 
@@ -25,25 +26,29 @@ struct NativeCandidate {
 
 /// Sums vectors natively. What every candidate does is MPI_Allreduce (or MPI_Iallreduce and
 /// MPI_Test) with MPI_SUM; Open MPI's are also forced to its ring and to Rabenseifner's algorithm.
+/// Of a reduce_scatter and of a reduce to rank 0 there is MPI's default alone.
 /// f16 and bf16, which MPI lacks, are summed by an MPI_Op of ours, and the names say so.
-class NativeAllreduce {
+class NativeReduction {
  public:
   /// Collective over `comm`.
-  NativeAllreduce(MPI_Comm comm, ElementType type, bool nonblocking);
-  NativeAllreduce(const NativeAllreduce&) = delete;
-  NativeAllreduce& operator=(const NativeAllreduce&) = delete;
+  NativeReduction(MPI_Comm comm, ReductionKind collective, ElementType type, bool nonblocking);
+  NativeReduction(const NativeReduction&) = delete;
+  NativeReduction& operator=(const NativeReduction&) = delete;
   /// Collective.
-  ~NativeAllreduce();
+  ~NativeReduction();
 
   [[nodiscard]] std::span<const NativeCandidate> candidates() const { return candidates_; }
 
-  /// Collective. `input` may be MPI_IN_PLACE.
+  /// Collective, of a vector of `count` elements. `input` may be MPI_IN_PLACE.
   void run(const NativeCandidate& candidate, const void* input, void* output,
            std::size_t count) const;
 
  private:
+  void start(const void* input, void* output, int count, MPI_Comm comm, MPI_Request& request) const;
   void add(MPI_Comm comm, std::string name, bool nonblocking);
 
+  ReductionKind collective_;
+  int ranks_ = 1;
   std::vector<NativeCandidate> candidates_;
   MPI_Datatype datatype_ = MPI_DATATYPE_NULL;
   MPI_Op op_ = MPI_OP_NULL;

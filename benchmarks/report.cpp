@@ -171,6 +171,7 @@ void Report::add(const Row& row) {
                {"path", row.plan.path},
                {"dtype", name_of(options_.type)},
                {"op", name_of(options_.op)},
+               {"collective", name_of(options_.collective)},
                {"input", row.input},
                {"extended", row.extended},
                {"input_rows", row.input_rows},

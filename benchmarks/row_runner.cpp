@@ -55,7 +55,7 @@ RowRunner::RowRunner(const BenchOptions& options, Communicator& communicator, MP
     : options_(options),
       communicator_(communicator),
       comm_(comm),
-      native_(comm, options.type, options.nonblocking),
+      native_(comm, options.collective, options.type, options.nonblocking),
       vectors_(options.memory, comm) {
   if (communicator.rank() == 0) counter_command_ = counter_command_of_environment();
 }
@@ -77,10 +77,28 @@ Options RowRunner::timed_options(const std::string& codec, const std::string& al
   return options;
 }
 
+Plan RowRunner::make_plan(std::size_t elements, const Options& options) {
+  const auto ranks = static_cast<std::size_t>(communicator_.ranks());
+  switch (options_.collective) {
+    case ReductionKind::reduce_scatter:
+      return ReduceScatterPlan(communicator_, elements / ranks, options_.type, options);
+    case ReductionKind::reduce:
+      return ReducePlan(communicator_, elements, options_.type, 0, options);
+    default: return AllreducePlan(communicator_, elements, options_.type, options);
+  }
+}
+
 void RowRunner::check_combination(const std::string& codec, const std::string& algorithm) {
+  const auto ranks = static_cast<std::size_t>(communicator_.ranks());
+  for (const std::size_t bytes : options_.sizes)
+    if (const std::size_t count = bytes / size_of(options_.type);
+        options_.collective == ReductionKind::reduce_scatter && count % ranks != 0)
+      throw Error(ErrorKind::invalid_argument,
+                  "--size " + std::to_string(bytes) + " has " + std::to_string(count) +
+                      " elements, which should be a multiple of the " + std::to_string(ranks) +
+                      " ranks for --collective reduce_scatter");
   const std::size_t smallest = *std::ranges::min_element(options_.sizes);
-  const AllreducePlan plan(communicator_, smallest / size_of(options_.type), options_.type,
-                           timed_options(codec, algorithm));
+  const Plan plan = make_plan(smallest / size_of(options_.type), timed_options(codec, algorithm));
 }
 
 void RowRunner::make_vector(const std::string& spec, Input& input, std::size_t bytes) {
@@ -119,7 +137,27 @@ void RowRunner::restore_calls_input() {
   if (options_.in_place) vectors_.put_input_in_place();
 }
 
-void RowRunner::call(AllreducePlan& plan) {
+/// Every rank gets what others have of the result: it is judged as an allreduce's is.
+void RowRunner::collect_output() {
+  vectors_.fetch_output();
+  if (options_.collective == ReductionKind::allreduce) return;
+  const auto bytes = static_cast<int>(size_of(options_.type));
+  MPI_Datatype element = MPI_DATATYPE_NULL;
+  MPI_Type_contiguous(bytes, MPI_BYTE, &element);
+  MPI_Type_commit(&element);
+  const auto count = static_cast<int>(output_.count);
+  if (options_.collective == ReductionKind::reduce) {
+    MPI_Bcast(output_.data(), count, element, 0, comm_);
+  } else {
+    const int part = count / communicator_.ranks();
+    Elements own(options_.type, static_cast<std::size_t>(part));
+    std::memcpy(own.data(), output_.data(), own.bytes.size());
+    MPI_Allgather(own.data(), part, element, output_.data(), part, element, comm_);
+  }
+  MPI_Type_free(&element);
+}
+
+void RowRunner::call(Plan& plan) {
   const void* const input = options_.in_place ? vectors_.output() : vectors_.input();
   if (!options_.nonblocking) return plan.execute(input, vectors_.output());
   plan.start(input, vectors_.output());
@@ -133,10 +171,10 @@ std::optional<std::uint64_t> RowRunner::raw_hash(const std::string& algorithm) {
   const auto [hash, fresh] = raw_hashes_.try_emplace(algorithm);
   if (!fresh) return hash->second;
   try {
-    AllreducePlan plan(communicator_, input_.count, options_.type, plan_options("raw", algorithm));
+    Plan plan = make_plan(input_.count, plan_options("raw", algorithm));
     restore_calls_input();
     call(plan);
-    vectors_.fetch_output();
+    collect_output();
   } catch (const Error& error) {  // on all ranks alike
     if (error.kind() != ErrorKind::unsupported) throw;
     return std::nullopt;
@@ -147,8 +185,7 @@ std::optional<std::uint64_t> RowRunner::raw_hash(const std::string& algorithm) {
 }
 
 void RowRunner::check(Row& row) {
-  AllreducePlan plan(communicator_, row.elements, options_.type,
-                     plan_options(row.codec, row.algorithm));
+  Plan plan = make_plan(row.elements, plan_options(row.codec, row.algorithm));
   QualityMeter meter(options_.steps, comm_);
   std::uint64_t sent = 0, handed_to_mpi = 0;
   for (int step = 0; step < options_.steps; ++step) {
@@ -161,7 +198,7 @@ void RowRunner::check(Row& row) {
     call(plan);
     sent = communicator_.wire_counters().bytes_sent - sent_before;
     handed_to_mpi = bytes_handed_to_mpi() - mpi_before;
-    vectors_.fetch_output();
+    collect_output();
     meter.add_result(output_);
   }
   row.plan = plan.describe();  // after a call, which knows where buffers lie
@@ -178,7 +215,7 @@ void RowRunner::check(Row& row) {
   row.formula = wire_formula(row.plan.codec, row.plan.algorithm, row.elements, options_.type,
                              communicator_.ranks(), row.shape, last_step(),
                              communicator_.topology().nodes.of_rank,
-                             communicator_.topology().switches.of_rank);
+                             communicator_.topology().switches.of_rank, options_.collective);
   if (communicator_.rank() == 0 && !options_.json_path.empty())
     row.formula_by_ranks = formula_by_ranks(row);
 }
@@ -190,15 +227,15 @@ const FormulaByRanks& RowRunner::formula_by_ranks(const Row& row) {
   if (!is_new) return entry->second;
   // Without the shape: the union of other numbers of ranks is not known.
   for (int ranks = 2; ranks <= max_modelled_ranks; ranks *= 2)
-    if (const auto bytes = wire_formula(row.plan.codec, row.plan.algorithm, row.elements,
-                                        options_.type, ranks, std::nullopt, last_step()))
+    if (const auto bytes =
+            wire_formula(row.plan.codec, row.plan.algorithm, row.elements, options_.type, ranks,
+                         std::nullopt, last_step(), {}, {}, options_.collective))
       entry->second.emplace_back(ranks, bytes->busiest_rank);
   return entry->second;
 }
 
 Timed RowRunner::measure(const Row& row) {
-  AllreducePlan plan(communicator_, row.elements, options_.type,
-                     timed_options(row.codec, row.algorithm));
+  Plan plan = make_plan(row.elements, timed_options(row.codec, row.algorithm));
   const std::uint64_t native_before = communicator_.native_calls();
   ProfileMeter meter;
   std::vector<Contender> contenders;
@@ -241,8 +278,7 @@ Timed RowRunner::measure(const Row& row) {
 /// rank to rank. What is measured is what comes behind, so the first row waits a few seconds.
 void RowRunner::wait_for_aggregator(const Row& row) {
   constexpr int max_calls = 300;  // alike on all ranks, as is whether a call was offloaded
-  AllreducePlan plan(communicator_, row.elements, options_.type,
-                     plan_options(row.codec, row.algorithm));
+  Plan plan = make_plan(row.elements, plan_options(row.codec, row.algorithm));
   if (plan.describe().other_algorithm.empty() || std::exchange(waited_for_aggregator_, true))
     return;
   const std::uint64_t offloaded = communicator_.offload_counters().offloaded;
@@ -261,6 +297,7 @@ void RowRunner::learn_about_vector() {
   if (options_.op == ReduceOp::mean) return;
   restore_native_input();
   run_native(native_.candidates().front());
+  if (options_.collective != ReductionKind::allreduce) return;  // a rank has a part, or none
   vector_.native_rounded = rounded_sums_->count_in(output_);
 }
 

@@ -42,7 +42,10 @@ class RowRunner {
   [[nodiscard]] Options plan_options(const std::string& codec, const std::string& algorithm) const;
   /// Of timed calls, which may go natively.
   [[nodiscard]] Options timed_options(const std::string& codec, const std::string& algorithm) const;
-  void call(AllreducePlan& plan);
+  /// Of calls on the vector of the row.
+  [[nodiscard]] Plan make_plan(std::size_t elements, const Options& options);
+  void call(Plan& plan);
+  void collect_output();
   void restore_calls_input();
   void restore_native_input();
   void run_native(const NativeCandidate& candidate);
@@ -59,7 +62,7 @@ class RowRunner {
   const BenchOptions& options_;
   Communicator& communicator_;
   MPI_Comm comm_;
-  NativeAllreduce native_;
+  NativeReduction native_;
   Row vector_;  ///< what all rows of the current vector have in common
   bool waited_for_aggregator_ = false;
   std::optional<RoundedSums> rounded_sums_;  ///< of the current vector, when a row has asked

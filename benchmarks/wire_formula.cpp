@@ -16,10 +16,12 @@ using PerRank = std::vector<std::uint64_t>;
 /// What each rank sends.
 PerRank sent_by(const AlgorithmRow& algorithm, const CodecBytes& codec, std::size_t elements,
                 int ranks, std::span<const std::uint32_t> nodes = {},
-                std::span<const std::uint32_t> switches = {}) {
+                std::span<const std::uint32_t> switches = {},
+                ReductionKind collective = ReductionKind::allreduce) {
   PerRank sent;
   for (int rank = 0; rank < ranks; ++rank)
-    sent.push_back(bytes_sent(algorithm, codec, elements, rank, ranks, nodes, switches));
+    sent.push_back(
+        bytes_sent(algorithm, codec, elements, rank, ranks, nodes, switches, collective));
   return sent;
 }
 
@@ -29,7 +31,8 @@ std::optional<WireBytes> wire_formula(const std::string& codec, const std::strin
                                       std::size_t elements, ElementType type, int ranks,
                                       const std::optional<UnionShape>& shape, std::uint64_t step,
                                       std::span<const std::uint32_t> nodes,
-                                      std::span<const std::uint32_t> switches) {
+                                      std::span<const std::uint32_t> switches,
+                                      ReductionKind collective) {
   const Spec spec = parse_spec(codec);
   const CodecRow& row_of_codec = find_codec(spec.name);
   const AlgorithmRow* const asked = find_algorithm(algorithm);
@@ -40,7 +43,9 @@ std::optional<WireBytes> wire_formula(const std::string& codec, const std::strin
                                                    : bytes_of_rounds(row_of_codec.make, query);
   if (!found) return std::nullopt;
   const AlgorithmRow& row = found->at_once ? algorithm_that_merges_at_once() : *asked;
-  const PerRank sent = sent_by(row, *found, elements, ranks, nodes, switches);
+  const bool in_parts = row_of_codec.decodes_parts && row.chunk_of_rank;
+  const PerRank sent = sent_by(row, *found, elements, ranks, nodes, switches,
+                               in_parts ? collective : ReductionKind::allreduce);
 
   const auto words = [&](std::size_t) { return found->agreement; };
   const PerRank agreement =
