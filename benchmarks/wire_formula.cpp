@@ -37,13 +37,13 @@ std::optional<WireBytes> wire_formula(const std::string& codec, const std::strin
   const CodecRow& row_of_codec = find_codec(spec.name);
   const AlgorithmRow* const asked = find_algorithm(algorithm);
   if (asked == nullptr || asked->needs_aggregator) return std::nullopt;
+  const bool in_parts = row_of_codec.decodes_parts && asked->chunk_of_rank;
   const BytesQuery query{
       spec.parameters, asked->merges_at_once, elements, type, ranks, shape, step};
   const auto found = row_of_codec.bytes != nullptr ? row_of_codec.bytes(query)
                                                    : bytes_of_rounds(row_of_codec.make, query);
   if (!found) return std::nullopt;
   const AlgorithmRow& row = found->at_once ? algorithm_that_merges_at_once() : *asked;
-  const bool in_parts = row_of_codec.decodes_parts && row.chunk_of_rank;
   const PerRank sent = sent_by(row, *found, elements, ranks, nodes, switches,
                                in_parts ? collective : ReductionKind::allreduce);
 

@@ -71,10 +71,10 @@ int MPIX_Iallreduce_compressed(const void* sendbuf, void* recvbuf, MPI_Count cou
 
 /* recvbuf := part r, on rank r, of the sum over all ranks of sendbuf, which has as many parts of
  * `recvcount` elements as there are ranks; MPI_IN_PLACE: of recvbuf, which then has them all. What
- * allreduce's arguments say is so here, but that buffers are the host's, and that nothing goes by
- * MPI's own reduction. By algorithms ring and direct and with most codecs half of an allreduce's
- * bytes travel; else each rank keeps its part of an allreduce (<cohom/reductions.hpp>). Collective
- * over comm. */
+ * is said of allreduce's arguments is so here, but that buffers are the host's, and that nothing
+ * goes by algorithm native. By algorithms ring and direct, with the codecs that cohom-info
+ * names, no rank gets others' parts; else each keeps its part of an allreduce
+ * (<cohom/reductions.hpp>). Collective over comm. */
 int MPIX_Reduce_scatter_block_compressed(const void* sendbuf, void* recvbuf, MPI_Count recvcount,
                                          MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
                                          MPI_Info info);
@@ -148,7 +148,8 @@ int MPIX_Compressed_plan_reset_state(MPIX_Compressed_plan plan);
  * it is), segment (elements), memory, path, workspace_bytes, state_bytes, agreement_rounds. "-" is
  * said of what there is none of; what MPI has no room for ends in "...". */
 int MPIX_Compressed_plan_describe(MPIX_Compressed_plan plan, MPI_Info* description);
-/* The same of what a call with these arguments would do. Collective, as the creation of a plan. */
+/* The same of what an allreduce with these arguments would do. Collective, as the creation of a
+ * plan. */
 int MPIX_Compressed_describe(MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
                              MPI_Info info, MPI_Info* description);
 /* Waits for a call in flight, frees the plan and sets *plan to MPIX_COMPRESSED_PLAN_NULL (which may

@@ -34,7 +34,9 @@ struct PlanDescription {
   /// the transport calls its way, e.g. "cuda_ipc"; "copied": the vectors are, and the host does the
   /// work.
   std::string path = {};
-  std::size_t workspace_bytes = 0;   ///< for words on their way, of all rounds but fallback rounds
+  /// For words on their way, of all rounds but fallback rounds, and copies of a reduce_scatter's
+  /// or reduce's vectors, but for those of calls in place.
+  std::size_t workspace_bytes = 0;
   std::size_t state_bytes = 0;       ///< what the codec remembers between calls
   std::size_t agreement_rounds = 0;  ///< of the codec, before its payload
 };
@@ -43,7 +45,7 @@ struct PlanDescription {
 /// are prepare(), start() and execute() collective, and all other functions local. A plan has one
 /// call in flight at a time; several plans of a communicator may be in flight together. A plan that
 /// was moved from can only be destroyed or assigned to; one of a class below may be moved into a
-/// Plan. Errors: see allreduce().
+/// Plan. Only an AllreducePlan takes a device's buffers and streams. Errors: see allreduce().
 class Plan {
  public:
   Plan(Plan&&) noexcept;
@@ -59,9 +61,9 @@ class Plan {
   /// this plan is in flight on any rank.
   void prepare(const void* input, void* output);
 
-  /// Starts: `output` := this rank's part of the sum or mean over ranks of `input`; how long they
-  /// are the plan's class says. They must be equal (in place) or not overlap, and stay untouched
-  /// until wait() or a true test().
+  /// Starts: `output` := what this rank gets of the sum or mean over ranks of `input`. The plan's
+  /// class says how many elements each has. They must be equal (in place) or not overlap, and stay
+  /// untouched until wait() or a true test().
   /// Does not block (but for what allreduce_start() says). Errors of the arguments are
   /// thrown by test() or wait(), on all ranks.
   /// @throws Error(state) when a call of this plan is in flight; the other ranks get it from the
@@ -116,7 +118,7 @@ class AllreducePlan : public Plan {
 /// the sum's part r: see reduce_scatter().
 class ReduceScatterPlan : public Plan {
  public:
-  /// @throws what AllreducePlan() does
+  /// @throws what AllreducePlan() throws
   ReduceScatterPlan(Communicator& communicator, std::size_t count, ElementType type,
                     const Options& options = {});
 };
@@ -125,7 +127,8 @@ class ReduceScatterPlan : public Plan {
 /// reduce().
 class ReducePlan : public Plan {
  public:
-  /// @throws what AllreducePlan() does, invalid_argument for a root that is none of the ranks, too
+  /// @throws what AllreducePlan() throws; invalid_argument also for a root that is none of the
+  /// ranks
   ReducePlan(Communicator& communicator, std::size_t count, ElementType type, int root,
              const Options& options = {});
 };

@@ -18,8 +18,9 @@ constexpr std::string_view name_of(ReductionKind kind) noexcept {
   switch (kind) {
     case ReductionKind::reduce_scatter: return "reduce_scatter";
     case ReductionKind::reduce: return "reduce";
-    default: return "allreduce";
+    case ReductionKind::allreduce: break;
   }
+  return "allreduce";
 }
 
 }  // namespace cohom

@@ -20,12 +20,12 @@ namespace cohom {
 /// of `count` elements each, part 0 first. `output` (count elements) may equal `input`, and then
 /// only its first `count` elements are written; or not overlap it. Buffers are the host's.
 ///
-/// By `ring` and `direct`, and codecs that cohom-info says it of, half of an allreduce's bytes
-/// travel: the rest of the sum goes nowhere. All others make an allreduce, of which each rank keeps
-/// its part. Codecs work on whole blocks (1024 elements of `thc`, 256 of most others): where
-/// `count` is no multiple, each part is copied, with zeros behind it. Where it is one, a part has
-/// the bits that allreduce() gives, of codecs whose payloads are integers. Not by algorithm
-/// `native`. Collective. @throws what allreduce() throws.
+/// By algorithms `ring` and `direct`, with the codecs that cohom-info names, no rank gets others'
+/// parts: an allreduce without its allgather. Each part then begins with a block of the codec, 256
+/// to 1024 elements; if `count` is no multiple of one, parts are copied, with zeros behind each.
+/// Other algorithms and codecs make an allreduce, of which each rank keeps its part. A part has the
+/// bits that allreduce() gives by the same algorithm, unless parts are copied so.
+/// Algorithm `native` is an error. Collective. @throws what allreduce() throws.
 void reduce_scatter(const void* input, void* output, std::size_t count, ElementType type,
                     Communicator& communicator, const Options& options = {});
 /// Without blocking, as allreduce_start().
@@ -34,9 +34,9 @@ Request reduce_scatter_start(const void* input, void* output, std::size_t count,
 
 /// output := the sum or mean over all ranks of input (count elements) on rank `root`; on others it
 /// is not written and may be null. `output` may equal `input`, or not overlap it. Buffers are the
-/// host's. As of reduce_scatter(), other sums go nowhere where algorithm and codec can leave them
-/// out. Collective. @throws what allreduce() throws; Error(invalid_argument) for a root that is
-/// none of the ranks.
+/// host's. By the algorithms and codecs that reduce_scatter() names, sums go to the root alone;
+/// others make an allreduce. Collective. @throws what allreduce() throws; Error(invalid_argument)
+/// for a root that is none of the ranks.
 void reduce(const void* input, void* output, std::size_t count, ElementType type, int root,
             Communicator& communicator, const Options& options = {});
 /// Without blocking, as allreduce_start().

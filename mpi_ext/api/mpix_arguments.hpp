@@ -46,7 +46,7 @@ struct BufferRules {
 
 inline BufferRules rules_on_all_ranks(const Communicator&) { return {}; }
 
-/// On other ranks there is no output, and none in place.
+/// Other ranks have no output, and may not say MPI_IN_PLACE.
 inline auto rules_on_root(int root) {
   return [root](const Communicator& communicator) {
     const bool here = communicator.rank() == root;

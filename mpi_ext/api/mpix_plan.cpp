@@ -44,7 +44,7 @@ struct Destination {
   const void* place;
 };
 
-/// PlanArguments that the creations of all plans have.
+/// Arguments that the creations of all plans have.
 struct PlanArguments {
   MPI_Count count;
   MPI_Datatype datatype;

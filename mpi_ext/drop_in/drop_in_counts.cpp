@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view texts[reasons_not_ours] = {
     "left to MPI: codec=native",
-    "left to MPI: MPI_Reduce_scatter_block without reduce_scatter_block=yes",
+    "left to MPI: MPI_Reduce_scatter_block, and the rule has no reduce_scatter_block=yes",
     "left to MPI: no rule fits",
     "left to MPI: another operation than MPI_SUM",
     "left to MPI: another type than real numbers of 4 or 8 bytes",

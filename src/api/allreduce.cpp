@@ -70,8 +70,9 @@ CallSignature signature_of(const PlanCore& core, const std::string& buffer) {
   return signature;
 }
 
-void prepare(CallRequest& request, const CallArguments& call, CommunicatorImpl& communicator,
+void prepare(CallRequest& request, CallArguments call, CommunicatorImpl& communicator,
              const Options& options) {
+  if (!call.shape.gives_to(communicator.transport().rank())) call.output = nullptr;
   const bool added = call.added != nullptr;
   const PlanShape& shape = call.shape;
   const Transport& transport = communicator.transport();

@@ -61,6 +61,7 @@ class PlanImpl {
   void start(const void* input, void* output, std::optional<Error> error,
              std::optional<kernels::DeviceStream> stream = std::nullopt, bool blocks = false) {
     const DefaultFloatMode mode;
+    output = output_of(output);
     CallRequest request;
     try {
       require_idle("the next start");
@@ -99,6 +100,7 @@ class PlanImpl {
 
   void prepare(const void* input, void* output) {
     const DefaultFloatMode mode;
+    output = output_of(output);
     std::optional<Error> error = error_of(input, output);
     CallRequest request;
     request.timeout = timeout_;
@@ -156,6 +158,10 @@ class PlanImpl {
   [[nodiscard]] const PlanDescription& description() const { return core_->description(); }
 
  private:
+  /// Null where this rank gets nothing.
+  [[nodiscard]] void* output_of(void* output) const {
+    return core_->shape().gives_to(communicator_.transport().rank()) ? output : nullptr;
+  }
   [[nodiscard]] std::optional<Error> error_of(const void* input, const void* output) const {
     const Transport& transport = communicator_.transport();
     return buffer_error(core_->shape(), transport.rank(), transport.ranks(), input, output);
@@ -189,6 +195,7 @@ class PlanImpl {
     expect_order(placement, std::nullopt);
     core_ = core_for(placement);
     placement_ = placement;
+    if (PlanPart* const part = core_->part()) part->prepare(input, output);
     if (counts_in_state()) state_.bring_to(core_->device_work(), core_->state_bytes());
     DevicePlan* const device = core_->device();
     if (device == nullptr || device->runs_there()) return;

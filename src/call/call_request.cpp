@@ -62,9 +62,8 @@ std::optional<Error> buffer_error(const PlanShape& shape, int rank, int ranks, c
                                   const void* output) {
   const std::size_t part = shape.count * size_of(shape.type);
   const bool parts = shape.collective == ReductionKind::reduce_scatter;
-  const bool gets_none = shape.collective == ReductionKind::reduce && rank != shape.root;
   return buffers_error({input, parts ? part * static_cast<std::size_t>(ranks) : part},
-                       {output, gets_none ? 0 : part});
+                       {output, shape.gives_to(rank) ? part : 0});
 }
 
 }  // namespace cohom

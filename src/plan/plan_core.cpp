@@ -137,6 +137,8 @@ PlanCore::PlanCore(const PlanEnvironment& environment, const PlanShape& shape,
   state_key_ = (part_ ? shape.text() + ", " : "") + description_.codec + ", " +
                std::to_string(shape.count) + " elements of " + std::string(name_of(type_)) +
                " on " + counted(std::uint64_t(ranks), "rank");
+  if (count_ != shape.elements(ranks))
+    state_key_ += ", padded to " + std::to_string(count_ / std::size_t(ranks));
   if (only_native) {
     description_.memory = description_.path = "host";
     log_route(transport.rank());
@@ -153,10 +155,13 @@ void PlanCore::choose_parts(const PlanCodec& codec, const Placement& placement,
     throw Error(ErrorKind::unsupported,
                 what + ": a buffer lies on a device; give buffers of the host, or an allreduce");
   Selection& selection = choice.selection;
-  if (selection.algorithm->build == nullptr || options_.native == NativeUse::always)
+  if (selection.algorithm->build == nullptr)
     throw Error(ErrorKind::unsupported, what + ": algorithm " + std::string(native_algorithm.name) +
                                             " is MPI's own allreduce; take auto, or " +
                                             algorithms_of_ranks());
+  if (options_.native == NativeUse::always)
+    log_once("native=always, but a " + what + " goes by " + std::string(selection.algorithm->name) +
+             ": MPI's own is not taken");
   options_.native = NativeUse::never;
   // Each rank owns the chunk that it gets.
   const bool automatic = options_.algorithm == "auto" && selection.algorithm->chunk_per_rank;

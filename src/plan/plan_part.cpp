@@ -10,12 +10,11 @@ namespace cohom {
 
 namespace {
 
-std::size_t checked_root(const PlanShape& shape, int ranks) {
+void check_root(const PlanShape& shape, int ranks) {
   if (shape.collective == ReductionKind::reduce && (shape.root < 0 || shape.root >= ranks))
     throw Error(ErrorKind::invalid_argument, "root is " + std::to_string(shape.root) +
                                                  "; it should be 0 to " +
                                                  std::to_string(ranks - 1));
-  return static_cast<std::size_t>(shape.root);
 }
 
 }  // namespace
@@ -24,8 +23,8 @@ PlanPart::PlanPart(const PlanShape& shape, int rank, int ranks)
     : shape_(shape),
       rank_(static_cast<std::size_t>(rank)),
       ranks_(static_cast<std::size_t>(ranks)),
-      root_(checked_root(shape, ranks)),
       part_(shape.count) {
+  check_root(shape, ranks);
   static_cast<void>(shape.elements(ranks));
 }
 
@@ -42,7 +41,7 @@ bool PlanPart::align(std::size_t block) {
 void PlanPart::take_memory(bool decodes_all) {
   decodes_all_ = decodes_all;
   if (is_padded()) input_ = {host_memory(), bytes_of(elements())};
-  if (is_padded() || (decodes_all && (scatters() || !gets_some()))) stage_output();
+  if (stages_all()) stage_output();
 }
 
 void PlanPart::stage_output() {
@@ -62,9 +61,8 @@ void PlanPart::prepare(const void* input, void* output) {
   user_input_ = input;
   user_output_ = output;
   // In place the output lies over the input of another part.
-  if (scatters() && input == output) stage_output();
-  staged_ = is_padded() || (decodes_all_ && (scatters() || !gets_some())) ||
-            (scatters() && input == output);
+  staged_ = stages_all() || (scatters() && input == output);
+  if (staged_) stage_output();
 }
 
 void PlanPart::begin() {

@@ -44,7 +44,11 @@ class PlanPart {
 
  private:
   [[nodiscard]] bool scatters() const { return shape_.collective == ReductionKind::reduce_scatter; }
-  [[nodiscard]] bool gets_some() const { return scatters() || rank_ == root_; }
+  [[nodiscard]] bool gets_some() const { return shape_.gives_to(static_cast<int>(rank_)); }
+  /// Whether sums of calls come to memory of the plan, whatever their buffers.
+  [[nodiscard]] bool stages_all() const {
+    return is_padded() || (decodes_all_ && (scatters() || !gets_some()));
+  }
   [[nodiscard]] bool is_padded() const { return scatters() && part_ != shape_.count; }
   [[nodiscard]] std::size_t bytes_of(std::size_t elements) const {
     return elements * size_of(shape_.type);
@@ -54,7 +58,7 @@ class PlanPart {
   void stage_output();
 
   PlanShape shape_;
-  std::size_t rank_, ranks_, root_;
+  std::size_t rank_, ranks_;
   std::size_t part_;  ///< elements from one part to the next, as the codec sees them
   bool decodes_all_ = false;
   MemoryArray<std::byte> input_;   ///< of padded parts

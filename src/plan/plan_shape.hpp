@@ -18,6 +18,10 @@ struct PlanShape {
 
   friend bool operator==(const PlanShape&, const PlanShape&) = default;
 
+  /// Whether the rank has an output.
+  [[nodiscard]] bool gives_to(int rank) const {
+    return collective != ReductionKind::reduce || rank == root;
+  }
   /// What errors and logs call it.
   [[nodiscard]] std::string text() const;
   /// Elements that every rank brings. @throws Error(invalid_argument) for more than there are

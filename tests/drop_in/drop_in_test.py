@@ -72,7 +72,8 @@ class DropInTest(unittest.TestCase):
             with self.subTest(codec):
                 job = self.run_app(["--codec", codec], tolerance, "parts")
                 self.expect_counted(job)
-                self.assertEqual(job.counted("left to MPI: MPI_Reduce_scatter_block without"), 2)
+                left = "left to MPI: MPI_Reduce_scatter_block, and the rule"
+                self.assertEqual(job.counted(left), 2, job.text)
                 rule = f"codec={codec} reduce_scatter_block=yes"
                 job = self.run_app([], tolerance, "parts", COHOM_DROP_IN=rule)
                 self.expect_counted(job)

@@ -89,9 +89,10 @@ void expect_parts_of_allreduce(std::string_view codec, std::string_view algorith
     reduce.execute(in_place.data(), in_place.data());
     EXPECT_TRUE(same_bytes(in_place.bytes(), sum)) << "in place";
   } else {
+    void* const no_memory = reinterpret_cast<void*>(8);  // nobody looks at it
     reduce.execute(inputs.bytes(rank).data(), nullptr);
     reduce.reset_state();
-    reduce.execute(inputs.bytes(rank).data(), nullptr);
+    reduce.execute(inputs.bytes(rank).data(), no_memory);
   }
 }
 
@@ -174,6 +175,31 @@ TEST(ReductionsOf, OutliersAreThoseOfAnAllreduce) {
       for (const std::string_view algorithm : {"ring", "direct"})
         expect_parts_of_allreduce(codec.spec, algorithm, inputs, communicator, ReduceOp::sum);
   });
+}
+
+// Neighbouring outliers are one run, and runs are cut where their own vector is, not where parts
+// are.
+TEST(ReductionsOf, OutliersLieAcrossParts) {
+  constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+  constexpr std::size_t step = 64;  // of the smallest block
+  for (const int ranks : {2, 3, 5}) {
+    const std::size_t count = whole_blocks * std::size_t(ranks);
+    const std::pair<std::size_t, std::size_t> runs[] = {
+        {2 * step, count},
+        {whole_blocks - 2 * step, whole_blocks + 2 * step},
+        {whole_blocks - 3000, whole_blocks + 1000},
+        {whole_blocks - 1000, count - 1}};
+    for (const auto& [first, end] : runs) {
+      RankInputs inputs(ranks, ElementType::f32, count);
+      for (std::size_t i = first; i < end; i += step)
+        std::memcpy(inputs.mutable_bytes(ranks - 1).data() + 4 * i, &nan, 4);
+      on_ranks(ranks, [&](int, Communicator& communicator) {
+        for (const auto* codec : {"thc", "thc:rotation=64", "signcount", "exact"})
+          for (const auto* algorithm : {"ring", "direct"})
+            expect_parts_of_allreduce(codec, algorithm, inputs, communicator, ReduceOp::sum);
+      });
+    }
+  }
 }
 
 std::uint64_t bytes_of(Communicator& communicator, const std::function<void()>& call) {

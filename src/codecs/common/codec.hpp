@@ -7,6 +7,7 @@
 
 #include "codecs/common/round.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -45,9 +46,14 @@ struct CallBuffers {
   [[nodiscard]] std::byte* feedback_at(std::size_t element) const {
     return state.empty() ? nullptr : state.data() + element * feedback_size(type);
   }
-  /// Whether the block that the element begins is wanted: blocks are, or are not.
-  [[nodiscard]] bool wants(std::size_t element) const {
-    return first_wanted <= element && element < end_wanted;
+  /// What of a range of elements is wanted. Of others output_at() is no address.
+  struct Range {
+    std::size_t first = 0, count = 0;
+  };
+  [[nodiscard]] Range wanted_of(std::size_t first, std::size_t count) const {
+    const std::size_t from = std::max(first, first_wanted);
+    const std::size_t end = std::min(first + count, end_wanted);
+    return {from, from < end ? end - from : 0};
   }
   [[nodiscard]] bool is_last(const Piece& piece) const { return piece.index + 1 == pieces.size(); }
 };

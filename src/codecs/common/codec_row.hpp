@@ -61,8 +61,8 @@ struct CodecRow {
   /// Whether several threads may be in its rounds at the same time, with a piece each: workers run
   /// slices. In a round of scope `vector` the last piece comes alone, after all others.
   bool in_workers = false;
-  /// Whether a rank can decode some pieces of the sum and leave out others: what it decodes of one
-  /// is asked for by nothing else.
+  /// Whether a rank can decode some pieces of the sum and leave out others: no state and no later
+  /// round depends on what it decodes.
   bool decodes_parts = false;
   /// Whether errors are bounded with these parameters, which raw's are not where values cancel:
   /// such a codec is not bypassed. Null: never.

@@ -174,9 +174,12 @@ std::size_t OutlierRound::finish(const Piece& piece, Payload sum, std::size_t wo
 void OutlierRound::decode(const Piece& piece, ConstPayload sum, std::size_t /*contributions*/) {
   const auto* const bytes = reinterpret_cast<const std::byte*>(sum.data());
   blocks_.for_each_block_of(piece, [&](std::size_t offset, std::size_t block, std::size_t length) {
-    if (!call_.wants(block)) return;
-    memory_.from_host(call_.output_at(block), bytes + offset * size_of(type_),
-                      length * size_of(type_));
+    // Neighbouring blocks come as one, whose part each is.
+    const auto wanted = call_.wanted_of(block, length);
+    if (wanted.count == 0) return;
+    memory_.from_host(call_.output_at(wanted.first),
+                      bytes + (offset + wanted.first - block) * size_of(type_),
+                      wanted.count * size_of(type_));
   });
 }
 

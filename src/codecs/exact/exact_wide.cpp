@@ -91,8 +91,7 @@ void ExactWideRound::for_each_run(std::span<const Mini> minis, Visit visit) {
   for (std::size_t begin = 0, end = 0; begin < minis.size(); begin = end) {
     ++end;
     while (end < minis.size() && end - begin < kernels::exact_minis &&
-           minis[end].first == minis[end - 1].first + minis[end - 1].count &&
-           call_.wants(minis[end].first) == call_.wants(minis[begin].first))
+           minis[end].first == minis[end - 1].first + minis[end - 1].count)
       ++end;
     visit(minis.subspan(begin, end - begin));
   }
@@ -134,8 +133,11 @@ void ExactWideRound::decode(const Piece& piece, ConstPayload sum, std::size_t co
           words += mini.shape.words(widths_);
         }
       }
-      if (call_.wants(run.front().first))
-        memory_.from_host(call_.output_at(run.front().first), elements, count * sizeof(T));
+      const std::size_t first = run.front().first;
+      const auto wanted = call_.wanted_of(first, count);
+      if (wanted.count != 0)
+        memory_.from_host(call_.output_at(wanted.first), elements + (wanted.first - first),
+                          wanted.count * sizeof(T));
     });
   });
 }

@@ -45,7 +45,7 @@ class ExactWideRound final : public Round {
   void for_each_wide(const Piece& piece, Visit visit);
   /// Calls visit(mini-blocks) for those that are neighbours in the vector, a group at most.
   template <class Visit>
-  void for_each_run(std::span<const Mini> minis, Visit visit);
+  static void for_each_run(std::span<const Mini> minis, Visit visit);
   /// Of a piece of this round's vector.
   [[nodiscard]] std::span<const Mini> minis_of(const Piece& piece) const;
   [[nodiscard]] std::size_t words_of(const Piece& piece) const;

@@ -14,8 +14,8 @@ inline constexpr std::uint32_t only_sequence = 0;
 Schedule build_ring(const AlgorithmInput& input);
 
 /// What comes after a reduce-scatter where not every rank gets all: `sum` is the slot of this
-/// rank's chunk, whose number is the rank's. It is decoded here, or at the root by whom it is sent
-/// to in `sequence_id`.
+/// rank's chunk, whose number is the rank's. It is decoded here, or sent in `sequence_id` to the
+/// root, which decodes all.
 void end_at_owners_or_root(ScheduleBuilder& schedule, const AlgorithmInput& input,
                            std::uint32_t sum, std::uint32_t sequence_id);
 
