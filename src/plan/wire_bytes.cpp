@@ -19,6 +19,11 @@ std::vector<std::size_t> chunk_elements(std::size_t elements, std::size_t block,
   return counts;
 }
 
+/// The next number of whole blocks.
+std::size_t padded(std::size_t elements, std::size_t block) {
+  return (elements + block - 1) / block * block;
+}
+
 /// Of a slot's payload.
 std::uint64_t bytes_of(const CodecBytes& codec, const Slot& slot, int ranks, std::size_t elements) {
   if (slot.form == Form::narrow) return codec.contribution(elements);
@@ -37,7 +42,7 @@ std::uint64_t bytes_sent(const AlgorithmRow& algorithm, const CodecBytes& codec,
   // Each part of a reduce_scatter is of whole blocks.
   if (const auto parts = static_cast<std::size_t>(ranks);
       collective == ReductionKind::reduce_scatter)
-    elements = (elements / parts + codec.block - 1) / codec.block * codec.block * parts;
+    elements = padded((elements + parts - 1) / parts, codec.block) * parts;
   const auto chunks =
       chunk_elements(elements, codec.block, algorithm.chunks(ranks, gathers_disjoint));
   const Schedule schedule = algorithm.build({.rank = rank,

@@ -27,6 +27,8 @@ printf 'PK\003\004' >truncated.npz
 expect_refusal '--bogus' --bogus
 expect_refusal 'transport "ufx" is unknown; did you mean ucx; transports: mpi, ucx' --transport ufx
 expect_refusal 'unknown suffix' --size 64Q
+expect_refusal "should be allreduce, reduce_scatter or reduce" --collective scatter
+expect_refusal 'should be a multiple of the 3 ranks' --collective reduce_scatter --size 64K
 expect_refusal 'no whole number of f64 elements' --size 1000012 --dtype f64
 expect_refusal '--dtype' --dtype f8
 expect_refusal '--check-only does no timing' --check-only --iterations 3
@@ -115,6 +117,10 @@ expect 0 --codec thc --dtype bf16 --op mean --size 100012 --in-place --nonblocki
 expect 0 --codec thc --algorithm fabric --dtype bf16 --size 64K --check-only
 expect 0 --codec signcount --codec signcount:vote=majority --codec marsit --algorithm ring,direct \
   --size 4M --check-only --json signs.json
+for collective in allreduce reduce_scatter reduce; do
+  expect 0 --collective "$collective" --codec raw --codec thc --algorithm direct --size 480000 \
+    --in-place --iterations 2 --json "$collective.json"
+done
 expect 0 --codec sparse --algorithm ring,fabric --input sparse:0.05:blocks --size 100012 \
   --check-only
 grep -q -e '=raw' out || fail "no column says whether the bits are raw's"
@@ -271,6 +277,14 @@ signs = load("signs.json")["results"]
 one_hash(signs)
 for row in signs:
     assert 1 <= row["wire_bytes_per_rank"] / row["wire_bytes_formula"] < 1.02, row
+
+whole = load("allreduce.json")["results"]
+for collective in "reduce_scatter", "reduce":
+    for row, all_of_it in zip(load(f"{collective}.json")["results"], whole, strict=True):
+        assert row["collective"] == collective and row["native_time_s"]["median"] > 0, row
+        assert row["wire_bytes_all_ranks"] < 0.9 * all_of_it["wire_bytes_all_ranks"], row
+        assert row["vnmse"] <= max(1e-12, 1.5 * all_of_it["vnmse"]), row
+        assert 1 <= row["wire_bytes_per_rank"] / row["wire_bytes_formula"] < 1.02, row
 
 (variant,) = load("variants.json")["results"]
 assert variant["dtype"] == "bf16" and variant["op"] == "mean" and variant["in_place"], variant
