@@ -53,10 +53,10 @@ class Plan {
   /// Waits for a call in flight. The communicator must still exist.
   ~Plan();
 
-  /// Takes all that calls need whose buffers lie where these do, and are
-  /// equal or not as these are: memory, streams and kernels of a device. No element is read or
-  /// written. For this the driver waits for what the device has to do, so that no start() behind a
-  /// stream has to. Collective; blocks until all ranks have it.
+  /// Takes all that calls need whose buffers lie where these do, and are equal or not as these are:
+  /// memory, streams and kernels of a device. No element is read or written. For this the driver
+  /// waits for what the device has to do, so that no start() behind a stream has to. Collective;
+  /// blocks until all ranks have it.
   /// @throws Error on all ranks alike: what wait() throws of such buffers; state, when a call of
   /// this plan is in flight on any rank.
   void prepare(const void* input, void* output);
