@@ -4,7 +4,7 @@
 #include <cohom/cxx20.hpp>
 
 #include <cohom/merge.hpp>
-#include <cohom/native_allreduce.hpp>
+#include <cohom/native_sums.hpp>
 #include <cohom/promotion.hpp>
 #include <cohom/transport.hpp>
 
@@ -148,7 +148,7 @@ struct Aggregators {
   /// For calls that name an address. Empty: that is an error.
   ConnectAggregator connect = {};
   /// For algorithm=native, which compresses nothing. Null: there is none.
-  std::shared_ptr<NativeAllreduce> native = nullptr;
+  std::shared_ptr<NativeSums> native = nullptr;
 };
 
 }  // namespace cohom

@@ -4,6 +4,7 @@
 #include <cohom/cxx20.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 namespace cohom {
@@ -21,6 +22,13 @@ constexpr std::string_view name_of(ReductionKind kind) noexcept {
     case ReductionKind::allreduce: break;
   }
   return "allreduce";
+}
+
+constexpr std::optional<ReductionKind> reduction_kind_named(std::string_view name) noexcept {
+  for (const auto kind :
+       {ReductionKind::allreduce, ReductionKind::reduce_scatter, ReductionKind::reduce})
+    if (name == name_of(kind)) return kind;
+  return std::nullopt;
 }
 
 }  // namespace cohom

@@ -9,7 +9,7 @@
 #include "mpi_ext/base/finalize_hook.hpp"
 #include "mpi_ext/base/mpi_check.hpp"
 #include "mpi_ext/job/job.hpp"
-#include "mpi_ext/transport/mpi_allreduce.hpp"
+#include "mpi_ext/transport/mpi_sums.hpp"
 #include "mpi_ext/transport/native_reductions.hpp"
 #include "mpi_ext/transport/transport_choice.hpp"
 
@@ -161,7 +161,7 @@ Communicator communicator(MPI_Comm comm, const Options& options) {
   const JobSecret job = agreed_job(comm);
   Aggregators aggregators{.fabric = std::make_shared<NativeReductions>(comm),
                           .connect = connector(job, *transport, {}),
-                          .native = std::make_shared<MpiAllreduce>(comm)};
+                          .native = std::make_shared<MpiSums>(comm)};
   if (const AggregatorOffer* const offer = offer_to(comm); offer != nullptr)
     aggregators.attached = connector(job, *transport, offer->token)(offer->address);
   Communicator made(std::move(transport), std::move(aggregators));

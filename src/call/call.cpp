@@ -79,7 +79,7 @@ std::string CallImpl::waits_for() const {
       if (!agreement_->done()) return agreement_->waits_for();
       if (waits_for_device_) return "the device, which still has to do with the words of the plan";
       if (resources_.goes_natively())
-        return "an earlier call, which comes before it at MPI's own allreduce";
+        return "an earlier call, which comes before it at MPI's own reduction";
       if (resources_.request().core->native_reductions() != nullptr)
         return "all ranks to use fabric for the first time";
       return "an earlier call, which comes before it at the aggregator";
@@ -87,7 +87,7 @@ std::string CallImpl::waits_for() const {
       if (!agreement_->done()) return agreement_->waits_for() + " (fallback rounds)";
       [[fallthrough]];
     default:
-      return resources_.goes_natively() ? "all ranks, in MPI's own allreduce"
+      return resources_.goes_natively() ? "all ranks, in MPI's own reduction"
                                         : executor()->waits_for();
   }
 }

@@ -54,8 +54,8 @@ void CallResources::prepare() {
 
 void CallResources::prepare_of_plan(PlanCore& core) {
   if (core.device() != nullptr) begin_on_device();
-  if (NativeAllreduce* const native = core.native_allreduce()) {
-    native_.emplace(*native, core);
+  if (NativeSums* const native = core.native_sums()) {
+    native_.emplace(*native, core, owner_.transport().rank(), owner_.transport().ranks());
     const bool may_give_up = request_.timeout != 0 && !core.has_executor();
     if (!request_.error) native_->prepare(request_.input, request_.output, may_give_up);
     if (!core.has_executor()) return;
@@ -66,7 +66,6 @@ void CallResources::prepare_of_plan(PlanCore& core) {
   ShortSum* const sum = core.short_sum();
   if (PlanPart* const part = core.part()) {
     part->prepare(request_.input, request_.output);
-    part->begin();
   }
   if (sum != nullptr) sum->begin(input(), output());
   if (request_.state != nullptr) {
@@ -110,7 +109,8 @@ void CallResources::begin() {
                       .output = output(),
                       .step = request_.step,
                       .added = request_.added.get()};
-  if (const PlanPart* const own = part()) {
+  if (PlanPart* const own = part()) {
+    own->begin();
     buffers.first_wanted = own->first_wanted();
     buffers.end_wanted = own->end_wanted();
   }

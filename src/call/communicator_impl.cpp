@@ -89,7 +89,7 @@ PlanEnvironment CommunicatorImpl::environment() {
           .switches = topology_->switches.of_rank,
           .cores = topology_->cores,
           .native_reductions = aggregators_.fabric.get(),
-          .native_allreduce = aggregators_.native.get(),
+          .native_sums = aggregators_.native.get(),
           .offloading = [this](const std::string& address) { return offloading(address); },
           .kernels = &kernels::kernel_table(),
           .races = &races_,

@@ -1,9 +1,9 @@
 #pragma once
-// NativeCall: a call whose vector MPI's own allreduce sums.
+// NativeCall: a call whose vector MPI's own reduction sums.
 
 #include "plan/plan_core.hpp"
 
-#include <cohom/native_allreduce.hpp>
+#include <cohom/native_sums.hpp>
 
 #include <cstddef>
 #include <memory>
@@ -14,7 +14,7 @@ namespace cohom {
 class NativeCall {
  public:
   /// What is passed outlives it.
-  NativeCall(NativeAllreduce& native, const PlanCore& plan) : native_(native), plan_(plan) {}
+  NativeCall(NativeSums& native, const PlanCore& plan, int rank, int ranks);
 
   /// Before the agreement: all that this rank alone can fail at. `may_give_up`: the call may end
   /// before MPI does, which then goes on in a copy of the vector. @throws std::bad_alloc
@@ -29,12 +29,11 @@ class NativeCall {
   [[nodiscard]] bool uses_users_memory() const { return sum_ != nullptr && copy_.empty(); }
 
  private:
-  [[nodiscard]] std::size_t bytes() const { return plan_.elements() * size_of(plan_.type()); }
-
-  NativeAllreduce& native_;
+  NativeSums& native_;
   const PlanCore& plan_;
-  const void* input_ = nullptr;
-  void* output_ = nullptr;
+  int ranks_;
+  bool gets_some_;                  ///< this rank does
+  NativeBuffers buffers_;           ///< the user's
   std::vector<std::byte> copy_;     ///< where MPI sums, if not in the output
   std::unique_ptr<NativeSum> sum_;  ///< under way; null: none, or it is over. Before the copy
 };

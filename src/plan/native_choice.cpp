@@ -10,22 +10,20 @@ namespace cohom {
 
 namespace {
 
-/// Why the native allreduce cannot sum for a codec; empty: it can.
-std::string why_not_native(const NativeAllreduce* native, const NativeQuestion& question) {
+/// Why MPI's own reduction cannot sum for a codec; empty: it can.
+std::string why_not_native(const NativeSums* native, const NativeQuestion& question) {
   const PlanCodec& codec = question.codec;
-  const ElementType type = question.kind.type;
   if (native == nullptr) return "this communicator was not made from one of MPI's";
   if (codec.bounds_errors() || codec.takes_many())
     return "codec " + codec.spec() + " promises what MPI's sums do not keep";
   if (question.keeps_state)
     return "codec " + codec.spec() + " keeps state, which these calls would miss";
-  if (!native->adds(type)) return "MPI has no type " + std::string(name_of(type));
   if (question.placement.on_device()) return "a buffer lies on a device";
-  return {};
+  return native->why_not(question.shape.native_buffers());
 }
 
-NativeAllreduce* use_native(const PlanEnvironment& environment, const PlanOptions& options,
-                            const NativeQuestion& question, RouteChoice& choice) {
+NativeSums* use_native(const PlanEnvironment& environment, const PlanOptions& options,
+                       const NativeQuestion& question, RouteChoice& choice) {
   const bool bypass = question.kind.codec != "raw";
   const bool raced = choice.selection.algorithm->build != nullptr;
   if (options.native == NativeUse::always) {
@@ -36,21 +34,21 @@ NativeAllreduce* use_native(const PlanEnvironment& environment, const PlanOption
     if (decided == RouteRace::Way::own) return nullptr;
     if (decided) choice.selection = {&native_algorithm, bypass, "COHOM_DECISIONS says so"};
   }
-  return environment.native_allreduce;
+  return environment.native_sums;
 }
 
 }  // namespace
 
-NativeAllreduce* choose_native(const PlanEnvironment& environment, const PlanOptions& options,
-                               const NativeQuestion& question, RouteChoice& choice) {
+NativeSums* choose_native(const PlanEnvironment& environment, const PlanOptions& options,
+                          const NativeQuestion& question, RouteChoice& choice) {
   const bool asked = choice.selection.algorithm->build == nullptr;
   const bool may = options.native != NativeUse::never && options.algorithm == "auto" &&
                    choice.network == nullptr && environment.transport->ranks() > 1;
   if (!asked && !may) return nullptr;
-  std::string why_not = why_not_native(environment.native_allreduce, question);
+  std::string why_not = why_not_native(environment.native_sums, question);
   const std::string name(native_algorithm.name);
   if (asked && !why_not.empty())
-    throw Error(ErrorKind::unsupported, "algorithm " + name + " is MPI's own allreduce, and " +
+    throw Error(ErrorKind::unsupported, "algorithm " + name + " is MPI's own reduction, and " +
                                             why_not + "; take another algorithm");
   if (!asked && why_not.empty() && options.checksum) why_not = "MPI's messages have no checksums";
   if (!asked && why_not.empty() && options.own_thread) why_not = "MPI sums in the caller's thread";

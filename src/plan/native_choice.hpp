@@ -1,10 +1,11 @@
 #pragma once
-// Whether MPI's own allreduce sums for the calls of a plan: always, in a race, or never.
+// Whether MPI's own reduction sums for the calls of a plan: always, in a race, or never.
 
 #include "memory/placement.hpp"
 #include "plan/plan_codec.hpp"
 #include "plan/plan_environment.hpp"
 #include "plan/plan_options.hpp"
+#include "plan/plan_shape.hpp"
 #include "plan/route_choice.hpp"
 #include "plan/route_races.hpp"
 
@@ -15,8 +16,9 @@ namespace cohom {
 /// What the choice depends on, besides environment and options.
 struct NativeQuestion {
   const PlanCodec& codec;
+  const PlanShape& shape;
   CallKind kind;
-  std::size_t bytes;  ///< of the vector
+  std::size_t bytes;  ///< of the vector that each rank brings
   bool keeps_state;   ///< the codec does, of what the user asked for
   const Placement& placement;
 };
@@ -24,7 +26,7 @@ struct NativeQuestion {
 /// Makes `choice` the native algorithm where it was asked for, always or by a file. Returns what
 /// sums by it, alone or in a race; null: it never sums. @throws Error(unsupported) where it was
 /// asked for and cannot sum.
-NativeAllreduce* choose_native(const PlanEnvironment& environment, const PlanOptions& options,
-                               const NativeQuestion& question, RouteChoice& choice);
+NativeSums* choose_native(const PlanEnvironment& environment, const PlanOptions& options,
+                          const NativeQuestion& question, RouteChoice& choice);
 
 }  // namespace cohom

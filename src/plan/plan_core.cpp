@@ -97,6 +97,7 @@ PlanCore::PlanCore(const PlanEnvironment& environment, const PlanShape& shape,
   if (part_) choose_parts(codec, placement, choice);
   native_ = choose_native(environment, options_,
                           {.codec = codec,
+                           .shape = shape_,
                            .kind = kind(ranks),
                            .bytes = bytes,
                            .keeps_state = wants_state_,
@@ -147,7 +148,6 @@ PlanCore::PlanCore(const PlanEnvironment& environment, const PlanShape& shape,
   }
 }
 
-/// Whatever MPI has for it is not asked.
 void PlanCore::choose_parts(const PlanCodec& codec, const Placement& placement,
                             RouteChoice& choice) {
   const std::string what(name_of(shape_.collective));
@@ -155,14 +155,6 @@ void PlanCore::choose_parts(const PlanCodec& codec, const Placement& placement,
     throw Error(ErrorKind::unsupported,
                 what + ": a buffer lies on a device; give buffers of the host, or an allreduce");
   Selection& selection = choice.selection;
-  if (selection.algorithm->build == nullptr)
-    throw Error(ErrorKind::unsupported, what + ": algorithm " + std::string(native_algorithm.name) +
-                                            " is MPI's own allreduce; take auto, or " +
-                                            algorithms_of_ranks());
-  if (options_.native == NativeUse::always)
-    log_once("native=always, but a " + what + " goes by " + std::string(selection.algorithm->name) +
-             ": MPI's own is not taken");
-  options_.native = NativeUse::never;
   // Each rank owns the chunk that it gets.
   const bool automatic = options_.algorithm == "auto" && selection.algorithm->chunk_per_rank;
   if (automatic && !selection.algorithm->chunk_of_rank && codec.row().decodes_parts)
@@ -183,7 +175,8 @@ CallKind PlanCore::kind(int ranks) const {
   return {.ranks = ranks,
           .codec = asked_codec_,
           .type = type_,
-          .size = size_class(count_ * size_of(type_))};
+          .size = size_class(shape_.elements(ranks) * size_of(type_)),
+          .collective = shape_.collective};
 }
 
 void PlanCore::log_route(int rank) const {
@@ -200,6 +193,7 @@ void PlanCore::move_to_device(const Transport& transport, const Placement& place
 void PlanCore::make_routes(const PlanEnvironment& environment, const PlanCodec& codec,
                            std::unique_ptr<Codec> first, const RouteChoice& choice) {
   const DeviceWork::Use use(device_work().get());
+  const int ranks = environment.transport->ranks();
   const AlgorithmRow& algorithm = *choice.selection.algorithm;
   if (part_) part_->take_memory(!decodes_parts_);
   const RouteMaterial material{
@@ -227,7 +221,7 @@ void PlanCore::make_routes(const PlanEnvironment& environment, const PlanCodec& 
   make_short_sum(environment, algorithm);
   // What travels with the agreement is over when a native sum could begin.
   if (native_ != nullptr && short_sum_ == nullptr)
-    race_ = &environment.races->of(kind(environment.transport->ranks()), count_ * size_of(type_),
+    race_ = &environment.races->of(kind(ranks), shape_.elements(ranks) * size_of(type_),
                                    description_.codec + " by " + description_.algorithm);
   if (offloading_ == nullptr) return;
   other_route_ =
@@ -250,7 +244,7 @@ void PlanCore::make_short_sum(const PlanEnvironment& environment, const Algorith
 
 void PlanCore::finish(const void* sum, void* output) const {
   if (sum == output && divisor_ == 1) return;
-  kernels_.finish_elements(type_, sum, count_, divisor_, output);
+  kernels_.finish_elements(type_, sum, shape_.count, divisor_, output);
 }
 
 void PlanCore::describe_path(const Transport& transport) {

@@ -48,7 +48,7 @@ class PlanCore {
     return offloading_ == nullptr ? route_.aggregator : nullptr;
   }
   /// Sums calls that go by algorithm native; null: none does.
-  [[nodiscard]] NativeAllreduce* native_allreduce() const { return native_; }
+  [[nodiscard]] NativeSums* native_sums() const { return native_; }
   /// Whether calls may go another way.
   [[nodiscard]] bool has_executor() const { return route_.executor != nullptr; }
   /// Which way they go, where there are both; else null.
@@ -114,7 +114,7 @@ class PlanCore {
   bool reaches_device_ = false;         ///< the transport does, which then takes words from there
   PlanDescription description_;
   Offloading* offloading_ = nullptr;
-  NativeAllreduce* native_ = nullptr;
+  NativeSums* native_ = nullptr;
   RouteRaces::Entry* race_ = nullptr;
   PlanRoute route_, other_route_;
   std::unique_ptr<ShortSum> short_sum_;

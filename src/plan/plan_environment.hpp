@@ -26,7 +26,7 @@ struct PlanEnvironment {
   std::span<const std::uint32_t> switches = {};
   std::span<const UsableCore> cores = {};  ///< of this rank; empty: nobody knows
   Aggregator* native_reductions = nullptr;
-  NativeAllreduce* native_allreduce = nullptr;
+  NativeSums* native_sums = nullptr;
   /// The communicator's end of the aggregator at an address; null when it has none there.
   std::function<Offloading*(const std::string& address)> offloading;
   const kernels::KernelTable* kernels = nullptr;

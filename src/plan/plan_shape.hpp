@@ -2,6 +2,7 @@
 // PlanShape: what the calls of a plan do, but for their options.
 
 #include <cohom/element_type.hpp>
+#include <cohom/native_sums.hpp>
 #include <cohom/reduction_kind.hpp>
 
 #include <cstddef>
@@ -21,6 +22,10 @@ struct PlanShape {
   /// Whether the rank has an output.
   [[nodiscard]] bool gives_to(int rank) const {
     return collective != ReductionKind::reduce || rank == root;
+  }
+  /// Without buffers.
+  [[nodiscard]] NativeBuffers native_buffers() const {
+    return {.count = count, .type = type, .collective = collective, .root = root};
   }
   /// What errors and logs call it.
   [[nodiscard]] std::string text() const;

@@ -47,16 +47,21 @@ std::optional<T> number_of(std::string_view text) {
   return number;
 }
 
-/// Of "4 thc f32 65536 native".
+/// Of "4 thc f32 65536 native", an allreduce, or "4 thc f32 65536 native reduce_scatter".
 std::optional<std::pair<CallKind, RouteRace::Way>> decision_of(std::string_view line) {
   const auto words = words_of(line);
-  if (words.size() != 5) return std::nullopt;
+  if (words.size() != 5 && words.size() != 6) return std::nullopt;
   const auto ranks = number_of<int>(words[0]);
   const auto type = element_type_named(words[2]);
   const auto bytes = number_of<std::size_t>(words[3]);
-  if (!ranks || !type || !bytes) return std::nullopt;
-  const CallKind kind{
-      .ranks = *ranks, .codec = std::string(words[1]), .type = *type, .size = size_class(*bytes)};
+  const auto collective =
+      words.size() == 6 ? reduction_kind_named(words[5]) : ReductionKind::allreduce;
+  if (!ranks || !type || !bytes || !collective) return std::nullopt;
+  const CallKind kind{.ranks = *ranks,
+                      .codec = std::string(words[1]),
+                      .type = *type,
+                      .size = size_class(*bytes),
+                      .collective = *collective};
   for (const auto way : {RouteRace::Way::native, RouteRace::Way::own})
     if (words[4] == name_of(way)) return std::pair(kind, way);
   return std::nullopt;
@@ -99,7 +104,8 @@ RouteDecisions RouteDecisions::parse(std::string_view content, const std::string
     const auto decision = decision_of(line);
     if (!decision)
       refuse(path, "line " + std::to_string(number) + ", \"" + line.substr(0, 80) +
-                       "\", should be ranks, codec, type, bytes, and native or own, for example "
+                       "\", should be ranks, codec, type, bytes, native or own, and, of what is no "
+                       "allreduce, reduce_scatter or reduce; for example "
                        "\"4 thc f32 65536 native\"");
     decisions.set(decision->first, decision->second);
   }
@@ -124,10 +130,14 @@ std::optional<RouteRace::Way> RouteDecisions::find(const CallKind& kind) const {
 
 std::string RouteDecisions::content() const {
   std::ostringstream text;
-  text << first_line << "\n# ranks, codec, type, bytes (at least): which way such calls go\n";
-  for (const auto& [kind, way] : ways_)
+  text << first_line
+       << "\n# ranks, codec, type, bytes each rank brings (at least): which way such calls go\n";
+  for (const auto& [kind, way] : ways_) {
     text << kind.ranks << ' ' << kind.codec << ' ' << name_of(kind.type) << ' '
-         << least_bytes(kind.size) << ' ' << name_of(way) << '\n';
+         << least_bytes(kind.size) << ' ' << name_of(way);
+    if (kind.collective != ReductionKind::allreduce) text << ' ' << name_of(kind.collective);
+    text << '\n';
+  }
   return text.str();
 }
 

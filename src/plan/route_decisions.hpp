@@ -5,6 +5,7 @@
 #include "plan/route_race.hpp"
 
 #include <cohom/element_type.hpp>
+#include <cohom/reduction_kind.hpp>
 
 #include <compare>
 #include <cstddef>
@@ -20,7 +21,8 @@ struct CallKind {
   int ranks = 0;
   std::string codec;  ///< as asked for
   ElementType type = ElementType::f32;
-  int size = 0;  ///< size_class()
+  int size = 0;  ///< size_class() of what each rank brings
+  ReductionKind collective = ReductionKind::allreduce;
   // It takes the 0 of a comparison for a null pointer. NOLINTNEXTLINE(modernize-use-nullptr)
   friend auto operator<=>(const CallKind&, const CallKind&) = default;
 };

@@ -38,8 +38,9 @@ std::string summary_of(const RouteRaces::Entry& entry) {
 }
 
 std::string kind_name(const CallKind& kind, std::size_t bytes) {
-  return kind.codec + ", " + std::string(name_of(kind.type)) + ", about " + std::to_string(bytes) +
-         " bytes";
+  const bool other = kind.collective != ReductionKind::allreduce;
+  return (other ? std::string(name_of(kind.collective)) + ", " : "") + kind.codec + ", " +
+         std::string(name_of(kind.type)) + ", about " + std::to_string(bytes) + " bytes";
 }
 
 }  // namespace

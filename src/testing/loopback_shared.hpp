@@ -64,7 +64,7 @@ struct LoopbackHub::Shared {
 std::shared_ptr<Aggregator> make_loopback_aggregator(std::shared_ptr<LoopbackHub::Shared> shared,
                                                      int rank, bool in_network);
 
-std::shared_ptr<NativeAllreduce> make_loopback_allreduce(
-    std::shared_ptr<LoopbackHub::Shared> shared, int rank);
+std::shared_ptr<NativeSums> make_loopback_sums(std::shared_ptr<LoopbackHub::Shared> shared,
+                                               int rank);
 
 }  // namespace cohom

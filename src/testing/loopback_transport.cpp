@@ -239,8 +239,8 @@ std::shared_ptr<Aggregator> LoopbackHub::network(int rank) {
   return make_loopback_aggregator(shared_, rank, true);
 }
 
-std::shared_ptr<NativeAllreduce> LoopbackHub::native_allreduce(int rank) {
-  return make_loopback_allreduce(shared_, rank);
+std::shared_ptr<NativeSums> LoopbackHub::native_sums(int rank) {
+  return make_loopback_sums(shared_, rank);
 }
 
 std::size_t LoopbackHub::native_sums_that_blocked() const { return shared_->native_blocked; }
@@ -256,7 +256,7 @@ Communicator LoopbackHub::communicator(int rank) {
   return Communicator(transport(rank), {.fabric = native_reductions(rank),
                                         .attached = attached,
                                         .connect = connect,
-                                        .native = native_allreduce(rank)});
+                                        .native = native_sums(rank)});
 }
 
 }  // namespace cohom

@@ -79,7 +79,7 @@ class LoopbackHub {
   /// The same, but one that may fail, and does as LoopbackOptions::faults says.
   [[nodiscard]] std::shared_ptr<Aggregator> network(int rank);
   /// An allreduce of whole vectors, which adds them in rank order.
-  [[nodiscard]] std::shared_ptr<NativeAllreduce> native_allreduce(int rank);
+  [[nodiscard]] std::shared_ptr<NativeSums> native_sums(int rank);
   /// How many of its sums blocked so far, on all ranks.
   [[nodiscard]] std::size_t native_sums_that_blocked() const;
   /// A communicator with all four; the network's aggregator is attached, and is "loopback", too.

@@ -9,6 +9,7 @@
 
 #include <cohom/allreduce.hpp>
 #include <cohom/plan.hpp>
+#include <cohom/reductions.hpp>
 
 #include <gtest/gtest.h>
 
@@ -53,7 +54,7 @@ void on_hub(LoopbackHub& hub, int ranks, const std::function<void(int, Communica
   std::vector<std::jthread> threads;
   for (int rank = 0; rank < ranks; ++rank)
     threads.emplace_back([&, rank] {
-      Communicator communicator(hub.transport(rank), {.native = hub.native_allreduce(rank)});
+      Communicator communicator(hub.transport(rank), {.native = hub.native_sums(rank)});
       body(rank, communicator);
     });
 }
@@ -96,6 +97,43 @@ TEST_P(Native, SumsAndMeans) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ranks, Native, testing::Values(1, 2, 3, 4, 7));
+
+/// The user's buffers, though the codec's own parts would be padded; in place; with a copy of them.
+TEST_P(Native, PartsOfASum) {
+  const Watchdog watchdog("native parts of a sum");
+  const int ranks = GetParam(), root = ranks / 2;
+  constexpr ElementType type = ElementType::f32;
+  for (const std::size_t count : {0, 1, 1000})
+    for (const ReduceOp op : {ReduceOp::sum, ReduceOp::mean}) {
+      const RankInputs inputs(ranks, type, count * std::size_t(ranks));
+      const Bytes all = result_of(inputs, op);
+      LoopbackHub hub(ranks);
+      on_hub(hub, ranks, [&](int rank, Communicator& communicator) {
+        const auto first = all.begin() + std::ptrdiff_t(4 * count) * rank;
+        const Bytes own(first, first + std::ptrdiff_t(4 * count));
+        for (const double timeout : {0, 60}) {
+          Bytes part(own.size()), both = inputs.bytes(rank), sum(all.size());
+          reduce_scatter(both.data(), part.data(), count, type, communicator,
+                         natively(op, timeout));
+          EXPECT_TRUE(same_bytes(part, own)) << inputs.name();
+          EXPECT_TRUE(same_bytes(both, inputs.bytes(rank)));
+          reduce_scatter(both.data(), both.data(), count, type, communicator,
+                         natively(op, timeout));
+          both.resize(part.size());
+          EXPECT_TRUE(same_bytes(both, own)) << inputs.name() << " in place";
+          reduce(inputs.bytes(rank).data(), rank == root ? sum.data() : nullptr, inputs.count(),
+                 type, root, communicator, natively(op, timeout));
+          both = inputs.bytes(rank);
+          ReducePlan plan(communicator, inputs.count(), type, root, natively(op, timeout));
+          plan.execute(both.data(), rank == root ? both.data() : nullptr);
+          EXPECT_EQ(plan.describe().algorithm, "native");
+          EXPECT_TRUE(same_bytes(rank == root ? sum : both, rank == root ? all : both));
+          EXPECT_TRUE(same_bytes(both, rank == root ? all : inputs.bytes(rank))) << "in place";
+        }
+      });
+      EXPECT_EQ(hub.native_sums_that_blocked(), 4 * std::size_t(ranks));
+    }
+}
 
 std::vector<float> ones(std::size_t count) { return std::vector<float>(count, 1.0f); }
 
@@ -218,6 +256,31 @@ TEST(Native, CallsGoTheFasterWay) {
   });
 }
 
+/// Each collective has a race of its own, of as many bytes as the others.
+TEST(Native, PartsGoTheFasterWay) {
+  const Watchdog watchdog("races of parts");
+  LoopbackHub hub(
+      2, {.before_native_sum = [] { std::this_thread::sleep_for(std::chrono::milliseconds(20)); }});
+  on_hub(hub, 2, [&](int rank, Communicator& communicator) {
+    const auto input = ones(2 * raced_elements);
+    std::vector<float> output(2 * raced_elements);
+    const auto calls = [&](int count) {
+      const std::uint64_t before = communicator.native_calls();
+      for (int i = 0; i < count; ++i) {
+        reduce_scatter(input.data(), output.data(), raced_elements, ElementType::f32, communicator,
+                       raced());
+        EXPECT_NEAR(output[std::size_t(i)], 2, 1);
+        reduce(input.data(), rank == 1 ? output.data() : nullptr, input.size(), ElementType::f32, 1,
+               communicator, raced());
+        EXPECT_NEAR(output[std::size_t(i)], 2, 1);
+      }
+      return communicator.native_calls() - before;
+    };
+    EXPECT_EQ(calls(1), 2u) << "the first of each kind";
+    EXPECT_LE(calls(40), 8u);
+  });
+}
+
 /// A communicator reads COHOM_DECISIONS when it is made.
 class DecisionsFile {
  public:
@@ -241,7 +304,9 @@ class DecisionsFile {
 /// own way.
 TEST(Native, CallsGoAsAFileSays) {
   const Watchdog watchdog("decisions of a file");
-  const DecisionsFile file("cohom-decisions 1\n2 thc f32 98304 native\n2 packed f32 98304 own\n");
+  const DecisionsFile file(
+      "cohom-decisions 1\n2 thc f32 98304 native\n2 packed f32 98304 own\n"
+      "2 raw f32 98304 native reduce\n");
   LoopbackHub hub(2);
   on_hub(hub, 2, [&](int, Communicator& communicator) {
     for (int i = 0; i < 20; ++i) {
@@ -253,8 +318,10 @@ TEST(Native, CallsGoAsAFileSays) {
       data.assign(data.size(), 1.0f);
       allreduce(std::span(data), communicator, {.codec = "packed", .native = "auto"});
       allreduce(std::span(data), communicator, {.codec = "raw", .native = "auto"});
+      reduce(data.data(), data.data(), data.size(), ElementType::f32, 0, communicator,
+             {.codec = "raw", .native = "auto"});
     }
-    EXPECT_EQ(communicator.native_calls(), 20u);
+    EXPECT_EQ(communicator.native_calls(), 40u);
   });
 }
 
@@ -268,7 +335,7 @@ TEST(Native, RanksHaveDifferentFiles) {
         std::make_unique<DecisionsFile>("cohom-decisions 1\n2 thc f32 98304 " + way + "\n", way));
     const int rank = static_cast<int>(communicators.size());
     communicators.push_back(std::make_unique<Communicator>(
-        hub.transport(rank), Aggregators{.native = hub.native_allreduce(rank)}));
+        hub.transport(rank), Aggregators{.native = hub.native_sums(rank)}));
   }
   std::vector<std::jthread> threads;
   for (auto& communicator : communicators)
@@ -326,7 +393,7 @@ TEST(Native, TimesOutWhileMpiSums) {
                   natively(ReduceOp::sum, 0.1));
         ADD_FAILURE() << "no error";
       } catch (const Error& error) {
-        EXPECT_NE(std::string(error.what()).find("waits for all ranks, in MPI's own allreduce"),
+        EXPECT_NE(std::string(error.what()).find("waits for all ranks, in MPI's own reduction"),
                   std::string::npos)
             << error.what();
       }

@@ -328,12 +328,6 @@ TEST(ReductionsOf, WrongArgumentsAreErrorsOnAllRanks) {
     std::vector<float> in(24), out(8);
     reduce_scatter(in.data(), rank == 1 ? in.data() + 20 : out.data(), 8, f32, communicator);
   });
-  expect_error(ErrorKind::unsupported, "reduce_scatter: algorithm native",
-               [&](int, Communicator& communicator) {
-                 std::vector<float> out(8);
-                 reduce_scatter(some.data(), out.data(), 8, f32, communicator,
-                                options_of("raw", "native"));
-               });
   expect_error(ErrorKind::invalid_argument, "overflows", [&](int, Communicator& communicator) {
     std::vector<float> out(8);
     reduce_scatter(some.data(), out.data(), PTRDIFF_MAX / 8, f32, communicator);

@@ -5,6 +5,7 @@
 #include <cohom/allreduce.hpp>
 #include <cohom/mpi.hpp>
 #include <cohom/plan.hpp>
+#include <cohom/reductions.hpp>
 
 #include <chrono>
 #include <cmath>
@@ -44,6 +45,46 @@ TEST_F(Native, HasMpisBits) {
     for (std::size_t i = 0; i < count; ++i) ASSERT_NEAR(in_place[i], expected[i], 1e-5 * ranks_);
   }
   EXPECT_EQ(mpi::cached_communicator(comm_).native_calls(), 8u);
+}
+
+TEST_F(Native, HasMpisBitsOfParts) {
+  Communicator& communicator = mpi::cached_communicator(comm_);
+  const Options options{.codec = "thc", .algorithm = "native"};
+  const int root = ranks_ - 1;
+  for (const std::size_t count : {1, 3000, 100001}) {
+    const std::vector<float> input = values_of(rank_, count * std::size_t(ranks_));
+    std::vector<float> expected(count), part(count), in_place = input;
+    MPI_Reduce_scatter_block(input.data(), expected.data(), int(count), MPI_FLOAT, MPI_SUM, comm_);
+    reduce_scatter(input.data(), part.data(), count, ElementType::f32, communicator, options);
+    EXPECT_EQ(part, expected);
+    reduce_scatter(in_place.data(), in_place.data(), count, ElementType::f32, communicator,
+                   options);
+    reduce_scatter_start(input.data(), part.data(), count, ElementType::f32, communicator, options)
+        .wait();
+    for (std::size_t i = 0; i < count; ++i) {
+      ASSERT_NEAR(part[i], expected[i], 1e-5 * ranks_);
+      ASSERT_NEAR(in_place[i], expected[i], 1e-5 * ranks_);
+    }
+
+    std::vector<float> all(input.size()), sum(input.size());
+    in_place = input;
+    MPI_Reduce(input.data(), all.data(), int(all.size()), MPI_FLOAT, MPI_SUM, root, comm_);
+    const auto reduce_to = [&](float* output) {
+      reduce(output == in_place.data() ? output : input.data(), rank_ == root ? output : nullptr,
+             sum.size(), ElementType::f32, root, communicator, options);
+    };
+    reduce_to(sum.data());
+    if (rank_ == root) EXPECT_EQ(sum, all);
+    reduce_to(in_place.data());
+    reduce_start(input.data(), rank_ == root ? sum.data() : nullptr, sum.size(), ElementType::f32,
+                 root, communicator, options)
+        .wait();
+    if (rank_ != root) continue;
+    for (std::size_t i = 0; i < sum.size(); ++i) {
+      ASSERT_NEAR(sum[i], all[i], 1e-5 * ranks_);
+      ASSERT_NEAR(in_place[i], all[i], 1e-5 * ranks_);
+    }
+  }
 }
 
 /// Ranks are late by turns, and make calls of several kinds, some of which do not block everywhere.

@@ -34,11 +34,17 @@ TEST(RouteDecisions, ReadsWhatItWrites) {
   decisions.set(kind("thc:bits=4,dither=nearest", 70000), Way::native);
   decisions.set(kind("raw", 70000), Way::own);
   decisions.set(kind("raw", 70000, 5), Way::native);
+  CallKind parts = kind("raw", 70000);
+  parts.collective = ReductionKind::reduce_scatter;
+  decisions.set(parts, Way::native);
   const RouteDecisions read = RouteDecisions::parse(decisions.content(), "f");
   EXPECT_EQ(read.content(), decisions.content());
   EXPECT_EQ(read.find(kind("thc:bits=4,dither=nearest", 65536)), Way::native);
   EXPECT_EQ(read.find(kind("raw", 65537)), Way::own);
   EXPECT_EQ(read.find(kind("raw", 65537, 5)), Way::native);
+  EXPECT_EQ(read.find(parts), Way::native);
+  parts.collective = ReductionKind::reduce;
+  EXPECT_EQ(read.find(parts), std::nullopt);
   EXPECT_EQ(read.find(kind("raw", 1 << 20)), std::nullopt);
   EXPECT_EQ(read.find(kind("thc", 70000)), std::nullopt);
 }
@@ -61,9 +67,9 @@ TEST(RouteDecisions, SaysWhichLineIsWrong) {
               "decisions in some/file: its first line should be \"cohom-decisions 1\"")
         << content;
   for (const char* line :
-       {"4 raw f32 65536", "4 raw f32 65536 own native", "0 raw f32 65536 own",
-        "-4 raw f32 65536 own", "4 raw f33 65536 own", "4 raw f32 64K own", "4 raw f32 0 own",
-        "4 raw f32 99999999999999999999 own", "4 raw f32 65536 Native"}) {
+       {"4 raw f32 65536", "4 raw f32 65536 own native", "4 raw f32 65536 own reduce own",
+        "0 raw f32 65536 own", "-4 raw f32 65536 own", "4 raw f33 65536 own", "4 raw f32 64K own",
+        "4 raw f32 0 own", "4 raw f32 99999999999999999999 own", "4 raw f32 65536 Native"}) {
     const std::string error = error_of(head + line);
     EXPECT_EQ(error.find("decisions in some/file: line 5, \"" + std::string(line) + "\", should"),
               0u)

@@ -60,7 +60,7 @@ std::span<const AlgorithmRow> algorithm_table();
 /// nullptr when there is none of that name in the table.
 const AlgorithmRow* find_algorithm(std::string_view name);
 
-/// In no table, for it has no schedule: the allreduce of the library below (NativeAllreduce).
+/// In no table, for it has no schedule: the allreduce of the library below (NativeSums).
 inline constexpr AlgorithmRow native_algorithm{
     .name = "native", .summary = "MPI's own allreduce of the vector, which nothing compresses"};
 

@@ -1,0 +1,31 @@
+#pragma once
+// MpiSums: MPI_Allreduce, MPI_Reduce_scatter_block and MPI_Reduce of whole vectors, for
+// algorithm=native.
+
+#include "mpi_ext/base/owned_comm.hpp"
+
+#include <cohom/native_sums.hpp>
+
+#include <mpi.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace cohom::mpi {
+
+class MpiSums final : public NativeSums {
+ public:
+  /// Duplicates `comm`. Collective. @throws Error(transport)
+  explicit MpiSums(MPI_Comm comm) : comm_(comm) {}
+
+  [[nodiscard]] std::string_view name() const override { return "MPI"; }
+  [[nodiscard]] std::string why_not(const NativeBuffers& buffers) const override;
+  void add(const NativeBuffers& buffers) override;
+  [[nodiscard]] std::unique_ptr<NativeSum> start(const NativeBuffers& buffers) override;
+
+ private:
+  OwnedComm comm_;
+};
+
+}  // namespace cohom::mpi
