@@ -11,6 +11,7 @@
 #include "codecs/sparse_exact/sparse_exact.hpp"
 #include "codecs/sparse_thc/sparse_thc.hpp"
 #include "codecs/thc/thc.hpp"
+#include "codecs/topk/topk.hpp"
 
 #include <cohom/error.hpp>
 
@@ -19,9 +20,10 @@
 namespace cohom {
 
 std::span<const CodecRow> codec_table() {
-  static const CodecRow rows[] = {
-      raw_codec(),          packed_codec(), sketch_codec(),    sparse_codec(), sparse_thc_codec(),
-      sparse_exact_codec(), thc_codec(),    signcount_codec(), marsit_codec(), exact_codec()};
+  static const CodecRow rows[] = {raw_codec(),    packed_codec(),     sketch_codec(),
+                                  sparse_codec(), sparse_thc_codec(), sparse_exact_codec(),
+                                  topk_codec(),   thc_codec(),        signcount_codec(),
+                                  marsit_codec(), exact_codec()};
   return rows;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
-// Spec strings: "name" or "name:parameter=value,parameter=value".
+// Spec strings: "name" or "name:parameter=value,parameter=value". A number that comes first and has
+// no name is the codec's first parameter: "topk:0.01".
 
 #include "codecs/common/codec_context.hpp"
 
@@ -13,7 +14,8 @@ struct Spec {
   Parameters parameters;
 };
 
-/// @throws Error(invalid_argument) for an empty name, a parameter without "=", or one given twice.
+/// @throws Error(invalid_argument) for an empty name, a parameter without "=", or one given twice;
+/// for a number without a name also what find_codec() throws.
 Spec parse_spec(std::string_view text);
 
 }  // namespace cohom

@@ -1,10 +1,11 @@
-// Golden hashes of sparse's, sparse+thc's and sketch's words and results: the wire format, pinned,
+// Golden hashes of sparse's, sparse+thc's, topk's and sketch's words and results: the wire format, pinned,
 // for every instruction set. A difference means that ranks built before and after the change cannot
 // talk to each other: it takes a new wire_format_version, not new numbers here.
 
 #include "codecs/sketch/sketch.hpp"
 #include "codecs/sparse/sparse.hpp"
 #include "codecs/sparse_thc/sparse_thc.hpp"
+#include "codecs/topk/topk.hpp"
 
 #include "golden.hpp"
 
@@ -41,6 +42,7 @@ Hashes hashes_of(const Golden& golden, const kernels::KernelTable& table) {
   const std::string_view name = golden.name;
   CodecHarness harness(golden_setup(name.starts_with("thc")      ? make_sparse_thc
                                     : name.starts_with("sketch") ? make_sketch
+                                    : name.starts_with("topk") ? make_topk
                                                                  : make_sparse,
                                     golden, table));
   const Bytes result = harness.allreduce(inputs_of(golden));
@@ -81,6 +83,15 @@ const Golden goldens[] = {
      {0x26e0814b496dd8a8u, 0x5d9e29db77e40655u, 0xa42a771a64d0f230u}},
     {"bloom", ElementType::f32, {{"index", "bloom"}, {"false_positives", "0.5"}}, 4, 9900,
      {0xd8acdc9150d8d1dbu, 0xcfddcbdb9343eaadu, 0x20d591ab4fae0ed6u}},
+    {"topk", ElementType::f32, {{"fraction", "0.1"}}, 4, 9900,
+     {0xe4aaa8e5d02cd27au, 0xe8f6fb383f31c710u, 0x55359d067543b260u}},
+    {"topk_threshold", ElementType::f32, {{"fraction", "0.02"}, {"select", "threshold"}}, 3, 40000,
+     {0x7a69ad57b3474d31u, 0x76416c6c9ba9ceb2u, 0x67ef407df2f6bf27u}},
+    {"topk_f64", ElementType::f64,
+     {{"fraction", "0.05"}, {"select", "threshold"}, {"index", "flat"}, {"error_feedback", "on"}}, 2,
+     9900, {0xe5b6a0f4d2611b31u, 0x021d271ddec17164u, 0x08937549b75bc6eau}},
+    {"topk_bf16", ElementType::bf16, {{"fraction", "0.3"}, {"error_feedback", "on"}}, 3, 3001,
+     {0xa779b512aeab336eu, 0x7d40c6f8a8a41244u, 0x1ba3203b7c60592du}},
 };
 // clang-format on
 

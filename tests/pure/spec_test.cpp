@@ -37,6 +37,9 @@ TEST(Spec, IsANameAndParameters) {
   EXPECT_EQ(spec.name, "thc");
   EXPECT_EQ(spec.parameters, (Parameters{{"bits", "4"}, {"tail", "1/32"}, {"seed", ""}}));
   EXPECT_EQ(parse_spec("a:b=c=d").parameters, (Parameters{{"b", "c=d"}}));
+  EXPECT_EQ(parse_spec("topk:1e-3,index=flat").parameters,
+            (Parameters{{"fraction", "1e-3"}, {"index", "flat"}}));
+  EXPECT_EQ(parse_spec("thc:4").parameters, (Parameters{{"bits", "4"}}));
 }
 
 TEST(Spec, WrongOnesAreNamed) {
@@ -48,6 +51,10 @@ TEST(Spec, WrongOnesAreNamed) {
   EXPECT_NE(error_of("thc:bits=4,").find("\"\" is not parameter=value"), std::string::npos);
   EXPECT_NE(error_of("thc:bits=4,bits=4").find("bits is given twice"), std::string::npos);
   EXPECT_NE(error_of("thc:bits").find("codec spec \"thc:bits\""), std::string::npos);
+  EXPECT_NE(error_of("thc:seed=1,4").find("\"4\" is not parameter=value"), std::string::npos);
+  EXPECT_NE(error_of("thc:4,bits=5").find("parameter bits is given twice"), std::string::npos);
+  EXPECT_NE(error_of("raw:4").find("raw has no parameters"), std::string::npos);
+  EXPECT_NE(error_of("tch:4").find("did you mean thc"), std::string::npos);
 }
 
 TEST(Spec, CanonicalFormLeavesDefaultsOut) {
