@@ -3,8 +3,9 @@
 include(CMakePackageConfigHelpers)
 
 set(cohom_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/cohom)
+set(cohom_fortran_source ${CMAKE_INSTALL_INCLUDEDIR}/cohom/cohom.F90)
 configure_package_config_file(cmake/cohom-config.cmake.in cohom-config.cmake
-  INSTALL_DESTINATION ${cohom_package_dir})
+  INSTALL_DESTINATION ${cohom_package_dir} PATH_VARS cohom_fortran_source)
 write_basic_package_version_file(cohom-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES
   ${PROJECT_BINARY_DIR}/cohom-config.cmake ${PROJECT_BINARY_DIR}/cohom-config-version.cmake

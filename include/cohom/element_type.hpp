@@ -1,5 +1,6 @@
 #pragma once
 // The element types of a user's vector, and storage types for the two 16-bit floats C++20 lacks.
+// Where the compiler has 16-bit floats of its own they are elements, too, and so are CUDA's.
 
 #include <cohom/cxx20.hpp>
 
@@ -7,6 +8,10 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+
+// CUDA's, which cuda_fp16.h and cuda_bf16.h define. Names of theirs. NOLINTNEXTLINE
+struct __half;
+struct __nv_bfloat16;  // NOLINT
 
 namespace cohom {
 
@@ -73,6 +78,27 @@ template <>
 struct element_type_of<bfloat16> {
   static constexpr auto value = ElementType::bf16;
 };
+template <>
+struct element_type_of<::__half> {
+  static constexpr auto value = ElementType::f16;
+};
+template <>
+struct element_type_of<::__nv_bfloat16> {
+  static constexpr auto value = ElementType::bf16;
+};
+// nvcc reads the macros of a host compiler whose types it may not know.
+#if defined(__FLT16_MANT_DIG__) && !defined(__CUDACC__)
+template <>
+struct element_type_of<_Float16> {  // std::float16_t is another name of it
+  static constexpr auto value = ElementType::f16;
+};
+#endif
+#if defined(__BFLT16_MANT_DIG__) && !defined(__CUDACC__)
+template <>
+struct element_type_of<__bf16> {  // likewise std::bfloat16_t
+  static constexpr auto value = ElementType::bf16;
+};
+#endif
 }  // namespace detail
 
 /// A C++ type that can be an element of an allreduce.

@@ -282,6 +282,20 @@ TEST(ReductionsOf, TypedRangesHaveTheRightSizes) {
   });
 }
 
+static_assert(element_type_v<::__half> == ElementType::f16);
+static_assert(element_type_v<::__nv_bfloat16> == ElementType::bf16);
+
+#ifdef __FLT16_MANT_DIG__
+TEST(ReductionsOf, CompilersHalvesAreElements) {
+  on_ranks(2, [](int rank, Communicator& communicator) {
+    const std::vector<_Float16> input{_Float16(0.5), _Float16(rank), 3, 4};
+    std::vector<_Float16> output(2);
+    reduce_scatter(input, output, communicator, options_of("raw", "auto"));
+    EXPECT_EQ(float(output[1]), rank == 0 ? 1 : 8);
+  });
+}
+#endif
+
 /// All ranks make the call, and all get an error of the kind that says so.
 void expect_error(ErrorKind kind, std::string_view text,
                   const std::function<void(int, Communicator&)>& call) {

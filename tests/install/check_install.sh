@@ -59,6 +59,10 @@ with_cmake() {
   check_exact_sums "$tree/outside"
   "$MPIEXEC" -n 2 "$tree/outside/own_names" ||
     fail "a user's function of an internal name is called"
+  if [[ ${MPIF90:-} ]]; then
+    build_with_cmake outside_fortran -D examples="$root/examples" -D MPI_Fortran_COMPILER="$MPIF90"
+    check_fortran_output "$("$MPIEXEC" -n 2 "$tree/outside_fortran/allreduce_fortran")"
+  fi
 }
 
 with_cmake_without_mpi() {
@@ -81,15 +85,18 @@ with_pkg_config() {
   if [[ ${MPIF90:-} ]]; then with_fortran; fi
 }
 
-# with_fortran: 0.5 and 1.5 make 2, then 4, then 8.
+# check_fortran_output TEXT: 0.5 and 1.5 make 2, then 4, then 8.
+check_fortran_output() {
+  check_c_output "$1"
+  grep -q '^sums of sums: *8.00$' <<<"$1" || fail "allreduce.F90 printed '$1'"
+}
+
 with_fortran() {
-  local flags printed
+  local flags
   read -ra flags <<<"$(pkg-config --libs cohom-mpi)"
   "$MPIF90" -J "$tree" "$(pkg-config --variable=includedir cohom-mpi)/cohom/cohom.F90" \
     "$root/examples/allreduce.F90" "${flags[@]}" -o "$tree/allreduce_fortran"
-  printed=$("$MPIEXEC" -n 2 "$tree/allreduce_fortran")
-  check_c_output "$printed"
-  grep -q '^sums of sums: *8.00$' <<<"$printed" || fail "allreduce.F90 printed '$printed'"
+  check_fortran_output "$("$MPIEXEC" -n 2 "$tree/allreduce_fortran")"
 }
 
 # configure_shared: puts the linked libraries where those of a build of their own would be.
