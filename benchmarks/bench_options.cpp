@@ -19,13 +19,6 @@ namespace {
 
 constexpr std::string_view default_sizes = "64K,1M,16M";
 
-std::optional<ReductionKind> collective_named(std::string_view name) {
-  for (const auto collective :
-       {ReductionKind::allreduce, ReductionKind::reduce_scatter, ReductionKind::reduce})
-    if (name == name_of(collective)) return collective;
-  return std::nullopt;
-}
-
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
   for (std::size_t begin = 0;;) {
@@ -148,7 +141,7 @@ void finish(BenchOptions& options, const Texts& texts) {
   if (texts.op != "sum" && texts.op != "mean")
     throw UsageError(fmt::format("--op '{}' should be sum or mean", texts.op));
   options.op = texts.op == "mean" ? ReduceOp::mean : ReduceOp::sum;
-  const auto collective = collective_named(texts.collective);
+  const auto collective = reduction_kind_named(texts.collective);
   if (!collective)
     throw UsageError(fmt::format("--collective '{}' should be allreduce, reduce_scatter or reduce",
                                  texts.collective));

@@ -43,38 +43,38 @@ DeviceRows::DeviceRows(kernels::DeviceContext& context, std::size_t bytes)
       count_(bytes / 4),
       bytes_(static_cast<double>(bytes)),
       format_(make_thc_format({}, 0, ranks)),
-      thc_run_{ElementType::f32, 0, count_},
-      sign_run_{ElementType::f32, 0, count_},
-      sparse_run_{4, 0, count_},
-      packed_run_{ElementType::f32, 0, count_},
       quantizer_{.step = 0.05,
                  .drops_small = true,
                  .limit = 0x1p20,
                  .dither = kernels::Dither::independent,
                  .dither_key = 7},
-      input_(context, bytes),
-      other_(context, bytes),
-      output_(context, bytes),
-      state_(context, bytes),
-      words_(context, 8 * kernels::packed_capacity(count_, false)),
-      sum_(context, 8 * kernels::packed_capacity(count_, false)),
-      bitmap_(context, count_ / 8),
-      codes_(count_ / format_.rotation),
-      bins_(kernels::body::PackedBins<float>::count),
-      outliers_(kernels::packed_groups(count_)),
-      blocks_(count_ / sign_block),
-      scales_(count_ / sign_block, 0.5) {
+      scales_(count_ / sign_block, 0.5),
+      runs_{.thc = {ElementType::f32, 0, count_},
+            .sign = {ElementType::f32, 0, count_},
+            .sparse = {4, 0, count_},
+            .packed = {ElementType::f32, 0, count_}},
+      vectors_{.input = {context, bytes},
+               .other = {context, bytes},
+               .output = {context, bytes},
+               .state = {context, bytes},
+               .words = {context, 8 * kernels::packed_capacity(count_, false)},
+               .sum = {context, 8 * kernels::packed_capacity(count_, false)},
+               .bitmap = {context, count_ / 8}},
+      found_{.codes = std::vector<std::uint32_t>(count_ / format_.rotation),
+             .bins = std::vector<std::uint32_t>(kernels::body::PackedBins<float>::count),
+             .outliers = std::vector<std::uint32_t>(kernels::packed_groups(count_)),
+             .blocks = std::vector<kernels::SignBlock>(count_ / sign_block)} {
   context_.reserve(count_);
-  fill(context_, input_, false);
-  fill(context_, other_, true);
+  fill(context_, vectors_.input, false);
+  fill(context_, vectors_.other, true);
   context_.synchronise();
 }
 
 std::vector<DeviceRow> DeviceRows::all() const {
   std::vector<DeviceRow> rows = {{"copy", 2 * bytes_, [this] {
-                                    context_.runtime().copy_within(output_.data(), input_.data(),
-                                                                   input_.bytes(),
-                                                                   context_.stream());
+                                    context_.runtime().copy_within(
+                                        vectors_.output.data(), vectors_.input.data(),
+                                        vectors_.input.bytes(), context_.stream());
                                   }}};
   add_merges(rows);
   add_thc(rows);
@@ -87,26 +87,26 @@ std::vector<DeviceRow> DeviceRows::all() const {
 
 void DeviceRows::add_merges(std::vector<DeviceRow>& rows) const {
   const auto merge = [this](Merge kind, std::size_t bytes) {
-    const void* const sources[] = {input_.data(), other_.data()};
-    kernels_.merge(kind, sources, 2, bytes, output_.data());
+    const void* const sources[] = {vectors_.input.data(), vectors_.other.data()};
+    kernels_.merge(kind, sources, 2, bytes, vectors_.output.data());
   };
   rows.push_back({"add f32", 3 * bytes_, [=, this] {
-                    merge({MergeKind::add_float, ElementType::f32}, input_.bytes());
+                    merge({MergeKind::add_float, ElementType::f32}, vectors_.input.bytes());
                   }});
   rows.push_back({"or, a bit an element", 3 * bytes_ / 32,
-                  [=, this] { merge({MergeKind::bit_or}, input_.bytes() / 32); }});
+                  [=, this] { merge({MergeKind::bit_or}, vectors_.input.bytes() / 32); }});
   rows.push_back({"add, 8 bits an element", 3 * bytes_ / 4,
-                  [=, this] { merge({MergeKind::add}, input_.bytes() / 4); }});
+                  [=, this] { merge({MergeKind::add}, vectors_.input.bytes() / 4); }});
 }
 
 void DeviceRows::add_thc(std::vector<DeviceRow>& rows) const {
   static constexpr kernels::ThcDraws draws{1, 2, 3};
   const auto measure = [this](void* feedback) {
-    kernels_.thc.measure(format_, thc_run_, input_.data(), feedback, codes_.data());
+    kernels_.thc.measure(format_, runs_.thc, vectors_.input.data(), feedback, found_.codes.data());
   };
   const auto encode = [this](void* feedback) {
-    kernels_.thc.encode(format_, draws, thc_run_, input_.data(), feedback, codes_.data(),
-                        Form::narrow, words_.data<std::uint64_t>());
+    kernels_.thc.encode(format_, draws, runs_.thc, vectors_.input.data(), feedback,
+                        found_.codes.data(), Form::narrow, vectors_.words.data<std::uint64_t>());
   };
   rows.push_back({"thc measure", bytes_, [=] { measure(nullptr); }});
   rows.push_back({"thc encode, 4 bits", 1.125 * bytes_, [=] { encode(nullptr); }});
@@ -115,17 +115,19 @@ void DeviceRows::add_thc(std::vector<DeviceRow>& rows) const {
                     encode(nullptr);
                   }});
   rows.push_back({"the same with error feedback", 5.125 * bytes_, [=, this] {
-                    measure(state_.data());
-                    encode(state_.data());
+                    measure(vectors_.state.data());
+                    encode(vectors_.state.data());
                   }});
   rows.push_back({"thc widen, 3 x 4 bits to 8", 0.625 * bytes_, [this] {
-                    const std::vector<const std::uint64_t*> all(3, words_.data<std::uint64_t>());
-                    kernels_.thc.promote(format_, thc_run_, all.data(), all.size(),
-                                         sum_.data<std::uint64_t>());
+                    const std::vector<const std::uint64_t*> all(
+                        3, vectors_.words.data<std::uint64_t>());
+                    kernels_.thc.promote(format_, runs_.thc, all.data(), all.size(),
+                                         vectors_.sum.data<std::uint64_t>());
                   }});
   rows.push_back({"thc decode", 1.25 * bytes_, [this] {
-                    kernels_.thc.decode(format_, draws, thc_run_, sum_.data<std::uint64_t>(), 3,
-                                        codes_.data(), ranks, output_.data());
+                    kernels_.thc.decode(format_, draws, runs_.thc,
+                                        vectors_.sum.data<std::uint64_t>(), 3, found_.codes.data(),
+                                        ranks, vectors_.output.data());
                   }});
 }
 
@@ -133,95 +135,105 @@ void DeviceRows::add_signs(std::vector<DeviceRow>& rows) const {
   const kernels::SignCounts counts{ranks, smallest_lane_width(ranks)};
   const double lanes = 8.0 * static_cast<double>(words_of_run(count_, sign_block, counts.width));
   rows.push_back({"sign measure", bytes_, [this] {
-                    kernels_.sign.measure(sign_run_, input_.data(), nullptr, false, blocks_.data());
+                    kernels_.sign.measure(runs_.sign, vectors_.input.data(), nullptr, false,
+                                          found_.blocks.data());
                   }});
   rows.push_back({"sign pack", 1.03125 * bytes_, [this] {
-                    kernels_.sign.pack(sign_run_, input_.data(), nullptr, scales_.data(), true,
-                                       words_.data<std::uint64_t>());
+                    kernels_.sign.pack(runs_.sign, vectors_.input.data(), nullptr, scales_.data(),
+                                       true, vectors_.words.data<std::uint64_t>());
                   }});
-  rows.push_back(
-      {"sign count, 4 ranks", bytes_ / 8 + lanes, [=, this] {
-         const std::vector<const std::uint64_t*> all(ranks, words_.data<std::uint64_t>());
-         kernels_.sign.count(counts, sign_run_, all.data(), all.size(), sum_.data<std::uint64_t>());
-       }});
+  rows.push_back({"sign count, 4 ranks", bytes_ / 8 + lanes, [=, this] {
+                    const std::vector<const std::uint64_t*> all(
+                        ranks, vectors_.words.data<std::uint64_t>());
+                    kernels_.sign.count(counts, runs_.sign, all.data(), all.size(),
+                                        vectors_.sum.data<std::uint64_t>());
+                  }});
   rows.push_back({"sign expand", 1.03125 * bytes_, [this] {
-                    kernels_.sign.expand(sign_run_, words_.data<std::uint64_t>(), scales_.data(),
-                                         ranks, 1, nullptr, output_.data());
+                    kernels_.sign.expand(runs_.sign, vectors_.words.data<std::uint64_t>(),
+                                         scales_.data(), ranks, 1, nullptr, vectors_.output.data());
                   }});
   rows.push_back({"sign expand counts", bytes_ + lanes, [=, this] {
-                    kernels_.sign.expand_counts(counts, sign_run_, sum_.data<std::uint64_t>(),
-                                                scales_.data(), 1, output_.data());
+                    kernels_.sign.expand_counts(counts, runs_.sign,
+                                                vectors_.sum.data<std::uint64_t>(), scales_.data(),
+                                                1, vectors_.output.data());
                   }});
 }
 
 void DeviceRows::add_sparse(std::vector<DeviceRow>& rows) const {
-  auto* const bitmap = bitmap_.data<std::uint64_t>();
-  rows.push_back({"sparse scan", 1.03125 * bytes_,
-                  [=, this] { kernels_.sparse.scan(sparse_run_, other_.data(), bitmap); }});
+  auto* const bitmap = vectors_.bitmap.data<std::uint64_t>();
+  rows.push_back({"sparse scan", 1.03125 * bytes_, [=, this] {
+                    kernels_.sparse.scan(runs_.sparse, vectors_.other.data(), bitmap);
+                  }});
   // The bitmap is read twice: to find where elements go, and which.
   rows.push_back({"sparse compact, 1/16", (1 + 1. / 16 + 2. / 32) * bytes_, [=, this] {
-                    kernels_.sparse.compact(sparse_run_, other_.data(), bitmap, sum_.data());
+                    kernels_.sparse.compact(runs_.sparse, vectors_.other.data(), bitmap,
+                                            vectors_.sum.data());
                   }});
   rows.push_back({"sparse expand, 1/16", (1 + 1. / 16 + 2. / 32) * bytes_, [=, this] {
-                    kernels_.sparse.expand(sparse_run_, sum_.data(), bitmap, output_.data());
+                    kernels_.sparse.expand(runs_.sparse, vectors_.sum.data(), bitmap,
+                                           vectors_.output.data());
                   }});
 }
 
 /// The elements that are not zero, 1.3 cells each: in sketches of 8192 and more items, as the codec
 /// cuts them.
 void DeviceRows::add_sketch(std::vector<DeviceRow>& rows) const {
-  auto* const bitmap = bitmap_.data<std::uint64_t>();
-  kernels_.sparse.scan(sparse_run_, other_.data(), bitmap);
+  auto* const bitmap = vectors_.bitmap.data<std::uint64_t>();
+  kernels_.sparse.scan(runs_.sparse, vectors_.other.data(), bitmap);
   const std::size_t items = kernels_.sparse.count_bits(bitmap, kernels::bitmap_words(count_));
-  compacted_ = DeviceMemory(context_, 4 * items);
-  kernels_.sparse.compact(sparse_run_, other_.data(), bitmap, compacted_.data());
+  sketches_.compacted = DeviceMemory(context_, 4 * items);
+  kernels_.sparse.compact(runs_.sparse, vectors_.other.data(), bitmap, sketches_.compacted.data());
   const SketchLayout layout(1.3, 0);
   std::size_t cells = 0;
-  parts_.clear();
+  sketches_.parts.clear();
   layout.for_each_instance({.count = count_}, {.elements = items}, [&](const auto& instance) {
-    parts_.push_back({.first = instance.first,
-                      .items = instance.items,
-                      .first_cell = cells,
-                      .plain = instance.plain,
-                      .shape = instance.shape});
+    sketches_.parts.push_back({.first = instance.first,
+                               .items = instance.items,
+                               .first_cell = cells,
+                               .plain = instance.plain,
+                               .shape = instance.shape});
     cells += instance.cells();
   });
-  scratch_ = DeviceMemory(context_, kernels::sketch_scratch_bytes(items, cells));
-  const kernels::SketchRun run{
-      .format = {ElementType::f32, {0, ranks}}, .parts = parts_, .scratch = scratch_.data()};
+  sketches_.scratch = DeviceMemory(context_, kernels::sketch_scratch_bytes(items, cells));
+  const kernels::SketchRun run{.format = {ElementType::f32, {0, ranks}},
+                               .parts = sketches_.parts,
+                               .scratch = sketches_.scratch.data()};
   const double of_cells = 8.0 * static_cast<double>(cells);
   const double of_items = 4.0 * static_cast<double>(items);
-  auto* const words = words_.data<std::uint64_t>();
+  auto* const words = vectors_.words.data<std::uint64_t>();
   rows.push_back({"sketch insert, 1/16", of_items + of_cells,
-                  [=, this] { kernels_.sketch.insert(run, compacted_.data(), words); }});
+                  [=, this] { kernels_.sketch.insert(run, sketches_.compacted.data(), words); }});
   rows.push_back({"sketch peel, 1/16", of_cells + 1.25 * of_items, [=, this] {
-                    kernels_.sketch.peel(run, words, reinterpret_cast<std::uint8_t*>(sum_.data()),
-                                         output_.data());
+                    kernels_.sketch.peel(run, words,
+                                         reinterpret_cast<std::uint8_t*>(vectors_.sum.data()),
+                                         vectors_.output.data());
                   }});
 }
 
 void DeviceRows::add_packed(std::vector<DeviceRow>& rows) const {
   const std::size_t groups = kernels::packed_groups(count_);
-  auto* const words = words_.data<std::uint64_t>();
-  auto* const sum = sum_.data<std::uint64_t>();
+  auto* const words = vectors_.words.data<std::uint64_t>();
+  auto* const sum = vectors_.sum.data<std::uint64_t>();
   rows.push_back({"packed measure", bytes_, [this] {
-                    kernels_.packed.measure(packed_run_, input_.data(), nullptr, bins_.data());
+                    kernels_.packed.measure(runs_.packed, vectors_.input.data(), nullptr,
+                                            found_.bins.data());
                   }});
   const auto encode = [=, this] {
-    return kernels_.packed.encode(quantizer_, packed_run_, input_.data(), nullptr, words);
+    return kernels_.packed.encode(quantizer_, runs_.packed, vectors_.input.data(), nullptr, words);
   };
-  packed_words_ = encode();
-  const double payload = 8.0 * static_cast<double>(packed_words_);
+  found_.packed_words = encode();
+  const double payload = 8.0 * static_cast<double>(found_.packed_words);
   // Planes lie behind those of all groups before, so the vector is read twice. The rows below have
   // the words that this one has written.
   rows.push_back({"packed encode", 2 * bytes_ + payload, [=] { encode(); }});
   rows.push_back({"packed decode", bytes_ + payload, [=, this] {
-                    kernels_.packed.decode(packed_run_, {words, packed_words_}, quantizer_.step,
-                                           false, 1, outliers_.data(), output_.data());
+                    kernels_.packed.decode(runs_.packed, {words, found_.packed_words},
+                                           quantizer_.step, false, 1, found_.outliers.data(),
+                                           vectors_.output.data());
                   }});
   rows.push_back({"packed merge, 2 payloads", 5 * payload, [=, this] {
-                    const kernels::ConstPackedPayload both[] = {{words, packed_words_},
-                                                                {words, packed_words_}};
+                    const kernels::ConstPackedPayload both[] = {{words, found_.packed_words},
+                                                                {words, found_.packed_words}};
                     kernels_.packed.merge(groups, both, 2, sum);
                   }});
 }

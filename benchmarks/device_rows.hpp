@@ -31,6 +31,27 @@ class DeviceRows {
   [[nodiscard]] std::vector<DeviceRow> all() const;
 
  private:
+  /// The whole vector, as each family is told of it.
+  struct Runs {
+    kernels::ThcRun thc;
+    kernels::SignRun sign;
+    kernels::SparseRun sparse;
+    kernels::PackedRun packed;
+  };
+  struct Vectors {
+    DeviceMemory input, other, output, state, words, sum, bitmap;
+  };
+  struct Sketches {
+    DeviceMemory compacted, scratch;
+    std::vector<kernels::SketchPart> parts = {};
+  };
+  /// In the host's memory, as kernels write and read it.
+  struct Found {
+    std::vector<std::uint32_t> codes, bins, outliers;
+    std::vector<kernels::SignBlock> blocks;
+    std::size_t packed_words = 0;
+  };
+
   void add_merges(std::vector<DeviceRow>& rows) const;
   void add_thc(std::vector<DeviceRow>& rows) const;
   void add_signs(std::vector<DeviceRow>& rows) const;
@@ -43,20 +64,12 @@ class DeviceRows {
   std::size_t count_;
   double bytes_;
   kernels::ThcFormat format_;
-  kernels::ThcRun thc_run_;
-  kernels::SignRun sign_run_;
-  kernels::SparseRun sparse_run_;
-  kernels::PackedRun packed_run_;
   kernels::PackedQuantizer quantizer_;
-  DeviceMemory input_, other_, output_, state_, words_, sum_, bitmap_;
-
-  // Of the host, as kernels write and read them.
-  mutable std::vector<std::uint32_t> codes_, bins_, outliers_;
-  mutable std::vector<kernels::SignBlock> blocks_;
-  mutable std::vector<kernels::SketchPart> parts_;
-  mutable DeviceMemory compacted_, scratch_;  ///< of sketches
-  mutable std::size_t packed_words_ = 0;
   std::vector<double> scales_;
+  Runs runs_;
+  Vectors vectors_;
+  mutable Sketches sketches_;
+  mutable Found found_;
 };
 
 }  // namespace cohom::bench

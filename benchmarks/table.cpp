@@ -223,7 +223,8 @@ Table::Table(const RunFacts& facts, const BenchOptions& options) : facts_(facts)
   if (options.profile) add_profile_columns(columns_);
   if (!options.check_only) add_counter_columns(columns_, facts.counters);
   if (std::ranges::any_of(options.codecs, [](const std::string& codec) {
-        return codec.starts_with("sparse") || codec.starts_with("sketch");
+        return codec.starts_with("sparse") || codec.starts_with("topk") ||
+               codec.starts_with("sketch");
       }))
     add_union_column(columns_);
   add_wire_columns(columns_);
@@ -278,14 +279,15 @@ std::string Table::foot() const {
       same += results.hashes.size() == 1 ? 1 : 0;
     }
     if (vectors == 0) continue;
-    text += same == vectors
-                ? fmt::format("# {}: one result over all algorithms, in {} of {} vectors\n", codec,
-                              same, vectors)
-                : fmt::format("# {}: results differ by algorithm in {} of {} vectors{}\n", codec,
-                              vectors - same, vectors,
-                              codec == "raw" || codec.starts_with("sparse")
-                                  ? " (each adds floats in its own order)"
-                                  : "");
+    text +=
+        same == vectors
+            ? fmt::format("# {}: one result over all algorithms, in {} of {} vectors\n", codec,
+                          same, vectors)
+            : fmt::format("# {}: results differ by algorithm in {} of {} vectors{}\n", codec,
+                          vectors - same, vectors,
+                          codec == "raw" || codec.starts_with("sparse") || codec.starts_with("topk")
+                              ? " (each adds floats in its own order)"
+                              : "");
   }
   return text;
 }

@@ -48,7 +48,7 @@ class Communicator {
   /// What became of the calls that aggregators in the network were to sum.
   [[nodiscard]] OffloadCounters offload_counters() const;
 
-  /// How many calls went by MPI's own allreduce (Options::native, algorithm native); equal on all
+  /// How many calls went by MPI's own reductions (Options::native, algorithm native); equal on all
   /// ranks once their calls are over.
   [[nodiscard]] std::uint64_t native_calls() const;
 

@@ -9,7 +9,7 @@
 #include <optional>
 #include <string_view>
 
-// CUDA's, which cuda_fp16.h and cuda_bf16.h define. Names of theirs. NOLINTNEXTLINE
+// CUDA's, which cuda_fp16.h and cuda_bf16.h define: to declare them takes neither. NOLINTNEXTLINE
 struct __half;
 struct __nv_bfloat16;  // NOLINT
 

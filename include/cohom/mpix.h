@@ -50,7 +50,7 @@ int MPIX_Program_comm(MPI_Comm* comm);
  *                    by the cores that are the rank's alone   (else COHOM_THREADS, else auto)
  *   cohom_progress   "thread": calls advance in a thread of the library, too, which needs
  *                    MPI_THREAD_MULTIPLE or UCX              (else COHOM_PROGRESS, else "call")
- *   cohom_native     "auto": blocking calls go by MPI's own allreduce where it is faster; "never",
+ *   cohom_native     "auto": blocking calls go by MPI's own reductions if faster; "never",
  *                    "always". Results are then MPI's       (else COHOM_NATIVE, else "auto")
  * Variables of the environment are read in the first call on comm.
  * Other keys that start with cohom_ are an error; keys of others are ignored.
@@ -71,10 +71,9 @@ int MPIX_Iallreduce_compressed(const void* sendbuf, void* recvbuf, MPI_Count cou
 
 /* recvbuf := part r, on rank r, of the sum over all ranks of sendbuf, which has as many parts of
  * `recvcount` elements as there are ranks; MPI_IN_PLACE: of recvbuf, which then has them all. What
- * is said of allreduce's arguments is so here, but that buffers are the host's, and that nothing
- * goes by algorithm native. By algorithms ring and direct, with the codecs that cohom-info
- * names, no rank gets others' parts; else each keeps its part of an allreduce
- * (<cohom/reductions.hpp>). Collective over comm. */
+ * is said of allreduce's arguments is so here, but that buffers are the host's. By algorithms ring
+ * and direct, with the codecs that cohom-info names, no rank gets others' parts; else each keeps
+ * its part of an allreduce (<cohom/reductions.hpp>). Collective over comm. */
 int MPIX_Reduce_scatter_block_compressed(const void* sendbuf, void* recvbuf, MPI_Count recvcount,
                                          MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
                                          MPI_Info info);

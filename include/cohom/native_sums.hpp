@@ -10,7 +10,6 @@
 #include <cstddef>
 #include <memory>
 #include <string>
-#include <string_view>
 
 namespace cohom {
 
@@ -41,8 +40,6 @@ class NativeSum {
 class NativeSums {
  public:
   virtual ~NativeSums() = default;
-  /// Whose they are, e.g. "MPI".
-  [[nodiscard]] virtual std::string_view name() const = 0;
   /// Why it cannot make such sums; empty: it can. Only counts, types and kinds matter.
   [[nodiscard]] virtual std::string why_not(const NativeBuffers& buffers) const = 0;
   /// Blocks until the sum is there: nothing else of this rank may have to move meanwhile.

@@ -60,7 +60,7 @@ struct Options {
   /// keeps nobody waiting. Over MPI that needs MPI_THREAD_MULTIPLE; not for algorithm fabric.
   /// Local, as threads. COHOM_PROGRESS, "call".
   std::string progress = {};
-  /// Whether calls of algorithm=auto may go by MPI's own allreduce (algorithm native) where that is
+  /// Whether calls of algorithm=auto may go by MPI's own reduction (algorithm native) where that is
   /// faster. "auto": calls of the blocking functions take turns at first, then the faster way goes
   /// on; results of one vector then differ in their last bits from call to call, or, of codecs that
   /// lose, by the codec's error. "never". "always": all calls that can. Not of codecs that keep

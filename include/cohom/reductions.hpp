@@ -24,8 +24,9 @@ namespace cohom {
 /// parts: an allreduce without its allgather. Each part then begins with a block of the codec, 256
 /// to 1024 elements; if `count` is no multiple of one, parts are copied, with zeros behind each.
 /// Other algorithms and codecs make an allreduce, of which each rank keeps its part. A part has the
-/// bits that allreduce() gives by the same algorithm, unless parts are copied so.
-/// Algorithm `native` is an error. Collective. @throws what allreduce() throws.
+/// bits that allreduce() gives by the same algorithm, unless parts are copied so. By algorithm
+/// `native`, which `Options::native` may take, it has those of MPI's reduce_scatter. Collective.
+/// @throws what allreduce() throws.
 void reduce_scatter(const void* input, void* output, std::size_t count, ElementType type,
                     Communicator& communicator, const Options& options = {});
 /// Without blocking, as allreduce_start().

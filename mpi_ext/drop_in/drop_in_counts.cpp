@@ -57,7 +57,7 @@ std::string DropInCounts::line(const Tally& tally, const std::string& text) {
   std::string line =
       "\n  " + std::to_string(tally.calls) + " by " + text + ", " + bytes_text(tally.bytes);
   if (tally.native != 0)
-    line += ", of which " + std::to_string(tally.native) + " by MPI's own allreduce";
+    line += ", of which " + std::to_string(tally.native) + " by MPI's own reduction";
   return line;
 }
 

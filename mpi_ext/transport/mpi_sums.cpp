@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <climits>
 
 namespace cohom::mpi {
 
@@ -94,8 +95,10 @@ class MpiSum final : public NativeSum {
 std::string MpiSums::why_not(const NativeBuffers& buffers) const {
   if (buffers.type != ElementType::f32 && buffers.type != ElementType::f64)
     return "MPI has no type " + std::string(name_of(buffers.type));
-  if (buffers.collective == ReductionKind::reduce_scatter && buffers.count > max_elements)
-    return "MPI cannot count the " + std::to_string(buffers.count) + " elements of a part";
+  // MPI counts a part, and libraries below it the bytes of all parts, in int.
+  const std::size_t most = INT_MAX / size_of(buffers.type) / std::size_t(comm_.ranks());
+  if (buffers.collective == ReductionKind::reduce_scatter && buffers.count > most)
+    return "MPI cannot count parts of " + std::to_string(buffers.count) + " elements";
   return {};
 }
 

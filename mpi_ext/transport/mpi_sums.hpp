@@ -10,7 +10,6 @@
 
 #include <memory>
 #include <string>
-#include <string_view>
 
 namespace cohom::mpi {
 
@@ -19,7 +18,6 @@ class MpiSums final : public NativeSums {
   /// Duplicates `comm`. Collective. @throws Error(transport)
   explicit MpiSums(MPI_Comm comm) : comm_(comm) {}
 
-  [[nodiscard]] std::string_view name() const override { return "MPI"; }
   [[nodiscard]] std::string why_not(const NativeBuffers& buffers) const override;
   void add(const NativeBuffers& buffers) override;
   [[nodiscard]] std::unique_ptr<NativeSum> start(const NativeBuffers& buffers) override;

@@ -1,6 +1,7 @@
 #pragma once
 // CallPace: what ranks tell each other of the time that calls take, behind the words by which they
-// agree on a call: 30 bits of a word (docs/wire-format.md).
+// agree on a call, and of what MPI's own reductions want to be alike: 30 bits of a word
+// (docs/wire-format.md).
 
 #include <algorithm>
 #include <cstdint>
@@ -13,24 +14,30 @@ class CallPace {
   static constexpr int first_bit = 34;
 
   CallPace() = default;
-  /// `waits`: this rank does nothing else until the call is over. `seconds`: of an earlier call;
-  /// none: it has no time to tell.
-  CallPace(bool waits, std::optional<double> seconds)
-      : some_go_on_(!waits), code_(seconds ? code_of(*seconds) : 0) {}
+  /// `waits`: this rank may sum natively, and does nothing else until the call is over. `in_place`:
+  /// its output lies over its input. `seconds`: of an earlier call; none: it has no time to tell.
+  CallPace(bool waits, bool in_place, std::optional<double> seconds)
+      : some_go_on_(!waits), some_in_place_(in_place), code_(seconds ? code_of(*seconds) : 0) {}
   /// From a word that travelled.
   explicit CallPace(std::uint64_t word)
-      : some_go_on_((word >> first_bit & 1) != 0), code_(std::uint32_t(word >> (first_bit + 1))) {}
+      : some_go_on_((word >> first_bit & 1) != 0),
+        some_in_place_((word >> (first_bit + 1) & 1) != 0),
+        code_(std::uint32_t(word >> (first_bit + 2))) {}
 
   [[nodiscard]] std::uint64_t word() const {
-    return std::uint64_t{some_go_on_} << first_bit | std::uint64_t{code_} << (first_bit + 1);
+    return std::uint64_t{some_go_on_} << first_bit |
+           std::uint64_t{some_in_place_} << (first_bit + 1) |
+           std::uint64_t{code_} << (first_bit + 2);
   }
   /// What two ranks tell, or more.
   void merge(const CallPace& other) {
     some_go_on_ |= other.some_go_on_;
+    some_in_place_ |= other.some_in_place_;
     code_ = std::max(code_, other.code_);
   }
 
   [[nodiscard]] bool all_wait() const { return !some_go_on_; }
+  [[nodiscard]] bool some_in_place() const { return some_in_place_; }
   /// The least time of any rank: that of the last to make the call, who waited for nobody.
   [[nodiscard]] std::optional<double> seconds() const {
     if (code_ == 0) return std::nullopt;
@@ -39,7 +46,7 @@ class CallPace {
 
  private:
   static constexpr double unit = 128e-9;  ///< seconds
-  static constexpr std::uint32_t longest = (1u << 29) - 1;
+  static constexpr std::uint32_t longest = (1u << 28) - 1;
 
   /// The less time, the greater.
   static std::uint32_t code_of(double seconds) {
@@ -48,7 +55,8 @@ class CallPace {
   }
 
   bool some_go_on_ = false;
-  std::uint32_t code_ = 0;  ///< 29 bits; 0: none
+  bool some_in_place_ = false;
+  std::uint32_t code_ = 0;  ///< 28 bits; 0: none
 };
 
 }  // namespace cohom

@@ -93,10 +93,10 @@ void prepare(CallRequest& request, CallArguments call, CommunicatorImpl& communi
   request.state = state_of(communicator, *core, options);
   request.step = request.state != nullptr ? request.state->step : communicator.next_call();
   // Plans know no names of buffers.
-  if (core->call_signature.empty() || core->wants_state())
-    core->call_signature =
+  if (core->calls.signature.empty() || core->wants_state())
+    core->calls.signature =
         signature_of(*core, request.state != nullptr ? options.buffer : std::string());
-  core->call_signature.set_last(request.step);
+  core->calls.signature.set_last(request.step);
   request.core = std::move(core);
 }
 

@@ -169,7 +169,7 @@ class PlanImpl {
 
   /// The plan's number says most: all ranks agreed on the rest when the plan was made.
   void sign(PlanCore& core) const {
-    CallSignature& signature = core.call_signature;
+    CallSignature& signature = core.calls.signature;
     if (signature.empty()) {
       signature.text("call", "plan start");
       signature.number("plan", id_);
@@ -195,7 +195,8 @@ class PlanImpl {
     expect_order(placement, std::nullopt);
     core_ = core_for(placement);
     placement_ = placement;
-    if (PlanPart* const part = core_->part()) part->prepare(input, output);
+    PlanPart* const part = core_->part();
+    if (part != nullptr && core_->has_executor()) part->prepare(input, output);
     if (counts_in_state()) state_.bring_to(core_->device_work(), core_->state_bytes());
     DevicePlan* const device = core_->device();
     if (device == nullptr || device->runs_there()) return;

@@ -29,7 +29,8 @@ void CallImpl::agree() {
   agreement_.emplace(*resources_.channel(), transport.rank(), transport.ranks(),
                      request.signature(), std::move(request.error), resources_.route().word(),
                      request.core ? request.core->short_sum() : nullptr,
-                     CallPace(resources_.waits(), owner_.races().seconds()));
+                     CallPace(resources_.waits() && resources_.may_sum_natively(),
+                              resources_.is_in_place(), owner_.races().seconds()));
   if (owner_.failures().of_transport())
     tell_error();
   else
@@ -198,14 +199,14 @@ bool CallImpl::try_to_complete() {
   return true;
 }
 
-/// Whether it could: MPI wants its allreduces in one order on all ranks. Where it is to block,
+/// Whether it could: MPI wants its reductions in one order on all ranks. Where it is to block,
 /// nobody may wait for a message of this rank.
 bool CallImpl::start_native() {
   const bool block = agreement_->pace().all_wait();
   if (!owner_.has_turn(resources_.number()) || (block && !resources_.channel()->flushed()))
     return false;
   owner_.count_native_call();
-  resources_.native()->start(block);
+  resources_.native()->start(block, agreement_->pace().some_in_place());
   state_ = State::running;
   return true;
 }

@@ -10,11 +10,11 @@ namespace cohom {
 const CallSignature& CallRequest::signature() const {
   static const CallSignature nothing;
   if (own_signature) return *own_signature;
-  return core ? core->call_signature : nothing;
+  return core ? core->calls.signature : nothing;
 }
 
 void CallRequest::drop_given_up_plan(const CallFailures& failures) {
-  if (!core || !core->given_up) return;
+  if (!core || !core->calls.given_up) return;
   if (!error) error = failures.of_transport();
   if (!error)
     error = Error(ErrorKind::transport,

@@ -43,7 +43,7 @@ void CallResources::prepare() {
   // Before there is another call in flight: this one.
   waits_ = request_.blocks && request_.timeout == 0 && owner_.nothing_else_moves();
   if (!request_.core) return;
-  request_.core->in_flight = true;
+  request_.core->calls.in_flight = true;
   route_.of_plan(*request_.core);
   try {
     prepare_of_plan(*request_.core);
@@ -60,13 +60,11 @@ void CallResources::prepare_of_plan(PlanCore& core) {
     if (!request_.error) native_->prepare(request_.input, request_.output, may_give_up);
     if (!core.has_executor()) return;
   }
-  turn_.take(core);
+  turn_.take(core, owner_.transport().rank());
   route_.prepare(request_.error.has_value());
   if (request_.error) return;
   ShortSum* const sum = core.short_sum();
-  if (PlanPart* const part = core.part()) {
-    part->prepare(request_.input, request_.output);
-  }
+  if (PlanPart* const part = core.part()) part->prepare(request_.input, request_.output);
   if (sum != nullptr) sum->begin(input(), output());
   if (request_.state != nullptr) {
     request_.state->bring_to(core.device_work(), core.state_bytes());
@@ -168,8 +166,8 @@ bool CallResources::keep(const std::weak_ptr<EndedCall>& call) noexcept {
   const std::shared_ptr<EndedCall> self = call.lock();
   if (!self || !owner_.failures().keep(self)) return false;
   if (!request_.core) return true;
-  request_.core->in_flight = false;
-  request_.core->given_up = true;
+  request_.core->calls.in_flight = false;
+  request_.core->calls.given_up = true;
   return true;
 }
 
@@ -177,7 +175,7 @@ void CallResources::give_back_plan() {
   if (!request_.core) return;
   device_.reset();  // it gives back what is the plan's
   if (route_.executor() != nullptr) route_.executor()->end();
-  request_.core->in_flight = false;
+  request_.core->calls.in_flight = false;
   request_.core.reset();  // a request may be kept for long
 }
 

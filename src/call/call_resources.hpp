@@ -62,7 +62,7 @@ class CallResources {
   [[nodiscard]] CallTurn& turn() { return turn_; }
   /// Null before take(), and once the call ended.
   [[nodiscard]] Channel* channel() const { return channel_.get(); }
-  /// None: no call of the plan goes by the native allreduce.
+  /// None: no call of the plan goes by MPI's own reduction.
   [[nodiscard]] std::optional<NativeCall>& native() { return native_; }
   /// None: all buffers are the host's.
   [[nodiscard]] std::optional<DeviceCall>& device() { return device_; }
@@ -74,6 +74,12 @@ class CallResources {
   /// Nothing else of this rank has to move until the call is over.
   [[nodiscard]] bool waits() const { return waits_; }
   [[nodiscard]] bool begun() const { return begun_; }
+  /// Whether calls of the plan may go by MPI's own reduction, in a race or all of them. Other
+  /// ranks' may not.
+  [[nodiscard]] bool may_sum_natively() const {
+    return native_ && (turn_.has_race() || !request_.core->has_executor());
+  }
+  [[nodiscard]] bool is_in_place() const { return native_ && native_->is_in_place(); }
   /// Unless some rank has other things to do until the call is over.
   [[nodiscard]] bool may_go_natively() const { return native_ && turn_.may_go_natively(); }
   /// Once all ranks have agreed: they decide alike.

@@ -4,11 +4,15 @@
 
 namespace cohom {
 
-void CallTurn::take(const PlanCore& plan) {
+/// A rank that gets nothing of a reduce may be done as soon as its vector has left. So there the
+/// root's time counts, from when all ranks have come.
+void CallTurn::take(const PlanCore& plan, int rank) {
   race_ = plan.race();
   if (race_ == nullptr) return;
   turn_ = race_->race.next();
-  made_ = std::chrono::steady_clock::now();
+  from_agreement_ = plan.shape().collective == ReductionKind::reduce;
+  tells_time_ = plan.shape().gives_to(rank);
+  began_ = std::chrono::steady_clock::now();
 }
 
 void CallTurn::agree(const CallPace& pace, CallOwner& owner) {
@@ -18,13 +22,14 @@ void CallTurn::agree(const CallPace& pace, CallOwner& owner) {
   owner.races().agree(pace.seconds(), owner.transport().rank());
   if (!turn_) return;
   race_->race.began(*turn_);
+  if (from_agreement_) began_ = std::chrono::steady_clock::now();
   in_race_ = true;
 }
 
 void CallTurn::end(CallOwner& owner) {
   if (!in_race_) return;
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - made_;
-  owner.races().ended(*race_, *turn_, took.count());
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began_;
+  owner.races().ended(*race_, *turn_, tells_time_ ? std::optional(took.count()) : std::nullopt);
 }
 
 }  // namespace cohom

@@ -15,7 +15,7 @@ class CallOwner;
 class CallTurn {
  public:
   /// The call is made now. The plan outlives what the call does from here on.
-  void take(const PlanCore& plan);
+  void take(const PlanCore& plan, int rank);
   /// What all ranks have agreed on counts once: what they know alike of earlier calls, where they
   /// all wait for this one, so that none has made the next one.
   void agree(const CallPace& pace, CallOwner& owner);
@@ -26,6 +26,7 @@ class CallTurn {
   [[nodiscard]] bool may_go_natively() const {
     return !turn_ || turn_->way == RouteRace::Way::native;
   }
+  [[nodiscard]] bool has_race() const { return race_ != nullptr; }
   /// All ranks make this call in their race, and wait for it.
   [[nodiscard]] bool in_race() const { return in_race_; }
 
@@ -34,7 +35,9 @@ class CallTurn {
   std::optional<RouteRace::Turn> turn_;  ///< in the race
   bool agreed_ = false;
   bool in_race_ = false;
-  std::chrono::steady_clock::time_point made_;  ///< of a call with a turn
+  bool from_agreement_ = false;                  ///< the time begins there
+  bool tells_time_ = true;                       ///< this rank does
+  std::chrono::steady_clock::time_point began_;  ///< of a call with a turn
 };
 
 }  // namespace cohom

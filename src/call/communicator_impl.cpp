@@ -43,16 +43,17 @@ bool has_core_for(const Topology& topology, std::size_t rank) {
 
 CommunicatorImpl::CommunicatorImpl(std::shared_ptr<Transport> transport, Aggregators aggregators)
     : transport_(std::move(transport)),
-      topology_(topology_by(*transport_)),
-      aggregators_(std::move(aggregators)),
-      failures_(transport_, aggregators_.fabric),
-      progress_handle_(std::make_shared<ProgressHandle>(*this)),
-      has_own_core_(has_core_for(*topology_, static_cast<std::size_t>(transport_->rank()))) {
+      place_{.topology = topology_by(*transport_)},
+      aggregators_{.given = std::move(aggregators)},
+      failures_(transport_, aggregators_.given.fabric),
+      progress_{.handle = std::make_shared<ProgressHandle>(*this)} {
+  place_.has_own_core =
+      has_core_for(*place_.topology, static_cast<std::size_t>(transport_->rank()));
   if (speaks_for_all(transport_->rank())) warn_of_unknown_variables();
 }
 
 CommunicatorImpl::~CommunicatorImpl() {
-  progress_handle_->close();
+  progress_.handle->close();
   complete_calls();
   races_.finish(transport_->rank());
 }
@@ -85,11 +86,11 @@ void CommunicatorImpl::complete_calls() {
 
 PlanEnvironment CommunicatorImpl::environment() {
   return {.transport = transport_.get(),
-          .nodes = topology_->nodes.of_rank,
-          .switches = topology_->switches.of_rank,
-          .cores = topology_->cores,
-          .native_reductions = aggregators_.fabric.get(),
-          .native_sums = aggregators_.native.get(),
+          .nodes = place_.topology->nodes.of_rank,
+          .switches = place_.topology->switches.of_rank,
+          .cores = place_.topology->cores,
+          .native_reductions = aggregators_.given.fabric.get(),
+          .native_sums = aggregators_.given.native.get(),
           .offloading = [this](const std::string& address) { return offloading(address); },
           .kernels = &kernels::kernel_table(),
           .races = &races_,
@@ -98,20 +99,21 @@ PlanEnvironment CommunicatorImpl::environment() {
 }
 
 Offloading* CommunicatorImpl::offloading(const std::string& address) {
-  const auto known = offloading_.find(address);
-  if (known != offloading_.end()) return &known->second;
-  if (address.empty() && !aggregators_.attached) return nullptr;
-  if (!address.empty() && !aggregators_.connect)
+  const auto known = aggregators_.in_network.find(address);
+  if (known != aggregators_.in_network.end()) return &known->second;
+  if (address.empty() && !aggregators_.given.attached) return nullptr;
+  if (!address.empty() && !aggregators_.given.connect)
     throw Error(ErrorKind::unsupported, "aggregator " + address +
                                             " is asked for, and this communicator has no way to "
                                             "connect to aggregators");
-  auto aggregator = address.empty() ? aggregators_.attached : aggregators_.connect(address);
-  return &offloading_.try_emplace(address, std::move(aggregator)).first->second;
+  auto aggregator =
+      address.empty() ? aggregators_.given.attached : aggregators_.given.connect(address);
+  return &aggregators_.in_network.try_emplace(address, std::move(aggregator)).first->second;
 }
 
 OffloadCounters CommunicatorImpl::offload_counters() const {
   OffloadCounters sum;
-  for (const auto& [address, offloading] : offloading_) {
+  for (const auto& [address, offloading] : aggregators_.in_network) {
     sum.offloaded += offloading.counters().offloaded;
     sum.repeated += offloading.counters().repeated;
     sum.declined += offloading.counters().declined;
@@ -136,7 +138,8 @@ std::shared_ptr<CallImpl> CommunicatorImpl::start(CallRequest request) {
   const DefaultFloatMode mode;
   const auto guard = lock();
   // Channels are numbered modulo a limit: the call that had this number before must be over.
-  while (!in_flight_.empty() && in_flight_.front()->number() + transport_->channels() <= next_call_)
+  while (!in_flight_.empty() &&
+         in_flight_.front()->number() + transport_->channels() <= counters_.next_call)
     complete(*std::shared_ptr(in_flight_.front()), this);
   if (profile_ != nullptr && in_flight_.empty()) profile_->start();
   if (request.core && request.core->has_own_thread()) advance_in_own_thread(request);
@@ -150,8 +153,8 @@ std::shared_ptr<CallImpl> CommunicatorImpl::start(CallRequest request) {
 /// there are any.
 void CommunicatorImpl::advance_in_own_thread(CallRequest& request) {
   try {
-    if (!progress_thread_) progress_thread_ = ProgressThread::shared();
-    progress_thread_->advance(progress_handle_);
+    if (!progress_.thread) progress_.thread = ProgressThread::shared();
+    progress_.thread->advance(progress_.handle);
   } catch (const std::exception& error) {
     if (request.error) return;
     request.error = Error(ErrorKind::unsupported,
@@ -162,11 +165,11 @@ void CommunicatorImpl::advance_in_own_thread(CallRequest& request) {
 
 /// Whatever memory is missing, the others wait for a call with this number.
 std::shared_ptr<CallImpl> CommunicatorImpl::make_call(CallRequest request) {
-  const std::uint64_t number = next_call_++;
+  const std::uint64_t number = counters_.next_call++;
   try {
     // Before there is a call, which would go on in the user's buffers behind an error.
     in_flight_.reserve(in_flight_.size() + 1);
-    advance_in_this_thread(progress_handle_);
+    advance_in_this_thread(progress_.handle);
     return std::allocate_shared<CallImpl>(RecyclingAllocator<CallImpl>(), *this, number,
                                           std::move(request));
   } catch (const std::bad_alloc&) {

@@ -39,7 +39,7 @@ class CommunicatorImpl final : public CallOwner, public CallQueue {
   CommunicatorImpl& operator=(const CommunicatorImpl&) = delete;
 
   [[nodiscard]] Transport& transport() const override { return *transport_; }
-  [[nodiscard]] const Topology& topology() const { return *topology_; }
+  [[nodiscard]] const Topology& topology() const { return *place_.topology; }
   /// @throws Error(invalid_argument) when COHOM_ISA is wrong: not in the constructor, where no
   /// other rank would learn of it.
   [[nodiscard]] PlanEnvironment environment();
@@ -63,25 +63,25 @@ class CommunicatorImpl final : public CallOwner, public CallQueue {
   /// where none is attached. @throws Error of connecting.
   Offloading* offloading(const std::string& address);
   [[nodiscard]] OffloadCounters offload_counters() const;
-  [[nodiscard]] std::uint64_t native_calls() const { return native_calls_; }
-  void count_native_call() override { ++native_calls_; }
+  [[nodiscard]] std::uint64_t native_calls() const { return counters_.native_calls; }
+  void count_native_call() override { ++counters_.native_calls; }
   [[nodiscard]] bool has_turn(std::uint64_t number) const override;
   [[nodiscard]] bool nothing_else_moves() const override;
   [[nodiscard]] RouteRaces& races() override { return races_; }
 
   /// Number of the next call: equal on all ranks, because calls are collective.
-  [[nodiscard]] std::uint64_t next_call() const { return next_call_; }
+  [[nodiscard]] std::uint64_t next_call() const { return counters_.next_call; }
   [[nodiscard]] CallFailures& failures() override { return failures_; }
   /// Takes the lock.
   std::shared_ptr<CallImpl> start(CallRequest request);
   bool progress() override;
   bool progress_if_free() override;
   [[nodiscard]] const std::shared_ptr<ProgressHandle>& progress_handle() const override {
-    return progress_handle_;
+    return progress_.handle;
   }
   [[nodiscard]] bool idle() override;
   void waited() override;
-  [[nodiscard]] bool has_own_core() const override { return has_own_core_; }
+  [[nodiscard]] bool has_own_core() const override { return place_.has_own_core; }
   [[nodiscard]] std::span<Completion> completions() override { return completions_; }
   [[nodiscard]] Profile* profile() const override { return profile_; }
   /// Outlives the calls from now on.
@@ -93,23 +93,35 @@ class CommunicatorImpl final : public CallOwner, public CallQueue {
   std::shared_ptr<CallImpl> make_call(CallRequest request);
   void advance_in_own_thread(CallRequest& request);
 
+  struct Place {
+    std::shared_ptr<const Topology> topology;  ///< never null
+    bool has_own_core = false;
+  };
+  struct AggregatorEnds {
+    Aggregators given;
+    std::map<std::string, Offloading> in_network = {};  ///< by address
+  };
+  struct Counters {
+    std::uint64_t next_call = 0, native_calls = 0;
+  };
+  struct Progress {
+    std::shared_ptr<ProgressHandle> handle;
+    std::shared_ptr<ProgressThread> thread = nullptr;  ///< once a call asked for it
+  };
+
   std::shared_ptr<Transport> transport_;
-  std::shared_ptr<const Topology> topology_;  ///< never null
-  Aggregators aggregators_;
+  Place place_;
+  AggregatorEnds aggregators_;
   OptionDefaults defaults_ = OptionDefaults::of_environment();
   CallFailures failures_;
-  std::map<std::string, Offloading> offloading_;  ///< by address
-  std::uint64_t next_call_ = 0;
-  std::uint64_t native_calls_ = 0;
+  Counters counters_;
   RouteRaces races_{defaults_.decisions};  ///< plans refer to its entries
   std::recursive_mutex mutex_;
   PlanCache plans_{mutex_};
   States states_;
   std::vector<std::shared_ptr<CallImpl>> in_flight_;
-  std::shared_ptr<ProgressHandle> progress_handle_;
-  std::shared_ptr<ProgressThread> progress_thread_;  ///< once a call asked for it
+  Progress progress_;
   std::array<Completion, 32> completions_{};
-  bool has_own_core_;
   Profile* profile_ = nullptr;
 };
 

@@ -14,14 +14,27 @@ NativeCall::NativeCall(NativeSums& native, const PlanCore& plan, int rank, int r
 void NativeCall::prepare(const void* input, void* output, bool may_give_up) {
   buffers_.input = input;
   buffers_.output = output;
+  const std::size_t size = size_of(plan_.type());
+  // Where a part lies over the input there is room for it elsewhere, so that no rank is in place.
+  const bool scatters = buffers_.collective == ReductionKind::reduce_scatter;
+  if (scatters && (may_give_up || input == output)) part_.resize(buffers_.count * size);
   if (!may_give_up) return;
-  copy_.resize(plan_.shape().elements(ranks_) * size_of(plan_.type()));
+  copy_.resize(plan_.shape().elements(ranks_) * size);
   if (!copy_.empty()) std::memcpy(copy_.data(), input, copy_.size());
 }
 
-void NativeCall::start(bool block) {
+void NativeCall::start(bool block, bool in_place) {
   NativeBuffers buffers = buffers_;
-  if (!copy_.empty()) buffers.input = buffers.output = copy_.data();
+  const std::size_t bytes = buffers.count * size_of(plan_.type());
+  if (!copy_.empty()) {
+    buffers.input = buffers.output = copy_.data();
+  } else if (in_place && buffers.collective == ReductionKind::allreduce &&
+             buffers.input != buffers.output && bytes != 0) {
+    std::memcpy(buffers.output, buffers.input, bytes);
+    buffers.input = buffers.output;
+  }
+  if (!part_.empty()) buffers.output = part_.data();
+  sum_at_ = buffers.output;
   if (block)
     native_.add(buffers);
   else
@@ -31,7 +44,7 @@ void NativeCall::start(bool block) {
 bool NativeCall::test() {
   if (sum_ != nullptr && !sum_->test()) return false;
   sum_.reset();
-  if (gets_some_) plan_.finish(copy_.empty() ? buffers_.output : copy_.data(), buffers_.output);
+  if (gets_some_) plan_.finish(sum_at_, buffers_.output);
   return true;
 }
 

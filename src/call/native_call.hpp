@@ -19,8 +19,14 @@ class NativeCall {
   /// Before the agreement: all that this rank alone can fail at. `may_give_up`: the call may end
   /// before MPI does, which then goes on in a copy of the vector. @throws std::bad_alloc
   void prepare(const void* input, void* output, bool may_give_up);
-  /// All ranks make the call. `block`: and nothing else until it is over. @throws Error(transport)
-  void start(bool block);
+  /// Whether MPI is to put the sum of an allreduce where its input lies.
+  [[nodiscard]] bool is_in_place() const {
+    return buffers_.collective == ReductionKind::allreduce &&
+           (!copy_.empty() || buffers_.input == buffers_.output);
+  }
+  /// All ranks make the call. `block`: and nothing else until it is over. `in_place`: some rank is,
+  /// and MPI wants all to be or none. @throws Error(transport)
+  void start(bool block, bool in_place);
   /// Makes progress; whether the result is in the output. @throws Error(transport)
   [[nodiscard]] bool test();
 
@@ -34,7 +40,9 @@ class NativeCall {
   int ranks_;
   bool gets_some_;                  ///< this rank does
   NativeBuffers buffers_;           ///< the user's
-  std::vector<std::byte> copy_;     ///< where MPI sums, if not in the output
+  std::vector<std::byte> copy_;     ///< what MPI reads, if not the input
+  std::vector<std::byte> part_;     ///< where it writes a part, if not to the output
+  void* sum_at_ = nullptr;          ///< where it writes
   std::unique_ptr<NativeSum> sum_;  ///< under way; null: none, or it is over. Before the copy
 };
 

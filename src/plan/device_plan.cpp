@@ -7,15 +7,16 @@
 namespace cohom {
 
 DevicePlan::DevicePlan(const kernels::DeviceLibrary& library, const Placement& placement,
-                       bool runs_there)
+                       bool runs_there, bool words_reach_transport)
     : work_(DeviceWork::make(library, placement.device)),
       placement_(placement),
-      runs_there_(runs_there) {}
+      runs_there_(runs_there),
+      words_reach_transport_(words_reach_transport) {}
 
-void DevicePlan::take_words(std::span<std::byte> words, Transport& transport, bool reaches) {
+void DevicePlan::take_words(std::span<std::byte> words, Transport& transport) {
   words_.words = words;
   if (words.empty()) return;
-  if (reaches) {
+  if (words_reach_transport_) {
     registration_ = transport.register_memory(words, MemorySpace::cuda);
   } else {
     staged_ = {work_->pinned(), words.size()};

@@ -21,17 +21,20 @@ namespace cohom {
 
 class DevicePlan {
  public:
-  /// @throws Error
-  DevicePlan(const kernels::DeviceLibrary& library, const Placement& placement, bool runs_there);
+  /// `runs_there`: kernels of the device do the work. `words_reach_transport`: and the transport
+  /// takes words from the device. @throws Error
+  DevicePlan(const kernels::DeviceLibrary& library, const Placement& placement, bool runs_there,
+             bool words_reach_transport);
 
   [[nodiscard]] const std::shared_ptr<DeviceWork>& work() const { return work_; }
   /// Whether kernels of the device do the work.
   [[nodiscard]] bool runs_there() const { return runs_there_; }
+  [[nodiscard]] bool words_reach_transport() const { return words_reach_transport_; }
   /// Takes pinned memory for calls that run on the host, if it has none yet. Wants a
   /// DeviceWork::Use.
   void take_copies(std::size_t bytes, bool in_place);
   /// Makes the words known to the transport, or takes pinned memory for them. Once.
-  void take_words(std::span<std::byte> words, Transport& transport, bool reaches);
+  void take_words(std::span<std::byte> words, Transport& transport);
   /// Waits for what is still under way on the device.
   void drain() noexcept;
   /// The channel of one call.
@@ -42,7 +45,7 @@ class DevicePlan {
 
   std::shared_ptr<DeviceWork> work_;
   Placement placement_;
-  bool runs_there_;
+  bool runs_there_, words_reach_transport_;
   DeviceWords words_;
   MemoryArray<std::byte> staged_;          ///< pinned
   MemoryArray<std::byte> input_, output_;  ///< pinned copies, where the call runs on the host

@@ -22,6 +22,13 @@ std::string why_not_native(const NativeSums* native, const NativeQuestion& quest
   return native->why_not(question.shape.native_buffers());
 }
 
+/// Why calls that did not ask for it cannot go by it in turn.
+std::string why_not_raced(const PlanOptions& options) {
+  if (options.checksum) return "MPI's messages have no checksums";
+  if (options.own_thread) return "MPI sums in the caller's thread";
+  return {};
+}
+
 NativeSums* use_native(const PlanEnvironment& environment, const PlanOptions& options,
                        const NativeQuestion& question, RouteChoice& choice) {
   const bool bypass = question.kind.codec != "raw";
@@ -46,13 +53,12 @@ NativeSums* choose_native(const PlanEnvironment& environment, const PlanOptions&
                    choice.network == nullptr && environment.transport->ranks() > 1;
   if (!asked && !may) return nullptr;
   std::string why_not = why_not_native(environment.native_sums, question);
+  if (!asked && why_not.empty()) why_not = why_not_raced(options);
+  if (why_not.empty()) return use_native(environment, options, question, choice);
   const std::string name(native_algorithm.name);
-  if (asked && !why_not.empty())
+  if (asked)
     throw Error(ErrorKind::unsupported, "algorithm " + name + " is MPI's own reduction, and " +
                                             why_not + "; take another algorithm");
-  if (!asked && why_not.empty() && options.checksum) why_not = "MPI's messages have no checksums";
-  if (!asked && why_not.empty() && options.own_thread) why_not = "MPI sums in the caller's thread";
-  if (why_not.empty()) return use_native(environment, options, question, choice);
   if (options.native == NativeUse::always)
     log_once_for_all(environment.transport->rank(),
                      "native=always, but codec " + question.kind.codec + " goes by " +

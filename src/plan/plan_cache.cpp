@@ -28,8 +28,8 @@ std::shared_ptr<PlanCore> PlanCache::find_or_make(const PlanEnvironment& environ
   const std::lock_guard guard(in_use_);
   use();
   const auto found = std::ranges::find_if(entries_, [&](const Entry& entry) {
-    return entry.shape == shape && entry.placement == placement && !entry.plan->in_flight &&
-           !entry.plan->given_up && parts_of_plan(entry.options) == parts_of_plan(options);
+    return entry.shape == shape && entry.placement == placement && !entry.plan->calls.in_flight &&
+           !entry.plan->calls.given_up && parts_of_plan(entry.options) == parts_of_plan(options);
   });
   if (found != entries_.end()) {
     entries_.splice(entries_.begin(), entries_, found);

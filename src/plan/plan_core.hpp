@@ -35,12 +35,12 @@ class PlanCore {
   PlanCore(const PlanCore&) = delete;
   PlanCore& operator=(const PlanCore&) = delete;
 
-  [[nodiscard]] const PlanShape& shape() const { return shape_; }
-  [[nodiscard]] ElementType type() const { return shape_.type; }
+  [[nodiscard]] const PlanShape& shape() const { return vector_.shape; }
+  [[nodiscard]] ElementType type() const { return vector_.shape.type; }
   /// Of the vector that codec and executor see.
-  [[nodiscard]] std::size_t elements() const { return count_; }
+  [[nodiscard]] std::size_t elements() const { return vector_.count; }
   /// Of what is no allreduce; else null.
-  [[nodiscard]] PlanPart* part() { return part_ ? &*part_ : nullptr; }
+  [[nodiscard]] PlanPart* part() { return vector_.part ? &*vector_.part : nullptr; }
   /// Null unless calls go to an aggregator in the network.
   [[nodiscard]] Offloading* offloading() const { return offloading_; }
   /// MPI's, where it sums for all calls; else null.
@@ -48,11 +48,11 @@ class PlanCore {
     return offloading_ == nullptr ? route_.aggregator : nullptr;
   }
   /// Sums calls that go by algorithm native; null: none does.
-  [[nodiscard]] NativeSums* native_sums() const { return native_; }
+  [[nodiscard]] NativeSums* native_sums() const { return native_.sums; }
   /// Whether calls may go another way.
   [[nodiscard]] bool has_executor() const { return route_.executor != nullptr; }
   /// Which way they go, where there are both; else null.
-  [[nodiscard]] RouteRaces::Entry* race() const { return race_; }
+  [[nodiscard]] RouteRaces::Entry* race() const { return native_.race; }
   /// Null unless a buffer lies on a device.
   [[nodiscard]] DevicePlan* device() const { return device_.get(); }
   /// The device's, where calls run there; else null.
@@ -67,7 +67,7 @@ class PlanCore {
   /// What a native sum becomes: divided, of a mean. The two may be the same memory.
   void finish(const void* sum, void* output) const;
   /// Whether the codec that was asked for keeps state, though this vector may go without it.
-  [[nodiscard]] bool wants_state() const { return wants_state_; }
+  [[nodiscard]] bool wants_state() const { return state_.wanted; }
   [[nodiscard]] const std::string& asked_codec() const { return asked_codec_; }
   /// What messages of a call go through.
   [[nodiscard]] std::unique_ptr<Channel> wrap(std::unique_ptr<Channel> channel) const;
@@ -79,43 +79,60 @@ class PlanCore {
   /// Whether a thread of the library advances calls.
   [[nodiscard]] bool has_own_thread() const { return options_.own_thread; }
   /// Names what a state belongs to: the same text, the same state layout.
-  [[nodiscard]] const std::string& state_key() const { return state_key_; }
+  [[nodiscard]] const std::string& state_key() const { return state_.key; }
 
-  /// Of its calls. Who makes them writes what they have in common, and for each call the last
-  /// field.
-  CallSignature call_signature;
-  bool in_flight = false;
-  /// A call gave up whose messages may still use its memory: there are no more calls.
-  bool given_up = false;
+  struct Calls {
+    /// Who makes them writes what they have in common, and for each call the last field.
+    CallSignature signature;
+    bool in_flight = false;  ///< one is
+    /// One gave up whose messages may still use the plan's memory: there are no more.
+    bool given_up = false;
+  };
+  Calls calls;
 
  private:
+  struct Vector {
+    PlanShape shape;
+    std::optional<PlanPart> part = std::nullopt;
+    std::size_t count;           ///< elements()
+    bool decodes_parts = false;  ///< sums of others' parts go nowhere
+  };
+  struct State {
+    bool wanted = false;  ///< wants_state()
+    std::string key;      ///< state_key()
+  };
+  struct Native {
+    NativeSums* sums = nullptr;         ///< native_sums()
+    RouteRaces::Entry* race = nullptr;  ///< race()
+  };
+
+  [[nodiscard]] std::size_t bytes() const { return vector_.count * size_of(type()); }
+  [[nodiscard]] PlanCodec name_codec(const PlanEnvironment& environment) const;
+  RouteChoice choose_way(const PlanEnvironment& environment, const PlanCodec& codec, Merge payload,
+                         const Placement& placement);
+  std::unique_ptr<Codec> fit_codec(const PlanEnvironment& environment, PlanCodec& codec,
+                                   std::unique_ptr<Codec> made, const Selection& selection,
+                                   const Placement& placement);
+  void describe(const PlanCodec& codec, const RouteChoice& choice, int ranks);
   std::unique_ptr<Codec> align_part(PlanCodec& codec, std::unique_ptr<Codec> made);
-  void choose_parts(const PlanCodec& codec, const Placement& placement, RouteChoice& choice);
   void move_to_device(const Transport& transport, const Placement& placement, bool there);
   [[nodiscard]] CallKind kind(int ranks) const;
   void log_route(int rank) const;
   void make_routes(const PlanEnvironment& environment, const PlanCodec& codec,
                    std::unique_ptr<Codec> first, const RouteChoice& choice);
-  void describe_path(const Transport& transport);
   void make_short_sum(const PlanEnvironment& environment, const AlgorithmRow& algorithm);
 
-  PlanShape shape_;
-  std::optional<PlanPart> part_;
-  bool decodes_parts_ = false;  ///< sums of others' parts go nowhere
-  std::size_t count_;           ///< elements()
-  ElementType type_;
+  Vector vector_;
   std::uint64_t divisor_;  ///< of the sum
   const kernels::KernelTable& kernels_;
   PlanOptions options_;  ///< as asked for
   std::size_t message_bytes_;
-  bool wants_state_ = false;
-  std::string asked_codec_, state_key_;
+  std::string asked_codec_;
+  State state_;
   std::unique_ptr<DevicePlan> device_;  ///< outlives codecs and executors
-  bool reaches_device_ = false;         ///< the transport does, which then takes words from there
   PlanDescription description_;
   Offloading* offloading_ = nullptr;
-  NativeSums* native_ = nullptr;
-  RouteRaces::Entry* race_ = nullptr;
+  Native native_;
   PlanRoute route_, other_route_;
   std::unique_ptr<ShortSum> short_sum_;
 };

@@ -119,10 +119,25 @@ PlanRoute make_route(const RouteMaterial& material, std::unique_ptr<Codec> codec
       .workers = route.workers.get()});
   if (ranks == 1) return route;
   route.registration = transport.register_memory(route.executor->workspace(), MemorySpace::host);
-  if (work != nullptr)
-    material.device->take_words(route.executor->apart_workspace(), transport,
-                                material.reaches_device);
+  if (work != nullptr) material.device->take_words(route.executor->apart_workspace(), transport);
   return route;
+}
+
+std::size_t agreement_rounds(const Codec& codec) {
+  const auto rounds = codec.rounds();
+  return static_cast<std::size_t>(std::count_if(
+      rounds.begin(), rounds.end(),
+      [](const Round* round) { return round->traits().time == RoundTime::before_payload; }));
+}
+
+std::string path_of(const DevicePlan* device, const Transport& transport) {
+  if (device == nullptr) return "host";
+  std::string path = !device->runs_there()             ? "copied"
+                     : device->words_reach_transport() ? std::string(transport.device_path())
+                                                       : "staged";
+  log_once("device " + std::to_string(device->work()->device()) + ", transport " +
+           std::string(transport.name()) + ": path " + path);
+  return path;
 }
 
 }  // namespace cohom

@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <string>
 
 namespace cohom {
 
@@ -33,7 +34,6 @@ struct RouteMaterial {
   std::size_t segment = 0;  ///< elements; 0: by codec and transport
   std::size_t message_bytes = 0;
   DevicePlan* device = nullptr;                   ///< where the device does the work; else null
-  bool reaches_device = false;                    ///< the transport does
   std::shared_ptr<WorkerPool> workers = nullptr;  ///< for which the codec was made
 };
 
@@ -41,5 +41,12 @@ struct RouteMaterial {
 /// @throws Error(unsupported) for such an algorithm without one; std::bad_alloc
 PlanRoute make_route(const RouteMaterial& material, std::unique_ptr<Codec> codec,
                      const AlgorithmRow& algorithm, Aggregator* aggregator);
+
+/// Of a codec: before the payload.
+std::size_t agreement_rounds(const Codec& codec);
+
+/// How words come to the transport from where they lie; null: from the host. What a device does is
+/// logged once.
+std::string path_of(const DevicePlan* device, const Transport& transport);
 
 }  // namespace cohom

@@ -2,11 +2,14 @@
 // Which route the calls of a plan take: the algorithm, and where that is `offload`, who offloads,
 // and the algorithm of calls that cannot be offloaded.
 
+#include "codecs/common/codec_row.hpp"
+#include "memory/placement.hpp"
 #include "plan/plan_environment.hpp"
 #include "plan/plan_options.hpp"
 #include "plan/selector.hpp"
 
 #include <cohom/merge.hpp>
+#include <cohom/reduction_kind.hpp>
 
 #include <cstddef>
 #include <string>
@@ -32,5 +35,10 @@ struct RouteQuestion {
 /// algorithm that has others sum; Error(invalid_argument) for an unknown algorithm.
 RouteChoice choose_route(const PlanEnvironment& environment, const PlanOptions& options,
                          const RouteQuestion& question);
+
+/// Of calls that are no allreduce: where `auto` may, it takes an algorithm that gives each rank its
+/// part. @throws Error(unsupported) for buffers on a device
+void choose_for_parts(ReductionKind collective, const CodecRow& codec, const PlanOptions& options,
+                      const Placement& placement, Selection& selection);
 
 }  // namespace cohom

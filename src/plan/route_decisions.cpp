@@ -104,8 +104,8 @@ RouteDecisions RouteDecisions::parse(std::string_view content, const std::string
     const auto decision = decision_of(line);
     if (!decision)
       refuse(path, "line " + std::to_string(number) + ", \"" + line.substr(0, 80) +
-                       "\", should be ranks, codec, type, bytes, native or own, and, of what is no "
-                       "allreduce, reduce_scatter or reduce; for example "
+                       "\", should be ranks, codec, type, bytes, native or own; then "
+                       "reduce_scatter or reduce, if it is no allreduce; for example "
                        "\"4 thc f32 65536 native\"");
     decisions.set(decision->first, decision->second);
   }

@@ -1,7 +1,7 @@
 #pragma once
 // RouteRace: which of two ways the calls of a kind take, by the times that they took.
 //
-// A kind of call has its own route (a codec by an algorithm) and MPI's own allreduce, `native`. Who
+// A kind of call has its own route (a codec by an algorithm) and MPI's own reduction, `native`. Who
 // wins depends on links, cores and load, which no table knows. So the first calls take turns, then
 // the faster way goes on alone: the winner. The loser is tried again ever more rarely, and at once
 // when the winner's times change. All of it follows from agreed times and the order of calls, so

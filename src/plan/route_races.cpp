@@ -73,12 +73,12 @@ RouteRaces::Entry& RouteRaces::of(const CallKind& kind, std::size_t bytes, const
       .first->second;
 }
 
-void RouteRaces::ended(Entry& entry, const RouteRace::Turn& turn, double seconds) {
+void RouteRaces::ended(Entry& entry, const RouteRace::Turn& turn, std::optional<double> seconds) {
   ended_ = Ended{.entry = &entry, .turn = turn, .seconds = seconds};
 }
 
 std::optional<double> RouteRaces::seconds() const {
-  return ended_ ? std::optional(ended_->seconds) : std::nullopt;
+  return ended_ ? ended_->seconds : std::nullopt;
 }
 
 void RouteRaces::agree(std::optional<double> seconds, int rank) {

@@ -35,8 +35,9 @@ class RouteRaces {
   /// `bytes` is what it has.
   Entry& of(const CallKind& kind, std::size_t bytes, const std::string& own);
 
-  /// A call that all ranks made in a race, and waited for, is over on this rank.
-  void ended(Entry& entry, const RouteRace::Turn& turn, double seconds);
+  /// A call that all ranks made in a race, and waited for, is over on this rank. None: this rank's
+  /// time says nothing.
+  void ended(Entry& entry, const RouteRace::Turn& turn, std::optional<double> seconds);
   /// Of that call, until it is agreed on.
   [[nodiscard]] std::optional<double> seconds() const;
   /// All ranks have agreed on its time, in a call that they all wait for; none: no rank has one.
@@ -52,7 +53,7 @@ class RouteRaces {
   struct Ended {
     Entry* entry = nullptr;
     RouteRace::Turn turn;
-    double seconds = 0;
+    std::optional<double> seconds = std::nullopt;
   };
 
   [[nodiscard]] RouteDecisions decisions() const;

@@ -40,7 +40,7 @@ Spec parse_spec(std::string_view text) {
     const std::string_view item = rest.substr(0, comma);
     const std::size_t equals = item.find('=');
     std::string_view name = item.substr(0, equals), value = item.substr(equals + 1);
-    if (spec.parameters.empty() && is_number(item)) {
+    if (spec.parameters.empty() && spec.name != "auto" && is_number(item)) {
       name = first_parameter(text, spec.name);
       value = item;
     } else if (equals == 0 || equals == std::string_view::npos) {

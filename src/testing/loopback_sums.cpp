@@ -32,6 +32,8 @@ class LoopbackSum final : public NativeSum {
     if (over_) return true;
     const std::lock_guard lock(shared_->sums_mutex);
     Shared::NativeVectors& vectors = shared_->native_sums[number_];
+    // A rank that gets nothing waits for nobody, as in MPI.
+    if (!gets_some()) return leave(vectors);
     if (vectors.arrived != shared_->inboxes.size()) return false;
     std::vector<const void*> operands;
     for (const auto& vector : vectors.contributions) {
@@ -39,9 +41,8 @@ class LoopbackSum final : public NativeSum {
         throw Error(ErrorKind::state, "ranks are in different native sums");
       operands.push_back(vector.data() + first_byte());
     }
-    if (buffers_.collective != ReductionKind::reduce || rank_ == buffers_.root) add(operands);
-    if (++vectors.fetched == shared_->inboxes.size()) shared_->native_sums.erase(number_);
-    return over_ = true;
+    add(operands);
+    return leave(vectors);
   }
 
   bool give_up() noexcept override { return over_; }
@@ -52,6 +53,13 @@ class LoopbackSum final : public NativeSum {
   }
 
  private:
+  [[nodiscard]] bool gets_some() const {
+    return buffers_.collective != ReductionKind::reduce || rank_ == buffers_.root;
+  }
+  bool leave(Shared::NativeVectors& vectors) {
+    if (++vectors.fetched == shared_->inboxes.size()) shared_->native_sums.erase(number_);
+    return over_ = true;
+  }
   [[nodiscard]] std::size_t bytes() const { return buffers_.count * size_of(buffers_.type); }
   /// Of the sum, that this rank gets.
   [[nodiscard]] std::size_t first_byte() const {
@@ -78,7 +86,6 @@ class LoopbackSums final : public NativeSums {
   LoopbackSums(std::shared_ptr<Shared> shared, int rank)
       : shared_(std::move(shared)), rank_(rank) {}
 
-  [[nodiscard]] std::string_view name() const override { return "loopback"; }
   [[nodiscard]] std::string why_not(const NativeBuffers& buffers) const override {
     return size_of(buffers.type) > 2 ? "" : "MPI has no type " + std::string(name_of(buffers.type));
   }

@@ -1,6 +1,6 @@
-// Golden hashes of sparse's, sparse+thc's, topk's and sketch's words and results: the wire format, pinned,
-// for every instruction set. A difference means that ranks built before and after the change cannot
-// talk to each other: it takes a new wire_format_version, not new numbers here.
+// Golden hashes of words and results of sparse, sparse+thc, topk and sketch: the wire format,
+// pinned, for every instruction set. A difference means that ranks built before and after the
+// change cannot talk to each other: it takes a new wire_format_version, not new numbers here.
 
 #include "codecs/sketch/sketch.hpp"
 #include "codecs/sparse/sparse.hpp"
@@ -42,7 +42,7 @@ Hashes hashes_of(const Golden& golden, const kernels::KernelTable& table) {
   const std::string_view name = golden.name;
   CodecHarness harness(golden_setup(name.starts_with("thc")      ? make_sparse_thc
                                     : name.starts_with("sketch") ? make_sketch
-                                    : name.starts_with("topk") ? make_topk
+                                    : name.starts_with("topk")   ? make_topk
                                                                  : make_sparse,
                                     golden, table));
   const Bytes result = harness.allreduce(inputs_of(golden));

@@ -160,6 +160,19 @@ TEST(Topk, NeverLeavesOutWhatIsNotFinite) {
   }
 }
 
+/// What waited until it was too large for the type goes in several calls.
+TEST(Topk, LosesNothingThatIsTooLargeForItsType) {
+  constexpr std::size_t count = 100, calls = 300;
+  auto harness = harness_of(1, {{"fraction", "0.01"}, {"error_feedback", "on"}}, ElementType::f16);
+  Vector came(count);
+  for (std::uint64_t step = 0; step < calls; ++step) {
+    const Vector sums = harness.allreduce(std::vector<Vector>{Vector(count, 1024.0)}, step);
+    for (std::size_t i = 0; i < count; ++i) came[i] += sums[i];
+  }
+  const Vector left = to_values(ElementType::f32, harness.state(0));
+  for (std::size_t i = 0; i < count; ++i) ASSERT_EQ(came[i] + left[i], 1024.0 * calls) << i;
+}
+
 TEST(Topk, TakesNoZeros) {
   Vector values(5000);
   values[17] = 1e-42;

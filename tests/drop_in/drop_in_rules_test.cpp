@@ -69,7 +69,7 @@ TEST(DropInCounts, SumUpWhichWayCallsWent) {
   EXPECT_EQ(counts.calls(), 4u);
   EXPECT_EQ(counts.summary(),
             "4 calls of MPI_Allreduce:\n"
-            "  2 by \"codec=thc\", 8192 bytes, of which 1 by MPI's own allreduce\n"
+            "  2 by \"codec=thc\", 8192 bytes, of which 1 by MPI's own reduction\n"
             "  1 by Info keys of communicators, 8 bytes\n"
             "  1 left to MPI: another operation than MPI_SUM");
 }

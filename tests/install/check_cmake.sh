@@ -50,7 +50,7 @@ endif()'
     -D CMAKE_PREFIX_PATH="$tree/installed" >/dev/null ||
     fail "a package that is not required ends the project"
   project CXX 'find_package(cohom REQUIRED COMPONENTS mpx)'
-  project_refuses "'mpx' is no component of cohom; its components are mpi and ucx"
+  project_refuses "'mpx' is no component of cohom; its components are mpi, ucx and fortran"
   project CXX 'find_package(cohom REQUIRED COMPONENTS mpi)'
   project_refuses 'component mpi: find_package(MPI COMPONENTS CXX) finds no MPI' \
     -D CMAKE_DISABLE_FIND_PACKAGE_MPI=ON

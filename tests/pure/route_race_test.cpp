@@ -183,7 +183,7 @@ TEST(RouteRace, RanksWithDifferentClocksChooseAlike) {
   for (int call = 0; call < 100000; ++call) {
     if (call % 10000 == 0) times.seconds = {1e-3, call % 20000 == 0 ? 1.5e-3 : 0.5e-3};
     CallPace pace;
-    for (RouteRaces& rank : ranks) pace.merge(CallPace(true, rank.seconds()));
+    for (RouteRaces& rank : ranks) pace.merge(CallPace(true, false, rank.seconds()));
     std::vector<RouteRace::Turn> turns;
     for (std::size_t rank = 0; rank < 3; ++rank) {
       RouteRaces::Entry& entry = ranks[rank].of(kind, 1 << 20, "thc by direct");

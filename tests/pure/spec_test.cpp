@@ -53,8 +53,9 @@ TEST(Spec, WrongOnesAreNamed) {
   EXPECT_NE(error_of("thc:bits").find("codec spec \"thc:bits\""), std::string::npos);
   EXPECT_NE(error_of("thc:seed=1,4").find("\"4\" is not parameter=value"), std::string::npos);
   EXPECT_NE(error_of("thc:4,bits=5").find("parameter bits is given twice"), std::string::npos);
+  EXPECT_NE(error_of("auto:1e-4").find("\"1e-4\" is not parameter=value"), std::string::npos);
   EXPECT_NE(error_of("raw:4").find("raw has no parameters"), std::string::npos);
-  EXPECT_NE(error_of("tch:4").find("did you mean thc"), std::string::npos);
+  EXPECT_NE(error_of("thk:4").find("did you mean thc"), std::string::npos);
 }
 
 TEST(Spec, CanonicalFormLeavesDefaultsOut) {

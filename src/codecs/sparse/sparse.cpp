@@ -8,6 +8,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace cohom {
 namespace {
@@ -89,8 +90,10 @@ void SparsePayload::decode(const Piece& piece, ConstPayload sum, std::size_t) {
 
 class SparseCodec final : public Codec {
  public:
-  SparseCodec(const CodecContext& context, const IndexOptions& index)
-      : index_(context, index, "sparse", call_), payload_(context, index_, call_) {
+  SparseCodec(const CodecContext& context, const IndexOptions& index, std::string_view codec,
+              std::function<void()> before_scan)
+      : index_(context, index, codec, call_, NeededBy::encoding, std::move(before_scan)),
+        payload_(context, index_, call_) {
     for (Round* const round : index_.rounds()) add(*round);
     add(payload_);
   }
@@ -123,7 +126,13 @@ constexpr CodecSample samples[] = {{.spec = "sparse"},
 }  // namespace
 
 std::unique_ptr<Codec> make_sparse(const CodecContext& context) {
-  return std::make_unique<SparseCodec>(context, parse_sparse_options(context.parameters));
+  return make_lazy_sparse(context, "sparse", {});
+}
+
+std::unique_ptr<Codec> make_lazy_sparse(const CodecContext& context, std::string_view codec,
+                                        std::function<void()> before_scan) {
+  return std::make_unique<SparseCodec>(context, parse_sparse_options(context.parameters, codec),
+                                       codec, std::move(before_scan));
 }
 
 const CodecRow& sparse_codec() {

@@ -8,12 +8,18 @@
 
 #include "codecs/common/codec_row.hpp"
 
+#include <functional>
 #include <memory>
+#include <string_view>
 
 namespace cohom {
 
 /// @throws Error(invalid_argument), see parse_sparse_options().
 std::unique_ptr<Codec> make_sparse(const CodecContext& context);
+/// For a codec that makes the input when it is first read: `before_scan` comes before that, and
+/// again. Errors name `codec`.
+std::unique_ptr<Codec> make_lazy_sparse(const CodecContext& context, std::string_view codec,
+                                        std::function<void()> before_scan);
 
 const CodecRow& sparse_codec();
 

@@ -20,7 +20,7 @@ class TopkCodec final : public Codec {
         selection_(options) {
     CodecContext of_sparse = context;
     of_sparse.parameters = sparse_parameters_of_topk(context.parameters);
-    sparse_ = make_sparse(of_sparse);
+    sparse_ = make_lazy_sparse(of_sparse, "topk", [this] { select(); });
     for (Round* const round : sparse_->rounds()) add(*round);
   }
 
@@ -36,13 +36,18 @@ class TopkCodec final : public Codec {
   }
 
  private:
-  /// Which elements are the largest is known once all are: no piece can go before.
   void start() override {
-    selection_.select(type_, call_.input, elements_, call_.state, selected_.data());
+    has_selected_ = false;
     CallBuffers of_sparse = call_;
     of_sparse.input = selected_.data();
     of_sparse.state = {};
     sparse_->begin(of_sparse);
+  }
+  /// All of the input is there: which elements are the largest is known once all are. Not in
+  /// start(), when a device's elements may still be on their way.
+  void select() {
+    if (std::exchange(has_selected_, true)) return;
+    selection_.select(type_, call_.input, elements_, call_.state, selected_.data());
   }
 
   ElementType type_;
@@ -52,12 +57,15 @@ class TopkCodec final : public Codec {
   std::unique_ptr<Codec> sparse_;
   std::size_t elements_ = 0;
   MemoryArray<std::byte> selected_;  ///< this call's vector, with zeros
+  bool has_selected_ = false;
 };
 
 // The largest 1% of a normal vector's elements have 8% of its energy.
 constexpr CodecSample samples[] = {
-    {.spec = "topk", .clamped = 1.3},
-    {.spec = "topk:fraction=0.3,select=threshold,error_feedback=on,index=flat", .clamped = 0.35}};
+    {.spec = "topk", .clamped = 1.3, .leaves_out = true},
+    {.spec = "topk:fraction=0.3,select=threshold,error_feedback=on,index=flat",
+     .clamped = 0.35,
+     .leaves_out = true}};
 
 }  // namespace
 

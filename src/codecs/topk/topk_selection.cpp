@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <optional>
 
 namespace cohom {
@@ -94,6 +95,15 @@ Beyond beyond(const Values<T>& values, typename Values<T>::Real limit) {
   return all;
 }
 
+/// ln(x) for 1 <= x <= 4, to 1e-9: with additions, products and quotients alone, so that it has the
+/// same bits on every machine.
+double logarithm(double x) {
+  const double t = (x - 1) / (x + 1), square = t * t;
+  double sum = 0, power = t;
+  for (int n = 1; n < 41; n += 2, power *= square) sum += power / n;
+  return 2 * sum;
+}
+
 /// None: the estimate is off by more than a factor of 2. An exponential variable exceeds its mean
 /// times ln(1/r) with probability r, and so does what it has beyond any limit.
 template <class T>
@@ -112,13 +122,21 @@ auto estimated_cut(const Values<T>& values, std::size_t k) {
                  : std::nullopt;
     const double count = static_cast<double>(above.count);
     const double ratio = std::max(static_cast<double>(k) / count, least_ratio);
-    const double next = double(limit) + above.excess / count * std::log(1 / ratio);
+    const double next = double(limit) + above.excess / count * logarithm(1 / ratio);
     const Real rounded = static_cast<Real>(next);
     if (!(rounded > limit)) break;
     limit = rounded;
   }
   return std::optional<Cut<Bits>>();
 }
+
+/// The largest finite number of a type.
+template <class T>
+constexpr body::Arithmetic<T> largest = std::numeric_limits<T>::max();
+template <>
+constexpr float largest<float16> = 65504;
+template <>
+constexpr float largest<bfloat16> = 0x1.fep127F;
 
 /// Writes what is taken; what is not stays in the feedback.
 template <class T>
@@ -136,6 +154,9 @@ void take(const Values<T>& values, Cut<typename Values<T>::Bits> cut, std::byte*
     }
     body::store_element<T>(selected, i, is_taken ? value : Real{0});
     if (feedback == nullptr) continue;
+    // What was left out for long may be beyond the type: then the rest goes on waiting.
+    if (magnitude < infinity && !(std::abs(body::load_element<T>(selected, i)) <= largest<T>))
+      body::store_element<T>(selected, i, value < 0 ? -largest<T> : largest<T>);
     const Real rest = value - body::load_element<T>(selected, i);
     // What is sent as infinity or NaN is not to come back.
     body::store_raw<Real>(feedback, i, body::magnitude_bits(rest) < infinity ? rest : Real{0});

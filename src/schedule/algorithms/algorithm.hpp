@@ -60,9 +60,9 @@ std::span<const AlgorithmRow> algorithm_table();
 /// nullptr when there is none of that name in the table.
 const AlgorithmRow* find_algorithm(std::string_view name);
 
-/// In no table, for it has no schedule: the allreduce of the library below (NativeSums).
+/// In no table, for it has no schedule: the reductions of the library below (NativeSums).
 inline constexpr AlgorithmRow native_algorithm{
-    .name = "native", .summary = "MPI's own allreduce of the vector, which nothing compresses"};
+    .name = "native", .summary = "MPI's own reduction of the vector, which nothing compresses"};
 
 /// The one row that merges_at_once.
 const AlgorithmRow& algorithm_that_merges_at_once();

@@ -7,8 +7,13 @@ namespace cohom {
 
 using kernels::bitmap_words;
 
-OwnPositions::OwnPositions(const CodecContext& context, const CallBuffers& call)
-    : type_(context.type), kernels_(context.kernels), memory_(context.memory), call_(call) {}
+OwnPositions::OwnPositions(const CodecContext& context, const CallBuffers& call,
+                           std::function<void()> before_scan)
+    : type_(context.type),
+      kernels_(context.kernels),
+      memory_(context.memory),
+      call_(call),
+      before_scan_(std::move(before_scan)) {}
 
 void OwnPositions::reserve(std::size_t elements, std::size_t longest_piece) {
   own_.resize(bitmap_words(elements));
@@ -21,6 +26,7 @@ void OwnPositions::start() { std::ranges::fill(held_, Held::nothing); }
 void OwnPositions::scan(const Piece& piece) {
   if (held(piece) != Held::nothing) return;
   held(piece) = Held::own_bits;
+  if (before_scan_) before_scan_();
   const kernels::SparseRun run{size_of(type_), piece.first, piece.count};
   const bool apart = !memory_.is_host();
   std::uint64_t* const found = apart ? beside_elements_.data() : bits(piece);

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 namespace cohom {
@@ -15,7 +16,9 @@ namespace cohom {
 class OwnPositions {
  public:
   /// `call` outlives it, as with all parts of an index. Pieces start at multiples of 256 elements.
-  OwnPositions(const CodecContext& context, const CallBuffers& call);
+  /// `before_scan` comes before the input is read, each time; may be empty.
+  OwnPositions(const CodecContext& context, const CallBuffers& call,
+               std::function<void()> before_scan = {});
 
   void reserve(std::size_t elements, std::size_t longest_piece);
   void start();
@@ -43,6 +46,7 @@ class OwnPositions {
   const kernels::KernelTable& kernels_;  ///< of the elements
   Memory& memory_;
   const CallBuffers& call_;
+  std::function<void()> before_scan_;
   std::vector<std::uint64_t> own_;              ///< of the vector
   std::vector<Held> held_;                      ///< by 256 elements
   MemoryArray<std::uint64_t> beside_elements_;  ///< of one piece

@@ -3,6 +3,7 @@
 #include <cohom/error.hpp>
 
 #include <string>
+#include <utility>
 
 namespace cohom {
 
@@ -35,10 +36,11 @@ std::unique_ptr<UnionIndex> make_index(const IndexSetup& setup) {
 }  // namespace
 
 SparseIndex::SparseIndex(const CodecContext& context, const IndexOptions& options,
-                         std::string_view codec, const CallBuffers& call, NeededBy needed_by)
+                         std::string_view codec, const CallBuffers& call, NeededBy needed_by,
+                         std::function<void()> before_scan)
     : host_(context.on_host().sparse),
       codec_(codec),
-      own_(context, call),
+      own_(context, call, std::move(before_scan)),
       form_(make_index({context, options, codec, call, own_, needed_by})) {}
 
 void SparseIndex::reserve(std::size_t elements, std::size_t longest_piece) {

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -22,9 +23,10 @@ class SparseIndex {
   };
 
   /// `codec`: the name that errors are said with; `call`: the codec's. What is referred to outlives
-  /// it.
+  /// it. `before_scan`: OwnPositions'.
   SparseIndex(const CodecContext& context, const IndexOptions& options, std::string_view codec,
-              const CallBuffers& call, NeededBy needed_by = NeededBy::encoding);
+              const CallBuffers& call, NeededBy needed_by = NeededBy::encoding,
+              std::function<void()> before_scan = {});
   SparseIndex(const SparseIndex&) = delete;
   SparseIndex& operator=(const SparseIndex&) = delete;
 

@@ -35,8 +35,8 @@ IndexOptions read_index_options(const ParameterReader& reader) {
 
 std::span<const ParameterInfo> sparse_parameters() { return index_parameters(); }
 
-IndexOptions parse_sparse_options(const Parameters& given) {
-  return read_index_options(ParameterReader("sparse", sparse_parameters(), given));
+IndexOptions parse_sparse_options(const Parameters& given, std::string_view codec) {
+  return read_index_options(ParameterReader(codec, sparse_parameters(), given));
 }
 
 }  // namespace cohom

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 namespace cohom {
 
@@ -24,7 +25,7 @@ IndexOptions read_index_options(const ParameterReader& reader);
 /// Every parameter of sparse, in the order cohom-info prints them.
 std::span<const ParameterInfo> sparse_parameters();
 
-/// @throws Error(invalid_argument) for an unknown parameter or a wrong value.
-IndexOptions parse_sparse_options(const Parameters& parameters);
+/// @throws Error(invalid_argument) that names `codec`, for an unknown parameter or a wrong value.
+IndexOptions parse_sparse_options(const Parameters& parameters, std::string_view codec = "sparse");
 
 }  // namespace cohom
