@@ -16,8 +16,8 @@ constexpr ParameterInfo own_parameters[] = {
     {"fraction", "0.01", "a fraction or decimal from 0.000001 to 1",
      "share of its elements that each rank contributes, those of largest magnitude"},
     {"select", "exact", "exact or threshold",
-     "exact: so many elements; threshold: those above an estimate of the magnitude, half to twice "
-     "as many, found in less time"},
+     "exact: so many elements; threshold: those above a magnitude that is estimated, half to twice "
+     "as many"},
     {"error_feedback", "off", "on or off",
      "add what earlier calls left out to this call's vector (needs state)"},
 };

@@ -8,6 +8,8 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <span>
+#include <type_traits>
 
 namespace cohom {
 namespace {
@@ -15,6 +17,7 @@ namespace {
 namespace body = kernels::body;
 
 constexpr int digit_bits = 16;
+constexpr std::size_t block = 1024;  ///< elements whose magnitudes are read together
 
 /// What a call selects from: the elements, or, with feedback, those and what was left out before.
 template <class T>
@@ -29,7 +32,14 @@ struct Values {
   [[nodiscard]] Real operator[](std::size_t i) const {
     return sums != nullptr ? body::load_raw<Real>(sums, i) : body::load_element<T>(input, i);
   }
-  [[nodiscard]] Bits magnitude(std::size_t i) const { return body::magnitude_bits((*this)[i]); }
+  void read_magnitudes(std::size_t first, std::size_t n, Bits* to) const {
+    if (sums != nullptr)
+      for (std::size_t i = 0; i < n; ++i)
+        to[i] = body::magnitude_bits(body::load_raw<Real>(sums, first + i));
+    else
+      for (std::size_t i = 0; i < n; ++i)
+        to[i] = body::magnitude_bits(body::load_element<T>(input, first + i));
+  }
 };
 
 /// Taken are larger magnitudes than `limit`, and the first `ties` that equal it.
@@ -38,6 +48,18 @@ struct Cut {
   Bits limit = 0;
   std::size_t ties = 0;
 };
+
+/// Calls visit(magnitudes) for blocks of them, in order: bits of Real, at most `block` at a time.
+template <class T, class Visit>
+void for_magnitudes(const Values<T>& values, Visit visit) {
+  using Bits = typename Values<T>::Bits;
+  std::array<Bits, block> magnitudes;
+  for (std::size_t first = 0; first < values.count; first += block) {
+    const std::size_t count = std::min(block, values.count - first);
+    values.read_magnitudes(first, count, magnitudes.data());
+    visit(std::span<const Bits>(magnitudes.data(), count));
+  }
+}
 
 /// The k largest. 0 < k <= count.
 template <class T>
@@ -49,10 +71,10 @@ auto exact_cut(const Values<T>& values, std::size_t k, std::vector<std::size_t>&
   while (true) {
     std::ranges::fill(histogram, 0);
     const Bits mask = (Bits{1} << width) - 1;
-    for (std::size_t i = 0; i < values.count; ++i) {
-      const Bits magnitude = values.magnitude(i);
-      if (magnitude >> (shift + width) == prefix) ++histogram[(magnitude >> shift) & mask];
-    }
+    for_magnitudes(values, [&](std::span<const Bits> magnitudes) {
+      for (const Bits magnitude : magnitudes)
+        if (magnitude >> (shift + width) == prefix) ++histogram[(magnitude >> shift) & mask];
+    });
     Bits digit = mask;
     for (; histogram[digit] < left; --digit) left -= histogram[digit];
     prefix = prefix << width | digit;
@@ -69,29 +91,37 @@ struct Beyond {
   double excess = 0;  ///< sum of what the magnitudes have beyond the limit
 };
 
-/// Of finite magnitudes. In lanes, so that the sum has the same bits however it is compiled.
+/// Of finite magnitudes. In lanes of Real, a block at a time, so that the sum has the same bits
+/// however it is compiled.
 template <class T>
 Beyond beyond(const Values<T>& values, typename Values<T>::Real limit) {
   using Real = typename Values<T>::Real;
+  using Bits = typename Values<T>::Bits;
+  using Signed = std::make_signed_t<Bits>;  // magnitudes are below its largest number
   constexpr std::size_t lanes = 8;
-  std::array<double, lanes> excess{};
-  std::array<std::size_t, lanes> counts{};
-  const auto add = [&](std::size_t i, std::size_t lane) {
-    const auto bits = values.magnitude(i);
-    const Real magnitude = body::from_bits<Real>(bits);
-    const bool is = magnitude > limit && bits < body::FloatFormat<Real>::infinity;
-    excess[lane] += is ? double(magnitude) - double(limit) : 0.0;
-    counts[lane] += is ? 1 : 0;
-  };
-  std::size_t i = 0;
-  for (; i + lanes <= values.count; i += lanes)
-    for (std::size_t lane = 0; lane < lanes; ++lane) add(i + lane, lane);
-  for (; i < values.count; ++i) add(i, i % lanes);
+  const auto least = static_cast<Signed>(body::bits_of(limit));
+  constexpr auto infinity = static_cast<Signed>(body::FloatFormat<Real>::infinity);
   Beyond all;
-  for (std::size_t lane = 0; lane < lanes; ++lane) {
-    all.count += counts[lane];
-    all.excess += excess[lane];
-  }
+  for_magnitudes(values, [&](std::span<const Bits> magnitudes) {
+    std::array<Real, lanes> excess{};
+    std::array<Bits, lanes> counts{};
+    // Without branches, for vector instructions.
+    const auto add = [&](std::size_t i, std::size_t lane) {
+      const auto bits = static_cast<Signed>(magnitudes[i]);
+      const Bits is = static_cast<Bits>(bits > least) & static_cast<Bits>(bits < infinity);
+      const Real over = body::from_bits<Real>(magnitudes[i]) - limit;
+      excess[lane] += body::from_bits<Real>(body::bits_of(over) & (Bits{0} - is));
+      counts[lane] += is;
+    };
+    std::size_t i = 0;
+    for (; i + lanes <= magnitudes.size(); i += lanes)
+      for (std::size_t lane = 0; lane < lanes; ++lane) add(i + lane, lane);
+    for (; i < magnitudes.size(); ++i) add(i, i % lanes);
+    for (std::size_t lane = 0; lane < lanes; ++lane) {
+      all.count += counts[lane];
+      all.excess += double(excess[lane]);
+    }
+  });
   return all;
 }
 
