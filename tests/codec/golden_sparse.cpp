@@ -88,8 +88,9 @@ const Golden goldens[] = {
     {"topk_threshold", ElementType::f32, {{"fraction", "0.02"}, {"select", "threshold"}}, 3, 40000,
      {0x7a69ad57b3474d31u, 0x76416c6c9ba9ceb2u, 0x67ef407df2f6bf27u}},
     {"topk_f64", ElementType::f64,
-     {{"fraction", "0.05"}, {"select", "threshold"}, {"index", "flat"}, {"error_feedback", "on"}}, 2,
-     9900, {0xe5b6a0f4d2611b31u, 0x021d271ddec17164u, 0x08937549b75bc6eau}},
+     {{"fraction", "0.05"}, {"select", "threshold"}, {"index", "flat"},
+      {"error_feedback", "on"}}, 2, 9900,
+     {0xe5b6a0f4d2611b31u, 0x021d271ddec17164u, 0x08937549b75bc6eau}},
     {"topk_bf16", ElementType::bf16, {{"fraction", "0.3"}, {"error_feedback", "on"}}, 3, 3001,
      {0xa779b512aeab336eu, 0x7d40c6f8a8a41244u, 0x1ba3203b7c60592du}},
 };
