@@ -105,7 +105,7 @@ void add_run_flags(CLI::App& app, BenchOptions& options) {
                  "(default: COHOM_THREADS, or auto)");
   app.add_option(
       "--native", options.native,
-      "never, auto or always: whether timed calls may go by MPI's own allreduce; errors, "
+      "never, auto or always: whether timed calls may go by MPI's own reduction; errors, "
       "bits and bytes are the codec's (default: never)");
   app.add_option("--json", options.json_path, "write the results to this file")->check(some_path());
   app.add_flag("--quiet", options.quiet, "no progress line");

@@ -175,11 +175,13 @@ TEST(Topk, LosesNothingThatIsTooLargeForItsType) {
 
 TEST(Topk, TakesNoZeros) {
   Vector values(5000);
+  values[3] = -0.0;
   values[17] = 1e-42;
   values[4999] = -2;
   for (const auto* select : {"exact", "threshold"}) {
     auto harness = harness_of(1, {{"fraction", "0.5"}, {"select", select}});
     const Vector sums = harness.allreduce(std::vector<Vector>{values});
+    EXPECT_FALSE(std::signbit(sums[3])) << "it was taken";
     EXPECT_EQ(sums[4999], -2);
     EXPECT_EQ(sums[17], double(1e-42F));
     EXPECT_EQ(nonzeros(sums), 2u);

@@ -16,8 +16,8 @@ namespace cohom {
 
 /// @throws Error(invalid_argument), see parse_sparse_options().
 std::unique_ptr<Codec> make_sparse(const CodecContext& context);
-/// For a codec that makes the input when it is first read: `before_scan` comes before that, and
-/// again. Errors name `codec`.
+/// For a codec that makes sparse's input itself: `before_scan` is called before each piece of it is
+/// first read. Errors name `codec`. @throws as make_sparse()
 std::unique_ptr<Codec> make_lazy_sparse(const CodecContext& context, std::string_view codec,
                                         std::function<void()> before_scan);
 
