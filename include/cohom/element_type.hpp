@@ -9,6 +9,18 @@
 #include <optional>
 #include <string_view>
 
+// Compilers whose C++ has _Float16 (std::float16_t is another name of it) and __bf16
+// (std::bfloat16_t). nvcc reads the macros of a host compiler whose types it may not know. GCC 12
+// defines the macro for ARM, whose C alone has the type.
+#if !defined(__CUDACC__)
+#if defined(__FLT16_MANT_DIG__) && (defined(__clang__) || __GNUC__ >= 13 || defined(__SSE2__))
+#define COHOM_HAS_FLOAT16
+#endif
+#if defined(__BFLT16_MANT_DIG__)
+#define COHOM_HAS_BFLOAT16
+#endif
+#endif
+
 // CUDA's, which cuda_fp16.h and cuda_bf16.h define: to declare them takes neither. NOLINTNEXTLINE
 struct __half;
 struct __nv_bfloat16;  // NOLINT
@@ -86,16 +98,15 @@ template <>
 struct element_type_of<::__nv_bfloat16> {
   static constexpr auto value = ElementType::bf16;
 };
-// nvcc reads the macros of a host compiler whose types it may not know.
-#if defined(__FLT16_MANT_DIG__) && !defined(__CUDACC__)
+#ifdef COHOM_HAS_FLOAT16
 template <>
-struct element_type_of<_Float16> {  // std::float16_t is another name of it
+struct element_type_of<_Float16> {
   static constexpr auto value = ElementType::f16;
 };
 #endif
-#if defined(__BFLT16_MANT_DIG__) && !defined(__CUDACC__)
+#ifdef COHOM_HAS_BFLOAT16
 template <>
-struct element_type_of<__bf16> {  // likewise std::bfloat16_t
+struct element_type_of<__bf16> {
   static constexpr auto value = ElementType::bf16;
 };
 #endif

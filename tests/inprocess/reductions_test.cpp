@@ -285,7 +285,7 @@ TEST(ReductionsOf, TypedRangesHaveTheRightSizes) {
 static_assert(element_type_v<::__half> == ElementType::f16);
 static_assert(element_type_v<::__nv_bfloat16> == ElementType::bf16);
 
-#ifdef __FLT16_MANT_DIG__
+#ifdef COHOM_HAS_FLOAT16
 TEST(ReductionsOf, CompilersHalvesAreElements) {
   on_ranks(2, [](int rank, Communicator& communicator) {
     const std::vector<_Float16> input{_Float16(0.5), _Float16(rank), 3, 4};
