@@ -24,6 +24,12 @@ std::string codec_text(const Row& row) {
   return is_auto(row.codec) ? row.codec + " (" + row.plan.codec + ")" : row.codec;
 }
 
+/// Whether the sum's bits depend on the algorithm.
+bool adds_floats(const std::string& codec) {
+  constexpr std::string_view names[] = {"raw", "sparse", "topk", "lowrank"};
+  return std::ranges::any_of(names, [&](auto name) { return codec.starts_with(name); });
+}
+
 std::string milliseconds(double seconds) { return fmt::format("{:.4g}", seconds * 1e3); }
 
 std::string gigabytes(double bytes) { return fmt::format("{:.3f}", bytes * 1e-9); }
@@ -279,15 +285,12 @@ std::string Table::foot() const {
       same += results.hashes.size() == 1 ? 1 : 0;
     }
     if (vectors == 0) continue;
-    text +=
-        same == vectors
-            ? fmt::format("# {}: one result over all algorithms, in {} of {} vectors\n", codec,
-                          same, vectors)
-            : fmt::format("# {}: results differ by algorithm in {} of {} vectors{}\n", codec,
-                          vectors - same, vectors,
-                          codec == "raw" || codec.starts_with("sparse") || codec.starts_with("topk")
-                              ? " (each adds floats in its own order)"
-                              : "");
+    text += same == vectors
+                ? fmt::format("# {}: one result over all algorithms, in {} of {} vectors\n", codec,
+                              same, vectors)
+                : fmt::format("# {}: results differ by algorithm in {} of {} vectors{}\n", codec,
+                              vectors - same, vectors,
+                              adds_floats(codec) ? " (each adds floats in its own order)" : "");
   }
   return text;
 }

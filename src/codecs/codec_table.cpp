@@ -2,6 +2,7 @@
 
 #include "base/text.hpp"
 #include "codecs/exact/exact.hpp"
+#include "codecs/lowrank/lowrank.hpp"
 #include "codecs/marsit/marsit.hpp"
 #include "codecs/packed/packed.hpp"
 #include "codecs/raw/raw.hpp"
@@ -20,10 +21,10 @@
 namespace cohom {
 
 std::span<const CodecRow> codec_table() {
-  static const CodecRow rows[] = {raw_codec(),    packed_codec(),     sketch_codec(),
-                                  sparse_codec(), sparse_thc_codec(), sparse_exact_codec(),
-                                  topk_codec(),   thc_codec(),        signcount_codec(),
-                                  marsit_codec(), exact_codec()};
+  static const CodecRow rows[] = {raw_codec(),       packed_codec(),     sketch_codec(),
+                                  sparse_codec(),    sparse_thc_codec(), sparse_exact_codec(),
+                                  topk_codec(),      lowrank_codec(),    thc_codec(),
+                                  signcount_codec(), marsit_codec(),     exact_codec()};
   return rows;
 }
 

@@ -56,14 +56,15 @@ const AlgorithmRow& RoundFactory::algorithm_of(std::size_t number, std::size_t e
 
 /// A plan is fixed, but the aggregator of a network may be replaced between calls. So each call
 /// checks whether it has the merges of all offloaded rounds; else the whole call goes another way.
-/// Switches add no floats, so of rounds that do only a payload counts on the network.
+/// Switches add no floats, and an aggregator adds them in another order than ranks do, so of rounds
+/// that add floats only a payload counts on the network.
 bool RoundFactory::offloads(const RoundTraits& round) const {
   // A fallback round exists only when there were outliers: no turn at the aggregator is kept for
   // it.
   if (round.is_fallback()) return false;
+  if (round.time != RoundTime::payload && round.merge.kind == MergeKind::add_float) return false;
   if (!setup_.aggregator->may_fail()) return setup_.aggregator->supports(round.merge);
-  if (round.merges_itself()) return false;
-  return round.time == RoundTime::payload || round.merge.kind != MergeKind::add_float;
+  return !round.merges_itself();
 }
 
 std::unique_ptr<RoundRun> RoundFactory::make(std::size_t number, const Chunking& chunking) const {

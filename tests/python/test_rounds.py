@@ -11,7 +11,8 @@ from lockstep import reduce_together
 
 CODECS = {"raw": 1e-12, "exact": 1e-12, "sparse": 1e-12, "sketch": 1e-12, "thc": 0.05,
           "thc:levels=full": 0.01, "packed": 0.2, "packed:bits=8": 0.01, "signcount": 1,
-          "sparse+thc": 0.05, "topk": 1, "topk:0.5,select=threshold": 0.2}
+          "sparse+thc": 0.05, "topk": 1, "topk:0.5,select=threshold": 0.2,
+          "lowrank": 1, "lowrank:rank=32,columns=32": 1e-12}
 POOR = {"bit_or": False, "small_max": False, "unsigned": False}
 
 

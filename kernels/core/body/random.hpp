@@ -25,6 +25,7 @@ enum class Stream : std::uint32_t {
   sketch = 8,
   bloom = 9,
   energy = 10,
+  projection = 11,
 };
 
 /// SplitMix64's finaliser (Steele, Lea, Flood 2014).

@@ -43,7 +43,8 @@ struct CodecSample {
   bool shares_step = false;  ///< an outlier changes the step of all others
   bool absolute = false;     ///< the error does not scale with the vectors
   bool signs = false;        ///< one bit a value: nothing of its magnitude travels
-  bool leaves_out = false;   ///< sends some elements alone; +0 stands for the others, and for -0
+  /// Sends some elements alone, or what a few directions span; +0 stands for the rest, and for -0.
+  bool leaves_out = false;
   /// Sums and means are exact and rounded once: a mean is not the quotient of the rounded sum, and
   /// -0 is a sum.
   bool rounds_once = false;
