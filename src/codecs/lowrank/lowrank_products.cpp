@@ -3,12 +3,16 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
 
 namespace cohom {
 namespace {
 
 /// Of a vector's energy. Less is left by the rounding of sums of f32.
 constexpr double least_energy = 1e-10;
+
+/// GCC and Clang make them of what the processor has.
+using Lanes [[gnu::vector_size(lowrank_lanes * sizeof(float))]] = float;
 
 template <class Real, std::size_t Lanes>
 Real sum_of(std::array<Real, Lanes> lanes) {
@@ -30,17 +34,28 @@ double dot_in_f64(const double* a, const double* b, std::size_t length) {
 }  // namespace
 
 float dot(std::span<const float> a, std::span<const float> b) {
-  std::array<float, lowrank_lanes> sums{};
-  for (std::size_t i = 0; i < a.size(); i += lowrank_lanes)
-    for (std::size_t lane = 0; lane < lowrank_lanes; ++lane)
-      sums[lane] += a[i + lane] * b[i + lane];
-  return sum_of(sums);
+  Lanes sums{};
+  for (std::size_t i = 0; i < a.size(); i += lowrank_lanes) {
+    Lanes products, others;
+    std::memcpy(&products, &a[i], sizeof products);
+    std::memcpy(&others, &b[i], sizeof others);
+    products *= others;
+    sums += products;
+  }
+  std::array<float, lowrank_lanes> lanes;
+  std::memcpy(lanes.data(), &sums, sizeof sums);
+  return sum_of(lanes);
 }
 
 void add_multiple(float factor, std::span<const float> from, std::span<float> to) {
-  for (std::size_t i = 0; i < from.size(); i += lowrank_lanes)
-    for (std::size_t lane = 0; lane < lowrank_lanes; ++lane)
-      to[i + lane] += factor * from[i + lane];
+  for (std::size_t i = 0; i < from.size(); i += lowrank_lanes) {
+    Lanes products, sums;
+    std::memcpy(&products, &from[i], sizeof products);
+    std::memcpy(&sums, &to[i], sizeof sums);
+    products *= factor;
+    sums += products;
+    std::memcpy(&to[i], &sums, sizeof sums);
+  }
 }
 
 void orthonormalise(std::span<float> vectors, std::size_t length, std::span<double> scratch) {
