@@ -25,8 +25,8 @@ Executor::Executor(const ExecutorSetup& setup)
       chunking_(factory_.make_chunking(factory_.payload(), setup.elements)),
       offloaded_({.aggregator = setup.aggregator,
                   .kernels = setup.kernels,
-                  .rank = setup.rank,
-                  .ranks = setup.ranks,
+                  .rank = setup.place.rank,
+                  .ranks = setup.place.ranks,
                   .message_bytes = setup.message_bytes}),
       fallback_(factory_) {
   setup.codec->reserve(setup.elements, chunking_.longest_piece());
@@ -205,7 +205,7 @@ bool Executor::merge() {
 bool Executor::encode_agreements() { return any(0, payload(), encode); }
 
 bool Executor::fill_wire() {
-  const auto peers = static_cast<std::size_t>(std::max(1, factory_.setup().ranks - 1));
+  const auto peers = static_cast<std::size_t>(std::max(1, factory_.setup().place.ranks - 1));
   return encode_payload_while_sends_below(factory_.setup().tuning.sends_per_peer * peers);
 }
 

@@ -48,7 +48,7 @@ void FallbackRounds::prepare(std::size_t number, CallSignature& signature) {
                                           ": words were changed on their way");
   if (elements == 0) return;
   log_once_for_all(
-      factory_.setup().rank,
+      factory_.setup().place.rank,
       "round " + std::string(name) + " runs: elements that the payload does not hold travel apart");
   Fallback& fallback = fallback_[number];
   fallback.chunking = std::make_unique<Chunking>(factory_.make_chunking(number, elements));

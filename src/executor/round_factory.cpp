@@ -20,7 +20,7 @@ constexpr std::size_t short_block = 16;
 
 Chunking RoundFactory::make_chunking(std::size_t number, std::size_t elements) const {
   const std::size_t chunks =
-      algorithm_of(number, elements).chunks(setup_.ranks, gathers_disjoint(number));
+      algorithm_of(number, elements).chunks(setup_.place.ranks, gathers_disjoint(number));
   std::size_t block = setup_.codec->block();
   if (traits(number).algorithm == RoundAlgorithm::by_size && is_many_short(elements))
     block = std::min(block, short_block);
@@ -29,8 +29,8 @@ Chunking RoundFactory::make_chunking(std::size_t number, std::size_t elements) c
 
 /// Whether few elements are on many ranks. Alike on all of them.
 bool RoundFactory::is_many_short(std::size_t elements) const {
-  return setup_.ranks > most_direct_ranks &&
-         elements <= most_elements_a_rank * static_cast<std::size_t>(setup_.ranks);
+  return setup_.place.ranks > most_direct_ranks &&
+         elements <= most_elements_a_rank * static_cast<std::size_t>(setup_.place.ranks);
 }
 
 const AlgorithmRow& RoundFactory::algorithm_of(std::size_t number, std::size_t elements) const {
@@ -73,14 +73,14 @@ std::unique_ptr<RoundRun> RoundFactory::make(std::size_t number, const Chunking&
       .number = static_cast<int>(number),
       .round = &round(number),
       .schedule = algorithm_of(number, chunking.elements())
-                      .build({.rank = setup_.rank,
-                              .ranks = setup_.ranks,
+                      .build({.rank = setup_.place.rank,
+                              .ranks = setup_.place.ranks,
                               .narrow = traits(number).narrow(),
                               .disjoint = traits(number).disjoint(),
                               .promotes_some = traits(number).promotes_some(),
                               .grows = traits(number).grows,
-                              .nodes = setup_.nodes,
-                              .switches = setup_.switches,
+                              .nodes = setup_.place.nodes,
+                              .switches = setup_.place.switches,
                               .collective = collective_of(number),
                               .root = setup_.root}),
       .chunking = &chunking,

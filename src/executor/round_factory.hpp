@@ -22,12 +22,17 @@
 
 namespace cohom {
 
-/// Everything an executor is made of. What is pointed at outlives it.
-struct ExecutorSetup {
+/// This rank among the others.
+struct RankPlace {
   int rank = 0;
   int ranks = 1;
   std::span<const std::uint32_t> nodes = {};     ///< AlgorithmInput's
   std::span<const std::uint32_t> switches = {};  ///< likewise
+};
+
+/// Everything an executor is made of. What is pointed at outlives it.
+struct ExecutorSetup {
+  RankPlace place;
   std::size_t elements = 0;
   ElementType type = ElementType::f32;
   Codec* codec = nullptr;

@@ -98,10 +98,10 @@ PlanRoute make_route(const RouteMaterial& material, std::unique_ptr<Codec> codec
   }
   route.codec = std::move(codec);
   route.executor = std::make_unique<Executor>(ExecutorSetup{
-      .rank = transport.rank(),
-      .ranks = ranks,
-      .nodes = material.environment.nodes,
-      .switches = material.environment.switches,
+      .place = {.rank = transport.rank(),
+                .ranks = ranks,
+                .nodes = material.environment.nodes,
+                .switches = material.environment.switches},
       .elements = count,
       .type = material.type,
       .codec = route.codec.get(),
