@@ -23,7 +23,7 @@
 namespace cohom {
 
 /// This rank among the others.
-struct RankPlace {
+struct RankPosition {
   int rank = 0;
   int ranks = 1;
   std::span<const std::uint32_t> nodes = {};     ///< AlgorithmInput's
@@ -32,7 +32,7 @@ struct RankPlace {
 
 /// Everything an executor is made of. What is pointed at outlives it.
 struct ExecutorSetup {
-  RankPlace place;
+  RankPosition place;
   std::size_t elements = 0;
   ElementType type = ElementType::f32;
   Codec* codec = nullptr;
