@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Fails where a class has more than 15 data members, or its header and source more than 400 lines.
+"""Fails where a class has more than 15 data members, or x.hpp and x.cpp of a folder 400 lines.
 
-Such a class does several things: docs/architecture.md says how classes are cut. Members are counted
-by the text, not by a compiler: a declaration directly in a class's braces that is no function, type
-or static member, and each name of it.
+Such a class does several things. Members are counted by the text, not by a compiler: declarations
+directly in a class's braces that are no function, type or static member, and each name of them.
+Heads of specialisations are not seen, nor members whose type or default value has parentheses.
 """
 
 import collections
@@ -25,8 +25,9 @@ def without_comments(text):
 
 
 def classes(text):
-    """Yield the name of each class in a text without comments, and what stands in its own braces."""
-    for head in re.finditer(r"\b(?:class|struct)\s+(\w+)(?:\s+final)?\s*(?::[^:{;][^{;]*)?\{", text):
+    """Yield each class's name in a text without comments, and what stands in its own braces."""
+    head_of_class = r"\b(?:class|struct)\s+(\w+)(?:\s+final)?\s*(?::[^:{;][^{;]*)?\{"
+    for head in re.finditer(head_of_class, text):
         depth, own = 1, []
         for letter in text[head.end():]:
             depth += (letter == "{") - (letter == "}")

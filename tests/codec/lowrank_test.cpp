@@ -15,6 +15,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <string>
 #include <vector>
@@ -86,6 +87,8 @@ class PlainLowrank {
             (draw(frame(key(0, step, Stream::projection, 0), row), 0) >> k & 1) != 0 ? -1 : 1;
     for (std::size_t k = 0; k < rank_; ++k)
       if (energy_of(start_[k]) == 0) start_[k] = drawn_[k];
+    for (std::size_t k = 0; rows_ <= rank_ && k < rank_; ++k)
+      for (std::size_t row = 0; row < rows_; ++row) start_[k][row] = row == k ? 1 : 0;
 
     std::vector<Vector> basis(rank_, Vector(columns_));
     for (std::size_t r = 0; r < inputs.size(); ++r)
@@ -249,6 +252,56 @@ TEST(Lowrank, ScalesByAPowerOfTwo) {
     for (double& value : expected) value = std::ldexp(value, exponent);
     EXPECT_EQ(harness.allreduce(std::vector<Vector>{inputs}), expected) << exponent;
   }
+}
+
+/// What is larger makes an exact sum of the vector.
+TEST(Lowrank, HasALargestExponent) {
+  for (const auto& [type, exponent] :
+       {std::pair{ElementType::f32, 111}, {ElementType::bf16, 111}, {ElementType::f64, 1007}}) {
+    const Vector values(200, std::ldexp(1.5, exponent)), larger(200, std::ldexp(1.5, exponent + 1));
+    auto harness = harness_of(2, {{"columns", "16"}}, type);
+    for (const double element : harness.allreduce(std::vector<Vector>(2, values)))
+      EXPECT_NEAR(element / larger[0], 1, 1e-6);
+    EXPECT_EQ(harness.sum(0)[0], std::uint64_t(exponent) + 2000);
+    const Vector sum = harness.allreduce(std::vector<Vector>{larger, values});
+    EXPECT_EQ(harness.sum(0)[0], 0xffffffffu);
+    EXPECT_EQ(sum, to_values(type, to_bytes(type, Vector(200, std::ldexp(4.5, exponent)))));
+  }
+}
+
+TEST(Lowrank, HoldsDenormals) {
+  const double least = std::ldexp(1, -149);
+  Vector values(640);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = least * double(i % 64 * (i / 64));
+  auto harness = harness_of(2, {{"columns", "64"}});
+  const Vector sum = harness.allreduce(std::vector<Vector>(2, values));
+  for (std::size_t i = 0; i < values.size(); ++i) EXPECT_NEAR(sum[i], 2 * values[i], 2 * least);
+}
+
+/// Signs at random may depend on each other, where there are few rows.
+TEST(Lowrank, MatricesOfFewRowsComeBack) {
+  for (const std::size_t rows : {1, 2, 3, 4})
+    for (std::uint64_t step = 0; step < 20; ++step) {
+      const std::vector<Vector> inputs{normal_values(64 * rows - 7, step),
+                                       normal_values(64 * rows - 7, step + 50)};
+      auto harness = harness_of(2, {{"columns", "64"}});
+      EXPECT_LT(distance(harness.allreduce(inputs, step), sum_of(inputs)), 1e-11)
+          << rows << " rows, step " << step;
+    }
+}
+
+/// A word that was changed on its way shows, and does not stay.
+TEST(Lowrank, ForgetsWhatIsNoNumber) {
+  constexpr std::size_t count = 1000;
+  auto harness = harness_of(2, {{"columns", "16"}, {"error_feedback", "on"}});
+  const std::vector<Vector> inputs{normal_values(count, 1), normal_values(count, 2)};
+  harness.allreduce(inputs);
+  for (int rank = 0; rank < 2; ++rank) {
+    const float nan = std::numeric_limits<float>::quiet_NaN();
+    Bytes& state = harness.state(rank);
+    std::memcpy(state.data() + state.size() - sizeof nan, &nan, sizeof nan);
+  }
+  for (const double value : harness.allreduce(inputs, 1)) ASSERT_TRUE(std::isfinite(value));
 }
 
 TEST(Lowrank, WordsAreProducts) {

@@ -203,8 +203,9 @@ TEST(Offload, ARepeatedCallLeavesTheStateOfACallThatWentWell) {
   constexpr int ranks = 3;
   const Watchdog watchdog("state");
   const RankInputs inputs(ranks, ElementType::f32, 5003, 41);
-  for (const char* codec : {"thc:error_feedback=on", "signcount:error_feedback=on",
-                            "marsit:compensation=on,period=3"}) {
+  for (const char* codec :
+       {"thc:error_feedback=on", "signcount:error_feedback=on",
+        "lowrank:columns=64,error_feedback=on", "marsit:compensation=on,period=3"}) {
     const auto run = [&](const char* algorithm, std::shared_ptr<const AggregatorFaults> faults) {
       std::vector<std::vector<std::byte>> states(ranks);
       on_ranks(ranks, {.faults = faults}, [&](int rank, Communicator& communicator) {

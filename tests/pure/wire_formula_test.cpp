@@ -51,6 +51,14 @@ TEST(WireFormula, ThcSendsPayloadAndAgreement) {
                    2 * 7 / 8.0 * 22 * 8 / 1024 + agreement(8));
 }
 
+/// Of a matrix as high as wide, or as it is for so many elements.
+TEST(WireFormula, LowrankSendsTwoFactors) {
+  constexpr std::size_t elements = std::size_t{1} << 22, side = 2048, factor = side * 4 * 4;
+  EXPECT_EQ(busiest("lowrank", "direct", elements, 8), 2 * factor * 7 / 8 + 3 * (8 + factor));
+  EXPECT_EQ(busiest("lowrank:columns=1024", "ring", elements, 8),
+            4 * factor * 7 / 8 + 3 * (8 + factor / 2));
+}
+
 TEST(WireFormula, IsEmptyWhereLanesHoldNoSumOfSoManyRanks) {
   EXPECT_TRUE(wire_formula("thc:levels=full", "ring", large, ElementType::f32, 255));
   EXPECT_TRUE(wire_formula("thc:levels=full", "ring", large, ElementType::f32, 256));

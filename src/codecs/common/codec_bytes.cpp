@@ -29,7 +29,8 @@ std::optional<CodecBytes> bytes_of_rounds(std::unique_ptr<Codec> (*make)(const C
     codec = make({.ranks = query.ranks,
                   .type = query.type,
                   .kernels = kernels::kernel_table(),
-                  .parameters = query.parameters});
+                  .parameters = query.parameters,
+                  .elements = query.elements});
   } catch (const Error&) {
     return std::nullopt;
   }

@@ -65,7 +65,6 @@ std::size_t LowrankPayload::encode(std::size_t contributions, const Piece& piece
   const std::uint32_t code = scale_.code(piece);
   if (code == LowrankCode::outlier) {
     std::fill_n(out.begin(), words, std::uint64_t{0});
-    rows_.feed_back_all(piece);
     return words;
   }
   const int exponent = code == 0 ? 0 : LowrankCode::exponent(code);

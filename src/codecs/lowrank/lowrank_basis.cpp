@@ -6,6 +6,7 @@
 #include "kernels/core/body/random.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <string>
 
@@ -58,17 +59,29 @@ void LowrankBasis::fill_with_signs(std::span<float> column, std::size_t k) const
 void LowrankBasis::begin_sum() {
   const std::size_t rows = shape_.rows(elements_);
   std::ranges::fill(basis_, 0.F);
-  if (rows_.feeds_back()) {
-    for (std::size_t row = 0; row < rows; ++row)
-      for (std::size_t k = 0; k < shape_.rank; ++k)
-        start_[k * rows + row] = kernels::body::load_raw<float>(kept(), row * shape_.rank + k);
-    orthonormalise(start_, rows, exact_);
+  if (rows <= shape_.rank) {
+    std::ranges::fill(start_, 0.F);
+    for (std::size_t row = 0; row < rows; ++row) start_[row * rows + row] = 1;
+    return;
   }
+  const bool continues = read_kept(rows);
   for (std::size_t k = 0; k < shape_.rank; ++k) {
     const auto column = std::span(start_).subspan(k * rows, rows);
     const auto is_zero = [](float value) { return value == 0; };
-    if (!rows_.feeds_back() || std::ranges::all_of(column, is_zero)) fill_with_signs(column, k);
+    if (!continues || std::ranges::all_of(column, is_zero)) fill_with_signs(column, k);
   }
+}
+
+/// Whether there is something to go on from. A NaN, which came by a message that was changed, must
+/// not stay.
+bool LowrankBasis::read_kept(std::size_t rows) {
+  if (!rows_.feeds_back()) return false;
+  for (std::size_t row = 0; row < rows; ++row)
+    for (std::size_t k = 0; k < shape_.rank; ++k)
+      start_[k * rows + row] = kernels::body::load_raw<float>(kept(), row * shape_.rank + k);
+  if (!std::ranges::all_of(start_, [](float value) { return std::isfinite(value); })) return false;
+  orthonormalise(start_, rows, exact_);
+  return true;
 }
 
 /// Pieces come in an order that depends on the algorithm, and sums of floats on theirs: so all rows
@@ -78,7 +91,12 @@ std::size_t LowrankBasis::encode(std::size_t, const Piece& piece, Payload out) {
   if (!call_.is_last(piece)) return words;
   begin_sum();
   const std::uint32_t code = scale_.code(piece);
-  if (code != 0 && code != LowrankCode::outlier) add_rows(LowrankCode::exponent(code));
+  if (code == LowrankCode::outlier) {
+    // Now, as the outlier round may begin before the payload is encoded.
+    for (const Piece& of_vector : call_.pieces) rows_.feed_back_all(of_vector);
+  } else if (code != 0) {
+    add_rows(LowrankCode::exponent(code));
+  }
   out[words - 1] = 0;  // the padding of a ragged last word
   std::memcpy(out.data(), basis_.data(), basis_.size() * sizeof(float));
   return words;

@@ -37,8 +37,9 @@ class LowrankScale final : public Round {
 };
 
 /// Round `basis`: with M the matrix and P of as many rows and `rank` columns, the sum of all ranks'
-/// M^T P, whose columns, made orthonormal, are the basis. P is what the call before summed, made
-/// orthonormal; where there is none, signs at random.
+/// M^T P, whose columns, made orthonormal, are the basis. P is what the last call summed that had a
+/// scale, made orthonormal; where there is none, signs at random. Of no more rows than columns it
+/// is a part of the identity, and the basis spans all rows.
 class LowrankBasis final : public Round {
  public:
   LowrankBasis(const LowrankShape& shape, LowrankRows& rows, const LowrankScale& scale,
@@ -67,6 +68,7 @@ class LowrankBasis final : public Round {
 
  private:
   void begin_sum();
+  bool read_kept(std::size_t rows);
   void add_rows(int exponent);
   void fill_with_signs(std::span<float> column, std::size_t k) const;
   [[nodiscard]] std::byte* kept() const { return call_.feedback_at(elements_); }

@@ -14,8 +14,8 @@ namespace {
 
 namespace body = kernels::body;
 
-/// Largest exponents that need no care: a row's norm is up to 2^8 times its largest element, and
-/// sums and rests of rows stay far from the largest number.
+/// Largest exponents that need no care: a row's norm is up to 2^8 times its largest element, so
+/// sums of up to 2^7 ranks stay below the largest number.
 template <class Real>
 constexpr int largest_exponent = body::FloatFormat<Real>::bias - 16;
 
