@@ -181,20 +181,26 @@ class Hook:
         if key not in self._rounds:
             names = {name for name, _ in parts}
             for other in [each for each in self._rounds if names & {name for name, _ in each[0]}]:
-                self._feedback.update(_cut(_state_of(self._rounds.pop(other)), other[0]))
+                self._feedback.update(_cut(self._rounds.pop(other), *other))
             pieces = [Rounds(self.codec, count, dtype, self._rank, self._ranks, op="mean",
                              all_to_all=self._all_to_all, check_once=True, **_REDUCTIONS)
                       for count in _pieces_of(vector.numel(), self._ranks)]
-            size = len(pieces[0].state) // pieces[0].count
-            if size:
-                state = b"".join(self._feedback.pop(name, bytes(size * count))
-                                 for name, count in parts)
-                begin = 0
-                for rounds in pieces:
-                    rounds.state = state[begin:begin + size * rounds.count]
-                    begin += size * rounds.count
+            if pieces[0].state:
+                self._put_feedback(pieces, parts, _feedback_size(dtype))
             self._rounds[key] = pieces
         return self._rounds[key]
+
+    def _put_feedback(self, pieces: list[Rounds], parts: Parts, size: int) -> None:
+        """Give a bucket's pieces the error feedback of its parameters, `size` bytes an element."""
+        feedback = b"".join(self._feedback.pop(name, bytes(size * count)) for name, count in parts)
+        rest = self._feedback.pop(_rest_of(parts), b"")
+        rests = [len(rounds.state) - size * rounds.count for rounds in pieces]
+        if len(rest) != sum(rests):
+            rest = bytes(sum(rests))
+        for rounds, length in zip(pieces, rests):
+            split = size * rounds.count
+            rounds.state = feedback[:split] + rest[:length]
+            feedback, rest = feedback[split:], rest[length:]
 
     def state_dict(self) -> dict[str, Any]:
         """Return what belongs into this process's checkpoint, between steps of training.
@@ -202,8 +208,8 @@ class Hook:
         That is error feedback by parameter, and the number of calls.
         """
         feedback = dict(self._feedback)
-        for (parts, _), pieces in self._rounds.items():
-            feedback.update(_cut(_state_of(pieces), parts))
+        for (parts, dtype), pieces in self._rounds.items():
+            feedback.update(_cut(pieces, parts, dtype))
         return {"codec": self.codec, "ranks": self._ranks, "calls": self.calls,
                 "feedback": feedback}
 
@@ -225,20 +231,29 @@ def _pieces_of(elements: int, ranks: int) -> list[int]:
     return [min(longest, elements - begin) for begin in range(0, elements, longest)]
 
 
-def _state_of(pieces: list[Rounds]) -> bytes:
-    """Return the error feedback of a bucket's pieces, one behind the other."""
-    return b"".join(rounds.state for rounds in pieces)
+def _feedback_size(dtype: str) -> int:
+    """Return the bytes of error feedback that codecs keep of an element, first in their state."""
+    return 8 if dtype == "float64" else 4
 
 
-def _cut(state: bytes, parts: Parts) -> dict[str, bytes]:
-    """Return the error feedback of a bucket by parameter; codecs keep as much of each element."""
-    elements = sum(count for _, count in parts)
-    size, begin = len(state) // elements, 0
+def _rest_of(parts: Parts) -> str:
+    """Return the name of what codecs keep of a bucket behind the feedback of its elements."""
+    return "bucket of " + ", ".join(name for name, _ in parts)
+
+
+def _cut(pieces: list[Rounds], parts: Parts, dtype: str) -> dict[str, bytes]:
+    """Return the error feedback of a bucket by parameter, and what is behind it, if anything is."""
     cut: dict[str, bytes] = {}
+    if not pieces[0].state:
+        return cut
+    size, begin = _feedback_size(dtype), 0
+    states = [(rounds.state, size * rounds.count) for rounds in pieces]
+    feedback = b"".join(state[:split] for state, split in states)
     for name, count in parts:
-        if size:
-            cut[name] = state[begin:begin + size * count]
+        cut[name] = feedback[begin:begin + size * count]
         begin += size * count
+    if rest := b"".join(state[split:] for state, split in states):
+        cut[_rest_of(parts)] = rest
     return cut
 
 

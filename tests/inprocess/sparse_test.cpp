@@ -48,12 +48,17 @@ Bytes sum_of(Communicator& communicator, const Problem& problem, std::string_vie
   return output;
 }
 
-/// By every algorithm, summed and averaged, in place and not.
+/// By every algorithm, summed or averaged, in place or not: problems and algorithms take turns.
 void expect_raws_bits(const std::vector<Problem>& problems) {
-  on_ranks(int(problems[0].vectors.size()), [&](int rank, Communicator& communicator) {
-    for (const Problem& problem : problems)
-      for (const AlgorithmRow& algorithm : algorithm_table())
+  const std::size_t ranks = problems[0].vectors.size();
+  on_ranks(int(ranks), [&](int rank, Communicator& communicator) {
+    const PairShare share(2);
+    for (std::size_t p = 0; p < problems.size(); ++p)
+      for (std::size_t a = 0; a < algorithm_table().size(); ++a)
         for (const ReduceOp op : {ReduceOp::sum, ReduceOp::mean}) {
+          if (!share.has(p + ranks, a, op)) continue;
+          const Problem& problem = problems[p];
+          const AlgorithmRow& algorithm = algorithm_table()[a];
           SCOPED_TRACE(problem.name + ", " + std::string(name_of(problem.type)) + ", " +
                        std::string(algorithm.name) + ", rank " + std::to_string(rank));
           const Bytes raw = sum_of(communicator, problem, "raw", algorithm.name, op, false);

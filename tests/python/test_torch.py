@@ -41,7 +41,7 @@ def weights(folder, rank):
                     for each in torch.load(folder / f"weights-{rank}").values())
 
 
-@pytest.mark.parametrize("codec", ["packed:bits=5", "signcount:error_feedback=on"])
+@pytest.mark.parametrize("codec", ["packed:bits=5", "lowrank:error_feedback=on"])
 def test_training_goes_on_and_ranks_stay_alike(codec, tmp_path):
     first, last, sent = train(tmp_path, codec, "60")
     assert last < 0.95 * first
@@ -54,8 +54,8 @@ def test_compressed_gradients_are_fewer_bytes(tmp_path):
     assert sent["thc"] < 0.4 * sent["raw"]
 
 
-def test_a_checkpoint_goes_on_with_the_same_bits(tmp_path):
-    codec = "thc:error_feedback=on"
+@pytest.mark.parametrize("codec", ["signcount:error_feedback=on", "lowrank:error_feedback=on"])
+def test_a_checkpoint_goes_on_with_the_same_bits(codec, tmp_path):
     train(tmp_path, codec, "20", "save", "10", processes=2)
     wanted = weights(tmp_path, 0)
     train(tmp_path, codec, "20", "load", processes=2)
