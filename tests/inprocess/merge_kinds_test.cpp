@@ -148,8 +148,7 @@ class Rank {
        Aggregator* aggregator)
       : transport_(transport),
         codec_(kinds),
-        executor_({.rank = transport.rank(),
-                   .ranks = transport.ranks(),
+        executor_({.place = {.rank = transport.rank(), .ranks = transport.ranks()},
                    .elements = count,
                    .codec = &codec_,
                    .kernels = &kernels::kernel_table(),
