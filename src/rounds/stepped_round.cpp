@@ -5,6 +5,7 @@
 #include <cohom/error.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <string>
 #include <utility>
 
@@ -15,6 +16,29 @@ namespace {
 /// Words of the only part, if there is one.
 std::size_t words_of(const RoundWords& words) {
   return words.parts() == 0 ? 0 : words.part(0).size();
+}
+
+std::vector<std::uint64_t> sum_of_two(const Merge& merge, ConstPayload lower, ConstPayload upper) {
+  std::vector<std::uint64_t> sum(lower.size());
+  const void* const operands[] = {lower.data(), upper.data()};
+  kernels::kernel_table().merge(merge, operands, 2, lower.size_bytes(), sum.data());
+  return sum;
+}
+
+/// Of floats, in the order of recursive doubling, by which executors run rounds of a whole vector.
+std::vector<std::uint64_t> sum_in_pairs(const Merge& merge, std::span<const ConstPayload> parts) {
+  // Where the ranks are no power of two, the first ones pair up beforehand.
+  const std::size_t pairs = parts.size() - std::bit_floor(parts.size());
+  std::vector<std::vector<std::uint64_t>> sums;
+  for (std::size_t rank = 0; rank < parts.size(); ++rank)
+    if (rank < 2 * pairs && rank % 2 == 1)
+      sums.back() = sum_of_two(merge, sums.back(), parts[rank]);
+    else
+      sums.emplace_back(parts[rank].begin(), parts[rank].end());
+  for (; sums.size() > 1; sums.resize(sums.size() / 2))
+    for (std::size_t i = 0; i < sums.size() / 2; ++i)
+      sums[i] = sum_of_two(merge, sums[2 * i], sums[2 * i + 1]);
+  return sums[0];
 }
 
 }  // namespace
@@ -131,7 +155,12 @@ const RoundStep* SteppedRound::gather_step() {
 
 void SteppedRound::take_gathered() {
   sums_->clear();
-  merge(pieces_.back(), step_.received_parts(), *sums_);
+  if (traits().merge.kind != MergeKind::add_float) {
+    merge(pieces_.back(), step_.received_parts(), *sums_);
+    return;
+  }
+  const std::vector<std::uint64_t> sum = sum_in_pairs(traits().merge, step_.received_parts());
+  std::ranges::copy(sum, sums_->add(sum.size()).begin());
 }
 
 const RoundStep* SteppedRound::lengths_step() {

@@ -221,7 +221,7 @@ TEST(Offload, ARepeatedCallLeavesTheStateOfACallThatWentWell) {
     };
     const auto faults = std::make_shared<AggregatorFaults>();
     faults->loss = [](const Part& part) { return part.rank == 1 ? Loss::sum : Loss::none; };
-    const auto expected = run("ring", nullptr);
+    const auto expected = run("direct", nullptr);  // which adds floats in the same order
     const auto found = run("offload", faults);
     for (std::size_t rank = 0; rank < ranks; ++rank)
       EXPECT_TRUE(same_bytes(found[rank], expected[rank])) << codec << ", rank " << rank;

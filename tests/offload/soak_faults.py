@@ -93,7 +93,7 @@ class Faults:
         return f"{share:.1%} of packets"
 
     def change_rate(self):
-        """Give all links another rate; what their queues held is lost."""
+        """Give all links another rate."""
         rate = self.random.choice(RATES)
         shape = dataclasses.replace(self.lab.shape, rate=rate * 10**6)
         self.lab = dataclasses.replace(self.lab, shape=shape)
