@@ -9,8 +9,10 @@ namespace cohom {
 namespace {
 
 [[noreturn]] void reject(std::string_view text, const std::string& reason) {
-  throw Error(ErrorKind::invalid_argument, "codec spec \"" + std::string(text) + "\": " + reason +
-                                               "; write name or name:parameter=value,...");
+  throw Error(ErrorKind::invalid_argument,
+              "codec spec \"" + std::string(text) + "\": " + reason +
+                  "; write name, name:parameter=value,... or name:number, of its first "
+                  "parameter");
 }
 
 bool is_number(std::string_view item) {

@@ -57,6 +57,8 @@ TEST(WireFormula, LowrankSendsTwoFactors) {
   EXPECT_EQ(busiest("lowrank", "direct", elements, 8), 2 * factor * 7 / 8 + 3 * (8 + factor));
   EXPECT_EQ(busiest("lowrank:columns=1024", "ring", elements, 8),
             4 * factor * 7 / 8 + 3 * (8 + factor / 2));
+  // One row of 16, of which one direction is needed: 8 bytes for it, and one for the scale's word.
+  EXPECT_EQ(busiest("lowrank:rank=32,columns=65536", "direct", 3, 2), 8u + 8 + 16 * 4);
 }
 
 TEST(WireFormula, IsEmptyWhereLanesHoldNoSumOfSoManyRanks) {

@@ -158,7 +158,7 @@ std::unique_ptr<Codec> make_lowrank(const CodecContext& context) {
 
 const CodecRow& lowrank_codec() {
   static const CodecRow row{
-      .info = {"lowrank", "a matrix's few strongest columns and rows, with error feedback",
+      .info = {"lowrank", "what few directions of the vector as a matrix span, with error feedback",
                lowrank_parameters()},
       .make = make_lowrank,
       .device = {.why_none = "products of matrices are made on the host"},

@@ -48,12 +48,14 @@ void LowrankBasis::reserve(std::size_t elements) {
   exact_.resize(std::max(start_.size(), basis_.size()));
 }
 
-/// Of rows that a rank draws, as all ranks do.
-void LowrankBasis::fill_with_signs(std::span<float> column, std::size_t k) const {
+/// Uniform from -1 to 1, alike on all ranks.
+void LowrankBasis::draw_column(std::span<float> column, std::size_t k) const {
   using namespace kernels::body;
   const std::uint64_t draws = key(0, call_.step, Stream::projection, 0);
-  for (std::size_t row = 0; row < column.size(); ++row)
-    column[row] = (draw(frame(draws, row), 0) >> k & 1) != 0 ? -1.F : 1.F;
+  for (std::size_t row = 0; row < column.size(); ++row) {
+    const std::uint32_t drawn = draw(frame(draws, row), static_cast<std::uint32_t>(k));
+    column[row] = static_cast<float>(static_cast<std::int32_t>(drawn)) * 0x1p-31F;
+  }
 }
 
 void LowrankBasis::begin_sum() {
@@ -68,7 +70,7 @@ void LowrankBasis::begin_sum() {
   for (std::size_t k = 0; k < shape_.rank; ++k) {
     const auto column = std::span(start_).subspan(k * rows, rows);
     const auto is_zero = [](float value) { return value == 0; };
-    if (!continues || std::ranges::all_of(column, is_zero)) fill_with_signs(column, k);
+    if (!continues || std::ranges::all_of(column, is_zero)) draw_column(column, k);
   }
 }
 

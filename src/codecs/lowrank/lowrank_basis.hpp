@@ -38,7 +38,7 @@ class LowrankScale final : public Round {
 
 /// Round `basis`: with M the matrix and P of as many rows and `rank` columns, the sum of all ranks'
 /// M^T P, whose columns, made orthonormal, are the basis. P is what the last call summed that had a
-/// scale, made orthonormal; where there is none, signs at random. Of no more rows than columns it
+/// scale, made orthonormal; where there is none, numbers at random. Of no more rows than columns it
 /// is a part of the identity, and the basis spans all rows.
 class LowrankBasis final : public Round {
  public:
@@ -70,7 +70,7 @@ class LowrankBasis final : public Round {
   void begin_sum();
   bool read_kept(std::size_t rows);
   void add_rows(int exponent);
-  void fill_with_signs(std::span<float> column, std::size_t k) const;
+  void draw_column(std::span<float> column, std::size_t k) const;
   [[nodiscard]] std::byte* kept() const { return call_.feedback_at(elements_); }
 
   LowrankShape shape_;

@@ -42,7 +42,13 @@ LowrankShape::LowrankShape(const LowrankOptions& options, std::size_t elements)
     const auto root = static_cast<std::size_t>(std::sqrt(static_cast<double>(elements)));
     columns = elements == 0 ? 256 : std::bit_floor(std::clamp(root, least_columns, most_columns));
   }
-  rank = std::min(options.rank, columns);
+  if (elements == 0) {
+    rank = std::min(options.rank, columns);
+    return;
+  }
+  // Neither rows nor directions that the vector has not.
+  columns = std::min(columns, std::max(least_columns, std::bit_ceil(elements)));
+  rank = std::min({options.rank, columns, rows(elements)});
 }
 
 }  // namespace cohom

@@ -25,7 +25,7 @@ LowrankOptions parse_lowrank_options(const Parameters& given);
 /// A vector as a matrix: its elements row by row, the last row filled up with zeros.
 struct LowrankShape {
   std::size_t columns = 0;  ///< a power of two, at least 16
-  std::size_t rank = 0;     ///< columns of the factors, at most `columns`
+  std::size_t rank = 0;     ///< columns of the factors, at most `columns` and the vector's rows
 
   /// Of a vector of so many elements; 0: not known.
   LowrankShape(const LowrankOptions& options, std::size_t elements);
