@@ -273,7 +273,10 @@ TEST(Lowrank, HasALargestExponent) {
 TEST(Lowrank, HoldsDenormals) {
   const double least = std::ldexp(1, -149);
   Vector values(640);
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = least * double(i % 64 * (i / 64));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::size_t row = i / 64, column = i % 64;
+    values[i] = least * double(row * column);
+  }
   auto harness = harness_of(2, {{"columns", "64"}});
   const Vector sum = harness.allreduce(std::vector<Vector>(2, values));
   for (std::size_t i = 0; i < values.size(); ++i) EXPECT_NEAR(sum[i], 2 * values[i], 2 * least);
