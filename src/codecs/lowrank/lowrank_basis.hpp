@@ -38,8 +38,8 @@ class LowrankScale final : public Round {
 
 /// Round `basis`: with M the matrix and P of as many rows and `rank` columns, the sum of all ranks'
 /// M^T P, whose columns, made orthonormal, are the basis. P is what the last call summed that had a
-/// scale, made orthonormal; where there is none, numbers at random. Of no more rows than columns it
-/// is a part of the identity, and the basis spans all rows.
+/// scale, made orthonormal; where there is none, numbers at random. Of at most `rank` rows it is a
+/// part of the identity, and the basis spans all rows.
 class LowrankBasis final : public Round {
  public:
   LowrankBasis(const LowrankShape& shape, LowrankRows& rows, const LowrankScale& scale,
