@@ -78,6 +78,14 @@ function(cohom_add_test_executable target)
   target_compile_options(${target} PRIVATE -Wno-dangling-else)
 endfunction()
 
+# cohom_of_systems(<entry>...): they need a whole system, such as a lab, a Slurm, a browser or an
+# installation. `scripts/test --systems` runs them.
+function(cohom_of_systems)
+  foreach(entry IN LISTS ARGN)
+    set_property(TEST ${entry} APPEND PROPERTY LABELS systems)
+  endforeach()
+endfunction()
+
 # cohom_test_defaults(<prefix> <ARGUMENT> <value>...) sets the arguments that were not given.
 function(cohom_test_defaults prefix)
   set(pairs ${ARGN})
