@@ -51,6 +51,9 @@ class Communicator {
   /// How many calls went by MPI's own reductions (Options::native, algorithm native); equal on all
   /// ranks once their calls are over.
   [[nodiscard]] std::uint64_t native_calls() const;
+  /// How many calls went raw where a compressing codec was asked for (PlanDescription::bypass);
+  /// equal on all ranks once their calls are over.
+  [[nodiscard]] std::uint64_t bypassed_calls() const;
 
   /// Adds the time of all calls from now on to `profile`, which outlives them; null: to none, which
   /// costs nothing. Between calls only.

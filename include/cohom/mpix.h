@@ -190,8 +190,8 @@ int MPIX_Compressed_exact_free(MPIX_Compressed_exact* exact);
  * get_version: of the library that runs; COHOM_VERSION_... are those of this header. At any time.
  * codecs: *codecs := a new MPI_Info, which the caller frees: names of codecs, and a line on each.
  * counter: *value := what this rank has counted on comm so far: bytes_sent, messages_sent,
- * native_calls, offloaded_calls, offloaded_calls_repeated, offloaded_calls_declined,
- * offloaded_bytes. 0 before the first call. */
+ * native_calls, bypassed_calls, offloaded_calls, offloaded_calls_repeated,
+ * offloaded_calls_declined, offloaded_bytes. 0 before the first call. */
 int MPIX_Compressed_get_version(int* major, int* minor, int* patch);
 int MPIX_Compressed_codecs(MPI_Info* codecs);
 int MPIX_Compressed_counter(MPI_Comm comm, const char* name, MPI_Count* value);

@@ -156,13 +156,15 @@ std::size_t bytes_of(const DropInCall& call, ElementType type, int ranks) {
 
 void compress(const DropInCall& call, const DropInRule& rule, ElementType type, int ranks) {
   Communicator& communicator = cached_communicator(call.comm, rule.options);
-  const std::uint64_t before = communicator.native_calls();
+  const std::uint64_t native = communicator.native_calls();
+  const std::uint64_t bypassed = communicator.bypassed_calls();
   if (call.scatters())
     reduce_scatter(call.input(), call.recvbuf, call.elements(), type, communicator, rule.options);
   else
     allreduce(call.input(), call.recvbuf, call.elements(), type, communicator, rule.options);
   DropIn::instance().counts.count(rule, bytes_of(call, type, ranks),
-                                  communicator.native_calls() - before);
+                                  {.native = communicator.native_calls() - native,
+                                   .bypassed = communicator.bypassed_calls() - bypassed});
 }
 
 int decide(const DropInCall& call) {

@@ -35,14 +35,16 @@ std::string OtherForms::summary() {
 DropInCounts::DropInCounts(std::span<const DropInRule> rules)
     : rules_(rules), tallies_(std::make_unique<Tally[]>(rules.size() + 1)) {}
 
-void DropInCounts::count(const DropInRule& rule, std::size_t bytes, std::uint64_t native) {
+void DropInCounts::count(const DropInRule& rule, std::size_t bytes,
+                         const Uncompressed& uncompressed) {
   const bool is_of_rules =
       !rules_.empty() && &rule >= rules_.data() && &rule < rules_.data() + rules_.size();
   Tally& tally =
       tallies_[is_of_rules ? static_cast<std::size_t>(&rule - rules_.data()) : rules_.size()];
   ++tally.calls;
   tally.bytes += bytes;
-  tally.native += native;
+  tally.native += uncompressed.native;
+  tally.bypassed += uncompressed.bypassed;
 }
 
 std::uint64_t DropInCounts::calls() const {
@@ -56,9 +58,12 @@ std::string DropInCounts::line(const Tally& tally, const std::string& text) {
   if (tally.calls == 0) return {};
   std::string line =
       "\n  " + std::to_string(tally.calls) + " by " + text + ", " + bytes_text(tally.bytes);
-  if (tally.native != 0)
-    line += ", of which " + std::to_string(tally.native) + " by MPI's own reduction";
-  return line;
+  std::string uncompressed;
+  if (tally.native != 0) uncompressed = std::to_string(tally.native) + " by MPI's own reduction";
+  if (tally.bypassed != 0)
+    uncompressed += (uncompressed.empty() ? "" : " and ") + std::to_string(tally.bypassed) +
+                    " uncompressed, as compressing does not pay";
+  return uncompressed.empty() ? line : line + ", of which " + uncompressed;
 }
 
 std::string DropInCounts::summary() const {

@@ -50,9 +50,13 @@ class DropInCounts {
   /// `rules` outlive this.
   explicit DropInCounts(std::span<const DropInRule> rules);
 
-  /// `rule`: one of the rules, or of a communicator's own keys. `native`: how many of the call's
-  /// sums the library left to MPI's own allreduce.
-  void count(const DropInRule& rule, std::size_t bytes, std::uint64_t native);
+  /// How many of a call's sums went without a rule's codec.
+  struct Uncompressed {
+    std::uint64_t native = 0;    ///< by MPI's own reduction
+    std::uint64_t bypassed = 0;  ///< raw, as compressing would not pay
+  };
+  /// `rule`: one of the rules, or of a communicator's own keys.
+  void count(const DropInRule& rule, std::size_t bytes, const Uncompressed& uncompressed);
   void count(NotOurs reason, std::uint64_t calls = 1) {
     not_ours_[static_cast<std::size_t>(reason)] += calls;
   }
@@ -65,7 +69,7 @@ class DropInCounts {
 
  private:
   struct Tally {
-    std::atomic<std::uint64_t> calls = 0, bytes = 0, native = 0;
+    std::atomic<std::uint64_t> calls = 0, bytes = 0, native = 0, bypassed = 0;
   };
   static std::string line(const Tally& tally, const std::string& text);
 

@@ -4,6 +4,7 @@
 #include "base/text.hpp"
 
 #include <cohom/error.hpp>
+#include <cohom/rounds.hpp>
 
 #include <xxhash.h>
 
@@ -78,6 +79,21 @@ void take_word(DropInRule& rule, std::string_view word) {
   }
 }
 
+/// A wrong spec is an error of the first call, not of the first one that the rule fits. What
+/// `auto` takes depends on the call.
+void check_codec(const DropInRule& rule) {
+  constexpr std::size_t elements = 1024;  // any that are not too few for a codec
+  constexpr int ranks = 2;
+  const std::string& spec = rule.options.codec;
+  if (rule.native || spec.substr(0, spec.find(':')) == "auto") return;
+  try {
+    const Rounds rounds(spec, elements, rule.type.value_or(ElementType::f32), 0, ranks);
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::invalid_argument)
+      refuse("codec=" + spec, std::string("codec=SPEC: ") + error.what());
+  }
+}
+
 /// Takes the first word off the text; empty at its end.
 std::string_view next_word(std::string_view& text) {
   text.remove_prefix(std::min(text.find_first_not_of(blanks), text.size()));
@@ -106,6 +122,7 @@ DropInRule parse_drop_in_rule(std::string_view text) {
   }
   if (!rule.native && rule.options.codec.empty())
     refuse(text, "a rule with codec=SPEC, or codec=native");
+  check_codec(rule);
   return rule;
 }
 

@@ -26,6 +26,8 @@ WireCounters Communicator::wire_counters() const {
 }
 std::uint64_t Communicator::native_calls() const { return impl_->native_calls(); }
 
+std::uint64_t Communicator::bypassed_calls() const { return impl_->bypassed_calls(); }
+
 OffloadCounters Communicator::offload_counters() const {
   const auto guard = impl_->lock();
   return impl_->offload_counters();

@@ -189,6 +189,9 @@ void CallImpl::complete_rounds() {
 /// The result is known, but other ranks may still miss what this one sent.
 void CallImpl::leave(std::optional<Error> error) {
   error_ = std::move(error);
+  const std::shared_ptr<PlanCore>& core = resources_.request().core;
+  if (!error_ && core && core->description().bypass && !resources_.goes_natively())
+    owner_.count_bypassed_call();
   state_ = State::leaving;
   try_to_complete();
 }

@@ -43,9 +43,14 @@ TEST(DropInRules, SayWhatIsWrong) {
        {"codec=thc bytes=64K", "codec=thc bytes=2:1", "codec=thc bytes=x:", "codec=thc bytes=:-1",
         "codec=thc bytes=99999999999999999999:", "codec=thc bytes=18446744073709551615G:",
         "codec=thc type=f16", "codec", "=thc", "bytes=1:", "codec=thc op=mean",
-        "codec=thc nonsense=1"})
+        "codec=thc nonsense=1", "codec=nothing", "codec=thc:bits=99", "codec=thc:bites=4",
+        "codec=lowrank:0 bytes=1G:"})
     EXPECT_THROW((void)parse_drop_in_rule(wrong), Error) << wrong;
   EXPECT_THROW(DropInRules("codec=thc\ncodec"), Error);
+  for (const char* const right :
+       {"codec=auto:nmse=1e-3", "codec=native", "codec=exact type=f64", "codec=topk:0.01",
+        "codec=thc:error_feedback=on buffer=gradient", "codec=exact:vectors=many"})
+    EXPECT_NO_THROW((void)parse_drop_in_rule(right)) << right;
 }
 
 TEST(DropInRules, NoTextHasNoRules) {
@@ -62,15 +67,20 @@ TEST(DropInCounts, SumUpWhichWayCallsWent) {
   const DropInRules rules("codec=thc;codec=raw");
   DropInCounts counts(rules.all());
   const DropInRule keys = parse_drop_in_rule("codec=exact");
-  counts.count(rules.all()[0], 4096, 1);
-  counts.count(rules.all()[0], 4096, 0);
-  counts.count(keys, 8, 0);
+  counts.count(rules.all()[0], 4096, {.native = 1});
+  counts.count(rules.all()[0], 4096, {});
+  counts.count(rules.all()[1], 64, {.native = 1});
+  counts.count(rules.all()[1], 64, {.bypassed = 1});
+  counts.count(keys, 8, {.bypassed = 1});
   counts.count(NotOurs::operation);
-  EXPECT_EQ(counts.calls(), 4u);
+  EXPECT_EQ(counts.calls(), 6u);
   EXPECT_EQ(counts.summary(),
-            "4 calls of MPI_Allreduce:\n"
+            "6 calls of MPI_Allreduce:\n"
             "  2 by \"codec=thc\", 8192 bytes, of which 1 by MPI's own reduction\n"
-            "  1 by Info keys of communicators, 8 bytes\n"
+            "  2 by \"codec=raw\", 128 bytes, of which 1 by MPI's own reduction and 1 "
+            "uncompressed, as compressing does not pay\n"
+            "  1 by Info keys of communicators, 8 bytes, of which 1 uncompressed, as compressing "
+            "does not pay\n"
             "  1 left to MPI: another operation than MPI_SUM");
 }
 

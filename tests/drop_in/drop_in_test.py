@@ -116,12 +116,26 @@ class DropInTest(unittest.TestCase):
         self.assertEqual(job.counted("left to MPI: codec=native"), 2, job.text)
         self.assertEqual(job.counted("left to MPI: no rule fits"), 2, job.text)
 
+    def test_bypassed_calls_are_told_apart(self):
+        # Two of "real" are of a few numbers, too.
+        for cases, all_calls, bypassed in ((("real",), 6, 2), (("real", "short"), 9, 5)):
+            with self.subTest(cases):
+                job = self.run_app(["--codec", "thc"], 0.3, *cases)
+                self.expect_counted(job)
+                self.assertEqual(job.counted('by "codec=thc"'), all_calls, job.text)
+                self.assertEqual(job.counted("uncompressed, as compressing does not pay"),
+                                 bypassed, job.text)
+        job = self.run_app(["--codec", "raw"], 0, "real", "short")
+        self.assertNotIn("uncompressed", job.log)
+
     def test_wrong_rules_are_one_error(self):
         for rules, said in (("codec=exact bytes=64K", 'bytes=64K" should be a range'),
                             ("codek=exact", 'codek=exact" should be a condition'),
                             ("bytes=64K:", "should be a rule with codec=SPEC"),
                             ("codec=exact type=f16", "type=f32 or type=f64"),
                             ("codec=exact reduce_scatter_block=on", "should be yes or no"),
+                            # Of a rule that fits no call, too.
+                            ("codec=thc:bits=99 bytes=1G:", "should be codec=SPEC: "),
                             ("@/nothing/there", "cannot be read")):
             with self.subTest(rules):
                 job = self.run_app([], 0, "real", COHOM_DROP_IN=rules, **RETURNS)

@@ -216,6 +216,29 @@ TEST(Native, OneRankMakesAnotherCall) {
   EXPECT_EQ(hub.native_sums_that_blocked(), 3u);
 }
 
+TEST(Native, BypassedCallsAreCounted) {
+  for (const int ranks : {1, 2, 3})
+    on_ranks(ranks, [&](int, Communicator& communicator) {
+      const auto bypassed = [&](std::size_t elements, const Options& options) {
+        const std::uint64_t before = communicator.bypassed_calls();
+        std::vector<float> data(elements, 1.0f);
+        allreduce(std::span(data), communicator, options);
+        return communicator.bypassed_calls() - before;
+      };
+      EXPECT_EQ(bypassed(100, {.codec = "thc", .native = "never"}), 1u);
+      EXPECT_EQ(bypassed(0, {.codec = "thc", .native = "never"}), 1u);
+      EXPECT_EQ(bypassed(100, {.codec = "raw", .native = "never"}), 0u);
+      EXPECT_EQ(bypassed(100, {.codec = "thc", .algorithm = "ring", .native = "never"}), 0u);
+      EXPECT_EQ(bypassed(1 << 20, {.codec = "thc", .native = "never"}), ranks == 1 ? 1u : 0u);
+      const std::uint64_t before = communicator.bypassed_calls();
+      std::vector<float> data(100, 1.0f);
+      allreduce_start(data.data(), data.data(), data.size(), ElementType::f32, communicator,
+                      {.codec = "thc"})
+          .wait();
+      EXPECT_EQ(communicator.bypassed_calls(), before + 1);
+    });
+}
+
 Options raced() { return {.codec = "thc", .native = "auto"}; }
 
 constexpr std::size_t raced_elements = 30000;
