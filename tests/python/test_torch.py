@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import re
 import socket
 import subprocess
 import sys
@@ -21,18 +22,24 @@ def free_port():
         return found.getsockname()[1]
 
 
-def train(folder, *arguments, processes=PROCESSES):
-    """Run the program in all processes; returns what rank 0 printed, as numbers."""
+def run(program, *arguments, processes=PROCESSES):
+    """Run a program in all processes; returns what rank 0 printed."""
     environment = {**os.environ, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()),
                    "WORLD_SIZE": str(processes), "PYTHONPATH": str(HERE.parents[1] / "python")}
-    ranks = [subprocess.Popen([sys.executable, str(HERE / "torch_program.py"), *arguments[:2],
-                               str(folder), *arguments[2:]],
+    ranks = [subprocess.Popen([sys.executable, str(program), *arguments],
                               env={**environment, "RANK": str(rank)}, text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
              for rank in range(processes)]
     outputs = [rank.communicate(timeout=150) for rank in ranks]
     assert [rank.returncode for rank in ranks] == [0] * processes, outputs
-    return [float(number) for number in outputs[0][0].split()]
+    return outputs[0][0]
+
+
+def train(folder, *arguments, processes=PROCESSES):
+    """Run the program in all processes; returns what rank 0 printed, as numbers."""
+    output = run(HERE / "torch_program.py", *arguments[:2], str(folder), *arguments[2:],
+                 processes=processes)
+    return [float(number) for number in output.split()]
 
 
 def weights(folder, rank):
@@ -60,6 +67,18 @@ def test_a_checkpoint_goes_on_with_the_same_bits(codec, tmp_path):
     wanted = weights(tmp_path, 0)
     train(tmp_path, codec, "20", "load", processes=2)
     assert weights(tmp_path, 0) == wanted
+
+
+@pytest.mark.parametrize("codec, processes, most_error, most_bytes",
+                         [("thc", 2, 0.02, 1_100_000), ("packed:bits=5", 3, 0.003, 1 << 20),
+                          ("raw", 3, 1e-12, 1 << 23)])
+def test_the_example_over_torch_distributed(codec, processes, most_error, most_bytes):
+    said = run(HERE.parents[1] / "examples/rounds_torch.py", codec, processes=processes)
+    found = re.fullmatch(rf"mean of {processes} processes by {codec}: gave (\d+) bytes, "
+                         r"vNMSE (\S+)\n", said)
+    assert found, said
+    assert 0 < int(found[1]) <= most_bytes, said
+    assert float(found[2]) < most_error, said
 
 
 def test_a_model_that_is_no_ddp_is_refused():
