@@ -2,6 +2,7 @@
 
 #include "element_values.hpp"
 #include "mpi_bytes.hpp"
+#include "reduction_plan.hpp"
 #include "schedule/algorithms/algorithm.hpp"
 #include "shared_failure.hpp"
 #include "union_over_ranks.hpp"
@@ -78,14 +79,7 @@ Options RowRunner::timed_options(const std::string& codec, const std::string& al
 }
 
 Plan RowRunner::make_plan(std::size_t elements, const Options& options) {
-  const auto ranks = static_cast<std::size_t>(communicator_.ranks());
-  switch (options_.collective) {
-    case ReductionKind::reduce_scatter:
-      return ReduceScatterPlan(communicator_, elements / ranks, options_.type, options);
-    case ReductionKind::reduce:
-      return ReducePlan(communicator_, elements, options_.type, 0, options);
-    default: return AllreducePlan(communicator_, elements, options_.type, options);
-  }
+  return reduction_plan(options_.collective, communicator_, elements, options_.type, options);
 }
 
 void RowRunner::check_combination(const std::string& codec, const std::string& algorithm) {

@@ -1,4 +1,4 @@
-// cohom-tune: which calls should go by MPI's own allreduce, in a file for COHOM_DECISIONS. Makes
+// cohom-tune: which calls should go by MPI's own reductions, in a file for COHOM_DECISIONS. Makes
 // the calls as a program would, and lets them race.
 //
 // Exit status: 0 the file is written; 2 the command line, the input, a codec or the file cannot be
@@ -10,9 +10,9 @@
 #include "inputs.hpp"
 #include "mpi_program.hpp"
 #include "output_file.hpp"
+#include "reduction_plan.hpp"
 #include "tune/tune_options.hpp"
 
-#include <cohom/allreduce.hpp>
 #include <cohom/plan.hpp>
 
 #include <fmt/format.h>
@@ -34,8 +34,21 @@ constexpr std::size_t window = 1 << 15;  // elements made at a time
 
 Options raced(const std::string& codec) { return {.codec = codec, .native = "auto"}; }
 
-Elements vector_of(Input& input, const TuneOptions& options, std::size_t bytes) {
-  Elements vector(options.type, bytes / size_of(options.type));
+/// Of a vector. The parts of a reduce_scatter are equally long, so some more bytes than asked for.
+std::size_t elements_of(const TuneOptions& options, std::size_t bytes, int ranks) {
+  const std::size_t elements = bytes / size_of(options.type);
+  if (options.collective != ReductionKind::reduce_scatter) return elements;
+  const auto parts = static_cast<std::size_t>(ranks);
+  return (elements + parts - 1) / parts * parts;
+}
+
+Plan plan_of(const std::string& codec, const TuneOptions& options, std::size_t elements,
+             Communicator& communicator) {
+  return reduction_plan(options.collective, communicator, elements, options.type, raced(codec));
+}
+
+Elements vector_of(Input& input, const TuneOptions& options, std::size_t elements) {
+  Elements vector(options.type, elements);
   input.set_length(vector.count);
   std::vector<double> values(std::min(window, vector.count));
   for (std::size_t first = 0; first < vector.count; first += window) {
@@ -66,7 +79,7 @@ std::string line_of(const CallKind& kind, const RouteRaces::Entry& entry) {
 
 void make_calls(const std::string& codec, const TuneOptions& options, const Elements& input,
                 Elements& output, Communicator& communicator) {
-  AllreducePlan plan(communicator, input.count, options.type, raced(codec));
+  Plan plan = plan_of(codec, options, input.count, communicator);
   for (int call = 0; call < options.calls; ++call) plan.execute(input.data(), output.data());
 }
 
@@ -81,7 +94,7 @@ void write(const TuneOptions& options, const RouteRaces& races, OutputFile& file
   });
   if (decisions.empty())
     throw UsageError(
-        "no call could go by MPI's own allreduce: one rank, short vectors, or codecs that keep "
+        "no call could go by MPI's own reduction: one rank, short vectors, or codecs that keep "
         "state or bound errors");
   RouteDecisions all = earlier_decisions(options.path);
   all.add(decisions);
@@ -95,7 +108,8 @@ int tune(const TuneOptions& options, Communicator& communicator) {
   const MPI_Comm world = mpi::program_ranks();
   for (const std::string& codec : options.codecs)  // what cannot run is known before any call
     for (const std::size_t bytes : options.sizes)
-      (void)AllreducePlan(communicator, bytes / size_of(options.type), options.type, raced(codec));
+      (void)plan_of(codec, options, elements_of(options, bytes, communicator.ranks()),
+                    communicator);
   std::unique_ptr<Input> input;
   std::optional<OutputFile> file;
   run_on_all_ranks(world, [&] {  // to find out now that it cannot be written or added to
@@ -108,7 +122,7 @@ int tune(const TuneOptions& options, Communicator& communicator) {
   for (const std::size_t bytes : options.sizes) {
     Elements vector, output;
     run_on_all_ranks(world, [&] {
-      vector = vector_of(*input, options, bytes);
+      vector = vector_of(*input, options, elements_of(options, bytes, communicator.ranks()));
       output = Elements(options.type, vector.count);
     });
     for (const std::string& codec : options.codecs)

@@ -31,9 +31,9 @@ std::vector<std::size_t> with_halves(const std::vector<std::size_t>& sizes, Elem
 
 std::variant<TuneOptions, Information> parse_tune_options(int argc, const char* const* argv) {
   TuneOptions options;
-  std::string sizes = "64K:64M", type = "f32";
+  std::string sizes = "64K:64M", type = "f32", collective = "allreduce";
   CLI::App app(
-      "Finds out where MPI's own allreduce is faster than a codec, on these ranks and links, and\n"
+      "Finds out where MPI's own reduction is faster than a codec, on these ranks and links, and\n"
       "writes it to a file that programs read: COHOM_DECISIONS=FILE. Run it under mpirun, or "
       "srun,\n"
       "as the programs are run.",
@@ -47,6 +47,9 @@ std::variant<TuneOptions, Information> parse_tune_options(int argc, const char* 
                  "3a ... b)")
       ->capture_default_str();
   app.add_option("--dtype", type, "element type: f32 or f64")->capture_default_str();
+  app.add_option("--collective", collective,
+                 "allreduce, reduce_scatter (each rank gets a part) or reduce (rank 0 gets all)")
+      ->capture_default_str();
   app.add_option("--input", options.input, fmt::format("{}, or a .npy/.npz file", input_kinds))
       ->capture_default_str();
   app.add_option("--seed", options.seed, "of the input")
@@ -64,6 +67,11 @@ std::variant<TuneOptions, Information> parse_tune_options(int argc, const char* 
   if (!element || (*element != ElementType::f32 && *element != ElementType::f64))
     throw UsageError(fmt::format("--dtype '{}' should be f32 or f64, which MPI sums", type));
   options.type = *element;
+  const auto kind = reduction_kind_named(collective);
+  if (!kind)
+    throw UsageError(
+        fmt::format("--collective '{}' should be allreduce, reduce_scatter or reduce", collective));
+  options.collective = *kind;
   options.sizes = with_halves(parse_sizes(sizes, options.type), options.type);
   return options;
 }

@@ -28,6 +28,12 @@ expect 0 --codec thc --codec raw --size 64K:128K --calls 20 decisions
 cp decisions before
 expect 0 --codec signcount --size 64K decisions
 grep -v -xF -f decisions before >gone && fail "what the file had is gone: $(cat gone)"
+for collective in reduce_scatter reduce; do
+  expect 0 --collective $collective --codec thc --size 64K --calls 20 decisions
+  [ "$(grep -cE "^3 thc f32 65536 (native|own) $collective\$" decisions)" -eq 1 ] ||
+    fail "a decision on $collective: $(cat decisions)"
+done
+grep -v -xF -f decisions before >gone && fail "what the file had of others is gone: $(cat gone)"
 
 # A program goes as the file says, from its first call on, and does not race.
 program=$bench
@@ -55,7 +61,9 @@ program=$tune
 expect_refusal 'FILE is required'
 expect_refusal "--dtype 'f16' should be f32 or f64" --dtype f16 f
 expect_refusal "codec \"thcc\" is unknown" --codec thcc f
-expect_refusal "no call could go by MPI's own allreduce" --codec exact --size 64K f
+expect_refusal "no call could go by MPI's own reduction" --codec exact --size 64K f
+expect_refusal "--collective 'gather' should be allreduce, reduce_scatter or reduce" \
+  --collective gather f
 expect_refusal 'FILE none/f' --size 64K none/f
 expect_refusal 'its first line should be' --size 64K json
 
