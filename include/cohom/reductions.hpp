@@ -65,4 +65,27 @@ void reduce_scatter(const Input& input, Output&& output, Communicator& communica
                  element_type_v<std::ranges::range_value_t<Input>>, communicator, options);
 }
 
+/// Typed form of reduce(): on rank `root` the output has as many elements as the input; that of
+/// other ranks may be empty.
+template <ElementRange Input, ElementRange Output>
+requires std::same_as<std::ranges::range_value_t<Input>, std::ranges::range_value_t<Output>>
+void reduce(const Input& input, Output&& output, int root, Communicator& communicator,
+            const Options& options = {}) {
+  const std::size_t count = std::ranges::size(input);
+  const std::size_t room = std::ranges::size(output);
+  const bool is_root = communicator.rank() == root;
+  if (is_root && room != count) {
+    allreduce_fail(Error(ErrorKind::invalid_argument, "output has " + std::to_string(room) +
+                                                          " elements on the root; it should "
+                                                          "have " +
+                                                          std::to_string(count) + ", as the input"),
+                   communicator)
+        .wait();
+    return;
+  }
+  reduce(std::ranges::data(input),
+         is_root ? static_cast<void*>(std::ranges::data(output)) : nullptr, count,
+         element_type_v<std::ranges::range_value_t<Input>>, root, communicator, options);
+}
+
 }  // namespace cohom

@@ -26,9 +26,41 @@ void cohom_fortran_allreduce(const void* sendbuf, void* recvbuf, MPI_Fint count,
                                         MPI_Info_f2c(info)));
 }
 
+void cohom_fortran_reduce_scatter_block(const void* sendbuf, void* recvbuf, MPI_Fint recvcount,
+                                        MPI_Fint datatype, MPI_Fint op, MPI_Fint comm,
+                                        MPI_Fint info, MPI_Fint* error) {
+  tell(error, MPIX_Reduce_scatter_block_compressed(c_buffer(sendbuf), c_buffer(recvbuf), recvcount,
+                                                   MPI_Type_f2c(datatype), MPI_Op_f2c(op),
+                                                   MPI_Comm_f2c(comm), MPI_Info_f2c(info)));
+}
+
+void cohom_fortran_reduce(const void* sendbuf, void* recvbuf, MPI_Fint count, MPI_Fint datatype,
+                          MPI_Fint op, MPI_Fint root, MPI_Fint comm, MPI_Fint info,
+                          MPI_Fint* error) {
+  tell(error,
+       MPIX_Reduce_compressed(c_buffer(sendbuf), c_buffer(recvbuf), count, MPI_Type_f2c(datatype),
+                              MPI_Op_f2c(op), root, MPI_Comm_f2c(comm), MPI_Info_f2c(info)));
+}
+
 void cohom_fortran_plan_create(MPI_Fint count, MPI_Fint datatype, MPI_Fint op, MPI_Fint comm,
                                MPI_Fint info, MPIX_Compressed_plan* plan, MPI_Fint* error) {
   tell(error, MPIX_Compressed_plan_create(count, MPI_Type_f2c(datatype), MPI_Op_f2c(op),
+                                          MPI_Comm_f2c(comm), MPI_Info_f2c(info), plan));
+}
+
+void cohom_fortran_reduce_scatter_block_plan_create(MPI_Fint recvcount, MPI_Fint datatype,
+                                                    MPI_Fint op, MPI_Fint comm, MPI_Fint info,
+                                                    MPIX_Compressed_plan* plan, MPI_Fint* error) {
+  tell(error, MPIX_Compressed_reduce_scatter_block_plan_create(recvcount, MPI_Type_f2c(datatype),
+                                                               MPI_Op_f2c(op), MPI_Comm_f2c(comm),
+                                                               MPI_Info_f2c(info), plan));
+}
+
+void cohom_fortran_reduce_plan_create(MPI_Fint count, MPI_Fint datatype, MPI_Fint op, MPI_Fint root,
+                                      MPI_Fint comm, MPI_Fint info, MPIX_Compressed_plan* plan,
+                                      MPI_Fint* error) {
+  tell(error,
+       MPIX_Compressed_reduce_plan_create(count, MPI_Type_f2c(datatype), MPI_Op_f2c(op), root,
                                           MPI_Comm_f2c(comm), MPI_Info_f2c(info), plan));
 }
 

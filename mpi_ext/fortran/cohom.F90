@@ -1,4 +1,4 @@
-! The module cohom: compressed allreduces and their plans, for Fortran. Compile it with the program,
+! The module cohom: compressed reductions and their plans, for Fortran. Compile it with the program,
 ! as modules of Fortran fit one compiler alone. Handles are the integers of mpif.h and `use mpi`; of
 ! mpi_f08 pass comm%MPI_VAL and the like. What arguments mean is in <cohom/mpix.h>; errors are MPI's
 ! codes, after the communicator's error handler. Vectors are contiguous.
@@ -13,8 +13,10 @@ module cohom
     type(c_ptr) :: handle = c_null_ptr
   end type
 
-  public :: cohom_allreduce, cohom_plan_create, cohom_plan_execute, cohom_plan_start, &
-            cohom_plan_wait, cohom_plan_reset_state, cohom_plan_free
+  public :: cohom_allreduce, cohom_reduce_scatter_block, cohom_reduce, cohom_plan_create, &
+            cohom_reduce_scatter_block_plan_create, cohom_reduce_plan_create, &
+            cohom_plan_execute, cohom_plan_start, cohom_plan_wait, cohom_plan_reset_state, &
+            cohom_plan_free
 
   interface
     ! recvbuf := the sum over all ranks of sendbuf, or of recvbuf where that is MPI_IN_PLACE.
@@ -29,11 +31,56 @@ module cohom
       integer, intent(out), optional :: ierror
     end subroutine
 
+    ! recvbuf := part r, on rank r, of the sum of sendbuf, which has as many parts of recvcount
+    ! elements as there are ranks; where that is MPI_IN_PLACE, of recvbuf, which has them all.
+    ! Collective.
+    subroutine cohom_reduce_scatter_block(sendbuf, recvbuf, recvcount, datatype, op, comm, info, &
+                                          ierror) &
+        bind(C, name='cohom_fortran_reduce_scatter_block')
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
+      !DEC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
+      !DIR$ IGNORE_TKR sendbuf, recvbuf
+      type(*), dimension(*) :: sendbuf, recvbuf
+      integer, value :: recvcount, datatype, op, comm, info
+      integer, intent(out), optional :: ierror
+    end subroutine
+
+    ! recvbuf on rank root := the sum over all ranks of sendbuf, which may be MPI_IN_PLACE there.
+    ! Collective.
+    subroutine cohom_reduce(sendbuf, recvbuf, count, datatype, op, root, comm, info, ierror) &
+        bind(C, name='cohom_fortran_reduce')
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
+      !DEC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
+      !DIR$ IGNORE_TKR sendbuf, recvbuf
+      type(*), dimension(*) :: sendbuf, recvbuf
+      integer, value :: count, datatype, op, root, comm, info
+      integer, intent(out), optional :: ierror
+    end subroutine
+
     ! Collective.
     subroutine cohom_plan_create(count, datatype, op, comm, info, plan, ierror) &
         bind(C, name='cohom_fortran_plan_create')
       import :: cohom_plan
       integer, value :: count, datatype, op, comm, info
+      type(cohom_plan), intent(in out) :: plan
+      integer, intent(out), optional :: ierror
+    end subroutine
+
+    ! Of calls of cohom_reduce_scatter_block. Collective.
+    subroutine cohom_reduce_scatter_block_plan_create(recvcount, datatype, op, comm, info, plan, &
+                                                      ierror) &
+        bind(C, name='cohom_fortran_reduce_scatter_block_plan_create')
+      import :: cohom_plan
+      integer, value :: recvcount, datatype, op, comm, info
+      type(cohom_plan), intent(in out) :: plan
+      integer, intent(out), optional :: ierror
+    end subroutine
+
+    ! Of calls of cohom_reduce. Collective.
+    subroutine cohom_reduce_plan_create(count, datatype, op, root, comm, info, plan, ierror) &
+        bind(C, name='cohom_fortran_reduce_plan_create')
+      import :: cohom_plan
+      integer, value :: count, datatype, op, root, comm, info
       type(cohom_plan), intent(in out) :: plan
       integer, intent(out), optional :: ierror
     end subroutine

@@ -282,6 +282,28 @@ TEST(ReductionsOf, TypedRangesHaveTheRightSizes) {
   });
 }
 
+TEST(ReductionsOf, TypedReduceNeedsAnOutputOnTheRootAlone) {
+  constexpr int ranks = 3, root = 2;
+  on_ranks(ranks, [&](int rank, Communicator& communicator) {
+    const std::vector<double> input{1, double(rank), 3};
+    std::vector<double> output(rank == root ? 3 : rank);
+    const std::vector<double> before = output;
+    reduce(input, output, root, communicator, options_of("raw", "auto"));
+    EXPECT_EQ(output, (rank == root ? std::vector<double>{3, 3, 9} : before));
+    std::vector<double> shorter(2);
+    try {
+      reduce(input, shorter, root, communicator, options_of("raw", "auto"));
+      ADD_FAILURE() << "no error";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::invalid_argument);
+      EXPECT_NE(std::string(error.what()).find("should have 3, as the input"), std::string::npos)
+          << error.what();
+    }
+    for (const int wrong : {-1, ranks})
+      EXPECT_THROW(reduce(input, output, wrong, communicator, options_of("raw", "auto")), Error);
+  });
+}
+
 static_assert(element_type_v<::__half> == ElementType::f16);
 static_assert(element_type_v<::__nv_bfloat16> == ElementType::bf16);
 

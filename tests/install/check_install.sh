@@ -62,6 +62,8 @@ with_cmake() {
   if [[ ${MPIF90:-} ]]; then
     build_with_cmake outside_fortran -D examples="$root/examples" -D MPI_Fortran_COMPILER="$MPIF90"
     check_fortran_output "$("$MPIEXEC" -n 2 "$tree/outside_fortran/allreduce_fortran")"
+    [[ $("$MPIEXEC" -n 2 "$tree/outside_fortran/reductions_fortran") == "reductions are right" ]] ||
+      fail "reductions.F90"
   fi
 }
 

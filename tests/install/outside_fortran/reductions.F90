@@ -1,0 +1,56 @@
+! Parts of a sum, and a sum on one rank, by calls and by plans. Prints a line on rank 0.
+program reductions
+  use mpi
+  use cohom
+  implicit none
+  integer, parameter :: part = 1000, root = 1
+  real, allocatable :: all(:)
+  double precision :: own(part), sums(part)
+  integer :: i, ierror, info, rank, ranks
+  type(cohom_plan) :: parts, onto_root
+
+  call MPI_Init(ierror)
+  call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierror)
+  call MPI_Comm_size(MPI_COMM_WORLD, ranks, ierror)
+  call MPI_Info_create(info, ierror)
+  call MPI_Info_set(info, 'cohom_codec', 'exact', ierror)
+
+  allocate (all(part * ranks))
+  all = [(real(i + rank), i = 1, part * ranks)]
+  call cohom_reduce_scatter_block(MPI_IN_PLACE, all, part, MPI_REAL, MPI_SUM, MPI_COMM_WORLD, info)
+  call check(all(part) == ranks * part * (rank + 1) + ranks * (ranks - 1) / 2, 'a part')
+
+  own = rank + 0.5d0
+  sums = -1
+  call cohom_reduce(own, sums, part, MPI_DOUBLE_PRECISION, MPI_SUM, root, MPI_COMM_WORLD, info, &
+                    ierror)
+  call check(ierror == MPI_SUCCESS, 'the error')
+  call check(sums(1) == merge(ranks * ranks / 2.d0, -1.d0, rank == root), 'the sum')
+
+  call cohom_reduce_scatter_block_plan_create(part, MPI_REAL, MPI_SUM, MPI_COMM_WORLD, info, parts)
+  call cohom_reduce_plan_create(part, MPI_DOUBLE_PRECISION, MPI_SUM, root, MPI_COMM_WORLD, info, &
+                                onto_root)
+  do i = 1, 2
+    all = 1
+    call cohom_plan_execute(parts, MPI_IN_PLACE, all)
+    call check(all(part) == ranks, 'a part by a plan')
+    sums = -1
+    call cohom_plan_execute(onto_root, own, sums)
+    call check(sums(part) == merge(ranks * ranks / 2.d0, -1.d0, rank == root), 'a sum by a plan')
+  end do
+  call cohom_plan_free(parts)
+  call cohom_plan_free(onto_root)
+  call MPI_Info_free(info, ierror)
+  if (rank == 0) print '(a)', 'reductions are right'
+  call MPI_Finalize(ierror)
+
+contains
+
+  subroutine check(right, what)
+    logical, intent(in) :: right
+    character(len=*), intent(in) :: what
+    if (right) return
+    print *, 'reductions: rank ', rank, ': ', what, ' is wrong'
+    call MPI_Abort(MPI_COMM_WORLD, 1, ierror)
+  end subroutine
+end program
