@@ -51,8 +51,8 @@ class Communicator {
   /// How many calls went by MPI's own reductions (Options::native, algorithm native); equal on all
   /// ranks once their calls are over.
   [[nodiscard]] std::uint64_t native_calls() const;
-  /// How many calls went raw where a compressing codec was asked for (PlanDescription::bypass);
-  /// equal on all ranks once their calls are over.
+  /// How many calls went raw where a compressing codec was asked for (PlanDescription::bypass), of
+  /// those without an error; equal on all ranks once calls that went well on all of them are over.
   [[nodiscard]] std::uint64_t bypassed_calls() const;
 
   /// Adds the time of all calls from now on to `profile`, which outlives them; null: to none, which

@@ -1,6 +1,7 @@
 #include "mpi_ext/drop_in/drop_in_rules.hpp"
 
 #include "base/environment.hpp"
+#include "base/tags.hpp"
 #include "base/text.hpp"
 
 #include <cohom/error.hpp>
@@ -9,8 +10,11 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <fstream>
 #include <iterator>
+#include <optional>
 
 namespace cohom::mpi {
 
@@ -79,19 +83,35 @@ void take_word(DropInRule& rule, std::string_view word) {
   }
 }
 
-/// A wrong spec is an error of the first call, not of the first one that the rule fits. What
-/// `auto` takes depends on the call.
-void check_codec(const DropInRule& rule) {
-  constexpr std::size_t elements = 1024;  // any that are not too few for a codec
-  constexpr int ranks = 2;
-  const std::string& spec = rule.options.codec;
-  if (rule.native || spec.substr(0, spec.find(':')) == "auto") return;
+/// Why the codec can have no such call; none: it can.
+std::optional<Error> why_no_call(const std::string& codec, ElementType type, int ranks) {
+  constexpr std::size_t elements = 1024;  // enough for any codec
   try {
-    const Rounds rounds(spec, elements, rule.type.value_or(ElementType::f32), 0, ranks);
+    const Rounds rounds(codec, elements, type, 0, ranks);
   } catch (const Error& error) {
-    if (error.kind() == ErrorKind::invalid_argument)
-      refuse("codec=" + spec, std::string("codec=SPEC: ") + error.what());
+    if (error.kind() == ErrorKind::invalid_argument) return error;
   }
+  return std::nullopt;
+}
+
+/// A spec with which no call can be made is an error of the first call, not of the first one that
+/// the rule fits. What `auto` takes depends on the call.
+void check_codec(const DropInRule& rule) {
+  const std::string& codec = rule.options.codec;
+  if (rule.native || codec.substr(0, codec.find(':')) == "auto") return;
+  if (why_no_call("raw", ElementType::f32, 2)) return;  // wrong for another reason, as COHOM_ISA
+  std::optional<Error> why;
+  for (const ElementType type : {ElementType::f32, ElementType::f64})
+    for (const std::uint64_t ranks :
+         {std::max<std::uint64_t>(2, rule.ranks.first), std::uint64_t{8}, std::uint64_t{64},
+          std::uint64_t{1024}, std::min<std::uint64_t>(max_ranks, rule.ranks.end - 1)}) {
+      if (rule.type.value_or(type) != type || !rule.ranks.contains(ranks) || ranks > max_ranks)
+        continue;
+      const auto error = why_no_call(codec, type, static_cast<int>(ranks));
+      if (!error) return;
+      if (!why) why = error;
+    }
+  if (why) refuse("codec=" + codec, std::string("a spec of a codec: ") + why->what());
 }
 
 /// Takes the first word off the text; empty at its end.

@@ -24,10 +24,14 @@ WireCounters Communicator::wire_counters() const {
   counters.bytes_sent += impl_->offload_counters().bytes;
   return counters;
 }
-std::uint64_t Communicator::native_calls() const { return impl_->native_calls(); }
-
-std::uint64_t Communicator::bypassed_calls() const { return impl_->bypassed_calls(); }
-
+std::uint64_t Communicator::native_calls() const {
+  const auto guard = impl_->lock();
+  return impl_->native_calls();
+}
+std::uint64_t Communicator::bypassed_calls() const {
+  const auto guard = impl_->lock();
+  return impl_->bypassed_calls();
+}
 OffloadCounters Communicator::offload_counters() const {
   const auto guard = impl_->lock();
   return impl_->offload_counters();

@@ -135,7 +135,7 @@ class DropInTest(unittest.TestCase):
                             ("codec=exact type=f16", "type=f32 or type=f64"),
                             ("codec=exact reduce_scatter_block=on", "should be yes or no"),
                             # Of a rule that fits no call, too.
-                            ("codec=thc:bits=99 bytes=1G:", "should be codec=SPEC: "),
+                            ("codec=thc:bits=99 bytes=1G:", "should be a spec of a codec: "),
                             ("@/nothing/there", "cannot be read")):
             with self.subTest(rules):
                 job = self.run_app([], 0, "real", COHOM_DROP_IN=rules, **RETURNS)

@@ -88,6 +88,14 @@ TEST_F(MpixQuery, CountsWhatIsSent) {
   ASSERT_EQ(MPIX_Compressed_counter(comm_, "messages_sent", &messages), MPI_SUCCESS);
   EXPECT_EQ(bytes > 0, ranks_ > 1);
   EXPECT_EQ(messages > 0, ranks_ > 1);
+  MPI_Count bypassed = -1, after = -1;
+  ASSERT_EQ(MPIX_Compressed_counter(comm_, "bypassed_calls", &bypassed), MPI_SUCCESS);
+  float few[10] = {};
+  ASSERT_EQ(MPIX_Allreduce_compressed(MPI_IN_PLACE, few, 10, MPI_FLOAT, MPI_SUM, comm_,
+                                      Info{{"cohom_codec", "thc"}}),
+            MPI_SUCCESS);
+  ASSERT_EQ(MPIX_Compressed_counter(comm_, "bypassed_calls", &after), MPI_SUCCESS);
+  EXPECT_EQ(after, bypassed + 1);
   expect_error(MPIX_Compressed_counter(comm_, "bites", &bytes), {"'bites'", "bytes_sent"});
   expect_error(MPIX_Compressed_counter(comm_, nullptr, &bytes), {"name is a null pointer"});
   expect_error(MPIX_Compressed_counter(comm_, "bytes_sent", nullptr), {"value is a null pointer"});
