@@ -78,8 +78,8 @@ function(cohom_add_test_executable target)
   target_compile_options(${target} PRIVATE -Wno-dangling-else)
 endfunction()
 
-# cohom_of_systems(<entry>...): they need a whole system, such as a lab, a Slurm, a browser or an
-# installation. `scripts/test --systems` runs them.
+# cohom_of_systems(<entry>...): they need or make a whole system, such as a lab, a Slurm, pages or
+# an installation, and take long. `scripts/test --systems` runs them.
 function(cohom_of_systems)
   foreach(entry IN LISTS ARGN)
     set_property(TEST ${entry} APPEND PROPERTY LABELS systems)
