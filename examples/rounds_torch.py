@@ -1,6 +1,6 @@
 """The codec alone, over torch.distributed: the mean of a vector over processes, by gloo.
 
-pip install . && torchrun --nproc-per-node 4 examples/rounds_torch.py thc
+pip install . && torchrun --nproc_per_node 4 examples/rounds_torch.py thc
 """
 
 import sys

@@ -37,13 +37,17 @@ grep -v -xF -f decisions before >gone && fail "what the file had of others is go
 
 # A program goes as the file says, from its first call on, and does not race.
 program=$bench
-sed -i 's/^3 thc f32 65536 .*/3 thc f32 65536 native/; s/^3 raw f32 65536 .*/3 raw f32 65536 own/' \
-  decisions
+sed -i -E 's/^3 thc f32 65536 (native|own)$/3 thc f32 65536 native/
+  s/^3 raw f32 65536 (native|own)$/3 raw f32 65536 own/
+  s/^3 thc f32 65536 (native|own) reduce$/3 thc f32 65536 own reduce/' decisions
 COHOM_DECISIONS=decisions
 export COHOM_DECISIONS
 expect 0 --native auto --codec thc --codec raw --codec packed --size 64K --iterations 30 \
   --warmup 0 --quiet --json json
 [ "$(native_calls | tr '\n' ' ')" = "30 0 0 " ] || fail "native calls: $(native_calls)"
+expect 0 --native auto --collective reduce --codec thc --size 64K --iterations 30 --warmup 0 \
+  --quiet --json json
+[ "$(native_calls | tr '\n' ' ')" = "0 " ] || fail "native calls of reduce: $(native_calls)"
 
 # What is decided in one run goes into the file.
 COHOM_DECISIONS=write:decided
