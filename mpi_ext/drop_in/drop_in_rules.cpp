@@ -100,13 +100,14 @@ void check_codec(const DropInRule& rule) {
   const std::string& codec = rule.options.codec;
   if (rule.native || codec.substr(0, codec.find(':')) == "auto") return;
   if (why_no_call("raw", ElementType::f32, 2)) return;  // wrong for another reason, as COHOM_ISA
+  // No call has fewer ranks than one, or more than there may be.
+  const std::uint64_t last = std::clamp<std::uint64_t>(rule.ranks.end - 1, 1, max_ranks);
+  const std::uint64_t first = std::min(std::max<std::uint64_t>(2, rule.ranks.first), last);
   std::optional<Error> why;
   for (const ElementType type : {ElementType::f32, ElementType::f64})
     for (const std::uint64_t ranks :
-         {std::max<std::uint64_t>(2, rule.ranks.first), std::uint64_t{8}, std::uint64_t{64},
-          std::uint64_t{1024}, std::min<std::uint64_t>(max_ranks, rule.ranks.end - 1)}) {
-      if (rule.type.value_or(type) != type || !rule.ranks.contains(ranks) || ranks > max_ranks)
-        continue;
+         {first, std::uint64_t{8}, std::uint64_t{64}, std::uint64_t{1024}, last}) {
+      if (rule.type.value_or(type) != type || ranks < first || ranks > last) continue;
       const auto error = why_no_call(codec, type, static_cast<int>(ranks));
       if (!error) return;
       if (!why) why = error;

@@ -39,20 +39,35 @@ TEST(DropInRules, RangesHaveUnits) {
 }
 
 TEST(DropInRules, SayWhatIsWrong) {
-  for (const char* const wrong :
-       {"codec=thc bytes=64K", "codec=thc bytes=2:1", "codec=thc bytes=x:", "codec=thc bytes=:-1",
-        "codec=thc bytes=99999999999999999999:", "codec=thc bytes=18446744073709551615G:",
-        "codec=thc type=f16", "codec", "=thc", "bytes=1:", "codec=thc op=mean",
-        "codec=thc nonsense=1", "codec=nothing", "codec=thc:bits=99", "codec=thc:bites=4",
-        "codec=lowrank:0 bytes=1G:", "codec=thc:lane=8 ranks=64:", "codec=thc:nmse=4e-4 ranks=:3",
-        "codec=sketch:cells=f64 type=f32"})
+  for (const char* const wrong : {"codec=thc bytes=64K",
+                                  "codec=thc bytes=2:1",
+                                  "codec=thc bytes=x:",
+                                  "codec=thc bytes=:-1",
+                                  "codec=thc bytes=99999999999999999999:",
+                                  "codec=thc bytes=18446744073709551615G:",
+                                  "codec=thc type=f16",
+                                  "codec",
+                                  "=thc",
+                                  "bytes=1:",
+                                  "codec=thc op=mean",
+                                  "codec=thc nonsense=1",
+                                  "codec=nothing",
+                                  "codec=thc:bits=99",
+                                  "codec=thc:bites=4",
+                                  "codec=lowrank:0 bytes=1G:",
+                                  "codec=thc:lane=8 ranks=64:",
+                                  "codec=thc:nmse=4e-4 ranks=:3",
+                                  "codec=sketch:cells=f64 type=f32",
+                                  "codec=nothing ranks=40000:",
+                                  "codec=nothing ranks=:1"})
     EXPECT_THROW((void)parse_drop_in_rule(wrong), Error) << wrong;
   EXPECT_THROW(DropInRules("codec=thc\ncodec"), Error);
   for (const char* const right :
        {"codec=auto:nmse=1e-3", "codec=native", "codec=exact type=f64", "codec=topk:0.01",
         "codec=thc:error_feedback=on buffer=gradient", "codec=exact:vectors=many",
-        "codec=sketch:cells=f64", "codec=thc:nmse=4e-4", "codec=thc:nmse=4e-4 ranks=8:",
-        "codec=thc:lane=8", "codec=packed:abs_error=1e-6", "codec=raw ranks=40000:"})
+        "codec=sketch:cells=f64", "codec=thc:nmse=4e-4",
+        "codec=thc:nmse=4e-4 ranks=8:", "codec=thc:lane=8", "codec=packed:abs_error=1e-6",
+        "codec=raw ranks=40000:", "codec=thc ranks=:1", "codec=thc ranks=1:2"})
     EXPECT_NO_THROW((void)parse_drop_in_rule(right)) << right;
 }
 
