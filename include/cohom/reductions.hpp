@@ -66,7 +66,7 @@ void reduce_scatter(const Input& input, Output&& output, Communicator& communica
 }
 
 /// Typed form of reduce(): on rank `root` the output has as many elements as the input; that of
-/// other ranks may be empty.
+/// other ranks may be empty. Another size there is an error of all ranks.
 template <ElementRange Input, ElementRange Output>
 requires std::same_as<std::ranges::range_value_t<Input>, std::ranges::range_value_t<Output>>
 void reduce(const Input& input, Output&& output, int root, Communicator& communicator,

@@ -16,9 +16,9 @@ program reductions
   call MPI_Info_set(info, 'cohom_codec', 'exact', ierror)
 
   allocate (all(part * ranks))
-  all = [(real(i + rank), i = 1, part * ranks)]
+  all = all_of(rank)
   call cohom_reduce_scatter_block(MPI_IN_PLACE, all, part, MPI_REAL, MPI_SUM, MPI_COMM_WORLD, info)
-  call check(all(part) == ranks * part * (rank + 1) + ranks * (ranks - 1) / 2, 'a part')
+  call check(all(part) == last_of_part(), 'a part')
 
   own = rank + 0.5d0
   sums = -1
@@ -26,14 +26,22 @@ program reductions
                     ierror)
   call check(ierror == MPI_SUCCESS, 'the error')
   call check(sums(1) == merge(ranks * ranks / 2.d0, -1.d0, rank == root), 'the sum')
+  sums = own
+  if (rank == root) then
+    call cohom_reduce(MPI_IN_PLACE, sums, part, MPI_DOUBLE_PRECISION, MPI_SUM, root, &
+                      MPI_COMM_WORLD, info)
+  else
+    call cohom_reduce(own, sums, part, MPI_DOUBLE_PRECISION, MPI_SUM, root, MPI_COMM_WORLD, info)
+  end if
+  call check(sums(1) == merge(ranks * ranks / 2.d0, rank + 0.5d0, rank == root), 'in place')
 
   call cohom_reduce_scatter_block_plan_create(part, MPI_REAL, MPI_SUM, MPI_COMM_WORLD, info, parts)
   call cohom_reduce_plan_create(part, MPI_DOUBLE_PRECISION, MPI_SUM, root, MPI_COMM_WORLD, info, &
                                 onto_root)
   do i = 1, 2
-    all = 1
+    all = all_of(rank)
     call cohom_plan_execute(parts, MPI_IN_PLACE, all)
-    call check(all(part) == ranks, 'a part by a plan')
+    call check(all(part) == last_of_part(), 'a part by a plan')
     sums = -1
     call cohom_plan_execute(onto_root, own, sums)
     call check(sums(part) == merge(ranks * ranks / 2.d0, -1.d0, rank == root), 'a sum by a plan')
@@ -45,6 +53,19 @@ program reductions
   call MPI_Finalize(ierror)
 
 contains
+
+  ! A vector of all parts, on a rank.
+  function all_of(of_rank) result(vector)
+    integer, intent(in) :: of_rank
+    real :: vector(part * ranks)
+    integer :: k
+    vector = [(real(k + of_rank), k = 1, part * ranks)]
+  end function
+
+  ! Of this rank's part of the sum.
+  real function last_of_part()
+    last_of_part = ranks * part * (rank + 1) + ranks * (ranks - 1) / 2
+  end function
 
   subroutine check(right, what)
     logical, intent(in) :: right
