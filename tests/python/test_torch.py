@@ -22,9 +22,9 @@ def free_port():
         return found.getsockname()[1]
 
 
-def run(program, *arguments, processes=PROCESSES):
+def run(program, *arguments, processes=PROCESSES, **variables):
     """Run a program in all processes; returns what rank 0 printed."""
-    environment = {**os.environ, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()),
+    environment = {**os.environ, **variables, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()),
                    "WORLD_SIZE": str(processes), "PYTHONPATH": str(HERE.parents[1] / "python")}
     ranks = [subprocess.Popen([sys.executable, str(program), *arguments],
                               env={**environment, "RANK": str(rank)}, text=True,
@@ -35,16 +35,16 @@ def run(program, *arguments, processes=PROCESSES):
     return outputs[0][0]
 
 
-def train(folder, *arguments, processes=PROCESSES):
+def train(folder, *arguments, processes=PROCESSES, **variables):
     """Run the program in all processes; returns what rank 0 printed, as numbers."""
     output = run(HERE / "torch_program.py", *arguments[:2], str(folder), *arguments[2:],
-                 processes=processes)
+                 processes=processes, **variables)
     return [float(number) for number in output.split()]
 
 
 def weights(folder, rank):
     """Return all weights of a process as bytes."""
-    return b"".join(each.numpy().tobytes()
+    return b"".join(each.cpu().numpy().tobytes()
                     for each in torch.load(folder / f"weights-{rank}").values())
 
 
@@ -54,6 +54,18 @@ def test_training_goes_on_and_ranks_stay_alike(codec, tmp_path):
     assert last < 0.95 * first
     assert sent > 0
     assert len({weights(tmp_path, rank) for rank in range(PROCESSES)}) == 1
+
+
+# scripts/gpu-check runs it. NCCL has one process a device, so that it gets one here.
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no device")
+@pytest.mark.parametrize("backend, processes", [("gloo", 2), ("nccl", 1)])
+@pytest.mark.parametrize("codec", ["thc", "packed:bits=5", "signcount:error_feedback=on"])
+def test_a_model_on_a_device(codec, backend, processes, tmp_path):
+    first, last, sent = train(tmp_path, codec, "60", processes=processes, TEST_DEVICE="cuda:0",
+                              TEST_BACKEND=backend)
+    assert last < 0.95 * first
+    assert sent > 0 or processes == 1
+    assert len({weights(tmp_path, rank) for rank in range(processes)}) == 1
 
 
 def test_compressed_gradients_are_fewer_bytes(tmp_path):

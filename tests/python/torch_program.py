@@ -1,6 +1,7 @@
 """One process of test_torch.py: trains a small model, and writes what became of it.
 
-usage: torch_program.py CODEC STEPS FOLDER [save STEP | load]; RANK and WORLD_SIZE say who it is
+usage: torch_program.py CODEC STEPS FOLDER [save STEP | load]; RANK and WORLD_SIZE say who it is,
+TEST_DEVICE and TEST_BACKEND where the model lies ("cpu") and how DDP sends ("gloo")
 """
 
 import os
@@ -14,11 +15,12 @@ from torch.nn.parallel import DistributedDataParallel
 import cohom.torch
 
 
-def data_of(rank, step):
+def data_of(rank, step, device):
     """Return a batch: a fixed function of numbers that differ from rank to rank."""
     draws = torch.Generator().manual_seed(1000 * step + rank)
     inputs = torch.randn(32, 64, generator=draws)
-    return inputs, torch.tanh(inputs[:, :4].sum(1, keepdim=True))
+    wanted = torch.tanh(inputs[:, :4].sum(1, keepdim=True))
+    return inputs.to(device), wanted.to(device)
 
 
 def main():
@@ -27,12 +29,13 @@ def main():
     cohom.torch._SHORTEST_PIECE = 1  # so that the largest bucket has two pieces
     folder = pathlib.Path(folder)
     torch.set_num_threads(1)
-    dist.init_process_group("gloo")
+    device = torch.device(os.environ.get("TEST_DEVICE", "cpu"))
+    dist.init_process_group(os.environ.get("TEST_BACKEND", "gloo"))
     rank = dist.get_rank()
     torch.manual_seed(0)
     model = torch.nn.Sequential(torch.nn.Linear(64, 256), torch.nn.Tanh(),
                                 torch.nn.Linear(256, 256), torch.nn.Tanh(),
-                                torch.nn.Linear(256, 1))
+                                torch.nn.Linear(256, 1)).to(device)
     # Several buckets.
     parallel = DistributedDataParallel(model, bucket_cap_mb=0.1,
                                        find_unused_parameters=bool(checkpoint))
@@ -51,7 +54,7 @@ def main():
         if checkpoint[:1] == ["save"] and step == int(checkpoint[1]):
             torch.save({"step": step, "model": model.state_dict(), "hook": hook.state_dict(),
                         "optimizer": optimizer.state_dict()}, path)
-        inputs, wanted = data_of(rank, step)
+        inputs, wanted = data_of(rank, step, device)
         loss = torch.nn.functional.mse_loss(parallel(inputs), wanted)
         optimizer.zero_grad()
         loss.backward()
