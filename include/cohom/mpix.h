@@ -71,9 +71,9 @@ int MPIX_Iallreduce_compressed(const void* sendbuf, void* recvbuf, MPI_Count cou
 
 /* recvbuf := part r, on rank r, of the sum over all ranks of sendbuf, which has as many parts of
  * `recvcount` elements as there are ranks; MPI_IN_PLACE: of recvbuf, which then has them all. What
- * is said of allreduce's arguments is so here, but that buffers are the host's. By algorithms ring
- * and direct, with the codecs that cohom-info names, no rank gets others' parts; else each keeps
- * its part of an allreduce (<cohom/reductions.hpp>). Collective over comm. */
+ * is said of allreduce's arguments is so here. By algorithms ring and direct, with the codecs that
+ * cohom-info names, no rank gets others' parts; else each keeps its part of an allreduce
+ * (<cohom/reductions.hpp>). Collective over comm. */
 int MPIX_Reduce_scatter_block_compressed(const void* sendbuf, void* recvbuf, MPI_Count recvcount,
                                          MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
                                          MPI_Info info);

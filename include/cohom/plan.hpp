@@ -45,7 +45,7 @@ struct PlanDescription {
 /// are prepare(), start() and execute() collective, and all other functions local. A plan has one
 /// call in flight at a time; several plans of a communicator may be in flight together. A plan that
 /// was moved from can only be destroyed or assigned to; one of a class below may be moved into a
-/// Plan. Only an AllreducePlan takes a device's buffers and streams. Errors: see allreduce().
+/// Plan. Errors: see allreduce().
 class Plan {
  public:
   Plan(Plan&&) noexcept;

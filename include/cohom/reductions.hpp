@@ -6,6 +6,7 @@
 
 #include <cohom/allreduce.hpp>
 #include <cohom/communicator.hpp>
+#include <cohom/device_stream.hpp>
 #include <cohom/element_type.hpp>
 #include <cohom/error.hpp>
 #include <cohom/options.hpp>
@@ -18,7 +19,8 @@ namespace cohom {
 
 /// output := part r, on rank r, of the sum or mean over all ranks of input, which has `ranks` parts
 /// of `count` elements each, part 0 first. `output` (count elements) may equal `input`, and then
-/// only its first `count` elements are written; or not overlap it. Buffers are the host's.
+/// only its first `count` elements are written; or not overlap it. Buffers are the host's or a
+/// device's.
 ///
 /// By algorithms `ring` and `direct`, with the codecs that cohom-info names, no rank gets others'
 /// parts: an allreduce without its allgather. Each part then begins with a block of the codec, 256
@@ -32,17 +34,24 @@ void reduce_scatter(const void* input, void* output, std::size_t count, ElementT
 /// Without blocking, as allreduce_start().
 Request reduce_scatter_start(const void* input, void* output, std::size_t count, ElementType type,
                              Communicator& communicator, const Options& options = {});
+/// On a device's buffers in the order of a stream, as allreduce_async().
+Request reduce_scatter_async(const void* input, void* output, std::size_t count, ElementType type,
+                             Communicator& communicator, const Options& options,
+                             DeviceStream stream);
 
 /// output := the sum or mean over all ranks of input (count elements) on rank `root`; on others it
 /// is not written and may be null. `output` may equal `input`, or not overlap it. Buffers are the
-/// host's. By the algorithms and codecs that reduce_scatter() names, sums go to the root alone;
-/// others make an allreduce. Collective. @throws what allreduce() throws; Error(invalid_argument)
-/// for a root that is none of the ranks.
+/// host's or a device's. By the algorithms and codecs that reduce_scatter() names, sums go to the
+/// root alone; others make an allreduce. Collective. @throws what allreduce() throws;
+/// Error(invalid_argument) for a root that is none of the ranks.
 void reduce(const void* input, void* output, std::size_t count, ElementType type, int root,
             Communicator& communicator, const Options& options = {});
 /// Without blocking, as allreduce_start().
 Request reduce_start(const void* input, void* output, std::size_t count, ElementType type, int root,
                      Communicator& communicator, const Options& options = {});
+/// On a device's buffers in the order of a stream, as allreduce_async().
+Request reduce_async(const void* input, void* output, std::size_t count, ElementType type, int root,
+                     Communicator& communicator, const Options& options, DeviceStream stream);
 
 /// Typed form of reduce_scatter(): the input has `ranks` times the output's elements.
 template <ElementRange Input, ElementRange Output>

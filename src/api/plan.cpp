@@ -195,13 +195,12 @@ class PlanImpl {
     expect_order(placement, std::nullopt);
     core_ = core_for(placement);
     placement_ = placement;
-    PlanPart* const part = core_->part();
-    if (part != nullptr && core_->has_executor()) part->prepare(input, output);
     if (counts_in_state()) state_.bring_to(core_->device_work(), core_->state_bytes());
     DevicePlan* const device = core_->device();
-    if (device == nullptr || device->runs_there()) return;
-    const DeviceWork::Use use(device->work().get());
-    device->take_copies(core_->elements() * size_of(core_->type()), input == output);
+    const DeviceWork::Use use(device != nullptr ? device->work().get() : nullptr);
+    PlanPart* const part = core_->part();
+    if (part != nullptr && core_->has_executor()) part->prepare(input, output);
+    if (device != nullptr && !device->runs_there()) device->take_copies(input == output);
   }
 
   /// Where the codec keeps state, the call counts its step in it; a failed call counts nowhere.

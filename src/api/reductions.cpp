@@ -29,6 +29,16 @@ Request reduce_scatter_start(const void* input, void* output, std::size_t count,
                     options);
 }
 
+Request reduce_scatter_async(const void* input, void* output, std::size_t count, ElementType type,
+                             Communicator& communicator, const Options& options,
+                             DeviceStream stream) {
+  return start_call({.input = input,
+                     .output = output,
+                     .shape = part_of(count, type),
+                     .stream = static_cast<kernels::DeviceStream>(stream.handle)},
+                    communicator, options);
+}
+
 void reduce(const void* input, void* output, std::size_t count, ElementType type, int root,
             Communicator& communicator, const Options& options) {
   start_call(
@@ -40,6 +50,15 @@ void reduce(const void* input, void* output, std::size_t count, ElementType type
 Request reduce_start(const void* input, void* output, std::size_t count, ElementType type, int root,
                      Communicator& communicator, const Options& options) {
   return start_call({.input = input, .output = output, .shape = at_root(count, type, root)},
+                    communicator, options);
+}
+
+Request reduce_async(const void* input, void* output, std::size_t count, ElementType type, int root,
+                     Communicator& communicator, const Options& options, DeviceStream stream) {
+  return start_call({.input = input,
+                     .output = output,
+                     .shape = at_root(count, type, root),
+                     .stream = static_cast<kernels::DeviceStream>(stream.handle)},
                     communicator, options);
 }
 

@@ -137,13 +137,14 @@ void CallImpl::complete_short() {
     resources_.take_state();
     ++resources_.request().state->step;
   }
-  if (PlanPart* const part = resources_.part()) part->complete();
+  static_cast<void>(resources_.write_output(true));  // the host's, and so at once
   leave(std::nullopt);
 }
 
 /// Even before the call is open: to encode takes no other rank.
 bool CallImpl::advance_rounds() {
   Executor& rounds = *executor();
+  resources_.take_input();
   bool moved = rounds.advance();
   if (state_ == State::running && rounds.fallback_rounds_due()) {
     agree_on_fallback_rounds();
@@ -153,8 +154,7 @@ bool CallImpl::advance_rounds() {
     leave_fallback_agreement();
     moved = true;
   }
-  if (state_ == State::running && rounds.done() &&
-      (!resources_.device() || resources_.device()->complete()))
+  if (state_ == State::running && rounds.done() && resources_.write_output(!error_))
     complete_rounds();
   return moved;
 }
@@ -181,7 +181,6 @@ void CallImpl::leave_fallback_agreement() {
 
 void CallImpl::complete_rounds() {
   if (resources_.request().state != nullptr) ++resources_.request().state->step;
-  if (PlanPart* const part = resources_.part(); part != nullptr && !error_) part->complete();
   resources_.route().complete();
   leave(std::move(error_));
 }

@@ -64,8 +64,11 @@ void CallResources::prepare_of_plan(PlanCore& core) {
   route_.prepare(request_.error.has_value());
   if (request_.error) return;
   ShortSum* const sum = core.short_sum();
-  if (PlanPart* const part = core.part()) part->prepare(request_.input, request_.output);
-  if (sum != nullptr) sum->begin(input(), output());
+  if (PlanPart* const own = part()) {
+    const DeviceWork::Use use(device_work());
+    own->prepare(input(), output());
+  }
+  if (sum != nullptr) sum->begin(seen_input(), seen_output());
   if (request_.state != nullptr) {
     request_.state->bring_to(core.device_work(), core.state_bytes());
     request_.state->key.reserve(core.state_key().size());  // it is written when all agree
@@ -81,8 +84,7 @@ void CallResources::begin_on_device() {
   const DeviceWork::Use use(core.device()->work().get());
   if (!request_.error) request_.error = owner_.failures().of_device();
   if (request_.error) return;
-  device_.emplace(*core.device(), request_.input, request_.output,
-                  core.elements() * size_of(core.type()), request_.stream);
+  device_.emplace(*core.device(), request_.input, request_.output, request_.stream);
   device_->begin();
 }
 
@@ -90,25 +92,35 @@ DeviceWork* CallResources::device_work() const {
   return request_.core && request_.core->device() ? request_.core->device()->work().get() : nullptr;
 }
 
-const void* CallResources::input() const {
-  if (const PlanPart* const own = part()) return own->input();
-  return device_ ? device_->input() : request_.input;
+const void* CallResources::seen_input() const {
+  const PlanPart* const own = part();
+  return own != nullptr ? own->input() : input();
 }
 
-void* CallResources::output() const {
-  if (const PlanPart* const own = part()) return own->output();
-  return device_ ? device_->output() : request_.output;
+void* CallResources::seen_output() const {
+  const PlanPart* const own = part();
+  return own != nullptr ? own->output() : output();
+}
+
+void CallResources::take_input() {
+  if (std::exchange(has_input_, true)) return;
+  if (PlanPart* const own = part()) own->take_input();
+}
+
+bool CallResources::write_output(bool wanted) {
+  if (PlanPart* const own = part(); own != nullptr && wanted && !wrote_output_) own->write_output();
+  wrote_output_ = true;
+  return !device_ || device_->complete();
 }
 
 void CallResources::begin() {
   const DeviceWork::Use use(device_work());
   CallBuffers buffers{.type = request_.core->type(),
-                      .input = input(),
-                      .output = output(),
+                      .input = seen_input(),
+                      .output = seen_output(),
                       .step = request_.step,
                       .added = request_.added.get()};
   if (PlanPart* const own = part()) {
-    own->begin();
     buffers.first_wanted = own->first_wanted();
     buffers.end_wanted = own->end_wanted();
   }

@@ -37,6 +37,11 @@ class CallResources {
   void take();
   /// Encoding begins, once all ranks agree or before.
   void begin();
+  /// The input may be read from now on; again and again until the call is complete.
+  void take_input();
+  /// All rounds are complete: whether the output is there, for whoever asks, or for the user's
+  /// stream. `wanted`: the sum is right.
+  [[nodiscard]] bool write_output(bool wanted);
   /// What was encoded is encoded again, by another route.
   void begin_anew() { begun_ = false; }
   /// Of the codec, from now on.
@@ -67,8 +72,6 @@ class CallResources {
   /// None: all buffers are the host's.
   [[nodiscard]] std::optional<DeviceCall>& device() { return device_; }
   [[nodiscard]] const std::optional<DeviceCall>& device() const { return device_; }
-  /// Of a call that is no allreduce; else null.
-  [[nodiscard]] PlanPart* part() const { return request_.core ? request_.core->part() : nullptr; }
   /// Of a call with buffers on a device, whoever does its work; or null.
   [[nodiscard]] DeviceWork* device_work() const;
   /// Nothing else of this rank has to move until the call is over.
@@ -92,10 +95,16 @@ class CallResources {
   void prepare();
   void prepare_of_plan(PlanCore& core);
   void begin_on_device();
-  [[nodiscard]] const void* input() const;
-  [[nodiscard]] void* output() const;
+  /// Where the call runs: the user's buffers, or their copies in the host's memory.
+  [[nodiscard]] const void* input() const { return device_ ? device_->input() : request_.input; }
+  [[nodiscard]] void* output() const { return device_ ? device_->output() : request_.output; }
+  /// What codec and executor take for them.
+  [[nodiscard]] const void* seen_input() const;
+  [[nodiscard]] void* seen_output() const;
   [[nodiscard]] bool keep(const std::weak_ptr<EndedCall>& call) noexcept;
   void give_back_plan();
+  /// Of a call that is no allreduce; else null.
+  [[nodiscard]] PlanPart* part() const { return request_.core ? request_.core->part() : nullptr; }
 
   CallOwner& owner_;
   std::uint64_t number_;
@@ -107,6 +116,8 @@ class CallResources {
   std::optional<DeviceCall> device_;
   bool waits_ = false;
   bool begun_ = false;
+  bool has_input_ = false;     ///< take_input()
+  bool wrote_output_ = false;  ///< write_output(), but for the device
   bool ended_ = false;
 };
 

@@ -128,7 +128,8 @@ Placement placement_of(const void* input, const void* output, ElementType type) 
       is_plainly_readable(output) && !driver_is_loaded())
     return {};
   const kernels::PointerLocation in = location_of(input, "input");
-  const kernels::PointerLocation out = input == output ? in : location_of(output, "output");
+  const bool alike = output == nullptr || input == output;
+  const kernels::PointerLocation out = alike ? in : location_of(output, "output");
   expect_aligned(input, in.kind, type, "input");
   expect_aligned(output, out.kind, type, "output");
   Placement placement{.input = space_of(in.kind), .output = space_of(out.kind)};

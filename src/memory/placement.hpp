@@ -10,7 +10,8 @@
 
 namespace cohom {
 
-/// Managed memory counts as a device's. A null pointer, of an empty vector, is the host's.
+/// Managed memory counts as a device's. A null input, of an empty vector, is the host's; a null
+/// output, of a rank that gets nothing, lies where the input does.
 struct Placement {
   MemorySpace input = MemorySpace::host;
   MemorySpace output = MemorySpace::host;

@@ -2,14 +2,16 @@
 
 #include <cohom/error.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace cohom {
 
 DevicePlan::DevicePlan(const kernels::DeviceLibrary& library, const Placement& placement,
-                       bool runs_there, bool words_reach_transport)
+                       const CallBytes& bytes, bool runs_there, bool words_reach_transport)
     : work_(DeviceWork::make(library, placement.device)),
       placement_(placement),
+      bytes_(bytes),
       runs_there_(runs_there),
       words_reach_transport_(words_reach_transport) {}
 
@@ -39,20 +41,20 @@ std::unique_ptr<Channel> DevicePlan::wrap(std::unique_ptr<Channel> channel) {
   return std::make_unique<DeviceChannel>(std::move(channel), *work_, words_);
 }
 
-void DevicePlan::take_copies(std::size_t bytes, bool in_place) {
+void DevicePlan::take_copies(bool in_place) {
   const bool output = placement_.output == MemorySpace::cuda;
-  if (output && output_.size() < bytes) output_ = {work_->pinned(), bytes};
+  const std::size_t shared = in_place ? std::max(bytes_.input, bytes_.output) : bytes_.output;
+  if (output && output_.size() < shared) output_ = {work_->pinned(), shared};
   if (placement_.input != MemorySpace::cuda || (in_place && output)) return;
-  if (input_.size() < bytes) input_ = {work_->pinned(), bytes};
+  if (input_.size() < bytes_.input) input_ = {work_->pinned(), bytes_.input};
 }
 
-DeviceCall::DeviceCall(DevicePlan& plan, const void* input, void* output, std::size_t bytes,
+DeviceCall::DeviceCall(DevicePlan& plan, const void* input, void* output,
                        std::optional<kernels::DeviceStream> stream)
     : plan_(plan),
       work_(*plan.work_),
       users_input_(input),
       users_output_(output),
-      bytes_(bytes),
       stream_(stream),
       input_(input),
       output_(output) {}
@@ -67,7 +69,7 @@ void DeviceCall::begin() {
   runtime.check();
   if (!plan_.runs_there_) {
     const bool in_place = users_input_ == users_output_;
-    plan_.take_copies(bytes_, in_place);
+    plan_.take_copies(in_place);
     if (plan_.placement_.output == MemorySpace::cuda) output_ = plan_.output_.data();
     if (plan_.placement_.input == MemorySpace::cuda)
       input_ = copy_ = in_place ? plan_.output_.data() : plan_.input_.data();
@@ -89,15 +91,15 @@ bool DeviceCall::passed(kernels::DeviceEvent& mark) {
 }
 
 void DeviceCall::start_copy(std::byte* copy) {
-  if (bytes_ == 0) return;
-  work_.runtime().copy_to_host(copy, users_input_, bytes_, work_.stream());
+  if (plan_.bytes_.input == 0) return;
+  work_.runtime().copy_to_host(copy, users_input_, plan_.bytes_.input, work_.stream());
   copied_ = work_.mark(work_.stream());
 }
 
 bool DeviceCall::complete() {
   if (end_ == nullptr) {
-    if (output_ != users_output_ && bytes_ != 0)
-      work_.runtime().copy_to_device(users_output_, output_, bytes_, work_.stream());
+    if (output_ != users_output_ && plan_.bytes_.output != 0)
+      work_.runtime().copy_to_device(users_output_, output_, plan_.bytes_.output, work_.stream());
     end_ = work_.mark(work_.stream());
     if (stream_) work_.runtime().let_wait(*stream_, end_);
   }

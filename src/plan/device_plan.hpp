@@ -19,12 +19,18 @@
 
 namespace cohom {
 
+/// Of the buffers that a rank gives to a call.
+struct CallBytes {
+  std::size_t input = 0;
+  std::size_t output = 0;
+};
+
 class DevicePlan {
  public:
   /// `runs_there`: kernels of the device do the work. `words_reach_transport`: and the transport
   /// takes words from the device. @throws Error
-  DevicePlan(const kernels::DeviceLibrary& library, const Placement& placement, bool runs_there,
-             bool words_reach_transport);
+  DevicePlan(const kernels::DeviceLibrary& library, const Placement& placement,
+             const CallBytes& bytes, bool runs_there, bool words_reach_transport);
 
   [[nodiscard]] const std::shared_ptr<DeviceWork>& work() const { return work_; }
   /// Whether kernels of the device do the work.
@@ -32,7 +38,7 @@ class DevicePlan {
   [[nodiscard]] bool words_reach_transport() const { return words_reach_transport_; }
   /// Takes pinned memory for calls that run on the host, if it has none yet. Wants a
   /// DeviceWork::Use.
-  void take_copies(std::size_t bytes, bool in_place);
+  void take_copies(bool in_place);
   /// Makes the words known to the transport, or takes pinned memory for them. Once.
   void take_words(std::span<std::byte> words, Transport& transport);
   /// Waits for what is still under way on the device.
@@ -45,6 +51,7 @@ class DevicePlan {
 
   std::shared_ptr<DeviceWork> work_;
   Placement placement_;
+  CallBytes bytes_;
   bool runs_there_, words_reach_transport_;
   DeviceWords words_;
   MemoryArray<std::byte> staged_;          ///< pinned
@@ -60,7 +67,7 @@ class DevicePlan {
 class DeviceCall {
  public:
   /// `stream`: the user's, which has what writes the input; none: any stream of the device may.
-  DeviceCall(DevicePlan& plan, const void* input, void* output, std::size_t bytes,
+  DeviceCall(DevicePlan& plan, const void* input, void* output,
              std::optional<kernels::DeviceStream> stream);
   ~DeviceCall();
   DeviceCall(const DeviceCall&) = delete;
@@ -92,7 +99,6 @@ class DeviceCall {
   DeviceWork& work_;
   const void* users_input_;
   void* users_output_;
-  std::size_t bytes_;
   std::optional<kernels::DeviceStream> stream_;
   const void* input_;
   void* output_;

@@ -83,8 +83,7 @@ RouteChoice PlanCore::choose_way(const PlanEnvironment& environment, const PlanC
                                  Merge payload, const Placement& placement) {
   RouteChoice choice = choose_route(environment, options_,
                                     {.codec = codec.name(), .payload = payload, .bytes = bytes()});
-  if (vector_.part)
-    choose_for_parts(vector_.shape.collective, codec.row(), options_, placement, choice.selection);
+  if (vector_.part) choose_for_parts(codec.row(), options_, choice.selection);
   native_.sums = choose_native(environment, options_,
                                {.codec = codec,
                                 .shape = vector_.shape,
@@ -162,7 +161,13 @@ void PlanCore::log_route(int rank) const {
 
 void PlanCore::move_to_device(const Transport& transport, const Placement& placement, bool there) {
   const bool reaches = there && words_stay_on_device(transport, options_.checksum);
-  device_ = std::make_unique<DevicePlan>(*loaded_device_library(), placement, there, reaches);
+  const std::size_t element = size_of(type());
+  const PlanShape& shape = vector_.shape;
+  device_ = std::make_unique<DevicePlan>(
+      *loaded_device_library(), placement,
+      CallBytes{.input = shape.elements(transport.ranks()) * element,
+                .output = shape.gives_to(transport.rank()) ? shape.count * element : 0},
+      there, reaches);
   if (reaches) message_bytes_ = transport.preferred_device_message_bytes();
 }
 
@@ -171,7 +176,9 @@ void PlanCore::make_routes(const PlanEnvironment& environment, const PlanCodec& 
   const DeviceWork::Use use(device_work().get());
   const int ranks = environment.transport->ranks();
   const AlgorithmRow& algorithm = *choice.selection.algorithm;
-  if (vector_.part) vector_.part->take_memory(!vector_.decodes_parts);
+  if (vector_.part)
+    vector_.part->take_memory(device_work() ? device_work()->memory() : host_memory(),
+                              !vector_.decodes_parts);
   const RouteMaterial material{
       .environment = environment,
       .count = vector_.count,

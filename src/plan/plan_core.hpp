@@ -122,6 +122,7 @@ class PlanCore {
                    std::unique_ptr<Codec> first, const RouteChoice& choice);
   void make_short_sum(const PlanEnvironment& environment, const AlgorithmRow& algorithm);
 
+  std::unique_ptr<DevicePlan> device_;  ///< outlives parts, codecs and executors
   Vector vector_;
   std::uint64_t divisor_;  ///< of the sum
   const kernels::KernelTable& kernels_;
@@ -129,7 +130,6 @@ class PlanCore {
   std::size_t message_bytes_;
   std::string asked_codec_;
   State state_;
-  std::unique_ptr<DevicePlan> device_;  ///< outlives codecs and executors
   PlanDescription description_;
   Offloading* offloading_ = nullptr;
   Native native_;

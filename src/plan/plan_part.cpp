@@ -3,7 +3,6 @@
 #include <cohom/error.hpp>
 
 #include <cstdint>
-#include <cstring>
 #include <string>
 
 namespace cohom {
@@ -38,15 +37,16 @@ bool PlanPart::align(std::size_t block) {
   return true;
 }
 
-void PlanPart::take_memory(bool decodes_all) {
+void PlanPart::take_memory(Memory& memory, bool decodes_all) {
+  memory_ = &memory;
   decodes_all_ = decodes_all;
-  if (is_padded()) input_ = {host_memory(), bytes_of(elements())};
+  if (is_padded()) input_ = {memory, bytes_of(elements())};
   if (stages_all()) stage_output();
 }
 
 void PlanPart::stage_output() {
   const std::size_t bytes = bytes_of(decodes_all_ ? elements() : part_);
-  if (output_.size() != bytes) output_ = {host_memory(), bytes};
+  if (output_.size() != bytes) output_ = {*memory_, bytes};
 }
 
 std::size_t PlanPart::first_wanted() const { return decodes_all_ ? 0 : own_first(); }
@@ -65,12 +65,12 @@ void PlanPart::prepare(const void* input, void* output) {
   if (staged_) stage_output();
 }
 
-void PlanPart::begin() {
+void PlanPart::take_input() {
   if (!is_padded()) return;
   const auto* const from = static_cast<const std::byte*>(user_input_);
   const std::size_t bytes = bytes_of(shape_.count);
-  for (std::size_t r = 0; r < ranks_ && bytes != 0; ++r)
-    std::memcpy(input_.data() + r * bytes_of(part_), from + r * bytes, bytes);
+  for (std::size_t r = 0; r < ranks_; ++r)
+    memory_->copy(input_.data() + r * bytes_of(part_), from + r * bytes, bytes);
 }
 
 const void* PlanPart::input() const { return is_padded() ? input_.data() : user_input_; }
@@ -83,11 +83,10 @@ void* PlanPart::output() const {
   return reinterpret_cast<void*>(begin - bytes_of(decodes_all_ ? 0 : own_first()));
 }
 
-void PlanPart::complete() {
-  const std::size_t bytes = bytes_of(shape_.count);
-  if (!staged_ || !gets_some() || bytes == 0) return;
+void PlanPart::write_output() {
+  if (!staged_ || !gets_some()) return;
   const std::size_t first = decodes_all_ ? own_first() : 0;
-  std::memcpy(user_output_, output_.data() + bytes_of(first), bytes);
+  memory_->copy(user_output_, output_.data() + bytes_of(first), bytes_of(shape_.count));
 }
 
 }  // namespace cohom

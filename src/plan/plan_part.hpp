@@ -24,23 +24,26 @@ class PlanPart {
   [[nodiscard]] std::size_t elements() const { return scatters() ? part_ * ranks_ : shape_.count; }
   /// Makes parts begin with blocks of so many elements. Whether that changed elements().
   bool align(std::size_t block);
-  /// `decodes_all`: the executor decodes the whole sum, on every rank. @throws std::bad_alloc
-  void take_memory(bool decodes_all);
+  /// `memory`: where the executor works; it outlives this. `decodes_all`: the executor decodes the
+  /// whole sum, on every rank. @throws std::bad_alloc or Error(memory)
+  void take_memory(Memory& memory, bool decodes_all);
   [[nodiscard]] std::size_t memory_bytes() const { return input_.size() + output_.size(); }
 
   /// What of the sum the executor decodes: [first_wanted(), end_wanted()).
   [[nodiscard]] std::size_t first_wanted() const;
   [[nodiscard]] std::size_t end_wanted() const;
 
-  /// A call's buffers, which outlive it; no element is read. @throws std::bad_alloc
+  /// A call's buffers, which lie in take_memory()'s and outlive it; no element is read.
+  /// @throws std::bad_alloc or Error(memory)
   void prepare(const void* input, void* output);
-  /// Reads the input, where it is copied.
-  void begin();
+  /// Reads the input, where it is copied. Once a call, before it is encoded.
+  void take_input();
   /// What codec and executor take for the call's buffers.
   [[nodiscard]] const void* input() const;
   [[nodiscard]] void* output() const;
-  /// Writes what is left of the user's output. No message needs the user's input any more.
-  void complete();
+  /// Writes what is left of the user's output. No message needs the user's input any more. Once a
+  /// call.
+  void write_output();
 
  private:
   [[nodiscard]] bool scatters() const { return shape_.collective == ReductionKind::reduce_scatter; }
@@ -61,6 +64,7 @@ class PlanPart {
   std::size_t rank_, ranks_;
   std::size_t part_;  ///< elements from one part to the next, as the codec sees them
   bool decodes_all_ = false;
+  Memory* memory_ = nullptr;
   MemoryArray<std::byte> input_;   ///< of padded parts
   MemoryArray<std::byte> output_;  ///< of what the executor decodes
 

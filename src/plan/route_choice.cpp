@@ -110,12 +110,7 @@ RouteChoice choose_route(const PlanEnvironment& environment, const PlanOptions& 
   return choice;
 }
 
-void choose_for_parts(ReductionKind collective, const CodecRow& codec, const PlanOptions& options,
-                      const Placement& placement, Selection& selection) {
-  if (placement.on_device())
-    throw Error(ErrorKind::unsupported,
-                std::string(name_of(collective)) +
-                    ": a buffer lies on a device; give buffers of the host, or an allreduce");
+void choose_for_parts(const CodecRow& codec, const PlanOptions& options, Selection& selection) {
   // Each rank owns the chunk that it gets.
   const bool automatic = options.algorithm == "auto" && selection.algorithm->chunk_per_rank;
   if (automatic && !selection.algorithm->chunk_of_rank && codec.decodes_parts)

@@ -37,8 +37,7 @@ RouteChoice choose_route(const PlanEnvironment& environment, const PlanOptions& 
                          const RouteQuestion& question);
 
 /// Of calls that are no allreduce: where `auto` may, it takes an algorithm that gives each rank its
-/// part. @throws Error(unsupported) for buffers on a device
-void choose_for_parts(ReductionKind collective, const CodecRow& codec, const PlanOptions& options,
-                      const Placement& placement, Selection& selection);
+/// part.
+void choose_for_parts(const CodecRow& codec, const PlanOptions& options, Selection& selection);
 
 }  // namespace cohom

@@ -98,6 +98,33 @@ TEST_F(DeviceOverMpi, RequestsHaveTheHostsBits) {
   EXPECT_TRUE(same_bytes(second.fetch(), expected));
 }
 
+TEST_F(DeviceOverMpi, OtherReductionsHaveTheHostsBits) {
+  const std::size_t part = count / std::size_t(ranks_);  // no multiple of a block
+  const int root = ranks_ - 1;
+  for (const char* codec : {"raw", "exact", "sparse"}) {
+    SCOPED_TRACE(codec);
+    const Info info{{"cohom_codec", codec}, {"cohom_algorithm", "ring"}};
+    Bytes own(4 * part), sum(input_.size());
+    const DeviceVector input(input_), own_there(own.size()), sum_there(sum.size());
+    ASSERT_EQ(MPIX_Reduce_scatter_block_compressed(input_.data(), own.data(), MPI_Count(part),
+                                                   MPI_FLOAT, MPI_SUM, comm_, info),
+              MPI_SUCCESS);
+    ASSERT_EQ(MPIX_Reduce_scatter_block_compressed(input.data(), own_there.data(), MPI_Count(part),
+                                                   MPI_FLOAT, MPI_SUM, comm_, info),
+              MPI_SUCCESS);
+    EXPECT_TRUE(same_bytes(own_there.fetch(), own));
+    ASSERT_EQ(MPIX_Reduce_compressed(input_.data(), last_rank() ? sum.data() : nullptr, count,
+                                     MPI_FLOAT, MPI_SUM, root, comm_, info),
+              MPI_SUCCESS);
+    ASSERT_EQ(MPIX_Reduce_compressed(input.data(), last_rank() ? sum_there.data() : nullptr, count,
+                                     MPI_FLOAT, MPI_SUM, root, comm_, info),
+              MPI_SUCCESS);
+    if (last_rank()) {
+      EXPECT_TRUE(same_bytes(sum_there.fetch(), sum));
+    }
+  }
+}
+
 TEST_F(DeviceOverMpi, WordsAreStaged) {
   Communicator communicator = mpi::communicator(comm_);
   AllreducePlan plan(communicator, count, ElementType::f32,
