@@ -78,11 +78,46 @@ function(cohom_add_test_executable target)
   target_compile_options(${target} PRIVATE -Wno-dangling-else)
 endfunction()
 
-# cohom_of_systems(<entry>...): they need or make a whole system, such as a lab, a Slurm, pages or
-# an installation, and take long. `scripts/test --systems` runs them.
+# cohom_of_systems(<entry>... [PROGRAMS <target>...]): tests of what lies around the library: its
+# programs, and whole systems such as a lab, a Slurm, pages or an installation. `scripts/test
+# --systems` runs them. An entry with shards or ranks is named without them; PROGRAMS are what such
+# tests alone run.
 function(cohom_of_systems)
-  foreach(entry IN LISTS ARGN)
-    set_property(TEST ${entry} APPEND PROPERTY LABELS systems)
+  cmake_parse_arguments(test "" "" "PROGRAMS" ${ARGN})
+  get_property(all DIRECTORY PROPERTY TESTS)
+  foreach(name IN LISTS test_UNPARSED_ARGUMENTS)
+    set(entries ${all})
+    list(FILTER entries INCLUDE REGEX "^${name}(\\.(ranks)?[0-9]+)?$")
+    foreach(entry IN LISTS entries)
+      set_property(TEST ${entry} APPEND PROPERTY LABELS systems)
+    endforeach()
+    string(REPLACE "." "_" target ${name})
+    list(APPEND test_PROGRAMS ${target})
+  endforeach()
+  foreach(target IN LISTS test_PROGRAMS)
+    if(TARGET ${target})
+      set_target_properties(${target} PROPERTIES COHOM_OF_SYSTEMS ON)
+    endif()
+  endforeach()
+endfunction()
+
+# cohom_add_programs_of_tests(<target> <directory>): makes <target> build all programs and shared
+# libraries of a directory and those below it that are in `all`, but for those of
+# cohom_of_systems().
+function(cohom_add_programs_of_tests target directory)
+  get_property(found DIRECTORY ${directory} PROPERTY BUILDSYSTEM_TARGETS)
+  foreach(program IN LISTS found)
+    get_target_property(type ${program} TYPE)
+    get_target_property(of_systems ${program} COHOM_OF_SYSTEMS)
+    get_target_property(excluded ${program} EXCLUDE_FROM_ALL)
+    if(type MATCHES "^(EXECUTABLE|SHARED_LIBRARY|MODULE_LIBRARY)$" AND NOT of_systems
+       AND NOT excluded)
+      add_dependencies(${target} ${program})
+    endif()
+  endforeach()
+  get_property(below DIRECTORY ${directory} PROPERTY SUBDIRECTORIES)
+  foreach(folder IN LISTS below)
+    cohom_add_programs_of_tests(${target} ${folder})
   endforeach()
 endfunction()
 
