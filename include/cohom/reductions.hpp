@@ -41,8 +41,9 @@ Request reduce_scatter_async(const void* input, void* output, std::size_t count,
 
 /// output := the sum or mean over all ranks of input (count elements) on rank `root`; on others it
 /// is not written and may be null. `output` may equal `input`, or not overlap it. Buffers are the
-/// host's or a device's. By the algorithms and codecs that reduce_scatter() names, sums go to the
-/// root alone; others make an allreduce. Collective. @throws what allreduce() throws;
+/// host's or a device's: the inputs of all ranks and the root's output in the same kind of memory,
+/// unless all give Options::segment. By the algorithms and codecs that reduce_scatter() names, sums
+/// go to the root alone; others make an allreduce. Collective. @throws what allreduce() throws;
 /// Error(invalid_argument) for a root that is none of the ranks.
 void reduce(const void* input, void* output, std::size_t count, ElementType type, int root,
             Communicator& communicator, const Options& options = {});

@@ -137,7 +137,7 @@ void CallImpl::complete_short() {
     resources_.take_state();
     ++resources_.request().state->step;
   }
-  static_cast<void>(resources_.write_output(true));  // the host's, and so at once
+  resources_.write_hosts_output();
   leave(std::nullopt);
 }
 

@@ -68,7 +68,7 @@ void CallResources::prepare_of_plan(PlanCore& core) {
     const DeviceWork::Use use(device_work());
     own->prepare(input(), output());
   }
-  if (sum != nullptr) sum->begin(seen_input(), seen_output());
+  if (sum != nullptr) sum->begin(codec_input(), codec_output());
   if (request_.state != nullptr) {
     request_.state->bring_to(core.device_work(), core.state_bytes());
     request_.state->key.reserve(core.state_key().size());  // it is written when all agree
@@ -92,12 +92,12 @@ DeviceWork* CallResources::device_work() const {
   return request_.core && request_.core->device() ? request_.core->device()->work().get() : nullptr;
 }
 
-const void* CallResources::seen_input() const {
+const void* CallResources::codec_input() const {
   const PlanPart* const own = part();
   return own != nullptr ? own->input() : input();
 }
 
-void* CallResources::seen_output() const {
+void* CallResources::codec_output() const {
   const PlanPart* const own = part();
   return own != nullptr ? own->output() : output();
 }
@@ -108,16 +108,20 @@ void CallResources::take_input() {
 }
 
 bool CallResources::write_output(bool wanted) {
-  if (PlanPart* const own = part(); own != nullptr && wanted && !wrote_output_) own->write_output();
+  if (!wrote_output_ && wanted) write_hosts_output();
   wrote_output_ = true;
-  return !device_ || device_->complete();
+  return !device_ || device_->complete(wanted);
+}
+
+void CallResources::write_hosts_output() {
+  if (PlanPart* const own = part()) own->write_output();
 }
 
 void CallResources::begin() {
   const DeviceWork::Use use(device_work());
   CallBuffers buffers{.type = request_.core->type(),
-                      .input = seen_input(),
-                      .output = seen_output(),
+                      .input = codec_input(),
+                      .output = codec_output(),
                       .step = request_.step,
                       .added = request_.added.get()};
   if (PlanPart* const own = part()) {

@@ -40,8 +40,10 @@ class CallResources {
   /// The input may be read from now on; again and again until the call is complete.
   void take_input();
   /// All rounds are complete: whether the output is there, for whoever asks, or for the user's
-  /// stream. `wanted`: the sum is right.
+  /// stream. Not `wanted`, as the sum is wrong: what is left of it stays unwritten.
   [[nodiscard]] bool write_output(bool wanted);
+  /// The same where no device has to do with it.
+  void write_hosts_output();
   /// What was encoded is encoded again, by another route.
   void begin_anew() { begun_ = false; }
   /// Of the codec, from now on.
@@ -99,8 +101,8 @@ class CallResources {
   [[nodiscard]] const void* input() const { return device_ ? device_->input() : request_.input; }
   [[nodiscard]] void* output() const { return device_ ? device_->output() : request_.output; }
   /// What codec and executor take for them.
-  [[nodiscard]] const void* seen_input() const;
-  [[nodiscard]] void* seen_output() const;
+  [[nodiscard]] const void* codec_input() const;
+  [[nodiscard]] void* codec_output() const;
   [[nodiscard]] bool keep(const std::weak_ptr<EndedCall>& call) noexcept;
   void give_back_plan();
   /// Of a call that is no allreduce; else null.

@@ -15,7 +15,7 @@ Error captured(const std::string& what) {
   return {ErrorKind::invalid_argument,
           what +
               ", and a graph cannot hold messages between ranks; end the capture before the "
-              "allreduce"};
+              "call"};
 }
 
 /// `current`: the calling thread's device before it was changed to the buffers'.

@@ -44,7 +44,11 @@ std::unique_ptr<Channel> DevicePlan::wrap(std::unique_ptr<Channel> channel) {
 void DevicePlan::take_copies(bool in_place) {
   const bool output = placement_.output == MemorySpace::cuda;
   const std::size_t shared = in_place ? std::max(bytes_.input, bytes_.output) : bytes_.output;
-  if (output && output_.size() < shared) output_ = {work_->pinned(), shared};
+  if (output && output_.size() < shared) {
+    // The device may still read that of a call before, which no rank waited for.
+    if (output_.size() != 0) work_->synchronise();
+    output_ = {work_->pinned(), shared};
+  }
   if (placement_.input != MemorySpace::cuda || (in_place && output)) return;
   if (input_.size() < bytes_.input) input_ = {work_->pinned(), bytes_.input};
 }
@@ -96,9 +100,9 @@ void DeviceCall::start_copy(std::byte* copy) {
   copied_ = work_.mark(work_.stream());
 }
 
-bool DeviceCall::complete() {
+bool DeviceCall::complete(bool wanted) {
   if (end_ == nullptr) {
-    if (output_ != users_output_ && plan_.bytes_.output != 0)
+    if (wanted && output_ != users_output_ && plan_.bytes_.output != 0)
       work_.runtime().copy_to_device(users_output_, output_, plan_.bytes_.output, work_.stream());
     end_ = work_.mark(work_.stream());
     if (stream_) work_.runtime().let_wait(*stream_, end_);

@@ -87,8 +87,8 @@ class DeviceCall {
   [[nodiscard]] const void* input() const { return input_; }
   [[nodiscard]] void* output() const { return output_; }
   /// All rounds are complete: whether the output is there, for whoever asks, or for the user's
-  /// stream.
-  [[nodiscard]] bool complete();
+  /// stream. Not `wanted`: it stays as it is.
+  [[nodiscard]] bool complete(bool wanted);
 
  private:
   /// Whether the device has come to a mark, which is null from then on.

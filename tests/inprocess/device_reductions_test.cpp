@@ -25,8 +25,9 @@ namespace {
 
 constexpr std::size_t whole_blocks = 4096;  // of every codec
 
-Options options_of(std::string_view codec, std::string_view algorithm) {
-  return {.codec = std::string(codec), .algorithm = std::string(algorithm)};
+Options options_of(std::string_view codec, std::string_view algorithm,
+                   ReduceOp op = ReduceOp::sum) {
+  return {.codec = std::string(codec), .algorithm = std::string(algorithm), .op = op};
 }
 
 class DeviceReductions : public testing::TestWithParam<int> {
@@ -64,15 +65,21 @@ void expect_hosts_sum_at_root(const RankInputs& inputs, Communicator& communicat
   const Bytes& bytes = inputs.bytes(rank);
   ReducePlan here(communicator, inputs.count(), inputs.type(), root, options);
   ReducePlan there(communicator, inputs.count(), inputs.type(), root, options);
+  ReducePlan in_place(communicator, inputs.count(), inputs.type(), root, options);
   Bytes expected(bytes.size());
   const DeviceVector input(bytes), output(bytes.size());
   for (int call = 0; call < 2; ++call) {
     here.execute(bytes.data(), expected.data());
     // The others' output is looked at by nobody.
     there.execute(input.data(), rank == root ? output.data() : reinterpret_cast<void*>(8));
-  }
-  if (rank == root) {
-    EXPECT_TRUE(same_bytes(output.fetch(), expected));
+    const DeviceVector both(bytes);
+    in_place.execute(both.data(), both.data());
+    if (rank == root) {
+      EXPECT_TRUE(same_bytes(output.fetch(), expected)) << "call " << call;
+      EXPECT_TRUE(same_bytes(both.fetch(), expected)) << "in place, call " << call;
+    } else {
+      EXPECT_TRUE(same_bytes(both.fetch(), bytes)) << "written, call " << call;
+    }
   }
   EXPECT_TRUE(same_bytes(input.fetch(), bytes)) << "the input was written";
 }
@@ -86,13 +93,15 @@ TEST_P(DeviceReductions, HaveTheHostsBits) {
     for (const bool reaches : {false, true})
       on_ranks(ranks, reaches ? reaching_device() : LoopbackOptions{},
                [&](int rank, Communicator& communicator) {
-                 CaseShare share(3, 19);
+                 CaseShare share(4, 19);
+                 std::size_t number = 0;
                  for (const CodecSpec& codec : specs_for(ranks))
                    for (const std::string_view algorithm : {"ring", "direct", "tree"}) {
                      if (share.skips_this()) continue;
                      SCOPED_TRACE(std::string(codec.spec) + " " + std::string(algorithm) + " " +
                                   inputs.name() + " rank " + std::to_string(rank));
-                     const Options options = options_of(codec.spec, algorithm);
+                     const Options options = options_of(
+                         codec.spec, algorithm, number++ % 2 == 0 ? ReduceOp::sum : ReduceOp::mean);
                      expect_hosts_parts(inputs, communicator, options);
                      expect_hosts_sum_at_root(inputs, communicator, options);
                    }
@@ -155,22 +164,69 @@ TEST_F(DeviceReductionsOf, BuffersLieInDifferentMemory) {
   });
 }
 
+// Copies of a call in place have another length than those of one that is not.
+TEST_F(DeviceReductionsOf, OnePlanTakesCallsInPlaceAndOthers) {
+  constexpr int ranks = 3;
+  constexpr std::size_t count = 1001;
+  const RankInputs inputs(ranks, ElementType::f32, ranks * count);
+  for (const char* codec : {"raw", "exact:vectors=many"}) {  // there, and on copies
+    SCOPED_TRACE(codec);
+    on_ranks(ranks, [&](int rank, Communicator& communicator) {
+      const Bytes& bytes = inputs.bytes(rank);
+      const Options options = options_of(codec, "ring");
+      Bytes expected(4 * count);
+      reduce_scatter(bytes.data(), expected.data(), count, ElementType::f32, communicator, options);
+      ReduceScatterPlan plan(communicator, count, ElementType::f32, options);
+      for (int call = 0; call < 2; ++call) {
+        const DeviceVector input(bytes), output(4 * count), both(bytes);
+        plan.execute(input.data(), output.data());
+        EXPECT_TRUE(same_bytes(output.fetch(), expected)) << "call " << call;
+        plan.execute(both.data(), both.data());
+        Bytes part = both.fetch();
+        part.resize(expected.size());
+        EXPECT_TRUE(same_bytes(part, expected)) << "in place, call " << call;
+      }
+    });
+  }
+}
+
+TEST_F(DeviceReductionsOf, PreparedCallsTakeNoMemory) {
+  if (tested_runtime().name() != "emulated") GTEST_SKIP() << "only the emulated device is asked";
+  constexpr int ranks = 3;
+  const RankInputs inputs(ranks, ElementType::f32, ranks * whole_blocks);
+  std::barrier all(ranks);
+  on_ranks(ranks, [&](int rank, Communicator& communicator) {
+    const DeviceVector data(inputs.bytes(rank));
+    ReduceScatterPlan plan(communicator, whole_blocks, ElementType::f32, options_of("thc", "ring"));
+    plan.prepare(data.data(), data.data());  // in place, which takes memory of its own
+    all.arrive_and_wait();
+    const std::size_t before = kernels::emulated::allocated();
+    all.arrive_and_wait();
+    for (int call = 0; call < 2; ++call) plan.execute(data.data(), data.data());
+    all.arrive_and_wait();
+    EXPECT_EQ(kernels::emulated::allocated(), before);
+    all.arrive_and_wait();
+  });
+}
+
 TEST_F(DeviceReductionsOf, RanksWhoseBuffersDifferGetOneError) {
   constexpr int ranks = 3, root = 2;
   const RankInputs inputs(ranks, ElementType::f32, whole_blocks);
-  on_ranks(ranks, [&](int rank, Communicator& communicator) {
-    const DeviceVector input(inputs.bytes(rank)), output(inputs.bytes(rank).size());
-    Bytes here(inputs.bytes(rank).size());
-    const void* const from = rank == 0 ? here.data() : input.data();
-    try {
-      reduce(from, rank == root ? output.data() : nullptr, whole_blocks, ElementType::f32, root,
-             communicator, options_of("thc", "ring"));
-      ADD_FAILURE() << "no error";
-    } catch (const Error& error) {
-      EXPECT_EQ(error.kind(), ErrorKind::mismatch) << error.what();
-      EXPECT_NE(std::string(error.what()).find("memory"), std::string::npos) << error.what();
-    }
-  });
+  for (const bool input_differs : {true, false})
+    on_ranks(ranks, [&](int rank, Communicator& communicator) {
+      const DeviceVector input(inputs.bytes(rank)), output(inputs.bytes(rank).size());
+      Bytes here(inputs.bytes(rank).size());
+      const void* const from = input_differs && rank == 0 ? here.data() : input.data();
+      void* const to = rank != root ? nullptr : input_differs ? output.data() : here.data();
+      try {
+        reduce(from, to, whole_blocks, ElementType::f32, root, communicator,
+               options_of("thc", "ring"));
+        ADD_FAILURE() << "no error";
+      } catch (const Error& error) {
+        EXPECT_EQ(error.kind(), ErrorKind::mismatch) << error.what();
+        EXPECT_NE(std::string(error.what()).find("memory"), std::string::npos) << error.what();
+      }
+    });
 }
 
 TEST_F(DeviceReductionsOf, CallsComeInTheOrderOfAStream) {
@@ -206,7 +262,7 @@ TEST_F(DeviceReductionsOf, CallsComeInTheOrderOfAStream) {
 TEST_F(DeviceReductionsOf, CallsNeitherReadNorWaitBeforeTheirStream) {
   auto& runtime = tested_runtime();
   if (runtime.name() != "emulated") GTEST_SKIP() << "only the emulated device counts who waits";
-  constexpr int ranks = 3;
+  constexpr int ranks = 3, root = 1;
   constexpr std::size_t count = 1001;
   const RankInputs inputs(ranks, ElementType::f32, ranks * count);
   for (const char* codec : {"thc", "raw", "signcount", "sketch:cells=f32"}) {
@@ -218,23 +274,33 @@ TEST_F(DeviceReductionsOf, CallsNeitherReadNorWaitBeforeTheirStream) {
       const Options options = options_of(codec, "ring");
       ReduceScatterPlan here(communicator, count, ElementType::f32, options);
       ReduceScatterPlan there(communicator, count, ElementType::f32, options);
-      const DeviceVector before(bytes), input(bytes.size()), output(4 * count);
+      ReducePlan sum_here(communicator, inputs.count(), ElementType::f32, root, options);
+      ReducePlan sum_there(communicator, inputs.count(), ElementType::f32, root, options);
+      const DeviceVector before(bytes), input(bytes.size()), output(4 * count), sum(bytes.size());
       const kernels::DeviceStream stream = runtime.make_stream();
       there.prepare(input.data(), output.data());
+      sum_there.prepare(input.data(), sum.data());
+      Bytes expected_sum(bytes.size());
+      sum_here.execute(bytes.data(), expected_sum.data());
       Bytes expected(4 * count);
       here.execute(bytes.data(), expected.data());
       all.arrive_and_wait();
       kernels::emulated::hold(stream, true);
       runtime.copy_within(input.data(), before.data(), bytes.size(), stream);
       there.start(input.data(), output.data(), {stream});
-      for (int test = 0; test < 100; ++test) EXPECT_FALSE(there.test());
+      sum_there.start(input.data(), sum.data(), {stream});
+      for (int test = 0; test < 100; ++test) EXPECT_FALSE(there.test() || sum_there.test());
       all.arrive_and_wait();
       EXPECT_EQ(kernels::emulated::waits_for_held(), 0u);
       all.arrive_and_wait();
       kernels::emulated::hold(stream, false);
       there.wait();
+      sum_there.wait();
       runtime.synchronise(stream);
       EXPECT_TRUE(same_bytes(output.fetch(), expected));
+      if (rank == root) {
+        EXPECT_TRUE(same_bytes(sum.fetch(), expected_sum));
+      }
       runtime.destroy_stream(stream);
     });
   }

@@ -24,7 +24,8 @@ def free_port():
 
 def run(program, *arguments, processes=PROCESSES, **variables):
     """Run a program in all processes; returns what rank 0 printed."""
-    environment = {**os.environ, **variables, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()),
+    environment = {**os.environ, **variables,
+                   "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()),
                    "WORLD_SIZE": str(processes), "PYTHONPATH": str(HERE.parents[1] / "python")}
     ranks = [subprocess.Popen([sys.executable, str(program), *arguments],
                               env={**environment, "RANK": str(rank)}, text=True,
