@@ -8,7 +8,7 @@
 namespace cohom {
 
 DevicePlan::DevicePlan(const kernels::DeviceLibrary& library, const Placement& placement,
-                       const CallBytes& bytes, bool runs_there, bool words_reach_transport)
+                       const BufferBytes& bytes, bool runs_there, bool words_reach_transport)
     : work_(DeviceWork::make(library, placement.device)),
       placement_(placement),
       bytes_(bytes),

@@ -8,6 +8,7 @@
 #include "memory/device_channel.hpp"
 #include "memory/device_work.hpp"
 #include "memory/placement.hpp"
+#include "plan/plan_shape.hpp"
 
 #include <cohom/transport.hpp>
 
@@ -19,18 +20,12 @@
 
 namespace cohom {
 
-/// Of the buffers that a rank gives to a call.
-struct CallBytes {
-  std::size_t input = 0;
-  std::size_t output = 0;
-};
-
 class DevicePlan {
  public:
   /// `runs_there`: kernels of the device do the work. `words_reach_transport`: and the transport
   /// takes words from the device. @throws Error
   DevicePlan(const kernels::DeviceLibrary& library, const Placement& placement,
-             const CallBytes& bytes, bool runs_there, bool words_reach_transport);
+             const BufferBytes& bytes, bool runs_there, bool words_reach_transport);
 
   [[nodiscard]] const std::shared_ptr<DeviceWork>& work() const { return work_; }
   /// Whether kernels of the device do the work.
@@ -51,7 +46,7 @@ class DevicePlan {
 
   std::shared_ptr<DeviceWork> work_;
   Placement placement_;
-  CallBytes bytes_;
+  BufferBytes bytes_;
   bool runs_there_, words_reach_transport_;
   DeviceWords words_;
   MemoryArray<std::byte> staged_;          ///< pinned

@@ -161,13 +161,9 @@ void PlanCore::log_route(int rank) const {
 
 void PlanCore::move_to_device(const Transport& transport, const Placement& placement, bool there) {
   const bool reaches = there && words_stay_on_device(transport, options_.checksum);
-  const std::size_t element = size_of(type());
-  const PlanShape& shape = vector_.shape;
   device_ = std::make_unique<DevicePlan>(
       *loaded_device_library(), placement,
-      CallBytes{.input = shape.elements(transport.ranks()) * element,
-                .output = shape.gives_to(transport.rank()) ? shape.count * element : 0},
-      there, reaches);
+      vector_.shape.bytes_of_rank(transport.rank(), transport.ranks()), there, reaches);
   if (reaches) message_bytes_ = transport.preferred_device_message_bytes();
 }
 

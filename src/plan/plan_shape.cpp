@@ -27,4 +27,9 @@ std::size_t PlanShape::elements(int ranks) const {
   return count * parts;
 }
 
+BufferBytes PlanShape::bytes_of_rank(int rank, int ranks) const {
+  return {.input = elements(ranks) * size_of(type),
+          .output = gives_to(rank) ? count * size_of(type) : 0};
+}
+
 }  // namespace cohom

@@ -10,6 +10,12 @@
 
 namespace cohom {
 
+/// Of the buffers that a rank gives to a call.
+struct BufferBytes {
+  std::size_t input = 0;
+  std::size_t output = 0;
+};
+
 struct PlanShape {
   /// Elements of what a rank gets: of its part for a reduce_scatter, of the vector for the others.
   std::size_t count = 0;
@@ -32,6 +38,8 @@ struct PlanShape {
   /// Elements that every rank brings. @throws Error(invalid_argument) for more than there are
   /// addresses
   [[nodiscard]] std::size_t elements(int ranks) const;
+  /// @throws the same
+  [[nodiscard]] BufferBytes bytes_of_rank(int rank, int ranks) const;
 };
 
 }  // namespace cohom
