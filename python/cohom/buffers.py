@@ -6,6 +6,10 @@ from typing import Any
 # As in cohom/rounds.h, by the names that NumPy, ml_dtypes and PyTorch give them.
 TYPES = {"float32": 0, "float16": 1, "bfloat16": 2, "float64": 3}
 FORMATS = {"f": "float32", "e": "float16", "d": "float64"}  # of the buffer protocol
+# Of DLPack: kinds of devices whose memory the host reads (the host's own, pinned, managed), and
+# names of others.
+_HOSTS = {1, 3, 11, 13}
+_DEVICES = {2: "CUDA", 4: "OpenCL", 7: "Vulkan", 8: "Metal", 10: "ROCm", 14: "oneAPI"}
 
 
 class Buffer:
@@ -66,6 +70,11 @@ class Buffer:
 
     def _take_dlpack(self, value: Any, what: str, writable: bool) -> None:
         import numpy
+        kind, number = value.__dlpack_device__()
+        if kind not in _HOSTS:
+            name = _DEVICES.get(kind, f"DLPack's kind {kind}")
+            raise TypeError(f"{what} lies on device {number} of {name}; it should lie in the "
+                            "host's memory")
         array = numpy.from_dlpack(value)
         self.owner = (value, array)
         # Before 2.1 NumPy says of memory that others lend that it is read-only, whatever they say.

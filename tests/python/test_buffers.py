@@ -61,14 +61,15 @@ def test_pairs_are_alike():
 class Lent:
     """Lends its memory by DLPack alone."""
 
-    def __init__(self, array):
+    def __init__(self, array, device=None):
         self._array = array
+        self._device = device
 
     def __dlpack__(self, **options):
         return self._array.__dlpack__(**options)
 
     def __dlpack_device__(self):
-        return self._array.__dlpack_device__()
+        return self._device or self._array.__dlpack_device__()
 
 
 def test_memory_that_is_lent_by_dlpack_gets_the_sum():
@@ -76,6 +77,13 @@ def test_memory_that_is_lent_by_dlpack_gets_the_sum():
     ranks = [cohom.Rounds("raw", 100, "float32", rank, 2) for rank in range(2)]
     reduce_together(ranks, [Lent(each) for each in arrays])
     assert all(each == 3 for each in arrays[0])
+
+
+@pytest.mark.parametrize("device, name", [((2, 1), "device 1 of CUDA"),
+                                          ((99, 0), "device 0 of DLPack's kind 99")])
+def test_memory_of_a_device_is_refused(device, name):
+    with pytest.raises(TypeError, match=f"array lies on {name}; it should lie in the host's"):
+        Buffer(Lent(numpy.zeros(4, "float32"), device), "array")
 
 
 def test_arrays_that_overlap_are_refused():
