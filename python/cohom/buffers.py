@@ -1,6 +1,7 @@
 """Buffers of others: arrays, tensors and anything else that says where its elements lie."""
 
 import ctypes
+import sys
 from typing import Any
 
 # As in cohom/rounds.h, by the names that NumPy, ml_dtypes and PyTorch give them.
@@ -30,6 +31,8 @@ class Buffer:
             self._take_array(value, what, writable)
         elif hasattr(value, "__dlpack__"):
             self._take_dlpack(value, what, writable)
+        elif hasattr(value, "__cuda_array_interface__"):
+            raise TypeError(f"{what} lies on a device of CUDA; it should lie in the host's memory")
         else:
             self._take_memory(value, what, writable)
 
@@ -47,6 +50,11 @@ class Buffer:
     def _take_tensor(self, tensor: Any, what: str) -> None:
         if tensor.device.type != "cpu":
             raise TypeError(f"{what} lies on {tensor.device}; it should lie in the host's memory")
+        if str(tensor.layout) != "torch.strided":
+            raise ValueError(f"{what} has the layout {tensor.layout}; it should be dense")
+        if tensor.is_neg():
+            raise ValueError(f"{what} is a view of other numbers with their signs turned; give "
+                             "tensor.resolve_neg()")
         if not tensor.is_contiguous():
             raise ValueError(f"{what} has strides {tuple(tensor.stride())}; it should be "
                              "contiguous")
@@ -54,6 +62,15 @@ class Buffer:
         self.address, self.count = tensor.data_ptr(), tensor.numel()
 
     def _take_array(self, array: Any, what: str, writable: bool) -> None:
+        numpy = sys.modules.get("numpy")
+        if numpy is not None and isinstance(array, numpy.generic):
+            # What its interface says is the address of a copy that nobody keeps.
+            if writable:
+                raise ValueError(f"{what} is a scalar of NumPy's, which nobody can write; it "
+                                 "should be an array")
+            array = self.owner = numpy.array(array)
+        if numpy is not None and isinstance(array, numpy.ma.MaskedArray):
+            raise TypeError(f"{what} is masked; give its data, or its elements filled")
         interface = array.__array_interface__
         address, read_only = interface["data"]
         if writable and read_only:

@@ -9,6 +9,14 @@ from mpi4py import MPI
 import cohom
 
 
+class Broken:
+    """An array whose memory nobody can have."""
+
+    @property
+    def __array_interface__(self):
+        raise BufferError("it is lent")
+
+
 def main():
     """Sum by many codecs and check."""
     comm = MPI.COMM_WORLD
@@ -48,6 +56,11 @@ def main():
             raise AssertionError("taken")
         except cohom.Error as error:
             assert text in str(error), error
+    try:  # on one rank alone
+        cohom.allreduce(Broken() if rank == 0 else numpy.ones(10, "float32"), codec="raw")
+        raise AssertionError("taken")
+    except (BufferError, cohom.Error) as error:
+        assert "it is lent" in str(error) if rank == 0 else "another rank's" in str(error), error
     try:
         cohom.allreduce(numpy.ones(10_000, "float32"), codec="thc:error_feedback=on")
         raise AssertionError("taken")

@@ -1,6 +1,8 @@
 """What is taken as a vector, and what is refused."""
 
 import array
+import ctypes
+import types
 
 import cohom
 import numpy
@@ -36,6 +38,8 @@ def test_what_is_taken(value, dtype, count):
     (numpy.zeros((3, 4), "float32").T, ValueError, "strides"),
     (b"1234", TypeError, "elements of type B"),
     (memoryview(bytearray(16)).cast("f")[::2], ValueError, "strides"),
+    (numpy.ma.masked_equal(numpy.zeros(4, "float32"), 0), TypeError, "array is masked"),
+    (types.SimpleNamespace(__cuda_array_interface__={}), TypeError, "device of CUDA"),
 ])
 def test_what_is_refused(value, error, text):
     with pytest.raises(error, match=text):
@@ -49,6 +53,13 @@ def test_what_is_read_only_is_no_output():
     for value in (fixed, memoryview(bytes(8)).cast("f")):
         with pytest.raises(ValueError, match="out is read-only"):
             Buffer(value, "out", writable=True)
+    with pytest.raises(ValueError, match="out is a scalar of NumPy's"):
+        Buffer(numpy.float32(1), "out", writable=True)
+
+
+def test_scalars_are_kept_while_they_are_read():
+    buffers = [Buffer(numpy.float64(number), "array") for number in range(50)]
+    assert [ctypes.c_double.from_address(each.address).value for each in buffers] == list(range(50))
 
 
 def test_pairs_are_alike():

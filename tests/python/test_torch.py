@@ -106,5 +106,7 @@ def test_tensors_are_vectors(dtype):
     tensor = torch.ones(100, dtype=getattr(torch, dtype))
     list(cohom.Rounds("raw", 100, dtype, 0, 1, op="mean").steps(tensor))
     assert bool((tensor == 1).all())
-    with pytest.raises(ValueError, match="strides"):
-        list(cohom.Rounds("raw", 50, dtype, 0, 1).steps(tensor[::2]))
+    for odd, text in ((tensor[::2], "strides"), (tensor[:50].to_sparse(), "should be dense"),
+                      (torch._neg_view(tensor[:50]), "resolve_neg")):
+        with pytest.raises(ValueError, match=text):
+            list(cohom.Rounds("raw", 50, dtype, 0, 1).steps(odd))
