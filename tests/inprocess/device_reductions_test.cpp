@@ -161,6 +161,14 @@ TEST_F(DeviceReductionsOf, BuffersLieInDifferentMemory) {
     EXPECT_TRUE(same_bytes(found, expected)) << "device to host";
     reduce_scatter(bytes.data(), output.data(), count, ElementType::f32, communicator, options);
     EXPECT_TRUE(same_bytes(output.fetch(), expected)) << "host to device";
+    // The root's call runs on copies, and those of others on the device.
+    Options cut = options;
+    cut.segment = 1024;
+    Bytes sum(bytes.size()), found_sum(bytes.size());
+    reduce(bytes.data(), sum.data(), ranks * count, ElementType::f32, 2, communicator, cut);
+    reduce(input.data(), rank == 2 ? found_sum.data() : nullptr, ranks * count, ElementType::f32, 2,
+           communicator, cut);
+    EXPECT_TRUE(rank != 2 || same_bytes(found_sum, sum)) << "to the root's host";
   });
 }
 
