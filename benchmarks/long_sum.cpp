@@ -122,19 +122,22 @@ void LongSum::add(double value) {
   end_ = std::max(end_, std::min(limb + 3, limbs));
 }
 
-double LongSum::rounded(ElementType type, std::uint64_t divisor) const {
-  if (nan_ || (infinite_[0] && infinite_[1])) return std::numeric_limits<double>::quiet_NaN();
-  if (infinite_[0]) return infinity;
-  if (infinite_[1]) return -infinity;
-  const bool negative = is_negative();
+void LongSum::put_magnitude(bool negative, std::uint64_t* limbs) const {
   const Magnitude& larger = negative ? subtracted_ : added_;
   const Magnitude& smaller = negative ? added_ : subtracted_;
-  LongNumber number;
   bool borrow = false;
   for (std::size_t i = first_; i < end_; ++i) {
-    number.limbs[fraction_limbs + i - first_] = larger[i] - smaller[i] - (borrow ? 1 : 0);
+    limbs[i - first_] = larger[i] - smaller[i] - (borrow ? 1 : 0);
     borrow = larger[i] < smaller[i] || (borrow && larger[i] == smaller[i]);
   }
+}
+
+double LongSum::rounded(ElementType type, std::uint64_t divisor) const {
+  if (nan_ || (infinite_[0] && infinite_[1])) return std::numeric_limits<double>::quiet_NaN();
+  if (infinite_[0] || infinite_[1]) return infinite_[0] ? infinity : -infinity;
+  const bool negative = is_negative();
+  LongNumber number;
+  put_magnitude(negative, &number.limbs[fraction_limbs]);
   number.size = fraction_limbs + end_ - std::min(first_, end_);
   if (number.highest_bit() < 0) return any_ && only_minus_zeros_ ? -0.0 : 0.0;
   number.exponent =

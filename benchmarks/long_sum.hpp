@@ -33,6 +33,8 @@ class LongSum {
   using Magnitude = std::array<std::uint64_t, limbs>;
 
   [[nodiscard]] bool is_negative() const;
+  /// What was added less what was subtracted, or the other way round: limbs [first_, end_).
+  void put_magnitude(bool negative, std::uint64_t* limbs) const;
 
   Magnitude added_{}, subtracted_{};
   std::size_t first_ = limbs, end_ = 0;  ///< of the limbs that are not zero

@@ -95,14 +95,19 @@ int open_partial(const std::string& target, std::string& partial) {
 
 }  // namespace
 
+/// As fcntl() and open() give it.
+void OutputFile::take_descriptor(int descriptor) {
+  if (descriptor < 0) fail(name_, reason(errno));
+  descriptor_ = descriptor;
+}
+
 OutputFile::OutputFile(std::string_view flag, const std::string& path)
     : name_(std::string(flag) + " " + path) {
   fs::path target = path;
   std::error_code error;
   for (int links = 0;; ++links) {
     if (const int own = own_descriptor(target); own >= 0) {
-      descriptor_ = ::fcntl(own, F_DUPFD_CLOEXEC, 3);
-      if (descriptor_ < 0) fail(name_, reason(errno));
+      take_descriptor(::fcntl(own, F_DUPFD_CLOEXEC, 3));
       return;
     }
     if (!fs::is_symlink(target, error)) break;
@@ -116,8 +121,7 @@ OutputFile::OutputFile(std::string_view flag, const std::string& path)
   if (!is_there && errno != ENOENT) fail(name_, reason(errno));
   if (is_there && S_ISDIR(status.st_mode)) fail(name_, reason(EISDIR));
   if (is_there && !S_ISREG(status.st_mode)) {
-    descriptor_ = ::open(target.c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC);
-    if (descriptor_ < 0) fail(name_, reason(errno));
+    take_descriptor(::open(target.c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC));
     return;
   }
   // Replacing it needs no right to write it, so ask for that as well.

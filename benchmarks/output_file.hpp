@@ -31,6 +31,7 @@ class OutputFile {
 
  private:
   void replace(std::string_view content) const;
+  void take_descriptor(int descriptor);
 
   std::string name_;    // for messages: the flag and the path as it was given
   std::string target_;  // of all links; empty when the content goes to descriptor_

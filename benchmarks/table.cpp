@@ -204,6 +204,26 @@ std::string size_text(std::size_t bytes) {
   return fmt::format("{}", bytes);
 }
 
+namespace {
+
+/// The library's own choice may be any algorithm, and to send the vector raw.
+bool library_chooses(const BenchOptions& options) {
+  return std::ranges::find(options.algorithms, "auto") != options.algorithms.end();
+}
+
+std::size_t codec_width(const BenchOptions& options) {
+  std::size_t width = longest(options.codecs) + (library_chooses(options) ? raw_note.size() : 0);
+  for (const std::string& codec : options.codecs)
+    if (is_auto(codec)) width = std::max(width, 2 * codec.size() + 5);
+  return width;
+}
+
+bool counts_elements(const std::string& codec) {
+  return codec.starts_with("sparse") || codec.starts_with("topk") || codec.starts_with("sketch");
+}
+
+}  // namespace
+
 Table::Table(const RunFacts& facts, const BenchOptions& options) : facts_(facts) {
   summary_ =
       fmt::format("{} {}{}{}, {}", name_of(options.type), name_of(options.op),
@@ -211,28 +231,18 @@ Table::Table(const RunFacts& facts, const BenchOptions& options) : facts_(facts)
                   counted(std::uint64_t(options.steps), "step"));
   if (options.memory != MemorySpace::host)
     summary_ += fmt::format(", {} memory", name_of(options.memory));
-  // The library's own choice may be any algorithm, and to send the vector raw.
-  const bool library_chooses =
-      std::ranges::find(options.algorithms, "auto") != options.algorithms.end();
-  std::size_t codec_width = longest(options.codecs) + (library_chooses ? raw_note.size() : 0);
-  for (const std::string& codec : options.codecs)
-    if (is_auto(codec)) codec_width = std::max(codec_width, 2 * codec.size() + 5);
   const std::size_t algorithm_width =
-      library_chooses ? longest_algorithm() : longest(options.algorithms);
+      library_chooses(options) ? longest_algorithm() : longest(options.algorithms);
   columns_ = {
       {"size", 8, false, [](const Row& row) { return size_text(row.bytes); }},
-      {"codec", codec_width, true, codec_text},
+      {"codec", codec_width(options), true, codec_text},
       {"algorithm", algorithm_width, true, [](const Row& row) { return row.plan.algorithm; }}};
   if (options.memory != MemorySpace::host)
     columns_.push_back({"path", 9, true, [](const Row& row) { return row.plan.path; }});
   if (!options.check_only) add_time_columns(columns_, facts.ranks);
   if (options.profile) add_profile_columns(columns_);
   if (!options.check_only) add_counter_columns(columns_, facts.counters);
-  if (std::ranges::any_of(options.codecs, [](const std::string& codec) {
-        return codec.starts_with("sparse") || codec.starts_with("topk") ||
-               codec.starts_with("sketch");
-      }))
-    add_union_column(columns_);
+  if (std::ranges::any_of(options.codecs, counts_elements)) add_union_column(columns_);
   add_wire_columns(columns_);
   if (options.rounding || std::ranges::any_of(options.codecs, rounds_correctly))
     add_rounding_columns(columns_);

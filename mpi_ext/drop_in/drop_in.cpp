@@ -167,6 +167,24 @@ void compress(const DropInCall& call, const DropInRule& rule, ElementType type, 
                                    .bypassed = communicator.bypassed_calls() - bypassed});
 }
 
+/// A sum of elements that codecs take.
+int decide_on_sum(const DropInCall& call, DropInComm& known, ElementType type) {
+  DropIn& drop_in = DropIn::instance();
+  if (drop_in.advice && call.scatters()) return leave(call, NotOurs::scatters);
+  if (drop_in.advice) {
+    const std::uint64_t turn = known.turns[{type, call.elements()}]++;
+    return drop_in.advice->make(call, type, known.ranks, turn);
+  }
+  const DropInRule* const rule =
+      known.own ? &*known.own
+                : drop_in.rules.find(bytes_of(call, type, known.ranks), known.ranks, type);
+  if (rule == nullptr) return leave(call, NotOurs::no_rule);
+  if (rule->native) return leave(call, NotOurs::rule);
+  if (call.scatters() && !rule->scatters) return leave(call, NotOurs::scatters);
+  compress(call, *rule, type, known.ranks);
+  return MPI_SUCCESS;
+}
+
 int decide(const DropInCall& call) {
   begin();
   DropIn& drop_in = DropIn::instance();
@@ -183,20 +201,7 @@ int decide(const DropInCall& call) {
   if (call.is_wrong()) return leave(call, NotOurs::arguments);
   if (call.op != MPI_SUM) return leave(call, NotOurs::operation);
   const auto type = element_type(call.datatype);
-  if (!type) return leave(call, NotOurs::type);
-  if (drop_in.advice && call.scatters()) return leave(call, NotOurs::scatters);
-  if (drop_in.advice) {
-    const std::uint64_t turn = known.turns[{*type, call.elements()}]++;
-    return drop_in.advice->make(call, *type, known.ranks, turn);
-  }
-  const DropInRule* const rule =
-      known.own ? &*known.own
-                : drop_in.rules.find(bytes_of(call, *type, known.ranks), known.ranks, *type);
-  if (rule == nullptr) return leave(call, NotOurs::no_rule);
-  if (rule->native) return leave(call, NotOurs::rule);
-  if (call.scatters() && !rule->scatters) return leave(call, NotOurs::scatters);
-  compress(call, *rule, *type, known.ranks);
-  return MPI_SUCCESS;
+  return type ? decide_on_sum(call, known, *type) : leave(call, NotOurs::type);
 }
 
 /// Where several ranks end at once, MPI's own message may be lost.

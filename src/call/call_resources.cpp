@@ -149,9 +149,7 @@ void CallResources::end(const std::optional<Error>& error, End end,
   const bool early = error && end == End::early;
   const bool goes = early && goes_on();
   const bool kept = goes && keep(call);
-  const bool leaves = early && channel_ != nullptr && request_.timeout == 0;
-  // Others may go on with this call, and their messages must not meet another communicator.
-  if (early && channel_ != nullptr && !channel_->ends_at_once()) owner_.failures().keep_transport();
+  const bool leaves = early && leaves_channel();
   if (!kept) {
     channel_.reset();
     native_.reset();
@@ -165,6 +163,14 @@ void CallResources::end(const std::optional<Error>& error, End end,
     give_back_plan();
   request_.added.reset();  // all that was to be encoded is
   ended_ = true;
+}
+
+/// Of a call that ends early: whether others may wait for it, without a timeout.
+bool CallResources::leaves_channel() {
+  if (channel_ == nullptr) return false;
+  // Others may go on with this call, and their messages must not meet another communicator.
+  if (!channel_->ends_at_once()) owner_.failures().keep_transport();
+  return request_.timeout == 0;
 }
 
 bool CallResources::goes_on() noexcept {

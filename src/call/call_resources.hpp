@@ -103,6 +103,7 @@ class CallResources {
   /// What codec and executor take for them.
   [[nodiscard]] const void* codec_input() const;
   [[nodiscard]] void* codec_output() const;
+  [[nodiscard]] bool leaves_channel();
   [[nodiscard]] bool keep(const std::weak_ptr<EndedCall>& call) noexcept;
   void give_back_plan();
   /// Of a call that is no allreduce; else null.

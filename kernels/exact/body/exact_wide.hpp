@@ -107,6 +107,24 @@ struct ExactWideShape {
     out.finish();
   }
 
+  /// Subtracts what encode() added to each of so many contributions.
+  void take_biases(std::size_t contributions, ExactValue& sum) const {
+    ExactValue biases;
+    biases.add(contributions, magnitude);
+    biases.negate();
+    bool carry = false;
+    for (std::size_t i = 0; i < ExactValue::max_limbs; ++i) {
+      const std::uint64_t with_carry = biases.limbs[i] + (carry ? 1 : 0);
+      carry = carry && with_carry == 0;
+      sum.limbs[i] += with_carry;
+      carry |= sum.limbs[i] < with_carry;
+    }
+  }
+
+  /// Of a sum that is finite and has no biases, rounded once.
+  template <class T>
+  [[nodiscard]] T quotient(ExactValue sum, std::uint64_t divisor) const;
+
   /// The quotient of a sum of so many contributions, rounded once.
   template <class T>
   [[nodiscard]] T decode(const ExactWidths& widths, const std::uint64_t* words,
@@ -129,16 +147,12 @@ T ExactWideShape::decode(const ExactWidths& widths, const std::uint64_t* words,
   }
   if ((counts_zeros || !finite) && in.get(widths.counter) == contributions)
     return exact_element<T>(0, true);
-  ExactValue biases;
-  biases.add(contributions, magnitude);
-  biases.negate();
-  bool carry = false;
-  for (std::size_t i = 0; i < ExactValue::max_limbs; ++i) {
-    const std::uint64_t with_carry = biases.limbs[i] + (carry ? 1 : 0);
-    carry = carry && with_carry == 0;
-    sum.limbs[i] += with_carry;
-    carry |= sum.limbs[i] < with_carry;
-  }
+  take_biases(contributions, sum);
+  return quotient<T>(sum, divisor);
+}
+
+template <class T>
+T ExactWideShape::quotient(ExactValue sum, std::uint64_t divisor) const {
   const bool negative = sum.limbs[ExactValue::max_limbs - 1] >> 63 != 0;
   if (negative) sum.negate();
   constexpr int below = exact_quotient_limbs;

@@ -181,32 +181,40 @@ struct MeasureBlocks {
   template <int phase>
   COHOM_HD void run(At at, Shared& shared, Local&) const {
     if constexpr (phase == 0) find_columns(at, shared);
-    if constexpr (phase == 1)
-      for (unsigned p = at.thread; p < parts(); p += threads) {
-        Bits largest = 0;
-        for (const Bits other : shared.column_maxima[p])
-          largest = other > largest ? other : largest;
-        shared.maxima[p] = largest;
-      }
-    if constexpr (phase == 2)
-      for (unsigned b = at.thread; b < blocks(); b += threads) {
-        Bits largest = 0;
-        for (unsigned p = b * parts_of_block(); p < (b + 1) * parts_of_block(); ++p)
-          largest = shared.maxima[p] > largest ? shared.maxima[p] : largest;
-        shared.largest[b] = largest;
-      }
+    if constexpr (phase == 1) find_parts(at, shared);
+    if constexpr (phase == 2) find_blocks(at, shared);
     if constexpr (phase == 3) add_columns(at, shared);
     if constexpr (phase == 4)
       for (unsigned p = at.thread; p < parts(); p += threads)
         shared.energies[p] = folded(shared.column_sums[p]);
-    if constexpr (phase == 5)
-      for (unsigned b = at.thread; b < blocks(); b += threads) {
-        if (at.tile * span + std::size_t{b} * padded >= count) continue;
-        Real energy = 0;
-        for (unsigned p = b * parts_of_block(); p < (b + 1) * parts_of_block(); ++p)
-          energy += shared.energies[p];
-        codes[at.tile * blocks() + b] = code_of<Real>(shared.largest[b], energy);
-      }
+    if constexpr (phase == 5) write_codes(at, shared);
+  }
+
+  COHOM_HD void find_parts(At at, Shared& shared) const {
+    for (unsigned p = at.thread; p < parts(); p += threads) {
+      Bits largest = 0;
+      for (const Bits other : shared.column_maxima[p]) largest = other > largest ? other : largest;
+      shared.maxima[p] = largest;
+    }
+  }
+
+  COHOM_HD void find_blocks(At at, Shared& shared) const {
+    for (unsigned b = at.thread; b < blocks(); b += threads) {
+      Bits largest = 0;
+      for (unsigned p = b * parts_of_block(); p < (b + 1) * parts_of_block(); ++p)
+        largest = shared.maxima[p] > largest ? shared.maxima[p] : largest;
+      shared.largest[b] = largest;
+    }
+  }
+
+  COHOM_HD void write_codes(At at, Shared& shared) const {
+    for (unsigned b = at.thread; b < blocks(); b += threads) {
+      if (at.tile * span + std::size_t{b} * padded >= count) continue;
+      Real energy = 0;
+      for (unsigned p = b * parts_of_block(); p < (b + 1) * parts_of_block(); ++p)
+        energy += shared.energies[p];
+      codes[at.tile * blocks() + b] = code_of<Real>(shared.largest[b], energy);
+    }
   }
 
   COHOM_HD void find_columns(At at, Shared& shared) const {

@@ -67,8 +67,19 @@ void read_target(const ParameterReader& reader, const Parameters& given, std::ui
   }
 }
 
+/// An exact bound needs the exact sum.
+void read_down_shift(const ParameterReader& reader, std::uint32_t ranks, PackedOptions& options) {
+  options.down_shift = options.bounded()
+                           ? 0
+                           : static_cast<unsigned>(std::max<int>(std::bit_width(ranks), 2)) / 2 - 1;
+  if (reader.given("down_shift"))
+    options.down_shift = static_cast<unsigned>(reader.integer("down_shift", 0, 8));
+  if (options.bounded() && options.down_shift != 0)
+    reader.reject("down_shift", "an error bound needs the exact sum");
+}
+
 /// An exact bound leaves no choice in rounding.
-void read_rounding(const ParameterReader& reader, std::uint32_t ranks, PackedOptions& options) {
+void read_rounding(const ParameterReader& reader, PackedOptions& options) {
   options.error_feedback = reader.on("error_feedback");
   if (options.bounded() && options.error_feedback)
     reader.reject("error_feedback", "an error bound leaves nothing to feed back; take bits=");
@@ -88,13 +99,6 @@ void read_rounding(const ParameterReader& reader, std::uint32_t ranks, PackedOpt
     reader.reject("dither",
                   "with error_feedback=on below bits=4 it loses more than there is, and what is "
                   "fed back grows from call to call; take nearest, or more bits");
-  options.down_shift = options.bounded()
-                           ? 0
-                           : static_cast<unsigned>(std::max<int>(std::bit_width(ranks), 2)) / 2 - 1;
-  if (reader.given("down_shift"))
-    options.down_shift = static_cast<unsigned>(reader.integer("down_shift", 0, 8));
-  if (options.bounded() && options.down_shift != 0)
-    reader.reject("down_shift", "an error bound needs the exact sum");
 }
 
 }  // namespace
@@ -112,7 +116,8 @@ PackedOptions parse_packed_options(const Parameters& given, std::uint32_t ranks,
   options.differences = reader.choice("predict", predict_names) == 1;
   if (options.differences && !options.bounded())
     reader.reject("predict", "differences need abs_error or rel_error");
-  read_rounding(reader, ranks, options);
+  read_rounding(reader, options);
+  read_down_shift(reader, ranks, options);
   options.seed = reader.integer("seed", 0, ~std::uint64_t{0});
   return options;
 }
