@@ -24,32 +24,32 @@ printf 'hello' >text.npy
 printf '\223NUMPY\001\000v\000' >truncated.npy
 printf 'PK\003\004' >truncated.npz
 
-expect_refusal '--bogus' --bogus
+refuses '--bogus' --bogus
 expect_refusal 'transport "ufx" is unknown; did you mean ucx; transports: mpi, ucx' --transport ufx
-expect_refusal 'unknown suffix' --size 64Q
-expect_refusal "should be allreduce, reduce_scatter or reduce" --collective scatter
+refuses 'unknown suffix' --size 64Q
+refuses "should be allreduce, reduce_scatter or reduce" --collective scatter
 expect_refusal 'should be a multiple of the 3 ranks' --collective reduce_scatter --size 64K
-expect_refusal 'no whole number of f64 elements' --size 1000012 --dtype f64
-expect_refusal '--dtype' --dtype f8
-expect_refusal '--check-only does no timing' --check-only --iterations 3
-expect_refusal 'so --profile has no meaning' --check-only --profile
-expect_refusal 'did you mean thc' --codec thk
+refuses 'no whole number of f64 elements' --size 1000012 --dtype f64
+refuses '--dtype' --dtype f8
+refuses '--check-only does no timing' --check-only --iterations 3
+refuses 'so --profile has no meaning' --check-only --profile
+refuses 'did you mean thc' --codec thk
 expect_refusal 'give it, as auto:nmse=1e-3 does' --codec auto
-expect_refusal 'bitz' --codec thc:bitz=4
-expect_refusal 'bits=99' --codec raw --codec thc:bits=99
-expect_refusal 'lane' --codec thc:lane=4
+refuses 'bitz' --codec thc:bitz=4
+refuses 'bits=99' --codec raw --codec thc:bits=99
+refuses 'lane' --codec thc:lane=4
 expect_refusal 'did you mean ring' --algorithm direct,rng
-expect_refusal "--algorithm 'ring,,direct' has an empty item" --algorithm ring,,direct
-expect_refusal "--size '64K,' has an empty item" --size 64K,
-expect_refusal 'fabric cannot merge' --codec raw --dtype f16 --algorithm fabric
-expect_refusal 'unknown input' --input gauss2
-expect_refusal 'density' --input sparse:2
+refuses "--algorithm 'ring,,direct' has an empty item" --algorithm ring,,direct
+refuses "--size '64K,' has an empty item" --size 64K,
+refuses 'fabric cannot merge' --codec raw --dtype f16 --algorithm fabric
+refuses 'unknown input' --input gauss2
+refuses 'density' --input sparse:2
 expect_refusal 'missing.npy: cannot be opened' --input missing.npy
-expect_refusal 'text.npy: is no .npy file' --input text.npy
-expect_refusal 'truncated.npy: truncated' --input gauss --input truncated.npy
-expect_refusal 'truncated.npz: truncated or damaged' --input truncated.npz
+refuses 'text.npy: is no .npy file' --input text.npy
+refuses 'truncated.npy: truncated' --input gauss --input truncated.npy
+refuses 'truncated.npz: truncated or damaged' --input truncated.npz
 expect_refusal 'nowhere/out.json: cannot be written' --json nowhere/out.json
-expect_refusal "--json: '' should be the path of a file" --json ''
+refuses "--json: '' should be the path of a file" --json ''
 
 COHOM_CODEK=raw
 export COHOM_CODEK

@@ -21,11 +21,13 @@ fail() {
 expect() {
   wanted=$1
   shift
-  # shellcheck disable=SC2086,SC2154 # the launcher is several words
-  timeout 120 $launcher 3 "$program" "$@" >out 2>err
+  # shellcheck disable=SC2086,SC2154 # several words, or none
+  timeout 120 $run "$program" "$@" >out 2>err
   status=$?
   [ "$status" -eq "$wanted" ] || fail "$*: exit status $status, not $wanted"
 }
+# shellcheck disable=SC2154
+run="$launcher 3"
 
 # expect_refusal TEXT FLAG...: exit status 2, nothing measured, and one message, from rank 0, that
 # contains TEXT. (mpirun adds its own remarks about the exit status.)
@@ -37,6 +39,14 @@ expect_refusal() {
   grep -qF -e "$text" err || fail "$*: the message should contain: $text"
   grep -q MPI_ABORT err && fail "$*: ended by MPI_Abort"
   [ -s out ] && fail "$*: standard output is not empty"
+}
+
+# refuses TEXT FLAG...: the same of one process, without a launcher, in a third of the time: for
+# what no rank but the first looks at.
+refuses() {
+  run=
+  expect_refusal "$@"
+  run="$launcher 3"
 }
 
 # The script's last words.
