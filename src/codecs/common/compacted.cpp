@@ -113,6 +113,7 @@ void UnitsRound::expect_length(const Piece& piece, std::size_t words, WordsOf wo
 
 std::size_t UnitsRound::promote(const Piece& piece, std::span<const ConstPayload> contributions,
                                 std::size_t room, Payload sum) {
+  units_.know(piece);
   for (const ConstPayload words : contributions)
     expect_length(piece, words.size(), [&](const auto& unit) { return words_of(alone, unit); });
   std::size_t narrow = 0, wide = 0;
@@ -164,6 +165,7 @@ std::size_t UnitsRound::finish(const Piece& piece, Payload sum, std::size_t word
 }
 
 void UnitsRound::decode(const Piece& piece, ConstPayload sum, std::size_t contributions) {
+  units_.know(piece);
   expect_length(piece, sum.size(), [&](const auto& unit) { return complete_words_of(unit); });
   std::size_t begin = 0;
   for (const auto& unit : units_.units_of(piece)) {
@@ -248,6 +250,7 @@ void CompactedCodec::reserve(std::size_t elements, std::size_t longest_piece) {
 
 void CompactedCodec::start() {
   index_.start();
+  units_.start();
   inner_->begin({.type = call_.type,
                  .input = units_.compacted(),
                  .output = units_.compacted(),

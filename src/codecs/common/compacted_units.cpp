@@ -41,17 +41,30 @@ kernels::SparseRun CompactedUnits::run_of(const Unit& unit) const {
   return {size_of(type_), first, std::min(unit_length_, elements_ - first)};
 }
 
-void CompactedUnits::compact(const Piece& piece) {
-  const SparseIndex::Union positions = index_.union_of(piece);
-  const std::uint64_t* const near = index_.beside_elements(positions, piece);
+void CompactedUnits::start() {
+  for (Unit& unit : units_) unit.known = false;
+}
+
+void CompactedUnits::find(const Piece& piece, const SparseIndex::Union& positions) {
   for (std::size_t first = piece.first; first < piece.first + piece.count; first += unit_length_) {
     Unit& unit = units_[first / unit_length_];
-    unit = {.inner = {.first = first, .index = first / unit_length_}, .outer = piece};
-    const kernels::SparseRun run = run_of(unit);
-    const std::size_t word = (first - piece.first) / 64;
-    unit.inner.count = host_.count_bits(positions.bits + word, kernels::bitmap_words(run.count));
+    unit = {.inner = {.first = first, .index = first / unit_length_},
+            .outer = piece,
+            .known = true};
+    unit.inner.count = host_.count_bits(positions.bits + (first - piece.first) / 64,
+                                        kernels::bitmap_words(run_of(unit).count));
     inner_pieces_[unit.inner.index] = unit.inner;
-    kernels_.compact(run, call_.input_at(first), near + word, compacted_at(first));
+  }
+}
+
+void CompactedUnits::compact(const Piece& piece) {
+  const SparseIndex::Union positions = index_.union_of(piece);
+  find(piece, positions);
+  const std::uint64_t* const near = index_.beside_elements(positions, piece);
+  for (const Unit& unit : units_of(piece)) {
+    const std::size_t first = unit.inner.first;
+    kernels_.compact(run_of(unit), call_.input_at(first), near + (first - piece.first) / 64,
+                     compacted_at(first));
   }
 }
 

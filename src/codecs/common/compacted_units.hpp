@@ -19,6 +19,7 @@ class CompactedUnits {
   struct Unit {
     Piece inner;
     Piece outer;
+    bool known = false;  ///< in the call in flight
   };
 
   /// Elements of a unit that has at least `shortest`.
@@ -40,8 +41,14 @@ class CompactedUnits {
   [[nodiscard]] std::span<const Unit> units_of(const Piece& piece) const;
   [[nodiscard]] const Unit& unit_of(const Piece& inner) const { return units_[inner.index]; }
 
+  /// A call begins.
+  void start();
   /// Makes the units of a piece, and compacts them.
   void compact(const Piece& piece);
+  /// Makes them where this rank has no elements to compact, and only decodes.
+  void know(const Piece& piece) {
+    if (!units_of(piece).front().known) find(piece, index_.union_of(piece));
+  }
   /// Writes the piece of the output.
   void expand(const Piece& piece);
 
@@ -50,6 +57,7 @@ class CompactedUnits {
   void bring_back(ConstPayload words, Payload to);
 
  private:
+  void find(const Piece& piece, const SparseIndex::Union& positions);
   [[nodiscard]] kernels::SparseRun run_of(const Unit& unit) const;
   [[nodiscard]] std::byte* compacted_at(std::size_t element) {
     return compacted_.data() + element * size_of(type_);

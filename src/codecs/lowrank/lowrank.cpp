@@ -86,6 +86,7 @@ void LowrankPayload::decode(const Piece& piece, ConstPayload sum, std::size_t) {
   const std::uint32_t code = scale_.code(piece);
   if (code == LowrankCode::outlier) return;  // the outlier round writes all
   const int exponent = code == 0 ? 0 : LowrankCode::exponent(code);
+  basis_.prepare(piece);  // where this rank has encoded nothing
   for_each_row(piece, [&](std::size_t row, std::size_t first, std::size_t count, std::size_t from) {
     std::array<float, LowrankOptions::most_rank> sums;
     for (std::size_t k = 0; k < shape_.rank; ++k)
