@@ -73,7 +73,8 @@ void add_row_flags(CLI::App& app, BenchOptions& options, Texts& texts) {
   app.add_option("--dtype", texts.type, "element type: f32, f16, bf16 or f64");
   app.add_option("--op", texts.op, "sum or mean");
   app.add_option("--collective", texts.collective,
-                 "allreduce, reduce_scatter (each rank gets a part) or reduce (rank 0 gets all)");
+                 "allreduce, reduce_scatter (each rank gets a part), reduce (rank 0 gets all) or "
+                 "allgather (each rank brings a part)");
   app.add_option("--memory", texts.memory,
                  "host, pinned or cuda: where vectors lie; native calls have the host's");
   app.add_option("--transport", options.transport,
@@ -143,8 +144,9 @@ void finish(BenchOptions& options, const Texts& texts) {
   options.op = texts.op == "mean" ? ReduceOp::mean : ReduceOp::sum;
   const auto collective = reduction_kind_named(texts.collective);
   if (!collective)
-    throw UsageError(fmt::format("--collective '{}' should be allreduce, reduce_scatter or reduce",
-                                 texts.collective));
+    throw UsageError(
+        fmt::format("--collective '{}' should be allreduce, reduce_scatter, reduce or allgather",
+                    texts.collective));
   options.collective = *collective;
   if (!options.checksum.empty() && options.checksum != "on" && options.checksum != "off")
     throw UsageError(fmt::format("--checksum '{}' should be on or off", options.checksum));

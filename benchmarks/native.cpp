@@ -39,11 +39,12 @@ NativeReduction::NativeReduction(MPI_Comm comm, ReductionKind collective, Elemen
     case ElementType::f16:
     case ElementType::bf16: datatype_ = MPI_UINT16_T; break;
   }
-  own_op_ = type == ElementType::f16 || type == ElementType::bf16;
+  own_op_ = collective != ReductionKind::allgather && size_of(type) == 2;
   op_ = MPI_SUM;
   constexpr int commutative = 1;
-  if (type == ElementType::f16) MPI_Op_create(add_halves<float16, to_float16>, commutative, &op_);
-  if (type == ElementType::bf16)
+  if (own_op_ && type == ElementType::f16)
+    MPI_Op_create(add_halves<float16, to_float16>, commutative, &op_);
+  if (own_op_ && type == ElementType::bf16)
     MPI_Op_create(add_halves<bfloat16, to_bfloat16>, commutative, &op_);
 
   MPI_Comm duplicate = MPI_COMM_NULL;
@@ -85,6 +86,10 @@ void NativeReduction::run(const NativeCandidate& candidate, const void* input, v
     case ReductionKind::reduce_scatter:
       MPI_Reduce_scatter_block(input, output, elements / ranks_, datatype_, op_, candidate.comm);
       return;
+    case ReductionKind::allgather:
+      MPI_Allgather(input, elements / ranks_, datatype_, output, elements / ranks_, datatype_,
+                    candidate.comm);
+      return;
     case ReductionKind::reduce:
       MPI_Reduce(at_root(input, output, candidate.comm), output, elements, datatype_, op_, 0,
                  candidate.comm);
@@ -99,6 +104,10 @@ void NativeReduction::start(const void* input, void* output, int count, MPI_Comm
       return;
     case ReductionKind::reduce_scatter:
       MPI_Ireduce_scatter_block(input, output, count / ranks_, datatype_, op_, comm, &request);
+      return;
+    case ReductionKind::allgather:
+      MPI_Iallgather(input, count / ranks_, datatype_, output, count / ranks_, datatype_, comm,
+                     &request);
       return;
     case ReductionKind::reduce:
       MPI_Ireduce(at_root(input, output, comm), output, count, datatype_, op_, 0, comm, &request);

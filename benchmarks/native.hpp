@@ -26,7 +26,7 @@ struct NativeCandidate {
 
 /// Sums vectors natively. What every candidate does is MPI_Allreduce (or MPI_Iallreduce and
 /// MPI_Test) with MPI_SUM; Open MPI's are also forced to its ring and to Rabenseifner's algorithm.
-/// Of a reduce_scatter and of a reduce to rank 0 there is MPI's default alone.
+/// Of a reduce_scatter, of a reduce to rank 0 and of an allgather there is MPI's default alone.
 /// f16 and bf16, which MPI lacks, are summed by an MPI_Op of ours, and the names say so.
 class NativeReduction {
  public:
@@ -39,7 +39,8 @@ class NativeReduction {
 
   [[nodiscard]] std::span<const NativeCandidate> candidates() const { return candidates_; }
 
-  /// Collective, of a vector of `count` elements. `input` may be MPI_IN_PLACE.
+  /// Collective, of a vector of `count` elements; of an allgather `input` is this rank's part of it.
+  /// `input` may be MPI_IN_PLACE.
   void run(const NativeCandidate& candidate, const void* input, void* output,
            std::size_t count) const;
 

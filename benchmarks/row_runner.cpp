@@ -86,11 +86,11 @@ void RowRunner::check_combination(const std::string& codec, const std::string& a
   const auto ranks = static_cast<std::size_t>(communicator_.ranks());
   for (const std::size_t bytes : options_.sizes)
     if (const std::size_t count = bytes / size_of(options_.type);
-        options_.collective == ReductionKind::reduce_scatter && count % ranks != 0)
+        has_parts(options_.collective) && count % ranks != 0)
       throw Error(ErrorKind::invalid_argument,
                   "--size " + std::to_string(bytes) + " has " + std::to_string(count) +
                       " elements, which should be a multiple of the " + std::to_string(ranks) +
-                      " ranks for --collective reduce_scatter");
+                      " ranks for --collective " + std::string(name_of(options_.collective)));
   const std::size_t smallest = *std::ranges::min_element(options_.sizes);
   const Plan plan = make_plan(smallest / size_of(options_.type), timed_options(codec, algorithm));
 }
@@ -115,7 +115,23 @@ void RowRunner::make_vector(const std::string& spec, Input& input, std::size_t b
     input.generate(first, part);
     store(options_.type, part, input_.at(first));
   }
+  if (gathers()) keep_own_part();
   vectors_.make(input_, output_);
+}
+
+/// So the sum over ranks is what an allgather should give.
+void RowRunner::keep_own_part() {
+  const std::size_t bytes = input_.bytes.size() / static_cast<std::size_t>(communicator_.ranks());
+  const auto all = std::span(input_.bytes);
+  std::ranges::fill(all.first(own_first()), std::byte{0});
+  std::ranges::fill(all.subspan(own_first() + bytes), std::byte{0});
+}
+
+/// Bytes of a vector before what this rank brings of it.
+std::size_t RowRunner::own_first() const {
+  if (!gathers()) return 0;
+  const auto ranks = static_cast<std::size_t>(communicator_.ranks());
+  return input_.bytes.size() / ranks * static_cast<std::size_t>(communicator_.rank());
 }
 
 void RowRunner::restore_native_input() {
@@ -123,7 +139,8 @@ void RowRunner::restore_native_input() {
 }
 
 void RowRunner::run_native(const NativeCandidate& candidate) {
-  const void* const input = options_.in_place ? MPI_IN_PLACE : input_.data();
+  const void* const own = input_.bytes.data() + own_first();
+  const void* const input = options_.in_place ? MPI_IN_PLACE : own;
   native_.run(candidate, input, output_.data(), input_.count);
 }
 
@@ -134,7 +151,7 @@ void RowRunner::restore_calls_input() {
 /// Every rank gets what others have of the result: it is judged as an allreduce's is.
 void RowRunner::collect_output() {
   vectors_.fetch_output();
-  if (options_.collective == ReductionKind::allreduce) return;
+  if (options_.collective == ReductionKind::allreduce || gathers()) return;
   const auto bytes = static_cast<int>(size_of(options_.type));
   MPI_Datatype element = MPI_DATATYPE_NULL;
   MPI_Type_contiguous(bytes, MPI_BYTE, &element);
@@ -152,7 +169,8 @@ void RowRunner::collect_output() {
 }
 
 void RowRunner::call(Plan& plan) {
-  const void* const input = options_.in_place ? vectors_.output() : vectors_.input();
+  const void* const vector = options_.in_place ? vectors_.output() : vectors_.input();
+  const void* const input = static_cast<const std::byte*>(vector) + own_first();
   if (!options_.nonblocking) return plan.execute(input, vectors_.output());
   plan.start(input, vectors_.output());
   while (!plan.test()) continue;
@@ -291,7 +309,8 @@ void RowRunner::learn_about_vector() {
   if (options_.op == ReduceOp::mean) return;
   restore_native_input();
   run_native(native_.candidates().front());
-  if (options_.collective != ReductionKind::allreduce) return;  // a rank has a part, or none
+  if (options_.collective != ReductionKind::allreduce && !gathers())
+    return;  // a rank has a part, or none
   vector_.native_rounded = rounded_sums_->count_in(output_);
 }
 

@@ -47,6 +47,9 @@ class RowRunner {
   void call(Plan& plan);
   void collect_output();
   void restore_calls_input();
+  [[nodiscard]] bool gathers() const { return options_.collective == ReductionKind::allgather; }
+  [[nodiscard]] std::size_t own_first() const;
+  void keep_own_part();
   void restore_native_input();
   void run_native(const NativeCandidate& candidate);
   void learn_about_vector();

@@ -37,6 +37,8 @@ std::optional<WireBytes> wire_formula(const std::string& codec, const std::strin
   const CodecRow& row_of_codec = find_codec(spec.name);
   const AlgorithmRow* const asked = find_algorithm(algorithm);
   if (asked == nullptr || asked->needs_aggregator) return std::nullopt;
+  // Words of a part are as many as its content makes them.
+  if (collective == ReductionKind::allgather) return std::nullopt;
   const bool in_parts = row_of_codec.decodes_parts && asked->chunk_of_rank;
   const BytesQuery query{
       spec.parameters, asked->merges_at_once, elements, type, ranks, shape, step};

@@ -34,10 +34,10 @@ constexpr std::size_t window = 1 << 15;  // elements made at a time
 
 Options raced(const std::string& codec) { return {.codec = codec, .native = "auto"}; }
 
-/// Of a vector. The parts of a reduce_scatter are equally long, so some more bytes than asked for.
+/// Of a vector. Parts are equally long, so some more bytes than asked for.
 std::size_t elements_of(const TuneOptions& options, std::size_t bytes, int ranks) {
   const std::size_t elements = bytes / size_of(options.type);
-  if (options.collective != ReductionKind::reduce_scatter) return elements;
+  if (!has_parts(options.collective)) return elements;
   const auto parts = static_cast<std::size_t>(ranks);
   return (elements + parts - 1) / parts * parts;
 }

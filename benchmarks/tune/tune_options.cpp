@@ -44,11 +44,12 @@ std::variant<TuneOptions, Information> parse_tune_options(int argc, const char* 
       ->capture_default_str();
   app.add_option("--size", sizes,
                  "bytes of the vectors: comma list of N, NK, NM, NG and ranges a:b (a, 1.5a, 2a, "
-                 "3a ... b); for reduce_scatter rounded up to equal parts")
+                 "3a ... b); where ranks have parts rounded up to equal ones")
       ->capture_default_str();
   app.add_option("--dtype", type, "element type: f32 or f64")->capture_default_str();
   app.add_option("--collective", collective,
-                 "allreduce, reduce_scatter (each rank gets a part) or reduce (rank 0 gets all)")
+                 "allreduce, reduce_scatter (each rank gets a part), reduce (rank 0 gets all) or "
+                 "allgather (each rank brings a part)")
       ->capture_default_str();
   app.add_option("--input", options.input, fmt::format("{}, or a .npy/.npz file", input_kinds))
       ->capture_default_str();
@@ -70,7 +71,8 @@ std::variant<TuneOptions, Information> parse_tune_options(int argc, const char* 
   const auto kind = reduction_kind_named(collective);
   if (!kind)
     throw UsageError(
-        fmt::format("--collective '{}' should be allreduce, reduce_scatter or reduce", collective));
+        fmt::format("--collective '{}' should be allreduce, reduce_scatter, reduce or allgather",
+                    collective));
   options.collective = *kind;
   options.sizes = with_halves(parse_sizes(sizes, options.type), options.type);
   return options;

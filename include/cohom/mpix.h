@@ -90,6 +90,18 @@ int MPIX_Ireduce_compressed(const void* sendbuf, void* recvbuf, MPI_Count count,
                             MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm,
                             MPI_Info info, MPIX_Compressed_request* request);
 
+/* recvbuf := the parts of all ranks, in the order of ranks, each as one rank alone would get its
+ * vector back: compressed once, and with the same bits on all ranks. sendcount and sendtype must be
+ * what recvcount and recvtype are; with MPI_IN_PLACE for sendbuf, where this rank's part lies in
+ * recvbuf already, they mean nothing. Nothing is added: the key cohom_op and codecs with error
+ * feedback are errors. <cohom/reductions.hpp> says more. Collective over comm. */
+int MPIX_Allgather_compressed(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                              void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
+                              MPI_Comm comm, MPI_Info info);
+int MPIX_Iallgather_compressed(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                               void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
+                               MPI_Comm comm, MPI_Info info, MPIX_Compressed_request* request);
+
 /* Local. *flag := 1 when the call is complete, well or with the error that is returned: then the
  * request is freed and set to MPIX_COMPRESSED_REQUEST_NULL; else 0. A null request is complete.
  * Advances every call of the communicator. */
@@ -122,6 +134,9 @@ int MPIX_Compressed_reduce_scatter_block_plan_create(MPI_Count recvcount, MPI_Da
                                                      MPIX_Compressed_plan* plan);
 int MPIX_Compressed_reduce_plan_create(MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root,
                                        MPI_Comm comm, MPI_Info info, MPIX_Compressed_plan* plan);
+/* The same for calls of allgather, in which each rank sends `count` elements. */
+int MPIX_Compressed_allgather_plan_create(MPI_Count count, MPI_Datatype datatype, MPI_Comm comm,
+                                          MPI_Info info, MPIX_Compressed_plan* plan);
 /* Starts a call of the plan, without blocking. Collective. Buffers as above; their errors come from
  * test or wait. A plan has one call in flight at a time: starting it twice is an error at once,
  * which the other ranks get too. */

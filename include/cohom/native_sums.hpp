@@ -1,6 +1,6 @@
 #pragma once
 // NativeSums: allreduce, reduce_scatter and reduce of the library below, which sum whole vectors as
-// they are.
+// they are, and its allgather.
 
 #include <cohom/cxx20.hpp>
 
@@ -16,9 +16,10 @@ namespace cohom {
 /// What a sum adds and where it goes, in the host's memory.
 struct NativeBuffers {
   const void* input = nullptr;  ///< of a reduce_scatter a part for each rank, one after another
-  /// `input`, or memory that does not overlap it. Of a reduce only the root's is used.
+  /// `input`, or memory that does not overlap it; of an allgather the latter, for a part of each
+  /// rank. Of a reduce only the root's is used.
   void* output = nullptr;
-  std::size_t count = 0;  ///< elements of the output
+  std::size_t count = 0;  ///< elements of the output, or of a part
   ElementType type = ElementType::f32;
   ReductionKind collective = ReductionKind::allreduce;
   int root = 0;  ///< of a reduce

@@ -1,5 +1,6 @@
 #pragma once
-// Plans: everything decided and allocated for one repeated allreduce, reduce_scatter or reduce.
+// Plans: everything decided and allocated for one repeated allreduce, reduce_scatter, reduce or
+// allgather.
 
 #include <cohom/cxx20.hpp>
 
@@ -61,9 +62,10 @@ class Plan {
   /// this plan is in flight on any rank.
   void prepare(const void* input, void* output);
 
-  /// Starts: `output` := what this rank gets of the sum or mean over ranks of `input`. The plan's
-  /// class says how many elements each has. They must be equal (in place) or not overlap, and stay
-  /// untouched until wait() or a true test().
+  /// Starts: `output` := what this rank gets of the sum or mean over ranks of `input`, or of all
+  /// inputs. The plan's class says how many elements each has. They must be equal (in place; of an
+  /// allgather the input is this rank's part of the output) or not overlap, and stay untouched
+  /// until wait() or a true test().
   /// Does not block (but for what allreduce_start() says). Errors of the arguments are
   /// thrown by test() or wait(), on all ranks.
   /// @throws Error(state) when a call of this plan is in flight; the other ranks get it from the
@@ -131,6 +133,15 @@ class ReducePlan : public Plan {
   /// ranks
   ReducePlan(Communicator& communicator, std::size_t count, ElementType type, int root,
              const Options& options = {});
+};
+
+/// The input has `count` elements on every rank, and the output a part of as many for each: see
+/// allgather().
+class AllgatherPlan : public Plan {
+ public:
+  /// @throws what AllreducePlan() throws, and for what allgather() does
+  AllgatherPlan(Communicator& communicator, std::size_t count, ElementType type,
+                const Options& options = {});
 };
 
 }  // namespace cohom

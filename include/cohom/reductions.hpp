@@ -1,6 +1,6 @@
 #pragma once
-// reduce_scatter and reduce: a sum of which a rank gets a part, or one rank all. Codecs, options,
-// states and errors are allreduce()'s.
+// reduce_scatter and reduce: a sum of which a rank gets a part, or one rank all; allgather, which
+// adds nothing. Codecs, options, states and errors are allreduce()'s.
 
 #include <cohom/cxx20.hpp>
 
@@ -54,6 +54,23 @@ Request reduce_start(const void* input, void* output, std::size_t count, Element
 Request reduce_async(const void* input, void* output, std::size_t count, ElementType type, int root,
                      Communicator& communicator, const Options& options, DeviceStream stream);
 
+/// output := the parts of all ranks, part 0 first: `input` of each rank, of `count` elements, as an
+/// allreduce of that rank alone by the same codec would give it, with the same bits on all ranks.
+/// `output` has `ranks` times as many elements; `input` may be this rank's part of it (in place), or
+/// not overlap it. Buffers are the host's or a device's; parts are compressed in the host's memory,
+/// each at once: Options::segment says nothing here. Algorithms are `direct`, `ring` and `native`,
+/// which is MPI's allgather. Collective. @throws what allreduce() throws; Error(unsupported) for
+/// other algorithms, codecs that keep state and parts of more than 2^26 elements;
+/// Error(invalid_argument) for another Options::op than the sum.
+void allgather(const void* input, void* output, std::size_t count, ElementType type,
+               Communicator& communicator, const Options& options = {});
+/// Without blocking, as allreduce_start().
+Request allgather_start(const void* input, void* output, std::size_t count, ElementType type,
+                        Communicator& communicator, const Options& options = {});
+/// On a device's buffers in the order of a stream, as allreduce_async().
+Request allgather_async(const void* input, void* output, std::size_t count, ElementType type,
+                        Communicator& communicator, const Options& options, DeviceStream stream);
+
 /// Typed form of reduce_scatter(): the input has `ranks` times the output's elements.
 template <ElementRange Input, ElementRange Output>
 requires std::same_as<std::ranges::range_value_t<Input>, std::ranges::range_value_t<Output>>
@@ -73,6 +90,27 @@ void reduce_scatter(const Input& input, Output&& output, Communicator& communica
   }
   reduce_scatter(std::ranges::data(input), static_cast<void*>(std::ranges::data(output)), part,
                  element_type_v<std::ranges::range_value_t<Input>>, communicator, options);
+}
+
+/// Typed form of allgather(): the output has `ranks` times the input's elements.
+template <ElementRange Input, ElementRange Output>
+requires std::same_as<std::ranges::range_value_t<Input>, std::ranges::range_value_t<Output>>
+void allgather(const Input& input, Output&& output, Communicator& communicator,
+               const Options& options = {}) {
+  const std::size_t part = std::ranges::size(input);
+  const std::size_t all = std::ranges::size(output);
+  const auto ranks = static_cast<std::size_t>(communicator.ranks());
+  if (all / ranks != part || all % ranks != 0) {
+    allreduce_fail(Error(ErrorKind::invalid_argument,
+                         "output has " + std::to_string(all) + " elements; for " +
+                             std::to_string(ranks) + " parts of " + std::to_string(part) +
+                             ", as the input has, it should have " + std::to_string(ranks * part)),
+                   communicator)
+        .wait();
+    return;
+  }
+  allgather(std::ranges::data(input), static_cast<void*>(std::ranges::data(output)), part,
+            element_type_v<std::ranges::range_value_t<Input>>, communicator, options);
 }
 
 /// Typed form of reduce(): on rank `root` the output has as many elements as the input; that of

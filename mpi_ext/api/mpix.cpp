@@ -14,7 +14,10 @@
 #include <cohom/reductions.hpp>
 
 #include <memory>
+#include <optional>
+#include <string>
 #include <utility>
+#include <variant>
 
 using namespace cohom;
 
@@ -40,6 +43,28 @@ struct Arguments {
   MPI_Info info;
 };
 
+/// What a rank sends, of an allgather; the others' arguments are what it receives of each.
+struct Sent {
+  MPI_Count count;
+  MPI_Datatype datatype;
+};
+
+/// As MPI wants it: as much as is received of each. Of a rank in place it means nothing.
+std::optional<Error> sent_error(const Sent& sent, const void* sendbuf, const mpi::CallShape& shape,
+                                const mpi::InfoOptions& options) {
+  if (sendbuf == MPI_IN_PLACE) return std::nullopt;
+  const auto read = mpi::read_shape(sent.count, sent.datatype, MPI_SUM, options);
+  if (const auto* error = std::get_if<Error>(&read)) return *error;
+  const auto& own = std::get<mpi::CallShape>(read);
+  if (own.count == shape.count && own.type == shape.type) return std::nullopt;
+  const auto text = [](const mpi::CallShape& each) {
+    return std::to_string(each.count) + " elements of " + std::string(name_of(each.type));
+  };
+  return Error(ErrorKind::invalid_argument, "sendcount and sendtype are " + text(own) +
+                                                "; they should be " + text(shape) +
+                                                ", as recvcount and recvtype");
+}
+
 /// What keeps this rank from the call, or its shape.
 std::variant<mpi::CallShape, Error> checked_call(const Arguments& given,
                                                  const mpi::InfoOptions& options,
@@ -58,6 +83,7 @@ struct Call {
   mpi::CallShape shape;
   Communicator& communicator;
   const Options& options;
+  const mpi::InfoOptions& info;
 };
 
 /// `rules` of the communicator; `start` gives the request of a call without errors.
@@ -68,9 +94,10 @@ Request start_reduction(const Arguments& given, const mpi::CallHome& home, Rules
   const mpi::BufferRules own = rules(communicator);
   const auto checked = checked_call(given, home.info, own);
   if (const auto* error = std::get_if<Error>(&checked)) return allreduce_fail(*error, communicator);
-  return start(Call{mpi::input_of(given.sendbuf, given.recvbuf),
-                    own.output ? given.recvbuf : nullptr, std::get<mpi::CallShape>(checked),
-                    communicator, home.info.options});
+  const auto& shape = std::get<mpi::CallShape>(checked);
+  return start(Call{mpi::input_of(given.sendbuf, given.recvbuf, own, shape),
+                    own.output ? given.recvbuf : nullptr, shape, communicator, home.info.options,
+                    home.info});
 }
 
 /// A blocking function: `run` makes a call without errors to its end.
@@ -184,6 +211,32 @@ int MPIX_Ireduce_compressed(const void* sendbuf, void* recvbuf, MPI_Count count,
                          return reduce_start(call.input, call.output, call.shape.count,
                                              call.shape.type, root, call.communicator,
                                              call.options);
+                       });
+}
+
+int MPIX_Allgather_compressed(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                              void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
+                              MPI_Comm comm, MPI_Info info) {
+  return reduce_now({sendbuf, recvbuf, recvcount, recvtype, MPI_SUM, comm, info},
+                    mpi::rules_of_parts, [&](const Call& call) {
+                      const Sent sent{sendcount, sendtype};
+                      if (auto error = sent_error(sent, sendbuf, call.shape, call.info))
+                        return allreduce_fail(*error, call.communicator).wait();
+                      allgather(call.input, call.output, call.shape.count, call.shape.type,
+                                call.communicator, call.options);
+                    });
+}
+
+int MPIX_Iallgather_compressed(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                               void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
+                               MPI_Comm comm, MPI_Info info, MPIX_Compressed_request* request) {
+  return start_request({sendbuf, recvbuf, recvcount, recvtype, MPI_SUM, comm, info}, request,
+                       mpi::rules_of_parts, [&](const Call& call) {
+                         const Sent sent{sendcount, sendtype};
+                         if (auto error = sent_error(sent, sendbuf, call.shape, call.info))
+                           return allreduce_fail(*error, call.communicator);
+                         return allgather_start(call.input, call.output, call.shape.count,
+                                                call.shape.type, call.communicator, call.options);
                        });
 }
 

@@ -35,13 +35,11 @@ std::variant<CallShape, Error> read_shape(MPI_Count count, MPI_Datatype datatype
 /// The same of a call whose count and datatype are known.
 std::optional<Error> check_op_and_options(MPI_Op op, const InfoOptions& options);
 
-/// `sendbuf`, or `recvbuf` where that says MPI_IN_PLACE.
-const void* input_of(const void* sendbuf, const void* recvbuf);
-
 /// What a rank's buffers may be.
 struct BufferRules {
   bool in_place = true;  ///< sendbuf may be MPI_IN_PLACE
   bool output = true;    ///< recvbuf means something
+  std::size_t part = 0;  ///< of recvbuf, as long as the call's count: what MPI_IN_PLACE means
 };
 
 inline BufferRules rules_on_all_ranks(const Communicator&) { return {}; }
@@ -53,6 +51,15 @@ inline auto rules_on_root(int root) {
     return BufferRules{.in_place = here, .output = here};
   };
 }
+
+/// Of an allgather, in which each rank has a part of recvbuf.
+inline BufferRules rules_of_parts(const Communicator& communicator) {
+  return {.part = static_cast<std::size_t>(communicator.rank())};
+}
+
+/// `sendbuf`, or where that says MPI_IN_PLACE this rank's part of `recvbuf`.
+const void* input_of(const void* sendbuf, const void* recvbuf, const BufferRules& rules,
+                     const CallShape& shape);
 
 /// MPI_IN_PLACE stands for recvbuf, and is not one itself.
 std::optional<Error> check_buffers(const void* sendbuf, const void* recvbuf,

@@ -22,12 +22,13 @@ using namespace cohom;
 /// What MPIX_Compressed_plan points at.
 struct MPIX_Compressed_plan_s {
   MPIX_Compressed_plan_s(std::shared_ptr<mpi::CachedCommunicator> communicator, Plan made,
-                         const mpi::BufferRules& buffers)
-      : home(std::move(communicator)), plan(std::move(made)), rules(buffers) {}
+                         const mpi::BufferRules& buffers, const mpi::CallShape& calls)
+      : home(std::move(communicator)), plan(std::move(made)), rules(buffers), shape(calls) {}
 
   std::shared_ptr<mpi::CachedCommunicator> home;  // first: the plan needs it to its end
   Plan plan;
   mpi::BufferRules rules;
+  mpi::CallShape shape;
 };
 
 namespace {
@@ -70,7 +71,7 @@ std::unique_ptr<MPIX_Compressed_plan_s> make_plan(const PlanArguments& given,
                       communicator);
   const auto& shape = std::get<mpi::CallShape>(read);
   return std::make_unique<MPIX_Compressed_plan_s>(
-      home.communicator, make(communicator, shape, home.info.options), rules(communicator));
+      home.communicator, make(communicator, shape, home.info.options), rules(communicator), shape);
 }
 
 AllreducePlan allreduce_plan(Communicator& communicator, const mpi::CallShape& shape,
@@ -107,7 +108,8 @@ void start(MPIX_Compressed_plan_s& own, const void* sendbuf, void* recvbuf) {
   if (const auto error = mpi::check_buffers(sendbuf, recvbuf, own.rules))
     own.plan.start_with_error(*error);
   else
-    own.plan.start(mpi::input_of(sendbuf, recvbuf), own.rules.output ? recvbuf : nullptr);
+    own.plan.start(mpi::input_of(sendbuf, recvbuf, own.rules, own.shape),
+                   own.rules.output ? recvbuf : nullptr);
 }
 
 }  // namespace
@@ -139,6 +141,16 @@ int MPIX_Compressed_reduce_plan_create(MPI_Count count, MPI_Datatype datatype, M
         return ReducePlan(communicator, shape.count, shape.type, root, options);
       },
       mpi::rules_on_root(root));
+}
+
+int MPIX_Compressed_allgather_plan_create(MPI_Count count, MPI_Datatype datatype, MPI_Comm comm,
+                                          MPI_Info info, MPIX_Compressed_plan* plan) {
+  return create_plan(
+      {count, datatype, MPI_SUM, comm, info}, plan,
+      [](Communicator& communicator, const mpi::CallShape& shape, const Options& options) {
+        return AllgatherPlan(communicator, shape.count, shape.type, options);
+      },
+      mpi::rules_of_parts);
 }
 
 int MPIX_Compressed_plan_start(MPIX_Compressed_plan plan, const void* sendbuf, void* recvbuf) {

@@ -17,7 +17,9 @@ namespace {
 /// MPI counts in int.
 constexpr std::size_t max_elements = std::size_t{1} << 30;
 
+/// Of short ones nothing is added.
 MPI_Datatype datatype_of(ElementType type) {
+  if (size_of(type) == 2) return MPI_UINT16_T;
   return type == ElementType::f64 ? MPI_DOUBLE : MPI_FLOAT;
 }
 
@@ -29,7 +31,8 @@ struct Part {
   MPI_Datatype datatype;
 };
 
-/// Calls `sum(part)` for the parts of a vector. A reduce_scatter is one part.
+/// Calls `sum(part)` for the parts of a vector. A reduce_scatter is one part, and so is an
+/// allgather.
 template <class Sum>
 void for_parts(const NativeBuffers& buffers, int rank, Sum sum) {
   const std::size_t size = size_of(buffers.type);
@@ -70,6 +73,11 @@ class MpiSum final : public NativeSum {
                           comm, &request),
               "MPI_Ireduce");
         break;
+      case ReductionKind::allgather:
+        check(MPI_Iallgather(part.input, part.count, part.datatype, part.output, part.count,
+                             part.datatype, comm, &request),
+              "MPI_Iallgather");
+        break;
       case ReductionKind::allreduce:
         check(MPI_Iallreduce(part.input, part.output, part.count, part.datatype, MPI_SUM, comm,
                              &request),
@@ -93,11 +101,12 @@ class MpiSum final : public NativeSum {
 }  // namespace
 
 std::string MpiSums::why_not(const NativeBuffers& buffers) const {
-  if (buffers.type != ElementType::f32 && buffers.type != ElementType::f64)
+  const bool gathers = buffers.collective == ReductionKind::allgather;
+  if (!gathers && buffers.type != ElementType::f32 && buffers.type != ElementType::f64)
     return "MPI has no type " + std::string(name_of(buffers.type));
   // MPI counts a part, and libraries below it the bytes of all parts, in int.
   const std::size_t most = INT_MAX / size_of(buffers.type) / std::size_t(comm_.ranks());
-  if (buffers.collective == ReductionKind::reduce_scatter && buffers.count > most)
+  if ((gathers || buffers.collective == ReductionKind::reduce_scatter) && buffers.count > most)
     return "MPI cannot count parts of " + std::to_string(buffers.count) + " elements";
   return {};
 }
@@ -117,6 +126,11 @@ void MpiSums::add(const NativeBuffers& buffers) {
         check(PMPI_Reduce(part.input, part.output, part.count, part.datatype, MPI_SUM, buffers.root,
                           comm),
               "PMPI_Reduce");
+        return;
+      case ReductionKind::allgather:
+        check(PMPI_Allgather(part.input, part.count, part.datatype, part.output, part.count,
+                             part.datatype, comm),
+              "PMPI_Allgather");
         return;
       case ReductionKind::allreduce:
         check(PMPI_Allreduce(part.input, part.output, part.count, part.datatype, MPI_SUM, comm),

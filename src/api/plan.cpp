@@ -258,5 +258,8 @@ ReduceScatterPlan::ReduceScatterPlan(Communicator& communicator, std::size_t cou
 ReducePlan::ReducePlan(Communicator& communicator, std::size_t count, ElementType type, int root,
                        const Options& options)
     : Plan(communicator, ReductionKind::reduce, root, count, type, options) {}
+AllgatherPlan::AllgatherPlan(Communicator& communicator, std::size_t count, ElementType type,
+                             const Options& options)
+    : Plan(communicator, ReductionKind::allgather, 0, count, type, options) {}
 
 }  // namespace cohom

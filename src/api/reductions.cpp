@@ -14,6 +14,20 @@ PlanShape at_root(std::size_t count, ElementType type, int root) {
   return {.count = count, .type = type, .collective = ReductionKind::reduce, .root = root};
 }
 
+PlanShape gathered(std::size_t count, ElementType type) {
+  return {.count = count, .type = type, .collective = ReductionKind::allgather};
+}
+
+/// On a device's buffers in the order of a stream.
+Request start_behind(const void* input, void* output, const PlanShape& shape,
+                     Communicator& communicator, const Options& options, DeviceStream stream) {
+  return start_call({.input = input,
+                     .output = output,
+                     .shape = shape,
+                     .stream = static_cast<kernels::DeviceStream>(stream.handle)},
+                    communicator, options);
+}
+
 }  // namespace
 
 void reduce_scatter(const void* input, void* output, std::size_t count, ElementType type,
@@ -32,11 +46,7 @@ Request reduce_scatter_start(const void* input, void* output, std::size_t count,
 Request reduce_scatter_async(const void* input, void* output, std::size_t count, ElementType type,
                              Communicator& communicator, const Options& options,
                              DeviceStream stream) {
-  return start_call({.input = input,
-                     .output = output,
-                     .shape = part_of(count, type),
-                     .stream = static_cast<kernels::DeviceStream>(stream.handle)},
-                    communicator, options);
+  return start_behind(input, output, part_of(count, type), communicator, options, stream);
 }
 
 void reduce(const void* input, void* output, std::size_t count, ElementType type, int root,
@@ -55,11 +65,25 @@ Request reduce_start(const void* input, void* output, std::size_t count, Element
 
 Request reduce_async(const void* input, void* output, std::size_t count, ElementType type, int root,
                      Communicator& communicator, const Options& options, DeviceStream stream) {
-  return start_call({.input = input,
-                     .output = output,
-                     .shape = at_root(count, type, root),
-                     .stream = static_cast<kernels::DeviceStream>(stream.handle)},
+  return start_behind(input, output, at_root(count, type, root), communicator, options, stream);
+}
+
+void allgather(const void* input, void* output, std::size_t count, ElementType type,
+               Communicator& communicator, const Options& options) {
+  start_call({.input = input, .output = output, .shape = gathered(count, type), .blocks = true},
+             communicator, options)
+      .wait();
+}
+
+Request allgather_start(const void* input, void* output, std::size_t count, ElementType type,
+                        Communicator& communicator, const Options& options) {
+  return start_call({.input = input, .output = output, .shape = gathered(count, type)},
                     communicator, options);
+}
+
+Request allgather_async(const void* input, void* output, std::size_t count, ElementType type,
+                        Communicator& communicator, const Options& options, DeviceStream stream) {
+  return start_behind(input, output, gathered(count, type), communicator, options, stream);
 }
 
 }  // namespace cohom

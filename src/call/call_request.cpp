@@ -52,6 +52,21 @@ std::optional<Error> buffers_error(const Buffer& input, const Buffer& output) {
                    " long; give equal pointers (in place) or separate buffers");
 }
 
+/// Of an allgather, which is in place where the input is this rank's part of the output.
+std::optional<Error> parts_error(const Buffer& input, const Buffer& output, std::size_t rank) {
+  if (auto error = null_error(output, "output")) return error;
+  if (auto error = null_error(input, "input")) return error;
+  const auto in = reinterpret_cast<std::uintptr_t>(input.begin);
+  const auto out = reinterpret_cast<std::uintptr_t>(output.begin);
+  const std::uintptr_t own = out + rank * input.bytes;
+  if (in == own || in + input.bytes <= out || out + output.bytes <= in) return std::nullopt;
+  const auto place = static_cast<std::intptr_t>(in - out);
+  return Error(ErrorKind::invalid_argument,
+               "input and output overlap: the input begins " + std::to_string(place) +
+                   " bytes behind the output's begin; give " + std::to_string(own - out) +
+                   " bytes, this rank's part (in place), or separate buffers");
+}
+
 }  // namespace
 
 std::optional<Error> buffer_error(const void* input, const void* output, std::size_t bytes) {
@@ -60,10 +75,11 @@ std::optional<Error> buffer_error(const void* input, const void* output, std::si
 
 std::optional<Error> buffer_error(const PlanShape& shape, int rank, int ranks, const void* input,
                                   const void* output) {
-  const std::size_t part = shape.count * size_of(shape.type);
-  const bool parts = shape.collective == ReductionKind::reduce_scatter;
-  return buffers_error({input, parts ? part * static_cast<std::size_t>(ranks) : part},
-                       {output, shape.gives_to(rank) ? part : 0});
+  const BufferBytes bytes = shape.bytes_of_rank(rank, ranks);
+  if (shape.gathers())
+    return parts_error({input, bytes.input}, {output, bytes.output},
+                       static_cast<std::size_t>(rank));
+  return buffers_error({input, bytes.input}, {output, bytes.output});
 }
 
 }  // namespace cohom

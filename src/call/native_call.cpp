@@ -7,6 +7,7 @@ namespace cohom {
 NativeCall::NativeCall(NativeSums& native, const PlanCore& plan, int rank, int ranks)
     : native_(native),
       plan_(plan),
+      rank_(rank),
       ranks_(ranks),
       gets_some_(plan.shape().gives_to(rank)),
       buffers_(plan.shape().native_buffers()) {}
@@ -14,12 +15,18 @@ NativeCall::NativeCall(NativeSums& native, const PlanCore& plan, int rank, int r
 void NativeCall::prepare(const void* input, void* output, bool may_give_up) {
   buffers_.input = input;
   buffers_.output = output;
-  const std::size_t size = size_of(plan_.type());
   // Where a part lies over the input there is room for it elsewhere, so that no rank is in place.
   const bool scatters = buffers_.collective == ReductionKind::reduce_scatter;
-  if (scatters && (may_give_up || input == output)) part_.resize(buffers_.count * size);
-  if (!may_give_up) return;
-  copy_.resize(plan_.shape().elements(ranks_) * size);
+  const bool gathers = plan_.shape().gathers();
+  const BufferBytes bytes = plan_.shape().bytes_of_rank(rank_, ranks_);
+  if ((scatters && input == output) || ((scatters || gathers) && may_give_up))
+    part_.resize(bytes.output);
+  // MPI wants an allgather to be in place on all ranks or on none.
+  const auto* const begin = static_cast<const std::byte*>(output);
+  const bool in_place =
+      gathers && bytes.input != 0 && input == begin + std::size_t(rank_) * bytes.input;
+  if (!may_give_up && !in_place) return;
+  copy_.resize(bytes.input);
   if (!copy_.empty()) std::memcpy(copy_.data(), input, copy_.size());
 }
 
@@ -27,7 +34,8 @@ void NativeCall::start(bool block, bool in_place) {
   NativeBuffers buffers = buffers_;
   const std::size_t bytes = buffers.count * size_of(plan_.type());
   if (!copy_.empty()) {
-    buffers.input = buffers.output = copy_.data();
+    buffers.input = copy_.data();
+    if (!plan_.shape().gathers()) buffers.output = copy_.data();
   } else if (in_place && buffers.collective == ReductionKind::allreduce &&
              buffers.input != buffers.output && bytes != 0) {
     std::memcpy(buffers.output, buffers.input, bytes);

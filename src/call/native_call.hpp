@@ -37,11 +37,11 @@ class NativeCall {
  private:
   NativeSums& native_;
   const PlanCore& plan_;
-  int ranks_;
+  int rank_, ranks_;
   bool gets_some_;                  ///< this rank does
   NativeBuffers buffers_;           ///< the user's
   std::vector<std::byte> copy_;     ///< what MPI reads, if not the input
-  std::vector<std::byte> part_;     ///< where it writes a part, if not to the output
+  std::vector<std::byte> part_;     ///< where it writes parts, if not to the output
   void* sum_at_ = nullptr;          ///< where it writes
   std::unique_ptr<NativeSum> sum_;  ///< under way; null: none, or it is over. Before the copy
 };

@@ -23,6 +23,13 @@ void check_transport(std::string_view wanted, const Transport& transport) {
           "; it is chosen when a communicator is made (MPIX_ functions: in the first call)");
 }
 
+void check_op(const PlanShape& shape, ReduceOp op) {
+  if (shape.gathers() && op != ReduceOp::sum)
+    throw Error(ErrorKind::invalid_argument, "op is " + std::string(name_of(op)) +
+                                                 ", and an " + shape.text() +
+                                                 " adds nothing; leave op as it is (sum)");
+}
+
 void check_own_thread(const Transport& transport, const AlgorithmRow& algorithm, bool mpi_sums) {
   std::string why = transport.why_not_in_own_thread();
   if (why.empty() && mpi_sums)

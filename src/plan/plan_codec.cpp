@@ -1,11 +1,13 @@
 #include "plan/plan_codec.hpp"
 
 #include "base/tags.hpp"
+#include "codecs/parts/parts.hpp"
 #include "memory/device_loader.hpp"
 #include "plan/spec.hpp"
 
 #include <cohom/error.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <utility>
 
@@ -38,7 +40,18 @@ std::unique_ptr<Codec> PlanCodec::made(const CodecContext& context) const {
                                             std::to_string(rounds) + " rounds; at most " +
                                             std::to_string(max_rounds) +
                                             " are supported, as messages carry a round's number");
-  return codec;
+  return parts_ ? made_for_parts(codec->state_bytes(std::max<std::size_t>(context.elements, 1)))
+                : std::move(codec);
+}
+
+std::unique_ptr<Codec> PlanCodec::made_for_parts(std::size_t state_bytes) const {
+  if (state_bytes != 0)
+    throw Error(ErrorKind::unsupported,
+                "codec " + spec() +
+                    " keeps what it drops for the next call; an allgather compresses each call by "
+                    "itself: take a codec without error feedback");
+  return make_parts_codec([this] { return row_->make(context_); }, context_.elements,
+                          context_.type);
 }
 
 void PlanCodec::bypass() {

@@ -26,6 +26,10 @@ class PlanCodec {
   [[nodiscard]] std::unique_ptr<Codec> make() const { return made(context_); }
   [[nodiscard]] std::unique_ptr<Codec> make(DeviceWork& device) const;
 
+  /// The codec is for parts: codecs that are made from now on compress each as the vector of one
+  /// rank, which the context must say. make() then throws Error(unsupported) for one that keeps
+  /// state.
+  void compress_parts() { parts_ = true; }
   /// Takes raw instead of what was asked for.
   void bypass();
   /// Of codecs that are made from now on.
@@ -46,9 +50,11 @@ class PlanCodec {
 
  private:
   [[nodiscard]] std::unique_ptr<Codec> made(const CodecContext& context) const;
+  [[nodiscard]] std::unique_ptr<Codec> made_for_parts(std::size_t state_bytes) const;
 
   const CodecRow* row_;
   CodecContext context_;
+  bool parts_ = false;
 };
 
 /// The codec of a call to which this rank brings vectors that it added up, where the user asks for

@@ -32,6 +32,7 @@ PlanCore::PlanCore(const PlanEnvironment& environment, const PlanShape& shape,
   const Transport& transport = *environment.transport;
   check_ranks(transport.ranks());
   check_transport(options.transport, transport);
+  check_op(shape, options.op);
   if (shape.collective != ReductionKind::allreduce)
     vector_.part.emplace(shape, transport.rank(), transport.ranks());
   PlanCodec codec = name_codec(environment);
@@ -69,21 +70,31 @@ PlanCodec PlanCore::name_codec(const PlanEnvironment& environment) const {
     log_once_for_all(transport.rank(), "codec " + options_.codec + " for " +
                                            std::to_string(bytes()) + " bytes is " + chosen.spec +
                                            ": " + chosen.reason);
-  return {chosen.spec,
-          {.rank = transport.rank(),
-           .ranks = transport.ranks(),
-           .type = type(),
-           .divisor = divisor_,
-           .kernels = kernels_,
-           .elements = vector_.count,
-           .mean = options_.op == ReduceOp::mean}};
+  CodecContext context{.rank = transport.rank(),
+                       .ranks = transport.ranks(),
+                       .type = type(),
+                       .divisor = divisor_,
+                       .kernels = kernels_,
+                       .elements = vector_.count,
+                       .mean = options_.op == ReduceOp::mean};
+  if (!vector_.shape.gathers()) return {chosen.spec, context};
+  // A part is the vector of one rank.
+  context.rank = 0;
+  context.ranks = 1;
+  context.elements = vector_.shape.count;
+  PlanCodec codec(chosen.spec, context);
+  codec.compress_parts();
+  return codec;
 }
 
 RouteChoice PlanCore::choose_way(const PlanEnvironment& environment, const PlanCodec& codec,
                                  Merge payload, const Placement& placement) {
-  RouteChoice choice = choose_route(environment, options_,
-                                    {.codec = codec.name(), .payload = payload, .bytes = bytes()});
-  if (vector_.part) choose_for_parts(codec.row(), options_, choice.selection);
+  const RouteQuestion question{.codec = codec.name(), .payload = payload, .bytes = bytes()};
+  const bool gathers = vector_.shape.gathers();
+  RouteChoice choice = gathers
+                           ? choose_gather(options_, question, environment.transport->ranks())
+                           : choose_route(environment, options_, question);
+  if (vector_.part && !gathers) choose_for_parts(codec.row(), options_, choice.selection);
   native_.sums = choose_native(environment, options_,
                                {.codec = codec,
                                 .shape = vector_.shape,
@@ -111,14 +122,17 @@ std::unique_ptr<Codec> PlanCore::fit_codec(const PlanEnvironment& environment, P
     made = codec.make();
   }
   const AlgorithmRow& algorithm = *selection.algorithm;
-  vector_.decodes_parts = vector_.part && codec.row().decodes_parts && algorithm.chunk_of_rank;
+  const bool gathers = vector_.shape.gathers();
+  vector_.decodes_parts =
+      gathers || (vector_.part && codec.row().decodes_parts && algorithm.chunk_of_rank);
   if (vector_.decodes_parts) made = align_part(codec, std::move(made));
   if (placement.on_device()) {
-    move_to_device(transport, placement, runs_on_device(codec, placement, algorithm));
+    move_to_device(transport, placement,
+                   runs_on_device(codec, placement, algorithm, vector_.shape));
     const DeviceWork::Use use(device_work().get());
     if (device_work()) made = codec.make(*device_work());
   }
-  if (device_work() || algorithm.build == nullptr) return made;
+  if (device_work() || algorithm.build == nullptr || gathers) return made;
   route_.workers = workers_for(codec.row(), users_bytes, options_.threads, environment);
   codec.set_workers(route_.workers ? route_.workers->workers() : 0);
   return route_.workers ? codec.make() : std::move(made);
@@ -182,6 +196,7 @@ void PlanCore::make_routes(const PlanEnvironment& environment, const PlanCodec& 
       .collective = vector_.decodes_parts ? vector_.shape.collective : ReductionKind::allreduce,
       .root = vector_.shape.root,
       .segment = options_.segment,
+      .whole_chunks = vector_.shape.gathers(),
       .message_bytes = message_bytes_,
       .device = device_work() ? device_.get() : nullptr,
       .workers = route_.workers};
@@ -224,7 +239,8 @@ void PlanCore::make_short_sum(const PlanEnvironment& environment, const Algorith
 
 void PlanCore::finish(const void* sum, void* output) const {
   if (sum == output && divisor_ == 1) return;
-  kernels_.finish_elements(type(), sum, vector_.shape.count, divisor_, output);
+  const std::size_t count = vector_.shape.gathers() ? vector_.count : vector_.shape.count;
+  kernels_.finish_elements(type(), sum, count, divisor_, output);
 }
 
 PlanCore::~PlanCore() {

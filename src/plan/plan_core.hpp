@@ -64,7 +64,8 @@ class PlanCore {
   /// For vectors that travel with the agreement of their calls; else null.
   [[nodiscard]] ShortSum* short_sum() const { return short_sum_.get(); }
   [[nodiscard]] std::size_t state_bytes() const { return description_.state_bytes; }
-  /// What a native sum becomes: divided, of a mean. The two may be the same memory.
+  /// What a native sum or gathered vector becomes: divided, of a mean. The two may be the same
+  /// memory.
   void finish(const void* sum, void* output) const;
   /// Whether the codec that was asked for keeps state, though this vector may go without it.
   [[nodiscard]] bool wants_state() const { return state_.wanted; }

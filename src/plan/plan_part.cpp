@@ -73,9 +73,15 @@ void PlanPart::take_input() {
     memory_->copy(input_.data() + r * bytes_of(part_), from + r * bytes, bytes);
 }
 
-const void* PlanPart::input() const { return is_padded() ? input_.data() : user_input_; }
+// Not pointers into what they are computed from: nobody uses them for elements that are not there.
 
-/// Not a pointer into what it is computed from: nobody uses it for elements that are not wanted.
+const void* PlanPart::input() const {
+  if (is_padded()) return input_.data();
+  if (!shape_.gathers() || user_input_ == nullptr) return user_input_;
+  const auto begin = reinterpret_cast<std::uintptr_t>(user_input_);
+  return reinterpret_cast<const void*>(begin - rank_ * bytes_of(part_));
+}
+
 void* PlanPart::output() const {
   if (!staged_ && !gets_some()) return nullptr;
   const auto begin =

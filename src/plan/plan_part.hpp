@@ -1,6 +1,6 @@
 #pragma once
 // PlanPart: what a reduce_scatter and a reduce are to codec and executor: a sum of one vector, of
-// which this rank gets a part.
+// which this rank gets a part. And an allgather: a vector of which it has a part.
 //
 // A codec works on whole blocks, so a part begins with one: where the parts of a reduce_scatter are
 // no multiples of a block, the codec sees each with zeros behind it. Where codec or algorithm
@@ -21,7 +21,9 @@ class PlanPart {
   PlanPart(const PlanShape& shape, int rank, int ranks);
 
   /// Elements of the vector that the codec sees.
-  [[nodiscard]] std::size_t elements() const { return scatters() ? part_ * ranks_ : shape_.count; }
+  [[nodiscard]] std::size_t elements() const {
+    return shape_.has_parts() ? part_ * ranks_ : shape_.count;
+  }
   /// Makes parts begin with blocks of so many elements. Whether that changed elements().
   bool align(std::size_t block);
   /// `memory`: where the executor works; it outlives this. `decodes_all`: the executor decodes the
@@ -38,7 +40,8 @@ class PlanPart {
   void prepare(const void* input, void* output);
   /// Reads the input, where it is copied. Once a call, before it is encoded.
   void take_input();
-  /// What codec and executor take for the call's buffers.
+  /// What codec and executor take for the call's buffers: addresses of the vector's first element,
+  /// of which a rank may have others alone.
   [[nodiscard]] const void* input() const;
   [[nodiscard]] void* output() const;
   /// Writes what is left of the user's output. No message needs the user's input any more. Once a

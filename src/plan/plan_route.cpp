@@ -61,6 +61,13 @@ void expect_aggregator(const AlgorithmRow& algorithm, const Aggregator* aggregat
   log_once_for_all(rank, "algorithm " + name + ": " + aggregator->describe());
 }
 
+void expect_one_segment(std::size_t chunk) {
+  if (chunk > max_segment)
+    throw Error(ErrorKind::unsupported, "a part has " + std::to_string(chunk) +
+                                            " elements; at most " + std::to_string(max_segment) +
+                                            " are compressed at once: gather in several calls");
+}
+
 }  // namespace
 
 PlanRoute make_route(const RouteMaterial& material, std::unique_ptr<Codec> codec,
@@ -80,8 +87,10 @@ PlanRoute make_route(const RouteMaterial& material, std::unique_ptr<Codec> codec
   PlanRoute route;
   route.workers = material.workers;
   route.aggregator = aggregator;
+  if (material.whole_chunks) expect_one_segment(chunk);
   route.segment =
-      material.segment != 0 ? std::min(material.segment, max_segment)
+      material.whole_chunks   ? max_segment
+      : material.segment != 0 ? std::min(material.segment, max_segment)
       : work != nullptr
           ? default_device_segment(chunk)
           : default_segment(*codec, ranks, material.message_bytes, chunk,

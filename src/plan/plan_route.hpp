@@ -31,14 +31,16 @@ struct RouteMaterial {
   ElementType type = ElementType::f32;
   ReductionKind collective = ReductionKind::allreduce;  ///< ExecutorSetup's
   int root = 0;
-  std::size_t segment = 0;  ///< elements; 0: by codec and transport
+  std::size_t segment = 0;    ///< elements; 0: by codec and transport
+  bool whole_chunks = false;  ///< a chunk is one segment, whatever `segment` says
   std::size_t message_bytes = 0;
   DevicePlan* device = nullptr;                   ///< where the device does the work; else null
   std::shared_ptr<WorkerPool> workers = nullptr;  ///< for which the codec was made
 };
 
 /// `aggregator`: for an algorithm that needs one; or null.
-/// @throws Error(unsupported) for such an algorithm without one; std::bad_alloc
+/// @throws Error(unsupported) for such an algorithm without one, and for whole chunks that are too
+/// long; std::bad_alloc
 PlanRoute make_route(const RouteMaterial& material, std::unique_ptr<Codec> codec,
                      const AlgorithmRow& algorithm, Aggregator* aggregator);
 

@@ -16,7 +16,7 @@ std::string PlanShape::text() const {
 
 std::size_t PlanShape::elements(int ranks) const {
   vector_bytes(count, type);
-  if (collective != ReductionKind::reduce_scatter) return count;
+  if (!has_parts()) return count;
   const auto parts = static_cast<std::size_t>(ranks);
   const std::size_t most = PTRDIFF_MAX / size_of(type) / parts;
   if (count > most)
@@ -28,8 +28,9 @@ std::size_t PlanShape::elements(int ranks) const {
 }
 
 BufferBytes PlanShape::bytes_of_rank(int rank, int ranks) const {
-  return {.input = elements(ranks) * size_of(type),
-          .output = gives_to(rank) ? count * size_of(type) : 0};
+  const std::size_t all = elements(ranks) * size_of(type), part = count * size_of(type);
+  if (gathers()) return {.input = part, .output = all};
+  return {.input = all, .output = gives_to(rank) ? part : 0};
 }
 
 }  // namespace cohom

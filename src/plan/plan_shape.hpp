@@ -17,7 +17,7 @@ struct BufferBytes {
 };
 
 struct PlanShape {
-  /// Elements of what a rank gets: of its part for a reduce_scatter, of the vector for the others.
+  /// Elements of a rank's part for a reduce_scatter and an allgather, of the vector for the others.
   std::size_t count = 0;
   ElementType type = ElementType::f32;
   ReductionKind collective = ReductionKind::allreduce;
@@ -29,14 +29,19 @@ struct PlanShape {
   [[nodiscard]] bool gives_to(int rank) const {
     return collective != ReductionKind::reduce || rank == root;
   }
+  /// Whether the vector has a part for each rank.
+  [[nodiscard]] bool has_parts() const {
+    return collective == ReductionKind::reduce_scatter || gathers();
+  }
+  [[nodiscard]] bool gathers() const { return collective == ReductionKind::allgather; }
   /// Without buffers.
   [[nodiscard]] NativeBuffers native_buffers() const {
     return {.count = count, .type = type, .collective = collective, .root = root};
   }
   /// What errors and logs call it.
   [[nodiscard]] std::string text() const;
-  /// Elements that every rank brings. @throws Error(invalid_argument) for more than there are
-  /// addresses
+  /// Elements of the vector, with all its parts. @throws Error(invalid_argument) for more than
+  /// there are addresses
   [[nodiscard]] std::size_t elements(int ranks) const;
   /// @throws the same
   [[nodiscard]] BufferBytes bytes_of_rank(int rank, int ranks) const;

@@ -97,17 +97,40 @@ class Chooser {
   bool certain_ = false;  ///< merges the payload for certain
 };
 
+void expect_checksums(const PlanOptions& options, const AlgorithmRow& algorithm) {
+  if (options.checksum && (algorithm.needs_aggregator || algorithm.build == nullptr))
+    throw Error(ErrorKind::unsupported,
+                "checksum=on is for messages between ranks, and algorithm " +
+                    std::string(algorithm.name) + " has others sum; take " + algorithms_of_ranks());
+}
+
+/// Ranks that each send to all others at once; more send around a ring.
+constexpr int most_direct_senders = 16;
+
 }  // namespace
 
 RouteChoice choose_route(const PlanEnvironment& environment, const PlanOptions& options,
                          const RouteQuestion& question) {
   RouteChoice choice = Chooser(environment, options, question).choose();
-  const AlgorithmRow& algorithm = *choice.selection.algorithm;
-  if (options.checksum && (algorithm.needs_aggregator || algorithm.build == nullptr))
-    throw Error(ErrorKind::unsupported,
-                "checksum=on is for messages between ranks, and algorithm " +
-                    std::string(algorithm.name) + " has others sum; take " + algorithms_of_ranks());
+  expect_checksums(options, *choice.selection.algorithm);
   return choice;
+}
+
+RouteChoice choose_gather(const PlanOptions& options, const RouteQuestion& question, int ranks) {
+  Selection selection = select_algorithm(
+      options.algorithm, {.codec = question.codec, .bytes = question.bytes, .ranks = ranks});
+  if (options.algorithm == "auto") {
+    const bool few = ranks <= most_direct_senders;
+    selection = {find_algorithm(few ? "direct" : "ring"), selection.bypass,
+                 few ? "an allgather of few ranks" : "an allgather of many ranks"};
+  }
+  const AlgorithmRow& algorithm = *selection.algorithm;
+  if (algorithm.build != nullptr && !algorithm.chunk_of_rank)
+    throw Error(ErrorKind::unsupported, "algorithm " + std::string(algorithm.name) +
+                                            " makes no allgather; take ring, direct, native or "
+                                            "auto");
+  expect_checksums(options, algorithm);
+  return {.selection = std::move(selection)};
 }
 
 void choose_for_parts(const CodecRow& codec, const PlanOptions& options, Selection& selection) {

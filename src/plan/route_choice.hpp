@@ -36,7 +36,11 @@ struct RouteQuestion {
 RouteChoice choose_route(const PlanEnvironment& environment, const PlanOptions& options,
                          const RouteQuestion& question);
 
-/// Of calls that are no allreduce: where `auto` may, it takes an algorithm that gives each rank its
+/// Of an allgather, in which nothing is added. @throws Error(unsupported) for an algorithm that
+/// needs sums; what choose_route() throws of checksums and names
+RouteChoice choose_gather(const PlanOptions& options, const RouteQuestion& question, int ranks);
+
+/// Of calls that sum and are no allreduce: where `auto` may, it takes an algorithm that gives each rank its
 /// part.
 void choose_for_parts(const CodecRow& codec, const PlanOptions& options, Selection& selection);
 

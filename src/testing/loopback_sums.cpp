@@ -41,7 +41,10 @@ class LoopbackSum final : public NativeSum {
         throw Error(ErrorKind::state, "ranks are in different native sums");
       operands.push_back(vector.data() + first_byte());
     }
-    add(operands);
+    if (buffers_.collective == ReductionKind::allgather)
+      gather(operands);
+    else
+      add(operands);
     return leave(vectors);
   }
 
@@ -74,6 +77,14 @@ class LoopbackSum final : public NativeSum {
                                     operands.size(), bytes(), buffers_.output);
   }
 
+  void gather(const std::vector<const void*>& parts) {
+    auto* to = static_cast<std::byte*>(buffers_.output);
+    for (const void* const part : parts) {
+      if (bytes() != 0) std::memcpy(to, part, bytes());
+      to += bytes();
+    }
+  }
+
   std::shared_ptr<Shared> shared_;
   std::uint64_t number_;
   int rank_;
@@ -87,7 +98,10 @@ class LoopbackSums final : public NativeSums {
       : shared_(std::move(shared)), rank_(rank) {}
 
   [[nodiscard]] std::string why_not(const NativeBuffers& buffers) const override {
-    return size_of(buffers.type) > 2 ? "" : "MPI has no type " + std::string(name_of(buffers.type));
+    const bool adds = buffers.collective != ReductionKind::allgather;
+    if (adds && size_of(buffers.type) == 2)
+      return "MPI has no type " + std::string(name_of(buffers.type));
+    return {};
   }
 
   void add(const NativeBuffers& buffers) override {

@@ -27,7 +27,8 @@ struct AlgorithmInput {
   std::span<const std::uint32_t> nodes = {};
   /// By rank: the number of its node's switch. Empty: nobody knows.
   std::span<const std::uint32_t> switches = {};
-  /// Which ranks decode which chunks of the sum; asked of algorithms with `chunk_of_rank`.
+  /// Which ranks decode which chunks of the sum, and whether there is one: rank r brings chunk r of
+  /// an allgather. Asked of algorithms with `chunk_of_rank`.
   ReductionKind collective = ReductionKind::allreduce;
   int root = 0;  ///< of a reduce
 };
@@ -37,7 +38,8 @@ struct AlgorithmRow {
   std::string_view summary;  ///< one line for cohom-info
   Schedule (*build)(const AlgorithmInput&) = nullptr;
   bool chunk_per_rank = false;  ///< the vector is cut into `ranks` chunks (else one)
-  bool chunk_of_rank = false;   ///< rank r owns chunk r, and can be the only one who gets its sum
+  /// Rank r owns chunk r, and can be the only one who gets its sum, or who has it.
+  bool chunk_of_rank = false;
   bool needs_aggregator = false;
   bool in_network = false;  ///< the communicator's own aggregator, not the MPI library; may fail
   bool gathers_disjoint = false;  ///< disjoint contributions go to every rank at once, in one chunk

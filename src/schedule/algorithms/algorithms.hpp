@@ -10,7 +10,8 @@ namespace cohom {
 /// Of messages between two ranks that exchange at most one in each direction.
 inline constexpr std::uint32_t only_sequence = 0;
 
-/// n chunks; a reduce-scatter around the ring, then an allgather around it. Wide form.
+/// n chunks; a reduce-scatter around the ring, then an allgather around it. Wide form. Of an
+/// allgather the latter alone.
 Schedule build_ring(const AlgorithmInput& input);
 
 /// What comes after a reduce-scatter where not every rank gets all: `sum` is the slot of this
@@ -21,8 +22,12 @@ void end_at_owners_or_root(ScheduleBuilder& schedule, const AlgorithmInput& inpu
 
 /// n chunks; contributions go straight to the chunk's owner and sums straight to every rank.
 /// Contributions travel in the narrow form, and no partial sum does.
-/// Disjoint contributions that every rank gets the sum of: gather_disjoint().
+/// Disjoint contributions that every rank gets the sum of: gather_disjoint(). An allgather:
+/// exchange_parts().
 Schedule build_direct(const AlgorithmInput& input);
+
+/// n chunks; each rank's own goes to all others as it is: an allgather. Wide form.
+Schedule exchange_parts(const AlgorithmInput& input);
 
 /// One chunk; disjoint contributions go to every rank, which merges them all. Narrow form.
 Schedule gather_disjoint(const AlgorithmInput& input);

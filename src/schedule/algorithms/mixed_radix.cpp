@@ -338,6 +338,7 @@ Schedule build(const AlgorithmInput& input, const Digits& digits) {
 }  // namespace
 
 Schedule build_direct(const AlgorithmInput& input) {
+  if (input.collective == ReductionKind::allgather) return exchange_parts(input);
   const bool everywhere = input.collective == ReductionKind::allreduce;
   return input.disjoint && everywhere ? gather_disjoint(input) : build(input, {});
 }

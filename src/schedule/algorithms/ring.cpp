@@ -3,7 +3,8 @@
 // Reduce-scatter: chunk c starts at rank c+1 and passes every rank once, each adding its own
 // contribution behind what arrived, until rank c completes it. So rank c owns chunk c, and the
 // contributions of chunk c are added in the order c+1, c+2, ..., n-1, 0, ..., c.
-// Allgather: the complete sum makes one more round, forwarded verbatim.
+// Allgather: the complete sum makes one more round, forwarded verbatim. Where nothing is added,
+// this is all, and a rank's own contribution takes the place of the sum.
 
 #include "schedule/algorithms/algorithms.hpp"
 
@@ -41,17 +42,18 @@ std::uint32_t reduce_scatter(ScheduleBuilder& schedule, const Ring& ring) {
   return sum;
 }
 
-void allgather(ScheduleBuilder& schedule, const Ring& ring, std::uint32_t sum) {
+/// `own`: of this rank's chunk, holding so many contributions, as those of others do.
+void allgather(ScheduleBuilder& schedule, const Ring& ring, std::uint32_t own,
+               std::uint32_t contributions) {
   for (std::uint32_t hop = 0; hop < ring.hops(); ++hop) {
     const auto sequence_id = ring.hops() + hop;
-    schedule.send(sum, ring.next(), sequence_id);
-    const auto received =
-        schedule.receive(ring.chunk_behind(hop + 1), Form::wide,
-                         static_cast<std::uint32_t>(ring.ranks), ring.previous(), sequence_id);
-    schedule.decode(sum);
-    sum = received;
+    schedule.send(own, ring.next(), sequence_id);
+    const auto received = schedule.receive(ring.chunk_behind(hop + 1), Form::wide, contributions,
+                                           ring.previous(), sequence_id);
+    schedule.decode(own);
+    own = received;
   }
-  schedule.decode(sum);
+  schedule.decode(own);
 }
 
 }  // namespace
@@ -59,9 +61,13 @@ void allgather(ScheduleBuilder& schedule, const Ring& ring, std::uint32_t sum) {
 Schedule build_ring(const AlgorithmInput& input) {
   const Ring ring{.rank = input.rank, .ranks = input.ranks};
   ScheduleBuilder schedule(ring.rank, ring.ranks, static_cast<std::uint32_t>(ring.ranks));
+  if (input.collective == ReductionKind::allgather) {
+    allgather(schedule, ring, schedule.encode(ring.chunk_behind(0), Form::wide), 1);
+    return std::move(schedule).build();
+  }
   const std::uint32_t sum = reduce_scatter(schedule, ring);
   if (input.collective == ReductionKind::allreduce)
-    allgather(schedule, ring, sum);
+    allgather(schedule, ring, sum, static_cast<std::uint32_t>(ring.ranks));
   else
     end_at_owners_or_root(schedule, input, sum, ring.hops());
   return std::move(schedule).build();

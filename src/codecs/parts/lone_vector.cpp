@@ -1,0 +1,125 @@
+#include "codecs/parts/lone_vector.hpp"
+
+#include <cohom/error.hpp>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace cohom {
+
+namespace {
+
+/// Of the only rank: a contribution alone where it has that form, as by `direct`.
+std::size_t contributions(const Round& round) { return round.traits().narrow() ? alone : 1; }
+
+std::size_t most_words(const Round& round, std::size_t elements) {
+  return round.capacity(contributions(round), elements);
+}
+
+std::string name_of(const Round& round) { return std::string(round.traits().name); }
+
+}  // namespace
+
+LoneVector::LoneVector(std::unique_ptr<Codec> codec, std::size_t elements, ElementType type)
+    : codec_(std::move(codec)),
+      type_(type),
+      piece_{.first = 0, .count = elements, .index = 0},
+      agreed_(rounds().size()) {
+  codec_->reserve(elements, elements);
+  std::size_t sum_words = 0;
+  for (std::size_t i = 0; i < rounds().size(); ++i) {
+    const RoundTraits& traits = rounds()[i]->traits();
+    if (traits.time == RoundTime::before_payload) rounds()[i]->keep_agreed_in(agreed_[i]);
+    if (traits.narrow()) sum_words += rounds()[i]->capacity(1, elements);
+  }
+  sums_.resize(sum_words);
+  if (rounds().back()->traits().time != RoundTime::payload)
+    output_.resize(elements * size_of(type));
+}
+
+std::size_t LoneVector::capacity(std::size_t elements) const {
+  std::size_t words = 0;
+  for (const Round* const round : rounds()) words += 1 + most_words(*round, elements);
+  return words;
+}
+
+void LoneVector::begin(const void* input, std::uint64_t step, void* output) {
+  sum_words_ = 0;
+  codec_->begin({.type = type_,
+                 .input = input,
+                 .output = output,
+                 .step = step,
+                 .pieces = std::span(&piece_, 1)});
+}
+
+std::size_t LoneVector::elements_of(Round& round) {
+  if (!round.traits().is_fallback()) return codec_->skips(round) ? 0 : piece_.count;
+  const std::size_t elements = round.fallback_elements();
+  if (elements > piece_.count)
+    throw Error(ErrorKind::transport, "round " + name_of(round) + " of a part would have " +
+                                          std::to_string(elements) + " elements of " +
+                                          std::to_string(piece_.count) +
+                                          ": words were changed on their way");
+  return elements;
+}
+
+ConstPayload LoneVector::sum_of(Round& round, const Piece& piece, ConstPayload words) {
+  if (!round.traits().narrow()) return words;
+  const Payload room = Payload(sums_).subspan(sum_words_, round.capacity(1, piece.count));
+  sum_words_ += room.size();
+  return room.first(round.promote(piece, std::span(&words, 1), 1, room));
+}
+
+template <class WordsOf>
+void LoneVector::run(bool decodes, WordsOf words_of) {
+  for (std::size_t i = 0; i < rounds().size(); ++i) {
+    Round& round = *rounds()[i];
+    const Piece piece{.first = 0, .count = elements_of(round), .index = 0};
+    if (piece.count == 0) continue;
+    const ConstPayload sum = sum_of(round, piece, words_of(round, piece));
+    if (round.traits().time == RoundTime::before_payload)
+      agreed_[i].keep(sum);
+    else if (decodes)
+      round.decode(piece, sum, 1);
+  }
+}
+
+std::size_t LoneVector::encode(const void* input, std::uint64_t step, Payload out) {
+  begin(input, step, output_.data());
+  std::size_t end = 0;
+  run(!output_.empty(), [&](Round& round, const Piece& piece) -> ConstPayload {
+    const Payload room = out.subspan(end + 1, most_words(round, piece.count));
+    const std::size_t words = round.encode(contributions(round), piece, room);
+    out[end] = words;
+    end += 1 + words;
+    return room.first(words);
+  });
+  return end;
+}
+
+void LoneVector::decode(ConstPayload words, std::uint64_t step, void* output) {
+  // Some codecs keep input elements for a fallback round when they decode. Here no round is encoded,
+  // so any elements will do.
+  begin(output, step, output);
+  run(true, [&](Round& round, const Piece& piece) -> ConstPayload {
+    const std::size_t most = most_words(round, piece.count);
+    const std::uint64_t length = words.empty() ? 0 : words.front();
+    if (words.empty() || length > most || length > words.size() - 1 ||
+        (!round.traits().varies() && length != most))
+      throw Error(ErrorKind::transport,
+                  "round " + name_of(round) + " of a part has " + std::to_string(length) +
+                      " words, of which " + std::to_string(words.empty() ? 0 : words.size() - 1) +
+                      " are there; " + (round.traits().varies() ? "at most " : "") +
+                      std::to_string(most) + " are right: words were changed on their way");
+    const ConstPayload own = words.subspan(1, length);
+    words = words.subspan(1 + length);
+    return own;
+  });
+  if (!words.empty())
+    throw Error(ErrorKind::transport, std::to_string(words.size()) +
+                                          " words too many behind those of a part: words were "
+                                          "changed on their way");
+}
+
+}  // namespace cohom

@@ -1,0 +1,58 @@
+#pragma once
+// LoneVector: a codec for one rank, and its words of one vector in a row, which another rank makes
+// elements of.
+//
+// In the order of the codec's rounds: how many words the round has, and these. A round that the
+// words before it make needless is not there.
+
+#include "codecs/common/codec.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace cohom {
+
+class LoneVector {
+ public:
+  /// `codec`: of a plan of one rank, for vectors of so many elements, in the host's memory.
+  LoneVector(std::unique_ptr<Codec> codec, std::size_t elements, ElementType type);
+
+  /// Most words of a vector of so many elements.
+  [[nodiscard]] std::size_t capacity(std::size_t elements) const;
+  /// `input` is only read. Returns the words written.
+  std::size_t encode(const void* input, std::uint64_t step, Payload out);
+  /// Writes the elements. @throws Error(transport) for words that no rank can have sent
+  void decode(ConstPayload words, std::uint64_t step, void* output);
+
+ private:
+  class Agreed final : public AgreedPayload {
+   public:
+    [[nodiscard]] ConstPayload words(const Piece& /*piece*/) const override { return words_; }
+    void keep(ConstPayload words) { words_ = words; }
+
+   private:
+    ConstPayload words_;
+  };
+
+  [[nodiscard]] std::span<Round* const> rounds() const { return codec_->rounds(); }
+  void begin(const void* input, std::uint64_t step, void* output);
+  /// Calls words_of(round, elements) for each round that the call has, and takes its words.
+  template <class WordsOf>
+  void run(bool decodes, WordsOf words_of);
+  /// Of the call in flight; 0: it has no such round. @throws Error(transport)
+  [[nodiscard]] std::size_t elements_of(Round& round);
+  [[nodiscard]] ConstPayload sum_of(Round& round, const Piece& piece, ConstPayload words);
+
+  std::unique_ptr<Codec> codec_;
+  ElementType type_;
+  Piece piece_;                      ///< the vector
+  std::vector<Agreed> agreed_;       ///< by round
+  std::vector<std::uint64_t> sums_;  ///< what promote() made, of all rounds
+  std::size_t sum_words_ = 0;        ///< of them, in the call in flight
+  std::vector<std::byte> output_;    ///< of encode(), for rounds that come behind the payload
+};
+
+}  // namespace cohom
