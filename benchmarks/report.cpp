@@ -68,13 +68,13 @@ void add_counts(Json& json, const Timed& timed) {
   for (const auto& [name, count] : timed.counters) counters[name] = count;
 }
 
-void add_times(Json& json, const Row& row, int ranks) {
+void add_times(Json& json, const Row& row, int ranks, ReductionKind collective) {
   if (!row.timed) {
     for (const char* key : {"time_s", "native_time_s", "speedup", "algbw", "busbw"})
       json[key] = nullptr;
     return;
   }
-  const Bandwidth speed = bandwidth(row.bytes, row.timed->time.median, ranks);
+  const Bandwidth speed = bandwidth(row.bytes, row.timed->time.median, ranks, collective);
   json["time_s"] = to_json(row.timed->time);
   json["native_time_s"] = to_json(row.timed->native);
   json["speedup"] = row.timed->speedup();
@@ -182,7 +182,7 @@ void Report::add(const Row& row) {
                {"segment", row.plan.segment},
                {"workspace_bytes", row.plan.workspace_bytes},
                {"agreement_rounds", row.plan.agreement_rounds}};
-  add_times(json, row, facts_.ranks);
+  add_times(json, row, facts_.ranks, options_.collective);
   add_wire(json, row);
   add_quality(json, row.quality);
   add_rounding(json, row);

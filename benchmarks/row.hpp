@@ -11,6 +11,7 @@
 
 #include <cohom/offload.hpp>
 #include <cohom/plan.hpp>
+#include <cohom/reduction_kind.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -76,15 +77,18 @@ struct Row {
 };
 
 /// Bytes of the vector a second (nccl-tests' algbw), and of the same work in the unit of a link's
-/// speed (busbw = algbw * 2(n-1)/n).
+/// speed (busbw): of an allreduce algbw * 2(n-1)/n, of a reduce_scatter and an allgather algbw *
+/// (n-1)/n, of a reduce algbw.
 struct Bandwidth {
   double algorithm = 0;
   double bus = 0;
 };
 
-inline Bandwidth bandwidth(std::size_t bytes, double seconds, int ranks) {
+inline Bandwidth bandwidth(std::size_t bytes, double seconds, int ranks, ReductionKind collective) {
   const double algorithm = static_cast<double>(bytes) / seconds;
-  return {algorithm, algorithm * 2 * (ranks - 1) / ranks};
+  if (collective == ReductionKind::reduce) return {algorithm, algorithm};
+  const double times = collective == ReductionKind::allreduce ? 2 : 1;
+  return {algorithm, algorithm * times * (ranks - 1) / ranks};
 }
 
 }  // namespace cohom::bench

@@ -64,9 +64,9 @@ std::size_t longest_algorithm() {
   return length;
 }
 
-void add_time_columns(std::vector<Column>& columns, int ranks) {
-  const auto speed = [ranks](const Row& row) {
-    return bandwidth(row.bytes, row.timed->time.median, ranks);
+void add_time_columns(std::vector<Column>& columns, int ranks, ReductionKind collective) {
+  const auto speed = [=](const Row& row) {
+    return bandwidth(row.bytes, row.timed->time.median, ranks, collective);
   };
   columns.insert(
       columns.end(),
@@ -239,7 +239,7 @@ Table::Table(const RunFacts& facts, const BenchOptions& options) : facts_(facts)
       {"algorithm", algorithm_width, true, [](const Row& row) { return row.plan.algorithm; }}};
   if (options.memory != MemorySpace::host)
     columns_.push_back({"path", 9, true, [](const Row& row) { return row.plan.path; }});
-  if (!options.check_only) add_time_columns(columns_, facts.ranks);
+  if (!options.check_only) add_time_columns(columns_, facts.ranks, options.collective);
   if (options.profile) add_profile_columns(columns_);
   if (!options.check_only) add_counter_columns(columns_, facts.counters);
   if (std::ranges::any_of(options.codecs, counts_elements)) add_union_column(columns_);

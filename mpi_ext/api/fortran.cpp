@@ -42,6 +42,21 @@ void cohom_fortran_reduce(const void* sendbuf, void* recvbuf, MPI_Fint count, MP
                               MPI_Op_f2c(op), root, MPI_Comm_f2c(comm), MPI_Info_f2c(info)));
 }
 
+void cohom_fortran_allgather(const void* sendbuf, MPI_Fint sendcount, MPI_Fint sendtype,
+                             void* recvbuf, MPI_Fint recvcount, MPI_Fint recvtype, MPI_Fint comm,
+                             MPI_Fint info, MPI_Fint* error) {
+  tell(error, MPIX_Allgather_compressed(c_buffer(sendbuf), sendcount, MPI_Type_f2c(sendtype),
+                                        c_buffer(recvbuf), recvcount, MPI_Type_f2c(recvtype),
+                                        MPI_Comm_f2c(comm), MPI_Info_f2c(info)));
+}
+
+void cohom_fortran_allgather_plan_create(MPI_Fint count, MPI_Fint datatype, MPI_Fint comm,
+                                         MPI_Fint info, MPIX_Compressed_plan* plan,
+                                         MPI_Fint* error) {
+  tell(error, MPIX_Compressed_allgather_plan_create(count, MPI_Type_f2c(datatype),
+                                                    MPI_Comm_f2c(comm), MPI_Info_f2c(info), plan));
+}
+
 void cohom_fortran_plan_create(MPI_Fint count, MPI_Fint datatype, MPI_Fint op, MPI_Fint comm,
                                MPI_Fint info, MPIX_Compressed_plan* plan, MPI_Fint* error) {
   tell(error, MPIX_Compressed_plan_create(count, MPI_Type_f2c(datatype), MPI_Op_f2c(op),

@@ -13,10 +13,10 @@ module cohom
     type(c_ptr) :: handle = c_null_ptr
   end type
 
-  public :: cohom_allreduce, cohom_reduce_scatter_block, cohom_reduce, cohom_plan_create, &
-            cohom_reduce_scatter_block_plan_create, cohom_reduce_plan_create, &
-            cohom_plan_execute, cohom_plan_start, cohom_plan_wait, cohom_plan_reset_state, &
-            cohom_plan_free
+  public :: cohom_allreduce, cohom_reduce_scatter_block, cohom_reduce, cohom_allgather, &
+            cohom_plan_create, cohom_reduce_scatter_block_plan_create, &
+            cohom_reduce_plan_create, cohom_allgather_plan_create, cohom_plan_execute, &
+            cohom_plan_start, cohom_plan_wait, cohom_plan_reset_state, cohom_plan_free
 
   interface
     ! recvbuf := the sum over all ranks of sendbuf, or of recvbuf where that is MPI_IN_PLACE.
@@ -57,6 +57,19 @@ module cohom
       integer, intent(out), optional :: ierror
     end subroutine
 
+    ! recvbuf := the parts of all ranks, in the order of ranks: sendbuf of each, or where that is
+    ! MPI_IN_PLACE what recvbuf has of its part already. Collective.
+    subroutine cohom_allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, &
+                               info, ierror) &
+        bind(C, name='cohom_fortran_allgather')
+      !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
+      !DEC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
+      !DIR$ IGNORE_TKR sendbuf, recvbuf
+      type(*), dimension(*) :: sendbuf, recvbuf
+      integer, value :: sendcount, sendtype, recvcount, recvtype, comm, info
+      integer, intent(out), optional :: ierror
+    end subroutine
+
     ! Collective.
     subroutine cohom_plan_create(count, datatype, op, comm, info, plan, ierror) &
         bind(C, name='cohom_fortran_plan_create')
@@ -81,6 +94,15 @@ module cohom
         bind(C, name='cohom_fortran_reduce_plan_create')
       import :: cohom_plan
       integer, value :: count, datatype, op, root, comm, info
+      type(cohom_plan), intent(in out) :: plan
+      integer, intent(out), optional :: ierror
+    end subroutine
+
+    ! Of calls of cohom_allgather, in which each rank sends count elements. Collective.
+    subroutine cohom_allgather_plan_create(count, datatype, comm, info, plan, ierror) &
+        bind(C, name='cohom_fortran_allgather_plan_create')
+      import :: cohom_plan
+      integer, value :: count, datatype, comm, info
       type(cohom_plan), intent(in out) :: plan
       integer, intent(out), optional :: ierror
     end subroutine

@@ -84,6 +84,42 @@ void expect_hosts_sum_at_root(const RankInputs& inputs, Communicator& communicat
   EXPECT_TRUE(same_bytes(input.fetch(), bytes)) << "the input was written";
 }
 
+/// This rank's vector is its part.
+void expect_hosts_gathering(const RankInputs& inputs, Communicator& communicator,
+                            const Options& options) {
+  const Bytes& own = inputs.bytes(communicator.rank());
+  AllgatherPlan here(communicator, inputs.count(), inputs.type(), options);
+  AllgatherPlan there(communicator, inputs.count(), inputs.type(), options);
+  AllgatherPlan in_place(communicator, inputs.count(), inputs.type(), options);
+  Bytes expected(own.size() * std::size_t(communicator.ranks()));
+  const std::size_t first = own.size() * std::size_t(communicator.rank());
+  const DeviceVector input(own), output(expected.size());
+  for (int call = 0; call < 2; ++call) {
+    here.execute(own.data(), expected.data());
+    there.execute(input.data(), output.data());
+    EXPECT_TRUE(same_bytes(output.fetch(), expected)) << "call " << call;
+    Bytes before(expected.size());
+    std::ranges::copy(own, before.begin() + std::ptrdiff_t(first));
+    const DeviceVector both(before);
+    in_place.execute(static_cast<std::byte*>(both.data()) + first, both.data());
+    EXPECT_TRUE(same_bytes(both.fetch(), expected)) << "in place, call " << call;
+  }
+  EXPECT_TRUE(same_bytes(input.fetch(), own)) << "the input was written";
+  EXPECT_EQ(there.describe().path, "copied");
+}
+
+TEST_P(DeviceReductions, GatherTheHostsParts) {
+  const int ranks = GetParam();
+  const RankInputs inputs(ranks, ElementType::f32, 1001);
+  on_ranks(ranks, [&](int, Communicator& communicator) {
+    for (const auto* codec : {"raw", "thc", "packed", "sparse"})
+      for (const auto* algorithm : {"ring", "direct"}) {
+        SCOPED_TRACE(std::string(codec) + " " + algorithm);
+        expect_hosts_gathering(inputs, communicator, options_of(codec, algorithm));
+      }
+  });
+}
+
 TEST_P(DeviceReductions, HaveTheHostsBits) {
   const int ranks = GetParam();
   const ElementType types[] = {ElementType::f32, ElementType::bf16, ElementType::f64};

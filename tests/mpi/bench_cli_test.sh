@@ -27,8 +27,9 @@ printf 'PK\003\004' >truncated.npz
 refuses '--bogus' --bogus
 expect_refusal 'transport "ufx" is unknown; did you mean ucx; transports: mpi, ucx' --transport ufx
 refuses 'unknown suffix' --size 64Q
-refuses "should be allreduce, reduce_scatter or reduce" --collective scatter
+refuses "should be allreduce, reduce_scatter, reduce or allgather" --collective scatter
 expect_refusal 'should be a multiple of the 3 ranks' --collective reduce_scatter --size 64K
+expect_refusal 'should be a multiple of the 3 ranks' --collective allgather --size 64K
 refuses 'no whole number of f64 elements' --size 1000012 --dtype f64
 refuses '--dtype' --dtype f8
 refuses '--check-only does no timing' --check-only --iterations 3
@@ -117,7 +118,7 @@ expect 0 --codec thc --dtype bf16 --op mean --size 100012 --in-place --nonblocki
 expect 0 --codec thc --algorithm fabric --dtype bf16 --size 64K --check-only
 expect 0 --codec signcount --codec signcount:vote=majority --codec marsit --algorithm ring,direct \
   --size 4M --check-only --json signs.json
-for collective in allreduce reduce_scatter reduce; do
+for collective in allreduce reduce_scatter reduce allgather; do
   expect 0 --collective "$collective" --codec raw --codec thc --algorithm direct --size 480000 \
     --in-place --iterations 2 --json "$collective.json"
 done
@@ -285,6 +286,12 @@ for collective in "reduce_scatter", "reduce":
         assert row["wire_bytes_all_ranks"] < 0.9 * all_of_it["wire_bytes_all_ranks"], row
         assert row["vnmse"] <= max(1e-12, 1.5 * all_of_it["vnmse"]), row
         assert 1 <= row["wire_bytes_per_rank"] / row["wire_bytes_formula"] < 1.02, row
+
+for row, all_of_it in zip(load("allgather.json")["results"], whole, strict=True):
+    assert row["collective"] == "allgather" and row["native_time_s"]["median"] > 0, row
+    assert row["identical_across_ranks"], row
+    assert row["wire_bytes_all_ranks"] < 0.6 * all_of_it["wire_bytes_all_ranks"], row
+    assert row["vnmse"] <= max(1e-12, 1.5 * all_of_it["vnmse"]), row
 
 (variant,) = load("variants.json")["results"]
 assert variant["dtype"] == "bf16" and variant["op"] == "mean" and variant["in_place"], variant

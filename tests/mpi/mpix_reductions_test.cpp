@@ -1,4 +1,4 @@
-// The C API: reduce_scatter_block and reduce, their requests and plans.
+// The C API: reduce_scatter_block, reduce and allgather, their requests and plans.
 
 #include "mpix_fixture.hpp"
 
@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <mpi.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -121,6 +122,69 @@ TEST_F(MpixReductions, PlansOfBoth) {
   }
   EXPECT_EQ(MPIX_Compressed_plan_free(&scatter), MPI_SUCCESS);
   EXPECT_EQ(MPIX_Compressed_plan_free(&reduce), MPI_SUCCESS);
+}
+
+/// Part r is the rank's number, from 1 on, as often as there are elements.
+std::vector<float> parts_of(int ranks) {
+  std::vector<float> all;
+  for (int r = 0; r < ranks; ++r) all.insert(all.end(), part, static_cast<float>(r) + 1);
+  return all;
+}
+
+TEST_F(MpixReductions, PartsOfAllRanks) {
+  const std::vector<float> right = parts_of(ranks_);
+  const std::vector<float> own(part, static_cast<float>(rank_) + 1);
+  std::vector<float> all(right.size());
+  ASSERT_EQ(MPIX_Allgather_compressed(own.data(), part, MPI_FLOAT, all.data(), part, MPI_FLOAT,
+                                      comm_, raw_),
+            MPI_SUCCESS);
+  EXPECT_EQ(all, right);
+
+  const Info thc{{"cohom_codec", "thc"}, {"cohom_native", "never"}, {"cohom_algorithm", "ring"}};
+  ASSERT_EQ(MPIX_Allgather_compressed(own.data(), part, MPI_FLOAT, all.data(), part, MPI_FLOAT,
+                                      comm_, thc),
+            MPI_SUCCESS);
+  for (std::size_t i = 0; i < all.size(); ++i) ASSERT_NEAR(all[i], right[i], right[i]) << i;
+
+  // In place sendcount and sendtype mean nothing.
+  std::ranges::fill(all, -1.0F);
+  std::ranges::copy(own, all.begin() + std::ptrdiff_t(rank_) * part);
+  MPIX_Compressed_request request = MPIX_COMPRESSED_REQUEST_NULL;
+  ASSERT_EQ(MPIX_Iallgather_compressed(MPI_IN_PLACE, -1, MPI_DATATYPE_NULL, all.data(), part,
+                                       MPI_FLOAT, comm_, raw_, &request),
+            MPI_SUCCESS);
+  ASSERT_EQ(MPIX_Compressed_wait(&request), MPI_SUCCESS);
+  EXPECT_EQ(all, right);
+
+  MPIX_Compressed_plan plan = MPIX_COMPRESSED_PLAN_NULL;
+  ASSERT_EQ(MPIX_Compressed_allgather_plan_create(part, MPI_FLOAT, comm_, thc, &plan), MPI_SUCCESS);
+  ASSERT_EQ(MPIX_Compressed_plan_execute(plan, own.data(), all.data()), MPI_SUCCESS);
+  const std::vector<float> compressed = all;
+  for (std::size_t i = 0; i < all.size(); ++i) ASSERT_NEAR(all[i], right[i], right[i]) << i;
+  ASSERT_EQ(MPIX_Compressed_plan_reset_state(plan), MPI_SUCCESS);
+  std::ranges::copy(own, all.begin() + std::ptrdiff_t(rank_) * part);
+  ASSERT_EQ(MPIX_Compressed_plan_execute(plan, MPI_IN_PLACE, all.data()), MPI_SUCCESS);
+  EXPECT_EQ(all, compressed);
+  EXPECT_EQ(MPIX_Compressed_plan_free(&plan), MPI_SUCCESS);
+}
+
+TEST_F(MpixReductions, WrongPartsAreErrorsOnAllRanks) {
+  std::vector<float> own(part), all(parts_of(ranks_).size());
+  expect_error_on_all_ranks(MPIX_Allgather_compressed(own.data(), rank_ == 0 ? 3 : part, MPI_FLOAT,
+                                                      all.data(), part, MPI_FLOAT, comm_, raw_),
+                            comm_,
+                            {"sendcount and sendtype are 3 elements of f32",
+                             "should be 3001 elements of f32, as recvcount and recvtype"});
+  expect_error_on_all_ranks(MPIX_Allgather_compressed(own.data(), part, MPI_INT, all.data(), part,
+                                                      MPI_FLOAT, comm_, raw_),
+                            comm_, {"MPI_INT"});
+  expect_error_on_all_ranks(
+      MPIX_Allgather_compressed(own.data(), 4, MPI_FLOAT, MPI_IN_PLACE, 4, MPI_FLOAT, comm_, raw_),
+      comm_, {"recvbuf is MPI_IN_PLACE"});
+  const Info mean{{"cohom_codec", "raw"}, {"cohom_op", "mean"}};
+  expect_error_on_all_ranks(
+      MPIX_Allgather_compressed(own.data(), 4, MPI_FLOAT, all.data(), 4, MPI_FLOAT, comm_, mean),
+      comm_, {"op is mean, and an allgather adds nothing"});
 }
 
 TEST_F(MpixReductions, WrongArgumentsAreErrorsOnAllRanks) {

@@ -13,9 +13,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
 #include <ostream>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -157,6 +159,54 @@ TEST(ChunkOfRank, SendsContributionsAloneAndToTheRootOneSum) {
                                                          ReductionKind::reduce, ranks - 1))
         EXPECT_EQ(count(schedule, StepKind::send), ranks - (schedule.rank == ranks - 1 ? 1 : 0))
             << name;
+    }
+  }
+}
+
+/// The ranks' sends, as (sender, receiver, sequence): what they send, and how many contributions it
+/// holds.
+using Sends = std::map<std::tuple<int, int, std::uint32_t>, std::pair<ChunkRange, std::uint32_t>>;
+
+Sends sends_of(const std::vector<Schedule>& schedules) {
+  Sends sends;
+  for (const Schedule& schedule : schedules)
+    for (const Step& step : schedule.steps)
+      if (step.kind == StepKind::send) {
+        const Slot& slot = schedule.slots[schedule.sources_of(step).front()];
+        sends[{schedule.rank, step.peer, step.sequence_id}] = {slot.chunks, slot.contributions};
+      }
+  return sends;
+}
+
+// Of an allgather: each rank encodes its own chunk alone, and every rank gets all chunks as their
+// owners encoded them.
+TEST(ChunkOfRank, IsBroughtByItsRankAlone) {
+  for (const AlgorithmRow& algorithm : algorithm_table()) {
+    if (!algorithm.chunk_of_rank) continue;
+    for (int ranks = 1; ranks <= 19; ++ranks) {
+      SCOPED_TRACE(std::string(algorithm.name) + ", " + std::to_string(ranks) + " ranks");
+      const auto schedules =
+          testing::build_all(algorithm, ranks, false, false, false, ReductionKind::allgather);
+      Sends left = sends_of(schedules);
+      for (const Schedule& schedule : schedules) {
+        EXPECT_EQ(count(schedule, StepKind::send), ranks - 1);
+        EXPECT_EQ(count(schedule, StepKind::merge), 0);
+        std::set<std::uint32_t> decoded;
+        for (const Step& step : schedule.steps) {
+          const Slot& slot = schedule.slots[schedule.slot_of(step)];
+          EXPECT_EQ(slot.contributions, 1u);
+          EXPECT_EQ(slot.chunks.count, 1u);
+          if (step.kind == StepKind::encode)
+            EXPECT_EQ(slot.chunks.first, std::uint32_t(schedule.rank));
+          else if (step.kind == StepKind::receive)
+            EXPECT_EQ(left.extract({step.peer, schedule.rank, step.sequence_id}).mapped(),
+                      (std::pair{slot.chunks, slot.contributions}));
+          else if (step.kind == StepKind::decode)
+            EXPECT_TRUE(decoded.insert(slot.chunks.first).second);
+        }
+        EXPECT_EQ(decoded.size(), std::size_t(ranks));
+      }
+      EXPECT_TRUE(left.empty()) << "messages that nobody receives";
     }
   }
 }

@@ -1,4 +1,5 @@
-! Parts of a sum, and a sum on one rank, by calls and by plans. Prints a line on rank 0.
+! Parts of a sum, a sum on one rank, and parts of all ranks, by calls and by plans. Prints a line on
+! rank 0.
 program reductions
   use mpi
   use cohom
@@ -7,7 +8,7 @@ program reductions
   real, allocatable :: all(:)
   double precision :: own(part), sums(part)
   integer :: i, ierror, info, rank, ranks
-  type(cohom_plan) :: parts, onto_root
+  type(cohom_plan) :: parts, onto_root, gathering
 
   call MPI_Init(ierror)
   call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierror)
@@ -46,6 +47,16 @@ program reductions
     call cohom_plan_execute(onto_root, own, sums)
     call check(sums(part) == merge(ranks * ranks / 2.d0, -1.d0, rank == root), 'a sum by a plan')
   end do
+  all = -1
+  call cohom_allgather([(rank + 0.5, i = 1, part)], part, MPI_REAL, all, part, MPI_REAL, &
+                       MPI_COMM_WORLD, info)
+  call check(all(1) == 0.5 .and. all(part * ranks) == ranks - 0.5, 'a gathered part')
+  call cohom_allgather_plan_create(part, MPI_REAL, MPI_COMM_WORLD, info, gathering)
+  all = -1
+  all(part * rank + 1:part * (rank + 1)) = rank + 0.25
+  call cohom_plan_execute(gathering, MPI_IN_PLACE, all)
+  call check(all(1) == 0.25 .and. all(part * ranks) == ranks - 0.75, 'a part gathered in place')
+  call cohom_plan_free(gathering)
   call cohom_plan_free(parts)
   call cohom_plan_free(onto_root)
   call MPI_Info_free(info, ierror)
