@@ -39,8 +39,8 @@ class NativeReduction {
 
   [[nodiscard]] std::span<const NativeCandidate> candidates() const { return candidates_; }
 
-  /// Collective, of a vector of `count` elements; of an allgather `input` is this rank's part of it.
-  /// `input` may be MPI_IN_PLACE.
+  /// Collective, of a vector of `count` elements; of an allgather `input` is this rank's part of
+  /// it. `input` may be MPI_IN_PLACE.
   void run(const NativeCandidate& candidate, const void* input, void* output,
            std::size_t count) const;
 

@@ -19,8 +19,7 @@ inline Plan reduction_plan(ReductionKind collective, Communicator& communicator,
                            std::size_t elements, ElementType type, const Options& options) {
   const std::size_t part = elements / static_cast<std::size_t>(communicator.ranks());
   switch (collective) {
-    case ReductionKind::reduce_scatter:
-      return ReduceScatterPlan(communicator, part, type, options);
+    case ReductionKind::reduce_scatter: return ReduceScatterPlan(communicator, part, type, options);
     case ReductionKind::allgather: return AllgatherPlan(communicator, part, type, options);
     case ReductionKind::reduce: return ReducePlan(communicator, elements, type, 0, options);
     default: return AllreducePlan(communicator, elements, type, options);

@@ -70,9 +70,8 @@ std::variant<TuneOptions, Information> parse_tune_options(int argc, const char* 
   options.type = *element;
   const auto kind = reduction_kind_named(collective);
   if (!kind)
-    throw UsageError(
-        fmt::format("--collective '{}' should be allreduce, reduce_scatter, reduce or allgather",
-                    collective));
+    throw UsageError(fmt::format(
+        "--collective '{}' should be allreduce, reduce_scatter, reduce or allgather", collective));
   options.collective = *kind;
   options.sizes = with_halves(parse_sizes(sizes, options.type), options.type);
   return options;

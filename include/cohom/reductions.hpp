@@ -56,12 +56,12 @@ Request reduce_async(const void* input, void* output, std::size_t count, Element
 
 /// output := the parts of all ranks, part 0 first: `input` of each rank, of `count` elements, as an
 /// allreduce of that rank alone by the same codec would give it, with the same bits on all ranks.
-/// `output` has `ranks` times as many elements; `input` may be this rank's part of it (in place), or
-/// not overlap it. Buffers are the host's or a device's; parts are compressed in the host's memory,
-/// each at once: Options::segment says nothing here. Algorithms are `direct`, `ring` and `native`,
-/// which is MPI's allgather. Collective. @throws what allreduce() throws; Error(unsupported) for
-/// other algorithms, codecs that keep state and parts of more than 2^26 elements;
-/// Error(invalid_argument) for another Options::op than the sum.
+/// `output` has `ranks` times as many elements; `input` may be this rank's part of it (in place),
+/// or not overlap it. Buffers are the host's or a device's; parts are compressed in the host's
+/// memory, each at once: Options::segment says nothing here. Algorithms are `direct`, `ring` and
+/// `native`, which is MPI's allgather. Collective. @throws what allreduce() throws;
+/// Error(unsupported) for other algorithms, codecs that keep state and parts of more than 2^26
+/// elements; Error(invalid_argument) for another Options::op than the sum.
 void allgather(const void* input, void* output, std::size_t count, ElementType type,
                Communicator& communicator, const Options& options = {});
 /// Without blocking, as allreduce_start().

@@ -25,8 +25,8 @@ void check_transport(std::string_view wanted, const Transport& transport) {
 
 void check_op(const PlanShape& shape, ReduceOp op) {
   if (shape.gathers() && op != ReduceOp::sum)
-    throw Error(ErrorKind::invalid_argument, "op is " + std::string(name_of(op)) +
-                                                 ", and an " + shape.text() +
+    throw Error(ErrorKind::invalid_argument, "op is " + std::string(name_of(op)) + ", and an " +
+                                                 shape.text() +
                                                  " adds nothing; leave op as it is (sum)");
 }
 

@@ -44,6 +44,13 @@ std::unique_ptr<Codec> PlanCodec::made(const CodecContext& context) const {
                 : std::move(codec);
 }
 
+void PlanCodec::compress_parts(std::size_t elements) {
+  parts_ = true;
+  context_.rank = 0;
+  context_.ranks = 1;
+  context_.elements = elements;
+}
+
 std::unique_ptr<Codec> PlanCodec::made_for_parts(std::size_t state_bytes) const {
   if (state_bytes != 0)
     throw Error(ErrorKind::unsupported,
@@ -68,6 +75,7 @@ bool PlanCodec::takes_many() const {
 }
 
 std::string PlanCodec::why_not_on_device() const {
+  if (parts_) return "parts of an allgather are compressed in the host's memory";
   const DeviceForm& form = row_->device;
   if (form.has_kernels == nullptr)
     return "codec " + std::string(name()) +

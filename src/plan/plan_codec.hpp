@@ -26,10 +26,9 @@ class PlanCodec {
   [[nodiscard]] std::unique_ptr<Codec> make() const { return made(context_); }
   [[nodiscard]] std::unique_ptr<Codec> make(DeviceWork& device) const;
 
-  /// The codec is for parts: codecs that are made from now on compress each as the vector of one
-  /// rank, which the context must say. make() then throws Error(unsupported) for one that keeps
-  /// state.
-  void compress_parts() { parts_ = true; }
+  /// Codecs that are made from now on compress parts of so many elements, each as the vector of one
+  /// rank. make() then throws Error(unsupported) for a codec that keeps state.
+  void compress_parts(std::size_t elements);
   /// Takes raw instead of what was asked for.
   void bypass();
   /// Of codecs that are made from now on.
@@ -45,6 +44,8 @@ class PlanCodec {
   [[nodiscard]] bool bounds_errors() const;
   /// Whether ranks may contribute any number of vectors each.
   [[nodiscard]] bool takes_many() const;
+  /// Whether parts may be decoded alone, where each is a chunk.
+  [[nodiscard]] bool decodes_parts() const { return parts_ || row_->decodes_parts; }
   /// Empty: there are kernels for it on a device. Else why not, for the log.
   [[nodiscard]] std::string why_not_on_device() const;
 

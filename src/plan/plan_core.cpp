@@ -70,39 +70,34 @@ PlanCodec PlanCore::name_codec(const PlanEnvironment& environment) const {
     log_once_for_all(transport.rank(), "codec " + options_.codec + " for " +
                                            std::to_string(bytes()) + " bytes is " + chosen.spec +
                                            ": " + chosen.reason);
-  CodecContext context{.rank = transport.rank(),
-                       .ranks = transport.ranks(),
-                       .type = type(),
-                       .divisor = divisor_,
-                       .kernels = kernels_,
-                       .elements = vector_.count,
-                       .mean = options_.op == ReduceOp::mean};
-  if (!vector_.shape.gathers()) return {chosen.spec, context};
-  // A part is the vector of one rank.
-  context.rank = 0;
-  context.ranks = 1;
-  context.elements = vector_.shape.count;
-  PlanCodec codec(chosen.spec, context);
-  codec.compress_parts();
+  PlanCodec codec(chosen.spec, {.rank = transport.rank(),
+                                .ranks = transport.ranks(),
+                                .type = type(),
+                                .divisor = divisor_,
+                                .kernels = kernels_,
+                                .elements = vector_.count,
+                                .mean = options_.op == ReduceOp::mean});
+  if (vector_.shape.gathers()) codec.compress_parts(vector_.shape.count);
   return codec;
 }
 
 RouteChoice PlanCore::choose_way(const PlanEnvironment& environment, const PlanCodec& codec,
                                  Merge payload, const Placement& placement) {
-  const RouteQuestion question{.codec = codec.name(), .payload = payload, .bytes = bytes()};
-  const bool gathers = vector_.shape.gathers();
-  RouteChoice choice = gathers
-                           ? choose_gather(options_, question, environment.transport->ranks())
-                           : choose_route(environment, options_, question);
-  if (vector_.part && !gathers) choose_for_parts(codec.row(), options_, choice.selection);
-  native_.sums = choose_native(environment, options_,
-                               {.codec = codec,
-                                .shape = vector_.shape,
-                                .kind = kind(environment.transport->ranks()),
-                                .bytes = bytes(),
-                                .keeps_state = state_.wanted,
-                                .placement = placement},
-                               choice);
+  RouteChoice choice = choose_route(environment, options_,
+                                    {.codec = codec.name(),
+                                     .payload = payload,
+                                     .bytes = bytes(),
+                                     .collective = vector_.shape.collective,
+                                     .decodes_parts = codec.row().decodes_parts});
+  native_.sums =
+      choose_native(environment, options_,
+                    {.codec = codec,
+                     .shape = vector_.shape,
+                     .kind = kind_of(vector_.shape, environment.transport->ranks(), asked_codec_),
+                     .bytes = bytes(),
+                     .keeps_state = state_.wanted,
+                     .placement = placement},
+                    choice);
   return choice;
 }
 
@@ -122,17 +117,14 @@ std::unique_ptr<Codec> PlanCore::fit_codec(const PlanEnvironment& environment, P
     made = codec.make();
   }
   const AlgorithmRow& algorithm = *selection.algorithm;
-  const bool gathers = vector_.shape.gathers();
-  vector_.decodes_parts =
-      gathers || (vector_.part && codec.row().decodes_parts && algorithm.chunk_of_rank);
+  vector_.decodes_parts = vector_.part && codec.decodes_parts() && algorithm.chunk_of_rank;
   if (vector_.decodes_parts) made = align_part(codec, std::move(made));
   if (placement.on_device()) {
-    move_to_device(transport, placement,
-                   runs_on_device(codec, placement, algorithm, vector_.shape));
+    move_to_device(transport, placement, runs_on_device(codec, placement, algorithm));
     const DeviceWork::Use use(device_work().get());
     if (device_work()) made = codec.make(*device_work());
   }
-  if (device_work() || algorithm.build == nullptr || gathers) return made;
+  if (device_work() || algorithm.build == nullptr || vector_.shape.gathers()) return made;
   route_.workers = workers_for(codec.row(), users_bytes, options_.threads, environment);
   codec.set_workers(route_.workers ? route_.workers->workers() : 0);
   return route_.workers ? codec.make() : std::move(made);
@@ -158,14 +150,6 @@ std::unique_ptr<Codec> PlanCore::align_part(PlanCodec& codec, std::unique_ptr<Co
     made = codec.make();
   }
   return made;
-}
-
-CallKind PlanCore::kind(int ranks) const {
-  return {.ranks = ranks,
-          .codec = asked_codec_,
-          .type = type(),
-          .size = size_class(vector_.shape.elements(ranks) * size_of(type())),
-          .collective = vector_.shape.collective};
 }
 
 void PlanCore::log_route(int rank) const {
@@ -215,9 +199,9 @@ void PlanCore::make_routes(const PlanEnvironment& environment, const PlanCodec& 
   make_short_sum(environment, algorithm);
   // What travels with the agreement is over when a native sum could begin.
   if (native_.sums != nullptr && short_sum_ == nullptr)
-    native_.race =
-        &environment.races->of(kind(ranks), vector_.shape.elements(ranks) * size_of(type()),
-                               description_.codec + " by " + description_.algorithm);
+    native_.race = &environment.races->of(kind_of(vector_.shape, ranks, asked_codec_),
+                                          vector_.shape.elements(ranks) * size_of(type()),
+                                          description_.codec + " by " + description_.algorithm);
   if (offloading_ == nullptr) return;
   other_route_ =
       make_route(material, codec.make(), *choice.other_algorithm, environment.native_reductions);

@@ -64,8 +64,7 @@ class PlanCore {
   /// For vectors that travel with the agreement of their calls; else null.
   [[nodiscard]] ShortSum* short_sum() const { return short_sum_.get(); }
   [[nodiscard]] std::size_t state_bytes() const { return description_.state_bytes; }
-  /// What a native sum or gathered vector becomes: divided, of a mean. The two may be the same
-  /// memory.
+  /// What a native result becomes: divided, of a mean. The two may be the same memory.
   void finish(const void* sum, void* output) const;
   /// Whether the codec that was asked for keeps state, though this vector may go without it.
   [[nodiscard]] bool wants_state() const { return state_.wanted; }
@@ -117,7 +116,6 @@ class PlanCore {
   void describe(const PlanCodec& codec, const RouteChoice& choice, int ranks);
   std::unique_ptr<Codec> align_part(PlanCodec& codec, std::unique_ptr<Codec> made);
   void move_to_device(const Transport& transport, const Placement& placement, bool there);
-  [[nodiscard]] CallKind kind(int ranks) const;
   void log_route(int rank) const;
   void make_routes(const PlanEnvironment& environment, const PlanCodec& codec,
                    std::unique_ptr<Codec> first, const RouteChoice& choice);

@@ -23,13 +23,10 @@ bool staging_wanted() {
 }  // namespace
 
 bool runs_on_device(const PlanCodec& codec, const Placement& placement,
-                    const AlgorithmRow& algorithm, const PlanShape& shape) {
+                    const AlgorithmRow& algorithm) {
   if (!placement.all_on_device()) {
     log_once("input and output lie in different memory (" + placement.text() +
              "): calls run on the host, on copies");
-  } else if (shape.gathers()) {
-    log_once("an allgather compresses parts in the host's memory: calls with a device's buffers "
-             "run on the host, on copies");
   } else if (algorithm.needs_aggregator) {
     log_once("algorithm " + std::string(algorithm.name) +
              " sums the host's words: calls with a device's buffers run on the host, on copies");

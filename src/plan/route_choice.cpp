@@ -107,15 +107,6 @@ void expect_checksums(const PlanOptions& options, const AlgorithmRow& algorithm)
 /// Ranks that each send to all others at once; more send around a ring.
 constexpr int most_direct_senders = 16;
 
-}  // namespace
-
-RouteChoice choose_route(const PlanEnvironment& environment, const PlanOptions& options,
-                         const RouteQuestion& question) {
-  RouteChoice choice = Chooser(environment, options, question).choose();
-  expect_checksums(options, *choice.selection.algorithm);
-  return choice;
-}
-
 RouteChoice choose_gather(const PlanOptions& options, const RouteQuestion& question, int ranks) {
   Selection selection = select_algorithm(
       options.algorithm, {.codec = question.codec, .bytes = question.bytes, .ranks = ranks});
@@ -129,16 +120,31 @@ RouteChoice choose_gather(const PlanOptions& options, const RouteQuestion& quest
     throw Error(ErrorKind::unsupported, "algorithm " + std::string(algorithm.name) +
                                             " makes no allgather; take ring, direct, native or "
                                             "auto");
-  expect_checksums(options, algorithm);
   return {.selection = std::move(selection)};
 }
 
-void choose_for_parts(const CodecRow& codec, const PlanOptions& options, Selection& selection) {
-  // Each rank owns the chunk that it gets.
+/// Each rank owns the chunk that it gets.
+void prefer_parts(const PlanOptions& options, Selection& selection) {
   const bool automatic = options.algorithm == "auto" && selection.algorithm->chunk_per_rank;
-  if (automatic && !selection.algorithm->chunk_of_rank && codec.decodes_parts)
+  if (automatic && !selection.algorithm->chunk_of_rank)
     selection = {find_algorithm("ring"), false,
                  "each rank gets its part of the sum, or the root all parts: " + selection.reason};
+}
+
+}  // namespace
+
+RouteChoice choose_route(const PlanEnvironment& environment, const PlanOptions& options,
+                         const RouteQuestion& question) {
+  RouteChoice choice;
+  if (question.collective == ReductionKind::allgather)
+    choice = choose_gather(options, question, environment.transport->ranks());
+  else
+    choice = Chooser(environment, options, question).choose();
+  expect_checksums(options, *choice.selection.algorithm);
+  const bool adds_parts = question.collective == ReductionKind::reduce_scatter ||
+                          question.collective == ReductionKind::reduce;
+  if (adds_parts && question.decodes_parts) prefer_parts(options, choice.selection);
+  return choice;
 }
 
 }  // namespace cohom

@@ -29,19 +29,15 @@ struct RouteQuestion {
   std::string_view codec;  ///< its name
   Merge payload;           ///< what merges the codec's contributions
   std::size_t bytes = 0;   ///< of the vector
+  ReductionKind collective = ReductionKind::allreduce;
+  bool decodes_parts = false;  ///< CodecRow's
 };
 
-/// @throws Error(unsupported) for `offload` without an aggregator, and for checksums with an
-/// algorithm that has others sum; Error(invalid_argument) for an unknown algorithm.
+/// Where `auto` may, it takes an algorithm that gives each rank its part of what is no allreduce.
+/// @throws Error(unsupported) for `offload` without an aggregator, for checksums with an algorithm
+/// that has others sum, and for an allgather by an algorithm that needs sums;
+/// Error(invalid_argument) for an unknown algorithm.
 RouteChoice choose_route(const PlanEnvironment& environment, const PlanOptions& options,
                          const RouteQuestion& question);
-
-/// Of an allgather, in which nothing is added. @throws Error(unsupported) for an algorithm that
-/// needs sums; what choose_route() throws of checksums and names
-RouteChoice choose_gather(const PlanOptions& options, const RouteQuestion& question, int ranks);
-
-/// Of calls that sum and are no allreduce: where `auto` may, it takes an algorithm that gives each rank its
-/// part.
-void choose_for_parts(const CodecRow& codec, const PlanOptions& options, Selection& selection);
 
 }  // namespace cohom

@@ -81,6 +81,14 @@ std::optional<std::string> content_of(const std::string& path) {
 
 }  // namespace
 
+CallKind kind_of(const PlanShape& shape, int ranks, const std::string& codec) {
+  return {.ranks = ranks,
+          .codec = codec,
+          .type = shape.type,
+          .size = size_class(shape.elements(ranks) * size_of(shape.type)),
+          .collective = shape.collective};
+}
+
 int size_class(std::size_t bytes) {
   if (bytes < 2) return 0;
   const int power = static_cast<int>(std::bit_width(bytes)) - 1;

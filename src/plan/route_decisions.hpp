@@ -2,6 +2,7 @@
 // RouteDecisions: which way calls of a kind went in the end, in a file that later runs read, so
 // that they go the same way from their first call on, and have the same bits in each run.
 
+#include "plan/plan_shape.hpp"
 #include "plan/route_race.hpp"
 
 #include <cohom/element_type.hpp>
@@ -26,6 +27,9 @@ struct CallKind {
   // It takes the 0 of a comparison for a null pointer. NOLINTNEXTLINE(modernize-use-nullptr)
   friend auto operator<=>(const CallKind&, const CallKind&) = default;
 };
+
+/// Of calls by the codec that was asked for.
+CallKind kind_of(const PlanShape& shape, int ranks, const std::string& codec);
 
 /// Two classes for each power of two.
 int size_class(std::size_t bytes);

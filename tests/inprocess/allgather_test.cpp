@@ -129,8 +129,9 @@ TEST_P(Allgather, NativeOnesAreCopies) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Ranks, Allgather, ::testing::ValuesIn(is_slow() ? std::vector{1, 3}
-                                                                         : std::vector{1, 2, 3, 8}));
+INSTANTIATE_TEST_SUITE_P(Ranks, Allgather,
+                         ::testing::ValuesIn(is_slow() ? std::vector{1, 3}
+                                                       : std::vector{1, 2, 3, 8}));
 
 TEST(AllgatherOf, OutliersAreThoseOfRanksAlone) {
   constexpr int ranks = 3;
@@ -168,9 +169,9 @@ TEST(AllgatherOf, CompressedPartsTakeFewerBytes) {
   on_ranks(4, [&](int rank, Communicator& communicator) {
     Bytes output(4 * inputs.bytes(rank).size());
     std::uint64_t before = 0;
-    for (const auto& [codec, most] : {std::tuple{"raw", 4.01}, std::tuple{"thc", 0.52},
-                                      std::tuple{"packed:bits=5", 0.72},
-                                      std::tuple{"signcount", 0.15}})
+    for (const auto& [codec, most] :
+         {std::tuple{"raw", 4.01}, std::tuple{"thc", 0.52}, std::tuple{"packed:bits=5", 0.72},
+          std::tuple{"signcount", 0.15}})
       for (const auto* algorithm : {"ring", "direct"}) {
         allgather(inputs.bytes(rank).data(), output.data(), count, ElementType::f32, communicator,
                   options_of(codec, algorithm));

@@ -48,9 +48,8 @@ void CompactedUnits::start() {
 void CompactedUnits::find(const Piece& piece, const SparseIndex::Union& positions) {
   for (std::size_t first = piece.first; first < piece.first + piece.count; first += unit_length_) {
     Unit& unit = units_[first / unit_length_];
-    unit = {.inner = {.first = first, .index = first / unit_length_},
-            .outer = piece,
-            .known = true};
+    unit = {
+        .inner = {.first = first, .index = first / unit_length_}, .outer = piece, .known = true};
     unit.inner.count = host_.count_bits(positions.bits + (first - piece.first) / 64,
                                         kernels::bitmap_words(run_of(unit).count));
     inner_pieces_[unit.inner.index] = unit.inner;

@@ -99,8 +99,8 @@ std::size_t LoneVector::encode(const void* input, std::uint64_t step, Payload ou
 }
 
 void LoneVector::decode(ConstPayload words, std::uint64_t step, void* output) {
-  // Some codecs keep input elements for a fallback round when they decode. Here no round is encoded,
-  // so any elements will do.
+  // Some codecs keep input elements for a fallback round when they decode. Here no round is
+  // encoded, so any elements will do.
   begin(output, step, output);
   run(true, [&](Round& round, const Piece& piece) -> ConstPayload {
     const std::size_t most = most_words(round, piece.count);
