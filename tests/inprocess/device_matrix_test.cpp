@@ -97,7 +97,7 @@ std::vector<Case> cases_of(const RankInputs& thousands, const RankInputs& few,
   std::size_t pair = std::size_t(thousands.ranks());
   for (const CodecSpec& codec : specs_for(thousands.ranks()))
     for (const AlgorithmRow& algorithm : algorithms_for(codec.spec)) {
-      if (++pair % (sanitized ? 11 : 5) != 0 && !all_pairs) continue;
+      if (++pair % (races_only ? 23 : sanitized ? 11 : 5) != 0 && !all_pairs) continue;
       const ReduceOp op = pair % 2 == 0 ? ReduceOp::sum : ReduceOp::mean;
       cases.push_back({codec.spec, algorithm.name, &thousands, 2048, op});
       if (pair % 4 < 2)
