@@ -41,7 +41,7 @@ src/codecs/sketch          src/base src/memory src/codecs/common kernels
 src/codecs/exact           src/base src/memory src/codecs/common kernels
 src/codecs/sparse_exact    src/base src/memory src/codecs/common src/codecs/exact kernels
 src/codecs/lowrank         src/base src/memory src/codecs/common kernels
-src/codecs/parts           src/codecs/common
+src/codecs/parts           src/codecs/common kernels
 src/codecs/topk            src/base src/memory src/codecs/common src/codecs/sparse kernels
 src/codecs                 src/base src/memory src/codecs kernels
 src/executor               src/base src/memory src/schedule src/agreement src/codecs/common \

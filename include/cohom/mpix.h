@@ -93,7 +93,7 @@ int MPIX_Ireduce_compressed(const void* sendbuf, void* recvbuf, MPI_Count count,
 /* recvbuf := the parts of all ranks, in the order of ranks, each as one rank alone would get its
  * vector back: compressed once, and with the same bits on all ranks. sendcount and sendtype must be
  * what recvcount and recvtype are; with MPI_IN_PLACE for sendbuf, where this rank's part lies in
- * recvbuf already, they mean nothing. Nothing is added: the key cohom_op and codecs with error
+ * recvbuf already, they mean nothing. Nothing is added: cohom_op=mean and codecs with error
  * feedback are errors. <cohom/reductions.hpp> says more. Collective over comm. */
 int MPIX_Allgather_compressed(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
                               void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,

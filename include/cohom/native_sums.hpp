@@ -16,8 +16,8 @@ namespace cohom {
 /// What a sum adds and where it goes, in the host's memory.
 struct NativeBuffers {
   const void* input = nullptr;  ///< of a reduce_scatter a part for each rank, one after another
-  /// `input`, or memory that does not overlap it; of an allgather the latter, for a part of each
-  /// rank. Of a reduce only the root's is used.
+  /// `input`, or memory that does not overlap it. Of an allgather for a part of each rank, and
+  /// `input` is this rank's, or no rank's is. Of a reduce only the root's is used.
   void* output = nullptr;
   std::size_t count = 0;  ///< elements of the output, or of a part
   ElementType type = ElementType::f32;

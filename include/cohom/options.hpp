@@ -64,8 +64,8 @@ struct Options {
   /// faster. "auto": calls of the blocking functions take turns at first, then the faster way goes
   /// on; results of one vector then differ in their last bits from call to call, or, of codecs that
   /// lose, by the codec's error. "never". "always": all calls that can. Not of codecs that keep
-  /// state or a bound of errors, f16 and bf16, buffers on a device, nor with a timeout, checksums
-  /// or an aggregator. COHOM_NATIVE, "auto".
+  /// state, buffers on a device, nor with a timeout, checksums or an aggregator; nor of sums by
+  /// codecs with a bound of errors, or of f16 and bf16. COHOM_NATIVE, "auto".
   std::string native = {};
 };
 

@@ -55,13 +55,16 @@ Request reduce_async(const void* input, void* output, std::size_t count, Element
                      Communicator& communicator, const Options& options, DeviceStream stream);
 
 /// output := the parts of all ranks, part 0 first: `input` of each rank, of `count` elements, as an
-/// allreduce of that rank alone by the same codec would give it, with the same bits on all ranks.
-/// `output` has `ranks` times as many elements; `input` may be this rank's part of it (in place),
-/// or not overlap it. Buffers are the host's or a device's; parts are compressed in the host's
-/// memory, each at once: Options::segment says nothing here. Algorithms are `direct`, `ring` and
-/// `native`, which is MPI's allgather. Collective. @throws what allreduce() throws;
-/// Error(unsupported) for other algorithms, codecs that keep state and parts of more than 2^26
-/// elements; Error(invalid_argument) for another Options::op than the sum.
+/// allreduce of that rank alone by the same codec, in one segment, would give it, with the same
+/// bits on all ranks. A part travels as it is where so many of its elements are outliers that it
+/// would be longer otherwise. `output` has `ranks` times as many elements; `input` may be this
+/// rank's part of it (in place), or not overlap it. Buffers are the host's or a device's. Parts are
+/// compressed in the host's memory and the calling thread: Options::segment and threads say nothing
+/// here, nor do aggregators. Algorithms are `direct`, `ring` and `native`, which is MPI's
+/// allgather. Collective.
+/// @throws what allreduce() throws; Error(unsupported) for other algorithms, for codecs that keep
+/// state, and for more than 2^26 elements but by `native`; Error(invalid_argument) for another
+/// Options::op than the sum.
 void allgather(const void* input, void* output, std::size_t count, ElementType type,
                Communicator& communicator, const Options& options = {});
 /// Without blocking, as allreduce_start().

@@ -31,7 +31,10 @@ enum {
   COHOM_ROUNDS_NO_BIT_OR = 4,    /* no all_reduce by bitwise or */
   COHOM_ROUNDS_NO_SMALL_MAX = 8, /* no all_reduce by maximum of unsigned numbers of 8 and 16 bits */
   COHOM_ROUNDS_NO_UNSIGNED = 16, /* numbers of 32 and 64 bits are signed */
-  COHOM_ROUNDS_CHECK_ONCE = 32   /* only the first call compares the ranks' arguments */
+  COHOM_ROUNDS_CHECK_ONCE = 32,  /* only the first call compares the ranks' arguments */
+  /* With neither of these: an allreduce. */
+  COHOM_ROUNDS_REDUCE_SCATTER = 64, /* rank r gets part r of the sum */
+  COHOM_ROUNDS_ALLGATHER = 128      /* nothing is added: all ranks get the parts of all */
 };
 
 /* Kinds of a step, operations and types of all_reduce. */
@@ -60,8 +63,9 @@ struct cohom_round_step {
 
 struct cohom_rounds;
 
-/* Makes `*rounds`: of vectors of `count` elements of `type` on each of `ranks`. `codec`: a spec
-   such as "thc:bits=4". On an error it is null, and cohom_rounds_error(NULL) says why. */
+/* Makes `*rounds`: of vectors of `count` elements of `type` on each of `ranks`, or of parts of so
+   many. `codec`: a spec such as "thc:bits=4". On an error it is null, and cohom_rounds_error(NULL)
+   says why. */
 int cohom_rounds_make(const char* codec, size_t count, int type, int rank, int ranks,
                       unsigned options, struct cohom_rounds** rounds);
 /* Null is none. */

@@ -8,6 +8,7 @@
 #include <cohom/element_type.hpp>
 #include <cohom/merge.hpp>
 #include <cohom/options.hpp>
+#include <cohom/reduction_kind.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -50,6 +51,8 @@ struct RoundStep {
 
 /// What the reductions at hand can do.
 struct RoundsOptions {
+  /// allreduce, reduce_scatter or allgather.
+  ReductionKind collective = ReductionKind::allreduce;
   ReduceOp op = ReduceOp::sum;
   /// Contributions go to owners by all_to_all and sums come back by all_gather wherever that is
   /// less to send: for 3 ranks and more, but for short rounds. Else by all_reduce where one exists.
@@ -64,22 +67,26 @@ struct RoundsOptions {
 
 class RoundsImpl;
 
-/// The rounds of allreduces of one kind: one codec, count and type. Not thread-safe. Uses the
-/// host's memory. Results have the bits of the same codec's allreduce by `direct`
-/// (docs/wire-format.md) with a segment as long as the vector, on all ranks, however words travel.
+/// The rounds of allreduces of one kind: one codec, count and type; or of reduce_scatters or
+/// allgathers (<cohom/reductions.hpp>). Not thread-safe. Uses the host's memory. Results have the
+/// bits of the same codec's calls by `direct` (docs/wire-format.md) with a segment as long as the
+/// vector, on all ranks, however words travel.
 class Rounds {
  public:
-  /// `codec`: a spec, such as "thc:bits=4"; for 0 <= rank < ranks; Local; alike on all ranks, which
-  /// the first step of each call checks. @throws Error(invalid_argument) for a wrong codec, type,
-  /// rank or number of ranks
+  /// `codec`: a spec, such as "thc:bits=4"; `count`: elements of a rank's part, where vectors have
+  /// parts, else of the vector; for 0 <= rank < ranks; Local; alike on all ranks, which the first
+  /// step of each call checks. @throws Error(invalid_argument) for a wrong codec, collective, type,
+  /// rank or number of ranks; Error(unsupported) for an allgather by a codec that keeps state
   Rounds(std::string_view codec, std::size_t count, ElementType type, int rank, int ranks,
          const RoundsOptions& options = {});
   Rounds(Rounds&&) noexcept;
   Rounds& operator=(Rounds&&) noexcept;
   ~Rounds();
 
-  /// Begins a call: `output` (count elements) := sum or mean over ranks of `input` (count
-  /// elements). They are equal or do not overlap, and stay untouched until next() returns null.
+  /// Begins a call: `output` := sum or mean over ranks of `input`, of `count` elements each. Of a
+  /// reduce_scatter `input` has a part for each rank, and `output` is this rank's part of the sum;
+  /// of an allgather `output` has a part of each rank. They are equal (of an allgather `input` is
+  /// this rank's part of `output`) or do not overlap, and stay untouched until next() returns null.
   /// `step` numbers the call on all ranks alike, and seeds its random draws. A call that was begun
   /// before is given up. What is wrong comes out of next(), on all ranks.
   void begin(const void* input, void* output, std::uint64_t step);

@@ -54,7 +54,8 @@ std::optional<Error> sent_error(const Sent& sent, const void* sendbuf, const mpi
                                 const mpi::InfoOptions& options) {
   if (sendbuf == MPI_IN_PLACE) return std::nullopt;
   const auto read = mpi::read_shape(sent.count, sent.datatype, MPI_SUM, options);
-  if (const auto* error = std::get_if<Error>(&read)) return *error;
+  if (const auto* error = std::get_if<Error>(&read))
+    return Error(error->kind(), "sendcount and sendtype: " + std::string(error->what()));
   const auto& own = std::get<mpi::CallShape>(read);
   if (own.count == shape.count && own.type == shape.type) return std::nullopt;
   const auto text = [](const mpi::CallShape& each) {

@@ -58,8 +58,8 @@ std::optional<Error> check_op_and_options(MPI_Op op, const InfoOptions& options)
 const void* input_of(const void* sendbuf, const void* recvbuf, const BufferRules& rules,
                      const CallShape& shape) {
   if (sendbuf != MPI_IN_PLACE) return sendbuf;
-  const std::size_t before = rules.part * shape.count * size_of(shape.type);
-  return before == 0 ? recvbuf : static_cast<const std::byte*>(recvbuf) + before;
+  if (recvbuf == nullptr) return nullptr;
+  return static_cast<const std::byte*>(recvbuf) + rules.part * shape.count * size_of(shape.type);
 }
 
 std::optional<Error> check_buffers(const void* sendbuf, const void* recvbuf,

@@ -39,7 +39,9 @@ void for_parts(const NativeBuffers& buffers, int rank, Sum sum) {
   const bool gets_some = buffers.collective != ReductionKind::reduce || rank == buffers.root;
   const auto* from = static_cast<const std::byte*>(buffers.input);
   auto* to = static_cast<std::byte*>(buffers.output);
-  const bool in_place = gets_some && from == to;
+  const bool gathers = buffers.collective == ReductionKind::allgather;
+  const std::size_t before = gathers ? static_cast<std::size_t>(rank) * buffers.count * size : 0;
+  const bool in_place = gets_some && from == to + before;
   for (std::size_t left = buffers.count; left != 0;) {
     const std::size_t part = std::min(left, max_elements);
     sum(Part{.input = in_place ? MPI_IN_PLACE : static_cast<const void*>(from),

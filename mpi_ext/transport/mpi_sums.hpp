@@ -1,6 +1,6 @@
 #pragma once
-// MpiSums: MPI_Allreduce, MPI_Reduce_scatter_block and MPI_Reduce of whole vectors, for
-// algorithm=native.
+// MpiSums: MPI_Allreduce, MPI_Reduce_scatter_block, MPI_Reduce and MPI_Allgather of whole vectors,
+// for algorithm=native.
 
 #include "mpi_ext/base/owned_comm.hpp"
 

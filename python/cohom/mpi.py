@@ -58,15 +58,18 @@ class _Kept:
         self.collectives = Collectives(self.comm)
         self._rounds: collections.OrderedDict[tuple[Any, ...], Rounds] = collections.OrderedDict()
 
-    def rounds(self, source: Buffer, codec: str, op: str, buffer: str | None,
+    def rounds(self, collective: str, part: Buffer, codec: str, op: str, buffer: str | None,
                all_to_all: bool | None) -> Rounds:
-        """Return the rounds of a kind of call. All ranks drop the same ones."""
+        """Return the rounds of a kind of call. All ranks drop the same ones.
+
+        part: of as many elements as the rounds', and of their type.
+        """
         ranks = self.comm.Get_size()
         all_to_all = ranks > 2 if all_to_all is None else all_to_all
-        key = (codec, source.count, source.dtype, op, buffer, all_to_all)
+        key = (collective, codec, part.count, part.dtype, op, buffer, all_to_all)
         if key not in self._rounds:
-            rounds = Rounds(codec, source.count, source.dtype, self.comm.Get_rank(), ranks, op=op,
-                            all_to_all=all_to_all)
+            rounds = Rounds(codec, part.count, part.dtype, self.comm.Get_rank(), ranks, op=op,
+                            collective=collective, all_to_all=all_to_all)
             if rounds.state and buffer is None:
                 raise ValueError(f"codec {codec} keeps state between calls; name the vector by "
                                  "buffer=")
@@ -98,6 +101,31 @@ def _kept(comm: Any) -> _Kept:
     return kept
 
 
+def _make(collective: str, comm: Any | None, array: Any, out: Any | None, codec: str, op: str,
+          buffer: str | None = None, all_to_all: bool | None = None) -> Any:
+    """Make a call; returns where the result is."""
+    from mpi4py import MPI
+    kept = _kept(MPI.COMM_WORLD if comm is None else comm)
+    wrong = None
+    try:
+        if collective == "allreduce":
+            part, _ = pair_of(array, out)
+        elif collective == "reduce_scatter":
+            part = Buffer(out, "out", writable=True)
+        else:
+            part = Buffer(array, "array")
+        rounds = kept.rounds(collective, part, codec, op, buffer, all_to_all)
+        rounds.buffers(array, out)
+    except Exception as error:  # whatever a buffer of somebody's raises
+        wrong = error
+    # Others would wait for a rank that does not come.
+    if kept.comm.allreduce(wrong is not None, MPI.LOR):
+        raise wrong or Error("invalid argument", "another rank's arguments are wrong; it says how")
+    for step in rounds.steps(array, out):
+        kept.collectives.make(step)
+    return array if out is None else out
+
+
 def allreduce(array: Any, comm: Any | None = None, codec: str = "thc", *, op: str = "sum",
               out: Any | None = None, buffer: str | None = None,
               all_to_all: bool | None = None) -> Any:
@@ -115,17 +143,25 @@ def allreduce(array: Any, comm: Any | None = None, codec: str = "thc", *, op: st
     >>> cohom.allreduce(numpy.ones(3, "float32"), codec="raw")
     array([1., 1., 1.], dtype=float32)
     """
-    from mpi4py import MPI
-    kept = _kept(MPI.COMM_WORLD if comm is None else comm)
-    wrong = None
-    try:
-        source, _ = pair_of(array, out)
-        rounds = kept.rounds(source, codec, op, buffer, all_to_all)
-    except Exception as error:  # whatever a buffer of somebody's raises
-        wrong = error
-    # Others would wait for a rank that does not come.
-    if kept.comm.allreduce(wrong is not None, MPI.LOR):
-        raise wrong or Error("invalid argument", "another rank's arguments are wrong; it says how")
-    for step in rounds.steps(array, out):
-        kept.collectives.make(step)
-    return array if out is None else out
+    return _make("allreduce", comm, array, out, codec, op, buffer, all_to_all)
+
+
+def reduce_scatter(array: Any, out: Any, comm: Any | None = None, codec: str = "thc", *,
+                   op: str = "sum", buffer: str | None = None,
+                   all_to_all: bool | None = None) -> Any:
+    """Sum `array` over ranks; rank r's part r of the sum goes into `out`, which is returned.
+
+    array: as of allreduce(), with as many parts as there are ranks, part 0 first; it is not
+    written. out: of a part's elements. The rest as of allreduce(). Collective.
+    """
+    return _make("reduce_scatter", comm, array, out, codec, op, buffer, all_to_all)
+
+
+def allgather(array: Any, out: Any, comm: Any | None = None, codec: str = "thc") -> Any:
+    """Put the parts of all ranks into `out`, part 0 first; returns it.
+
+    array: this rank's part, as of allreduce(). It is compressed once, and all ranks get the same
+    bits, which allreduce() of one rank alone would give. out: of as many parts as there are ranks.
+    Codecs with error feedback are errors. Collective.
+    """
+    return _make("allgather", comm, array, out, codec, "sum")

@@ -13,6 +13,7 @@ NUMBERS = ("uint8", "uint16", "uint32", "uint64", "int32", "int64")
 SIZES = {"uint8": 1, "uint16": 2, "uint32": 4, "uint64": 8, "int32": 4, "int64": 8}
 MEAN, ALL_TO_ALL, NO_BIT_OR, NO_SMALL_MAX, NO_UNSIGNED = 1, 2, 4, 8, 16
 CHECK_ONCE = 32
+COLLECTIVES = {"allreduce": 0, "reduce_scatter": 64, "allgather": 128}
 
 
 def _bytes(pointer: Any, count: int) -> memoryview:
@@ -62,20 +63,25 @@ class Rounds:
     """The rounds of allreduces of one codec, count and type, on one of `ranks` ranks.
 
     codec: a spec such as "thc:bits=4". count: elements. dtype: "float32", "float16", "bfloat16" or
-    "float64". op: "sum" or "mean". all_to_all: contributions go to owners where that is less to
-    send. What the reductions at hand lack: bit_or, small_max (maximum of unsigned numbers of 8 and
+    "float64". op: "sum" or "mean". collective: "allreduce"; or "reduce_scatter", whose arrays have
+    a part of `count` elements for each rank and whose results are parts of the sum; or "allgather",
+    the other way round, which adds nothing. all_to_all: contributions go to owners where that is
+    less to send. What the reductions at hand lack: bit_or, small_max (maximum of unsigned numbers of 8 and
     16 bits), unsigned (numbers of 32 and 64 bits). check_once: only the first call compares the
     ranks' arguments; later on a rank has its errors alone. Raises Error for what is wrong with
     codec, rank or ranks.
     """
 
     def __init__(self, codec: str, count: int, dtype: str, rank: int, ranks: int, *,
-                 op: str = "sum", all_to_all: bool = False, bit_or: bool = True,
-                 small_max: bool = True, unsigned: bool = True,
+                 op: str = "sum", collective: str = "allreduce", all_to_all: bool = False,
+                 bit_or: bool = True, small_max: bool = True, unsigned: bool = True,
                  check_once: bool = False) -> None:
         self._rounds: ctypes.c_void_p | None = None
         if op not in ("sum", "mean"):
             raise ValueError(f"op is {op!r}; it should be 'sum' or 'mean'")
+        if collective not in COLLECTIVES:
+            raise ValueError(f"collective is {collective!r}; it should be one of "
+                             f"{', '.join(COLLECTIVES)}")
         if dtype not in TYPES:
             raise TypeError(f"dtype is {dtype!r}; it should be one of {', '.join(TYPES)}")
         if count < 0:
@@ -85,12 +91,13 @@ class Rounds:
                 raise ValueError(f"{name} is {value}; it should be at most 32768")
         options = (MEAN * (op == "mean") | ALL_TO_ALL * all_to_all | NO_BIT_OR * (not bit_or)
                    | NO_SMALL_MAX * (not small_max) | NO_UNSIGNED * (not unsigned)
-                   | CHECK_ONCE * check_once)
+                   | CHECK_ONCE * check_once | COLLECTIVES[collective])
         made = ctypes.c_void_p()
         check(library.cohom_rounds_make(codec.encode(), count, TYPES[dtype], rank, ranks, options,
                                         ctypes.byref(made)))
         self._rounds, self._ranks = made, ranks
         self.count, self.dtype, self.calls = count, dtype, 0
+        self.collective = collective
         self._kept: tuple[Buffer, Buffer] | None = None
 
     def __del__(self) -> None:
@@ -98,19 +105,29 @@ class Rounds:
             library.cohom_rounds_free(self._rounds)
             self._rounds = None
 
+    def buffers(self, array: Any, out: Any | None = None) -> tuple[Buffer, Buffer]:
+        """Return where a call reads and writes; raises what is wrong with that."""
+        destination = Buffer(array if out is None else out, "array" if out is None else "out", True)
+        source = destination if out is None else Buffer(array, "array")
+        if out is None and self.collective != "allreduce":
+            raise ValueError(f"out is None; a {self.collective} should have an array for its result")
+        whole = self.count * self._ranks
+        for buffer, what, count in (
+                (source, "array", whole if self.collective == "reduce_scatter" else self.count),
+                (destination, "out", whole if self.collective == "allgather" else self.count)):
+            if (buffer.count, buffer.dtype) != (count, self.dtype):
+                raise ValueError(f"{what} has {buffer.count} elements of {buffer.dtype}; it should "
+                                 f"have {count} of {self.dtype}")
+        return source, destination
+
     def steps(self, array: Any, out: Any | None = None,
               step: int | None = None) -> Iterator[Step]:
         """Yield the Steps of a call; behind the last one `out` (or `array`) has the result.
 
-        step: the call's number, alike on all ranks; by default how many there were before.
+        Of collectives with parts `out` is another array. step: the call's number, alike on all ranks; by default how many there were before.
         Raises Error, on all ranks alike.
         """
-        destination = Buffer(array if out is None else out, "array" if out is None else "out", True)
-        source = destination if out is None else Buffer(array, "array")
-        for buffer, what in ((source, "array"), (destination, "out")):
-            if (buffer.count, buffer.dtype) != (self.count, self.dtype):
-                raise ValueError(f"{what} has {buffer.count} elements of {buffer.dtype}; it should "
-                                 f"have {self.count} of {self.dtype}")
+        source, destination = self.buffers(array, out)
         number = self.calls if step is None else step
         check(library.cohom_rounds_begin(self._rounds, source.address, destination.address, number),
               self._rounds)

@@ -11,7 +11,7 @@ import queue
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import torch
 import torch.distributed as dist
@@ -19,9 +19,12 @@ from torch.nn.parallel import DistributedDataParallel
 
 from .rounds import Rounds, Step
 
+if TYPE_CHECKING:
+    from . import fsdp
+
 _DTYPES = {"uint8": torch.uint8, "int32": torch.int32, "int64": torch.int64}
 # What gloo has: no numbers of 16 bits, and no unsigned ones of 32 and 64.
-_REDUCTIONS = {"small_max": False, "unsigned": False}
+REDUCTIONS: dict[str, Any] = {"small_max": False, "unsigned": False}
 _SECONDS_TO_END = 10
 # Of a bucket: pieces share the time of the wire and of the codec, and each has short rounds.
 _MOST_PIECES = 2
@@ -183,7 +186,7 @@ class Hook:
             for other in [each for each in self._rounds if names & {name for name, _ in each[0]}]:
                 self._feedback.update(_cut(self._rounds.pop(other), *other))
             pieces = [Rounds(self.codec, count, dtype, self._rank, self._ranks, op="mean",
-                             all_to_all=self._all_to_all, check_once=True, **_REDUCTIONS)
+                             all_to_all=self._all_to_all, check_once=True, **REDUCTIONS)
                       for count in _pieces_of(vector.numel(), self._ranks)]
             if pieces[0].state:
                 self._put_feedback(pieces, parts, _feedback_size(dtype))
@@ -286,16 +289,20 @@ def _end_thread(thread: threading.Thread, tasks: queue.SimpleQueue[Any]) -> None
         thread.join(_SECONDS_TO_END)
 
 
-def compress(model: DistributedDataParallel, codec: str = "thc", **options: Any) -> Hook:
-    """Compress a model's gradients from now on; returns the Hook. Collective.
+def compress(model: torch.nn.Module, codec: str = "thc",
+             **options: Any) -> "Hook | fsdp.ShardedHook":
+    """Compress a model's gradients from now on; returns the Hook, or ShardedHook. Collective.
 
-    model: a DistributedDataParallel. options: of Hook. DDP makes other buckets behind the first
-    step of a process, so that a checkpoint goes on with the same bits only where it does not
-    (find_unused_parameters=True).
+    model: a DistributedDataParallel, or one that fully_shard() was applied to. options: of Hook, or
+    ShardedHook. DDP makes other buckets behind the first step of a process, so that a checkpoint
+    goes on with the same bits only where it does not (find_unused_parameters=True).
     """
+    from . import fsdp  # which needs what is above
+    if fsdp.shards(model):
+        return fsdp.ShardedHook(model, codec, **options)
     if not isinstance(model, DistributedDataParallel):
         raise TypeError(f"model is a {type(model).__name__}; it should be a "
-                        "DistributedDataParallel")
+                        "DistributedDataParallel, or fully_shard() should have been applied to it")
     ranks, world = dist.get_world_size(model.process_group), dist.get_world_size()
     if ranks != world:
         raise ValueError(f"model is one of {ranks} processes of {world}; its process group should "

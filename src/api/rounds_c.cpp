@@ -46,12 +46,20 @@ int guarded_call(std::string& error, Function&& function) noexcept {
 RoundsOptions options_of(unsigned options) {
   constexpr unsigned all = COHOM_ROUNDS_MEAN | COHOM_ROUNDS_ALL_TO_ALL | COHOM_ROUNDS_NO_BIT_OR |
                            COHOM_ROUNDS_NO_SMALL_MAX | COHOM_ROUNDS_NO_UNSIGNED |
-                           COHOM_ROUNDS_CHECK_ONCE;
+                           COHOM_ROUNDS_CHECK_ONCE | COHOM_ROUNDS_REDUCE_SCATTER |
+                           COHOM_ROUNDS_ALLGATHER;
   if ((options & ~all) != 0)
     throw Error(ErrorKind::invalid_argument,
                 "options is " + std::to_string(options) + "; it should be a sum of COHOM_ROUNDS_");
   const auto has = [options](unsigned bit) { return (options & bit) != 0; };
-  return {.op = has(COHOM_ROUNDS_MEAN) ? ReduceOp::mean : ReduceOp::sum,
+  if (has(COHOM_ROUNDS_REDUCE_SCATTER) && has(COHOM_ROUNDS_ALLGATHER))
+    throw Error(ErrorKind::invalid_argument,
+                "options is " + std::to_string(options) +
+                    ", a reduce_scatter and an allgather; it should be one of them");
+  return {.collective = has(COHOM_ROUNDS_REDUCE_SCATTER) ? ReductionKind::reduce_scatter
+                        : has(COHOM_ROUNDS_ALLGATHER)    ? ReductionKind::allgather
+                                                         : ReductionKind::allreduce,
+          .op = has(COHOM_ROUNDS_MEAN) ? ReduceOp::mean : ReduceOp::sum,
           .all_to_all = has(COHOM_ROUNDS_ALL_TO_ALL),
           .has_bit_or = !has(COHOM_ROUNDS_NO_BIT_OR),
           .has_small_max = !has(COHOM_ROUNDS_NO_SMALL_MAX),

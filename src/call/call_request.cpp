@@ -34,7 +34,7 @@ std::optional<Error> null_error(const Buffer& buffer, const char* name) {
   if (buffer.begin != nullptr || buffer.bytes == 0) return std::nullopt;
   return Error(ErrorKind::invalid_argument, std::string(name) + " is null with " +
                                                 std::to_string(buffer.bytes) +
-                                                " bytes to reduce; give a buffer of that size");
+                                                " bytes of elements; give a buffer of that size");
 }
 
 std::optional<Error> buffers_error(const Buffer& input, const Buffer& output) {

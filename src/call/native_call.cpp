@@ -17,31 +17,33 @@ void NativeCall::prepare(const void* input, void* output, bool may_give_up) {
   buffers_.output = output;
   // Where a part lies over the input there is room for it elsewhere, so that no rank is in place.
   const bool scatters = buffers_.collective == ReductionKind::reduce_scatter;
-  const bool gathers = plan_.shape().gathers();
-  const BufferBytes bytes = plan_.shape().bytes_of_rank(rank_, ranks_);
-  if ((scatters && input == output) || ((scatters || gathers) && may_give_up))
-    part_.resize(bytes.output);
-  // MPI wants an allgather to be in place on all ranks or on none.
-  const auto* const begin = static_cast<const std::byte*>(output);
-  const bool in_place =
-      gathers && bytes.input != 0 && input == begin + std::size_t(rank_) * bytes.input;
-  if (!may_give_up && !in_place) return;
-  copy_.resize(bytes.input);
+  const BufferBytes room = plan_.shape().bytes_of_rank(rank_, ranks_);
+  if ((scatters && input == output) || ((scatters || gathers()) && may_give_up))
+    part_.resize(room.output);
+  if (!may_give_up) return;
+  copy_.resize(room.input);
   if (!copy_.empty()) std::memcpy(copy_.data(), input, copy_.size());
+}
+
+bool NativeCall::is_in_place() const {
+  if (gathers()) return copy_.empty() && buffers_.input == own_part(buffers_.output);
+  return buffers_.collective == ReductionKind::allreduce &&
+         (!copy_.empty() || buffers_.input == buffers_.output);
 }
 
 void NativeCall::start(bool block, bool in_place) {
   NativeBuffers buffers = buffers_;
-  const std::size_t bytes = buffers.count * size_of(plan_.type());
   if (!copy_.empty()) {
     buffers.input = copy_.data();
-    if (!plan_.shape().gathers()) buffers.output = copy_.data();
-  } else if (in_place && buffers.collective == ReductionKind::allreduce &&
-             buffers.input != buffers.output && bytes != 0) {
-    std::memcpy(buffers.output, buffers.input, bytes);
-    buffers.input = buffers.output;
+    if (!gathers()) buffers.output = copy_.data();
   }
   if (!part_.empty()) buffers.output = part_.data();
+  const bool brings_in_place = buffers_.collective == ReductionKind::allreduce || gathers();
+  if (in_place && brings_in_place && bytes() != 0) {
+    void* const place = gathers() ? own_part(buffers.output) : buffers.output;
+    if (buffers.input != place) std::memcpy(place, buffers.input, bytes());
+    buffers.input = place;
+  }
   sum_at_ = buffers.output;
   if (block)
     native_.add(buffers);

@@ -19,11 +19,9 @@ class NativeCall {
   /// Before the agreement: all that this rank alone can fail at. `may_give_up`: the call may end
   /// before MPI does, which then goes on in a copy of the vector. @throws std::bad_alloc
   void prepare(const void* input, void* output, bool may_give_up);
-  /// Whether MPI is to put the sum of an allreduce where its input lies.
-  [[nodiscard]] bool is_in_place() const {
-    return buffers_.collective == ReductionKind::allreduce &&
-           (!copy_.empty() || buffers_.input == buffers_.output);
-  }
+  /// Whether MPI is to put the sum of an allreduce where its input lies, or finds what this rank
+  /// brings to an allgather in its place.
+  [[nodiscard]] bool is_in_place() const;
   /// All ranks make the call. `block`: and nothing else until it is over. `in_place`: some rank is,
   /// and MPI wants all to be or none. @throws Error(transport)
   void start(bool block, bool in_place);
@@ -35,6 +33,13 @@ class NativeCall {
   [[nodiscard]] bool uses_users_memory() const { return sum_ != nullptr && copy_.empty(); }
 
  private:
+  [[nodiscard]] bool gathers() const { return buffers_.collective == ReductionKind::allgather; }
+  /// Of an allgather's output.
+  [[nodiscard]] std::byte* own_part(void* output) const {
+    return static_cast<std::byte*>(output) + static_cast<std::size_t>(rank_) * bytes();
+  }
+  [[nodiscard]] std::size_t bytes() const { return buffers_.count * size_of(buffers_.type); }
+
   NativeSums& native_;
   const PlanCore& plan_;
   int rank_, ranks_;

@@ -31,9 +31,24 @@ std::string spec_of(const Candidate& candidate) {
   return canonical_spec(*candidate.row, candidate.keeping.parameters);
 }
 
+/// What a codec makes: the whole vector, or the part of one rank alone.
+BytesQuery query_of(const Parameters& given, const AutoCodecQuestion& question) {
+  const auto parts = static_cast<std::size_t>(question.gathers ? question.ranks : 1);
+  return {.parameters = given,
+          .elements = question.elements / parts,
+          .type = question.type,
+          .ranks = question.gathers ? 1 : question.ranks};
+}
+
 /// Of rank 0: what differs between ranks are ragged chunks.
-std::uint64_t bytes_of(const Candidate& candidate, const AutoCodecQuestion& question) {
+std::uint64_t bytes_of(const Candidate& candidate, const BytesQuery& query,
+                       const AutoCodecQuestion& question) {
   const CodecBytes& bytes = candidate.keeping.bytes;
+  if (question.gathers) {
+    const std::uint64_t part =
+        bytes.narrow ? bytes.contribution(query.elements) : bytes.sum(query.elements);
+    return static_cast<std::uint64_t>(question.ranks - 1) * (bytes.agreement + part);
+  }
   const AlgorithmRow& algorithm =
       *select_algorithm(
            question.algorithm,
@@ -65,10 +80,7 @@ bool can_be_added_by(const AlgorithmRow* algorithm, const CodecRow& row, const K
 
 std::vector<Candidate> candidates(double nmse, const Parameters& given,
                                   const AutoCodecQuestion& question) {
-  const BytesQuery query{.parameters = given,
-                         .elements = question.elements,
-                         .type = question.type,
-                         .ranks = question.ranks};
+  const BytesQuery query = query_of(given, question);
   const AlgorithmRow* const asked = find_algorithm(question.algorithm);
   std::vector<Candidate> found;
   for (const CodecRow& row : codec_table()) {
@@ -76,7 +88,7 @@ std::vector<Candidate> candidates(double nmse, const Parameters& given,
     auto keeping = row.keeping_nmse(nmse, query);
     if (!keeping || !can_be_added_by(asked, row, *keeping, question)) continue;
     found.push_back({.row = &row, .keeping = std::move(*keeping)});
-    found.back().bytes = bytes_of(found.back(), question);
+    found.back().bytes = bytes_of(found.back(), query, question);
   }
   return found;
 }

@@ -40,8 +40,7 @@ std::unique_ptr<Codec> PlanCodec::made(const CodecContext& context) const {
                                             std::to_string(rounds) + " rounds; at most " +
                                             std::to_string(max_rounds) +
                                             " are supported, as messages carry a round's number");
-  return parts_ ? made_for_parts(codec->state_bytes(std::max<std::size_t>(context.elements, 1)))
-                : std::move(codec);
+  return parts_ ? made_for_parts(std::move(codec), context) : std::move(codec);
 }
 
 void PlanCodec::compress_parts(std::size_t elements) {
@@ -51,14 +50,14 @@ void PlanCodec::compress_parts(std::size_t elements) {
   context_.elements = elements;
 }
 
-std::unique_ptr<Codec> PlanCodec::made_for_parts(std::size_t state_bytes) const {
-  if (state_bytes != 0)
+std::unique_ptr<Codec> PlanCodec::made_for_parts(std::unique_ptr<Codec> own,
+                                                 const CodecContext& context) const {
+  if (own->state_bytes(std::max<std::size_t>(context.elements, 1)) != 0)
     throw Error(ErrorKind::unsupported,
                 "codec " + spec() +
                     " keeps what it drops for the next call; an allgather compresses each call by "
                     "itself: take a codec without error feedback");
-  return make_parts_codec([this] { return row_->make(context_); }, context_.elements,
-                          context_.type);
+  return make_parts_codec(std::move(own), row_->make(context), context.elements, context.type);
 }
 
 void PlanCodec::bypass() {
@@ -67,11 +66,18 @@ void PlanCodec::bypass() {
 }
 
 bool PlanCodec::bounds_errors() const {
+  if (parts_) return false;  // what others do with parts loses nothing
   return row_->bounds_errors != nullptr && row_->bounds_errors(context_.parameters);
 }
 
 bool PlanCodec::takes_many() const {
-  return row_->takes_many != nullptr && row_->takes_many(context_.parameters);
+  return !parts_ && row_->takes_many != nullptr && row_->takes_many(context_.parameters);
+}
+
+std::string PlanCodec::why_not_in_workers() const {
+  if (parts_) return "parts of an allgather are compressed in the calling thread";
+  if (row_->in_workers) return {};
+  return "codec " + std::string(name()) + " works in the calling thread alone";
 }
 
 std::string PlanCodec::why_not_on_device() const {

@@ -46,12 +46,15 @@ class PlanCodec {
   [[nodiscard]] bool takes_many() const;
   /// Whether parts may be decoded alone, where each is a chunk.
   [[nodiscard]] bool decodes_parts() const { return parts_ || row_->decodes_parts; }
+  /// Empty: workers may run slices of it. Else why not, for the log.
+  [[nodiscard]] std::string why_not_in_workers() const;
   /// Empty: there are kernels for it on a device. Else why not, for the log.
   [[nodiscard]] std::string why_not_on_device() const;
 
  private:
   [[nodiscard]] std::unique_ptr<Codec> made(const CodecContext& context) const;
-  [[nodiscard]] std::unique_ptr<Codec> made_for_parts(std::size_t state_bytes) const;
+  [[nodiscard]] std::unique_ptr<Codec> made_for_parts(std::unique_ptr<Codec> own,
+                                                      const CodecContext& context) const;
 
   const CodecRow* row_;
   CodecContext context_;

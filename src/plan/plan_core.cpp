@@ -2,7 +2,6 @@
 
 #include "base/log.hpp"
 #include "base/tags.hpp"
-#include "base/text.hpp"
 #include "base/vector_bytes.hpp"
 #include "memory/device_loader.hpp"
 #include "plan/auto_codec.hpp"
@@ -18,6 +17,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <utility>
 
 namespace cohom {
@@ -33,6 +33,7 @@ PlanCore::PlanCore(const PlanEnvironment& environment, const PlanShape& shape,
   check_ranks(transport.ranks());
   check_transport(options.transport, transport);
   check_op(shape, options.op);
+  if (shape.gathers()) options_.segment = 0;  // a part is compressed at once
   if (shape.collective != ReductionKind::allreduce)
     vector_.part.emplace(shape, transport.rank(), transport.ranks());
   PlanCodec codec = name_codec(environment);
@@ -64,6 +65,7 @@ PlanCodec PlanCore::name_codec(const PlanEnvironment& environment) const {
                                                            .elements = vector_.count,
                                                            .type = type(),
                                                            .ranks = transport.ranks(),
+                                                           .gathers = vector_.shape.gathers(),
                                                            .nodes = environment.nodes,
                                                            .switches = environment.switches});
   if (!chosen.reason.empty())
@@ -124,8 +126,8 @@ std::unique_ptr<Codec> PlanCore::fit_codec(const PlanEnvironment& environment, P
     const DeviceWork::Use use(device_work().get());
     if (device_work()) made = codec.make(*device_work());
   }
-  if (device_work() || algorithm.build == nullptr || vector_.shape.gathers()) return made;
-  route_.workers = workers_for(codec.row(), users_bytes, options_.threads, environment);
+  if (device_work() || algorithm.build == nullptr) return made;
+  route_.workers = workers_for(codec, users_bytes, options_.threads, environment);
   codec.set_workers(route_.workers ? route_.workers->workers() : 0);
   return route_.workers ? codec.make() : std::move(made);
 }
@@ -137,8 +139,7 @@ void PlanCore::describe(const PlanCodec& codec, const RouteChoice& choice, int r
   description_.reason = choice.selection.reason;
   description_.not_offloaded = choice.not_offloaded;
   state_.key = (vector_.part ? shape.text() + ", " : "") + description_.codec + ", " +
-               std::to_string(shape.count) + " elements of " + std::string(name_of(type())) +
-               " on " + counted(std::uint64_t(ranks), "rank");
+               shape.vector_text(ranks);
   if (vector_.count != shape.elements(ranks))
     state_.key += ", padded to " + std::to_string(vector_.count / std::size_t(ranks));
 }
@@ -212,10 +213,9 @@ void PlanCore::make_routes(const PlanEnvironment& environment, const PlanCodec& 
 /// For what recursive doubling adds as it is: the same sums, in the same order.
 void PlanCore::make_short_sum(const PlanEnvironment& environment, const AlgorithmRow& algorithm) {
   const RoundTraits& traits = route_.codec->payload().traits();
-  const std::size_t bytes = vector_.count * size_of(type());
   const int ranks = environment.transport->ranks();
   if (ranks == 1 || device_ || traits.identity == Identity::none ||
-      algorithm.name != "recursive_doubling" || bytes > ShortSum::max_bytes)
+      algorithm.name != "recursive_doubling" || bytes() > ShortSum::max_bytes)
     return;
   short_sum_ = std::make_unique<ShortSum>(*environment.kernels, type(), vector_.count, divisor_,
                                           sizeof(MaximumExchange::Table), options_.checksum);
@@ -223,8 +223,10 @@ void PlanCore::make_short_sum(const PlanEnvironment& environment, const Algorith
 
 void PlanCore::finish(const void* sum, void* output) const {
   if (sum == output && divisor_ == 1) return;
-  const std::size_t count = vector_.shape.gathers() ? vector_.count : vector_.shape.count;
-  kernels_.finish_elements(type(), sum, count, divisor_, output);
+  if (vector_.shape.gathers())
+    std::memcpy(output, sum, bytes());  // as MPI's elements are where there is no copy
+  else
+    kernels_.finish_elements(type(), sum, vector_.shape.count, divisor_, output);
 }
 
 PlanCore::~PlanCore() {

@@ -1,10 +1,12 @@
 #include "plan/plan_shape.hpp"
 
+#include "base/text.hpp"
 #include "base/vector_bytes.hpp"
 
 #include <cohom/error.hpp>
 
 #include <cstddef>
+#include <cstdint>
 
 namespace cohom {
 
@@ -12,6 +14,11 @@ std::string PlanShape::text() const {
   std::string text(name_of(collective));
   if (collective == ReductionKind::reduce) text += " to rank " + std::to_string(root);
   return text;
+}
+
+std::string PlanShape::vector_text(int ranks) const {
+  return std::to_string(count) + " elements of " + std::string(name_of(type)) + " on " +
+         counted(static_cast<std::uint64_t>(ranks), "rank");
 }
 
 std::size_t PlanShape::elements(int ranks) const {

@@ -40,6 +40,8 @@ struct PlanShape {
   }
   /// What errors and logs call it.
   [[nodiscard]] std::string text() const;
+  /// The count, its type and the ranks.
+  [[nodiscard]] std::string vector_text(int ranks) const;
   /// Elements of the vector, with all its parts. @throws Error(invalid_argument) for more than
   /// there are addresses
   [[nodiscard]] std::size_t elements(int ranks) const;

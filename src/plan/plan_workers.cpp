@@ -45,15 +45,13 @@ WorkerChoice choose_workers(std::optional<std::size_t> threads, std::span<const 
   return choice;
 }
 
-std::shared_ptr<WorkerPool> workers_for(const CodecRow& codec, std::size_t bytes,
+std::shared_ptr<WorkerPool> workers_for(const PlanCodec& codec, std::size_t bytes,
                                         std::optional<std::size_t> threads,
                                         const PlanEnvironment& environment) {
   if (bytes < min_slices * environment.tuning.min_given_bytes) return nullptr;
   const int rank = environment.transport->rank();
-  const std::string name(codec.info.name);
-  if (!codec.in_workers) {
-    if (threads.value_or(0) != 0)
-      log_once_for_all(rank, "threads: codec " + name + " works in the calling thread alone");
+  if (const std::string why_not = codec.why_not_in_workers(); !why_not.empty()) {
+    if (threads.value_or(0) != 0) log_once_for_all(rank, "threads: " + why_not);
     return nullptr;
   }
   const WorkerChoice choice = choose_workers(threads, environment.cores);

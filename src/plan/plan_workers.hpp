@@ -31,7 +31,7 @@ WorkerChoice choose_workers(std::optional<std::size_t> threads, std::span<const 
 /// The pool of a plan; null: the calling thread does all work. `bytes`: of the vector, which lies
 /// in the host's memory. Rank 0 says in the log what came out.
 /// @throws Error(unsupported) when the system has no threads for a number that was asked for
-std::shared_ptr<WorkerPool> workers_for(const CodecRow& codec, std::size_t bytes,
+std::shared_ptr<WorkerPool> workers_for(const PlanCodec& codec, std::size_t bytes,
                                         std::optional<std::size_t> threads,
                                         const PlanEnvironment& environment);
 

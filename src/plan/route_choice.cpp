@@ -104,16 +104,26 @@ void expect_checksums(const PlanOptions& options, const AlgorithmRow& algorithm)
                     std::string(algorithm.name) + " has others sum; take " + algorithms_of_ranks());
 }
 
-/// Ranks that each send to all others at once; more send around a ring.
+/// Ranks that each send to all others at once. More send around a ring, unless parts are so short
+/// that the ring would only take time.
 constexpr int most_direct_senders = 16;
+constexpr std::size_t short_part = 4096;  // bytes
 
-RouteChoice choose_gather(const PlanOptions& options, const RouteQuestion& question, int ranks) {
+RouteChoice choose_gather(const Transport& transport, const PlanOptions& options,
+                          const RouteQuestion& question) {
+  const int rank = transport.rank(), ranks = transport.ranks();
   Selection selection = select_algorithm(
       options.algorithm, {.codec = question.codec, .bytes = question.bytes, .ranks = ranks});
+  if (!options.aggregator.empty())
+    log_once_for_all(rank, "an allgather adds nothing: aggregator " + options.aggregator +
+                               " takes no part in it");
   if (options.algorithm == "auto") {
-    const bool few = ranks <= most_direct_senders;
-    selection = {find_algorithm(few ? "direct" : "ring"), selection.bypass,
-                 few ? "an allgather of few ranks" : "an allgather of many ranks"};
+    const bool direct = ranks <= most_direct_senders ||
+                        question.bytes / static_cast<std::size_t>(ranks) <= short_part;
+    selection.algorithm = find_algorithm(direct ? "direct" : "ring");
+    if (!selection.bypass)
+      selection.reason =
+          direct ? "an allgather of few ranks or short parts" : "an allgather of many ranks";
   }
   const AlgorithmRow& algorithm = *selection.algorithm;
   if (algorithm.build != nullptr && !algorithm.chunk_of_rank)
@@ -137,7 +147,7 @@ RouteChoice choose_route(const PlanEnvironment& environment, const PlanOptions& 
                          const RouteQuestion& question) {
   RouteChoice choice;
   if (question.collective == ReductionKind::allgather)
-    choice = choose_gather(options, question, environment.transport->ranks());
+    choice = choose_gather(*environment.transport, options, question);
   else
     choice = Chooser(environment, options, question).choose();
   expect_checksums(options, *choice.selection.algorithm);

@@ -2,14 +2,16 @@
 
 #include "base/float_mode.hpp"
 #include "base/tags.hpp"
-#include "base/vector_bytes.hpp"
 #include "call/call_request.hpp"
 #include "kernels/table/kernel_table.hpp"
+#include "memory/memory.hpp"
 #include "memory/placement.hpp"
+#include "plan/plan_checks.hpp"
 
 #include <cohom/version.hpp>
 
 #include <limits>
+#include <new>
 
 namespace cohom {
 
@@ -35,15 +37,20 @@ void check_ranks(int rank, int ranks) {
         "rank is " + std::to_string(rank) + "; it should be 0 to " + std::to_string(ranks - 1));
 }
 
-CodecContext context_of(std::size_t count, ElementType type, int rank, int ranks, ReduceOp op) {
+/// What all rounds of these vectors need to know.
+CodecContext context_of(const PlanShape& shape, int rank, int ranks, ReduceOp op) {
   check_ranks(rank, ranks);
-  vector_bytes(count, type);
+  if (shape.collective == ReductionKind::reduce)
+    throw Error(
+        ErrorKind::invalid_argument,
+        "collective is reduce; there are rounds of allreduce, reduce_scatter and allgather");
+  check_op(shape, op);
   return {.rank = rank,
           .ranks = ranks,
-          .type = type,
+          .type = shape.type,
           .divisor = divisor_of(op, ranks),
           .kernels = kernels::kernel_table(),
-          .elements = count,
+          .elements = shape.elements(ranks),
           .mean = op == ReduceOp::mean};
 }
 
@@ -51,45 +58,59 @@ CodecContext context_of(std::size_t count, ElementType type, int rank, int ranks
 
 RoundsImpl::RoundsImpl(std::string_view codec, std::size_t count, ElementType type, int rank,
                        int ranks, const RoundsOptions& options)
-    : count_(count),
-      type_(type),
-      ranks_(ranks),
+    : shape_{.count = count, .type = type, .collective = options.collective},
+      place_{.rank = rank, .ranks = ranks},
       options_(options),
-      plan_codec_(codec, context_of(count, type, rank, ranks, options.op)),
-      codec_(plan_codec_.make()),
-      chunking_(count, codec_->block(), static_cast<std::size_t>(ranks), whole_chunks),
-      state_(codec_->state_bytes(count)),
+      plan_codec_(codec, context_of(shape_, rank, ranks, options.op)),
+      part_(shape_, rank, ranks),
+      codec_(make_codec()),
+      chunking_(part_.elements(), codec_->block(), static_cast<std::size_t>(ranks), whole_chunks),
+      state_(codec_->state_bytes(part_.elements())),
       stepped_(rank, ranks, options),
       status_step_(options) {
-  codec_->reserve(count, count == 0 ? 0 : chunking_.longest_piece());
+  part_.take_memory(host_memory(), !decodes_parts());
+  codec_->reserve(part_.elements(), part_.elements() == 0 ? 0 : chunking_.longest_piece());
   for (Round* const each : codec_->rounds()) {
     agreed_.emplace_back(each->traits().scope);
     if (each->traits().time == RoundTime::before_payload) each->keep_agreed_in(agreed_.back());
   }
 }
 
+std::unique_ptr<Codec> RoundsImpl::make_codec() {
+  if (shape_.gathers()) plan_codec_.compress_parts(shape_.count);
+  auto codec = plan_codec_.make();
+  while (decodes_parts() && part_.align(codec->block())) {
+    plan_codec_.set_elements(part_.elements());
+    codec = plan_codec_.make();
+  }
+  return codec;
+}
+
 void RoundsImpl::begin(const void* input, void* output, std::uint64_t step) {
-  status_.begin(signature(step), error_of(input, output));
+  status_.begin(signature(step), prepare(input, output));
   stage_ = Stage::status;
   round_ = 0;
   stepped_.give_up();
-  if (status_.is_wrong_here() || count_ == 0) return;
-  codec_->begin({.type = type_,
-                 .input = input,
-                 .output = output,
+  if (status_.is_wrong_here() || shape_.count == 0) return;
+  codec_->begin({.type = shape_.type,
+                 .input = part_.input(),
+                 .output = part_.output(),
                  .step = step,
                  .state = state_,
-                 .pieces = chunking_.pieces()});
+                 .pieces = chunking_.pieces(),
+                 .first_wanted = part_.first_wanted(),
+                 .end_wanted = part_.end_wanted()});
 }
 
 CallSignature RoundsImpl::signature(std::uint64_t step) const {
   CallSignature signature;
+  signature.text("call", "rounds of " + shape_.text());
   signature.number("wire format version", wire_format_version);
-  signature.number("count", count_);
-  signature.text("element type", std::string(name_of(type_)));
+  signature.number("count", shape_.count);
+  signature.text("element type", std::string(name_of(shape_.type)));
   signature.text("op", std::string(name_of(options_.op)));
   signature.text("codec", plan_codec_.spec());
-  signature.number("ranks", static_cast<std::uint64_t>(ranks_));
+  signature.number("ranks", static_cast<std::uint64_t>(place_.ranks));
   signature.text("all_to_all", options_.all_to_all ? "on" : "off");
   signature.number("what reductions can do", (options_.has_bit_or ? 1 : 0) +
                                                  (options_.has_small_max ? 2 : 0) +
@@ -99,14 +120,17 @@ CallSignature RoundsImpl::signature(std::uint64_t step) const {
   return signature;
 }
 
-std::optional<Error> RoundsImpl::error_of(const void* input, const void* output) const {
+std::optional<Error> RoundsImpl::prepare(const void* input, void* output) {
   try {
-    if (auto error = buffer_error(input, output, count_ * size_of(type_))) return error;
-    if (count_ != 0 && placement_of(input, output, type_).on_device())
+    if (auto error = buffer_error(shape_, place_.rank, place_.ranks, input, output)) return error;
+    if (shape_.count != 0 && placement_of(input, output, shape_.type).on_device())
       return Error(ErrorKind::unsupported,
                    "input or output lies on a device; rounds take the host's memory");
+    part_.prepare(input, output);
   } catch (const Error& error) {
     return error;
+  } catch (const std::bad_alloc&) {
+    return Error(ErrorKind::memory, "out of memory for the parts of a vector");
   }
   return std::nullopt;
 }
@@ -118,7 +142,8 @@ const RoundStep* RoundsImpl::next() {
       case Stage::idle: throw Error(ErrorKind::state, "no call was begun");
       case Stage::over: return nullptr;
       case Stage::status:
-        if (ranks_ > 1 && !(options_.checks_once && status_.has_been_right())) return status_step();
+        if (place_.ranks > 1 && !(options_.checks_once && status_.has_been_right()))
+          return status_step();
         status_.check_alone();
         break;
       case Stage::agreed:
@@ -127,10 +152,13 @@ const RoundStep* RoundsImpl::next() {
         break;
       case Stage::rounds: break;
     }
+    if (stage_ != Stage::rounds && shape_.count != 0) part_.take_input();
     stage_ = Stage::rounds;
-    const RoundStep* const step = count_ == 0 ? nullptr : rounds_step();
-    if (step == nullptr) stage_ = Stage::over;
-    return step;
+    const RoundStep* const step = shape_.count == 0 ? nullptr : rounds_step();
+    if (step != nullptr) return step;
+    if (shape_.count != 0) part_.write_output();
+    stage_ = Stage::over;
+    return nullptr;
   } catch (...) {
     stage_ = Stage::idle;
     throw;
@@ -154,19 +182,21 @@ bool RoundsImpl::begin_round(Round& round) {
   std::span<const Piece> pieces = chunking_.pieces();
   if (round.traits().is_fallback()) {
     const std::size_t elements = round.fallback_elements();
-    if (elements > count_)
+    if (elements > part_.elements())
       throw Error(ErrorKind::transport, "round " + std::string(round.traits().name) +
                                             " would have " + std::to_string(elements) +
-                                            " elements of " + std::to_string(count_) +
+                                            " elements of " + std::to_string(part_.elements()) +
                                             ": words were changed on their way");
     if (elements == 0) return false;
-    own_chunking_ = std::make_unique<Chunking>(elements, codec_->block(),
-                                               static_cast<std::size_t>(ranks_), whole_chunks);
+    own_chunking_ = std::make_unique<Chunking>(
+        elements, codec_->block(), static_cast<std::size_t>(place_.ranks), whole_chunks);
     pieces = own_chunking_->pieces();
   } else if (codec_->skips(round)) {
     return false;
   }
-  stepped_.begin(round, pieces, agreed_[round_]);
+  const bool in_parts = round_ == codec_->payload_round() && decodes_parts();
+  stepped_.begin(round, pieces, agreed_[round_],
+                 in_parts ? shape_.collective : ReductionKind::allreduce);
   return true;
 }
 

@@ -5,6 +5,7 @@
 #include "codecs/common/codec.hpp"
 #include "executor/chunking.hpp"
 #include "plan/plan_codec.hpp"
+#include "plan/plan_part.hpp"
 #include "rounds/call_status.hpp"
 #include "rounds/round_words.hpp"
 #include "rounds/step_words.hpp"
@@ -47,18 +48,31 @@ class RoundsImpl {
     over,    ///< the output is there
   };
 
-  [[nodiscard]] std::optional<Error> error_of(const void* input, const void* output) const;
+  /// Whether a rank's part is a chunk of its own; else all ranks get all of the sum.
+  [[nodiscard]] bool decodes_parts() const {
+    return shape_.has_parts() && plan_codec_.decodes_parts();
+  }
+  /// The codec, once parts are as long as it wants them to be.
+  std::unique_ptr<Codec> make_codec();
+  /// What is wrong with buffers; none: part_ is prepared for them.
+  [[nodiscard]] std::optional<Error> prepare(const void* input, void* output);
   [[nodiscard]] CallSignature signature(std::uint64_t step) const;
   const RoundStep* status_step();
+  /// Null: the call is over.
   const RoundStep* rounds_step();
   /// Whether the round takes part in this call: it has begun.
   bool begin_round(Round& round);
 
-  std::size_t count_;
-  ElementType type_;
-  int ranks_;
+  struct Place {
+    int rank = 0;
+    int ranks = 1;
+  };
+
+  PlanShape shape_;
+  Place place_;
   RoundsOptions options_;
   PlanCodec plan_codec_;
+  PlanPart part_;
   std::unique_ptr<Codec> codec_;
   Chunking chunking_;
   std::vector<std::byte> state_;

@@ -49,8 +49,10 @@ SteppedRound::SteppedRound(int rank, int ranks, const RoundsOptions& options)
       options_(options),
       step_(options) {}
 
-void SteppedRound::begin(Round& round, std::span<const Piece> pieces, RoundWords& agreed) {
+void SteppedRound::begin(Round& round, std::span<const Piece> pieces, RoundWords& agreed,
+                         ReductionKind collective) {
   round_ = &round;
+  collective_ = ranks_ == 1 ? ReductionKind::allreduce : collective;  // its part is all there is
   pieces_ = pieces;
   shape_ = RoundShape(round, ranks_, options_);
   sums_ = traits().time == RoundTime::before_payload ? &agreed : &decoded_;
@@ -72,6 +74,7 @@ const RoundStep* SteppedRound::next() {
     case Stage::lengths: take_contribution_lengths(); return contributions_step();
     case Stage::contributions:
       add_contributions();
+      if (scatters()) break;
       return shape_.sums_have_own_lengths() ? sum_lengths_step() : sums_step();
     case Stage::sum_lengths: take_sum_lengths(); return sums_step();
     case Stage::sums: take_sums(); break;
@@ -81,8 +84,18 @@ const RoundStep* SteppedRound::next() {
   return nullptr;
 }
 
+/// Where the sum of it would be, as nothing is added.
+void SteppedRound::encode_own_piece() {
+  own_sum_.clear();
+  const Piece* const own = own_piece();
+  if (own == nullptr) return;
+  const Payload room = own_sum_.add(shape_.sum_capacity(own->count));
+  own_sum_.resize_last(round_->encode(ranks_, *own, room));
+}
+
 void SteppedRound::encode() {
   contributions_.clear();
+  if (gathers()) return encode_own_piece();
   if (!shape_.is_whole()) {
     for (const Piece& piece : pieces_) {
       const Payload room = contributions_.add(shape_.contribution_capacity(piece.count));
@@ -100,6 +113,7 @@ void SteppedRound::encode() {
 /// None: this rank is alone, or all ranks have no words.
 const RoundStep* SteppedRound::first_step() {
   if (ranks_ == 1) return nullptr;
+  if (gathers()) return sum_lengths_step();
   switch (shape_.way()) {
     case RoundShape::Way::reduce:
       if (contributions_.all().empty()) return nullptr;
@@ -137,7 +151,13 @@ void SteppedRound::take_reduced() {
 void SteppedRound::decode() {
   if (traits().time == RoundTime::before_payload) return;
   for (const Piece& piece : pieces_)
-    round_->decode(piece, std::as_const(*sums_).part(shape_.is_whole() ? 0 : piece.index), ranks_);
+    if (!scatters() || &piece == own_piece()) round_->decode(piece, sum_of(piece), ranks_);
+}
+
+ConstPayload SteppedRound::sum_of(const Piece& piece) const {
+  // Of a reduce_scatter an owner keeps what it has added up.
+  if (scatters() && stage_ == Stage::contributions) return own_sum_.part(0);
+  return std::as_const(*sums_).part(shape_.is_whole() ? 0 : piece.index);
 }
 
 // Words that somebody else exchanges.

@@ -7,6 +7,7 @@
 #include "rounds/round_words.hpp"
 #include "rounds/step_words.hpp"
 
+#include <cohom/reduction_kind.hpp>
 #include <cohom/rounds.hpp>
 
 #include <cstddef>
@@ -23,7 +24,10 @@ class SteppedRound {
 
   /// Encodes this rank's contributions. `agreed`: where a round before the payload leaves its sums,
   /// which decodes nothing. All stays where it is until next() returns null, and the round is over.
-  void begin(Round& round, std::span<const Piece> pieces, RoundWords& agreed);
+  /// `collective`: of an allreduce all ranks get all sums; of a reduce_scatter each the sum of its
+  /// piece; of an allgather all get all pieces, of which each rank encodes its own.
+  void begin(Round& round, std::span<const Piece> pieces, RoundWords& agreed,
+             ReductionKind collective);
   [[nodiscard]] bool has_begun() const { return round_ != nullptr; }
   void give_up() { round_ = nullptr; }
   /// Takes what the last step gave, and says the next; null: the sums are there, and decoded.
@@ -46,7 +50,11 @@ class SteppedRound {
   /// Rank r owns piece r; a short vector has none for the last ranks.
   [[nodiscard]] const Piece* own_piece() const;
 
+  [[nodiscard]] bool scatters() const { return collective_ == ReductionKind::reduce_scatter; }
+  [[nodiscard]] bool gathers() const { return collective_ == ReductionKind::allgather; }
+
   void encode();
+  void encode_own_piece();
   const RoundStep* first_step();
   /// One word for each rank, and from each.
   const RoundStep* lengths_step();
@@ -65,11 +73,14 @@ class SteppedRound {
   void add_contributions();
   void take_sums();
   void decode();
+  /// The words of a piece's sum.
+  [[nodiscard]] ConstPayload sum_of(const Piece& piece) const;
   void merge(const Piece& piece, std::span<const ConstPayload> sources, RoundWords& sums);
 
   std::size_t rank_, ranks_;
   RoundsOptions options_;
   Round* round_ = nullptr;
+  ReductionKind collective_ = ReductionKind::allreduce;
   RoundShape shape_;
   std::span<const Piece> pieces_;
   Stage stage_ = Stage::first;

@@ -14,6 +14,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <functional>
@@ -40,12 +42,14 @@ bool keeps_state(std::string_view spec) {
   return keeps;
 }
 
-/// The parts of two calls, one behind the other, of ranks that are alone.
+/// The parts of two calls, one behind the other, of ranks that are alone: each in one segment.
 std::vector<Bytes> parts_alone(std::string_view codec, const RankInputs& inputs) {
   std::vector<Bytes> calls(2);
   on_ranks(1, [&](int, Communicator& communicator) {
     for (int rank = 0; rank < inputs.ranks(); ++rank) {
-      AllreducePlan plan(communicator, inputs.count(), inputs.type(), options_of(codec, "direct"));
+      Options options = options_of(codec, "direct");
+      options.segment = std::size_t(1) << 26;
+      AllreducePlan plan(communicator, inputs.count(), inputs.type(), options);
       for (Bytes& call : calls) {
         Bytes part(inputs.bytes(rank).size());
         plan.execute(inputs.bytes(rank).data(), part.data());
@@ -150,6 +154,108 @@ TEST(AllgatherOf, OutliersAreThoseOfRanksAlone) {
       expect_parts(calls, inputs, communicator, options_of(codec.spec, "auto"));
     });
   }
+}
+
+/// Numbers that no block can hold: all NaN, or of as many sizes as there are.
+RankInputs without_scale(int ranks, ElementType type, std::size_t count, bool nans) {
+  RankInputs inputs(ranks, type, count);
+  for (int rank = 0; rank < ranks; ++rank) {
+    auto values = to_values(type, inputs.bytes(rank));
+    for (std::size_t i = 0; i < count; ++i) {
+      const int exponents = type == ElementType::f64 ? 1900 : 240;
+      const int exponent = int((i * 37 + std::size_t(rank)) % std::size_t(exponents));
+      values[i] = nans ? std::nan("") : std::ldexp(values[i], exponent - exponents / 2);
+    }
+    inputs.mutable_bytes(rank) = to_bytes(type, values);
+  }
+  return inputs;
+}
+
+// Their words are more than the payload's, and of exact as many as nobody knows before the call.
+TEST(AllgatherOf, PartsOfOutliersAreThoseOfRanksAlone) {
+  for (const ElementType type : {ElementType::f32, ElementType::f64})
+    for (const bool nans : {false, true}) {
+      const RankInputs inputs = without_scale(2, type, 1003, nans);
+      for (const auto* codec : {"exact", "sparse+exact", "thc", "packed", "signcount"}) {
+        const auto calls = parts_alone(codec, inputs);
+        on_ranks(2, [&](int, Communicator& communicator) {
+          SCOPED_TRACE(std::string(codec) + (nans ? ", NaN, " : ", ") + inputs.name());
+          expect_parts(calls, inputs, communicator, options_of(codec, "ring"));
+        });
+      }
+    }
+}
+
+TEST(AllgatherOf, LongPartsAreCompressedAtOnce) {
+  const RankInputs inputs(2, ElementType::f32, 200'003);
+  for (const auto* codec : {"thc", "packed", "sparse+thc", "sketch"}) {
+    const auto calls = parts_alone(codec, inputs);
+    on_ranks(2, [&](int rank, Communicator& communicator) {
+      SCOPED_TRACE(codec);
+      Options options = options_of(codec, "direct");
+      options.segment = rank == 0 ? 4096 : 0;  // which says nothing here
+      options.threads = "2";
+      options.checksum = "on";
+      expect_parts(calls, inputs, communicator, options);
+    });
+  }
+}
+
+TEST(AllgatherOf, NativeOnesTakeTurns) {
+  const RankInputs inputs(3, ElementType::f32, 20'000);
+  Bytes right;
+  for (int rank = 0; rank < 3; ++rank)
+    right.insert(right.end(), inputs.bytes(rank).begin(), inputs.bytes(rank).end());
+  on_ranks(3, [&](int rank, Communicator& communicator) {
+    const Options options{.codec = "raw", .native = "auto"};
+    const Bytes& own = inputs.bytes(rank);
+    for (int call = 0; call < 40; ++call) {
+      Bytes output(right.size());
+      auto* const place = output.data() + std::size_t(rank) * own.size();
+      const bool in_place = (call + rank) % 3 == 0;
+      if (in_place) std::ranges::copy(own, place);
+      allgather(in_place ? place : own.data(), output.data(), inputs.count(), ElementType::f32,
+                communicator, options);
+      ASSERT_TRUE(same_bytes(output, right)) << "call " << call;
+    }
+    EXPECT_GT(communicator.native_calls(), 0U);
+    EXPECT_LT(communicator.native_calls(), 40U);
+  });
+}
+
+TEST(AllgatherOf, AutoKeepsTheErrorOfAPart) {
+  const RankInputs inputs(3, ElementType::f32, 50'000);
+  on_ranks(3, [&](int rank, Communicator& communicator) {
+    for (const auto* codec : {"auto:nmse=1e-2", "auto:nmse=1e-4"}) {
+      AllgatherPlan plan(communicator, inputs.count(), ElementType::f32, options_of(codec, "auto"));
+      Bytes output(3 * inputs.bytes(rank).size());
+      plan.execute(inputs.bytes(rank).data(), output.data());
+      const auto found = to_values(ElementType::f32, output);
+      double error = 0, energy = 0;
+      for (std::size_t i = 0; i < found.size(); ++i) {
+        const auto values = inputs.bytes(int(i / inputs.count()));
+        float right = 0;
+        std::memcpy(&right, values.data() + 4 * (i % inputs.count()), 4);
+        error += (found[i] - right) * (found[i] - right);
+        energy += double(right) * right;
+      }
+      EXPECT_LE(error, (codec == std::string_view("auto:nmse=1e-2") ? 1.1e-2 : 1.1e-4) * energy)
+          << plan.describe().codec;
+      EXPECT_NE(plan.describe().codec, "raw");
+    }
+  });
+}
+
+TEST(AllgatherOf, ManyRanksSendLongPartsAroundARing) {
+  on_ranks(17, [](int, Communicator& communicator) {
+    const auto algorithm_of = [&](std::size_t count) {
+      return AllgatherPlan(communicator, count, ElementType::f32, options_of("raw", "auto"))
+          .describe()
+          .algorithm;
+    };
+    EXPECT_EQ(algorithm_of(1 << 16), "ring");
+    EXPECT_EQ(algorithm_of(100), "direct");
+  });
 }
 
 TEST(AllgatherOf, EmptyPartsAndShortOnes) {

@@ -140,11 +140,12 @@ TEST_F(MpixReductions, PartsOfAllRanks) {
             MPI_SUCCESS);
   EXPECT_EQ(all, right);
 
-  const Info thc{{"cohom_codec", "thc"}, {"cohom_native", "never"}, {"cohom_algorithm", "ring"}};
+  const Info packed{
+      {"cohom_codec", "packed:bits=8"}, {"cohom_native", "never"}, {"cohom_algorithm", "ring"}};
   ASSERT_EQ(MPIX_Allgather_compressed(own.data(), part, MPI_FLOAT, all.data(), part, MPI_FLOAT,
-                                      comm_, thc),
+                                      comm_, packed),
             MPI_SUCCESS);
-  for (std::size_t i = 0; i < all.size(); ++i) ASSERT_NEAR(all[i], right[i], right[i]) << i;
+  for (std::size_t i = 0; i < all.size(); ++i) ASSERT_NEAR(all[i], right[i], 0.2) << i;
 
   // In place sendcount and sendtype mean nothing.
   std::ranges::fill(all, -1.0F);
@@ -157,10 +158,11 @@ TEST_F(MpixReductions, PartsOfAllRanks) {
   EXPECT_EQ(all, right);
 
   MPIX_Compressed_plan plan = MPIX_COMPRESSED_PLAN_NULL;
-  ASSERT_EQ(MPIX_Compressed_allgather_plan_create(part, MPI_FLOAT, comm_, thc, &plan), MPI_SUCCESS);
+  ASSERT_EQ(MPIX_Compressed_allgather_plan_create(part, MPI_FLOAT, comm_, packed, &plan),
+            MPI_SUCCESS);
   ASSERT_EQ(MPIX_Compressed_plan_execute(plan, own.data(), all.data()), MPI_SUCCESS);
   const std::vector<float> compressed = all;
-  for (std::size_t i = 0; i < all.size(); ++i) ASSERT_NEAR(all[i], right[i], right[i]) << i;
+  for (std::size_t i = 0; i < all.size(); ++i) ASSERT_NEAR(all[i], right[i], 0.2) << i;
   ASSERT_EQ(MPIX_Compressed_plan_reset_state(plan), MPI_SUCCESS);
   std::ranges::copy(own, all.begin() + std::ptrdiff_t(rank_) * part);
   ASSERT_EQ(MPIX_Compressed_plan_execute(plan, MPI_IN_PLACE, all.data()), MPI_SUCCESS);
@@ -177,7 +179,7 @@ TEST_F(MpixReductions, WrongPartsAreErrorsOnAllRanks) {
                              "should be 3001 elements of f32, as recvcount and recvtype"});
   expect_error_on_all_ranks(MPIX_Allgather_compressed(own.data(), part, MPI_INT, all.data(), part,
                                                       MPI_FLOAT, comm_, raw_),
-                            comm_, {"MPI_INT"});
+                            comm_, {"sendcount and sendtype: ", "MPI_INT"});
   expect_error_on_all_ranks(
       MPIX_Allgather_compressed(own.data(), 4, MPI_FLOAT, MPI_IN_PLACE, 4, MPI_FLOAT, comm_, raw_),
       comm_, {"recvbuf is MPI_IN_PLACE"});

@@ -178,6 +178,13 @@ Sends sends_of(const std::vector<Schedule>& schedules) {
   return sends;
 }
 
+/// Takes a message out, which must be what the receiver's slot expects.
+void expect_sent(Sends& sends, const Sends::key_type& message, const Slot& slot) {
+  const auto sent = sends.extract(message);
+  ASSERT_FALSE(sent.empty()) << "nobody sends what is received";
+  EXPECT_EQ(sent.mapped(), (std::pair{slot.chunks, slot.contributions}));
+}
+
 // Of an allgather: each rank encodes its own chunk alone, and every rank gets all chunks as their
 // owners encoded them.
 TEST(ChunkOfRank, IsBroughtByItsRankAlone) {
@@ -199,8 +206,7 @@ TEST(ChunkOfRank, IsBroughtByItsRankAlone) {
           if (step.kind == StepKind::encode)
             EXPECT_EQ(slot.chunks.first, std::uint32_t(schedule.rank));
           else if (step.kind == StepKind::receive)
-            EXPECT_EQ(left.extract({step.peer, schedule.rank, step.sequence_id}).mapped(),
-                      (std::pair{slot.chunks, slot.contributions}));
+            expect_sent(left, {step.peer, schedule.rank, step.sequence_id}, slot);
           else if (step.kind == StepKind::decode)
             EXPECT_TRUE(decoded.insert(slot.chunks.first).second);
         }

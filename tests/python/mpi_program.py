@@ -35,6 +35,18 @@ def main():
             assert error <= most * ranks * len(wanted), (codec, error)
             assert len(set(comm.allgather(result.tobytes()))) == 1, codec
             right += 1
+    part, whole = 3001, 3001 * ranks
+    for codec, most in (("raw", 1e-12), ("thc", 0.05), ("packed:bits=5", 0.05)):
+        inputs = [numpy.random.default_rng(each).standard_normal(whole) for each in range(ranks)]
+        own, all_of_it = numpy.empty(part), numpy.empty(whole)
+        assert cohom.reduce_scatter(inputs[rank], own, codec=codec) is own
+        wanted = numpy.sum(inputs, axis=0)[rank * part:][:part]
+        assert numpy.sum((own - wanted) ** 2) <= most * ranks * part, codec
+        assert cohom.allgather(own, all_of_it, codec=codec) is all_of_it
+        parts = numpy.concatenate(comm.allgather(own))
+        assert numpy.sum((all_of_it - parts) ** 2) <= most * ranks * whole, codec
+        assert len(set(comm.allgather(all_of_it.tobytes()))) == 1, codec
+        right += 1
     own = array.array("d", [rank, 1])
     cohom.allreduce(own, codec="exact", op="mean")
     assert own.tolist() == [(ranks - 1) / 2, 1]
@@ -47,6 +59,8 @@ def main():
             (lambda: cohom.allreduce(numpy.ones(10 + rank, "float32")), "disagree about count"),
             (lambda: cohom.allreduce(numpy.ones(10, "float32"), codec="raw" if rank else "exact"),
              "disagree about codec"),
+            (lambda: cohom.allgather(numpy.ones(10), numpy.ones(10 * ranks + rank)),
+             f"out has {10 * ranks + rank} elements" if rank else "another rank's arguments"),
             (lambda: cohom.allreduce(numpy.ones(10, "float32"), codec="thx" if rank else "thc"),
              "did you mean thc" if rank else "another rank's arguments are wrong")):
         if ranks == 1:
@@ -54,7 +68,7 @@ def main():
         try:
             call()
             raise AssertionError("taken")
-        except cohom.Error as error:
+        except (ValueError, cohom.Error) as error:
             assert text in str(error), error
     try:  # on one rank alone
         cohom.allreduce(Broken() if rank == 0 else numpy.ones(10, "float32"), codec="raw")

@@ -20,4 +20,4 @@ def test_under_mpirun(ranks):
          str(HERE / "mpi_program.py")], capture_output=True, text=True, check=False, timeout=120,
         env={**os.environ, "PYTHONPATH": str(ROOT / "python")})
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout == "18 right\n"
+    assert done.stdout == "21 right\n"

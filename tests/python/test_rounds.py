@@ -158,3 +158,46 @@ def test_errors_can_be_pickled():
 def test_version_and_codecs():
     assert cohom.__version__.count(".") == 2
     assert {"raw", "thc", "packed", "exact"} <= set(cohom.codecs())
+
+
+@pytest.mark.parametrize("options", [{}, {"all_to_all": True}, POOR], ids=["reduce", "owners",
+                                                                          "poor"])
+@pytest.mark.parametrize("codec", ["raw", "exact", "thc", "packed", "signcount", "sparse"])
+def test_parts_of_a_sum(codec, options):
+    inputs = vectors(3, 3 * 1001)
+    whole = [each.copy() for each in inputs]
+    reduce_together(rounds_of(codec, 3, 3 * 1001, **options), whole)
+    parts = [numpy.empty(1001, "float32") for _ in range(3)]
+    reduce_together(rounds_of(codec, 3, 1001, collective="reduce_scatter", **options), inputs,
+                    parts)
+    joined = numpy.concatenate(parts).astype("float64")
+    assert error_of(joined, inputs) <= CODECS[codec] + 1e-10
+    if codec == "exact":
+        assert joined.tobytes() == whole[0].astype("float64").tobytes()
+
+
+@pytest.mark.parametrize("codec", ["raw", "exact", "thc", "packed", "signcount", "sparse+thc"])
+def test_parts_of_all_ranks(codec):
+    inputs = vectors(4, 1001)
+    outputs = [numpy.empty(4 * 1001, "float32") for _ in inputs]
+    kinds = reduce_together(rounds_of(codec, 4, 1001, collective="allgather"), inputs, outputs)
+    assert kinds == ["all_reduce", "all_gather", "all_gather"]
+    alone = [each.copy() for each in inputs]
+    for vector in alone:
+        reduce_together(rounds_of(codec, 1, 1001), [vector])
+    for output in outputs:
+        assert output.tobytes() == numpy.concatenate(alone).tobytes()
+
+
+def test_parts_have_the_right_lengths():
+    rounds = cohom.Rounds("raw", 10, "float32", 0, 2, collective="reduce_scatter")
+    with pytest.raises(ValueError, match="out is None; a reduce_scatter should have an array"):
+        next(rounds.steps(numpy.ones(20, "float32")))
+    with pytest.raises(ValueError, match="array has 10 elements of float32; it should have 20"):
+        next(rounds.steps(numpy.ones(10, "float32"), numpy.ones(10, "float32")))
+    with pytest.raises(ValueError, match="collective is 'scatter'; it should be one of allreduce"):
+        cohom.Rounds("raw", 10, "float32", 0, 2, collective="scatter")
+    with pytest.raises(cohom.Error, match="take a codec without error feedback"):
+        cohom.Rounds("thc:error_feedback=on", 10, "float32", 0, 2, collective="allgather")
+    with pytest.raises(cohom.Error, match="op is mean, and an allgather adds nothing"):
+        cohom.Rounds("thc", 10, "float32", 0, 2, collective="allgather", op="mean")

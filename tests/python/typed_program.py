@@ -33,6 +33,7 @@ def train(model: DistributedDataParallel) -> dict[str, object]:
     """Compress gradients."""
     hook = cohom.torch.compress(model, "thc", smallest=1)
     cohom.torch.compress(model, 4)  # type: ignore[arg-type]
+    assert isinstance(hook, cohom.torch.Hook)  # a sharded model has another one
     hook.reduce(torch.zeros(3), (("all", 3),), 0)
     hook.reduce(torch.zeros(3), 3, 0)  # type: ignore[arg-type]
     return hook.state_dict()

@@ -81,7 +81,14 @@ ConstPayload UnitsRound::words(const Piece& inner) const {
     if (&before == &unit) break;
     begin += words_of(ranks_, before);
   }
-  return agreed(unit.outer).subspan(begin, words_of(ranks_, unit));
+  const ConstPayload all = agreed(unit.outer);
+  const std::size_t length = words_of(ranks_, unit);
+  // Where this rank has contributed, what is agreed on is as long as that. It may have not.
+  if (begin + length > all.size())
+    throw Error(ErrorKind::transport, "round " + std::string(traits().name) + " agreed on " +
+                                          std::to_string(all.size()) +
+                                          " words where the index says more");
+  return all.subspan(begin, length);
 }
 
 template <class Capacity>

@@ -2,6 +2,8 @@
 
 #include "codecs/parts/lone_vector.hpp"
 
+#include <utility>
+
 namespace cohom {
 namespace {
 
@@ -35,16 +37,20 @@ class PartsPayload final : public Round {
 
 class PartsCodec final : public Codec {
  public:
-  PartsCodec(const std::function<std::unique_ptr<Codec>()>& make, std::size_t elements,
+  PartsCodec(std::unique_ptr<Codec> own, std::unique_ptr<Codec> others, std::size_t elements,
              ElementType type)
-      : own_(make(), elements, type),
-        others_(make(), elements, type),
+      : own_(std::move(own), elements, type),
+        others_(std::move(others), elements, type),
         payload_(own_, others_, call_) {
     add(payload_);
   }
 
   /// Parts begin anywhere.
   [[nodiscard]] std::size_t block() const override { return 1; }
+  void reserve(std::size_t, std::size_t) override {
+    own_.reserve(true);
+    others_.reserve(false);
+  }
 
  private:
   LoneVector own_, others_;
@@ -53,9 +59,9 @@ class PartsCodec final : public Codec {
 
 }  // namespace
 
-std::unique_ptr<Codec> make_parts_codec(const std::function<std::unique_ptr<Codec>()>& make,
+std::unique_ptr<Codec> make_parts_codec(std::unique_ptr<Codec> own, std::unique_ptr<Codec> others,
                                         std::size_t elements, ElementType type) {
-  return std::make_unique<PartsCodec>(make, elements, type);
+  return std::make_unique<PartsCodec>(std::move(own), std::move(others), elements, type);
 }
 
 }  // namespace cohom

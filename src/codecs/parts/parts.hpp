@@ -7,14 +7,14 @@
 #include <cohom/element_type.hpp>
 
 #include <cstddef>
-#include <functional>
 #include <memory>
 
 namespace cohom {
 
-/// `make`: the other codec, for one rank and parts of so many elements; it keeps no state. Every
-/// chunk is one piece, and has a part. A part becomes what an allreduce of one rank makes of it.
-std::unique_ptr<Codec> make_parts_codec(const std::function<std::unique_ptr<Codec>()>& make,
+/// `own`, `others`: the other codec, for this rank's part and for those of all, of so many
+/// elements; of one rank, without state. Every chunk is one piece, and has a part. A part becomes
+/// what an allreduce of one rank makes of it.
+std::unique_ptr<Codec> make_parts_codec(std::unique_ptr<Codec> own, std::unique_ptr<Codec> others,
                                         std::size_t elements, ElementType type);
 
 }  // namespace cohom
