@@ -23,7 +23,7 @@ def train(folder, codec, of_weights, *arguments, processes=4):
 @pytest.mark.parametrize("processes", [2, 3])
 @pytest.mark.parametrize("codec, of_weights", [
     ("thc", "none"), ("thc", "packed:bits=8"), ("packed:bits=5", "thc:levels=full"),
-    ("signcount:error_feedback=on", "none")])
+    ("thc:error_feedback=on", "none")])
 def test_training_goes_on(codec, of_weights, processes, tmp_path):
     first, last, sent = train(tmp_path, codec, of_weights, "60", processes=processes)
     assert last < 0.95 * first
