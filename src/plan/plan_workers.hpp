@@ -2,7 +2,7 @@
 // How many workers run slices of a plan's codec work, and where.
 
 #include "base/worker_pool.hpp"
-#include "codecs/common/codec_row.hpp"
+#include "plan/plan_codec.hpp"
 #include "plan/plan_environment.hpp"
 
 #include <cohom/topology.hpp>
