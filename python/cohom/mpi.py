@@ -56,6 +56,7 @@ class _Kept:
     def __init__(self, comm: Any) -> None:
         self.comm = comm.Dup()  # nobody else's messages
         self.collectives = Collectives(self.comm)
+        self.calls = 0  # alike on all ranks, whatever became of them
         self._rounds: collections.OrderedDict[tuple[Any, ...], Rounds] = collections.OrderedDict()
 
     def rounds(self, collective: str, part: Buffer, codec: str, op: str, buffer: str | None,
@@ -65,7 +66,8 @@ class _Kept:
         part: of as many elements as the rounds', and of their type.
         """
         ranks = self.comm.Get_size()
-        all_to_all = ranks > 2 if all_to_all is None else all_to_all
+        if all_to_all is None:
+            all_to_all = ranks > (1 if collective == "reduce_scatter" else 2)
         key = (collective, codec, part.count, part.dtype, op, buffer, all_to_all)
         if key not in self._rounds:
             rounds = Rounds(codec, part.count, part.dtype, self.comm.Get_rank(), ranks, op=op,
@@ -106,6 +108,7 @@ def _make(collective: str, comm: Any | None, array: Any, out: Any | None, codec:
     """Make a call; returns where the result is."""
     from mpi4py import MPI
     kept = _kept(MPI.COMM_WORLD if comm is None else comm)
+    kept.calls += 1
     wrong = None
     try:
         if collective == "allreduce":
@@ -121,7 +124,7 @@ def _make(collective: str, comm: Any | None, array: Any, out: Any | None, codec:
     # Others would wait for a rank that does not come.
     if kept.comm.allreduce(wrong is not None, MPI.LOR):
         raise wrong or Error("invalid argument", "another rank's arguments are wrong; it says how")
-    for step in rounds.steps(array, out):
+    for step in rounds.steps(array, out, kept.calls):
         kept.collectives.make(step)
     return array if out is None else out
 
@@ -161,7 +164,8 @@ def allgather(array: Any, out: Any, comm: Any | None = None, codec: str = "thc")
     """Put the parts of all ranks into `out`, part 0 first; returns it.
 
     array: this rank's part, as of allreduce(). It is compressed once, and all ranks get the same
-    bits, which allreduce() of one rank alone would give. out: of as many parts as there are ranks.
+    bits, which allreduce() of one rank alone would give; a part with many outliers travels as it
+    is. out: of as many parts as there are ranks.
     Codecs with error feedback are errors. Collective.
     """
     return _make("allgather", comm, array, out, codec, "sum")

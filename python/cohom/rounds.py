@@ -66,8 +66,8 @@ class Rounds:
     "float64". op: "sum" or "mean". collective: "allreduce"; or "reduce_scatter", whose arrays have
     a part of `count` elements for each rank and whose results are parts of the sum; or "allgather",
     the other way round, which adds nothing. all_to_all: contributions go to owners where that is
-    less to send. What the reductions at hand lack: bit_or, small_max (maximum of unsigned numbers of 8 and
-    16 bits), unsigned (numbers of 32 and 64 bits). check_once: only the first call compares the
+    less to send. What the reductions at hand lack: bit_or, small_max (maximum of unsigned numbers
+    of 8 and 16 bits), unsigned (numbers of 32 and 64 bits). check_once: only the first call compares the
     ranks' arguments; later on a rank has its errors alone. Raises Error for what is wrong with
     codec, rank or ranks.
     """
@@ -110,7 +110,8 @@ class Rounds:
         destination = Buffer(array if out is None else out, "array" if out is None else "out", True)
         source = destination if out is None else Buffer(array, "array")
         if out is None and self.collective != "allreduce":
-            raise ValueError(f"out is None; a {self.collective} should have an array for its result")
+            raise ValueError(f"out is None; a {self.collective} should have an array for its "
+                             "result")
         whole = self.count * self._ranks
         for buffer, what, count in (
                 (source, "array", whole if self.collective == "reduce_scatter" else self.count),
@@ -124,7 +125,8 @@ class Rounds:
               step: int | None = None) -> Iterator[Step]:
         """Yield the Steps of a call; behind the last one `out` (or `array`) has the result.
 
-        Of collectives with parts `out` is another array. step: the call's number, alike on all ranks; by default how many there were before.
+        Of collectives with parts `out` is another array. step: the call's number, alike on all
+        ranks; by default how many there were before.
         Raises Error, on all ranks alike.
         """
         source, destination = self.buffers(array, out)

@@ -21,16 +21,18 @@ bool can_reduce(const Merge& merge, const RoundsOptions& options) {
 
 }  // namespace
 
-RoundShape::RoundShape(const Round& round, std::size_t ranks, const RoundsOptions& options)
-    : round_(&round), ranks_(ranks), way_(way_by(options)) {}
+RoundShape::RoundShape(const Round& round, std::size_t ranks, const RoundsOptions& options,
+                       bool scatters)
+    : round_(&round), ranks_(ranks), way_(way_by(options, scatters)) {}
 
-RoundShape::Way RoundShape::way_by(const RoundsOptions& options) const {
+RoundShape::Way RoundShape::way_by(const RoundsOptions& options, bool scatters) const {
   if (ranks_ == 1) return Way::reduce;
   const bool reduces = can_reduce(traits().merge, options);
   if (is_whole()) return reduces ? Way::reduce : Way::gather;
   const bool is_short =
       traits().time == RoundTime::before_payload && traits().algorithm == RoundAlgorithm::small;
-  if (reduces && (is_short || !options.all_to_all || ranks_ == 2)) return Way::reduce;
+  const bool owners_save = options.all_to_all && (ranks_ > 2 || scatters);
+  if (reduces && (is_short || !owners_save)) return Way::reduce;
   return Way::owners;
 }
 

@@ -20,7 +20,8 @@ class RoundShape {
   };
 
   RoundShape() = default;
-  RoundShape(const Round& round, std::size_t ranks, const RoundsOptions& options);
+  /// `scatters`: owners keep their sums.
+  RoundShape(const Round& round, std::size_t ranks, const RoundsOptions& options, bool scatters);
 
   [[nodiscard]] Way way() const { return way_; }
   [[nodiscard]] bool is_whole() const { return traits().scope == RoundScope::vector; }
@@ -42,7 +43,7 @@ class RoundShape {
 
  private:
   [[nodiscard]] const RoundTraits& traits() const { return round_->traits(); }
-  [[nodiscard]] Way way_by(const RoundsOptions& options) const;
+  [[nodiscard]] Way way_by(const RoundsOptions& options, bool scatters) const;
 
   const Round* round_ = nullptr;
   std::size_t ranks_ = 0;

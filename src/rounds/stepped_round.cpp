@@ -54,7 +54,7 @@ void SteppedRound::begin(Round& round, std::span<const Piece> pieces, RoundWords
   round_ = &round;
   collective_ = ranks_ == 1 ? ReductionKind::allreduce : collective;  // its part is all there is
   pieces_ = pieces;
-  shape_ = RoundShape(round, ranks_, options_);
+  shape_ = RoundShape(round, ranks_, options_, scatters());
   sums_ = traits().time == RoundTime::before_payload ? &agreed : &decoded_;
   stage_ = Stage::first;
   encode();

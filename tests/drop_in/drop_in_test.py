@@ -82,7 +82,7 @@ class DropInTest(unittest.TestCase):
     def test_mpi_refuses_wrong_arguments(self):
         alone = subprocess.run([*LAUNCHER, "3", APP, "0", "wrong"], check=False, timeout=240,
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        if "Assertion failed in file src/mpi" in alone.stdout:
+        if re.search("Assertion failed in file src/mpi|/mpich-.*Assertion", alone.stdout):
             self.skipTest("this MPICH was built without checks of arguments, as Debian's is")
         self.assertEqual(alone.returncode, 0, alone.stdout)
         job = self.run_app(["--codec", "exact"], 0, "wrong")

@@ -1,5 +1,7 @@
 """One process of test_fsdp.py: trains a small sharded model, and writes what became of it.
 
+It also writes the weights that it computed with in the last step.
+
 usage: fsdp_program.py CODEC WEIGHTS STEPS FOLDER [save STEP | load]; RANK and WORLD_SIZE say who it
 is. WEIGHTS: a codec of weights, or "none".
 """
@@ -18,7 +20,7 @@ from torch_program import data_of
 
 
 def main():
-    """Train; rank 0 writes losses, all write the whole weights and their part of the optimizer."""
+    """Train; rank 0 writes losses, all write weights."""
     codec, weights, steps, folder, *checkpoint = sys.argv[1:]
     folder = pathlib.Path(folder)
     torch.set_num_threads(1)
@@ -45,6 +47,13 @@ def main():
         model.load_state_dict(saved["model"])
         optimizer.load_state_dict(saved["optimizer"])
         hook.load_state_dict(saved["hook"])
+    seen = {}
+
+    def see(module, _inputs):
+        """Keep what a layer computes with, before its forward pass."""
+        seen["weight"] = module.weight.detach().clone()
+
+    model[2].register_forward_pre_hook(see)
     losses = []
     for step in range(first, int(steps)):
         if checkpoint[:1] == ["save"] and step == int(checkpoint[1]):
@@ -58,6 +67,7 @@ def main():
         losses.append(loss.item())
     whole = {name: each.full_tensor() for name, each in model.state_dict().items()}
     torch.save(whole, folder / f"weights-{rank}")
+    torch.save(seen, folder / f"seen-{rank}")
     if rank == 0:
         sent = hook.collectives.sent if hook else 0
         print(f"{sum(losses[:10]) / 10} {sum(losses[-10:]) / 10} {sent}")

@@ -43,10 +43,10 @@ def train(folder, *arguments, processes=PROCESSES, **variables):
     return [float(number) for number in output.split()]
 
 
-def weights(folder, rank):
+def weights(folder, rank, of="weights"):
     """Return all weights of a process as bytes."""
     return b"".join(each.cpu().numpy().tobytes()
-                    for each in torch.load(folder / f"weights-{rank}").values())
+                    for each in torch.load(folder / f"{of}-{rank}").values())
 
 
 @pytest.mark.parametrize("codec", ["packed:bits=5", "lowrank:error_feedback=on"])

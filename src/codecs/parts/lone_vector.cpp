@@ -17,7 +17,7 @@ enum class FirstWord : std::uint64_t { rounds = 0, elements = 1 };
 /// Of the only rank: a contribution alone where it has that form, as by `direct`.
 std::size_t contributions(const Round& round) { return round.traits().narrow() ? alone : 1; }
 
-std::size_t most_words(const Round& round, std::size_t elements) {
+std::size_t most_words_of(const Round& round, std::size_t elements) {
   return round.capacity(contributions(round), elements);
 }
 
@@ -33,6 +33,7 @@ LoneVector::LoneVector(std::unique_ptr<Codec> codec, std::size_t elements, Eleme
     : codec_(std::move(codec)),
       type_(type),
       piece_{.first = 0, .count = elements, .index = 0},
+      capacity_(most_words(elements)),
       agreed_(rounds().size()) {
   for (std::size_t i = 0; i < rounds().size(); ++i)
     if (rounds()[i]->traits().time == RoundTime::before_payload)
@@ -53,9 +54,9 @@ void LoneVector::reserve(bool encodes) {
 }
 
 /// Of rounds that have no bound before the call, only what the elements need.
-std::size_t LoneVector::capacity(std::size_t elements) const {
+std::size_t LoneVector::most_words(std::size_t elements) const {
   std::size_t words = 0;
-  for (const Round* const round : rounds()) words += 1 + most_words(*round, elements);
+  for (const Round* const round : rounds()) words += 1 + most_words_of(*round, elements);
   return 1 + std::max(words, words_of_elements(elements, type_));
 }
 
@@ -108,7 +109,7 @@ std::size_t LoneVector::encode(const void* input, std::uint64_t step, Payload ou
   std::size_t end = 0;
   out[end++] = static_cast<std::uint64_t>(FirstWord::rounds);
   const bool fits = run(!output_.empty(), [&](Round& round, const Piece& piece) {
-    const std::size_t most = most_words(round, piece.count);
+    const std::size_t most = most_words_of(round, piece.count);
     if (out.size() - end <= most) return std::optional<ConstPayload>();
     const Payload room = out.subspan(end + 1, most);
     const std::size_t words = round.encode(contributions(round), piece, room);
@@ -135,7 +136,7 @@ void LoneVector::decode_rounds(ConstPayload words, std::uint64_t step, void* out
   // encoded, so any elements will do.
   begin(output, step, output);
   run(true, [&](Round& round, const Piece& piece) {
-    const std::size_t most = most_words(round, piece.count);
+    const std::size_t most = most_words_of(round, piece.count);
     const std::uint64_t length = words.empty() ? 0 : words.front();
     if (words.empty() || length > most || length > words.size() - 1 ||
         (!round.traits().varies() && length != most))

@@ -25,8 +25,10 @@ class LoneVector {
 
   /// Takes the memory that calls need. `encodes`: some are encode().
   void reserve(bool encodes);
-  /// Most words of a vector of so many elements.
-  [[nodiscard]] std::size_t capacity(std::size_t elements) const;
+  /// Most words of a vector of so many elements; of the codec's, the same in all calls.
+  [[nodiscard]] std::size_t capacity(std::size_t elements) const {
+    return elements == piece_.count ? capacity_ : most_words(elements);
+  }
   /// `input` is only read. `out` has the capacity. Returns the words written.
   std::size_t encode(const void* input, std::uint64_t step, Payload out);
   /// Writes the elements. @throws Error(transport) for words that no rank can have sent
@@ -42,6 +44,7 @@ class LoneVector {
     ConstPayload words_;
   };
 
+  [[nodiscard]] std::size_t most_words(std::size_t elements) const;
   [[nodiscard]] std::span<Round* const> rounds() const { return codec_->rounds(); }
   void begin(const void* input, std::uint64_t step, void* output);
   /// Calls words_of(round, piece) for each round that the call has, and takes its words; ends
@@ -58,6 +61,7 @@ class LoneVector {
   std::unique_ptr<Codec> codec_;
   ElementType type_;
   Piece piece_;                      ///< the vector
+  std::size_t capacity_;             ///< as before any call: rounds may learn more
   std::vector<Agreed> agreed_;       ///< by round
   std::vector<std::uint64_t> sums_;  ///< what promote() made, of all rounds
   std::size_t sum_words_ = 0;        ///< of them, in the call in flight
