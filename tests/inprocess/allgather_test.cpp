@@ -233,7 +233,7 @@ TEST(AllgatherOf, AutoKeepsTheErrorOfAPart) {
       const auto found = to_values(ElementType::f32, output);
       double error = 0, energy = 0;
       for (std::size_t i = 0; i < found.size(); ++i) {
-        const auto values = inputs.bytes(int(i / inputs.count()));
+        const auto& values = inputs.bytes(int(i / inputs.count()));
         float right = 0;
         std::memcpy(&right, values.data() + 4 * (i % inputs.count()), 4);
         error += (found[i] - right) * (found[i] - right);
