@@ -34,6 +34,7 @@ class NativeCall {
 
  private:
   [[nodiscard]] bool gathers() const { return buffers_.collective == ReductionKind::allgather; }
+  [[nodiscard]] bool allreduces() const { return buffers_.collective == ReductionKind::allreduce; }
   /// Of an allgather's output.
   [[nodiscard]] std::byte* own_part(void* output) const {
     return static_cast<std::byte*>(output) + static_cast<std::size_t>(rank_) * bytes();
@@ -43,11 +44,11 @@ class NativeCall {
   NativeSums& native_;
   const PlanCore& plan_;
   int rank_, ranks_;
-  bool gets_some_;                  ///< this rank does
-  NativeBuffers buffers_;           ///< the user's
-  std::vector<std::byte> copy_;     ///< what MPI reads, if not the input
-  std::vector<std::byte> part_;     ///< where it writes parts, if not to the output
-  void* sum_at_ = nullptr;          ///< where it writes
+  bool gets_some_;               ///< this rank does
+  NativeBuffers buffers_;        ///< the user's
+  std::vector<std::byte> copy_;  ///< what MPI reads, if not the input
+  std::vector<std::byte> part_;  ///< where it writes what is no allreduce's, if not to the output
+  void* sum_at_ = nullptr;       ///< where it writes
   std::unique_ptr<NativeSum> sum_;  ///< under way; null: none, or it is over. Before the copy
 };
 
