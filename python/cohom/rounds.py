@@ -67,9 +67,9 @@ class Rounds:
     a part of `count` elements for each rank and whose results are parts of the sum; or "allgather",
     the other way round, which adds nothing. all_to_all: contributions go to owners where that is
     less to send. What the reductions at hand lack: bit_or, small_max (maximum of unsigned numbers
-    of 8 and 16 bits), unsigned (numbers of 32 and 64 bits). check_once: only the first call compares the
-    ranks' arguments; later on a rank has its errors alone. Raises Error for what is wrong with
-    codec, rank or ranks.
+    of 8 and 16 bits), unsigned (numbers of 32 and 64 bits). check_once: only the first call
+    compares the ranks' arguments; later on a rank has its errors alone. Raises Error for what is
+    wrong with codec, rank or ranks.
     """
 
     def __init__(self, codec: str, count: int, dtype: str, rank: int, ranks: int, *,
