@@ -8,6 +8,7 @@
 Sums go over a process group of their own, by gloo. They are made in the thread that wants them.
 """
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -88,6 +89,8 @@ class _AllGather(_Collective):
                  group: dist.ProcessGroup, async_op: bool = False) -> None:
         """Gather; what FSDP2 would wait for is over."""
         if not self._hook.is_all(group):  # reshard_after_forward=<number>
+            warnings.warn("cohom: weights that fewer than all processes gather travel uncompressed",
+                          stacklevel=2)
             dist.all_gather_into_tensor(output_tensor, input_tensor, group=group)
             return
         dtype = str(input_tensor.dtype).removeprefix("torch.")
