@@ -66,7 +66,7 @@ expect_refusal 'FILE is required'
 expect_refusal "--dtype 'f16' should be f32 or f64" --dtype f16 f
 expect_refusal "codec \"thcc\" is unknown" --codec thcc f
 expect_refusal "no call could go by MPI's own reduction" --codec exact --size 64K f
-expect_refusal "--collective 'gather' should be allreduce, reduce_scatter or reduce" \
+expect_refusal "--collective 'gather' should be allreduce, reduce_scatter, reduce or allgather" \
   --collective gather f
 expect_refusal 'FILE none/f' --size 64K none/f
 expect_refusal 'its first line should be' --size 64K json
