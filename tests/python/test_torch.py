@@ -3,7 +3,6 @@
 import os
 import pathlib
 import re
-import socket
 import subprocess
 import sys
 
@@ -12,14 +11,10 @@ import pytest
 torch = pytest.importorskip("torch")
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent / "support"))
+from ports import free_port  # noqa: E402
+
 PROCESSES = 4
-
-
-def free_port():
-    """Return a port that nobody has."""
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return found.getsockname()[1]
 
 
 def run(program, *arguments, processes=PROCESSES, **variables):
