@@ -1,7 +1,7 @@
 """Sums over the ranks of an mpi4py communicator, by its own collectives."""
 
 import collections
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ._native import Error
@@ -10,7 +10,10 @@ from .rounds import Rounds, Step
 
 
 class Collectives:
-    """Makes the steps of Rounds on a communicator of mpi4py, whichever MPI that has."""
+    """Makes the steps of Rounds on a communicator of mpi4py, whichever MPI that has.
+
+    `sent`: bytes given to it so far.
+    """
 
     def __init__(self, comm: Any) -> None:
         from mpi4py import MPI
@@ -19,22 +22,50 @@ class Collectives:
         self._types = {"uint8": MPI.UINT8_T, "uint16": MPI.UINT16_T, "uint32": MPI.UINT32_T,
                        "uint64": MPI.UINT64_T}
         self._operations = {"add": MPI.SUM, "or": MPI.BOR, "max": MPI.MAX}
+        self.sent = 0
 
     def make(self, step: Step) -> None:
         """Make one step."""
+        self._call(step, "")
+
+    def start(self, step: Step) -> Callable[[], None]:
+        """Start one step; returns what waits for its end. All ranks start in the same order."""
+        request = self._call(step, "I")
+
+        def end() -> None:
+            request.Wait()
+
+        return end
+
+    def _call(self, step: Step, prefix: str) -> Any:
+        """Call mpi4py; returns what its function of the prefix (I: nonblocking) does."""
+        def function(name: str) -> Any:
+            return getattr(self._comm, prefix + (name.lower() if prefix else name))
+
         words = self._mpi.UINT64_T
         if step.kind == "all_reduce":
-            self._comm.Allreduce(self._mpi.IN_PLACE, [step.words, step.numbers,
-                                                      self._types[step.dtype]],
-                                 self._operations[step.operation])
-        elif step.kind == "all_to_all":
-            self._comm.Alltoallv([step.send, step.send_counts, _begins(step.send_counts), words],
-                                 [step.receive, step.receive_counts, _begins(step.receive_counts),
-                                  words])
-        else:
-            self._comm.Allgatherv([step.send, step.send_counts[0], words],
-                                  [step.receive, step.receive_counts, _begins(step.receive_counts),
-                                   words])
+            self.sent += len(step.words)
+            return function("Allreduce")(
+                self._mpi.IN_PLACE, [step.words, step.numbers, self._types[step.dtype]],
+                self._operations[step.operation])
+        self.sent += len(step.send)
+        receive = [step.receive, step.receive_counts, _begins(step.receive_counts), words]
+        if step.kind == "all_to_all":
+            return function("Alltoallv")(
+                [step.send, step.send_counts, _begins(step.send_counts), words], receive)
+        return function("Allgatherv")([step.send, step.send_counts[0], words], receive)
+
+
+def takes_threads() -> bool:
+    """Return whether any thread may call MPI at any time."""
+    from mpi4py import MPI
+    return bool(MPI.Query_thread() == MPI.THREAD_MULTIPLE)
+
+
+def in_place() -> Any:
+    """Return what stands for a buffer that is the result's as well."""
+    from mpi4py import MPI
+    return MPI.IN_PLACE
 
 
 def _begins(counts: Sequence[int]) -> list[int]:

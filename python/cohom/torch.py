@@ -3,7 +3,8 @@
     model = DistributedDataParallel(model)
     hook = cohom.torch.compress(model, "thc")
 
-Sums go over a process group of their own, by gloo, so that a model needs nothing but what it has.
+Sums go over a process group of their own, by gloo, so that a model needs nothing but what it has;
+or over MPI.
 """
 
 import collections
@@ -17,6 +18,7 @@ import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
+from . import mpi
 from .rounds import Rounds, Step
 
 if TYPE_CHECKING:
@@ -119,20 +121,27 @@ class Hook:
     """A communication hook of DistributedDataParallel: the mean of gradients by a codec.
 
     codec: a spec such as "thc" or "packed:bits=5" (docs/codecs.md). names: by parameter, for
-    checkpoints. smallest: buckets of fewer elements go as they are. Each process makes it at the
-    same time: it makes a process group. Buckets are summed by a thread, in their order, beside the
-    rest of the backward pass: while one piece of a bucket is on its way, another one is encoded.
+    checkpoints. smallest: buckets of fewer elements go as they are. comm: a communicator of
+    mpi4py's with all processes in their order, which then sums in place of gloo; it needs
+    MPI_THREAD_MULTIPLE, else ValueError. Each process makes the hook at the same time: it makes a
+    process group, or duplicates the communicator. Buckets are summed by a thread, in their order,
+    beside the rest of the backward pass: while one piece of a bucket is on its way, another one is
+    encoded.
     """
 
     def __init__(self, codec: str = "thc", names: Mapping[torch.Tensor, str] | None = None, *,
-                 smallest: int = 4096, all_to_all: bool | None = None) -> None:
+                 smallest: int = 4096, all_to_all: bool | None = None,
+                 comm: Any | None = None) -> None:
         self.__name__ = self.__qualname__ = f"cohom_{codec}"  # DDP reads it
         self.codec, self.smallest, self.calls = codec, smallest, 0
         self._names: Mapping[torch.Tensor, str] = names or {}
-        self._group = dist.new_group(backend="gloo")
         self._rank, self._ranks = dist.get_rank(), dist.get_world_size()
         self._all_to_all = self._ranks > 2 if all_to_all is None else all_to_all
-        self.collectives = Collectives(self._group)
+        self._comm = None if comm is None else _own(comm)
+        self._group = dist.new_group(backend="gloo") if comm is None else None
+        self._reductions = REDUCTIONS if comm is None else {}
+        self.collectives: Collectives | mpi.Collectives = (
+            Collectives(self._group) if comm is None else mpi.Collectives(self._comm))
         self._rounds: dict[tuple[Parts, str], list[Rounds]] = {}  # by bucket: parts and type
         self._feedback: dict[str, bytes] = {}  # by parameter: of no bucket that there is
         self._queue: queue.SimpleQueue[Any] = queue.SimpleQueue()
@@ -162,8 +171,11 @@ class Hook:
         """
         if gradient.numel() < self.smallest:
             wide = torch.float64 if gradient.dtype == torch.float64 else torch.float32
-            mean = gradient.to("cpu", wide)
-            dist.all_reduce(mean, group=self._group)
+            mean = gradient.to("cpu", wide, copy=True)
+            if self._comm is None:
+                dist.all_reduce(mean, group=self._group)
+            else:
+                self._comm.Allreduce(mpi.in_place(), mean.numpy())
             gradient.copy_(mean.div_(self._ranks))
             return
         vector = gradient.detach().to("cpu").contiguous()
@@ -186,7 +198,7 @@ class Hook:
             for other in [each for each in self._rounds if names & {name for name, _ in each[0]}]:
                 self._feedback.update(_cut(self._rounds.pop(other), *other))
             pieces = [Rounds(self.codec, count, dtype, self._rank, self._ranks, op="mean",
-                             all_to_all=self._all_to_all, check_once=True, **REDUCTIONS)
+                             all_to_all=self._all_to_all, check_once=True, **self._reductions)
                       for count in _pieces_of(vector.numel(), self._ranks)]
             if pieces[0].state:
                 self._put_feedback(pieces, parts, _feedback_size(dtype))
@@ -224,6 +236,19 @@ class Hook:
         self.calls = saved["calls"]
         self._rounds.clear()
         self._feedback = dict(saved["feedback"]) if saved["ranks"] == self._ranks else {}
+
+
+def _own(comm: Any) -> Any:
+    """Return a copy of a communicator of mpi4py's for one hook. Raises ValueError."""
+    own = comm.Get_rank(), comm.Get_size()
+    all_processes = dist.get_rank(), dist.get_world_size()
+    if own != all_processes:
+        raise ValueError("comm has rank {} of {} here, and this is process {} of {}; they should "
+                         "be the same".format(*own, *all_processes))
+    if not mpi.takes_threads():
+        raise ValueError("comm is of an MPI without MPI_THREAD_MULTIPLE, which a hook's thread "
+                         "needs")
+    return comm.Dup()
 
 
 def _pieces_of(elements: int, ranks: int) -> list[int]:

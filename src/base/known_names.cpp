@@ -55,6 +55,7 @@ constexpr std::string_view variables[] = {
     "COHOM_THREADS",
     "COHOM_TIMEOUT",
     "COHOM_TOPOLOGY",
+    "COHOM_TORCH",
     "COHOM_TRANSPORT",
 };
 

@@ -17,18 +17,24 @@ from ports import free_port  # noqa: E402
 PROCESSES = 4
 
 
-def run(program, *arguments, processes=PROCESSES, **variables):
-    """Run a program in all processes; returns what rank 0 printed."""
-    environment = {**os.environ, **variables,
+def run_all(*words, processes=PROCESSES, **variables):
+    """Run python with these words in all processes; returns their statuses, outputs and errors."""
+    environment = {**os.environ, "PYTHONPATH": str(HERE.parents[1] / "python"), **variables,
                    "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()),
-                   "WORLD_SIZE": str(processes), "PYTHONPATH": str(HERE.parents[1] / "python")}
-    ranks = [subprocess.Popen([sys.executable, str(program), *arguments],
+                   "WORLD_SIZE": str(processes)}
+    ranks = [subprocess.Popen([sys.executable, *map(str, words)],
                               env={**environment, "RANK": str(rank)}, text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
              for rank in range(processes)]
     outputs = [rank.communicate(timeout=150) for rank in ranks]
-    assert [rank.returncode for rank in ranks] == [0] * processes, outputs
-    return outputs[0][0]
+    return [(rank.returncode, *output) for rank, output in zip(ranks, outputs)]
+
+
+def run(*words, processes=PROCESSES, **variables):
+    """Run a program in all processes; returns what rank 0 printed."""
+    done = run_all(*words, processes=processes, **variables)
+    assert [status for status, _, _ in done] == [0] * processes, done
+    return done[0][1]
 
 
 def train(folder, *arguments, processes=PROCESSES, **variables):
@@ -87,6 +93,22 @@ def test_the_example_over_torch_distributed(codec, processes, most_error, most_b
     assert found, said
     assert 0 < int(found[1]) <= most_bytes, said
     assert float(found[2]) < most_error, said
+
+
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_over_mpi_bits_are_those_over_gloo(ranks):
+    pytest.importorskip("mpi4py")
+    root = HERE.parents[1]
+    done = subprocess.run(
+        [str(root / "scripts" / "with-env"), "mpirun", "-n", str(ranks), sys.executable, "-m",
+         "mpi4py", str(HERE / "mpi_torch_program.py")], capture_output=True, text=True, check=False,
+        timeout=150, env={**os.environ, "PYTHONPATH": str(root / "python"),
+                          "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())})
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.splitlines() == [
+        *(f"{codec} True True True" for codec in
+          ("thc", "packed:bits=5", "signcount:error_feedback=on")),
+        f"comm has rank 0 of 1 here, and this is process 0 of {ranks}; they should be the same"]
 
 
 def test_a_model_that_is_no_ddp_is_refused():

@@ -12,4 +12,4 @@ cd "$root"
 # NumPy and PyTorch, which take a minute to read, are anything.
 MYPYPATH=python exec mypy --strict --follow-imports=skip --ignore-missing-imports \
   --no-incremental --cache-dir=/dev/null --explicit-package-bases \
-  python/cohom tests/python/typed_program.py
+  python/cohom python/cohom_autoload tests/python/typed_program.py

@@ -26,4 +26,8 @@ import cohom
 vector = array.array("f", [1, 2, 3])
 list(cohom.Rounds("raw", 3, "float32", 0, 1).steps(vector))
 assert vector.tolist() == [1, 2, 3], vector
+from importlib.metadata import entry_points
+offers = [each for each in entry_points(group="torch.backends") if each.name == "cohom"]
+assert [each.value for each in offers] == ["cohom_autoload:autoload"], offers
+offers[0].load()()  # as PyTorch does; without COHOM_TORCH it is to do nothing
 PYTHON

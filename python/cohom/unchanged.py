@@ -1,0 +1,149 @@
+"""Models of DistributedDataParallel in programs that nobody changes: their gradients compressed.
+
+PyTorch is imported within functions, as its own import may be what imports this.
+"""
+
+import datetime
+import functools
+import sys
+import weakref
+from typing import TYPE_CHECKING, Any
+
+from .rounds import Rounds
+
+if TYPE_CHECKING:
+    from torch.nn.parallel import DistributedDataParallel
+
+# How long processes may differ in making a model, which they do together.
+_PATIENCE = datetime.timedelta(seconds=60)
+_BUCKET_HOOKS = ("register_comm_hook", "_register_builtin_comm_hook")
+
+
+class Compressing:
+    """What was installed in this process. `models`: how many compress their gradients so far."""
+
+    codec = ""
+    models = 0
+    _known: "weakref.WeakSet[DistributedDataParallel]" = weakref.WeakSet()
+
+    def add(self, model: "DistributedDataParallel") -> None:
+        """Compress a new model's gradients, if that can be. Collective."""
+        from .torch import compress
+        name = type(model.module).__name__
+        why_not = _why_not(model)
+        if why_not:
+            _tell(model, f"gradients of {name} travel uncompressed: {why_not}")
+            return
+        self._agree(name)
+        compress(model, self.codec)
+        self.models += 1
+        self._known.add(model)
+        _tell(model, f"gradients of {name} travel compressed by {self.codec}")
+
+    def has(self, model: "DistributedDataParallel") -> bool:
+        """Return whether a model's gradients are compressed by what was installed."""
+        return model in self._known
+
+    def _agree(self, name: str) -> None:
+        """Raise RuntimeError where another process does not compress the model by this codec."""
+        import torch.distributed as dist
+        store = dist.distributed_c10d._get_default_store()  # without it a process would only hang
+        rank = dist.get_rank()
+        store.set(f"cohom/{self.models}/{rank}", self.codec)
+        for other in range(dist.get_world_size()):
+            key = f"cohom/{self.models}/{other}"
+            try:
+                store.wait([key], _PATIENCE)
+            except RuntimeError as error:
+                raise RuntimeError(
+                    f"process {other} does not compress the gradients of {name}, and process "
+                    f"{rank} does, by {self.codec}; start all of them with the same COHOM_TORCH "
+                    "or cohom.train, and with cohom installed") from error
+            codec = store.get(key).decode()
+            if codec != self.codec:
+                raise RuntimeError(
+                    f"process {other} compresses the gradients of {name} by {codec}, and process "
+                    f"{rank} by {self.codec}; they should be the same")
+
+
+compressing = Compressing()
+
+
+def install(codec: str) -> None:
+    """Have each DistributedDataParallel that is made from now on compress by a codec.
+
+    Raises cohom.Error where there is no such codec, and ValueError where another one is installed.
+    A model that cannot be compressed is left to PyTorch, and one line says so. One that can raises
+    RuntimeError where the program gives it a communication hook: it can have one.
+    """
+    import torch  # noqa: F401  # which may install one first
+    if compressing.codec:
+        if codec != compressing.codec:
+            raise ValueError(f"codec is {codec}, and {compressing.codec} is installed already; "
+                             "they should be the same")
+        return
+    Rounds(codec, 1, "float32", 0, 1)  # says what is wrong before there is a model
+    compressing.codec = codec
+    _extend("__init__", lambda model, _result: compressing.add(model))
+    _extend("__setstate__", lambda model, _result: _tell(
+        model, f"gradients of a copy of {type(model.module).__name__} travel uncompressed"))
+    _extend("__getstate__", _without_hook)
+    for name in _BUCKET_HOOKS:
+        _refuse(name)
+
+
+def _extend(name: str, then: Any) -> None:
+    """Have a method of all models followed by a function; what that returns takes its place."""
+    from torch.nn.parallel import DistributedDataParallel
+    method = getattr(DistributedDataParallel, name)
+
+    @functools.wraps(method)
+    def extended(model: "DistributedDataParallel", *arguments: Any, **options: Any) -> Any:
+        return then(model, method(model, *arguments, **options))
+
+    setattr(DistributedDataParallel, name, extended)
+
+
+def _refuse(name: str) -> None:
+    """Have a method raise for models that are compressed."""
+    from torch.nn.parallel import DistributedDataParallel
+    method = getattr(DistributedDataParallel, name)
+
+    @functools.wraps(method)
+    def refused(model: "DistributedDataParallel", *arguments: Any, **options: Any) -> Any:
+        if compressing.has(model):
+            raise RuntimeError(f"the program gives {type(model.module).__name__} a communication "
+                               f"hook, and its gradients are compressed by {compressing.codec}; "
+                               "start it without cohom.train and COHOM_TORCH, or without its hook")
+        return method(model, *arguments, **options)
+
+    setattr(DistributedDataParallel, name, refused)
+
+
+def _without_hook(model: "DistributedDataParallel", state: Any) -> Any:
+    """Return a model's state for a copy: the hook belongs to the process, and stays."""
+    if compressing.has(model) and "_comm_hooks" in state:
+        state["_comm_hooks"] = []
+    return state
+
+
+def _why_not(model: "DistributedDataParallel") -> str:
+    """Return why a model's gradients cannot be compressed, or nothing."""
+    import torch
+    import torch.distributed as dist
+    if dist.get_world_size(model.process_group) != dist.get_world_size():
+        return "its process group is only a part of all processes"
+    if getattr(model, "_comm_hooks", ()):
+        return "PyTorch gave it a communication hook, as for mixed_precision"
+    if not hasattr(model, "reducer"):
+        return "PyTorch sums them in another way"
+    if any(getattr(module, "sparse", False) for module in model.modules()
+           if isinstance(module, (torch.nn.Embedding, torch.nn.EmbeddingBag))):
+        return "some are sparse"
+    return ""
+
+
+def _tell(model: "DistributedDataParallel", text: str) -> None:
+    import torch.distributed as dist
+    if dist.get_rank(model.process_group) == 0:
+        print(f"cohom: {text}", file=sys.stderr)
