@@ -5,7 +5,7 @@ import argparse
 import topology
 from failure import Failure
 from units import (count_from, format_duration, format_rate, format_size, parse_duration,
-                   parse_name, parse_probability, parse_rate, parse_size)
+                   parse_name, parse_probability, parse_rate, parse_size, parse_words)
 
 DESCRIPTION = "A cluster in a box: hosts are network namespaces, links have a rate. Needs root."
 FEWEST_TICKS = 16  # of 64 ns, in a burst: with fewer its size is a rough guess
@@ -42,7 +42,7 @@ def _add_run(commands):
     parser = commands.add_parser(
         "run", help="run a program with mpirun on the hosts",
         usage="netlab run [--name NAME] [--mpi ob1|ucx] [-n N] [--mca NAME VALUE]... [--json FILE] "
-        "-- PROGRAM [ARGUMENT...]",
+        "[--with COMMAND] -- PROGRAM [ARGUMENT...]",
         description="Runs a program with mpirun on the hosts and shows what the links carried and "
         "dropped. Ctrl-C ends all of it.")
     parser.add_argument("--mpi", choices=["ob1", "ucx"], default="ob1",
@@ -52,6 +52,8 @@ def _add_run(commands):
     parser.add_argument("--mca", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"),
                         help="a parameter of Open MPI; may be repeated")
     parser.add_argument("--json", metavar="FILE", help="write what the links did to this file")
+    parser.add_argument("--with", dest="starter", type=parse_words, default=[], metavar="COMMAND",
+                        help="what starts mpirun, e.g. 'cohom-exec --codec thc'")
     parser.add_argument("command", nargs="+", metavar="PROGRAM")
     return parser
 

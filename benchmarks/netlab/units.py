@@ -1,7 +1,9 @@
-"""Reads and writes names, counts, rates, sizes, durations and probabilities as users write them."""
+"""Reads and writes what users write: names, counts, rates, sizes, durations, commands and such."""
 
 import argparse
 import re
+import shlex
+import shutil
 
 RATE_UNITS = {"bit": 1, "kbit": 10**3, "mbit": 10**6, "gbit": 10**9}
 SIZE_UNITS = {"": 1, "k": 2**10, "m": 2**20}
@@ -98,3 +100,15 @@ def parse_probability(text):
 def format_probability(probability):
     """Return it in percent."""
     return f"{probability * 100:.6g}%"
+
+
+def parse_words(text):
+    """Return the words of a command line, as a shell has them; the first is a program."""
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(
+            f"'{text}' should be words as a shell has them: {error}") from error
+    if not words or shutil.which(words[0]) is None:
+        raise argparse.ArgumentTypeError(f"'{text}' should begin with a program that can be run")
+    return words

@@ -79,6 +79,11 @@ class RunTest(LabCase):
         text = self.netlab("run", "-n", "4", ["sh", "-c", "echo threads=$COHOM_THREADS"])
         self.assertEqual(text.splitlines().count(f"threads={threads}"), 4, text)
 
+    def test_another_program_may_start_mpirun(self):
+        self.netlab("up", "--hosts", "2")
+        text = self.netlab("run", "--with", "env STARTED=yes", ["sh", "-c", "echo is $STARTED"])
+        self.assertEqual(text.splitlines().count("is yes"), 2, text)
+
     def test_exit_status_is_the_program_s(self):
         self.netlab("up", "--hosts", "1")
         self.assertIn("exit status 5", self.netlab("run", ["sh", "-c", "exit 5"], status=5))

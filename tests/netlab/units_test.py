@@ -61,6 +61,10 @@ class UnitsTest(unittest.TestCase):
         self.check(units.parse_probability, {"0": 0.0, "0.1%": 0.001, "0.001": 0.001, "99%": 0.99},
                    ["", "1", "100%", "-0.1", "0.1 %", "p", "nan"])
 
+    def test_commands(self):
+        self.check(units.parse_words, {"env": ["env"], "env 'A=1 2' b": ["env", "A=1 2", "b"]},
+                   ["", "no-such-program x", "/nowhere/x", "env 'A"])
+
     def test_what_is_written_is_read_again(self):
         for rate in (None, 8, 1000, 1500, 10**9, 25 * 10**8):
             self.assertEqual(units.parse_rate(units.format_rate(rate)), rate)
