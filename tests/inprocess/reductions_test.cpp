@@ -105,7 +105,7 @@ TEST_P(Reductions, ArePartsOfAnAllreduce) {
   const ElementType type = types[std::size_t(ranks) % 4];
   const RankInputs inputs(ranks, type, whole_blocks * std::size_t(ranks));
   on_ranks(ranks, [&](int, Communicator& communicator) {
-    CaseShare share(3, races_only ? 17 : 7);
+    CaseShare share(3, races_only ? 41 : 7);
     std::size_t number = 0;
     for (const CodecSpec& codec : specs_for(ranks)) {
       for (const std::string_view algorithm : {"ring", "direct", "auto", "tree", "grid"}) {
@@ -124,7 +124,7 @@ TEST_P(Reductions, OfAnyLengthAreSums) {
   for (const std::size_t count : {0, 1, 17, 255, 1000, 4097}) {
     const RankInputs inputs(ranks, ElementType::f32, count * std::size_t(ranks), count + 1);
     on_ranks(ranks, [&](int rank, Communicator& communicator) {
-      CaseShare share(3, races_only ? 17 : 7);
+      CaseShare share(3, races_only ? 41 : 7);
       for (const CodecSpec& codec : specs_for(ranks)) {
         for (const std::string_view algorithm : {"ring", "direct"}) {
           if (share.skips_this()) continue;

@@ -37,7 +37,9 @@ void run_as_threads(int ranks, const LoopbackOptions& options,
 
 struct Eager {
   static constexpr bool sends_to_itself = true;
-  static std::vector<int> rank_counts() { return {1, 2, 3, 5}; }
+  static std::vector<int> rank_counts() {
+    return test::races_only ? std::vector{2, 5} : std::vector{1, 2, 3, 5};
+  }
   static void run(int ranks, const std::function<void(Transport&)>& body) {
     run_as_threads(ranks, {}, body);
   }
