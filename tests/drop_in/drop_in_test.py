@@ -1,6 +1,6 @@
 """Programs that know nothing of cohom, started by cohom-exec.
 
-usage: drop_in_test.py COHOM_EXEC PLAIN_APP TOOL MPIF90 MPIRUN... [-- UNITTEST ARGUMENT...]
+usage: drop_in_test.py COHOM_EXEC PLAIN_APP TOOL MPIRUN...
 """
 
 import json
@@ -12,10 +12,9 @@ import sys
 import tempfile
 import unittest
 
-EXEC, APP, TOOL, MPIF90, *LAUNCHER = sys.argv[1:]
+EXEC, APP, TOOL, *LAUNCHER = sys.argv[1:]
 # Else a rank may be ended before it has said anything.
 RETURNS = {"PLAIN_APP_RETURNS": "1"}
-HERE = pathlib.Path(__file__).resolve().parent
 
 
 class Done:
@@ -169,25 +168,6 @@ class DropInTest(unittest.TestCase):
         job = self.run_app(["--codec", "exact"], 0, "real", "native", LD_PRELOAD=TOOL)
         self.expect_counted(job)
         self.assertIn("the tool saw 6\n", job.output)
-
-    def test_fortran(self):
-        if not MPIF90 or not re.search("Open MPI|OpenRTE", self.version()):
-            self.skipTest("no Fortran compiler of Open MPI")
-        with tempfile.TemporaryDirectory() as folder:
-            for binding in "123":
-                program = f"{folder}/fortran_app{binding}"
-                # mpif.h knows no types of buffers, of which gfortran wants one a function.
-                subprocess.run([MPIF90, f"-DBINDING={binding}", "-fallow-argument-mismatch", "-w",
-                                "-o", program, HERE / "fortran_app.F90"], check=True, cwd=folder)
-                with self.subTest(binding):
-                    job = self.run_job(["--codec", "exact"], program)
-                    self.expect_counted(job)
-                    self.assertEqual(job.counted('by "codec=exact"'), 3, job.text)
-
-    @staticmethod
-    def version():
-        return subprocess.run([LAUNCHER[0], "--version"], capture_output=True, text=True,
-                              check=False).stdout
 
     def test_advice_changes_nothing_and_knows_the_errors(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -1,21 +1,26 @@
-"""Programs of others, as Debian builds them, under cohom-exec: what they say of themselves holds.
+"""Real programs under cohom-exec, unmodified: what they say of themselves holds.
 
-usage: real_programs_test.py COHOM_EXEC TOOL LAUNCHER...
+usage: real_programs_test.py COHOM_EXEC TOOL MPIF90 LAUNCHER...
 
-TOOL is a library that counts calls of MPI_Allreduce in front of MPI. A program that is not there is
-skipped, by name: scripts/setup programs installs all.
+TOOL is a library that counts calls of MPI_Allreduce in front of MPI; MPIF90 may be empty. LAUNCHER
+is mpirun with the flag behind which a number of ranks comes, or `netlab run` with a lab's name. A
+program that is not there is skipped, by name: scripts/setup programs installs those of Debian, and
+COHOM_TEST_IMB is the path of an IMB-MPI1 that was built with checks (-DCHECK).
 """
 
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
 import unittest
 
-EXEC, TOOL, *LAUNCHER = sys.argv[1:]
+EXEC, TOOL, MPIF90, *LAUNCHER = sys.argv[1:]
+HERE = pathlib.Path(__file__).resolve().parent
+IN_LAB = pathlib.Path(LAUNCHER[0]).name == "netlab"
 RANKS = 4
 # A cube of atoms that melts: 4000 of them, which repel and attract each other (Lennard-Jones).
 MELT = """
@@ -68,6 +73,14 @@ HPL.out      output file name
 """
 
 
+def started(program, starter=()):
+    """Return the command that starts a program in all ranks, by way of a starter."""
+    if not IN_LAB:
+        return [*starter, *LAUNCHER, str(RANKS), *program]
+    return [*LAUNCHER, *(["--with", shlex.join(starter)] if starter else []), "-n", str(RANKS),
+            "--", *program]
+
+
 class RealProgramsTest(unittest.TestCase):
     def setUp(self):
         self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
@@ -77,29 +90,38 @@ class RealProgramsTest(unittest.TestCase):
         for name in ("log.lammps", "hpccoutf.txt"):
             (self.folder / name).unlink(missing_ok=True)
         environment = {**os.environ, "COHOM_NATIVE": "never", "OMP_NUM_THREADS": "1"}
-        command = [*LAUNCHER, str(RANKS)]
         if codec is None:
-            command = [*command, "env", f"LD_PRELOAD={TOOL}"]
+            command = started(["env", f"LD_PRELOAD={TOOL}", *program])
         else:
-            command = [EXEC, "--codec", codec, *command]
-        done = subprocess.run([*command, *program], cwd=self.folder, env=environment, check=False,
+            command = started(program, [EXEC, "--codec", codec])
+        done = subprocess.run(command, cwd=self.folder, env=environment, check=False,
                               capture_output=True, text=True, timeout=240)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         return done.stdout, done.stderr
 
-    def made(self, output):
-        """Return how many calls the program made, by what the tool saw."""
-        return int(re.search(r"^the tool saw (\d+)$", output, re.MULTILINE)[1])
+    def made(self, output, text="the tool saw"):
+        """Return how many calls the program made, by what the tool saw or the program says."""
+        found = re.search(rf"^{text} (\d+)$", output, re.MULTILINE)
+        self.assertTrue(found, output)
+        return int(found[1])
 
     def counted(self, log):
         """Return how many calls the summary has, and how many of them went by a codec."""
-        calls = re.search(r"(\d+) calls of MPI_Allreduce:", log)
+        calls = re.search(r"(\d+) calls of MPI_Allreduce(?: and MPI_Reduce_scatter_block)?:", log)
         by_codec = re.search(r"(\d+) by \"codec=", log)
         self.assertTrue(calls, log)
         return int(calls[1]), int(by_codec[1]) if by_codec else 0
 
+    def need_open_mpi(self):
+        """Skip the test where the launcher is another MPI's: Debian builds for Open MPI."""
+        version = subprocess.run([LAUNCHER[0], "--version"], capture_output=True, text=True,
+                                 check=False).stdout
+        if not IN_LAB and not re.search("Open MPI|OpenRTE|prterun", version):
+            self.skipTest("Debian's programs are for Open MPI")
+
     def find(self, program):
         """Return a program's path, or skip the test."""
+        self.need_open_mpi()
         path = shutil.which(program)
         if path is None:
             self.skipTest(f"{program} is not there; scripts/setup programs installs it")
@@ -143,6 +165,55 @@ class RealProgramsTest(unittest.TestCase):
                 calls, by_codec = self.counted(log)
                 self.assertEqual((calls, by_codec), (self.made(plain), 0), log)
                 self.assertGreater(calls, 100)
+
+    def expect_sums(self, *program):
+        """Run a program that checks its sums, and says how many it made, by each codec."""
+        for codec, tolerance in (("exact", 0), ("raw", 0), ("thc", 0.3)):
+            with self.subTest(codec):
+                output, log = self.run_program(codec, *program, str(tolerance))
+                calls, by_codec = self.counted(log)
+                self.assertEqual(calls, self.made(output, "calls"), log)
+                self.assertEqual(by_codec, calls - 1, log)  # one is a maximum of integers
+
+    def test_fortran_by_each_binding(self):
+        if not MPIF90:
+            self.skipTest("no Fortran compiler of this MPI")
+        for binding in "123":
+            program = self.folder / f"fortran_app{binding}"
+            # mpif.h knows no types of buffers, of which gfortran wants one a function.
+            subprocess.run([MPIF90, f"-DBINDING={binding}", "-fallow-argument-mismatch", "-w",
+                            "-o", program, HERE / "fortran_app.F90"], check=True, cwd=self.folder)
+            with self.subTest(binding=binding):
+                self.expect_sums(str(program))
+
+    def test_mpi4py(self):
+        self.need_open_mpi()
+        if subprocess.run([sys.executable, "-c", "import mpi4py"], check=False,
+                          stderr=subprocess.DEVNULL).returncode != 0:
+            self.skipTest("no mpi4py; scripts/setup python installs it")
+        # As a module it ends all ranks with the first that fails.
+        self.expect_sums(sys.executable, "-m", "mpi4py", str(HERE / "python_app.py"))
+
+    def test_intel_mpi_benchmarks_check_their_sums(self):
+        program = os.environ.get("COHOM_TEST_IMB")
+        if not program:
+            self.skipTest("COHOM_TEST_IMB names no IMB-MPI1")
+        self.need_open_mpi()
+        program = [program, "-npmin", str(RANKS), "-iter_policy", "off", "-iter", "20", "-msglog",
+                   "2:20", "Allreduce"]
+        plain, _ = self.run_program(None, *program)
+        # thc loses more than the check allows: it must run to its end, and be counted.
+        for codec in ("exact", "raw", "thc"):
+            with self.subTest(codec):
+                output, log = self.run_program(codec, *program)
+                defects = [float(row.split()[-1]) for row in output.splitlines()
+                           if re.match(r" +\d+ +\d+ +[\d.]+ ", row)]
+                self.assertEqual(len(defects), 20, output)  # of 0 bytes, and 2^2 to 2^20
+                if codec != "thc":
+                    self.assertEqual(defects, [0] * len(defects), output)
+                calls, by_codec = self.counted(log)
+                self.assertEqual(calls, self.made(plain), log)
+                self.assertGreater(by_codec, 0, log)
 
 
 if __name__ == "__main__":

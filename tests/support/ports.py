@@ -19,7 +19,7 @@ def free_port():
     while True:
         port = random.choice(others or ports)
         try:
-            with socket.create_server(("127.0.0.1", port)):
+            with socket.create_server(("", port)):
                 return port
         except OSError as error:
             if error.errno != errno.EADDRINUSE:
