@@ -1,6 +1,6 @@
 ! A program in Fortran that knows nothing of cohom, by the binding that BINDING names: 1 mpif.h,
-! 2 use mpi, 3 use mpi_f08. Its argument is a tolerance, of the largest element. Rank 0 prints how
-! many calls of MPI_Allreduce each rank made.
+! 2 use mpi, 3 use mpi_f08. Its argument is a tolerance, of a sum's norm. Rank 0 prints how many
+! calls of MPI_Allreduce each rank made.
 program fortran_app
 #if BINDING == 2
   use mpi
@@ -26,20 +26,20 @@ program fortran_app
   allocate (input(elements), output(elements), doubles(elements))
   input = [(real(mod(i, 100)), i = 1, elements)]
   doubles = input
-  tolerance = tolerance * ranks * maxval(input)
+  tolerance = tolerance * ranks * norm2(input)
 
   call MPI_Allreduce(input, output, elements, MPI_REAL, MPI_SUM, MPI_COMM_WORLD, ierror)
-  if (any(abs(output - ranks * input) > tolerance)) call wrong('MPI_REAL')
+  if (.not. norm2(output - ranks * input) <= tolerance) call wrong('MPI_REAL')
   output = input
   call MPI_Allreduce(MPI_IN_PLACE, output, elements, MPI_REAL, MPI_SUM, MPI_COMM_WORLD, ierror)
-  if (any(abs(output - ranks * input) > tolerance)) call wrong('MPI_IN_PLACE')
+  if (.not. norm2(output - ranks * input) <= tolerance) call wrong('MPI_IN_PLACE')
 #if BINDING == 3
   call MPI_Allreduce(MPI_IN_PLACE, doubles, elements, MPI_DOUBLE_PRECISION, MPI_SUM, MPI_COMM_WORLD)
 #else
   call MPI_Allreduce(MPI_IN_PLACE, doubles, elements, MPI_DOUBLE_PRECISION, MPI_SUM, &
                      MPI_COMM_WORLD, ierror)
 #endif
-  if (any(abs(doubles - ranks * input) > tolerance)) call wrong('MPI_DOUBLE_PRECISION')
+  if (.not. norm2(doubles - ranks * input) <= tolerance) call wrong('MPI_DOUBLE_PRECISION')
   own = rank
   call MPI_Allreduce(own, total, 1, MPI_INTEGER, MPI_MAX, MPI_COMM_WORLD, ierror)
   if (total /= ranks - 1) call wrong('MPI_MAX')
