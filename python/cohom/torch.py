@@ -7,6 +7,7 @@ Sums go over a process group of their own, by gloo, so that a model needs nothin
 or over MPI.
 """
 
+import atexit
 import collections
 import queue
 import threading
@@ -148,6 +149,7 @@ class Hook:
         self._thread = threading.Thread(target=_work, args=(weakref.ref(self), self._queue),
                                         name="cohom", daemon=True)
         self._thread.start()
+        _threads[self._thread] = self._queue
         weakref.finalize(self, _end_thread, self._thread, self._queue)
 
     def __call__(self, _state: object,
@@ -243,8 +245,8 @@ def _own(comm: Any) -> Any:
     own = comm.Get_rank(), comm.Get_size()
     all_processes = dist.get_rank(), dist.get_world_size()
     if own != all_processes:
-        raise ValueError("comm has rank {} of {} here, and this is process {} of {}; they should "
-                         "be the same".format(*own, *all_processes))
+        raise ValueError(f"comm has rank {own[0]} of {own[1]} here, and this is process "
+                         f"{all_processes[0]} of {all_processes[1]}; they should be the same")
     if not mpi.takes_threads():
         raise ValueError("comm is of an MPI without MPI_THREAD_MULTIPLE, which a hook's thread "
                          "needs")
@@ -292,15 +294,30 @@ def _work(hook_of: Any, tasks: queue.SimpleQueue[Any]) -> None:
         if task is None:
             return
         gradient, parts, call, ready, future = task
-        hook = hook_of()
+        wrong = None
         try:
             if ready is not None:
                 ready.synchronize()
-            hook.reduce(gradient, parts, call)
-            future.set_result(gradient)
+            hook_of().reduce(gradient, parts, call)
         except BaseException as error:  # whoever waits for it gets it
-            future.set_exception(error)
-        del hook, task, gradient, future
+            wrong = error
+        # The hook is not held any more: it should end in the thread that made it.
+        if wrong is None:
+            future.set_result(gradient)
+        else:
+            future.set_exception(wrong)
+        del task, gradient, future, wrong
+
+
+# Of this process: those of hooks that ended in their own thread are not waited for there.
+_threads: "weakref.WeakKeyDictionary[threading.Thread, queue.SimpleQueue[Any]]" = (
+    weakref.WeakKeyDictionary())
+
+
+@atexit.register
+def _end_threads() -> None:
+    for thread, tasks in list(_threads.items()):
+        _end_thread(thread, tasks)
 
 
 def _end_thread(thread: threading.Thread, tasks: queue.SimpleQueue[Any]) -> None:

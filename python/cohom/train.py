@@ -1,7 +1,7 @@
 """Training programs that nobody changes: their gradients travel compressed.
 
-    torchrun --nproc-per-node 4 -m cohom.train thc train.py --epochs 3
-    COHOM_TORCH=thc torchrun --nproc-per-node 4 train.py --epochs 3
+    torchrun --nproc_per_node 4 -m cohom.train thc train.py --epochs 3
+    COHOM_TORCH=thc torchrun --nproc_per_node 4 train.py --epochs 3
 
 Each DistributedDataParallel that the program makes has its gradients compressed. The second form is
 for PyTorch 2.5 or newer, which loads what installed packages offer it.
@@ -30,6 +30,13 @@ def _refuse(text: str) -> None:
     sys.exit(_MISUSED)
 
 
+def _finds(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:  # of a package that it should be in
+        return False
+
+
 def main() -> None:
     """Run a program in this process, as python would."""
     words = sys.argv[1:]
@@ -43,7 +50,7 @@ def main() -> None:
     codec, program = words[0], words[1 + by_name]
     if not by_name and not os.path.exists(program):
         _refuse(f"PROGRAM is '{program}'; it should be a file")
-    if by_name and importlib.util.find_spec(program) is None:
+    if by_name and not _finds(program):
         _refuse(f"MODULE is '{program}'; it should be one that Python finds")
     try:
         install(codec)
@@ -60,8 +67,8 @@ def main() -> None:
             runpy.run_path(program, run_name="__main__")
     finally:
         if compressing.models == 0 and os.environ.get("RANK", "0") == "0":
-            print("cohom: this process made no model whose gradients could be compressed",
-                  file=sys.stderr)
+            print("cohom: this process made no model whose gradients could be compressed; of those "
+                  "that it started, a line of their own says which do", file=sys.stderr)
 
 
 if __name__ == "__main__":

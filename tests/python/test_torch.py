@@ -95,6 +95,37 @@ def test_the_example_over_torch_distributed(codec, processes, most_error, most_b
     assert float(found[2]) < most_error, said
 
 
+# The hook's last owner is its own thread, which goes on for a second; what is registered first for
+# the end of a process runs last.
+FORGETS_ITS_HOOK = """
+import atexit, time, weakref
+threads = []
+atexit.register(lambda: print("ended" if not threads[0].is_alive() else "runs"))
+import torch
+import torch.distributed as dist
+import cohom.torch
+dist.init_process_group("gloo")
+hook = cohom.torch.Hook("thc")
+threads.append(hook._thread)
+class Ready:
+    def synchronize(self):
+        self.hook = self.hook_of()
+        time.sleep(0.5)
+        del self.hook
+        time.sleep(1)
+ready = Ready()
+ready.hook_of = weakref.ref(hook)
+hook._queue.put((None, (), 0, ready, torch.futures.Future()))
+time.sleep(0.2)
+del hook
+time.sleep(0.6)
+"""
+
+
+def test_a_thread_that_ends_its_hook_is_waited_for():
+    assert run("-c", FORGETS_ITS_HOOK, processes=1) == "ended\n"
+
+
 @pytest.mark.parametrize("ranks", [2, 3])
 def test_over_mpi_bits_are_those_over_gloo(ranks):
     pytest.importorskip("mpi4py")

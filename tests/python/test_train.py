@@ -93,7 +93,8 @@ def test_processes_that_differ_are_an_error(other, said, tmp_path):
 @pytest.mark.parametrize("words, said", [
     (["thcc", PROGRAM], "CODEC: .*thcc"), (["thc", "no.py"], "PROGRAM is 'no.py'; it should be a"),
     (["thc"], "usage: python -m cohom.train CODEC PROGRAM"), (["thc", "-m"], "usage: "),
-    (["thc", "-m", "no_module"], "MODULE is 'no_module'; it should be one")])
+    (["thc", "-m", "no_module"], "MODULE is 'no_module'; it should be one"),
+    (["thc", "-m", "no.module"], "MODULE is 'no.module'; it should be one")])
 def test_the_command_line_says_what_is_wrong(words, said):
     (status, _, errors), = run_all("-m", "cohom.train", *words, processes=1)
     assert status == 2
