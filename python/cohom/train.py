@@ -44,18 +44,20 @@ def main() -> None:
         sys.stdout.write(_USAGE)
         return
     by_name = words[1:2] == ["-m"]
-    if len(words) < 2 + by_name:
+    if not words:
         sys.stderr.write(_USAGE)
         sys.exit(_MISUSED)
-    codec, program = words[0], words[1 + by_name]
-    if not by_name and not os.path.exists(program):
-        _refuse(f"PROGRAM is '{program}'; it should be a file")
-    if by_name and not _finds(program):
-        _refuse(f"MODULE is '{program}'; it should be one that Python finds")
+    codec, program = words[0], "".join(words[1 + by_name:2 + by_name])
     try:
         install(codec)
     except (Error, ValueError) as error:
         _refuse(f"CODEC: {error}")
+    if not program:
+        _refuse(f"there is nothing behind '{' '.join(words)}'; it should be a program or module")
+    if not by_name and not os.path.exists(program):
+        _refuse(f"PROGRAM is '{program}'; it should be a file")
+    if by_name and not _finds(program):
+        _refuse(f"MODULE is '{program}'; it should be one that Python finds")
     os.environ["COHOM_TORCH"] = codec  # for processes that the program starts
     sys.argv = words[1 + by_name:]
     try:

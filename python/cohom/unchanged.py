@@ -3,6 +3,7 @@
 PyTorch is imported within functions, as its own import may be what imports this.
 """
 
+import collections
 import datetime
 import functools
 import sys
@@ -24,12 +25,22 @@ class Compressing:
 
     codec = ""
     models = 0
+    _advice = ""
+    _seen: "collections.Counter[str]" = collections.Counter()  # models by class
     _known: "weakref.WeakSet[DistributedDataParallel]" = weakref.WeakSet()
+
+    def begin(self, codec: str) -> None:
+        """Set the codec; raises cohom.Error where there is no such one."""
+        rounds = Rounds(codec, 1 << 12, "float32", 0, 1)
+        self.codec = codec
+        if codec.split(":")[0] == "signcount" and not rounds.state:
+            self._advice = "; it should have error feedback: " + (
+                f"{codec}{',' if ':' in codec else ':'}error_feedback=on")
 
     def add(self, model: "DistributedDataParallel") -> None:
         """Compress a new model's gradients, if that can be. Collective."""
         from .torch import compress
-        name = type(model.module).__name__
+        name = self._name(model)
         why_not = _why_not(model)
         if why_not:
             _tell(model, f"gradients of {name} travel uncompressed: {why_not}")
@@ -38,7 +49,13 @@ class Compressing:
         compress(model, self.codec)
         self.models += 1
         self._known.add(model)
-        _tell(model, f"gradients of {name} travel compressed by {self.codec}")
+        _tell(model, f"gradients of {name} travel compressed by {self.codec}{self._advice}")
+
+    def _name(self, model: "DistributedDataParallel") -> str:
+        """Return what messages call a new model: its class, and from the second on a number."""
+        name = type(model.module).__name__
+        self._seen[name] += 1
+        return name if self._seen[name] == 1 else f"{name} {self._seen[name]}"
 
     def has(self, model: "DistributedDataParallel") -> bool:
         """Return whether a model's gradients are compressed by what was installed."""
@@ -82,8 +99,7 @@ def install(codec: str) -> None:
             raise ValueError(f"codec is {codec}, and {compressing.codec} is installed already; "
                              "they should be the same")
         return
-    Rounds(codec, 1, "float32", 0, 1)  # says what is wrong before there is a model
-    compressing.codec = codec
+    compressing.begin(codec)  # says what is wrong before there is a model
     _extend("__init__", lambda model, _result: compressing.add(model))
     _extend("__setstate__", lambda model, _result: _tell(
         model, f"gradients of a copy of {type(model.module).__name__} travel uncompressed"))

@@ -4,6 +4,7 @@
 
 #include "codec_specs.hpp"
 #include "elements.hpp"
+#include "errors_of_ranks.hpp"
 #include "guarded_buffer.hpp"
 #include "loopback_ranks.hpp"
 #include "rank_inputs.hpp"
@@ -304,18 +305,9 @@ TEST(AllgatherOf, SeveralAreInFlight) {
   });
 }
 
-/// All ranks make the call, and all get an error that says so.
 void expect_error(ErrorKind kind, std::string_view text,
                   const std::function<void(int, Communicator&)>& call) {
-  on_ranks(3, [&](int rank, Communicator& communicator) {
-    try {
-      call(rank, communicator);
-      ADD_FAILURE() << "no error: " << text;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.kind(), kind) << error.what();
-      EXPECT_NE(std::string(error.what()).find(text), std::string::npos) << error.what();
-    }
-    // The communicator is as good as before.
+  expect_errors(3, kind, text, call, [](int rank, Communicator& communicator) {
     std::vector<float> all(3), right{0, 1, 2};
     allgather(std::vector<float>{float(rank)}, all, communicator, options_of("raw", "auto"));
     EXPECT_EQ(all, right);

@@ -4,6 +4,7 @@
 
 #include "codec_specs.hpp"
 #include "elements.hpp"
+#include "errors_of_ranks.hpp"
 #include "guarded_buffer.hpp"
 #include "loopback_ranks.hpp"
 #include "rank_inputs.hpp"
@@ -157,6 +158,33 @@ std::vector<int> ranks_of_parts() {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ranks, Reductions, ::testing::ValuesIn(ranks_of_parts()));
+
+class Halves : public ::testing::TestWithParam<int> {};
+
+// What FSDP does: sums of parts, which then travel as they are.
+TEST_P(Halves, MakeAnAllreduce) {
+  const int ranks = GetParam();
+  const RankInputs inputs(ranks, ElementType::f32, whole_blocks * std::size_t(ranks));
+  on_ranks(ranks, [&](int rank, Communicator& communicator) {
+    std::size_t number = 0;
+    for (const CodecSpec& codec : specs_for(ranks)) {
+      if (adds_floats(codec.spec, inputs.type())) continue;
+      const Options options = options_of(codec.spec, number++ % 2 == 0 ? "ring" : "direct");
+      SCOPED_TRACE(options.codec + " " + options.algorithm + " rank " + std::to_string(rank) +
+                   " of " + inputs.name());
+      AllreducePlan all(communicator, inputs.count(), inputs.type(), options);
+      ReduceScatterPlan scatter(communicator, whole_blocks, inputs.type(), options);
+      AllgatherPlan gather(communicator, whole_blocks, inputs.type(), options_of("raw", "auto"));
+      const Bytes& input = inputs.bytes(rank);
+      const Bytes part = run(scatter, input, input.size() / std::size_t(ranks), 0);
+      EXPECT_TRUE(same_bytes(run(gather, part, input.size(), 0), run(all, input, input.size(), 0)));
+    }
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, Halves,
+                         ::testing::ValuesIn(is_slow() ? std::vector{2, 5}
+                                                       : std::vector{1, 2, 3, 4, 5, 7, 8, 16}));
 
 // What the payload does not hold travels apart, from all ranks to all ranks, and is decoded where
 // it is wanted.
@@ -318,18 +346,9 @@ TEST(ReductionsOf, CompilersHalvesAreElements) {
 }
 #endif
 
-/// All ranks make the call, and all get an error of the kind that says so.
 void expect_error(ErrorKind kind, std::string_view text,
                   const std::function<void(int, Communicator&)>& call) {
-  on_ranks(3, [&](int rank, Communicator& communicator) {
-    try {
-      call(rank, communicator);
-      ADD_FAILURE() << "no error: " << text;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.kind(), kind) << error.what();
-      EXPECT_NE(std::string(error.what()).find(text), std::string::npos) << error.what();
-    }
-    // The communicator is as good as before.
+  expect_errors(3, kind, text, call, [](int, Communicator& communicator) {
     std::vector<float> ones(6, 1);
     allreduce(ones, communicator, options_of("raw", "auto"));
     EXPECT_EQ(ones, std::vector<float>(6, 3));

@@ -57,9 +57,9 @@ std::vector<Case> whole_product(int ranks) {
   return all;
 }
 
-/// COHOM_SCALE_RANKS: the whole product for so many ranks (scripts/long-check).
+/// COHOM_TEST_SCALE_RANKS: the whole product for so many ranks (scripts/long-check).
 std::optional<int> product_ranks() {
-  const char* const text = std::getenv("COHOM_SCALE_RANKS");
+  const char* const text = std::getenv("COHOM_TEST_SCALE_RANKS");
   return text == nullptr ? std::nullopt : std::optional(std::stoi(text));
 }
 

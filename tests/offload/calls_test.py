@@ -14,6 +14,7 @@ from serving import sleep_until
 
 BENCH = os.environ.get("COHOM_BENCH", "build/bin/cohom-bench")
 WITH_ENV = pathlib.Path(__file__).resolve().parents[2] / "scripts" / "with-env"
+RANKS_OF_A_TREE = int(os.environ.get("COHOM_TEST_TREE_RANKS", "4"))
 CODECS = ["thc", "thc:levels=full", "signcount", "marsit", "sketch"]
 
 
@@ -76,7 +77,7 @@ class CallsTest(OffloadCase):
     def test_bits_of_a_ring_on_two_levels(self):
         self.up(4, two_level=True)
         root, leaf = self.aggregators()
-        self.assert_ring_bits(self.bench_all_codecs(4))
+        self.assert_ring_bits(self.bench_all_codecs(RANKS_OF_A_TREE))
         self.assertGreater(leaf.status()["packets"]["passed_up"], 0)
         self.assertEqual(self.dropped(root.status()), {})
 

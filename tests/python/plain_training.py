@@ -7,6 +7,7 @@ It writes what weights each process has in the end. KIND: its model
   part    is of processes 0 and 1 alone
   copy    is a copy of one that is not trained
   sparse  has sparse gradients
+  two     has another of the same class beside it
   none    is no DistributedDataParallel
 """
 
@@ -45,6 +46,8 @@ def main():
     if kind == "sparse":
         layers.append(torch.nn.EmbeddingBag(4, 4, sparse=True))
     model = parallel(layers, kind)
+    if kind == "two":
+        parallel(torch.nn.Sequential(torch.nn.Linear(2, 2)), "")
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
     for step in range(int(steps) if kind != "sparse" else 0):
         inputs = torch.randn(32, 64, generator=torch.Generator().manual_seed(1000 * step + rank))

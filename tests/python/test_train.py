@@ -54,6 +54,22 @@ def test_gradients_are_compressed_and_one_line_says_so(tmp_path):
     assert 1e-6 < error < 0.1, error
 
 
+def test_models_of_one_class_have_numbers(tmp_path):
+    _, said = trained(tmp_path, *BY_THC, kind="two")
+    for name in ("Sequential", "Sequential 2"):
+        assert said.count(f"gradients of {name} travel compressed by thc\n") == 1, said
+
+
+@pytest.mark.parametrize("codec, advised", [
+    ("signcount", "signcount:error_feedback=on"),
+    ("signcount:vote=majority", "signcount:vote=majority,error_feedback=on"),
+    ("signcount:error_feedback=on", "")])
+def test_signs_without_error_feedback_are_advised_against(codec, advised, tmp_path):
+    _, said = trained(tmp_path, "-m", "cohom.train", codec)
+    assert ("it should have error feedback" in said) == bool(advised), said
+    assert advised in said
+
+
 def test_modules_are_programs_too(tmp_path):
     trained(tmp_path, *BY_THC)
     by_path = weights(tmp_path, 0)
@@ -92,7 +108,9 @@ def test_processes_that_differ_are_an_error(other, said, tmp_path):
 
 @pytest.mark.parametrize("words, said", [
     (["thcc", PROGRAM], "CODEC: .*thcc"), (["thc", "no.py"], "PROGRAM is 'no.py'; it should be a"),
-    (["thc"], "usage: python -m cohom.train CODEC PROGRAM"), (["thc", "-m"], "usage: "),
+    ([], "usage: python -m cohom.train CODEC PROGRAM"), ([PROGRAM], "CODEC: .*plain_training"),
+    ([PROGRAM, "--epochs", "3"], "CODEC: .*plain_training"),
+    (["thc"], "there is nothing behind 'thc'; it should be"), (["thc", "-m"], "behind 'thc -m'"),
     (["thc", "-m", "no_module"], "MODULE is 'no_module'; it should be one"),
     (["thc", "-m", "no.module"], "MODULE is 'no.module'; it should be one")])
 def test_the_command_line_says_what_is_wrong(words, said):
