@@ -113,7 +113,7 @@ class ShardedHook:
         self.codec, self.weights = codec, weights
         self._rank, self.ranks = dist.get_rank(), dist.get_world_size()
         self._all_to_all = all_to_all
-        self.collectives = Collectives(dist.new_group(backend="gloo"))
+        self.collectives = Collectives()
         self._gradients: dict[str, _ReduceScatter] = {}
         for name, module in model.named_modules():
             if not shards(module):

@@ -28,6 +28,10 @@ class Collectives:
         """Make one step."""
         self._call(step, "")
 
+    def add(self, array: Any) -> None:
+        """Make an array its sum over ranks, uncompressed. Collective."""
+        self._comm.Allreduce(in_place(), array)
+
     def start(self, step: Step) -> Callable[[], None]:
         """Start one step; returns what waits for its end. All ranks start in the same order."""
         request = self._call(step, "I")

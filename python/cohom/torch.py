@@ -9,6 +9,7 @@ or over MPI.
 
 import atexit
 import collections
+import contextlib
 import queue
 import threading
 import weakref
@@ -38,14 +39,54 @@ _PIECE_UNIT = 4096  # elements: owners' parts are then equally long, but in the 
 Parts: TypeAlias = tuple[tuple[str, int], ...]  # names and elements of a bucket's parameters
 
 
-class Collectives:
-    """Makes the steps of Rounds on a process group of gloo's. `sent`: bytes given to it so far."""
+class _OwnGroup:
+    """A process group of gloo's with all processes, until this process ends. Collective.
 
-    def __init__(self, group: Any) -> None:
-        self._group = group
+    Gloo's threads still hold the tensors of a collective for a moment after its end. Those on
+    memory of Python's they can only give back while there is an interpreter, else the process ends
+    by std::terminate: so these threads end before it does.
+    """
+
+    def __init__(self) -> None:
+        self.group: Any = dist.new_group(backend="gloo")
+        self._under_way = 0
+        _groups.append(self)
+
+    def start(self, collective: Callable[..., Any], *arguments: Any,
+              **options: Any) -> Callable[[], None]:
+        """Start one of PyTorch's collectives; returns what waits for its end."""
+        self._under_way += 1
+        work = collective(*arguments, group=self.group, async_op=True, **options)
+
+        def end() -> None:
+            work.wait()
+            self._under_way -= 1
+
+        return end
+
+    def end(self) -> None:
+        """Wait for the threads, unless they are in a collective, which may never end."""
+        if self._under_way == 0:
+            with contextlib.suppress(ValueError, RuntimeError, AssertionError):  # it is gone
+                dist.destroy_process_group(self.group)
+            self.group = None
+
+
+_groups: list[_OwnGroup] = []
+
+
+class Collectives:
+    """Makes the steps of Rounds on a process group of its own. `sent`: bytes given to it so far."""
+
+    def __init__(self) -> None:
+        self._own = _OwnGroup()
         self._operations = {"add": dist.ReduceOp.SUM, "or": dist.ReduceOp.BOR,
                             "max": dist.ReduceOp.MAX}
         self.sent = 0
+
+    def add(self, array: Any) -> None:
+        """Make an array of NumPy's its sum over ranks, uncompressed. Collective."""
+        self._own.start(dist.all_reduce, torch.from_numpy(array))()
 
     def make(self, step: Step) -> None:
         """Make one step."""
@@ -56,14 +97,12 @@ class Collectives:
         if step.kind == "all_reduce":
             self.sent += len(step.words)
             words = torch.frombuffer(step.words, dtype=_DTYPES[step.dtype])
-            return _end_of(dist.all_reduce(words, op=self._operations[step.operation],
-                                           group=self._group, async_op=True))
+            return self._own.start(dist.all_reduce, words, op=self._operations[step.operation])
         self.sent += len(step.send)
         send, receive = _words(step.send), _words(step.receive)
         if step.kind == "all_to_all":
-            return _end_of(dist.all_to_all_single(receive, send, list(step.receive_counts),
-                                                  list(step.send_counts), group=self._group,
-                                                  async_op=True))
+            return self._own.start(dist.all_to_all_single, receive, send,
+                                   list(step.receive_counts), list(step.send_counts))
         return self._start_all_gather(step, send, receive)
 
     def _start_all_gather(self, step: Step, send: torch.Tensor,
@@ -73,12 +112,11 @@ class Collectives:
         if longest == 0:
             return lambda: None
         if min(step.receive_counts) == longest:
-            return _end_of(dist.all_gather(list(receive.split(longest)), send, group=self._group,
-                                           async_op=True))
+            return self._own.start(dist.all_gather, list(receive.split(longest)), send)
         padded = torch.zeros(longest, dtype=torch.int64)
         padded[:len(send)] = send
         parts = [torch.empty(longest, dtype=torch.int64) for _ in step.receive_counts]
-        wait = _end_of(dist.all_gather(parts, padded, group=self._group, async_op=True))
+        wait = self._own.start(dist.all_gather, parts, padded)
 
         def end() -> None:
             wait()
@@ -86,14 +124,6 @@ class Collectives:
                       out=receive)
 
         return end
-
-
-def _end_of(work: Any) -> Callable[[], None]:
-    """Return what waits for a collective."""
-    def end() -> None:
-        work.wait()
-
-    return end
 
 
 def _words(words: memoryview) -> torch.Tensor:
@@ -138,11 +168,9 @@ class Hook:
         self._names: Mapping[torch.Tensor, str] = names or {}
         self._rank, self._ranks = dist.get_rank(), dist.get_world_size()
         self._all_to_all = self._ranks > 2 if all_to_all is None else all_to_all
-        self._comm = None if comm is None else _own(comm)
-        self._group = dist.new_group(backend="gloo") if comm is None else None
         self._reductions = REDUCTIONS if comm is None else {}
         self.collectives: Collectives | mpi.Collectives = (
-            Collectives(self._group) if comm is None else mpi.Collectives(self._comm))
+            Collectives() if comm is None else mpi.Collectives(_own(comm)))
         self._rounds: dict[tuple[Parts, str], list[Rounds]] = {}  # by bucket: parts and type
         self._feedback: dict[str, bytes] = {}  # by parameter: of no bucket that there is
         self._queue: queue.SimpleQueue[Any] = queue.SimpleQueue()
@@ -174,10 +202,7 @@ class Hook:
         if gradient.numel() < self.smallest:
             wide = torch.float64 if gradient.dtype == torch.float64 else torch.float32
             mean = gradient.to("cpu", wide, copy=True)
-            if self._comm is None:
-                dist.all_reduce(mean, group=self._group)
-            else:
-                self._comm.Allreduce(mpi.in_place(), mean.numpy())
+            self.collectives.add(mean.numpy())
             gradient.copy_(mean.div_(self._ranks))
             return
         vector = gradient.detach().to("cpu").contiguous()
@@ -318,6 +343,8 @@ _threads: "weakref.WeakKeyDictionary[threading.Thread, queue.SimpleQueue[Any]]" 
 def _end_threads() -> None:
     for thread, tasks in list(_threads.items()):
         _end_thread(thread, tasks)
+    for group in _groups:
+        group.end()
 
 
 def _end_thread(thread: threading.Thread, tasks: queue.SimpleQueue[Any]) -> None:

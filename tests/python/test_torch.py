@@ -126,6 +126,34 @@ def test_a_thread_that_ends_its_hook_is_waited_for():
     assert run("-c", FORGETS_ITS_HOOK, processes=1) == "ended\n"
 
 
+# Gloo's threads hold tensors for a moment after a collective, and can give back those on memory of
+# Python's only while there is an interpreter.
+COUNTS_ITS_THREADS = """
+import atexit, os
+def threads():
+    return len(os.listdir("/proc/self/task"))
+before = []
+atexit.register(lambda: print(threads() - before[0]))
+import torch
+import torch.distributed as dist
+import cohom.torch
+torch.set_num_threads(1)
+dist.init_process_group("gloo")
+dist.barrier()
+before.append(threads())
+hook = cohom.torch.Hook("thc")
+hook.reduce(torch.ones(1 << 16), (("all", 1 << 16),), 0)
+assert threads() > before[0]
+"""
+
+
+@pytest.mark.parametrize("last", ["", "dist.destroy_process_group()", "del hook",
+                                  "raise SystemExit(0)"])
+def test_threads_of_a_hook_end_before_the_interpreter(last):
+    said = run("-c", COUNTS_ITS_THREADS + last, processes=2)
+    assert int(said) <= 0, said
+
+
 @pytest.mark.parametrize("ranks", [2, 3])
 def test_over_mpi_bits_are_those_over_gloo(ranks):
     pytest.importorskip("mpi4py")
