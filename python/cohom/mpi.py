@@ -28,9 +28,9 @@ class Collectives:
         """Make one step."""
         self._call(step, "")
 
-    def add(self, array: Any) -> None:
-        """Make an array its sum over ranks, uncompressed. Collective."""
-        self._comm.Allreduce(in_place(), array)
+    def add(self, tensor: Any) -> None:
+        """Make a tensor of the host's its sum over ranks, uncompressed. Collective."""
+        self._comm.Allreduce(in_place(), tensor.numpy())
 
     def start(self, step: Step) -> Callable[[], None]:
         """Start one step; returns what waits for its end. All ranks start in the same order."""

@@ -9,8 +9,9 @@ or over MPI.
 
 import atexit
 import collections
-import contextlib
+import os
 import queue
+import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -48,31 +49,51 @@ class _OwnGroup:
     """
 
     def __init__(self) -> None:
-        self.group: Any = dist.new_group(backend="gloo")
-        self._under_way = 0
-        _groups.append(self)
+        self._group: Any = dist.new_group(backend="gloo")
+        self._works: list[Any] = []  # of collectives that nobody has waited for yet
+        _owners.add(self)
+        _groups.add(self._group)
 
     def start(self, collective: Callable[..., Any], *arguments: Any,
               **options: Any) -> Callable[[], None]:
         """Start one of PyTorch's collectives; returns what waits for its end."""
-        self._under_way += 1
-        work = collective(*arguments, group=self.group, async_op=True, **options)
+        if self._group is None:  # which would be the default one
+            raise RuntimeError("this process ends; it should make no collectives any more")
+        work = collective(*arguments, group=self._group, async_op=True, **options)
+        self._works.append(work)
 
         def end() -> None:
-            work.wait()
-            self._under_way -= 1
+            try:
+                work.wait()
+            finally:
+                self._works.remove(work)
 
         return end
 
-    def end(self) -> None:
-        """Wait for the threads, unless they are in a collective, which may never end."""
-        if self._under_way == 0:
-            with contextlib.suppress(ValueError, RuntimeError, AssertionError):  # it is gone
-                dist.destroy_process_group(self.group)
-            self.group = None
+    def leave(self) -> Any:
+        """Return the group, if a collective that may never end is under way; else let it go."""
+        if not all(work.is_completed() for work in self._works):
+            return self._group
+        self._group = None
+        self._works.clear()
+        return None
 
 
-_groups: list[_OwnGroup] = []
+_owners: "weakref.WeakSet[_OwnGroup]" = weakref.WeakSet()
+_groups: "weakref.WeakSet[Any]" = weakref.WeakSet()  # also of owners that are gone
+_PROCESS = os.getpid()
+
+
+def _end_groups() -> None:
+    """Wait for gloo's threads, which end with their group."""
+    busy = [owner.leave() for owner in list(_owners)]
+    for group in list(_groups):
+        if group not in busy:
+            try:
+                dist.destroy_process_group(group)
+            except (RuntimeError, ValueError, AssertionError) as error:
+                if dist.is_initialized() and "nvalid process group" not in str(error):
+                    print(f"cohom: a process group did not end: {error}", file=sys.stderr)
 
 
 class Collectives:
@@ -84,9 +105,9 @@ class Collectives:
                             "max": dist.ReduceOp.MAX}
         self.sent = 0
 
-    def add(self, array: Any) -> None:
-        """Make an array of NumPy's its sum over ranks, uncompressed. Collective."""
-        self._own.start(dist.all_reduce, torch.from_numpy(array))()
+    def add(self, tensor: torch.Tensor) -> None:
+        """Make a tensor its sum over ranks, uncompressed. Collective."""
+        self._own.start(dist.all_reduce, tensor)()
 
     def make(self, step: Step) -> None:
         """Make one step."""
@@ -202,7 +223,7 @@ class Hook:
         if gradient.numel() < self.smallest:
             wide = torch.float64 if gradient.dtype == torch.float64 else torch.float32
             mean = gradient.to("cpu", wide, copy=True)
-            self.collectives.add(mean.numpy())
+            self.collectives.add(mean)
             gradient.copy_(mean.div_(self._ranks))
             return
         vector = gradient.detach().to("cpu").contiguous()
@@ -343,8 +364,9 @@ _threads: "weakref.WeakKeyDictionary[threading.Thread, queue.SimpleQueue[Any]]" 
 def _end_threads() -> None:
     for thread, tasks in list(_threads.items()):
         _end_thread(thread, tasks)
-    for group in _groups:
-        group.end()
+    # A forked process has the groups, and not their threads. A thread that goes on needs its group.
+    if os.getpid() == _PROCESS and not any(thread.is_alive() for thread in _threads):
+        _end_groups()
 
 
 def _end_thread(thread: threading.Thread, tasks: queue.SimpleQueue[Any]) -> None:

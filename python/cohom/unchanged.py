@@ -27,13 +27,15 @@ class Compressing:
     models = 0
     _advice = ""
     _seen: "collections.Counter[str]" = collections.Counter()  # models by class
-    _known: "weakref.WeakSet[DistributedDataParallel]" = weakref.WeakSet()
+    names: "weakref.WeakKeyDictionary[DistributedDataParallel, str]" = (
+        weakref.WeakKeyDictionary())  # of models that compress
 
     def begin(self, codec: str) -> None:
         """Set the codec; raises cohom.Error where there is no such one."""
         rounds = Rounds(codec, 1 << 12, "float32", 0, 1)
         self.codec = codec
-        if codec.split(":")[0] == "signcount" and not rounds.state:
+        if (codec.split(":")[0] == "signcount" and not rounds.state and
+                "error_feedback" not in codec):
             self._advice = "; it should have error feedback: " + (
                 f"{codec}{',' if ':' in codec else ':'}error_feedback=on")
 
@@ -48,7 +50,7 @@ class Compressing:
         self._agree(name)
         compress(model, self.codec)
         self.models += 1
-        self._known.add(model)
+        self.names[model] = name
         _tell(model, f"gradients of {name} travel compressed by {self.codec}{self._advice}")
 
     def _name(self, model: "DistributedDataParallel") -> str:
@@ -59,7 +61,7 @@ class Compressing:
 
     def has(self, model: "DistributedDataParallel") -> bool:
         """Return whether a model's gradients are compressed by what was installed."""
-        return model in self._known
+        return model in self.names
 
     def _agree(self, name: str) -> None:
         """Raise RuntimeError where another process does not compress the model by this codec."""
@@ -128,7 +130,7 @@ def _refuse(name: str) -> None:
     @functools.wraps(method)
     def refused(model: "DistributedDataParallel", *arguments: Any, **options: Any) -> Any:
         if compressing.has(model):
-            raise RuntimeError(f"the program gives {type(model.module).__name__} a communication "
+            raise RuntimeError(f"the program gives {compressing.names[model]} a communication "
                                f"hook, and its gradients are compressed by {compressing.codec}; "
                                "start it without cohom.train and COHOM_TORCH, or without its hook")
         return method(model, *arguments, **options)

@@ -63,7 +63,7 @@ def test_models_of_one_class_have_numbers(tmp_path):
 @pytest.mark.parametrize("codec, advised", [
     ("signcount", "signcount:error_feedback=on"),
     ("signcount:vote=majority", "signcount:vote=majority,error_feedback=on"),
-    ("signcount:error_feedback=on", "")])
+    ("signcount:error_feedback=on", ""), ("signcount:error_feedback=off", "")])
 def test_signs_without_error_feedback_are_advised_against(codec, advised, tmp_path):
     _, said = trained(tmp_path, "-m", "cohom.train", codec)
     assert ("it should have error feedback" in said) == bool(advised), said
