@@ -25,6 +25,7 @@
 #include <ostream>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace cohom::bench {
@@ -46,13 +47,21 @@ std::ostream& operator<<(std::ostream& out, const Case& c) {
 const std::vector<std::string> codecs = {"thc",    "packed:bits=5", "raw",  "signcount",
                                          "marsit", "sparse",        "exact"};
 
-/// Every spec that tests know by every algorithm of ranks.
+/// Above, a case takes more than ten seconds.
+constexpr int most_ranks_of_all = 255;
+
+/// Every spec that tests know by every algorithm of ranks; on very many by mixed_radix, which they
+/// go by then, and one spec a merge by every other.
 std::vector<Case> whole_product(int ranks) {
   std::vector<Case> all;
+  const auto is_asked_for = [&](std::string_view spec, const AlgorithmRow& algorithm) {
+    return ranks <= most_ranks_of_all || algorithm.goes_by_nodes ||
+           std::ranges::find(codecs, spec) != codecs.end();
+  };
   // Those of 16 ranks are tested on no more, but can be used.
   for (const test::CodecSpec& spec : test::specs_for(std::min(ranks, 16)))
     for (const AlgorithmRow& algorithm : test::algorithms_for(spec.spec))
-      if (!algorithm.needs_aggregator)
+      if (!algorithm.needs_aggregator && is_asked_for(spec.spec, algorithm))
         all.push_back({std::string(spec.spec), std::string(algorithm.name), ranks});
   return all;
 }
