@@ -252,7 +252,7 @@ int drop_in_keys(MPI_Comm comm, MPI_Info info) noexcept {
         begin();
         DropInComm& known = drop_in_comm(comm);
         take_keys(known, info);
-        if (known.own) DropIn::instance().has_keys = true;
+        if (known.own || known.own_error) DropIn::instance().has_keys = true;
       },
       [&] { return comm; });
 }

@@ -36,8 +36,8 @@ int keyval() {
   return made;
 }
 
-/// Of cohom's keys in any order.
-std::uint64_t hash_of(MPI_Info info) {
+/// What cohom's keys say, in whatever order they were set; empty where there are none.
+std::string text_of_keys(MPI_Info info) {
   int count = 0;
   check(MPI_Info_get_nkeys(info, &count), "MPI_Info_get_nkeys");
   std::set<std::string> lines;
@@ -49,7 +49,7 @@ std::uint64_t hash_of(MPI_Info info) {
   }
   std::string text;
   for (const std::string& line : lines) text += line;
-  return XXH3_64bits(text.data(), text.size());
+  return text;
 }
 
 }  // namespace
@@ -73,14 +73,17 @@ void take_keys(DropInComm& known, MPI_Info info) {
   known.agreed = false;
   NativeCalls::change();
   if (info == MPI_INFO_NULL) return;
+  const std::string keys = text_of_keys(info);
+  if (keys.empty()) return;  // an earlier rule stays, and so does an error
   const InfoOptions read = options_of(info);
-  known.own_hash = hash_of(info);
+  known.own_hash = XXH3_64bits_withSeed(keys.data(), keys.size(), known.own_hash);
   known.own_error = read.error;
   if (!read.error && read.options.op != ReduceOp::sum)
     known.own_error = Error(ErrorKind::invalid_argument,
                             "the Info key cohom_op of a communicator should be left out: the "
                             "program says which operation it wants");
-  if (read.options.codec.empty()) return;
+  if (known.own_error) known.own.reset();  // what is refused is in force at no later time
+  if (known.own_error || read.options.codec.empty()) return;
   known.own = DropInRule{.text = "Info keys", .native = read.options.codec == "native"};
   known.own->options = read.options;
 }

@@ -19,8 +19,8 @@ struct DropInComm {
   int ranks = 1;
   bool inter = false;                   ///< an intercommunicator
   std::optional<DropInRule> own = {};   ///< by Info keys on the communicator
-  std::uint64_t own_hash = 0;           ///< of the texts of all such keys
-  std::optional<Error> own_error = {};  ///< of such keys
+  std::uint64_t own_hash = 0;           ///< of the texts of all such keys, as they came
+  std::optional<Error> own_error = {};  ///< of the last such keys
   bool agreed = false;                  ///< its ranks have compared what their calls go by
   /// What is wrong with the rules or the keys, on all ranks; calls end with it.
   std::optional<Error> error = {};
@@ -31,8 +31,9 @@ struct DropInComm {
 /// Made with the first call for `comm`, and freed with it. Local. @throws Error(transport)
 DropInComm& drop_in_comm(MPI_Comm comm);
 
-/// The communicator's own rule is what these keys say from now on, if they have cohom_codec; its
-/// ranks will compare theirs. Local. @throws Error(transport) of MPI itself.
+/// The communicator's own rule is what these keys say from now on, if they have cohom_codec; keys
+/// of others change nothing. Its ranks will compare theirs. Local.
+/// @throws Error(transport) of MPI itself
 void take_keys(DropInComm& known, MPI_Info info);
 
 /// Compares what the ranks would do: it must be the same, and without errors. `hash`, `error`: of

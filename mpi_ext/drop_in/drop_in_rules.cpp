@@ -15,6 +15,7 @@
 #include <fstream>
 #include <iterator>
 #include <optional>
+#include <set>
 
 namespace cohom::mpi {
 
@@ -136,8 +137,11 @@ std::string content_of(const std::string& path) {
 
 DropInRule parse_drop_in_rule(std::string_view text) {
   DropInRule rule;
+  std::set<std::string_view> keys;
   std::string_view rest = text;
   for (std::string_view word = next_word(rest); !word.empty(); word = next_word(rest)) {
+    if (!keys.insert(word.substr(0, word.find('='))).second)
+      refuse(word, "left out: the rule has another word for the same");
     take_word(rule, word);
     rule.text += (rule.text.empty() ? "" : " ") + std::string(word);
   }

@@ -106,6 +106,17 @@ class DropInTest(unittest.TestCase):
         self.assertEqual(job.counted("left to MPI: no rule"), 4, job.text)
         self.assertNotIn("nothing reads", job.log)
 
+    def test_keys_of_others_change_none_of_them(self):
+        job = self.run_app([], 0, "keys of others last")
+        self.expect_counted(job)
+        self.assertEqual(job.counted("by Info keys"), 2, job.text)
+
+    def test_keys_that_are_refused_are_never_in_force(self):
+        for rules in ("", "codec=exact bytes=1G:"):
+            with self.subTest(rules):
+                job = self.run_app([], 0, "refused keys", COHOM_DROP_IN=rules)
+                self.assertEqual(job.status, 0, job.text)
+
     def test_threads_have_communicators_of_their_own(self):
         self.expect_counted(self.run_app(["--codec", "exact"], 0, "threads"))
 
@@ -138,6 +149,7 @@ class DropInTest(unittest.TestCase):
                             ("bytes=64K:", "should be a rule with codec=SPEC"),
                             ("codec=exact type=f16", "type=f32 or type=f64"),
                             ("codec=exact reduce_scatter_block=on", "should be yes or no"),
+                            ("codec=exact codec=native", "the rule has another word"),
                             # Of a rule that fits no call, too.
                             ("codec=thc:bits=99 bytes=1G:", "should be a spec of a codec: "),
                             ("@/nothing/there", "cannot be read")):
@@ -155,9 +167,11 @@ class DropInTest(unittest.TestCase):
                                    APP, "0", "real", **RETURNS)
                 self.assertNotEqual(job.status, 0, job.text)
                 self.assertIn("differ between ranks", job.log)
-        job = self.run_app([], 0, "different keys", **RETURNS)
-        self.assertNotEqual(job.status, 0, job.text)
-        self.assertIn("differ between ranks", job.log)
+        for case in ("different keys", "different keys first"):
+            with self.subTest(case):
+                job = self.run_app([], 0, case, **RETURNS)
+                self.assertNotEqual(job.status, 0, job.text)
+                self.assertIn("differ between ranks", job.log)
 
     def test_calls_that_differ_are_an_error_and_no_wrong_sum(self):
         job = self.run_app(["--codec", "exact"], 0, "counts", **RETURNS)

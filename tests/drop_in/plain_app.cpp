@@ -247,6 +247,61 @@ void different_keys() {
   sum_both_ways<float>(MPI_FLOAT, comm);
 }
 
+/// Keys of others come behind those of cohom, which they leave as they are.
+void set_keys_of_others(MPI_Comm comm) {
+  MPI_Info info;
+  MPI_Info_create(&info);
+  MPI_Info_set(info, "somebody_elses", "1");
+  MPI_Comm_set_info(comm, info);
+  MPI_Info_free(&info);
+}
+
+void keys_of_others_last() {
+  MPI_Comm comm;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  MPI_Info info;
+  MPI_Info_create(&info);
+  MPI_Info_set(info, "cohom_codec", "exact");
+  MPI_Comm_set_info(comm, info);
+  set_keys_of_others(comm);
+  sum_both_ways<float>(MPI_FLOAT, comm);
+}
+
+/// Each rank has another codec.
+void different_keys_first() {
+  MPI_Comm comm;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  MPI_Info info;
+  MPI_Info_create(&info);
+  MPI_Info_set(info, "cohom_codec", rank == 0 ? "exact" : "raw");
+  MPI_Comm_set_info(comm, info);
+  set_keys_of_others(comm);
+  sum_both_ways<float>(MPI_FLOAT, comm);
+}
+
+/// A sum that is no mean, whatever a key says, and however often it is asked for.
+void refused_keys() {
+  MPI_Comm comm;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  MPI_Info info;
+  MPI_Info_create(&info);
+  MPI_Info_set(info, "cohom_codec", "raw");
+  MPI_Info_set(info, "cohom_op", "mean");
+  MPI_Comm_set_info(comm, info);
+  float one = 1, all = 0;
+  for (int call = 0; call < 3; ++call) {
+    expect(MPI_Allreduce(&one, &all, 1, MPI_FLOAT, MPI_SUM, comm) != MPI_SUCCESS,
+           "a call with a key that is refused");
+    set_keys_of_others(comm);
+  }
+  MPI_Info_delete(info, "cohom_codec");
+  MPI_Info_set(info, "cohom_op", "sum");
+  MPI_Comm_set_info(comm, info);
+  sum(&one, &all, 1, MPI_FLOAT, MPI_SUM, comm);
+  expect(all == float(ranks), "a sum behind keys that were refused");
+}
+
 /// Rank 0 has another vector than the others.
 void different_counts() {
   const auto input = numbers<float>(rank);
@@ -268,6 +323,9 @@ int main(int argc, char** argv) {
       {"threads", threads},
       {"counts", different_counts},
       {"different keys", different_keys},
+      {"different keys first", different_keys_first},
+      {"keys of others last", keys_of_others_last},
+      {"refused keys", refused_keys},
       {"wrong", wrong_arguments},
   };
   int level = 0;
