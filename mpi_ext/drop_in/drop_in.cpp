@@ -231,7 +231,8 @@ bool is_others_call() {
 int drop_in_reduction(const DropInCall& call) noexcept {
   if (is_others_call()) return call.by_mpi();
   // MPI itself says what is wrong with a communicator, or with a call before MPI_Init.
-  if (inside || call.comm == MPI_COMM_NULL || over || !usable()) return call.by_mpi();
+  if (inside || over || !usable()) return call.by_mpi();
+  if (call.comm == MPI_COMM_NULL) return leave(call, NotOurs::arguments);
   const Inside guard;
   int status = MPI_SUCCESS;
   const int error =

@@ -27,7 +27,7 @@ struct DropInCall {
   [[nodiscard]] int by_mpi() const;
   /// What the sum is of.
   [[nodiscard]] const void* input() const { return sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf; }
-  /// Whether MPI refuses buffers or count.
+  /// Whether MPI's rules forbid buffers or count. Not each MPI notices.
   [[nodiscard]] bool is_wrong() const {
     return count < 0 || recvbuf == MPI_IN_PLACE || (sendbuf == recvbuf && count != 0);
   }

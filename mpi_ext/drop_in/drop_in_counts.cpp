@@ -16,7 +16,7 @@ constexpr std::string_view texts[reasons_not_ours] = {
     "left to MPI: another type than real numbers of 4 or 8 bytes",
     "left to MPI: a communicator between two groups",
     "left to MPI: a communicator of one rank",
-    "left to MPI: arguments that it refuses",
+    "left to MPI: a wrong count, buffer or communicator",
     "ended with an error"};
 
 constexpr std::string_view form_names[other_forms] = {"MPI_Iallreduce", "MPI_Allreduce_init"};

@@ -22,7 +22,7 @@ enum class NotOurs : std::uint8_t {
   type,       ///< no real floating type that MPI has
   inter,      ///< a communicator between two groups
   alone,      ///< a communicator of one rank
-  arguments,  ///< which MPI refuses
+  arguments,  ///< which MPI's rules forbid
   error,      ///< the call ended with one
 };
 inline constexpr std::size_t reasons_not_ours = 9;

@@ -86,7 +86,7 @@ class DropInTest(unittest.TestCase):
         self.assertEqual(alone.returncode, 0, alone.stdout)
         job = self.run_app(["--codec", "exact"], 0, "wrong")
         self.expect_counted(job)
-        self.assertEqual(job.counted("left to MPI: arguments that it refuses"), 2, job.text)
+        self.assertEqual(job.counted("left to MPI: a wrong count, buffer or"), 3, job.text)
 
     def test_each_program_of_a_job_has_the_library(self):
         job = self.run_job(["--codec=exact"], APP, "0", "real", ":", "-n", "1", APP, "0", "real",

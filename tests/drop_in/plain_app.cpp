@@ -230,6 +230,9 @@ void wrong_arguments() {
   expect(sum(&one, &other, -1, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD) != MPI_SUCCESS, "a count");
   expect(sum(&one, MPI_IN_PLACE, 1, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD) != MPI_SUCCESS,
          "MPI_IN_PLACE as the receive buffer");
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);  // which MPI 4 takes for no other
+  expect(sum(&one, &other, 1, MPI_FLOAT, MPI_SUM, MPI_COMM_NULL) != MPI_SUCCESS, "no communicator");
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
   sum(&one, &other, 1, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
   expect(other == float(ranks), "a sum behind errors");
