@@ -17,7 +17,7 @@ import torch.distributed as dist
 
 from .buffers import TYPES
 from .rounds import Rounds
-from .torch import REDUCTIONS, Collectives
+from .torch import REDUCTIONS, Collectives, agree_on
 
 
 def shards(model: object) -> bool:
@@ -113,6 +113,7 @@ class ShardedHook:
         self.codec, self.weights = codec, weights
         self._rank, self.ranks = dist.get_rank(), dist.get_world_size()
         self._all_to_all = all_to_all
+        agree_on(f"{codec}, weights={weights}, all_to_all={all_to_all}", self._check)
         self.collectives = Collectives()
         self._gradients: dict[str, _ReduceScatter] = {}
         for name, module in model.named_modules():
@@ -122,6 +123,12 @@ class ShardedHook:
             module.set_custom_reduce_scatter(gradients)
             if weights is not None:
                 module.set_custom_all_gather(_AllGather(self, weights, gradients))
+
+    def _check(self) -> None:
+        """Raise what is wrong with the codecs, before there is a process group."""
+        self.rounds("reduce_scatter", self.codec, "4096 float32 sum")
+        if self.weights is not None:
+            self.rounds("allgather", self.weights, "4096 float32 sum")
 
     def is_all(self, group: dist.ProcessGroup) -> bool:
         """Return whether a process group has all processes, in their order."""

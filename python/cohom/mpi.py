@@ -94,18 +94,15 @@ class _Kept:
         self.calls = 0  # alike on all ranks, whatever became of them
         self._rounds: collections.OrderedDict[tuple[Any, ...], Rounds] = collections.OrderedDict()
 
-    def rounds(self, collective: str, part: Buffer, codec: str, op: str, buffer: str | None,
-               all_to_all: bool | None) -> Rounds:
-        """Return the rounds of a kind of call. All ranks drop the same ones.
-
-        part: of as many elements as the rounds', and of their type.
-        """
+    def rounds(self, collective: str, count: int, dtype: str, codec: str, op: str,
+               buffer: str | None, all_to_all: bool | None) -> Rounds:
+        """Return the rounds of a kind of call. All ranks drop the same ones."""
         ranks = self.comm.Get_size()
         if all_to_all is None:
             all_to_all = ranks > (1 if collective == "reduce_scatter" else 2)
-        key = (collective, codec, part.count, part.dtype, op, buffer, all_to_all)
+        key = (collective, codec, count, dtype, op, buffer, all_to_all)
         if key not in self._rounds:
-            rounds = Rounds(codec, part.count, part.dtype, self.comm.Get_rank(), ranks, op=op,
+            rounds = Rounds(codec, count, dtype, self.comm.Get_rank(), ranks, op=op,
                             collective=collective, all_to_all=all_to_all)
             if rounds.state and buffer is None:
                 raise ValueError(f"codec {codec} keeps state between calls; name the vector by "
@@ -146,13 +143,14 @@ def _make(collective: str, comm: Any | None, array: Any, out: Any | None, codec:
     kept.calls += 1
     wrong = None
     try:
-        if collective == "allreduce":
-            part, _ = pair_of(array, out)
-        elif collective == "reduce_scatter":
-            part = Buffer(out, "out", writable=True)
-        else:
-            part = Buffer(array, "array")
-        rounds = kept.rounds(collective, part, codec, op, buffer, all_to_all)
+        source = pair_of(array, out)[0] if collective == "allreduce" else Buffer(array, "array")
+        count, parts = source.count, kept.comm.Get_size()
+        if collective == "reduce_scatter":
+            if count % parts != 0:
+                raise ValueError(f"array has {count} elements; it should have as many for each of "
+                                 f"{parts} ranks")
+            count //= parts
+        rounds = kept.rounds(collective, count, source.dtype, codec, op, buffer, all_to_all)
         rounds.buffers(array, out)
     except Exception as error:  # whatever a buffer of somebody's raises
         wrong = error

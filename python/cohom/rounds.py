@@ -77,6 +77,8 @@ class Rounds:
                  bit_or: bool = True, small_max: bool = True, unsigned: bool = True,
                  check_once: bool = False) -> None:
         self._rounds: ctypes.c_void_p | None = None
+        if not isinstance(codec, str) or "\0" in codec:  # which C would cut
+            raise TypeError(f"codec is {codec!r}; it should be a spec such as 'thc'")
         if op not in ("sum", "mean"):
             raise ValueError(f"op is {op!r}; it should be 'sum' or 'mean'")
         if collective not in COLLECTIVES:

@@ -22,6 +22,7 @@ import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
 from . import mpi
+from .agreement import Agreement
 from .rounds import Rounds, Step
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ _SECONDS_TO_END = 10
 # Of a bucket: pieces share the time of the wire and of the codec, and each has short rounds.
 _MOST_PIECES = 2
 _SHORTEST_PIECE = 1 << 20
+_ADVICE = "all processes should call cohom.torch.compress() alike"
 _PIECE_UNIT = 4096  # elements: owners' parts are then equally long, but in the last piece
 
 
@@ -190,8 +192,10 @@ class Hook:
         self._rank, self._ranks = dist.get_rank(), dist.get_world_size()
         self._all_to_all = self._ranks > 2 if all_to_all is None else all_to_all
         self._reductions = REDUCTIONS if comm is None else {}
+        agree_on(f"{codec}, smallest={smallest}, all_to_all={self._all_to_all}, over "
+                 f"{'gloo' if comm is None else 'MPI'}", lambda: self._check(comm))
         self.collectives: Collectives | mpi.Collectives = (
-            Collectives() if comm is None else mpi.Collectives(_own(comm)))
+            Collectives() if comm is None else mpi.Collectives(comm.Dup()))
         self._rounds: dict[tuple[Parts, str], list[Rounds]] = {}  # by bucket: parts and type
         self._feedback: dict[str, bytes] = {}  # by parameter: of no bucket that there is
         self._queue: queue.SimpleQueue[Any] = queue.SimpleQueue()
@@ -200,6 +204,18 @@ class Hook:
         self._thread.start()
         _threads[self._thread] = self._queue
         weakref.finalize(self, _end_thread, self._thread, self._queue)
+
+    def _check(self, comm: Any | None) -> None:
+        """Raise what is wrong with the arguments, before there is a process group."""
+        if self.smallest < 0:
+            raise ValueError(f"smallest is {self.smallest}; it should not be negative")
+        self._made_rounds(_PIECE_UNIT, "float32")
+        if comm is not None:
+            _expect_all(comm)
+
+    def _made_rounds(self, count: int, dtype: str) -> Rounds:
+        return Rounds(self.codec, count, dtype, self._rank, self._ranks, op="mean",
+                      all_to_all=self._all_to_all, check_once=True, **self._reductions)
 
     def __call__(self, _state: object,
                  bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
@@ -245,8 +261,7 @@ class Hook:
             names = {name for name, _ in parts}
             for other in [each for each in self._rounds if names & {name for name, _ in each[0]}]:
                 self._feedback.update(_cut(self._rounds.pop(other), *other))
-            pieces = [Rounds(self.codec, count, dtype, self._rank, self._ranks, op="mean",
-                             all_to_all=self._all_to_all, check_once=True, **self._reductions)
+            pieces = [self._made_rounds(count, dtype)
                       for count in _pieces_of(vector.numel(), self._ranks)]
             if pieces[0].state:
                 self._put_feedback(pieces, parts, _feedback_size(dtype))
@@ -286,8 +301,19 @@ class Hook:
         self._feedback = dict(saved["feedback"]) if saved["ranks"] == self._ranks else {}
 
 
-def _own(comm: Any) -> Any:
-    """Return a copy of a communicator of mpi4py's for one hook. Raises ValueError."""
+def agree_on(how: str, check: Callable[[], None]) -> None:
+    """Raise in all processes what `check` raises in one, or that they differ in `how`."""
+    agreement = Agreement("compress gradients", how, _ADVICE)
+    try:
+        check()
+    except Exception as error:
+        agreement.refuse(error)
+        raise
+    agreement.reach()
+
+
+def _expect_all(comm: Any) -> None:
+    """Raise ValueError unless a communicator of mpi4py's is one that a hook can take."""
     own = comm.Get_rank(), comm.Get_size()
     all_processes = dist.get_rank(), dist.get_world_size()
     if own != all_processes:
@@ -296,7 +322,6 @@ def _own(comm: Any) -> Any:
     if not mpi.takes_threads():
         raise ValueError("comm is of an MPI without MPI_THREAD_MULTIPLE, which a hook's thread "
                          "needs")
-    return comm.Dup()
 
 
 def _pieces_of(elements: int, ranks: int) -> list[int]:
@@ -385,8 +410,10 @@ def compress(model: torch.nn.Module, codec: str = "thc",
     """Compress a model's gradients from now on; returns the Hook, or ShardedHook. Collective.
 
     model: a DistributedDataParallel, or one that fully_shard() was applied to. options: of Hook, or
-    ShardedHook. DDP makes other buckets behind the first step of a process, so that a checkpoint
-    goes on with the same bits only where it does not (find_unused_parameters=True).
+    ShardedHook. Raises Error for a codec that cannot be used, and RuntimeError in all processes
+    where another one differs or raises; a process that does not call makes the others wait, and say
+    so after a minute. DDP makes other buckets behind the first step of a process, so that a
+    checkpoint goes on with the same bits only where it does not (find_unused_parameters=True).
     """
     from . import fsdp  # which needs what is above
     if fsdp.shards(model):

@@ -10,6 +10,7 @@ import sys
 import weakref
 from typing import TYPE_CHECKING, Any
 
+from .agreement import Agreement
 from .rounds import Rounds
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 # How long processes may differ in making a model, which they do together.
 _PATIENCE = datetime.timedelta(seconds=60)
+_ADVICE = "start all of them with the same COHOM_TORCH or cohom.train, and with cohom installed"
 _BUCKET_HOOKS = ("register_comm_hook", "_register_builtin_comm_hook")
 
 
@@ -47,7 +49,8 @@ class Compressing:
         if why_not:
             _tell(model, f"gradients of {name} travel uncompressed: {why_not}")
             return
-        self._agree(name)
+        # Without it a process would only hang.
+        Agreement(f"compress the gradients of {name}", self.codec, _ADVICE).reach(_PATIENCE)
         compress(model, self.codec)
         self.models += 1
         self.names[model] = name
@@ -62,27 +65,6 @@ class Compressing:
     def has(self, model: "DistributedDataParallel") -> bool:
         """Return whether a model's gradients are compressed by what was installed."""
         return model in self.names
-
-    def _agree(self, name: str) -> None:
-        """Raise RuntimeError where another process does not compress the model by this codec."""
-        import torch.distributed as dist
-        store = dist.distributed_c10d._get_default_store()  # without it a process would only hang
-        rank = dist.get_rank()
-        store.set(f"cohom/{self.models}/{rank}", self.codec)
-        for other in range(dist.get_world_size()):
-            key = f"cohom/{self.models}/{other}"
-            try:
-                store.wait([key], _PATIENCE)
-            except RuntimeError as error:
-                raise RuntimeError(
-                    f"process {other} does not compress the gradients of {name}, and process "
-                    f"{rank} does, by {self.codec}; start all of them with the same COHOM_TORCH "
-                    "or cohom.train, and with cohom installed") from error
-            codec = store.get(key).decode()
-            if codec != self.codec:
-                raise RuntimeError(
-                    f"process {other} compresses the gradients of {name} by {codec}, and process "
-                    f"{rank} by {self.codec}; they should be the same")
 
 
 compressing = Compressing()

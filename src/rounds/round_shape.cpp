@@ -31,7 +31,9 @@ RoundShape::Way RoundShape::way_by(const RoundsOptions& options, bool scatters) 
   if (is_whole()) return reduces ? Way::reduce : Way::gather;
   const bool is_short =
       traits().time == RoundTime::before_payload && traits().algorithm == RoundAlgorithm::small;
-  const bool owners_save = options.all_to_all && (ranks_ > 2 || scatters);
+  // Sums that room for all ranks makes far longer than a contribution, such as exact ones.
+  const bool sums_are_long = traits().is_fallback() && traits().narrow();
+  const bool owners_save = sums_are_long || (options.all_to_all && (ranks_ > 2 || scatters));
   if (reduces && (is_short || !owners_save)) return Way::reduce;
   return Way::owners;
 }

@@ -61,6 +61,11 @@ def main():
              "disagree about codec"),
             (lambda: cohom.allgather(numpy.ones(10), numpy.ones(10 * ranks + rank)),
              f"out has {10 * ranks + rank} elements" if rank else "another rank's arguments"),
+            (lambda: cohom.reduce_scatter(numpy.ones(10 * ranks), numpy.ones(10 + rank)),
+             f"out has {10 + rank} elements of float64; it should have 10" if rank
+             else "another rank's arguments"),
+            (lambda: cohom.reduce_scatter(numpy.ones(10 * ranks + 1), numpy.ones(10)),
+             f"array has {10 * ranks + 1} elements; it should have as many for each of {ranks}"),
             (lambda: cohom.allreduce(numpy.ones(10, "float32"), codec="thx" if rank else "thc"),
              "did you mean thc" if rank else "another rank's arguments are wrong")):
         if ranks == 1:

@@ -176,6 +176,29 @@ def test_parts_of_a_sum(codec, options):
         assert joined.tobytes() == whole[0].astype("float64").tobytes()
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("codec", ["thc", "signcount", "sketch"])
+def test_numbers_that_are_not_finite_take_little_more_than_uncompressed_ones(codec, dtype):
+    inputs = vectors(2, 1 << 16, dtype)
+    for each in inputs:
+        each[::100] = math.nan  # some in each block
+    sent = {}
+
+    def counted(steps):
+        for step in steps:
+            words = step.words if step.kind == "all_reduce" else step.send
+            sent[step.name] = sent.get(step.name, 0) + len(words)
+            yield step
+
+    ranks = rounds_of(codec, 2, 1 << 16, dtype, **POOR)
+    first = ranks[0].steps
+    ranks[0].steps = lambda *arguments: counted(first(*arguments))
+    reduce_together(ranks, inputs)
+    assert numpy.isnan(inputs[0]).sum() == len(inputs[0][::100])
+    assert inputs[0].tobytes() == inputs[1].tobytes()
+    assert 0 < sent["escape"] <= 1.6 * inputs[0].nbytes
+
+
 @pytest.mark.parametrize("codec", ["raw", "exact", "thc", "packed", "signcount", "sparse+thc"])
 def test_parts_of_all_ranks(codec):
     inputs = vectors(4, 1001)

@@ -214,6 +214,48 @@ def test_a_model_that_is_no_ddp_is_refused():
         cohom.torch.compress(torch.nn.Linear(2, 2))
 
 
+# By case what each of two processes gives compress(), and a pattern of what it gets.
+AGREEMENTS = """
+import datetime, os, re, time, torch, torch.distributed as dist, cohom.torch
+from cohom import agreement
+agreement._UNTIL_WARNED = datetime.timedelta(seconds=1)
+dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=4))
+rank = dist.get_rank()
+BOGUS = "Error: .*bogus.* is unknown"
+CASES = (
+    (({"codec": "bogus"}, BOGUS), ({"codec": "bogus"}, BOGUS)),
+    (({"codec": None}, "TypeError: codec is None; it should be a spec"),
+     ({}, "RuntimeError: process 0 cannot compress gradients: codec is None")),
+    (({}, "RuntimeError: process 1 cannot compress gradients: smallest is -5; it should not"),
+     ({"smallest": -5}, "ValueError: smallest is -5")),
+    (({}, "RuntimeError: process 1 would .* by raw, .* process 0 by thc, .*; they should be the s"),
+     ({"codec": "raw"}, "RuntimeError: process 0 would .* by thc, .* process 1 by raw")),
+    (({}, "^$"), ({"late": 2}, "^$")),
+    (({}, "RuntimeError: process 1 does not compress gradients, and process 0 does, by thc"),
+     None))
+for case in CASES:
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
+    if case[rank] is None:
+        break
+    options, wanted = case[rank]
+    time.sleep(options.pop("late", 0))
+    said = ""
+    try:
+        cohom.torch.compress(model, **options)
+        model(torch.ones(1, 2)).sum().backward()
+    except Exception as error:
+        said = f"{type(error).__name__}: {error}"
+    assert re.search(wanted, said), (wanted, said)
+"""
+
+
+def test_all_processes_compress_alike_or_none():
+    done = run_all("-c", AGREEMENTS, processes=2)
+    assert [status for status, _, _ in done] == [0, 0], done
+    waits = "process 0 waits for process 1, which does not compress gradients yet; all processes"
+    assert done[0][2].count(waits) == 2, done
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16", "float64"])
 def test_tensors_are_vectors(dtype):
     import cohom

@@ -97,7 +97,7 @@ def test_what_is_left_to_pytorch_is_said(kind, why, tmp_path):
 
 
 @pytest.mark.parametrize("other, said", [
-    ("raw", "process 1 compresses the gradients of Sequential by raw, and process 0 by thc"),
+    ("raw", "process 1 would compress the gradients of Sequential by raw, and process 0 by thc"),
     ("none", "process 1 does not compress the gradients of Sequential, and process 0 does")])
 def test_processes_that_differ_are_an_error(other, said, tmp_path):
     (status, errors), (other_status, _) = train(tmp_path, "-c", UNLIKE, other)
