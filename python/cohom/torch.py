@@ -9,6 +9,8 @@ or over MPI.
 
 import atexit
 import collections
+import functools
+import inspect
 import os
 import queue
 import sys
@@ -303,6 +305,8 @@ class Hook:
 
 def agree_on(how: str, check: Callable[[], None]) -> None:
     """Raise in all processes what `check` raises in one, or that they differ in `how`."""
+    if not dist.is_initialized():  # nobody else
+        check()
     agreement = Agreement("compress gradients", how, _ADVICE)
     try:
         check()
@@ -416,8 +420,26 @@ def compress(model: torch.nn.Module, codec: str = "thc",
     checkpoint goes on with the same bits only where it does not (find_unused_parameters=True).
     """
     from . import fsdp  # which needs what is above
-    if fsdp.shards(model):
-        return fsdp.ShardedHook(model, codec, **options)
+    shards = fsdp.shards(model)
+    names = {parameter: name for name, parameter in model.named_parameters()}
+    make: Callable[..., Any] = functools.partial(Hook, names=names)
+    if shards:
+        make = functools.partial(fsdp.ShardedHook, model)
+
+    def check() -> None:
+        inspect.signature(make).bind(codec, **options)
+        if not shards:
+            _expect_ddp(model)
+
+    agree_on("ShardedHook" if shards else "Hook", check)
+    hook: Hook | fsdp.ShardedHook = make(codec, **options)
+    if not shards:
+        model.register_comm_hook(None, hook)
+    return hook
+
+
+def _expect_ddp(model: torch.nn.Module) -> None:
+    """Raise TypeError or ValueError unless a model can take a Hook."""
     if not isinstance(model, DistributedDataParallel):
         raise TypeError(f"model is a {type(model).__name__}; it should be a "
                         "DistributedDataParallel, or fully_shard() should have been applied to it")
@@ -425,7 +447,5 @@ def compress(model: torch.nn.Module, codec: str = "thc",
     if ranks != world:
         raise ValueError(f"model is one of {ranks} processes of {world}; its process group should "
                          "have all")
-    names = {parameter: name for name, parameter in model.named_parameters()}
-    hook = Hook(codec, names, **options)
-    model.register_comm_hook(None, hook)
-    return hook
+    if getattr(model, "_comm_hooks", ()):
+        raise ValueError("model has a communication hook already; it can have one")

@@ -11,6 +11,9 @@
 
 namespace cohom {
 
+/// Of what way_by() says. Ranks that choose unlike ways would wait for each other for ever.
+inline constexpr std::uint64_t version_of_ways = 2;
+
 class RoundShape {
  public:
   enum class Way : std::uint8_t {

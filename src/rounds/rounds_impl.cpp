@@ -112,7 +112,7 @@ CallSignature RoundsImpl::signature(std::uint64_t step) const {
   signature.text("codec", plan_codec_.spec());
   signature.number("ranks", static_cast<std::uint64_t>(place_.ranks));
   signature.text("all_to_all", options_.all_to_all ? "on" : "off");
-  signature.number("version of RoundShape's ways", 2);
+  signature.number("version of rounds", version_of_ways);
   signature.number("what reductions can do", (options_.has_bit_or ? 1 : 0) +
                                                  (options_.has_small_max ? 2 : 0) +
                                                  (options_.has_unsigned ? 4 : 0));

@@ -52,3 +52,29 @@ def test_a_checkpoint_goes_on_with_the_same_bits(of_weights, tmp_path):
     wanted = weights(tmp_path, 0)
     train(tmp_path, *arguments, "load", processes=2)
     assert weights(tmp_path, 0) == wanted
+
+
+# By case the weights' codec of each of two processes, and what each gets.
+AGREEMENTS = """
+import os, re, torch, torch.distributed as dist, cohom.torch
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import fully_shard
+dist.init_process_group("gloo")
+model = torch.nn.Linear(8, 8)
+fully_shard(model, mesh=init_device_mesh("cpu", (2,)))
+cannot = "RuntimeError: process 1 cannot compress gradients: .*take a codec without error feedback"
+for case in (((None, cannot), ("thc:error_feedback=on", "Error: .*without error feedback")),
+             ((None, "weights=None"), ("raw", "process 1 would .*weights=raw")), ((None, "^$"),) * 2):
+    weights, wanted = case[dist.get_rank()]
+    said = ""
+    try:
+        cohom.torch.compress(model, weights=weights)
+        model(torch.ones(1, 8)).sum().backward()
+    except Exception as error:
+        said = f"{type(error).__name__}: {error}"
+    assert re.search(wanted, said), (wanted, said)
+"""
+
+
+def test_all_processes_compress_alike_or_none():
+    run("-c", AGREEMENTS, processes=2)
