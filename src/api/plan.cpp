@@ -32,9 +32,11 @@ class PlanImpl {
       request.timeout = timeout_ = timeout_of(options, communicator.defaults());
       options_ = resolve(options, communicator.defaults());
       const auto guard = communicator.lock();
-      core_ = std::make_shared<PlanCore>(communicator.environment(), shape, options_);
-      cores_.emplace(Placement{}.text(), core_);
-      core_->add_to_signature(signature);
+      const auto made = std::make_shared<PlanCore>(communicator.environment(), shape, options_);
+      made->routes().take_memory();
+      made->add_to_signature(signature);
+      cores_.emplace(Placement{}.text(), made);
+      core_ = made;
       signature.text("buffer", {});
       signature.number("step", 0);
     } catch (...) {
@@ -183,10 +185,11 @@ class PlanImpl {
   std::shared_ptr<PlanCore> core_for(const Placement& placement) {
     auto& core = cores_[placement.text()];
     const auto guard = communicator_.lock();
-    if (!core)
-      core = std::make_shared<PlanCore>(communicator_.environment(), core_->shape(), options_,
-                                        placement);
-    return core;
+    if (core) return core;
+    const auto made = std::make_shared<PlanCore>(communicator_.environment(), core_->shape(),
+                                                 options_, placement);
+    made->routes().take_memory();
+    return core = made;
   }
 
   void prepare_for(const void* input, void* output) {
@@ -199,7 +202,10 @@ class PlanImpl {
     DevicePlan* const device = core_->device();
     const DeviceWork::Use use(device != nullptr ? device->work().get() : nullptr);
     PlanPart* const part = core_->part();
-    if (part != nullptr && core_->has_executor()) part->prepare(input, output);
+    if (part != nullptr && core_->has_executor()) {
+      part->prepare(input, output);
+      part->take_memory();
+    }
     if (device != nullptr && !device->runs_there()) device->take_copies(input == output);
   }
 

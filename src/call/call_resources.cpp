@@ -64,10 +64,11 @@ void CallResources::prepare_of_plan(PlanCore& core) {
   route_.prepare(request_.error.has_value());
   if (request_.error) return;
   ShortSum* const sum = core.short_sum();
-  if (PlanPart* const own = part()) {
-    const DeviceWork::Use use(device_work());
-    own->prepare(input(), output());
-  }
+  if (PlanPart* const own = part()) own->prepare(input(), output());
+  // Kinds of calls that come once cost what MPI's own do: the first of a race goes natively.
+  const bool native_turn = waits_ && turn_.has_race() && may_go_natively();
+  if (!native_turn) core.routes().take_memory();
+  turn_.start_clock();
   if (sum != nullptr) sum->begin(codec_input(), codec_output());
   if (request_.state != nullptr) {
     request_.state->bring_to(core.device_work(), core.state_bytes());
@@ -119,6 +120,8 @@ void CallResources::write_hosts_output() {
 
 void CallResources::begin() {
   const DeviceWork::Use use(device_work());
+  // It was not where this rank waits, in a native turn, and another one does not.
+  request_.core->routes().take_memory();
   CallBuffers buffers{.type = request_.core->type(),
                       .input = codec_input(),
                       .output = codec_output(),

@@ -6,7 +6,7 @@ namespace cohom {
 
 void CallRoute::of_plan(PlanCore& plan) {
   plan_ = &plan;
-  if (plan.has_executor()) executor_ = &plan.executor();
+  executor_ = plan.routes().first.executor.get();
 }
 
 void CallRoute::prepare(bool fails) {
@@ -16,7 +16,7 @@ void CallRoute::prepare(bool fails) {
   }
   if (network() == nullptr) return;
   if (!fails) offloads_ = network()->ready(executor_->offloaded(), call_);
-  if (!offloads_) executor_ = &plan_->other_executor();
+  if (!offloads_) executor_ = plan_->routes().other.executor.get();
 }
 
 Offloads CallRoute::word() const {
@@ -29,7 +29,7 @@ bool CallRoute::agree(std::optional<int> unready_rank, int own_rank) {
   if (network() == nullptr || !unready_rank) return false;
   const bool changes = offloads_;
   offloads_ = false;
-  executor_ = &plan_->other_executor();
+  executor_ = plan_->routes().other.executor.get();
   network()->declined(*unready_rank == own_rank, *unready_rank,
                       plan_->description().other_algorithm);
   return changes;

@@ -12,8 +12,9 @@ void CallTurn::take(const PlanCore& plan, int rank) {
   turn_ = race_->race.next();
   from_agreement_ = plan.shape().collective == ReductionKind::reduce;
   tells_time_ = plan.shape().gives_to(rank);
-  began_ = std::chrono::steady_clock::now();
 }
+
+void CallTurn::start_clock() { began_ = std::chrono::steady_clock::now(); }
 
 void CallTurn::agree(const CallPace& pace, CallOwner& owner) {
   if (agreed_) return;
@@ -22,7 +23,7 @@ void CallTurn::agree(const CallPace& pace, CallOwner& owner) {
   owner.races().agree(pace.seconds(), owner.transport().rank());
   if (!turn_) return;
   race_->race.began(*turn_);
-  if (from_agreement_) began_ = std::chrono::steady_clock::now();
+  if (from_agreement_) start_clock();
   in_race_ = true;
 }
 

@@ -14,8 +14,11 @@ class CallOwner;
 
 class CallTurn {
  public:
-  /// The call is made now. The plan outlives what the call does from here on.
+  /// The plan outlives what the call does from here on.
   void take(const PlanCore& plan, int rank);
+  /// What the call does from now on is its time in the race. Memory that it took stays the plan's,
+  /// and says nothing of the calls to come.
+  void start_clock();
   /// What all ranks have agreed on counts once: what they know alike of earlier calls, where they
   /// all wait for this one, so that none has made the next one.
   void agree(const CallPace& pace, CallOwner& owner);

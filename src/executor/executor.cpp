@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <limits>
+#include <span>
 
 namespace cohom {
 
@@ -23,6 +25,7 @@ Executor::Executor(const ExecutorSetup& setup)
     : crew_(setup.workers, setup.tuning.takes_back),
       factory_(setup, crew_),
       chunking_(factory_.make_chunking(factory_.payload(), setup.elements)),
+      workspace_(setup.take_memory),
       offloaded_({.aggregator = setup.aggregator,
                   .kernels = setup.kernels,
                   .rank = setup.place.rank,
@@ -41,29 +44,9 @@ Executor::Executor(const ExecutorSetup& setup)
     if (traits.time == RoundTime::behind_payload)
       own = std::make_unique<Chunking>(factory_.make_chunking(r, setup.elements));
     rounds_.back() = factory_.make(r, own ? *own : chunking_);
+    workspace_.add(*rounds_.back());
     if (rounds_.back()->offloads())
       offloaded_.add(static_cast<int>(r), traits.merge, *rounds_.back());
-  }
-  take_workspaces();
-}
-
-void Executor::take_workspaces() {
-  std::size_t words = 0;
-  for (std::size_t r = 0; r < rounds_.size(); ++r)
-    if (rounds_[r] && !factory_.lies_apart(r)) words += rounds_[r]->workspace_words();
-  if (const auto& take = factory_.setup().take_memory) lent_workspace_ = take(words * 8);
-  if (!lent_workspace_) workspace_ = {host_memory(), words};
-  auto* next = reinterpret_cast<std::uint64_t*>(workspace().data());
-  for (std::size_t r = 0; r < rounds_.size(); ++r) {
-    RoundRun* const round = rounds_[r].get();
-    if (round == nullptr) continue;
-    if (factory_.lies_apart(r)) {
-      apart_workspace_ = {*factory_.setup().memory, round->workspace_words()};
-      round->set_workspace(apart_workspace_.data());
-    } else {
-      round->set_workspace(next);
-      next += round->workspace_words();
-    }
   }
 }
 

@@ -7,14 +7,13 @@
 #include "executor/round_factory.hpp"
 #include "executor/round_run.hpp"
 #include "executor/slice_crew.hpp"
+#include "executor/workspace.hpp"
 
 #include <cohom/transport.hpp>
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -28,13 +27,8 @@ class Executor {
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 
-  /// Where words lie on their way, those of fallback rounds excepted: in the host's memory, and
-  /// those of the payload in another one.
-  [[nodiscard]] std::span<std::byte> workspace() const {
-    return lent_workspace_ ? lent_workspace_->bytes() : workspace_.bytes();
-  }
-  [[nodiscard]] std::span<std::byte> apart_workspace() const { return apart_workspace_.bytes(); }
-
+  /// Whoever makes calls takes it before the first begin().
+  [[nodiscard]] Workspace& workspace() { return workspace_; }
   /// What it has at the aggregator, where calls take a turn with reserve(): at MPI as soon as they
   /// exist, long before they may be known to be right; in a network when all ranks agreed to
   /// offload them.
@@ -76,7 +70,6 @@ class Executor {
  private:
   [[nodiscard]] std::size_t payload() const { return factory_.payload(); }
   [[nodiscard]] RoundRun* running(std::size_t round) const;
-  void take_workspaces();
   void begin_round(std::size_t number);
   void lend_users_memory(const RoundRun& round, const RoundTraits& traits, RoundCall& call);
   [[nodiscard]] bool goes_on_behind_call(const RoundRun& round) const;
@@ -109,10 +102,7 @@ class Executor {
   RoundFactory factory_;
   Chunking chunking_;
   std::vector<std::unique_ptr<Chunking>> own_chunking_;  ///< of rounds after the payload
-  std::unique_ptr<MessageMemory> lent_workspace_;        ///< null: `workspace_` is it
-  MemoryArray<std::uint64_t> workspace_;
-  MemoryArray<std::uint64_t>
-      apart_workspace_;  ///< the payload's, where elements are not the host's
+  Workspace workspace_;
   std::vector<std::unique_ptr<RoundRun>>
       rounds_;  ///< by round; fallback rounds null until they run
   OffloadedRounds offloaded_;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <iterator>
 #include <tuple>
+#include <utility>
 
 namespace cohom {
 
@@ -37,11 +38,10 @@ std::shared_ptr<PlanCore> PlanCache::find_or_make(const PlanEnvironment& environ
   }
   const PlanOptions resolved = resolve(options, *environment.defaults);
   make_room(environment, plan_memory_of(*environment.defaults));
+  auto plan = std::make_shared<PlanCore>(environment, shape, resolved, placement);
+  if (plan->race() == nullptr) plan->routes().take_memory();  // else the first call may need none
   entries_.push_front(
-      {.shape = shape,
-       .placement = placement,
-       .options = options,
-       .plan = std::make_shared<PlanCore>(environment, shape, resolved, placement)});
+      {.shape = shape, .placement = placement, .options = options, .plan = std::move(plan)});
   PlanMemory::instance().add(entries_.front().plan->description().workspace_bytes);
   return entries_.front().plan;
 }

@@ -127,9 +127,10 @@ std::unique_ptr<Codec> PlanCore::fit_codec(const PlanEnvironment& environment, P
     if (device_work()) made = codec.make(*device_work());
   }
   if (device_work() || algorithm.build == nullptr) return made;
-  route_.workers = workers_for(codec, users_bytes, options_.threads, environment);
-  codec.set_workers(route_.workers ? route_.workers->workers() : 0);
-  return route_.workers ? codec.make() : std::move(made);
+  const auto& workers = routes_.first.workers =
+      workers_for(codec, users_bytes, options_.threads, environment);
+  codec.set_workers(workers ? workers->workers() : 0);
+  return workers ? codec.make() : std::move(made);
 }
 
 void PlanCore::describe(const PlanCodec& codec, const RouteChoice& choice, int ranks) {
@@ -171,9 +172,11 @@ void PlanCore::make_routes(const PlanEnvironment& environment, const PlanCodec& 
   const DeviceWork::Use use(device_work().get());
   const int ranks = environment.transport->ranks();
   const AlgorithmRow& algorithm = *choice.selection.algorithm;
-  if (vector_.part)
-    vector_.part->take_memory(device_work() ? device_work()->memory() : host_memory(),
-                              !vector_.decodes_parts);
+  if (vector_.part) {
+    vector_.part->work_in(device_work() ? device_work()->memory() : host_memory(),
+                          !vector_.decodes_parts);
+    routes_.part = &*vector_.part;
+  }
   const RouteMaterial material{
       .environment = environment,
       .count = vector_.count,
@@ -184,35 +187,30 @@ void PlanCore::make_routes(const PlanEnvironment& environment, const PlanCodec& 
       .whole_chunks = vector_.shape.gathers(),
       .message_bytes = message_bytes_,
       .device = device_work() ? device_.get() : nullptr,
-      .workers = route_.workers};
+      .workers = routes_.first.workers};
   Aggregator* const aggregator =
       algorithm.in_network ? &offloading_->aggregator() : environment.native_reductions;
-  route_ = make_route(material, std::move(first), algorithm, aggregator);
+  routes_.first = make_route(material, std::move(first), algorithm, aggregator);
   log_route(environment.transport->rank());
-  description_.segment = route_.segment;
-  description_.workspace_bytes =
-      route_.executor->workspace().size() + route_.executor->apart_workspace().size();
   description_.memory = device_work() ? "cuda" : "host";
   description_.path = path_of(device_.get(), *environment.transport);
-  description_.state_bytes = route_.codec->state_bytes(vector_.count);
-  description_.agreement_rounds = agreement_rounds(*route_.codec);
-  if (vector_.part) description_.workspace_bytes += vector_.part->memory_bytes();
   make_short_sum(environment, algorithm);
   // What travels with the agreement is over when a native sum could begin.
   if (native_.sums != nullptr && short_sum_ == nullptr)
     native_.race = &environment.races->of(kind_of(vector_.shape, ranks, asked_codec_),
                                           vector_.shape.elements(ranks) * size_of(type()),
                                           description_.codec + " by " + description_.algorithm);
-  if (offloading_ == nullptr) return;
-  other_route_ =
-      make_route(material, codec.make(), *choice.other_algorithm, environment.native_reductions);
-  description_.other_algorithm = choice.other_algorithm->name;
-  description_.workspace_bytes += other_route_.executor->workspace().size();
+  if (offloading_ != nullptr) {
+    routes_.other =
+        make_route(material, codec.make(), *choice.other_algorithm, environment.native_reductions);
+    description_.other_algorithm = choice.other_algorithm->name;
+  }
+  routes_.describe(vector_.count, description_);
 }
 
 /// For what recursive doubling adds as it is: the same sums, in the same order.
 void PlanCore::make_short_sum(const PlanEnvironment& environment, const AlgorithmRow& algorithm) {
-  const RoundTraits& traits = route_.codec->payload().traits();
+  const RoundTraits& traits = routes_.first.codec->payload().traits();
   const int ranks = environment.transport->ranks();
   if (ranks == 1 || device_ || traits.identity == Identity::none ||
       algorithm.name != "recursive_doubling" || bytes() > ShortSum::max_bytes)
@@ -254,7 +252,7 @@ void PlanCore::add_memory_to_signature(CallSignature& signature) const {
 
 std::unique_ptr<Channel> PlanCore::wrap(std::unique_ptr<Channel> channel) const {
   if (options_.checksum)
-    channel = std::make_unique<ChecksumChannel>(std::move(channel), route_.codec->rounds());
+    channel = std::make_unique<ChecksumChannel>(std::move(channel), routes_.first.codec->rounds());
   return device_ ? device_->wrap(std::move(channel)) : std::move(channel);
 }
 

@@ -3,14 +3,13 @@
 
 #include "agreement/call_agreement.hpp"
 #include "agreement/short_sum.hpp"
-#include "executor/executor.hpp"
 #include "memory/placement.hpp"
 #include "plan/device_plan.hpp"
 #include "plan/plan_codec.hpp"
 #include "plan/plan_environment.hpp"
 #include "plan/plan_options.hpp"
 #include "plan/plan_part.hpp"
-#include "plan/plan_route.hpp"
+#include "plan/plan_routes.hpp"
 #include "plan/plan_shape.hpp"
 #include "plan/route_choice.hpp"
 #include "plan/route_races.hpp"
@@ -28,7 +27,8 @@ namespace cohom {
 
 class PlanCore {
  public:
-  /// Local. @throws Error for anything that is wrong with the options.
+  /// Local, without the memory of calls, which routes() take. @throws Error for anything that is
+  /// wrong with the options.
   PlanCore(const PlanEnvironment& environment, const PlanShape& shape, const PlanOptions& options,
            const Placement& placement = {});
   ~PlanCore();
@@ -45,22 +45,20 @@ class PlanCore {
   [[nodiscard]] Offloading* offloading() const { return offloading_; }
   /// MPI's, where it sums for all calls; else null.
   [[nodiscard]] Aggregator* native_reductions() const {
-    return offloading_ == nullptr ? route_.aggregator : nullptr;
+    return offloading_ == nullptr ? routes_.first.aggregator : nullptr;
   }
   /// Sums calls that go by algorithm native; null: none does.
   [[nodiscard]] NativeSums* native_sums() const { return native_.sums; }
   /// Whether calls may go another way.
-  [[nodiscard]] bool has_executor() const { return route_.executor != nullptr; }
+  [[nodiscard]] bool has_executor() const { return routes_.first.executor != nullptr; }
   /// Which way they go, where there are both; else null.
   [[nodiscard]] RouteRaces::Entry* race() const { return native_.race; }
   /// Null unless a buffer lies on a device.
   [[nodiscard]] DevicePlan* device() const { return device_.get(); }
   /// The device's, where calls run there; else null.
   [[nodiscard]] const std::shared_ptr<DeviceWork>& device_work() const;
-  /// Runs the calls; where there is offloading(), those that all ranks can offload.
-  [[nodiscard]] Executor& executor() { return *route_.executor; }
-  /// Runs the others.
-  [[nodiscard]] Executor& other_executor() { return *other_route_.executor; }
+  /// These ways.
+  [[nodiscard]] PlanRoutes& routes() { return routes_; }
   /// For vectors that travel with the agreement of their calls; else null.
   [[nodiscard]] ShortSum* short_sum() const { return short_sum_.get(); }
   [[nodiscard]] std::size_t state_bytes() const { return description_.state_bytes; }
@@ -132,7 +130,7 @@ class PlanCore {
   PlanDescription description_;
   Offloading* offloading_ = nullptr;
   Native native_;
-  PlanRoute route_, other_route_;
+  PlanRoutes routes_;
   std::unique_ptr<ShortSum> short_sum_;
 };
 

@@ -37,16 +37,21 @@ bool PlanPart::align(std::size_t block) {
   return true;
 }
 
-void PlanPart::take_memory(Memory& memory, bool decodes_all) {
+void PlanPart::work_in(Memory& memory, bool decodes_all) {
   memory_ = &memory;
   decodes_all_ = decodes_all;
-  if (is_padded()) input_ = {memory, bytes_of(elements())};
-  if (stages_all()) stage_output();
 }
 
-void PlanPart::stage_output() {
-  const std::size_t bytes = bytes_of(decodes_all_ ? elements() : part_);
-  if (output_.size() != bytes) output_ = {*memory_, bytes};
+void PlanPart::take_memory() {
+  const auto take = [this](MemoryArray<std::byte>& array, std::size_t bytes) {
+    if (array.size() != bytes) array = {*memory_, bytes};
+  };
+  if (is_padded()) take(input_, bytes_of(elements()));
+  if (stages_all() || staged_) take(output_, staged_bytes());
+}
+
+std::size_t PlanPart::memory_bytes() const {
+  return (is_padded() ? bytes_of(elements()) : 0) + (stages_all() ? staged_bytes() : 0);
 }
 
 std::size_t PlanPart::first_wanted() const { return decodes_all_ ? 0 : own_first(); }
@@ -62,7 +67,6 @@ void PlanPart::prepare(const void* input, void* output) {
   user_output_ = output;
   // In place the output lies over the input of another part.
   staged_ = stages_all() || (scatters() && input == output);
-  if (staged_) stage_output();
 }
 
 void PlanPart::take_input() {

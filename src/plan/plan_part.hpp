@@ -27,21 +27,24 @@ class PlanPart {
   /// Makes parts begin with blocks of so many elements. Whether that changed elements().
   bool align(std::size_t block);
   /// `memory`: where the executor works; it outlives this. `decodes_all`: the executor decodes the
-  /// whole sum, on every rank. @throws std::bad_alloc or Error(memory)
-  void take_memory(Memory& memory, bool decodes_all);
-  [[nodiscard]] std::size_t memory_bytes() const { return input_.size() + output_.size(); }
+  /// whole sum, on every rank.
+  void work_in(Memory& memory, bool decodes_all);
+  /// What calls need, and the one that prepare() was last told of. Does nothing where an earlier
+  /// call took it. @throws std::bad_alloc or Error(memory)
+  void take_memory();
+  /// Of all calls, taken or not.
+  [[nodiscard]] std::size_t memory_bytes() const;
 
   /// What of the sum the executor decodes: [first_wanted(), end_wanted()).
   [[nodiscard]] std::size_t first_wanted() const;
   [[nodiscard]] std::size_t end_wanted() const;
 
-  /// A call's buffers, which lie in take_memory()'s and outlive it; no element is read.
-  /// @throws std::bad_alloc or Error(memory)
+  /// A call's buffers, which lie in work_in()'s memory and outlive it; no element is read.
   void prepare(const void* input, void* output);
   /// Reads the input, where it is copied. Once a call, before it is encoded.
   void take_input();
-  /// What codec and executor take for the call's buffers: addresses of the vector's first element,
-  /// of which a rank may have others alone.
+  /// What codec and executor take for the call's buffers, behind take_memory(): addresses of the
+  /// vector's first element, of which a rank may have others alone.
   [[nodiscard]] const void* input() const;
   [[nodiscard]] void* output() const;
   /// Writes what is left of the user's output. No message needs the user's input any more. Once a
@@ -61,7 +64,9 @@ class PlanPart {
   }
   /// In the output of the executor.
   [[nodiscard]] std::size_t own_first() const { return scatters() ? rank_ * part_ : 0; }
-  void stage_output();
+  [[nodiscard]] std::size_t staged_bytes() const {
+    return bytes_of(decodes_all_ ? elements() : part_);
+  }
 
   PlanShape shape_;
   std::size_t rank_, ranks_;

@@ -85,6 +85,8 @@ PlanRoute make_route(const RouteMaterial& material, std::unique_ptr<Codec> codec
   const std::size_t chunk = count / algorithm.chunks(ranks, gathers_disjoint);
   DeviceWork* const work = material.device != nullptr ? material.device->work().get() : nullptr;
   PlanRoute route;
+  route.transport = &transport;
+  route.device = work != nullptr ? material.device : nullptr;
   route.workers = material.workers;
   route.aggregator = aggregator;
   if (material.whole_chunks) expect_one_segment(chunk);
@@ -126,17 +128,18 @@ PlanRoute make_route(const RouteMaterial& material, std::unique_ptr<Codec> codec
       .message_bytes = material.message_bytes,
       .tuning = material.environment.tuning,
       .workers = route.workers.get()});
-  if (ranks == 1) return route;
-  route.registration = transport.register_memory(route.executor->workspace(), MemorySpace::host);
-  if (work != nullptr) material.device->take_words(route.executor->apart_workspace(), transport);
   return route;
 }
 
-std::size_t agreement_rounds(const Codec& codec) {
-  const auto rounds = codec.rounds();
-  return static_cast<std::size_t>(std::count_if(
-      rounds.begin(), rounds.end(),
-      [](const Round* round) { return round->traits().time == RoundTime::before_payload; }));
+void PlanRoute::take_memory() {
+  if (has_memory) return;
+  Workspace& workspace = executor->workspace();
+  workspace.take();
+  if (transport->ranks() > 1) {
+    registration = transport->register_memory(workspace.of_host(), MemorySpace::host);
+    if (device != nullptr) device->take_words(workspace.apart(), *transport);
+  }
+  has_memory = true;
 }
 
 std::string path_of(const DevicePlan* device, const Transport& transport) {

@@ -16,12 +16,19 @@
 namespace cohom {
 
 struct PlanRoute {
+  /// The executor's workspace, which the transport then knows. Does nothing the second time. Wants
+  /// a DeviceWork::Use. @throws std::bad_alloc or Error
+  void take_memory();
+
   std::shared_ptr<WorkerPool> workers;  ///< null: the calling thread does all work
   std::unique_ptr<Codec> codec;
   std::unique_ptr<Executor> executor;
   std::unique_ptr<Registration> registration;  ///< of the executor's workspace
   std::size_t segment = 0;
   Aggregator* aggregator = nullptr;  ///< sums the payload; null: the ranks do
+  Transport* transport = nullptr;
+  DevicePlan* device = nullptr;  ///< where it does the work; else null
+  bool has_memory = false;
 };
 
 /// Of what a route is made, besides its codec. What is pointed at outlives the route.
@@ -43,9 +50,6 @@ struct RouteMaterial {
 /// long; std::bad_alloc
 PlanRoute make_route(const RouteMaterial& material, std::unique_ptr<Codec> codec,
                      const AlgorithmRow& algorithm, Aggregator* aggregator);
-
-/// Of a codec: before the payload.
-std::size_t agreement_rounds(const Codec& codec);
 
 /// How words come to the transport from where they lie; null: from the host. What a device does is
 /// logged once.

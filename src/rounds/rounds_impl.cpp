@@ -68,7 +68,8 @@ RoundsImpl::RoundsImpl(std::string_view codec, std::size_t count, ElementType ty
       state_(codec_->state_bytes(part_.elements())),
       stepped_(rank, ranks, options),
       status_step_(options) {
-  part_.take_memory(host_memory(), !decodes_parts());
+  part_.work_in(host_memory(), !decodes_parts());
+  part_.take_memory();
   codec_->reserve(part_.elements(), part_.elements() == 0 ? 0 : chunking_.longest_piece());
   for (Round* const each : codec_->rounds()) {
     agreed_.emplace_back(each->traits().scope);
@@ -128,6 +129,7 @@ std::optional<Error> RoundsImpl::prepare(const void* input, void* output) {
       return Error(ErrorKind::unsupported,
                    "input or output lies on a device; rounds take the host's memory");
     part_.prepare(input, output);
+    part_.take_memory();
   } catch (const Error& error) {
     return error;
   } catch (const std::bad_alloc&) {

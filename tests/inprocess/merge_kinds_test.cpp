@@ -156,7 +156,9 @@ class Rank {
                    .aggregator = algorithm.needs_aggregator ? aggregator : nullptr,
                    .segment = 512,
                    .message_bytes = transport.preferred_message_bytes(),
-                   .tuning = {}}) {}
+                   .tuning = {}}) {
+    executor_.workspace().take();
+  }
 
   [[nodiscard]] Executor& executor() { return executor_; }
 

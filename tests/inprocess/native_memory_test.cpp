@@ -1,0 +1,228 @@
+// Memory of the calls that take turns with the library below: whoever makes a kind of call once
+// takes none for the other way.
+
+#include "forwarding_transport.hpp"
+#include "testing/loopback_transport.hpp"
+#include "watchdog.hpp"
+
+#include <cohom/allreduce.hpp>
+#include <cohom/plan.hpp>
+#include <cohom/reductions.hpp>
+
+#include <gtest/gtest.h>
+
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <new>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define COHOM_COUNTS_MEMORY
+namespace cohom::test {
+/// Bytes that this thread has taken by mmap() and not given back: the library's large arrays.
+constinit thread_local std::size_t mapped = 0;
+}  // namespace cohom::test
+
+extern "C" void* mmap(void* address, std::size_t bytes, int protection, int flags, int file,
+                      off_t offset) noexcept {
+  cohom::test::mapped += bytes;
+  return reinterpret_cast<void*>(
+      syscall(SYS_mmap, address, bytes, protection, flags, file, offset));
+}
+extern "C" int munmap(void* address, std::size_t bytes) noexcept {
+  cohom::test::mapped -= bytes;
+  return static_cast<int>(syscall(SYS_munmap, address, bytes));
+}
+#endif
+
+namespace cohom::test {
+namespace {
+
+/// Counts the workspaces that calls take, and may have none.
+class CountingTransport final : public ForwardingTransport {
+ public:
+  using ForwardingTransport::ForwardingTransport;
+
+  [[nodiscard]] std::unique_ptr<MessageMemory> take_memory(std::size_t bytes) override {
+    if (fails) throw std::bad_alloc();
+    ++taken;
+    std::this_thread::sleep_for(takes);
+    return ForwardingTransport::take_memory(bytes);
+  }
+
+  int taken = 0;
+  bool fails = false;
+  std::chrono::milliseconds takes{0};
+};
+
+using Body = std::function<void(int, Communicator&, CountingTransport&)>;
+
+void on_two_ranks(const Body& body, const LoopbackOptions& options = {}) {
+  LoopbackHub hub(2, options);
+  std::vector<std::jthread> threads;
+  for (int rank = 0; rank < 2; ++rank)
+    threads.emplace_back([&, rank] {
+      const auto transport = std::make_shared<CountingTransport>(hub.transport(rank));
+      Communicator communicator(transport, {.native = hub.native_sums(rank)});
+      body(rank, communicator, *transport);
+    });
+}
+
+constexpr std::size_t elements = 30000;
+const Options raced{.codec = "thc", .native = "auto"};
+
+void expect_twice(const std::vector<float>& sums) {
+  for (const std::size_t i : {std::size_t{0}, sums.size() - 1}) EXPECT_NEAR(sums[i], 2, 1);
+}
+
+TEST(NativeMemory, IsTakenWithTheFirstTurnOfTheOtherWay) {
+  const Watchdog watchdog("memory of races");
+  on_two_ranks([&](int, Communicator& communicator, CountingTransport& transport) {
+    for (const int taken : {0, 1, 1, 1}) {
+      std::vector<float> data(elements, 1.0f);
+      allreduce(std::span(data), communicator, raced);
+      expect_twice(data);
+      EXPECT_EQ(transport.taken, taken);
+    }
+    EXPECT_EQ(communicator.native_calls(), 2u);
+    std::vector<float> data(elements, 1.0f);
+    allreduce(std::span(data), communicator, {.codec = "thc", .native = "never"});
+    EXPECT_EQ(transport.taken, 2) << "a call that has no other way";
+    AllreducePlan plan(communicator, elements, ElementType::f32, raced);
+    EXPECT_EQ(transport.taken, 3) << "a plan, whose calls take none";
+    for (int i = 0; i < 3; ++i) plan.execute(data.data(), data.data());
+    EXPECT_EQ(transport.taken, 3);
+  });
+}
+
+/// Copies of parts are no workspace of the transport's. 30000 elements are no multiple of a block.
+TEST(NativeMemory, OfPartsIsTakenWithTheFirstTurnOfTheOtherWay) {
+#ifdef COHOM_COUNTS_MEMORY
+  const Watchdog watchdog("memory of parts");
+  on_two_ranks([&](int rank, Communicator& communicator, CountingTransport&) {
+    const std::vector<float> input(2 * elements, 1.0f);
+    std::vector<float> sum(2 * elements);
+    const auto scatter = [&] {
+      const std::size_t before = mapped;
+      reduce_scatter(input.data(), sum.data(), elements, ElementType::f32, communicator, raced);
+      EXPECT_NEAR(sum[elements - 1], 2, 1);
+      return mapped - before;
+    };
+    const auto sum_up = [&] {
+      const std::size_t before = mapped;
+      reduce(input.data(), rank == 0 ? sum.data() : nullptr, sum.size(), ElementType::f32, 0,
+             communicator, raced);
+      return mapped - before;
+    };
+    constexpr std::size_t vector_bytes = 2 * elements * sizeof(float);
+    EXPECT_EQ(scatter(), 0u);
+    EXPECT_GT(scatter(), vector_bytes);
+    EXPECT_EQ(scatter(), 0u);
+    EXPECT_EQ(scatter(), 0u);
+    EXPECT_EQ(sum_up(), 0u);
+    EXPECT_GT(sum_up(), 0u);
+  });
+#else
+  GTEST_SKIP() << "sanitizers have an mmap of their own";
+#endif
+}
+
+/// Each call has a length of its own, and so a plan: those of the other way take much longer for
+/// their memory than MPI does for a sum, and without it much less.
+TEST(NativeMemory, IsNotInTheTimesOfTheRace) {
+  const Watchdog watchdog("times without memory");
+  on_two_ranks(
+      [&](int, Communicator& communicator, CountingTransport& transport) {
+        transport.takes = std::chrono::milliseconds(90);
+        std::size_t count = elements;
+        const auto native_calls = [&](int calls) {
+          const std::uint64_t before = communicator.native_calls();
+          for (int i = 0; i < calls; ++i) {
+            std::vector<float> data(++count, 1.0f);
+            allreduce(std::span(data), communicator, raced);
+            expect_twice(data);
+          }
+          return communicator.native_calls() - before;
+        };
+        native_calls(9);
+        EXPECT_EQ(native_calls(3), 0u) << "the other way has won";
+        EXPECT_GE(transport.taken, 6);
+      },
+      {.before_native_sum = [] { std::this_thread::sleep_for(std::chrono::milliseconds(30)); }});
+}
+
+/// Rank 0 waits for the call, and hears that rank 1 does not: it goes the other way.
+TEST(NativeMemory, IsTakenLateWhereAnotherRankDoesNotWait) {
+  const Watchdog watchdog("memory that is taken late");
+  on_two_ranks([&](int rank, Communicator& communicator, CountingTransport& transport) {
+    for (int i = 0; i < 3; ++i) {
+      std::vector<float> data(elements, 1.0f);
+      if (rank == 0)
+        allreduce(std::span(data), communicator, raced);
+      else
+        allreduce_start(data.data(), data.data(), data.size(), ElementType::f32, communicator,
+                        raced)
+            .wait();
+      expect_twice(data);
+      EXPECT_EQ(transport.taken, 1);
+    }
+    EXPECT_EQ(communicator.native_calls(), 0u);
+  });
+}
+
+/// All ranks hear of it before the call, but where it shows in the middle of one.
+TEST(NativeMemory, IsMissing) {
+  const Watchdog watchdog("memory that is missing");
+  on_two_ranks([&](int rank, Communicator& communicator, CountingTransport& transport) {
+    std::vector<float> data(elements, 1.0f);
+    const auto error = [&](const Options& options, bool waits) -> std::string {
+      try {
+        if (waits)
+          allreduce(std::span(data), communicator, options);
+        else
+          allreduce_start(data.data(), data.data(), data.size(), ElementType::f32, communicator,
+                          options)
+              .wait();
+      } catch (const Error& caught) {
+        return caught.what();
+      }
+      return {};
+    };
+    transport.fails = rank == 0;
+    EXPECT_EQ(error(raced, true), "") << "MPI's own sum needs none";
+    EXPECT_NE(error(raced, true).find("memory"), std::string::npos);
+    transport.fails = false;
+    data.assign(elements, 1.0f);
+    EXPECT_EQ(error(raced, true), "") << "the next call";
+    expect_twice(data);
+    EXPECT_EQ(transport.taken, 1);
+    EXPECT_EQ(communicator.native_calls(), 1u);
+
+    transport.fails = rank == 0;
+    EXPECT_THROW(AllreducePlan(communicator, elements, ElementType::f32, raced), Error);
+    transport.fails = false;
+    data.assign(elements, 1.0f);
+    AllreducePlan(communicator, elements, ElementType::f32, raced)
+        .execute(data.data(), data.data());
+    expect_twice(data);
+
+    transport.fails = rank == 0;
+    Options hurried = raced;
+    hurried.codec = "packed";
+    if (rank == 1) hurried.timeout = 0.2;
+    const std::string late = error(hurried, rank == 0);
+    EXPECT_NE(late.find(rank == 0 ? "memory" : "the timeout"), std::string::npos) << late;
+  });
+}
+
+}  // namespace
+}  // namespace cohom::test
