@@ -21,7 +21,7 @@ namespace cohom {
 class PlanImpl {
  public:
   PlanImpl(CommunicatorImpl& communicator, const PlanShape& shape, const Options& options)
-      : communicator_(communicator), id_(communicator.next_call()) {
+      : PlanImpl(communicator) {
     const DefaultFloatMode mode;
     CallRequest request;
     try {
@@ -160,6 +160,10 @@ class PlanImpl {
   [[nodiscard]] const PlanDescription& description() const { return core_->description(); }
 
  private:
+  /// Behind it an error of the public constructor calls the destructor, which holds the lock.
+  explicit PlanImpl(CommunicatorImpl& communicator)
+      : communicator_(communicator), id_(communicator.next_call()) {}
+
   /// Null where this rank gets nothing.
   [[nodiscard]] void* output_of(void* output) const {
     return core_->shape().gives_to(communicator_.transport().rank()) ? output : nullptr;
