@@ -14,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <string>
 #include <vector>
@@ -321,21 +322,23 @@ TEST(PlanCache, HasOneBudgetInTheProcess) {
   const RankInputs inputs(2, ElementType::f32, 60'000, 19);
   const Options options{.codec = "exact", .algorithm = "direct"};
   LoopbackHub other_hub(2);
+  std::array<std::size_t, 2> most_of_rank{};
   on_ranks(2, [&](int rank, Communicator& resting) {
     Communicator busy = other_hub.communicator(rank);
     const Bytes result = reduce(resting, inputs, options);
     EXPECT_EQ(resting.impl().plans().size(), 1u);
-    std::size_t most = 0;
+    std::size_t& most = most_of_rank[static_cast<std::size_t>(rank)];
     std::vector<float> data(80'000, 1.0f);
     for (std::size_t count = 79'900; count < 80'000; ++count) {
       allreduce(std::span(data).first(count), busy, options);
       most = std::max(most, busy.impl().plans().size());
     }
-    EXPECT_GT(most, 1u);
     EXPECT_LT(busy.impl().plans().size(), 100u);
     EXPECT_EQ(resting.impl().plans().size(), 0u);
     EXPECT_TRUE(same_bytes(reduce(resting, inputs, options), result));
   });
+  // Which rank has room for a second plan depends on who comes first.
+  EXPECT_GT(std::ranges::max(most_of_rank), 1u);
   EXPECT_EQ(plan_memory_use().bytes, before);
   // A plan of each rank that is being made is beyond it.
   EXPECT_LT(plan_memory_use().most_bytes, before + (std::size_t{8} << 20));
