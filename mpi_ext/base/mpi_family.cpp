@@ -6,8 +6,10 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <thread>
 
 namespace cohom::mpi {
 
@@ -27,6 +29,9 @@ constexpr std::string_view family = "another MPI";
 constexpr std::string_view name_in_files = "mpi";
 constexpr std::string_view others[] = {"Open MPI", "Spectrum MPI", "MPICH", "Intel(R) MPI"};
 #endif
+
+/// Launchers end all processes with the first one, and lose what these were about to say.
+constexpr std::chrono::seconds time_to_speak(1);
 
 /// Its first line.
 std::string running_mpi() {
@@ -58,7 +63,10 @@ const std::string& why_other_mpi() {
 
 void expect_own_mpi() {
   if (why_other_mpi().empty()) return;
-  if (speaks_for_all(0)) std::fprintf(stderr, "cohom: %s\n", why_other_mpi().c_str());
+  if (speaks_for_all(0))
+    std::fprintf(stderr, "cohom: %s\n", why_other_mpi().c_str());
+  else
+    std::this_thread::sleep_for(time_to_speak);
   std::_Exit(1);
 }
 
