@@ -129,6 +129,7 @@ TEST_F(DeviceErrors, AnotherDeviceIsNoError) {
 }
 
 TEST_F(DeviceErrors, MemoryThatWasFreed) {
+  std::barrier<> all_are_done(ranks);
   on_ranks(ranks, [&](int rank, Communicator& communicator) {
     void* gone = nullptr;
     {
@@ -138,7 +139,8 @@ TEST_F(DeviceErrors, MemoryThatWasFreed) {
     const DeviceVector good(inputs_.bytes(rank));
     void* const buffer = rank == 0 ? gone : good.data();
     const auto found = reduce(buffer, buffer, communicator);
-    // Another rank's vector may lie there by now.
+    all_are_done.arrive_and_wait();
+    // Another rank's vector may lie there by now: rank 0 writes to it until it is done.
     if (found)
       expect_failure(found, ErrorKind::invalid_argument, {"rank 0: ", "nothing is allocated"});
   });
