@@ -188,7 +188,7 @@ TEST_F(DeviceErrors, AThreadThatCaptures) {
     for (const bool shows : {true, false}) {
       const auto failure = [&](const std::function<void()>& call) {
         if (rank == 2) kernels::emulated::set_capturing(captured, true, shows);
-        const auto found = failure_of(call);
+        auto found = failure_of(call);
         if (rank == 2) {
           EXPECT_EQ(kernels::emulated::capture_broken(captured), !shows);
           kernels::emulated::set_capturing(captured, false);
