@@ -15,8 +15,7 @@ constexpr std::size_t least_timed_bytes = std::size_t{16} << 10;
 }  // namespace
 
 std::optional<BounceSlots::Run> BounceSlots::take_free(std::size_t bytes) {
-  Run run{.count = static_cast<std::uint32_t>((bytes + WindowLayout::slot_bytes - 1) /
-                                              WindowLayout::slot_bytes)};
+  Run run{.count = static_cast<std::uint32_t>(WindowLayout::slots_of(bytes))};
   while (run.first + run.count <= bounce_slot_count && (free_ & bits_of(run)) != bits_of(run))
     ++run.first;
   if (run.first + run.count > bounce_slot_count) return std::nullopt;

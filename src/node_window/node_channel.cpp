@@ -21,7 +21,8 @@ constexpr std::size_t idle_polls_a_look_at_processes = 256;
 bool may_be_read_there(const Arrival& arrival) {
   constexpr std::size_t min_bytes = 1024;
   return arrival.words != nullptr && arrival.bytes >= min_bytes &&
-         reinterpret_cast<std::uintptr_t>(arrival.words) % 8 == 0;
+         reinterpret_cast<std::uintptr_t>(arrival.words) % 8 == 0 &&
+         may_stay(arrival.mark, WindowLayout::slots_of(arrival.bytes));
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ NodeTransport::NodeTransport(std::shared_ptr<Transport> transport, NodeWindows w
     const NodeWindows::Peer& other = windows_.peers[peer];
     link_of_rank_[static_cast<std::size_t>(other.rank)] = links_.size();
     links_.push_back({.rank = other.rank,
-                      .sender = {*windows_.window, *other.window, own, peer},
+                      .sender = {*windows_.window, *other.window, own, peer, other.rank},
                       .receiver = {*windows_.window, *other.window, own, peer, other.rank},
                       .process = other.process});
   }

@@ -55,6 +55,14 @@ inline constexpr std::uint32_t lent_marks = 256;
 inline constexpr std::uint32_t bounce_slot_count = 64;
 inline constexpr std::uint32_t window_marks = lent_marks + bounce_slot_count;
 
+/// Whether a receiver may keep a message for longer than a copy takes: its reader may wait for
+/// others before it gives the words back, and those need room. So half of the marks, and half of
+/// the slots, which lie side by side, are only ever copied from.
+constexpr bool may_stay(std::uint32_t mark, std::uint64_t slots) {
+  if (mark < lent_marks) return mark < lent_marks / 2;
+  return mark - lent_marks + slots <= bounce_slot_count / 2;
+}
+
 /// The number of a mark's next use: never 0, with which receipts and notes begin.
 constexpr std::uint32_t use_after(std::uint32_t use) { return use + 1 == 0 ? 1 : use + 1; }
 
@@ -90,6 +98,11 @@ class WindowLayout {
   static constexpr std::size_t slot_bytes = std::size_t{32} << 10;
 
   explicit WindowLayout(std::size_t ranks) : ranks_(ranks) {}
+
+  /// Slots that so many bytes take.
+  static constexpr std::uint64_t slots_of(std::uint64_t bytes) {
+    return bytes / slot_bytes + (bytes % slot_bytes != 0);
+  }
 
   [[nodiscard]] std::size_t ring(std::size_t peer) const {
     return page + peer * ring_entries * sizeof(RingEntry);

@@ -1,13 +1,17 @@
 #include "node_window/window_sender.hpp"
 
+#include <cohom/error.hpp>
+
 #include <algorithm>
 #include <cstring>
+#include <string>
 
 namespace cohom {
 
 WindowSender::WindowSender(NodeWindow& window, const PeerWindow& peer_window, std::size_t own,
-                           std::size_t peer)
+                           std::size_t peer, int rank)
     : window_(window),
+      rank_(rank),
       ring_(window.at<RingEntry>(window.layout().ring(peer))),
       notes_(window.at<SenderNotes>(window.layout().notes(peer))),
       receipts_(peer_window.at<Receipts>(peer_window.layout().receipts(own))),
@@ -104,6 +108,11 @@ bool WindowSender::send_parts(Waiting& waiting) {
 bool WindowSender::has_entry() {
   if (position_ - taken_entries_ < WindowLayout::ring_entries) return true;
   taken_entries_ = receipts_->entries.load(std::memory_order_acquire);
+  if (taken_entries_ > position_)
+    throw Error(ErrorKind::transport,
+                "the node window of rank " + std::to_string(rank_) +
+                    " has a receipt that cannot be: " + std::to_string(taken_entries_) +
+                    " messages of " + std::to_string(position_));
   return position_ - taken_entries_ < WindowLayout::ring_entries;
 }
 

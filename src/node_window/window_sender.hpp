@@ -23,9 +23,10 @@ namespace cohom {
 
 class WindowSender {
  public:
-  /// `peer`: its index in the node, `own` this rank's. Both windows outlive it.
-  WindowSender(NodeWindow& window, const PeerWindow& peer_window, std::size_t own,
-               std::size_t peer);
+  /// `peer`: the index in the node of the receiver, which is rank `rank` of the communicator; `own`
+  /// this rank's. Both windows outlive it.
+  WindowSender(NodeWindow& window, const PeerWindow& peer_window, std::size_t own, std::size_t peer,
+               int rank);
 
   struct Message {
     std::span<const std::byte> data;
@@ -34,10 +35,11 @@ class WindowSender {
     Completion completion;
     CompletionQueue* completed = nullptr;  ///< gets the completion
   };
-  /// Starts at once, or when there is room. @throws Error(memory)
+  /// Starts at once, or when there is room. @throws Error(memory), Error(transport) where the
+  /// receiver's receipts cannot be
   void send(const Message& message);
   /// Completes what the receiver has taken, and sends what waits. @returns whether anything moved.
-  /// @throws Error(memory)
+  /// @throws Error(memory), Error(transport) as send() does
   bool advance();
 
   /// Whether nothing waits for room that reports to the queue.
@@ -71,6 +73,7 @@ class WindowSender {
   bool complete_taken();
 
   NodeWindow& window_;
+  int rank_;
   RingEntry* ring_;
   SenderNotes* notes_;
   const Receipts* receipts_;

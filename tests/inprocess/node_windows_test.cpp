@@ -125,5 +125,24 @@ TEST(NodeWindows, CarryManyCallsAtOnce) {
   });
 }
 
+// Merges read what two other ranks sent where it lies, in calls that fill all slots of a link.
+TEST(NodeWindows, CarryManyLongCallsAtOnce) {
+  on_ranks(4, {.nodes = {0, 0, 0, 0}, .node_windows = true},
+           [](int rank, Communicator& communicator) {
+             constexpr std::size_t calls = 12, count = std::size_t{1} << 20;
+             std::vector<std::vector<float>> data(calls);
+             std::vector<Request> requests;
+             for (std::size_t call = 0; call < calls; ++call) {
+               data[call].assign(count, float(call) + float(rank));
+               requests.push_back(allreduce_start(
+                   data[call].data(), data[call].data(), count, ElementType::f32, communicator,
+                   {.codec = "raw", .algorithm = "direct", .segment = 65536}));
+             }
+             for (Request& request : requests) request.wait();
+             for (std::size_t call = 0; call < calls; ++call)
+               ASSERT_EQ(data[call], std::vector<float>(count, float(4 * call) + 6.0f));
+           });
+}
+
 }  // namespace
 }  // namespace cohom::test

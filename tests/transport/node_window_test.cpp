@@ -203,6 +203,52 @@ TEST_F(TwoRanks, GetMessagesBehindThoseThatNobodyWaitsFor) {
   }
 }
 
+// Whoever reads words where they lie may wait for another message before it gives them back. That
+// message must find room: marks, slots, and as many side by side as a long part takes.
+TEST_F(TwoRanks, GetMessagesBehindThoseThatAreReadWhereTheyLie) {
+  struct Case {
+    std::size_t bytes, count, long_bytes;
+    bool in_window;
+  };
+  for (const Case& c : {Case{256 << 10, 40, 600000, false}, Case{4000, 100, 600000, false},
+                        Case{100000, 100, 600000, false}, Case{2000, 600, 3000, true}}) {
+    SCOPED_TRACE(std::to_string(c.bytes) + " bytes" + (c.in_window ? ", in the window" : ""));
+    const auto memory = left_->take_memory(c.long_bytes);
+    const auto sent = pattern(c.long_bytes, 1);
+    std::ranges::copy(sent, memory->bytes().begin());
+    const auto data = c.in_window ? memory->bytes() : std::span<const std::byte>(sent);
+    const auto a = left_->open(1), b = right_->open(1), d = right_->open(2);
+    const auto other = left_->open(2);
+    Driver from(*a), other_from(*other), to(*d);
+    std::vector<std::vector<std::byte>> buffers(c.count, std::vector<std::byte>(c.bytes));
+    for (std::size_t i = 0; i < c.count; ++i) {
+      b->receive_or_lend(buffers[i], 0, 1, i);
+      from.send(data.first(c.bytes), 1, 1);
+    }
+    std::vector<std::byte> received(c.long_bytes);
+    const auto send = other_from.send(data, 1, 2), receive = to.receive(received, 0, 2);
+    std::vector<Completion> out(16), all;
+    for (int polls = 0; polls < 100000 && !(to.is_done(receive) && all.size() == c.count);
+         ++polls) {
+      from.poll();
+      other_from.poll();
+      to.poll();
+      all.insert(all.end(), out.begin(), out.begin() + std::ptrdiff_t(b->poll(out)));
+    }
+    ASSERT_TRUE(to.is_done(receive)) << all.size() << " messages are read where they lie";
+    EXPECT_TRUE(received == sent);
+    EXPECT_EQ(all.size(), c.count);
+    EXPECT_TRUE(std::ranges::any_of(all, [](const Completion& each) { return each.lent; }));
+    EXPECT_FALSE(std::ranges::all_of(all, [](const Completion& each) { return each.lent; }));
+    for (const Completion& each : all) {
+      const auto* const from_where = each.lent ? each.lent : buffers[each.cookie].data();
+      EXPECT_TRUE(std::equal(from_where, from_where + c.bytes, sent.begin()));
+      if (each.lent) b->give_back(each.lent);
+    }
+    finish({{&other_from, send}});
+  }
+}
+
 TEST_F(TwoRanks, LearnThatWordsBecameVoid) {
   const auto memory = left_->take_memory(1000);
   const auto b = right_->open(4);
@@ -274,15 +320,20 @@ class LyingRank : public ::testing::Test {
     peers_.push_back(std::make_shared<NodeWindow>(2));
   }
 
-  /// The error that rank 0 gets of a descriptor in the ring of rank 1.
-  std::string error_of(std::uint64_t turn, std::uint64_t head, std::uint64_t bytes,
-                       std::uint64_t offset, std::uint64_t mark) {
+  /// Of rank 0.
+  NodeWindows windows_of_both() const {
     NodeWindows windows;
     windows.window = peers_[0];
     for (int rank = 0; rank < 2; ++rank)
       windows.peers.push_back(
           {.rank = rank, .window = std::make_unique<PeerWindow>(*peers_[rank])});
-    NodeTransport transport(std::make_shared<test::OneNodeTransport>(0, 2), std::move(windows));
+    return windows;
+  }
+
+  /// The error that rank 0 gets of a descriptor in the ring of rank 1.
+  std::string error_of(std::uint64_t turn, std::uint64_t head, std::uint64_t bytes,
+                       std::uint64_t offset, std::uint64_t mark) {
+    NodeTransport transport(std::make_shared<test::OneNodeTransport>(0, 2), windows_of_both());
     auto& words = peers_[1]->at<RingEntry>(peers_[1]->layout().ring(0))->words;
     words[1] = head;
     words[2] = bytes;
@@ -323,6 +374,22 @@ TEST_F(LyingRank, IsFoundOut) {
   EXPECT_TRUE(has(error_of(1, last | 16ull << 32, 60, 0, 0), "channel 16"));
   EXPECT_TRUE(has(error_of(1, last | carried | 49ull << 56, 0, 0, 0), "a length"));
   EXPECT_TRUE(has(error_of(1ull << 40, last, 60, 0, 0), "turn"));
+}
+
+// Rank 1 says that it took more messages than there were.
+TEST_F(LyingRank, IsFoundOutByItsReceipts) {
+  NodeTransport transport(std::make_shared<test::OneNodeTransport>(0, 2), windows_of_both());
+  const auto channel = transport.open(0);
+  peers_[1]->at<Receipts>(peers_[1]->layout().receipts(0))->entries = 1000;
+  const auto message = pattern(8, 1);
+  try {
+    for (std::size_t i = 0; i <= WindowLayout::ring_entries; ++i) channel->send(message, 1, 0, i);
+    ADD_FAILURE() << "the receipts were believed";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::transport);
+    EXPECT_TRUE(has(error.what(), "rank 1 has a receipt that cannot be: 1000 messages of 256"))
+        << error.what();
+  }
 }
 
 TEST(WindowMark, IsNeverUsedForThe0thTime) {
