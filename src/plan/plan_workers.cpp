@@ -22,13 +22,15 @@ constexpr std::size_t min_slices = 4;
 
 WorkerChoice choose_workers(std::optional<std::size_t> threads, std::span<const UsableCore> cores) {
   WorkerChoice choice;
-  std::size_t own_cores = 0;
-  for (const UsableCore& core : cores) {
-    if (!core.alone) continue;
-    ++own_cores;
-    choice.hardware_threads.insert(choice.hardware_threads.end(), core.threads.begin(),
-                                   core.threads.end());
-  }
+  const auto own_cores =
+      static_cast<std::size_t>(std::ranges::count_if(cores, &UsableCore::alone));
+  // More workers than fit beside the caller go to all cores that the rank may use: the caller may
+  // be bound to one.
+  const bool all = threads.value_or(0) >= std::max<std::size_t>(own_cores, 1);
+  for (const UsableCore& core : cores)
+    if (core.alone || all)
+      choice.hardware_threads.insert(choice.hardware_threads.end(), core.threads.begin(),
+                                     core.threads.end());
   std::ranges::sort(choice.hardware_threads);
   if (threads) {
     choice.workers = *threads;

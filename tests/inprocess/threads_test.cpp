@@ -103,9 +103,9 @@ TEST_P(ThreadsOf, DoNotChangeABit) {
       const auto expected = results(communicator, inputs, "0");
       communicator.impl().tuning = any_slice;
       for (const std::string& threads : numbers) {
-        const auto pool =
-            WorkerPool::shared(std::stoul(threads),
-                               choose_workers({}, communicator.topology().cores).hardware_threads);
+        const std::size_t workers = std::stoul(threads);
+        const auto pool = WorkerPool::shared(
+            workers, choose_workers(workers, communicator.topology().cores).hardware_threads);
         const std::uint64_t begun = pool->jobs_begun();
         const auto found = results(communicator, inputs, threads);
         EXPECT_GT(pool->jobs_begun(), begun + 100) << threads << " workers had nothing to do";
@@ -230,6 +230,10 @@ TEST(ChooseWorkers, TakesCoresThatNobodyElseHas) {
   EXPECT_EQ(one.workers, 1u);
   EXPECT_EQ(one.hardware_threads, (std::vector<std::uint32_t>{0, 2, 64, 66}));
   EXPECT_EQ(one.reason, "2 cores are this rank's alone");
+  EXPECT_EQ(choose_workers(1, cores).hardware_threads, one.hardware_threads);
+  EXPECT_EQ(choose_workers(2, cores).hardware_threads,
+            (std::vector<std::uint32_t>{0, 1, 2, 64, 65, 66}))
+      << "three threads on two cores, where there is another one";
   for (std::uint32_t number = 3; number < 64; ++number) cores.push_back(core(number, true));
   EXPECT_EQ(choose_workers({}, cores).workers, 15u);
   EXPECT_EQ(choose_workers(40, cores).workers, 40u);
