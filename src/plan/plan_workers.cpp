@@ -22,8 +22,7 @@ constexpr std::size_t min_slices = 4;
 
 WorkerChoice choose_workers(std::optional<std::size_t> threads, std::span<const UsableCore> cores) {
   WorkerChoice choice;
-  const auto own_cores =
-      static_cast<std::size_t>(std::ranges::count_if(cores, &UsableCore::alone));
+  const auto own_cores = static_cast<std::size_t>(std::ranges::count_if(cores, &UsableCore::alone));
   // More workers than fit beside the caller go to all cores that the rank may use: the caller may
   // be bound to one.
   const bool all = threads.value_or(0) >= std::max<std::size_t>(own_cores, 1);

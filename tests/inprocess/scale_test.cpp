@@ -136,6 +136,17 @@ TEST(ScaleHash, DoesNotDependOnTheAlgorithmOfIntegerPayloads) {
     EXPECT_EQ(hash(algorithm), hash("direct")) << algorithm;
 }
 
+// With digits for the ranks of a node, of which the last ones have fewer.
+TEST(ScaleHash, IsTheSameByTheDigitsOfNodes) {
+  for (const int ranks : {64, 71}) {
+    CallShape shape{
+        .codec = "thc", .algorithm = "mixed_radix", .elements = short_vector, .ranks = ranks};
+    const std::uint64_t by_digits = run_executors(network_of_nodes(), shape).hashes.front();
+    shape.algorithm = "direct";
+    EXPECT_EQ(by_digits, run_executors(network_of_nodes(), shape).hashes.front()) << ranks;
+  }
+}
+
 /// Sums of all elements, rounded once. Rank 0 has infinite ones as run_executors() places them.
 std::uint64_t hash_of_exact_sums(const CallShape& shape) {
   std::vector<LongAccumulator> sums(shape.elements);
@@ -149,6 +160,12 @@ std::uint64_t hash_of_exact_sums(const CallShape& shape) {
   for (std::size_t i = 0; i < shape.elements; ++i)
     vector[i] = static_cast<float>(sums[i].rounded(ElementType::f32, 1));
   return XXH3_64bits(vector.data(), vector.size() * sizeof(float));
+}
+
+TEST(ScaleHash, IsThatOfExactSumsOf255Ranks) {
+  const CallShape shape{
+      .codec = "exact", .algorithm = "mixed_radix", .elements = 20'000, .ranks = 255};
+  EXPECT_EQ(run_executors(network_of_nodes(), shape).hashes.front(), hash_of_exact_sums(shape));
 }
 
 /// Every block has an outlier, so the fallback round has all elements. On 72 ranks owners get sums
