@@ -1,5 +1,6 @@
 #include "mpi_ext/base/mpi_agreement.hpp"
 
+#include "base/failure.hpp"
 #include "mpi_ext/base/mpi_check.hpp"
 
 #include <algorithm>
@@ -51,8 +52,8 @@ std::vector<std::uint64_t> tell_all(MPI_Comm comm, const std::function<std::uint
   std::optional<Error> error;
   try {
     own = local();
-  } catch (const Error& wrong) {
-    error = wrong;
+  } catch (...) {
+    error = current_failure("what the ranks tell each other");
   }
   throw_on_all_ranks(comm, error);
   return gather_numbers(comm, own);

@@ -1,5 +1,7 @@
 #include "transport/exchange.hpp"
 
+#include "base/failure.hpp"
+
 #include <cohom/error.hpp>
 
 #include <algorithm>
@@ -25,7 +27,8 @@ std::vector<std::byte> outcome_bytes(Outcome outcome, std::span<const std::byte>
 std::vector<std::byte> run(const std::function<std::vector<std::byte>()>& local) {
   try {
     return outcome_bytes(0, local());
-  } catch (const Error& error) {
+  } catch (...) {
+    const Error error = current_failure("what the ranks tell each other");
     const std::string text = error.what();
     return outcome_bytes(static_cast<Outcome>(error.kind()), std::as_bytes(std::span(text)));
   }

@@ -6,6 +6,7 @@
 #include "node_window/window_heap.hpp"
 #include "one_node_transport.hpp"
 #include "testing/loopback_transport.hpp"
+#include "transport/exchange.hpp"
 #include "transport_driver.hpp"
 
 #include <cohom/error.hpp>
@@ -572,6 +573,25 @@ TEST(ForkedRanks, DoWithoutWindowsThatTheyCannotRead) {
     std::memcpy(&bytes[process], &init, sizeof init);
   }));
   EXPECT_FALSE(have_windows_if([](auto& bytes) { bytes.resize(bytes.size() - 1); }));
+}
+
+// Else the others would wait for it.
+TEST(TellAll, ExchangesThatARankHasNoMemory) {
+  std::size_t exchanges = 0;
+  try {
+    tell_all(
+        [&](std::span<const std::byte> own) {
+          ++exchanges;
+          return std::vector(1, std::vector<std::byte>(own.begin(), own.end()));
+        },
+        []() -> std::vector<std::byte> { throw std::bad_alloc(); });
+    ADD_FAILURE() << "nobody was told";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::memory);
+    EXPECT_EQ(std::string(error.what()),
+              "rank 0: out of memory for what the ranks tell each other");
+  }
+  EXPECT_EQ(exchanges, 1u);
 }
 
 TEST(ForkedRanks, DoWithoutWindowsWhereOneRankSaysSo) {
