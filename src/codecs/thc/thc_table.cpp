@@ -1,6 +1,7 @@
 #include "codecs/thc/thc_table.hpp"
 
 #include <algorithm>
+#include <cfenv>
 #include <cmath>
 #include <cstddef>
 #include <limits>
@@ -77,7 +78,9 @@ class GapCost {
 
 }  // namespace
 
-double normal_tail_threshold(double tail) {
+namespace {
+
+double find_tail_threshold(double tail) {
   double low = 0;
   double high = 40;
   for (;;) {
@@ -88,8 +91,6 @@ double normal_tail_threshold(double tail) {
     (beyond > tail ? low : high) = middle;
   }
 }
-
-namespace {
 
 std::vector<std::uint16_t> find_levels(unsigned bits, std::uint32_t granularity, double threshold) {
   // The lower half of the table is a path 0 = j_0 < j_1 < ... < j_last below the centre; the upper
@@ -123,6 +124,19 @@ std::vector<std::uint16_t> find_levels(unsigned bits, std::uint32_t granularity,
 }
 
 }  // namespace
+
+/// Plans of one kind follow each other, and ask twice each: finding it takes 10 us.
+double normal_tail_threshold(double tail) {
+  struct Known {
+    double tail = 0, threshold = 0;
+    int rounding = 0;
+  };
+  static thread_local Known known;
+  const int rounding = std::fegetround();
+  if (known.tail != tail || known.rounding != rounding)
+    known = {tail, find_tail_threshold(tail), rounding};
+  return known.threshold;
+}
 
 std::vector<std::uint16_t> optimal_levels(unsigned bits, std::uint32_t granularity,
                                           double threshold) {
