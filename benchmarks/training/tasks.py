@@ -39,6 +39,7 @@ class Size:
     batch: int
     length: int
     rate: float
+    momentum: float = 0.9
 
 
 # By model and name. `large` has 25.3 million parameters and more.
@@ -47,7 +48,9 @@ SIZES = {
                     "large": Size(512, 8, 4, 64, 3e-4)},
     "lstm": {"small": Size(64, 1, 16, 24, 3e-3), "medium": Size(256, 1, 16, 24, 2e-3),
              "large": Size(1024, 1, 8, 24, 1e-3)},
-    "digits": {"small": Size(16, 1, 32, 1, 0.05), "medium": Size(64, 1, 32, 1, 0.05)},
+    "digits": {"small": Size(16, 1, 32, 1, 0.05), "medium": Size(64, 1, 32, 1, 0.05),
+               # The same net by steps that are as large, but have no memory.
+               "plain": Size(64, 1, 32, 1, 0.5, momentum=0)},
 }
 LSTM_CLASSES = 800
 
@@ -117,5 +120,5 @@ def _digits(size, rank, ranks, seed):
     def held_out(module):
         return nn.functional.cross_entropy(module(images[unseen]), labels[unseen]).item()
 
-    return Task(model, torch.optim.SGD(model.parameters(), size.rate, momentum=0.9), size.batch,
-                loss, held_out)
+    optimizer = torch.optim.SGD(model.parameters(), size.rate, momentum=size.momentum)
+    return Task(model, optimizer, size.batch, loss, held_out)

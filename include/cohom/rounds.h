@@ -37,7 +37,7 @@ enum {
   COHOM_ROUNDS_ALLGATHER = 128      /* nothing is added: all ranks get the parts of all */
 };
 
-/* Kinds of a step, operations and types of all_reduce. */
+/* Kinds of a step, all of which any call may have; operations and types of all_reduce. */
 enum { COHOM_ALL_REDUCE = 0, COHOM_ALL_TO_ALL = 1, COHOM_ALL_GATHER = 2 };
 enum { COHOM_ADD = 0, COHOM_BIT_OR = 1, COHOM_MAX = 2 };
 enum { COHOM_U8 = 0, COHOM_U16 = 1, COHOM_U32 = 2, COHOM_U64 = 3, COHOM_I32 = 4, COHOM_I64 = 5 };

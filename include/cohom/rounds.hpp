@@ -56,7 +56,8 @@ struct RoundsOptions {
   ReduceOp op = ReduceOp::sum;
   /// Contributions go to owners by all_to_all and sums come back by all_gather wherever that is
   /// less to send: for 3 ranks and more (of a reduce_scatter for 2, too), but for short rounds.
-  /// Else by all_reduce where one exists.
+  /// Else by all_reduce where there is one for the round's words. Some rounds go to owners whatever
+  /// is asked for, such as exact sums of NaNs: all three collectives must be at hand.
   bool all_to_all = false;
   bool has_bit_or = true;     ///< all_reduce has a bitwise or
   bool has_small_max = true;  ///< all_reduce has a maximum of unsigned numbers of 8 and 16 bits

@@ -130,6 +130,10 @@ class ShardedHook:
         if self.weights is not None:
             self.rounds("allgather", self.weights, "4096 float32 sum")
 
+    def close(self) -> None:
+        """End the hook's process group. Collective. The model can then make no step any more."""
+        self.collectives.close()
+
     def is_all(self, group: dist.ProcessGroup) -> bool:
         """Return whether a process group has all processes, in their order."""
         return (dist.get_world_size(group), dist.get_rank(group)) == (self.ranks, self._rank)

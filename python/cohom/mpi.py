@@ -24,6 +24,10 @@ class Collectives:
         self._operations = {"add": MPI.SUM, "or": MPI.BOR, "max": MPI.MAX}
         self.sent = 0
 
+    def close(self) -> None:
+        """Free the communicator. Collective."""
+        self._comm.Free()
+
     def make(self, step: Step) -> None:
         """Make one step."""
         self._call(step, "")

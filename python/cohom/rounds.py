@@ -4,7 +4,7 @@ import ctypes
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ._native import RawStep, check, library
+from ._native import Error, RawStep, check, library
 from .buffers import TYPES, Buffer
 
 KINDS = ("all_reduce", "all_to_all", "all_gather")
@@ -66,10 +66,10 @@ class Rounds:
     "float64". op: "sum" or "mean". collective: "allreduce"; or "reduce_scatter", whose arrays have
     a part of `count` elements for each rank and whose results are parts of the sum; or "allgather",
     the other way round, which adds nothing. all_to_all: contributions go to owners where that is
-    less to send. What the reductions at hand lack: bit_or, small_max (maximum of unsigned numbers
-    of 8 and 16 bits), unsigned (numbers of 32 and 64 bits). check_once: only the first call
-    compares the ranks' arguments; later on a rank has its errors alone. Raises Error for what is
-    wrong with codec, rank or ranks.
+    less to send; without it some calls may do so, too. What the reductions at hand lack: bit_or,
+    small_max (maximum of unsigned numbers of 8 and 16 bits), unsigned (numbers of 32 and 64 bits).
+    check_once: only the first call compares the ranks' arguments; later on a rank has its errors
+    alone. Raises Error for what is wrong with codec, rank or ranks.
     """
 
     def __init__(self, codec: str, count: int, dtype: str, rank: int, ranks: int, *,
@@ -129,17 +129,27 @@ class Rounds:
 
         Of collectives with parts `out` is another array. step: the call's number, alike on all
         ranks; by default how many there were before.
-        Raises Error, on all ranks alike.
+        Raises Error, on all ranks alike; where an array is wrong, on its rank what buffers() does.
         """
-        source, destination = self.buffers(array, out)
+        wrong: Exception | None = None
+        addresses: tuple[Any, Any] = (None, None)
+        try:
+            self._kept = self.buffers(array, out)  # a call that is given up may be read no more
+            addresses = self._kept[0].address, self._kept[1].address
+        except (TypeError, ValueError) as error:
+            wrong = error  # raised when the others know, by an address that is none
         number = self.calls if step is None else step
-        check(library.cohom_rounds_begin(self._rounds, source.address, destination.address, number),
-              self._rounds)
-        self.calls = number + 1
-        self._kept = (source, destination)  # a call that is given up may be read no more
-        raw = RawStep()
-        while check(library.cohom_rounds_next(self._rounds, ctypes.byref(raw)), self._rounds):
-            yield Step(raw, self._ranks)
+        try:
+            check(library.cohom_rounds_begin(self._rounds, *addresses, number), self._rounds)
+            self.calls = number + 1
+            raw = RawStep()
+            while check(library.cohom_rounds_next(self._rounds, ctypes.byref(raw)), self._rounds):
+                yield Step(raw, self._ranks)
+        except Error:
+            if wrong is None:
+                raise
+        if wrong is not None:
+            raise wrong
         self._kept = None
 
     @property

@@ -25,6 +25,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from . import mpi
 from .agreement import Agreement
+from .buffers import TYPES
 from .rounds import Rounds, Step
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class _OwnGroup:
     """
 
     def __init__(self) -> None:
-        self._group: Any = dist.new_group(backend="gloo")
+        self._group: Any = dist.new_group(backend="gloo", timeout=_timeout())
         self._works: list[Any] = []  # of collectives that nobody has waited for yet
         _owners.add(self)
         _groups.add(self._group)
@@ -62,7 +63,8 @@ class _OwnGroup:
               **options: Any) -> Callable[[], None]:
         """Start one of PyTorch's collectives; returns what waits for its end."""
         if self._group is None:  # which would be the default one
-            raise RuntimeError("this process ends; it should make no collectives any more")
+            raise RuntimeError("this process ends, or the hook was closed; it should make no "
+                               "collectives any more")
         work = collective(*arguments, group=self._group, async_op=True, **options)
         self._works.append(work)
 
@@ -74,6 +76,12 @@ class _OwnGroup:
 
         return end
 
+    def close(self) -> None:
+        """End the group and its threads, when no collective is under way."""
+        group, self._group = self._group, None
+        if group is not None:
+            dist.destroy_process_group(group)
+
     def leave(self) -> Any:
         """Return the group, if a collective that may never end is under way; else let it go."""
         if not all(work.is_completed() for work in self._works):
@@ -81,6 +89,19 @@ class _OwnGroup:
         self._group = None
         self._works.clear()
         return None
+
+
+def _timeout() -> Any:
+    """Return how long collectives of the default group may take: that of the program's choice."""
+    group: Any = dist.distributed_c10d._get_default_group()
+    if hasattr(group, "options"):  # PyTorch 1
+        return group.options._timeout
+    for device in ("cpu", "cuda"):
+        try:
+            return group._get_backend(torch.device(device)).options._timeout
+        except (AttributeError, RuntimeError):  # no such backend, or one without options
+            pass
+    return dist.default_pg_timeout
 
 
 _owners: "weakref.WeakSet[_OwnGroup]" = weakref.WeakSet()
@@ -112,6 +133,10 @@ class Collectives:
     def add(self, tensor: torch.Tensor) -> None:
         """Make a tensor its sum over ranks, uncompressed. Collective."""
         self._own.start(dist.all_reduce, tensor)()
+
+    def close(self) -> None:
+        """End its process group. Collective."""
+        self._own.close()
 
     def make(self, step: Step) -> None:
         """Make one step."""
@@ -177,12 +202,14 @@ class Hook:
     """A communication hook of DistributedDataParallel: the mean of gradients by a codec.
 
     codec: a spec such as "thc" or "packed:bits=5" (docs/codecs.md). names: by parameter, for
-    checkpoints. smallest: buckets of fewer elements go as they are. comm: a communicator of
-    mpi4py's with all processes in their order, which then sums in place of gloo; it needs
-    MPI_THREAD_MULTIPLE, else ValueError. Each process makes the hook at the same time: it makes a
-    process group, or duplicates the communicator. Buckets are summed by a thread, in their order,
-    beside the rest of the backward pass: while one piece of a bucket is on its way, another one is
-    encoded.
+    checkpoints; without one a parameter has a number, by when its bucket was first summed.
+    smallest: buckets of fewer elements go as they are. comm: a communicator of mpi4py's with all
+    processes in their order, which then sums in place of gloo; it needs MPI_THREAD_MULTIPLE, else
+    ValueError. Each process makes the hook at the same time: it makes a process group, or
+    duplicates the communicator. Buckets are summed by a thread, in their order, beside the rest of
+    the backward pass: while one piece of a bucket is on its way, another one is encoded. After an
+    error a hook is of no more use: later buckets have the same one. A copy of the model has no
+    hook.
     """
 
     def __init__(self, codec: str = "thc", names: Mapping[torch.Tensor, str] | None = None, *,
@@ -190,7 +217,8 @@ class Hook:
                  comm: Any | None = None) -> None:
         self.__name__ = self.__qualname__ = f"cohom_{codec}"  # DDP reads it
         self.codec, self.smallest, self.calls = codec, smallest, 0
-        self._names: Mapping[torch.Tensor, str] = names or {}
+        self._names: dict[torch.Tensor, str] = dict(names or {})
+        self._wrong: BaseException | None = None  # of the first bucket that failed
         self._rank, self._ranks = dist.get_rank(), dist.get_world_size()
         self._all_to_all = self._ranks > 2 if all_to_all is None else all_to_all
         self._reductions = REDUCTIONS if comm is None else {}
@@ -223,8 +251,11 @@ class Hook:
                  bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
         """Start a bucket's sum; returns a future of its mean, as DDP wants it."""
         future: torch.futures.Future[torch.Tensor] = torch.futures.Future()
-        parts = tuple((self._names.get(each, f"{bucket.index()}.{number}"), each.numel())
-                      for number, each in enumerate(bucket.parameters()))
+        if self._wrong is not None:
+            future.set_exception(self._wrong)
+            return future
+        parts = tuple((self._names.setdefault(each, f"parameter {len(self._names)}"), each.numel())
+                      for each in bucket.parameters())
         # What the thread reads on a device is there when this stream has come so far.
         ready = torch.cuda.Event() if bucket.buffer().is_cuda else None
         if ready is not None:
@@ -233,11 +264,35 @@ class Hook:
         self.calls += bucket.is_last()
         return future
 
+    def __reduce__(self) -> Any:
+        return _HookOfACopy, ()
+
+    def close(self) -> None:
+        """End the hook's thread, and its process group or communicator. Collective.
+
+        The model's next backward pass is then an error. For programs that make many models;
+        without it the group lives as long as the process, or the default group.
+        """
+        _end_thread(self._thread, self._queue)
+        self._wrong = self._wrong or RuntimeError("the hook was closed; it sums no more gradients")
+        self.collectives.close()
+
     def reduce(self, gradient: torch.Tensor, parts: Parts, call: int) -> None:
         """Make `gradient`, a flat tensor, its mean over ranks. Collective, in one order.
 
         parts: (name, elements) of each parameter in it; call: alike on all ranks.
         """
+        if self._wrong is not None:
+            raise self._wrong
+        try:
+            self._reduce(gradient, parts, call)
+        except BaseException as error:
+            self._wrong = error  # other processes may be in this bucket yet
+            raise
+
+    def _reduce(self, gradient: torch.Tensor, parts: Parts, call: int) -> None:
+        if wrong := _wrong_type("a bucket", gradient.dtype):
+            raise TypeError(wrong)
         if gradient.numel() < self.smallest:
             wide = torch.float64 if gradient.dtype == torch.float64 else torch.float32
             mean = gradient.to("cpu", wide, copy=True)
@@ -272,11 +327,11 @@ class Hook:
 
     def _put_feedback(self, pieces: list[Rounds], parts: Parts, size: int) -> None:
         """Give a bucket's pieces the error feedback of its parameters, `size` bytes an element."""
-        feedback = b"".join(self._feedback.pop(name, bytes(size * count)) for name, count in parts)
+        feedback = b"".join(_of_length(self._feedback.pop(name, b""), size * count)
+                            for name, count in parts)
         rest = self._feedback.pop(_rest_of(parts), b"")
         rests = [len(rounds.state) - size * rounds.count for rounds in pieces]
-        if len(rest) != sum(rests):
-            rest = bytes(sum(rests))
+        rest = _of_length(rest, sum(rests))
         for rounds, length in zip(pieces, rests):
             split = size * rounds.count
             rounds.state = feedback[:split] + rest[:length]
@@ -301,6 +356,19 @@ class Hook:
         self.calls = saved["calls"]
         self._rounds.clear()
         self._feedback = dict(saved["feedback"]) if saved["ranks"] == self._ranks else {}
+
+
+class _HookOfACopy:
+    """What a copy of a compressed model has in place of its hook, which cannot be copied."""
+
+    def __call__(self, *_arguments: Any) -> Any:
+        raise RuntimeError("this model is a copy of one that compresses its gradients; call "
+                           "cohom.torch.compress() on it as well")
+
+
+def _of_length(feedback: bytes, length: int) -> bytes:
+    """Return feedback, or zeros where it is of something else."""
+    return feedback if len(feedback) == length else bytes(length)
 
 
 def agree_on(how: str, check: Callable[[], None]) -> None:
@@ -447,5 +515,36 @@ def _expect_ddp(model: torch.nn.Module) -> None:
     if ranks != world:
         raise ValueError(f"model is one of {ranks} processes of {world}; its process group should "
                          "have all")
-    if getattr(model, "_comm_hooks", ()):
+    if has_hook(model):
         raise ValueError("model has a communication hook already; it can have one")
+    if wrong := unknown_type(model):
+        raise TypeError(wrong)
+    if name_of_sparse := sparse_module(model):
+        raise ValueError(f"the gradient of {name_of_sparse} is sparse; it should be made with "
+                         "sparse=False")
+
+
+def _wrong_type(what: str, dtype: torch.dtype) -> str:
+    """Return what is wrong with a type that no codec has, or nothing."""
+    if str(dtype).removeprefix("torch.") in TYPES:
+        return ""
+    return f"{what} is of {dtype}; it should be of {', '.join(TYPES)}"
+
+
+def unknown_type(model: torch.nn.Module) -> str:
+    """Return which of a model's gradients is of a type that no codec has, or nothing."""
+    wrong = (_wrong_type(f"the gradient of {name}", each.dtype)
+             for name, each in model.named_parameters() if each.requires_grad)
+    return next(filter(None, wrong), "")
+
+
+def has_hook(model: DistributedDataParallel) -> bool:
+    """Return whether PyTorch knows of a communication hook of a model's own."""
+    return any(not isinstance(hook, _HookOfACopy) for hook, _ in getattr(model, "_comm_hooks", ()))
+
+
+def sparse_module(model: torch.nn.Module) -> str:
+    """Return the name of a module whose gradients are sparse, or nothing."""
+    return next((name for name, module in model.named_modules()
+                 if isinstance(module, (torch.nn.Embedding, torch.nn.EmbeddingBag))
+                 and module.sparse), "")

@@ -38,7 +38,7 @@ class Compressing:
         self.codec = codec
         if (codec.split(":")[0] == "signcount" and not rounds.state and
                 "error_feedback" not in codec):
-            self._advice = "; it should have error feedback: " + (
+            self._advice = "; it may learn better with error feedback, or worse: try " + (
                 f"{codec}{',' if ':' in codec else ':'}error_feedback=on")
 
     def add(self, model: "DistributedDataParallel") -> None:
@@ -87,7 +87,6 @@ def install(codec: str) -> None:
     _extend("__init__", lambda model, _result: compressing.add(model))
     _extend("__setstate__", lambda model, _result: _tell(
         model, f"gradients of a copy of {type(model.module).__name__} travel uncompressed"))
-    _extend("__getstate__", _without_hook)
     for name in _BUCKET_HOOKS:
         _refuse(name)
 
@@ -120,27 +119,20 @@ def _refuse(name: str) -> None:
     setattr(DistributedDataParallel, name, refused)
 
 
-def _without_hook(model: "DistributedDataParallel", state: Any) -> Any:
-    """Return a model's state for a copy: the hook belongs to the process, and stays."""
-    if compressing.has(model) and "_comm_hooks" in state:
-        state["_comm_hooks"] = []
-    return state
-
-
 def _why_not(model: "DistributedDataParallel") -> str:
     """Return why a model's gradients cannot be compressed, or nothing."""
-    import torch
     import torch.distributed as dist
+
+    from .torch import has_hook, sparse_module, unknown_type
     if dist.get_world_size(model.process_group) != dist.get_world_size():
         return "its process group is only a part of all processes"
-    if getattr(model, "_comm_hooks", ()):
+    if has_hook(model):
         return "PyTorch gave it a communication hook, as for mixed_precision"
     if not hasattr(model, "reducer"):
         return "PyTorch sums them in another way"
-    if any(getattr(module, "sparse", False) for module in model.modules()
-           if isinstance(module, (torch.nn.Embedding, torch.nn.EmbeddingBag))):
+    if sparse_module(model):
         return "some are sparse"
-    return ""
+    return unknown_type(model)
 
 
 def _tell(model: "DistributedDataParallel", text: str) -> None:

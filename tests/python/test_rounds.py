@@ -150,6 +150,27 @@ def test_ranks_that_disagree(changed, name):
         assert raised.value.kind == "mismatch"
 
 
+# Of one rank; the other one is to learn of it, and not to wait.
+@pytest.mark.parametrize("wrong, error, text", [
+    (numpy.zeros(99, "float32"), ValueError, "array has 99 elements of float32; it should have 1"),
+    (numpy.zeros(100, "float64"), ValueError, "array has 100 elements of float64"),
+    (None, TypeError, "array")])
+def test_a_wrong_array_is_an_error_on_all_ranks(wrong, error, text):
+    ranks = rounds_of("thc", 2, 100)
+    right = numpy.ones(100, "float32")
+    steps = [ranks[0].steps(right), ranks[1].steps(wrong)]
+    words = [numpy.frombuffer(step.words, step.dtype) for step in map(next, steps)]
+    for each in words:
+        each[:] = numpy.maximum(*words)
+    with pytest.raises(cohom.Error, match="another rank.s arguments are wrong"):
+        next(steps[0])
+    with pytest.raises(error, match=text):
+        next(steps[1])
+    inputs = [right.copy(), right.copy()]
+    reduce_together(ranks, inputs)  # they go on
+    assert numpy.allclose(inputs[0], 2, atol=0.5)
+
+
 def test_errors_can_be_pickled():
     error = pickle.loads(pickle.dumps(cohom.Error("mismatch", "ranks disagree")))
     assert (error.kind, str(error)) == ("mismatch", "ranks disagree")
@@ -213,11 +234,12 @@ def test_parts_of_all_ranks(codec):
 
 
 def test_parts_have_the_right_lengths():
-    rounds = cohom.Rounds("raw", 10, "float32", 0, 2, collective="reduce_scatter")
+    rounds = cohom.Rounds("raw", 10, "float32", 0, 1, collective="reduce_scatter")
     with pytest.raises(ValueError, match="out is None; a reduce_scatter should have an array"):
         next(rounds.steps(numpy.ones(20, "float32")))
+    rounds = cohom.Rounds("raw", 10, "float32", 0, 2, collective="reduce_scatter")
     with pytest.raises(ValueError, match="array has 10 elements of float32; it should have 20"):
-        next(rounds.steps(numpy.ones(10, "float32"), numpy.ones(10, "float32")))
+        rounds.buffers(numpy.ones(10, "float32"), numpy.ones(10, "float32"))
     with pytest.raises(ValueError, match="collective is 'scatter'; it should be one of allreduce"):
         cohom.Rounds("raw", 10, "float32", 0, 2, collective="scatter")
     with pytest.raises(cohom.Error, match="take a codec without error feedback"):

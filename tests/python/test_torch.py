@@ -192,6 +192,148 @@ def test_threads_of_a_hook_end_with_its_group():
     run("-c", STARTS_AGAIN, processes=1)
 
 
+# A program that makes many models closes their hooks.
+CLOSES = """
+import gc, os, torch, torch.distributed as dist, cohom.torch
+dist.init_process_group("gloo")
+counts = []
+for turn in range(4):
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(100, 100))
+    hook = cohom.torch.compress(model)
+    model(torch.ones(1, 100)).sum().backward()
+    hook.close()
+    try:
+        model(torch.ones(1, 100)).sum().backward()
+    except RuntimeError as error:
+        assert "the hook was closed" in str(error), error
+    else:
+        raise AssertionError("gradients are summed by a hook that was closed")
+    del model, hook
+    gc.collect()
+    counts.append(len(os.listdir("/proc/self/task")))
+assert counts[1] == counts[2] == counts[3], counts
+"""
+
+
+def test_a_hook_can_be_closed():
+    run("-c", CLOSES, processes=2)
+
+
+COPIES = """
+import copy, io, torch, torch.distributed as dist, cohom.torch
+dist.init_process_group("gloo")
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(100, 100))
+hook = cohom.torch.compress(model)
+for each in (copy.deepcopy(model), torch.load(io.BytesIO(saved(model)))):
+    each(torch.ones(1, 100)).sum().backward()
+    assert hook.collectives.sent == 0
+    cohom.torch.compress(each)
+    each(torch.ones(1, 100)).sum().backward()
+model(torch.ones(1, 100)).sum().backward()
+assert hook.collectives.sent != 0
+"""
+SAVED = """
+def saved(model):
+    import functools, io, torch
+    file = io.BytesIO()
+    torch.save(model, file)
+    if not torch.__version__.startswith("1."):
+        torch.load = functools.partial(torch.load, weights_only=False)
+    return file.getvalue()
+"""
+
+
+def test_a_compressed_model_can_be_copied_and_saved():
+    run("-c", SAVED + COPIES, processes=2)
+
+
+# By error feedback a parameter's bytes stay its own when DDP makes other buckets.
+def test_error_feedback_follows_its_parameter(tmp_path):
+    program = """
+import torch, torch.distributed as dist, cohom.torch
+dist.init_process_group("gloo")
+hook = cohom.torch.Hook("signcount:error_feedback=on")
+torch.manual_seed(dist.get_rank())
+hook.reduce(torch.randn(12000), (("a", 5000), ("b", 7000)), 0)
+before = hook.state_dict()["feedback"]
+assert len(before["a"]) == 20000 and len(before["b"]) == 28000 and any(before["a"])
+hook._rounds_of(torch.zeros(12001), (("c", 1), ("b", 7000), ("a", 5000)))
+after = hook.state_dict()["feedback"]
+assert after["a"] == before["a"] and after["b"] == before["b"] and not any(after["c"])
+hook._rounds_of(torch.zeros(6000), (("a", 6000),))  # another parameter of that name
+assert hook.state_dict()["feedback"]["a"] == bytes(24000)
+"""
+    run("-c", program, processes=2)
+
+
+# Parameters have numbers then; buckets are made anew behind the first step.
+UNNAMED = """
+import torch, torch.distributed as dist, cohom.torch
+dist.init_process_group("gloo")
+layers = [torch.nn.Linear(64, 64 + 8 * (number % 2)) if number % 2 == 0 else
+          torch.nn.Linear(64, 64) for number in range(6)]
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Sequential(*layers), bucket_cap_mb=0.05)
+hook = cohom.torch.Hook("signcount:error_feedback=on", smallest=100)
+model.register_comm_hook(None, hook)
+for step in range(4):
+    model(torch.ones(1, 64)).sum().backward()
+sizes = sorted(len(each) for each in hook.state_dict()["feedback"].values())
+assert sizes == sorted(4 * each.numel() for each in model.parameters()), sizes
+"""
+
+
+def test_parameters_without_names_have_error_feedback():
+    run("-c", UNNAMED, processes=2)
+
+
+# The program's own timeout holds for sums of gradients, too.
+TIMEOUT = """
+import datetime, os, time, torch, torch.distributed as dist, cohom.torch
+dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=5))
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(100, 100))
+cohom.torch.compress(model)
+begin = time.monotonic()
+if dist.get_rank() == 1:
+    time.sleep(12)
+    os._exit(0)
+try:
+    model(torch.ones(1, 100)).sum().backward()
+except RuntimeError:
+    assert 4 < time.monotonic() - begin < 11, time.monotonic() - begin
+    os._exit(0)
+os._exit(1)
+"""
+
+
+def test_the_timeout_is_that_of_the_process_group():
+    run("-c", TIMEOUT, processes=2)
+
+
+@pytest.mark.parametrize("kind, wanted", [
+    ("complex", "TypeError: the gradient of weight is of torch.complex64; it should be of float32"),
+    ("sparse", "ValueError: the gradient of 0 is sparse; it should be made with sparse=False")])
+def test_gradients_that_have_no_codec_are_refused(kind, wanted):
+    program = """
+import sys, torch, torch.distributed as dist, cohom.torch
+dist.init_process_group("gloo")
+model = (torch.nn.Linear(4, 4, dtype=torch.complex64) if sys.argv[1] == "complex" else
+         torch.nn.Sequential(torch.nn.Embedding(4, 4, sparse=True)))
+class Bare(torch.nn.parallel.DistributedDataParallel):
+    def __init__(self, model):
+        torch.nn.Module.__init__(self)
+        self.module, self.process_group = model, dist.distributed_c10d._get_default_group()
+    def named_parameters(self):
+        return self.module.named_parameters()
+    def named_modules(self):
+        return self.module.named_modules()
+try:
+    cohom.torch.compress(Bare(model))
+except (TypeError, ValueError) as error:
+    print(f"{type(error).__name__}: {error}")
+"""
+    assert run("-c", program, kind, processes=1).startswith(wanted)
+
+
 @pytest.mark.parametrize("ranks", [2, 3])
 def test_over_mpi_bits_are_those_over_gloo(ranks):
     pytest.importorskip("mpi4py")

@@ -66,7 +66,7 @@ def test_models_of_one_class_have_numbers(tmp_path):
     ("signcount:error_feedback=on", ""), ("signcount:error_feedback=off", "")])
 def test_signs_without_error_feedback_are_advised_against(codec, advised, tmp_path):
     _, said = trained(tmp_path, "-m", "cohom.train", codec)
-    assert ("it should have error feedback" in said) == bool(advised), said
+    assert ("with error feedback, or worse: try" in said) == bool(advised), said
     assert advised in said
 
 
