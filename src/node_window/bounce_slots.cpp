@@ -14,11 +14,12 @@ constexpr std::size_t least_timed_bytes = std::size_t{16} << 10;
 
 }  // namespace
 
-std::optional<BounceSlots::Run> BounceSlots::take_free(std::size_t bytes) {
-  Run run{.count = static_cast<std::uint32_t>(WindowLayout::slots_of(bytes))};
-  while (run.first + run.count <= bounce_slot_count && (free_ & bits_of(run)) != bits_of(run))
-    ++run.first;
-  if (run.first + run.count > bounce_slot_count) return std::nullopt;
+std::optional<BounceSlots::Run> BounceSlots::take_free(std::size_t bytes, bool of_reserve) {
+  const std::uint32_t end = of_reserve ? bounce_slot_count : usual_slots;
+  Run run{.first = of_reserve ? usual_slots : 0,
+          .count = static_cast<std::uint32_t>(WindowLayout::slots_of(bytes))};
+  while (run.first + run.count <= end && (free_ & bits_of(run)) != bits_of(run)) ++run.first;
+  if (run.first + run.count > end) return std::nullopt;
   if ((touched_ & bits_of(run)) != bits_of(run))
     window_.take_pages(first_ + run.first * WindowLayout::slot_bytes,
                        run.count * WindowLayout::slot_bytes);

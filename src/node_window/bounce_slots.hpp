@@ -28,15 +28,17 @@ class BounceSlots {
     [[nodiscard]] std::uint32_t mark() const { return lent_marks + first; }
   };
   /// The lowest that are free: what was used last is still in the caches. `is_taken`: whether the
-  /// receiver has taken what was last put under a mark. None: too few are. @throws Error(memory)
+  /// receiver has taken what was last put under a mark. `is_stuck`: the reserve may be used. None:
+  /// too few are free. @throws Error(memory)
   template <class IsTaken>
-  [[nodiscard]] std::optional<Run> take(std::size_t bytes, IsTaken is_taken) {
+  [[nodiscard]] std::optional<Run> take(std::size_t bytes, bool is_stuck, IsTaken is_taken) {
     std::erase_if(in_use_, [&](const Run& run) {
       if (!is_taken(run.mark())) return false;
       free_ |= bits_of(run);
       return true;
     });
-    return take_free(bytes);
+    const auto run = take_free(bytes, false);
+    return run || !is_stuck ? run : take_free(bytes, true);
   }
   /// @returns the offset in the window.
   std::size_t fill(const Run& run, std::span<const std::byte> part);
@@ -45,7 +47,7 @@ class BounceSlots {
   static std::uint64_t bits_of(const Run& run) {
     return ((std::uint64_t{1} << run.count) - 1) << run.first;
   }
-  std::optional<Run> take_free(std::size_t bytes);
+  std::optional<Run> take_free(std::size_t bytes, bool of_reserve);
 
   NodeWindow& window_;
   std::size_t first_;                                     ///< offset

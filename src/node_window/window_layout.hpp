@@ -56,11 +56,14 @@ inline constexpr std::uint32_t bounce_slot_count = 64;
 inline constexpr std::uint32_t window_marks = lent_marks + bounce_slot_count;
 
 /// Whether a receiver may keep a message for longer than a copy takes: its reader may wait for
-/// others before it gives the words back, and those need room. So half of the marks, and half of
-/// the slots, which lie side by side, are only ever copied from.
+/// others before it gives the words back, and those need room. So the last quarter of the marks,
+/// and of the slots, is a reserve, which is only ever copied from. Senders use it when they are
+/// stuck.
+inline constexpr std::uint32_t usual_marks = lent_marks / 4 * 3;
+inline constexpr std::uint32_t usual_slots = bounce_slot_count / 4 * 3;
 constexpr bool may_stay(std::uint32_t mark, std::uint64_t slots) {
-  if (mark < lent_marks) return mark < lent_marks / 2;
-  return mark - lent_marks + slots <= bounce_slot_count / 2;
+  if (mark < lent_marks) return mark < usual_marks;
+  return mark - lent_marks + slots <= usual_slots;
 }
 
 /// The number of a mark's next use: never 0, with which receipts and notes begin.

@@ -16,7 +16,8 @@ WindowSender::WindowSender(NodeWindow& window, const PeerWindow& peer_window, st
       notes_(window.at<SenderNotes>(window.layout().notes(peer))),
       receipts_(peer_window.at<Receipts>(peer_window.layout().receipts(own))),
       slots_(window, peer) {
-  for (std::uint32_t mark = lent_marks; mark-- > 0;) free_marks_.push_back(mark);
+  for (std::uint32_t mark = usual_marks; mark-- > 0;) free_marks_.push_back(mark);
+  for (std::uint32_t mark = usual_marks; mark < lent_marks; ++mark) reserve_marks_.push_back(mark);
 }
 
 void WindowSender::send(const Message& message) {
@@ -41,12 +42,12 @@ bool WindowSender::send_waiting() {
   bool moved = false;
   while (!waiting_.empty()) {
     const std::size_t copied = waiting_.front().copied;
-    if (!start(waiting_.front())) {
-      moved |= waiting_.front().copied != copied;
-      break;
-    }
+    const bool has_left = start(waiting_.front());
+    const bool has_moved = has_left || waiting_.front().copied != copied;
+    moved |= has_moved;
+    if (!has_moved) ++attempts_;
+    if (!has_left) break;
     waiting_.pop();
-    moved = true;
   }
   if (short_of_room_ == waiting_.empty()) {
     short_of_room_ = !short_of_room_;
@@ -70,12 +71,15 @@ bool WindowSender::start(Waiting& waiting) {
     message.completed->push(message.completion);
     return true;
   }
-  if (free_marks_.empty()) return false;
-  descriptor.mark = free_marks_.back();
+  std::vector<std::uint32_t>& marks =
+      free_marks_.empty() && is_stuck() ? reserve_marks_ : free_marks_;
+  if (marks.empty()) return false;
+  descriptor.mark = marks.back();
   descriptor.use = next_use(descriptor.mark);
   descriptor.offset = window_.offset_of(message.data.data());
   open_.push_back({descriptor.mark, message.completion, message.completed});
-  free_marks_.pop_back();
+  marks.pop_back();
+  if (descriptor.mark < usual_marks) attempts_ = 0;
   put(descriptor);
   return true;
 }
@@ -85,10 +89,12 @@ bool WindowSender::send_parts(Waiting& waiting) {
   while (has_entry()) {
     const auto rest = message.data.subspan(waiting.copied);
     const std::size_t bytes = std::min(rest.size(), BounceSlots::max_part_bytes);
-    const auto run = slots_.take(bytes, [this](std::uint32_t mark) { return is_taken(mark); });
+    const auto run =
+        slots_.take(bytes, is_stuck(), [this](std::uint32_t mark) { return is_taken(mark); });
     if (!run) return false;
     const std::size_t offset = slots_.fill(*run, rest.first(bytes));
     const std::uint32_t mark = run->mark();
+    if (run->first < usual_slots) attempts_ = 0;
     waiting.copied += bytes;
     const bool last = bytes == rest.size();
     put({.tag = message.tag,
@@ -143,7 +149,7 @@ bool WindowSender::complete_taken() {
   return std::erase_if(open_, [&](const Open& open) {
            if (!is_taken(open.mark)) return false;
            if (open.completed != nullptr) open.completed->push(open.completion);
-           free_marks_.push_back(open.mark);
+           (open.mark < usual_marks ? free_marks_ : reserve_marks_).push_back(open.mark);
            return true;
          }) != 0;
 }

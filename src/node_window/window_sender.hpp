@@ -64,6 +64,8 @@ class WindowSender {
 
   std::uint32_t next_use(std::uint32_t mark) { return uses_[mark] = use_after(uses_[mark]); }
   bool send_waiting();
+  /// Whether what waits has found no room for long: who reads the words may wait for it.
+  [[nodiscard]] bool is_stuck() const { return attempts_ > 1000; }
   bool start(Waiting& waiting);
   bool send_parts(Waiting& waiting);
   [[nodiscard]] bool has_entry();
@@ -77,13 +79,14 @@ class WindowSender {
   RingEntry* ring_;
   SenderNotes* notes_;
   const Receipts* receipts_;
-  std::uint64_t position_ = 0, taken_entries_ = 0;  ///< of the ring
-  std::array<std::uint32_t, window_marks> uses_{};  ///< by mark
-  std::vector<std::uint32_t> free_marks_;           ///< of those for words that are lent
+  std::uint64_t position_ = 0, taken_entries_ = 0;         ///< of the ring
+  std::array<std::uint32_t, window_marks> uses_{};         ///< by mark
+  std::vector<std::uint32_t> free_marks_, reserve_marks_;  ///< for words that are lent
   Fifo<Waiting> waiting_;
   std::vector<Open> open_;  ///< in the order they were sent
   BounceSlots slots_;
   bool short_of_room_ = false;
+  std::size_t attempts_ = 0;  ///< to send what waits, since there was usual room
 };
 
 }  // namespace cohom
