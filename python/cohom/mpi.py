@@ -26,7 +26,9 @@ class Collectives:
 
     def close(self) -> None:
         """Free the communicator. Collective."""
-        self._comm.Free()
+        comm, self._comm = self._comm, self._mpi.COMM_NULL
+        if comm != self._mpi.COMM_NULL:
+            comm.Free()
 
     def make(self, step: Step) -> None:
         """Make one step."""

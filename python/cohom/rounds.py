@@ -136,7 +136,7 @@ class Rounds:
         try:
             self._kept = self.buffers(array, out)  # a call that is given up may be read no more
             addresses = self._kept[0].address, self._kept[1].address
-        except (TypeError, ValueError) as error:
+        except Exception as error:  # also of whoever lends the array
             wrong = error  # raised when the others know, by an address that is none
         number = self.calls if step is None else step
         try:

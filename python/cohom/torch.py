@@ -77,10 +77,13 @@ class _OwnGroup:
         return end
 
     def close(self) -> None:
-        """End the group and its threads, when no collective is under way."""
+        """End the group and its threads. Raises RuntimeError while a collective is under way."""
+        if not all(work.is_completed() for work in self._works):
+            raise RuntimeError("a sum of gradients is under way or has failed; close a hook "
+                               "between steps that went well")
         group, self._group = self._group, None
         if group is not None:
-            dist.destroy_process_group(group)
+            _destroy(group)
 
     def leave(self) -> Any:
         """Return the group, if a collective that may never end is under way; else let it go."""
@@ -114,11 +117,16 @@ def _end_groups() -> None:
     busy = [owner.leave() for owner in list(_owners)]
     for group in list(_groups):
         if group not in busy:
-            try:
-                dist.destroy_process_group(group)
-            except (RuntimeError, ValueError, AssertionError) as error:
-                if dist.is_initialized() and "nvalid process group" not in str(error):
-                    print(f"cohom: a process group did not end: {error}", file=sys.stderr)
+            _destroy(group)
+
+
+def _destroy(group: Any) -> None:
+    """End a process group, unless it ended with all others."""
+    try:
+        dist.destroy_process_group(group)
+    except (RuntimeError, ValueError, AssertionError) as error:
+        if dist.is_initialized() and "nvalid process group" not in str(error):
+            print(f"cohom: a process group did not end: {error}", file=sys.stderr)
 
 
 class Collectives:
@@ -208,8 +216,7 @@ class Hook:
     ValueError. Each process makes the hook at the same time: it makes a process group, or
     duplicates the communicator. Buckets are summed by a thread, in their order, beside the rest of
     the backward pass: while one piece of a bucket is on its way, another one is encoded. After an
-    error a hook is of no more use: later buckets have the same one. A copy of the model has no
-    hook.
+    error a hook is of no more use: later buckets fail as well. A copy of the model has no hook.
     """
 
     def __init__(self, codec: str = "thc", names: Mapping[torch.Tensor, str] | None = None, *,
@@ -218,7 +225,7 @@ class Hook:
         self.__name__ = self.__qualname__ = f"cohom_{codec}"  # DDP reads it
         self.codec, self.smallest, self.calls = codec, smallest, 0
         self._names: dict[torch.Tensor, str] = dict(names or {})
-        self._wrong: BaseException | None = None  # of the first bucket that failed
+        self._wrong: RuntimeError | None = None  # why later buckets fail
         self._rank, self._ranks = dist.get_rank(), dist.get_world_size()
         self._all_to_all = self._ranks > 2 if all_to_all is None else all_to_all
         self._reductions = REDUCTIONS if comm is None else {}
@@ -274,6 +281,8 @@ class Hook:
         without it the group lives as long as the process, or the default group.
         """
         _end_thread(self._thread, self._queue)
+        if self._thread.is_alive():
+            raise RuntimeError("a sum of gradients is under way; close a hook between steps")
         self._wrong = self._wrong or RuntimeError("the hook was closed; it sums no more gradients")
         self.collectives.close()
 
@@ -286,8 +295,8 @@ class Hook:
             raise self._wrong
         try:
             self._reduce(gradient, parts, call)
-        except BaseException as error:
-            self._wrong = error  # other processes may be in this bucket yet
+        except BaseException as error:  # other processes may be in this bucket yet
+            self._wrong = RuntimeError(f"an earlier bucket's sum failed: {error}")
             raise
 
     def _reduce(self, gradient: torch.Tensor, parts: Parts, call: int) -> None:
@@ -531,10 +540,12 @@ def _wrong_type(what: str, dtype: torch.dtype) -> str:
     return f"{what} is of {dtype}; it should be of {', '.join(TYPES)}"
 
 
-def unknown_type(model: torch.nn.Module) -> str:
+def unknown_type(model: DistributedDataParallel) -> str:
     """Return which of a model's gradients is of a type that no codec has, or nothing."""
+    ignored = getattr(model, "parameters_to_ignore", ())
     wrong = (_wrong_type(f"the gradient of {name}", each.dtype)
-             for name, each in model.named_parameters() if each.requires_grad)
+             for name, each in model.module.named_parameters()
+             if each.requires_grad and name not in ignored)
     return next(filter(None, wrong), "")
 
 
@@ -543,8 +554,8 @@ def has_hook(model: DistributedDataParallel) -> bool:
     return any(not isinstance(hook, _HookOfACopy) for hook, _ in getattr(model, "_comm_hooks", ()))
 
 
-def sparse_module(model: torch.nn.Module) -> str:
+def sparse_module(model: DistributedDataParallel) -> str:
     """Return the name of a module whose gradients are sparse, or nothing."""
-    return next((name for name, module in model.named_modules()
+    return next((name for name, module in model.module.named_modules()
                  if isinstance(module, (torch.nn.Embedding, torch.nn.EmbeddingBag))
-                 and module.sparse), "")
+                 and module.sparse and module.weight.requires_grad), "")

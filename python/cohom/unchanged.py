@@ -87,6 +87,7 @@ def install(codec: str) -> None:
     _extend("__init__", lambda model, _result: compressing.add(model))
     _extend("__setstate__", lambda model, _result: _tell(
         model, f"gradients of a copy of {type(model.module).__name__} travel uncompressed"))
+    _extend("__getstate__", _without_hook)
     for name in _BUCKET_HOOKS:
         _refuse(name)
 
@@ -117,6 +118,13 @@ def _refuse(name: str) -> None:
         return method(model, *arguments, **options)
 
     setattr(DistributedDataParallel, name, refused)
+
+
+def _without_hook(model: "DistributedDataParallel", state: Any) -> Any:
+    """Return a model's state for a copy or a file, which should need no cohom to be read."""
+    if compressing.has(model) and "_comm_hooks" in state:
+        state["_comm_hooks"] = []
+    return state
 
 
 def _why_not(model: "DistributedDataParallel") -> str:

@@ -194,9 +194,11 @@ def test_threads_of_a_hook_end_with_its_group():
 
 # A program that makes many models closes their hooks.
 CLOSES = """
-import gc, os, torch, torch.distributed as dist, cohom.torch
+import gc, os, time, torch, torch.distributed as dist, cohom.torch
 dist.init_process_group("gloo")
 counts = []
+def threads():
+    return len(os.listdir("/proc/self/task"))
 for turn in range(4):
     model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(100, 100))
     hook = cohom.torch.compress(model)
@@ -208,10 +210,14 @@ for turn in range(4):
         assert "the hook was closed" in str(error), error
     else:
         raise AssertionError("gradients are summed by a hook that was closed")
+    hook.close()  # is over
     del model, hook
     gc.collect()
-    counts.append(len(os.listdir("/proc/self/task")))
-assert counts[1] == counts[2] == counts[3], counts
+    end = time.monotonic() + (10 if turn > 1 else 1)
+    while time.monotonic() < end and not (turn > 1 and threads() <= counts[1]):
+        time.sleep(0.05)
+    counts.append(threads())
+assert max(counts[2:]) <= counts[1], counts
 """
 
 
@@ -289,24 +295,27 @@ def test_parameters_without_names_have_error_feedback():
 # The program's own timeout holds for sums of gradients, too.
 TIMEOUT = """
 import datetime, os, time, torch, torch.distributed as dist, cohom.torch
-dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=5))
+dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=20))
 model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(100, 100))
 cohom.torch.compress(model)
 begin = time.monotonic()
+done = os.environ["DONE"]
 if dist.get_rank() == 1:
-    time.sleep(12)
+    while not os.path.exists(done) and time.monotonic() < begin + 100:
+        time.sleep(0.1)
     os._exit(0)
+status = 1
 try:
     model(torch.ones(1, 100)).sum().backward()
 except RuntimeError:
-    assert 4 < time.monotonic() - begin < 11, time.monotonic() - begin
-    os._exit(0)
-os._exit(1)
+    status = 0 if 15 < time.monotonic() - begin < 90 else 2
+open(done, "w").close()
+os._exit(status)
 """
 
 
-def test_the_timeout_is_that_of_the_process_group():
-    run("-c", TIMEOUT, processes=2)
+def test_the_timeout_is_that_of_the_process_group(tmp_path):
+    run("-c", TIMEOUT, processes=2, DONE=str(tmp_path / "done"))
 
 
 @pytest.mark.parametrize("kind, wanted", [
