@@ -226,11 +226,11 @@ def test_a_hook_can_be_closed():
 
 
 COPIES = """
-import copy, io, torch, torch.distributed as dist, cohom.torch
+import copy, torch, torch.distributed as dist, cohom.torch
 dist.init_process_group("gloo")
 model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(100, 100))
 hook = cohom.torch.compress(model)
-for each in (copy.deepcopy(model), torch.load(io.BytesIO(saved(model)))):
+for each in (copy.deepcopy(model), saved_and_loaded(model)):
     each(torch.ones(1, 100)).sum().backward()
     assert hook.collectives.sent == 0
     cohom.torch.compress(each)
@@ -239,13 +239,13 @@ model(torch.ones(1, 100)).sum().backward()
 assert hook.collectives.sent != 0
 """
 SAVED = """
-def saved(model):
-    import functools, io, torch
+def saved_and_loaded(model):
+    import io, torch
     file = io.BytesIO()
     torch.save(model, file)
-    if not torch.__version__.startswith("1."):
-        torch.load = functools.partial(torch.load, weights_only=False)
-    return file.getvalue()
+    file.seek(0)
+    options = {} if torch.__version__.startswith("1.") else {"weights_only": False}
+    return torch.load(file, **options)
 """
 
 
