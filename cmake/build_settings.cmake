@@ -16,8 +16,8 @@ option(COHOM_AGGREGATOR "Build cohom-aggregator, which sums in the network" ${PR
 option(COHOM_PYTHON "Build the library that the Python package calls" ${PROJECT_IS_TOP_LEVEL})
 option(COHOM_FUZZ "Build the fuzz targets (clang)" OFF)
 option(COHOM_TOGETHER "Compile the sources of a folder together, which takes less time in all" OFF)
-set(COHOM_PRECOMPILE ${PROJECT_IS_TOP_LEVEL} CACHE STRING
-  "Compile once the headers that most sources include: ON, OFF, or TESTS for tests alone")
+option(COHOM_PRECOMPILE "Compile once the headers that most sources include"
+  ${PROJECT_IS_TOP_LEVEL})
 option(COHOM_WERROR "Treat warnings as errors" OFF)
 set(COHOM_SANITIZE "" CACHE STRING "Sanitizers to build with: address,undefined or thread")
 
@@ -74,14 +74,9 @@ endfunction()
 
 # cohom_precompile(<target> <header>...) compiles these once for all C++ sources of the target, and
 # cohom_precompile(<target> REUSE_FROM <other>) takes what was compiled for another target, which
-# must have the same options. Each source still includes what it uses: preset core-only, which has
-# them for tests alone, and clang-tidy do without.
+# must have the same options. Each source still includes what it uses: clang-tidy does without them.
 function(cohom_precompile target)
   if(NOT COHOM_PRECOMPILE)
-    return()
-  endif()
-  get_target_property(folder ${target} SOURCE_DIR)
-  if(COHOM_PRECOMPILE STREQUAL "TESTS" AND NOT folder MATCHES "^${PROJECT_SOURCE_DIR}/tests")
     return()
   endif()
   if(ARGV1 STREQUAL "REUSE_FROM")
