@@ -13,19 +13,25 @@ torch = pytest.importorskip("torch")
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent / "support"))
 from ports import free_port  # noqa: E402
+from ready_python import run_ready  # noqa: E402
 
 PROCESSES = 4
 
 
-def run_all(*words, processes=PROCESSES, **variables):
-    """Run python with these words in all processes; returns their statuses, outputs and errors."""
+def run_all(*words, processes=PROCESSES, new=False, **variables):
+    """Run python with these words in all processes; returns their statuses, outputs and errors.
+
+    new: in new interpreters, which have not imported PyTorch yet.
+    """
     environment = {**os.environ, "PYTHONPATH": str(HERE.parents[1] / "python"), **variables,
                    "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()),
                    "WORLD_SIZE": str(processes)}
-    ranks = [subprocess.Popen([sys.executable, *map(str, words)],
-                              env={**environment, "RANK": str(rank)}, text=True,
+    environments = [{**environment, "RANK": str(rank)} for rank in range(processes)]
+    if not new:
+        return run_ready(words, environments, timeout=150)
+    ranks = [subprocess.Popen([sys.executable, *map(str, words)], env=environment, text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-             for rank in range(processes)]
+             for environment in environments]
     outputs = [rank.communicate(timeout=150) for rank in ranks]
     return [(rank.returncode, *output) for rank, output in zip(ranks, outputs)]
 
@@ -123,7 +129,7 @@ time.sleep(0.6)
 
 
 def test_a_thread_that_ends_its_hook_is_waited_for():
-    assert run("-c", FORGETS_ITS_HOOK, processes=1) == "ended\n"
+    assert run("-c", FORGETS_ITS_HOOK, processes=1, new=True) == "ended\n"
 
 
 # Gloo's threads hold tensors for a moment after a collective, and can give back those on memory of
@@ -151,7 +157,7 @@ assert len(of_hook) > 2, of_hook  # its own, and gloo's
 
 @pytest.mark.parametrize("last", ["", "dist.destroy_process_group()", "del hook", "sys.exit(0)"])
 def test_threads_of_a_hook_end_before_the_interpreter(last):
-    assert run("-c", COUNTS_ITS_THREADS + last, processes=2) == "0\n"
+    assert run("-c", COUNTS_ITS_THREADS + last, processes=2, new=True) == "0\n"
 
 
 # A forked process has no such threads, for which it would wait for ever, as it does by PyTorch 1.13
@@ -168,7 +174,7 @@ assert os.waitpid(child, 0)[1] == 0
 
 @pytest.mark.skipif(torch.__version__.startswith("1."), reason="this PyTorch hangs there by itself")
 def test_a_forked_process_ends():
-    assert run("-c", COUNTS_ITS_THREADS + FORKS, processes=2) == "0\n"
+    assert run("-c", COUNTS_ITS_THREADS + FORKS, processes=2, new=True) == "0\n"
 
 
 # A process may make groups again and again.

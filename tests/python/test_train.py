@@ -29,7 +29,8 @@ else:
 def train(folder, *front, kind="", processes=2, **variables):
     """Run the program behind some words; returns each process's status and errors."""
     return [(status, errors) for status, _, errors in run_all(
-        *front, PROGRAM, folder / "weights", 20, kind, processes=processes, **variables)]
+        *front, PROGRAM, folder / "weights", 20, kind, processes=processes,
+        new="COHOM_TORCH" in variables, **variables)]
 
 
 def trained(folder, *front, **settings):
@@ -114,7 +115,7 @@ def test_processes_that_differ_are_an_error(other, said, tmp_path):
     (["thc", "-m", "no_module"], "MODULE is 'no_module'; it should be one"),
     (["thc", "-m", "no.module"], "MODULE is 'no.module'; it should be one")])
 def test_the_command_line_says_what_is_wrong(words, said):
-    (status, _, errors), = run_all("-m", "cohom.train", *words, processes=1)
+    (status, _, errors), = run_all("-m", "cohom.train", *words, processes=1, new=True)
     assert status == 2
     assert re.search(said, errors), errors
     assert "Traceback" not in errors
@@ -145,12 +146,12 @@ class TestOfAVariable:
     @pytest.mark.parametrize("module", ["torch", "cohom", "cohom.torch", "cohom.fsdp",
                                         "cohom.train", "cohom.unchanged"])
     def test_any_module_may_come_first(self, module, installed):
-        (status, _, errors), = run_all("-c", f"import {module}, torch", processes=1,
+        (status, _, errors), = run_all("-c", f"import {module}, torch", processes=1, new=True,
                                        COHOM_TORCH="thc", PYTHONPATH=installed)
         assert status == 0, errors
 
     def test_a_wrong_codec_is_named_with_it(self, installed):
-        (status, _, errors), = run_all("-c", "import torch", processes=1, COHOM_TORCH="thcc",
-                                       PYTHONPATH=installed)
+        (status, _, errors), = run_all("-c", "import torch", processes=1, new=True,
+                                       COHOM_TORCH="thcc", PYTHONPATH=installed)
         assert status != 0
         assert "COHOM_TORCH is 'thcc': " in errors
