@@ -8,7 +8,8 @@
 // Elsewhere only the reference is built.
 //
 // Sanitizers get SSE4 alone where a wider vector would show them nothing, which compiles in a third
-// of the time: threads never meet in a kernel, and COHOM_ONE_TARGET is for what is not instrumented.
+// of the time: threads never meet in a kernel, and COHOM_ONE_TARGET is for what is not
+// instrumented.
 //
 // COHOM_ROW_OF(isa, row) is what `row`, a function in the namespaces of all targets, returns for an
 // instruction set.
