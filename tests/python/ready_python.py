@@ -1,7 +1,8 @@
 """Programs of tests in processes that have PyTorch already, which takes seconds to import.
 
 run_ready() does what a new interpreter would, but that PyTorch is imported: by a process that forks
-for each program. What a program registers for its end runs as ever.
+for each program. What a program registers for its end runs as ever, which it would not in a process
+of multiprocessing's.
 """
 
 import functools
