@@ -4,6 +4,9 @@ import torch
 from torch import nn
 
 
+HASH_OF_PAIRS = 40503  # odd, so that all rows are used; the golden ratio of 2^16
+
+
 class CharTransformer(nn.Module):
     """Pre-norm causal transformer that predicts the next character."""
 
@@ -29,21 +32,30 @@ class CharTransformer(nn.Module):
 
 
 class WordLstm(nn.Module):
-    """LSTM over word embeddings that predicts the class of the next word."""
+    """LSTM over word embeddings that predicts the class of the next word.
 
-    def __init__(self, vocabulary, classes, width=64):
+    With `pairs` rows more, the embedding of a word and of the one before it, by a hash, is added.
+    """
+
+    def __init__(self, vocabulary, classes, width=64, pairs=0):
         super().__init__()
         self.embedding = nn.Embedding(vocabulary, width)
+        self.pairs = nn.Embedding(pairs, width) if pairs else None
         self.lstm = nn.LSTM(width, width, batch_first=True)
         self.head = nn.Linear(width, classes)
 
     def forward(self, tokens):
-        return self.head(self.lstm(self.embedding(tokens))[0])
+        hidden = self.embedding(tokens)
+        if self.pairs is not None:
+            before = nn.functional.pad(tokens, (1, -1))
+            numbers = (before * HASH_OF_PAIRS + tokens) % self.pairs.num_embeddings
+            hidden = hidden + self.pairs(numbers)
+        return self.head(self.lstm(hidden)[0])
 
 
-def digits_net(width=16):
+def digits_net(width=16, hidden=40):
     """Return a net of two convolutions and two linear layers, 8x8 to 10 classes."""
     return nn.Sequential(
         nn.Conv2d(1, width, 3, padding=1), nn.ReLU(),
         nn.Conv2d(width, 2 * width, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
-        nn.Flatten(), nn.Linear(32 * width, 40), nn.ReLU(), nn.Linear(40, 10))
+        nn.Flatten(), nn.Linear(32 * width, hidden), nn.ReLU(), nn.Linear(hidden, 10))

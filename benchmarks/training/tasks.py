@@ -40,6 +40,8 @@ class Size:
     length: int
     rate: float
     momentum: float = 0.9
+    pairs: int = 0  # rows of an embedding of two words
+    hidden: int = 40  # units of the linear layer
 
 
 # By model and name. `large` has 25.3 million parameters and more.
@@ -47,10 +49,13 @@ SIZES = {
     "transformer": {"small": Size(64, 4, 16, 96, 2e-3), "medium": Size(256, 4, 8, 64, 1e-3),
                     "large": Size(512, 8, 4, 64, 3e-4)},
     "lstm": {"small": Size(64, 1, 16, 24, 3e-3), "medium": Size(256, 1, 16, 24, 2e-3),
-             "large": Size(1024, 1, 8, 24, 1e-3)},
+             "large": Size(1024, 1, 8, 24, 1e-3),
+             # Nearly all of it is embeddings: few gradients are not zero.
+             "pairs": Size(64, 1, 2, 24, 3e-3, pairs=1 << 16)},
     "digits": {"small": Size(16, 1, 32, 1, 0.05), "medium": Size(64, 1, 32, 1, 0.05),
                # The same net by steps that are as large, but have no memory.
-               "plain": Size(64, 1, 32, 1, 0.5, momentum=0)},
+               "plain": Size(64, 1, 32, 1, 0.5, momentum=0),
+               "wide": Size(64, 1, 32, 1, 0.5, momentum=0, hidden=1024)},
 }
 LSTM_CLASSES = 800
 
@@ -101,7 +106,7 @@ def _transformer(size, rank, ranks, seed):
 
 def _lstm(size, rank, ranks, seed):
     tokens, vocabulary = training_data.words()
-    model = models.WordLstm(vocabulary, LSTM_CLASSES, size.width)
+    model = models.WordLstm(vocabulary, LSTM_CLASSES, size.width, size.pairs)
     return Task(model, torch.optim.Adam(model.parameters(), size.rate), size.batch * size.length,
                 *_windows(tokens, size, rank, ranks, seed, LSTM_CLASSES))
 
@@ -111,7 +116,7 @@ def _digits(size, rank, ranks, seed):
     order = np.random.default_rng(0).permutation(len(labels))
     unseen = np.array_split(order[:HELD_OUT_IMAGES], ranks)[rank]
     shard = np.array_split(order[HELD_OUT_IMAGES:], ranks)[rank]
-    model = models.digits_net(size.width)
+    model = models.digits_net(size.width, size.hidden)
 
     def loss(module, step):
         rows = np.random.default_rng([seed, rank, step]).choice(shard, size.batch, replace=False)

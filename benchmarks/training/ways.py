@@ -7,6 +7,9 @@
   mpi           MPI_Allreduce of float32, by a thread of its own
   SPEC          cohom's hook with that codec, such as thc or packed:bits=5
   SPEC@lanes    the same, and sums of integers by one all_reduce wherever there are some
+  SPEC@drop-in  mpi, whose MPI_Allreduce the drop-in library compresses
+  SPEC@daemon   the same, summed by a daemon on the switch
+  SPEC@switch   the same, summed by the switch's kernel
 """
 
 import queue
@@ -17,10 +20,38 @@ import torch.distributed as dist
 from torch.distributed.algorithms.ddp_comm_hooks import default_hooks, powerSGD_hook
 from torch.nn.parallel import DistributedDataParallel
 
+SUFFIXES = ("lanes", "drop-in", "daemon", "switch")
 PLAIN = ("none", "f32", "fp16", "powersgd", "mpi")
 POWERSGD_RANK = 4
 POWERSGD_BEGINS = 2  # steps that go uncompressed before, the least that torch allows
-ONE_BUCKET_MIB = 4096  # powersgd starts collectives in callbacks: on gloo more buckets end it
+ONE_BUCKET_MIB = 4096
+
+
+class _Synchronous:
+    """torch.distributed for PowerSGD's hook: a collective has ended before the hook goes on.
+
+    The hook starts some in callbacks. Gloo's threads call these in another order on each rank, and
+    the ranks' collectives do not meet.
+    """
+
+    def __getattr__(self, name):
+        return getattr(dist, name)
+
+    def all_reduce(self, tensor, group, async_op):
+        """Make a tensor its sum over ranks; returns what get_future() of a result gives."""
+        del async_op
+        dist.all_reduce(tensor, group=group)
+        return self._Done(tensor)
+
+    class _Done:
+        def __init__(self, tensor):
+            self._tensor = tensor
+
+        def get_future(self):
+            """Return a future that has the tensor, in a list."""
+            future = torch.futures.Future()
+            future.set_result([self._tensor])
+            return future
 
 
 class MpiHook:
@@ -88,26 +119,28 @@ def wrap(model, way, bucket_mib):
         model.register_comm_hook(None, default_hooks.fp16_compress_hook)
         return model, lambda gradient, _: mean_by_gloo(gradient, torch.float16)
     if way == "powersgd":
+        powerSGD_hook.dist = _Synchronous()
         model.register_comm_hook(
             powerSGD_hook.PowerSGDState(None, matrix_approximation_rank=POWERSGD_RANK,
                                         start_powerSGD_iter=POWERSGD_BEGINS),
             powerSGD_hook.powerSGD_hook)
         return model, None
-    if way == "mpi":
+    spec, _, suffix = way.partition("@")
+    if way == "mpi" or suffix not in ("", "lanes"):
         hook = MpiHook()
         model.register_comm_hook(None, hook)
         return model, lambda gradient, _: hook.reduce(gradient)
     import cohom.torch
 
-    spec, _, by_lanes = way.partition("@")
-    hook = cohom.torch.compress(model, spec, **({"all_to_all": False} if by_lanes else {}))
+    hook = cohom.torch.compress(model, spec, **({"all_to_all": False} if suffix else {}))
     return model, lambda gradient, call: hook.reduce(gradient, (("all", gradient.numel()),), call)
 
 
 def check(way):
     """Raise ValueError for a name that is none; codecs are checked by the library."""
     spec, at, suffix = way.partition("@")
-    if at and (suffix != "lanes" or spec in PLAIN):
-        raise ValueError(f"way is {way!r}; behind @ there should be lanes, and a codec before it")
+    if at and (suffix not in SUFFIXES or spec in PLAIN):
+        raise ValueError(f"way is {way!r}; behind @ there should be one of " + ", ".join(SUFFIXES)
+                         + ", and a codec before it")
     if not spec:
         raise ValueError("a way is empty; it should be a codec or one of " + ", ".join(PLAIN))
