@@ -157,7 +157,11 @@ class PlanImpl {
     require_idle("reset_state");
     state_ = {};
   }
-  [[nodiscard]] const PlanDescription& description() const { return core_->description(); }
+  [[nodiscard]] PlanDescription description() const {
+    PlanDescription description = core_->description();
+    description.workspace_bytes = core_->routes().workspace_bytes();
+    return description;
+  }
 
  private:
   /// Behind it an error of the public constructor calls the destructor, which holds the lock.
@@ -206,7 +210,7 @@ class PlanImpl {
     DevicePlan* const device = core_->device();
     const DeviceWork::Use use(device != nullptr ? device->work().get() : nullptr);
     PlanPart* const part = core_->part();
-    if (part != nullptr && core_->has_executor()) {
+    if (part != nullptr && core_->has_routes()) {
       part->prepare(input, output);
       part->take_memory();
     }

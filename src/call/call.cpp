@@ -219,9 +219,9 @@ bool CallImpl::release() {
   waits_for_device_ = resources_.device() && !resources_.device()->may_receive();
   if (waits_for_device_) return false;
   // A rank that was ready to offload may have begun so; what it encoded then is encoded again.
-  Executor& first = *executor();
+  Executor* const first = executor();
   if (resources_.route().agree(agreement_->unready_rank(), owner_.transport().rank())) {
-    first.stop();
+    first->stop();
     resources_.begin_anew();
   }
   if (resources_.route().offloads() && !owner_.has_turn(resources_.number())) return false;

@@ -56,9 +56,9 @@ void CallResources::prepare_of_plan(PlanCore& core) {
   if (core.device() != nullptr) begin_on_device();
   if (NativeSums* const native = core.native_sums()) {
     native_.emplace(*native, core, owner_.transport().rank(), owner_.transport().ranks());
-    const bool may_give_up = request_.timeout != 0 && !core.has_executor();
+    const bool may_give_up = request_.timeout != 0 && !core.has_routes();
     if (!request_.error) native_->prepare(request_.input, request_.output, may_give_up);
-    if (!core.has_executor()) return;
+    if (!core.has_routes()) return;
   }
   turn_.take(core, owner_.transport().rank());
   route_.prepare(request_.error.has_value());

@@ -82,14 +82,14 @@ class CallResources {
   /// Whether calls of the plan may go by MPI's own reduction, in a race or all of them. Other
   /// ranks' may not.
   [[nodiscard]] bool may_sum_natively() const {
-    return native_ && (turn_.has_race() || !request_.core->has_executor());
+    return native_ && (turn_.has_race() || !request_.core->has_routes());
   }
   [[nodiscard]] bool is_in_place() const { return native_ && native_->is_in_place(); }
   /// Unless some rank has other things to do until the call is over.
   [[nodiscard]] bool may_go_natively() const { return native_ && turn_.may_go_natively(); }
   /// Once all ranks have agreed: they decide alike.
   [[nodiscard]] bool goes_natively() const {
-    return may_go_natively() && (!request_.core->has_executor() || turn_.in_race());
+    return may_go_natively() && (!request_.core->has_routes() || turn_.in_race());
   }
 
  private:

@@ -6,17 +6,17 @@ namespace cohom {
 
 void CallRoute::of_plan(PlanCore& plan) {
   plan_ = &plan;
-  executor_ = plan.routes().first.executor.get();
+  taken_ = &plan.routes().first;
 }
 
 void CallRoute::prepare(bool fails) {
   if (Aggregator* const native = plan_->native_reductions()) {
-    executor_->offloaded().reserve(call_);
+    executor()->offloaded().reserve(call_);
     if (!fails) native->start_preparing();
   }
   if (network() == nullptr) return;
-  if (!fails) offloads_ = network()->ready(executor_->offloaded(), call_);
-  if (!offloads_) executor_ = plan_->routes().other.executor.get();
+  if (!fails) offloads_ = network()->ready(executor()->offloaded(), call_);
+  if (!offloads_) taken_ = &plan_->routes().other;
 }
 
 Offloads CallRoute::word() const {
@@ -29,7 +29,7 @@ bool CallRoute::agree(std::optional<int> unready_rank, int own_rank) {
   if (network() == nullptr || !unready_rank) return false;
   const bool changes = offloads_;
   offloads_ = false;
-  executor_ = plan_->routes().other.executor.get();
+  taken_ = &plan_->routes().other;
   network()->declined(*unready_rank == own_rank, *unready_rank,
                       plan_->description().other_algorithm);
   return changes;
@@ -37,12 +37,12 @@ bool CallRoute::agree(std::optional<int> unready_rank, int own_rank) {
 
 bool CallRoute::begin() {
   if (plan_->native_reductions() != nullptr) return plan_->native_reductions()->prepare();
-  if (offloads_) executor_->offloaded().reserve(call_);
+  if (offloads_) executor()->offloaded().reserve(call_);
   return true;
 }
 
 void CallRoute::complete() {
-  if (offloads_) network()->complete(executor_->offloaded(), call_);
+  if (offloads_) network()->complete(executor()->offloaded(), call_);
 }
 
 }  // namespace cohom

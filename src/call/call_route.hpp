@@ -31,9 +31,9 @@ class CallRoute {
   /// All rounds are complete.
   void complete();
 
-  /// Of the call's route, as far as is known; null without a plan, and where no executor runs
-  /// calls.
-  [[nodiscard]] Executor* executor() const { return executor_; }
+  /// Of the call's route, as far as is known; null without a plan, where no executor runs calls,
+  /// and where none has yet.
+  [[nodiscard]] Executor* executor() const { return taken_ ? taken_->executor.get() : nullptr; }
   /// Goes to an aggregator in the network, as far as this rank knows.
   [[nodiscard]] bool offloads() const { return offloads_; }
 
@@ -42,7 +42,7 @@ class CallRoute {
 
   std::uint64_t call_;
   PlanCore* plan_ = nullptr;
-  Executor* executor_ = nullptr;
+  const PlanRoute* taken_ = nullptr;
   bool offloads_ = false;
 };
 

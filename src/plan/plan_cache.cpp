@@ -42,28 +42,23 @@ std::shared_ptr<PlanCore> PlanCache::find_or_make(const PlanEnvironment& environ
   if (plan->race() == nullptr) plan->routes().take_memory();  // else the first call may need none
   entries_.push_front(
       {.shape = shape, .placement = placement, .options = options, .plan = std::move(plan)});
-  PlanMemory::instance().add(entries_.front().plan->description().workspace_bytes);
+  entries_.front().plan->routes().count_memory();
   return entries_.front().plan;
 }
 
 PlanCache::~PlanCache() {
   leave();
-  while (!entries_.empty()) drop(entries_.begin());
+  entries_.clear();
 }
 
 /// Before the plan is made: two large workspaces at once may be one too many.
 void PlanCache::make_room(const PlanEnvironment& environment, std::size_t most_bytes) {
-  while (entries_.size() >= max_plans) drop(std::prev(entries_.end()));
+  while (entries_.size() >= max_plans) entries_.pop_back();
   if (PlanMemory::instance().make_room(most_bytes))
     log_once_for_all(environment.transport->rank(),
                      "plans of all communicators take more than COHOM_PLAN_MEMORY, " +
                          bytes_text(most_bytes) +
                          ": those that were not used for longest are made anew when needed");
-}
-
-void PlanCache::drop(Entries::iterator entry) {
-  PlanMemory::instance().remove(entry->plan->description().workspace_bytes);
-  entries_.erase(entry);
 }
 
 bool PlanCache::drop_one_if_free() {
@@ -72,7 +67,7 @@ bool PlanCache::drop_one_if_free() {
   const auto unused = std::find_if(entries_.rbegin(), entries_.rend(),
                                    [](const Entry& entry) { return entry.plan.use_count() == 1; });
   if (unused == entries_.rend()) return false;
-  drop(std::prev(unused.base()));
+  entries_.erase(std::prev(unused.base()));
   return true;
 }
 

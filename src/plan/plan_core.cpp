@@ -206,6 +206,9 @@ void PlanCore::make_routes(const PlanEnvironment& environment, const PlanCodec& 
     description_.other_algorithm = choice.other_algorithm->name;
   }
   routes_.describe(vector_.count, description_);
+  // A race begins natively. What an executor may refuse depends on an aggregator or a device.
+  if (native_.race == nullptr || routes_.first.aggregator != nullptr || offloading_ || device_)
+    routes_.make_executors();
 }
 
 /// For what recursive doubling adds as it is: the same sums, in the same order.

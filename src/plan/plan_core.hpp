@@ -50,7 +50,7 @@ class PlanCore {
   /// Sums calls that go by algorithm native; null: none does.
   [[nodiscard]] NativeSums* native_sums() const { return native_.sums; }
   /// Whether calls may go another way.
-  [[nodiscard]] bool has_executor() const { return routes_.first.executor != nullptr; }
+  [[nodiscard]] bool has_routes() const { return routes_.first.exists(); }
   /// Which way they go, where there are both; else null.
   [[nodiscard]] RouteRaces::Entry* race() const { return native_.race; }
   /// Null unless a buffer lies on a device.
@@ -69,6 +69,7 @@ class PlanCore {
   [[nodiscard]] const std::string& asked_codec() const { return asked_codec_; }
   /// What messages of a call go through.
   [[nodiscard]] std::unique_ptr<Channel> wrap(std::unique_ptr<Channel> channel) const;
+  /// Without the bytes of the workspace, which the routes() know.
   [[nodiscard]] const PlanDescription& description() const { return description_; }
   /// What must be equal on all ranks; callers add what belongs to the call.
   void add_to_signature(CallSignature& signature) const;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace cohom {
@@ -41,6 +42,24 @@ class PlanMemory {
     static inline std::atomic<std::uint64_t> uses = 0;
     std::atomic<std::uint64_t> last_use_ = 0;
     std::atomic<std::thread::id> user_ = {};
+  };
+
+  /// What one plan takes, as long as it lives.
+  class Bytes {
+   public:
+    Bytes() = default;
+    ~Bytes() { instance().remove(bytes_); }
+    Bytes(const Bytes&) = delete;
+    Bytes& operator=(const Bytes&) = delete;
+
+    /// From now on it takes so many.
+    void become(std::size_t bytes) {
+      instance().remove(std::exchange(bytes_, bytes));
+      instance().add(bytes);
+    }
+
+   private:
+    std::size_t bytes_ = 0;
   };
 
   static PlanMemory& instance();

@@ -108,7 +108,7 @@ PlanRoute make_route(const RouteMaterial& material, std::unique_ptr<Codec> codec
     work->context().reserve(longest_piece, codec->device_scratch(count, longest_piece));
   }
   route.codec = std::move(codec);
-  route.executor = std::make_unique<Executor>(ExecutorSetup{
+  route.setup = ExecutorSetup{
       .place = {.rank = transport.rank(),
                 .ranks = ranks,
                 .nodes = material.environment.nodes,
@@ -127,12 +127,17 @@ PlanRoute make_route(const RouteMaterial& material, std::unique_ptr<Codec> codec
       .segment = route.segment,
       .message_bytes = material.message_bytes,
       .tuning = material.environment.tuning,
-      .workers = route.workers.get()});
+      .workers = route.workers.get()};
   return route;
+}
+
+void PlanRoute::make_executor() {
+  if (executor == nullptr) executor = std::make_unique<Executor>(setup);
 }
 
 void PlanRoute::take_memory() {
   if (has_memory) return;
+  make_executor();
   Workspace& workspace = executor->workspace();
   workspace.take();
   if (transport->ranks() > 1) {

@@ -16,13 +16,18 @@
 namespace cohom {
 
 struct PlanRoute {
+  /// Whether calls can go this way.
+  [[nodiscard]] bool exists() const { return codec != nullptr; }
+  /// Does nothing the second time. @throws what Executor() does, or std::bad_alloc
+  void make_executor();
   /// The executor's workspace, which the transport then knows. Does nothing the second time. Wants
-  /// a DeviceWork::Use. @throws std::bad_alloc or Error
+  /// a DeviceWork::Use. @throws std::bad_alloc or Error, those of make_executor() among them
   void take_memory();
 
   std::shared_ptr<WorkerPool> workers;  ///< null: the calling thread does all work
   std::unique_ptr<Codec> codec;
-  std::unique_ptr<Executor> executor;
+  ExecutorSetup setup;                         ///< of the executor
+  std::unique_ptr<Executor> executor;          ///< null before make_executor()
   std::unique_ptr<Registration> registration;  ///< of the executor's workspace
   std::size_t segment = 0;
   Aggregator* aggregator = nullptr;  ///< sums the payload; null: the ranks do
@@ -45,7 +50,7 @@ struct RouteMaterial {
   std::shared_ptr<WorkerPool> workers = nullptr;  ///< for which the codec was made
 };
 
-/// `aggregator`: for an algorithm that needs one; or null.
+/// Without its executor. `aggregator`: for an algorithm that needs one; or null.
 /// @throws Error(unsupported) for such an algorithm without one, and for whole chunks that are too
 /// long; std::bad_alloc
 PlanRoute make_route(const RouteMaterial& material, std::unique_ptr<Codec> codec,

@@ -18,19 +18,32 @@ std::size_t agreement_rounds(const Codec& codec) {
 
 }  // namespace
 
+void PlanRoutes::make_executors() {
+  first.make_executor();
+  if (other.exists()) other.make_executor();
+  if (counted) counted->become(workspace_bytes());
+}
+
+void PlanRoutes::count_memory() { counted.emplace().become(workspace_bytes()); }
+
 void PlanRoutes::take_memory() {
-  if (first.executor == nullptr) return;
+  if (!first.exists()) return;
   const DeviceWork::Use use(first.device != nullptr ? first.device->work().get() : nullptr);
-  if (part != nullptr) part->take_memory();
+  if (part != nullptr) part->take_memory();  // which depends on a call's buffers
+  if (first.executor == nullptr) make_executors();
   first.take_memory();
-  if (other.executor != nullptr) other.take_memory();
+  if (other.exists()) other.take_memory();
+}
+
+std::size_t PlanRoutes::workspace_bytes() const {
+  std::size_t bytes = part != nullptr ? part->memory_bytes() : 0;
+  for (const PlanRoute* const route : {&first, &other})
+    if (route->executor != nullptr) bytes += route->executor->workspace().bytes();
+  return bytes;
 }
 
 void PlanRoutes::describe(std::size_t elements, PlanDescription& description) const {
   description.segment = first.segment;
-  description.workspace_bytes = first.executor->workspace().bytes();
-  if (other.executor != nullptr) description.workspace_bytes += other.executor->workspace().bytes();
-  if (part != nullptr) description.workspace_bytes += part->memory_bytes();
   description.state_bytes = first.codec->state_bytes(elements);
   description.agreement_rounds = agreement_rounds(*first.codec);
 }

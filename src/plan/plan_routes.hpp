@@ -1,28 +1,37 @@
 #pragma once
 // PlanRoutes: the routes that a plan has besides native, and the memory that calls by them take.
 
+#include "plan/plan_memory.hpp"
 #include "plan/plan_part.hpp"
 #include "plan/plan_route.hpp"
 
 #include <cohom/plan.hpp>
 
 #include <cstddef>
+#include <optional>
 
 namespace cohom {
 
 struct PlanRoutes {
+  /// Calls that go natively need none. @throws what PlanRoute::make_executor() does
+  void make_executors();
   /// What a call needs that does not go natively: before its codec begins, behind the part's
   /// prepare(). Does nothing where an earlier call took it, or all calls go natively.
   /// @throws std::bad_alloc or Error
   void take_memory();
-  /// Sizes of what they have, for a vector of so many elements.
+  /// From now on workspaces count among those of cached plans.
+  void count_memory();
+  /// Of executors, as far as they are made, and the part.
+  [[nodiscard]] std::size_t workspace_bytes() const;
+  /// Other numbers, for a vector of so many elements.
   void describe(std::size_t elements, PlanDescription& description) const;
 
-  /// Of calls, where the plan offloads of those that all ranks can offload. It has no executor
-  /// where all calls go natively.
+  /// Of calls, where the plan offloads of those that all ranks can offload. It does not exist where
+  /// all calls go natively.
   PlanRoute first;
-  PlanRoute other;           ///< of all other calls; without an executor: there are none
+  PlanRoute other;           ///< of all other calls, if it exists
   PlanPart* part = nullptr;  ///< the plan's, of what is no allreduce
+  std::optional<PlanMemory::Bytes> counted = std::nullopt;
 };
 
 }  // namespace cohom
