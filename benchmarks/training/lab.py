@@ -1,5 +1,6 @@
 """The hosts on which models are trained, and the aggregator on their switch."""
 
+import json
 import os
 import pathlib
 import secrets
@@ -48,10 +49,16 @@ class Lab:
         rule = f"codec={spec} native=never"
         if suffix == "drop-in":
             return self._worker(settings, arguments, rule)
-        token = secrets.token_hex(16)
-        with _Aggregator(self.name, suffix, self._hosts, token):
-            settings |= {"COHOM_AGGREGATOR": AGGREGATOR, "COHOM_AGGREGATOR_TOKEN": token}
-            return self._worker(settings, arguments, f"{rule} algorithm=offload")
+        token = secrets.token_hex(16)  # of this row's aggregator, which is the lab's alone
+        settings |= {"COHOM_AGGREGATOR": AGGREGATOR, "COHOM_AGGREGATOR_TOKEN": token}
+        with _Aggregator(self.name, suffix, self._hosts, token) as aggregator:
+            if not aggregator.listens():
+                print("training: the aggregator does not listen", file=sys.stderr)
+                return False
+            trained = self._worker(settings, arguments, f"{rule} algorithm=offload")
+            sums = aggregator.sums()
+        print(f"  the aggregator made {sums} sums", flush=True)
+        return trained and sums > 0  # else ranks have summed in its place
 
     def _worker(self, settings, arguments, rule=""):
         """Run worker.py; with a rule, in front of MPI's own allreduce."""
@@ -72,21 +79,39 @@ class _Aggregator:
         self._on_switch = [NETLAB, "exec", "--name", lab, "switch", "--"]
         self._flags = ["--ebpf", "--ports", ports] if kind == "switch" else []
         self._environment = os.environ | {"COHOM_AGGREGATOR_TOKEN": token}
+        self._program = str(PROGRAMS / "cohom-aggregator")
 
     def __enter__(self):
-        """Start it; returns when it listens."""
-        program = str(PROGRAMS / "cohom-aggregator")
+        """Start it."""
         self._process = subprocess.Popen(
-            [*self._on_switch, program, "--listen", AGGREGATOR, *self._flags],
+            [*self._on_switch, self._program, "--listen", AGGREGATOR, *self._flags],
             env=self._environment)
+        return self
+
+    def listens(self):
+        """Wait until it does; returns whether it does in time."""
         deadline = time.monotonic() + SECONDS_TO_LISTEN
-        while subprocess.run([*self._on_switch, program, "status", AGGREGATOR], check=False,
-                             env=self._environment, stdout=subprocess.DEVNULL,
-                             stderr=subprocess.DEVNULL).returncode != 0:
-            if self._process.poll() is not None or time.monotonic() > deadline:
-                self.__exit__()
-                sys.exit("training: the aggregator does not listen")
+        while self._process.poll() is None and time.monotonic() < deadline:
+            if self._status() is not None:
+                return True
             time.sleep(0.2)
+        return False
+
+    def sums(self):
+        """Return how many sums it has sent to all ranks."""
+        status = self._status()
+        return 0 if status is None else status["packets"]["spread"]
+
+    def _status(self):
+        """Return what it says of itself, or None."""
+        try:
+            done = subprocess.run(
+                [*self._on_switch, self._program, "status", "--json", AGGREGATOR], check=False,
+                env=self._environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                timeout=SECONDS_TO_LISTEN)
+        except subprocess.TimeoutExpired:
+            return None
+        return json.loads(done.stdout) if done.returncode == 0 else None
 
     def __exit__(self, *_):
         """End it."""

@@ -4,7 +4,7 @@ import torch
 from torch import nn
 
 
-HASH_OF_PAIRS = 40503  # odd, so that all rows are used; the golden ratio of 2^16
+HASH_OF_PAIRS = 40503  # 2^16 over the golden ratio: close words lie far apart
 
 
 class CharTransformer(nn.Module):

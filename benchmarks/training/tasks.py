@@ -50,11 +50,12 @@ SIZES = {
                     "large": Size(512, 8, 4, 64, 3e-4)},
     "lstm": {"small": Size(64, 1, 16, 24, 3e-3), "medium": Size(256, 1, 16, 24, 2e-3),
              "large": Size(1024, 1, 8, 24, 1e-3),
-             # Nearly all of it is embeddings: few gradients are not zero.
+             # Nearly all of it is embeddings: most gradients are zero.
              "pairs": Size(64, 1, 2, 24, 3e-3, pairs=1 << 16)},
     "digits": {"small": Size(16, 1, 32, 1, 0.05), "medium": Size(64, 1, 32, 1, 0.05),
                # The same net by steps that are as large, but have no memory.
                "plain": Size(64, 1, 32, 1, 0.5, momentum=0),
+               # Likewise, with ten times the weights and little more computation.
                "wide": Size(64, 1, 32, 1, 0.5, momentum=0, hidden=1024)},
 }
 LSTM_CLASSES = 800

@@ -3,7 +3,7 @@
   none          not at all: the time of the computation
   f32           torch's DistributedDataParallel as it is, on gloo
   fp16          torch's hook of that name
-  powersgd      torch's hook of that name, rank 4, in one bucket
+  powersgd      torch's hook of that name, rank 4; a collective has ended before the next begins
   mpi           MPI_Allreduce of float32, by a thread of its own
   SPEC          cohom's hook with that codec, such as thc or packed:bits=5
   SPEC@lanes    the same, and sums of integers by one all_reduce wherever there are some
@@ -20,11 +20,11 @@ import torch.distributed as dist
 from torch.distributed.algorithms.ddp_comm_hooks import default_hooks, powerSGD_hook
 from torch.nn.parallel import DistributedDataParallel
 
-SUFFIXES = ("lanes", "drop-in", "daemon", "switch")
+OVER_MPI = ("drop-in", "daemon", "switch")
+SUFFIXES = ("lanes", *OVER_MPI)
 PLAIN = ("none", "f32", "fp16", "powersgd", "mpi")
 POWERSGD_RANK = 4
 POWERSGD_BEGINS = 2  # steps that go uncompressed before, the least that torch allows
-ONE_BUCKET_MIB = 4096
 
 
 class _Synchronous:
@@ -107,8 +107,6 @@ def wrap(model, way, bucket_mib):
 
     The latter takes a flat tensor and the number of the call. Collective.
     """
-    if way == "powersgd":
-        bucket_mib = ONE_BUCKET_MIB
     model = DistributedDataParallel(model, bucket_cap_mb=bucket_mib)
     if way == "none":
         model.register_comm_hook(None, keep_local)
@@ -126,7 +124,7 @@ def wrap(model, way, bucket_mib):
             powerSGD_hook.powerSGD_hook)
         return model, None
     spec, _, suffix = way.partition("@")
-    if way == "mpi" or suffix not in ("", "lanes"):
+    if way == "mpi" or suffix in OVER_MPI:
         hook = MpiHook()
         model.register_comm_hook(None, hook)
         return model, lambda gradient, _: hook.reduce(gradient)
@@ -142,5 +140,8 @@ def check(way):
     if at and (suffix not in SUFFIXES or spec in PLAIN):
         raise ValueError(f"way is {way!r}; behind @ there should be one of " + ", ".join(SUFFIXES)
                          + ", and a codec before it")
+    if suffix in OVER_MPI and "error_feedback=on" in spec:
+        raise ValueError(f"way is {way!r}; error feedback needs names for buffers, which calls of "
+                         "MPI_Allreduce lack")
     if not spec:
         raise ValueError("a way is empty; it should be a codec or one of " + ", ".join(PLAIN))

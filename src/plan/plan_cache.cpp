@@ -1,8 +1,5 @@
 #include "plan/plan_cache.hpp"
 
-#include "base/log.hpp"
-#include "base/text.hpp"
-
 #include <algorithm>
 #include <iterator>
 #include <tuple>
@@ -37,12 +34,16 @@ std::shared_ptr<PlanCore> PlanCache::find_or_make(const PlanEnvironment& environ
     return entries_.front().plan;
   }
   const PlanOptions resolved = resolve(options, *environment.defaults);
-  make_room(environment, plan_memory_of(*environment.defaults));
+  const int rank = environment.transport->rank();
+  const std::size_t most_bytes = plan_memory_of(*environment.defaults);
+  while (entries_.size() >= max_plans) entries_.pop_back();
+  // Two large workspaces at once may be one too many.
+  PlanMemory::instance().make_room(most_bytes, rank);
   auto plan = std::make_shared<PlanCore>(environment, shape, resolved, placement);
   if (plan->race() == nullptr) plan->routes().take_memory();  // else the first call may need none
   entries_.push_front(
       {.shape = shape, .placement = placement, .options = options, .plan = std::move(plan)});
-  entries_.front().plan->routes().count_memory();
+  entries_.front().plan->routes().count_memory(most_bytes, rank);
   return entries_.front().plan;
 }
 
@@ -51,21 +52,12 @@ PlanCache::~PlanCache() {
   entries_.clear();
 }
 
-/// Before the plan is made: two large workspaces at once may be one too many.
-void PlanCache::make_room(const PlanEnvironment& environment, std::size_t most_bytes) {
-  while (entries_.size() >= max_plans) entries_.pop_back();
-  if (PlanMemory::instance().make_room(most_bytes))
-    log_once_for_all(environment.transport->rank(),
-                     "plans of all communicators take more than COHOM_PLAN_MEMORY, " +
-                         bytes_text(most_bytes) +
-                         ": those that were not used for longest are made anew when needed");
-}
-
 bool PlanCache::drop_one_if_free() {
   const std::unique_lock guard(in_use_, std::try_to_lock);
   if (!guard) return false;
-  const auto unused = std::find_if(entries_.rbegin(), entries_.rend(),
-                                   [](const Entry& entry) { return entry.plan.use_count() == 1; });
+  const auto unused = std::find_if(entries_.rbegin(), entries_.rend(), [](const Entry& entry) {
+    return entry.plan.use_count() == 1 && entry.plan->routes().workspace_bytes() != 0;
+  });
   if (unused == entries_.rend()) return false;
   entries_.erase(std::prev(unused.base()));
   return true;

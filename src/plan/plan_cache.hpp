@@ -40,7 +40,6 @@ class PlanCache final : public PlanMemory::Share {
   };
   using Entries = std::list<Entry>;
 
-  void make_room(const PlanEnvironment& environment, std::size_t most_bytes);
   bool drop_one_if_free() override;
 
   std::recursive_mutex& in_use_;

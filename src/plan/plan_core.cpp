@@ -22,6 +22,13 @@
 
 namespace cohom {
 
+namespace {
+
+/// Elements of vectors whose executors may be made after a first call.
+constexpr std::size_t longest_made_late = std::size_t{1} << 26;
+
+}  // namespace
+
 PlanCore::PlanCore(const PlanEnvironment& environment, const PlanShape& shape,
                    const PlanOptions& options, const Placement& placement)
     : vector_{.shape = shape, .count = shape.elements(environment.transport->ranks())},
@@ -206,8 +213,8 @@ void PlanCore::make_routes(const PlanEnvironment& environment, const PlanCodec& 
     description_.other_algorithm = choice.other_algorithm->name;
   }
   routes_.describe(vector_.count, description_);
-  // A race begins natively. What an executor may refuse depends on an aggregator or a device.
-  if (native_.race == nullptr || routes_.first.aggregator != nullptr || offloading_ || device_)
+  // A race begins natively, but what executors refuse, long pieces, shows in the first call.
+  if (native_.race == nullptr || options_.segment != 0 || vector_.count > longest_made_late)
     routes_.make_executors();
 }
 

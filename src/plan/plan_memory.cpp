@@ -1,5 +1,8 @@
 #include "plan/plan_memory.hpp"
 
+#include "base/log.hpp"
+#include "base/text.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -24,7 +27,6 @@ void PlanMemory::Share::leave() {
 }
 
 void PlanMemory::add(std::size_t bytes) {
-  ++Share::uses;
   const std::size_t now = bytes_ += bytes;
   std::size_t most = most_bytes_;
   while (most < now && !most_bytes_.compare_exchange_weak(most, now)) {
@@ -32,8 +34,8 @@ void PlanMemory::add(std::size_t bytes) {
 }
 
 /// To somewhat below the limit: with many communicators looking at all of them is not for nothing.
-bool PlanMemory::make_room(std::size_t most) {
-  if (bytes_ <= most) return false;
+void PlanMemory::make_room(std::size_t most, int rank) {
+  if (bytes_ <= most) return;
   const std::lock_guard guard(mutex_);
   std::vector<std::pair<std::uint64_t, Share*>> oldest_first;
   oldest_first.reserve(shares_.size());
@@ -44,7 +46,10 @@ bool PlanMemory::make_room(std::size_t most) {
   bool dropped = false;
   for (const auto& [use, share] : oldest_first)
     while (bytes_ > most - most / 8 && share->drop_one_if_free()) dropped = true;
-  return dropped;
+  if (dropped)
+    log_once_for_all(rank, "plans of all communicators take more than COHOM_PLAN_MEMORY, " +
+                               bytes_text(most) +
+                               ": those that were not used for longest are made anew when needed");
 }
 
 }  // namespace cohom

@@ -29,8 +29,8 @@ class PlanMemory {
     }
 
    protected:
-    /// Drops the plan that was not used for longest, unless the communicator or all plans are in
-    /// use. @returns whether it did
+    /// Drops the plan with a workspace that was not used for longest, unless the communicator or
+    /// all of them are in use. @returns whether it did
     virtual bool drop_one_if_free() = 0;
     /// The class that has the plans joins when it has all it needs, and leaves before that goes.
     void join();
@@ -47,33 +47,40 @@ class PlanMemory {
   /// What one plan takes, as long as it lives.
   class Bytes {
    public:
-    Bytes() = default;
+    /// `most`: of all plans together; `rank`: of the communicator, for the log.
+    Bytes(std::size_t most, int rank) : most_(most), rank_(rank) { ++Share::uses; }
     ~Bytes() { instance().remove(bytes_); }
     Bytes(const Bytes&) = delete;
     Bytes& operator=(const Bytes&) = delete;
 
+    /// Before it takes more.
+    void make_room() const { instance().make_room(most_, rank_); }
     /// From now on it takes so many.
     void become(std::size_t bytes) {
       instance().remove(std::exchange(bytes_, bytes));
       instance().add(bytes);
     }
+    [[nodiscard]] std::size_t bytes() const { return bytes_; }
 
    private:
+    std::size_t most_;
+    int rank_;
     std::size_t bytes_ = 0;
   };
 
   static PlanMemory& instance();
 
-  void add(std::size_t bytes);
-  void remove(std::size_t bytes) { bytes_ -= bytes; }
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
   /// The most there were at a time.
   [[nodiscard]] std::size_t most_bytes() const { return most_bytes_; }
   /// Where there are more bytes than `most`, drops plans that nobody uses, first those of
-  /// communicators that this thread has not used for longest. @returns whether it dropped some
-  bool make_room(std::size_t most);
+  /// communicators that this thread has not used for longest, and says so once.
+  void make_room(std::size_t most, int rank);
 
  private:
+  void add(std::size_t bytes);
+  void remove(std::size_t bytes) { bytes_ -= bytes; }
+
   std::atomic<std::size_t> bytes_ = 0, most_bytes_ = 0;
   std::mutex mutex_;
   std::vector<Share*> shares_;

@@ -21,21 +21,24 @@ std::size_t agreement_rounds(const Codec& codec) {
 void PlanRoutes::make_executors() {
   first.make_executor();
   if (other.exists()) other.make_executor();
-  if (counted) counted->become(workspace_bytes());
 }
 
-void PlanRoutes::count_memory() { counted.emplace().become(workspace_bytes()); }
+void PlanRoutes::count_memory(std::size_t most, int rank) {
+  counted.emplace(most, rank).become(workspace_bytes());
+}
 
 void PlanRoutes::take_memory() {
   if (!first.exists()) return;
   const DeviceWork::Use use(first.device != nullptr ? first.device->work().get() : nullptr);
+  if (counted && !first.has_memory) counted->make_room();
   if (part != nullptr) part->take_memory();  // which depends on a call's buffers
-  if (first.executor == nullptr) make_executors();
   first.take_memory();
   if (other.exists()) other.take_memory();
+  if (counted && counted->bytes() == 0) counted->become(workspace_bytes());
 }
 
 std::size_t PlanRoutes::workspace_bytes() const {
+  if (first.executor == nullptr) return 0;
   std::size_t bytes = part != nullptr ? part->memory_bytes() : 0;
   for (const PlanRoute* const route : {&first, &other})
     if (route->executor != nullptr) bytes += route->executor->workspace().bytes();

@@ -13,25 +13,26 @@
 namespace cohom {
 
 struct PlanRoutes {
-  /// Calls that go natively need none. @throws what PlanRoute::make_executor() does
+  /// Calls that go natively need none; take_memory() makes them, too.
+  /// @throws what PlanRoute::make_executor() does
   void make_executors();
   /// What a call needs that does not go natively: before its codec begins, behind the part's
   /// prepare(). Does nothing where an earlier call took it, or all calls go natively.
   /// @throws std::bad_alloc or Error
   void take_memory();
-  /// From now on workspaces count among those of cached plans.
-  void count_memory();
-  /// Of executors, as far as they are made, and the part.
+  /// From now on workspaces count in PlanMemory, whose Bytes these are.
+  void count_memory(std::size_t most, int rank);
+  /// Of executors and the part; 0 before there are executors.
   [[nodiscard]] std::size_t workspace_bytes() const;
-  /// Other numbers, for a vector of so many elements.
+  /// Segment, bytes of state and rounds, for a vector of so many elements.
   void describe(std::size_t elements, PlanDescription& description) const;
 
   /// Of calls, where the plan offloads of those that all ranks can offload. It does not exist where
   /// all calls go natively.
   PlanRoute first;
-  PlanRoute other;           ///< of all other calls, if it exists
-  PlanPart* part = nullptr;  ///< the plan's, of what is no allreduce
-  std::optional<PlanMemory::Bytes> counted = std::nullopt;
+  PlanRoute other;                                          ///< of all other calls, if it exists
+  PlanPart* part = nullptr;                                 ///< the plan's, of what is no allreduce
+  std::optional<PlanMemory::Bytes> counted = std::nullopt;  ///< none: the plan is in no cache
 };
 
 }  // namespace cohom

@@ -1,6 +1,7 @@
 // Memory of the calls that take turns with the library below: whoever makes a kind of call once
 // takes none for the other way.
 
+#include "environment_variable.hpp"
 #include "forwarding_transport.hpp"
 #include "testing/loopback_transport.hpp"
 #include "watchdog.hpp"
@@ -15,6 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <barrier>
 #include <chrono>
 #include <cstddef>
 #include <functional>
@@ -102,6 +104,58 @@ TEST(NativeMemory, IsTakenWithTheFirstTurnOfTheOtherWay) {
     for (int i = 0; i < 3; ++i) plan.execute(data.data(), data.data());
     EXPECT_EQ(transport.taken, 3);
   });
+}
+
+TEST(NativeMemory, CountsOnceItIsTaken) {
+  const Watchdog watchdog("memory that counts");
+  const std::size_t before = plan_memory_use().bytes;
+  std::barrier<> both(2);
+  on_two_ranks([&](int, Communicator& communicator, CountingTransport&) {
+    std::vector<float> data(elements, 1.0f);
+    const auto bytes_after_call = [&] {
+      allreduce(std::span(data), communicator, raced);
+      both.arrive_and_wait();
+      const std::size_t bytes = plan_memory_use().bytes;
+      both.arrive_and_wait();
+      return bytes;
+    };
+    EXPECT_EQ(bytes_after_call(), before) << "by the library below";
+    const std::size_t taken = bytes_after_call();
+    EXPECT_GT(taken, before) << "by the codec";
+    EXPECT_EQ(bytes_after_call(), taken);
+    const AllreducePlan plan(communicator, elements, ElementType::f32, raced);
+    EXPECT_GT(plan.describe().workspace_bytes, 0u);
+  });
+  EXPECT_EQ(plan_memory_use().bytes, before);
+}
+
+/// Plans that went natively at first take their workspaces in calls that find them.
+TEST(NativeMemory, HasABudget) {
+  const Watchdog watchdog("a budget");
+  constexpr std::size_t kinds = 16, calls = 4;
+  std::size_t bytes = 0;  // of a rank's plan
+  on_two_ranks([&](int rank, Communicator& communicator, CountingTransport&) {
+    const AllreducePlan plan(communicator, elements + kinds, ElementType::f32, raced);
+    if (rank == 0) bytes = plan.describe().workspace_bytes;
+  });
+  const std::size_t before = plan_memory_use().bytes;
+  const EnvironmentVariable budget("COHOM_PLAN_MEMORY", std::to_string(before + 8 * bytes));
+  std::barrier<> both(2);
+  on_two_ranks(
+      [&](int, Communicator& communicator, CountingTransport& transport) {
+        for (std::size_t call = 0; call < calls * kinds; ++call) {
+          std::vector<float> data(elements + call % kinds, 1.0f);
+          allreduce(std::span(data), communicator, raced);
+          expect_twice(data);
+          // The newest plan of each rank may be beyond the budget.
+          EXPECT_LE(plan_memory_use().bytes, before + 10 * bytes);
+        }
+        both.arrive_and_wait();
+        EXPECT_GT(transport.taken, int(kinds)) << "some plans are made anew";
+        both.arrive_and_wait();
+      },
+      {.before_native_sum = [] { std::this_thread::sleep_for(std::chrono::milliseconds(3)); }});
+  EXPECT_EQ(plan_memory_use().bytes, before);
 }
 
 /// Copies of parts are no workspace of the transport's. 30000 elements are no multiple of a block.

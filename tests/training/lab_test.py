@@ -28,12 +28,12 @@ class LabTest(unittest.TestCase):
         return done.stdout + done.stderr
 
     def test_rows_are_trained_once(self):
-        names = {"f32", "thc", "mpi", "powersgd", "thc@drop-in", "thc@daemon"}
+        names = ("f32", "thc", "mpi", "powersgd", "thc@drop-in", "thc@daemon")
         ways = ["--ways", *names]
         with tempfile.TemporaryDirectory() as folder:
             self.training(folder, *ways)
             rows = {each["way"]: each for each in results.read(pathlib.Path(folder))}
-            self.assertEqual(set(rows), names)
+            self.assertEqual(set(rows), set(names))
             for each in rows.values():
                 self.assertTrue(each["same_weights"])
                 self.assertEqual([point["step"] for point in each["curve"]], [3, 6])
@@ -56,8 +56,11 @@ class LabTest(unittest.TestCase):
 
     def test_wrong_arguments_begin_nothing(self):
         with tempfile.TemporaryDirectory() as folder:
-            self.assertIn("there should be one of lanes", self.training(folder, "--ways", "thc@x",
-                                                                 status=1))
+            self.assertIn("there should be one of lanes",
+                          self.training(folder, "--ways", "thc@x", status=1))
+            self.assertIn("needs names for buffers",
+                          self.training(folder, "--ways", "signcount:error_feedback=on@daemon",
+                                        status=1))
             self.assertIn("transformer has small, medium, large",
                           self.training(folder, "--size", "huge", status=1))
 
