@@ -22,13 +22,6 @@
 
 namespace cohom {
 
-namespace {
-
-/// Elements of vectors whose executors may be made after a first call.
-constexpr std::size_t longest_made_late = std::size_t{1} << 26;
-
-}  // namespace
-
 PlanCore::PlanCore(const PlanEnvironment& environment, const PlanShape& shape,
                    const PlanOptions& options, const Placement& placement)
     : vector_{.shape = shape, .count = shape.elements(environment.transport->ranks())},
@@ -214,8 +207,7 @@ void PlanCore::make_routes(const PlanEnvironment& environment, const PlanCodec& 
   }
   routes_.describe(vector_.count, description_);
   // A race begins natively, but what executors refuse, long pieces, shows in the first call.
-  if (native_.race == nullptr || options_.segment != 0 || vector_.count > longest_made_late)
-    routes_.make_executors();
+  if (native_.race == nullptr || !routes_.first.takes_any_piece) routes_.make_executors();
 }
 
 /// For what recursive doubling adds as it is: the same sums, in the same order.

@@ -16,6 +16,8 @@ namespace {
 
 /// Far above what is useful; the executor counts a unit's bytes in 32 bits.
 constexpr std::size_t max_segment = std::size_t{1} << 26;
+/// Elements of a vector with which no executor has difficulties.
+constexpr std::size_t plain_length = std::size_t{1} << 26;
 
 /// Segments that keep codec slices short and messages at the transport's best size, and that cut
 /// every chunk into a few, so that encoding, sending and decoding overlap. Where contributions are
@@ -89,6 +91,7 @@ PlanRoute make_route(const RouteMaterial& material, std::unique_ptr<Codec> codec
   route.device = work != nullptr ? material.device : nullptr;
   route.workers = material.workers;
   route.aggregator = aggregator;
+  route.takes_any_piece = material.segment == 0 && count <= plain_length;
   if (material.whole_chunks) expect_one_segment(chunk);
   route.segment =
       material.whole_chunks   ? max_segment

@@ -34,6 +34,7 @@ struct PlanRoute {
   Transport* transport = nullptr;
   DevicePlan* device = nullptr;  ///< where it does the work; else null
   bool has_memory = false;
+  bool takes_any_piece = false;  ///< no piece is so long that the executor may refuse it
 };
 
 /// Of what a route is made, besides its codec. What is pointed at outlives the route.
