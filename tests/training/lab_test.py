@@ -54,6 +54,23 @@ class LabTest(unittest.TestCase):
                 self.assertIn("| `thc` |", shown.stdout)
                 self.assertIn("<svg", pathlib.Path(figure.name).read_text())
 
+    def test_gradients_of_a_step_can_be_kept(self):
+        import numpy
+
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "gradients.npy"
+            command = [TRAINING, "capture", str(file), "--model", "lstm", "--ranks", "2",
+                       "--steps", "1"]
+            subprocess.run([*command, "--size", "pairs"], check=True)
+            gradients = numpy.load(file)
+            self.assertEqual((gradients.shape, gradients.dtype), ((2, 5096736), numpy.float32))
+            self.assertLess(numpy.count_nonzero(gradients[0]), 0.02 * gradients.shape[1])
+            self.assertTrue((gradients[0] != gradients[1]).any())
+            wrong = subprocess.run([*command, "--size", "huge"], text=True, capture_output=True,
+                                   check=False)
+            self.assertEqual((wrong.returncode, wrong.stderr),
+                             (1, "training: --size huge: lstm has small, medium, large, pairs\n"))
+
     def test_wrong_arguments_begin_nothing(self):
         with tempfile.TemporaryDirectory() as folder:
             self.assertIn("there should be one of lanes",
