@@ -139,7 +139,7 @@ TEST(NativeMemory, HasABudget) {
     if (rank == 0) bytes = plan.describe().workspace_bytes;
   });
   const std::size_t before = plan_memory_use().bytes;
-  const EnvironmentVariable budget("COHOM_PLAN_MEMORY", std::to_string(before + 8 * bytes));
+  const EnvironmentVariable budget("COHOM_PLAN_MEMORY", std::to_string(before + 2 * bytes));
   std::barrier<> both(2);
   on_two_ranks(
       [&](int, Communicator& communicator, CountingTransport& transport) {
@@ -147,8 +147,8 @@ TEST(NativeMemory, HasABudget) {
           std::vector<float> data(elements + call % kinds, 1.0f);
           allreduce(std::span(data), communicator, raced);
           expect_twice(data);
-          // The newest plan of each rank may be beyond the budget.
-          EXPECT_LE(plan_memory_use().bytes, before + 10 * bytes);
+          // The newest plan of each rank may be beyond the budget, and those of rank 1 are longer.
+          EXPECT_LE(plan_memory_use().bytes, before + 5 * bytes);
         }
         both.arrive_and_wait();
         EXPECT_GT(transport.taken, int(kinds)) << "some plans are made anew";
