@@ -30,8 +30,8 @@ POWERSGD_BEGINS = 2  # steps that go uncompressed before, the least that torch a
 class _Synchronous:
     """torch.distributed for PowerSGD's hook: a collective has ended before the hook goes on.
 
-    The hook starts some in callbacks. Gloo's threads call these in another order on each rank, and
-    the ranks' collectives do not meet.
+    The hook starts some in callbacks, which gloo's threads may call in another order on each rank:
+    as it is, it ends in an error of gloo's.
     """
 
     def __getattr__(self, name):
