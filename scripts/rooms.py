@@ -47,7 +47,7 @@ src/codecs                 src/base src/memory src/codecs kernels
 src/executor               src/base src/memory src/schedule src/agreement src/codecs/common \
                            kernels/table
 src/transport              src/base src/agreement src/topology src/codecs/common
-src/node_window            src/base src/transport
+src/node_window            src/base src/agreement src/transport
 src/aggregation/net        src/base
 src/aggregation/auth       src/base
 src/aggregation/protocol   src/base src/aggregation/net src/aggregation/auth kernels/core

@@ -1,6 +1,6 @@
 #include "scale/call_model.hpp"
 
-#include "agreement/maximum_exchange.hpp"
+#include "agreement/agreement_words.hpp"
 #include "agreement/short_sum.hpp"
 #include "plan/selector.hpp"
 #include "plan/spec.hpp"
@@ -78,7 +78,7 @@ CallPart small_part(const SmallRound& round, const CodecModel& codec, const Cut&
 
 /// By recursive doubling, as MaximumExchange, of a vector's bytes behind the words (ShortSum).
 CallPart agreement_part(int ranks, int follows, std::size_t vector_bytes = 0) {
-  const std::uint64_t bytes = sizeof(MaximumExchange::Table) + vector_bytes;
+  const std::uint64_t bytes = sizeof(AgreementWords::Table) + vector_bytes;
   const auto sizes = std::make_shared<PayloadSizes>(
       [bytes](const Slot&, std::size_t) { return bytes; }, Chunking(1, 1, 1, unlimited));
   return {.program =

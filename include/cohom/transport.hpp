@@ -18,6 +18,8 @@
 
 namespace cohom {
 
+class CallBoard;
+
 /// Gives every rank the bytes of all ranks, by rank: what joins them before there is a transport,
 /// over MPI, a launcher or a file. Collective, and blocks.
 using Exchange = std::function<std::vector<std::vector<std::byte>>(std::span<const std::byte>)>;
@@ -134,6 +136,9 @@ class Transport {
   virtual void check_thread() const {}
   /// Opens the channel of one call; all ranks use the same `number` < channels() for the same call.
   virtual std::unique_ptr<Channel> open(std::uint32_t number) = 0;
+  /// Where all ranks read what each of them has to say about a call; of transports of the library
+  /// alone. All ranks have one, or none. Null: they exchange messages.
+  [[nodiscard]] virtual CallBoard* board() { return nullptr; }
   /// Which ranks are near each other, as they told one another when the transport was made. Null:
   /// they did not, and every rank counts as a node of its own.
   [[nodiscard]] virtual std::shared_ptr<const Topology> topology() const { return nullptr; }

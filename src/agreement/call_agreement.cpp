@@ -37,28 +37,58 @@ constexpr std::size_t content = sizeof(std::uint64_t);
 }  // namespace
 
 CallAgreement::CallAgreement(Channel& channel, int rank, int ranks, const CallSignature& signature,
-                             std::optional<Error> error, Offloads offloads, ShortSum* sum,
-                             const CallPace& pace)
-    : channel_(channel, rank, ranks),
-      signature_(signature),
-      own_error_(std::move(error)),
-      sum_(own_error_ ? nullptr : sum),
-      pace_(pace) {
-  // The lowest failing rank wins the maximum. A failed call still takes part, but is not compared.
-  if (own_error_) own_.error = std::uint64_t(ranks - rank);
-  if (offloads != Offloads::yes)
-    own_.unready = std::uint64_t(offloads) << 32 | std::uint64_t(ranks - rank);
-  own_.hash = signature_.hash();
-  own_.complement = ~own_.hash;
+                             std::optional<Error> error)
+    : channel_(channel, rank, ranks), signature_(signature), own_error_(std::move(error)) {}
+
+/// The lowest failing rank wins the maximum. A failed call still takes part, but is not compared.
+AgreementWords::Table CallAgreement::words_of(int rank, int ranks, const CallSignature& signature,
+                                              bool has_error, Offloads offloads) {
+  const auto place = static_cast<std::uint64_t>(ranks - rank);
+  AgreementWords::Table own;
+  if (has_error) own.error = place;
+  if (offloads != Offloads::yes) own.unready = std::uint64_t(offloads) << 32 | place;
+  own.hash = signature.hash();
+  own.complement = ~own.hash;
+  return own;
 }
 
-void CallAgreement::begin() {
-  exchange_.begin(own_, pace_, sum_);
+AgreementWords::Table CallAgreement::own_words(Offloads offloads) const {
+  return words_of(channel_.rank(), channel_.ranks(), signature_, own_error_.has_value(), offloads);
+}
+
+void CallAgreement::use(CallBoard& board, std::uint64_t number) {
+  board_.emplace(board, number, words_, channel_.rank(), channel_.ranks());
+}
+
+void CallAgreement::begin(const Start& start) {
+  words_.begin(own_words(start.offloads), start.pace, own_error_ ? nullptr : start.sum);
+  if (start.board != nullptr) {
+    use(*start.board, start.number);
+    board_->begin();
+    poll();
+    return;
+  }
+  exchange_.begin();
   if (exchange_.done()) evaluate();
 }
 
-void CallAgreement::tell_error() {
-  exchange_.tell(own_);
+bool CallAgreement::poll() {
+  if (!board_ || board_->done()) return false;
+  const bool moved = board_->poll();
+  if (!board_->done()) return moved;
+  board_->end();
+  evaluate();
+  return moved;
+}
+
+void CallAgreement::tell_error(CallBoard* board, std::uint64_t number) {
+  const AgreementWords::Table own = own_words(Offloads::no);
+  if (board != nullptr) {
+    use(*board, number);
+    board_->tell(own);
+  } else {
+    exchange_.tell(own);
+  }
   const std::string prefix = prefix_of(channel_.rank());
   result_.emplace(own_error_->kind(), prefix + own_error_->what());
   write_message(prefix);
@@ -80,11 +110,12 @@ void CallAgreement::complete(const Completion& completion) {
 }
 
 int CallAgreement::peer() const {
-  return state_ == State::maximum ? exchange_.peer() : telling_rank_;
+  if (state_ != State::maximum) return telling_rank_;
+  return board_ ? board_->peer() : exchange_.peer();
 }
 
 void CallAgreement::evaluate() {
-  const std::uint64_t error = exchange_.maximum().error;
+  const std::uint64_t error = words_.maximum().error;
   if (error != 0) {
     const int failing = channel_.ranks() - static_cast<int>(error);
     if (failing == channel_.rank() && !own_error_)  // which this rank alone can say
@@ -93,7 +124,7 @@ void CallAgreement::evaluate() {
                   "rank has failed");
     return exchange_message(failing, prefix_of(failing));
   }
-  if (exchange_.calls_differ()) return tell_records();
+  if (words_.calls_differ()) return tell_records();
   state_ = State::done;
 }
 
@@ -163,7 +194,7 @@ void CallAgreement::read_message() {
 }
 
 std::optional<int> CallAgreement::unready_rank() const {
-  const std::uint64_t unready = exchange_.maximum().unready;
+  const std::uint64_t unready = words_.maximum().unready;
   if (unready == 0) return std::nullopt;
   return channel_.ranks() - static_cast<int>(unready & 0xffffffff);
 }

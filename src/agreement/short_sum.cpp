@@ -3,19 +3,27 @@
 #include <cohom/merge.hpp>
 
 #include <array>
+#include <bit>
 #include <cstring>
 
 namespace cohom {
 
+namespace {
+
+std::size_t words_of(std::size_t bytes) { return (bytes + 7) / 8; }
+
+}  // namespace
+
 ShortSum::ShortSum(const kernels::KernelTable& kernels, ElementType type, std::size_t count,
-                   std::uint64_t divisor, std::size_t head_bytes, bool checksum)
+                   std::uint64_t divisor, std::size_t ranks, std::size_t head_bytes, bool checksum)
     : kernels_(kernels),
       type_(type),
       count_(count),
       divisor_(divisor),
       head_bytes_(head_bytes),
       checksum_(checksum),
-      message_((head_bytes + count * size_of(type) + 7) / 8) {}
+      message_(words_of(head_bytes + bytes())),
+      partial_(ranks <= max_vectors ? ranks / 2 * words_of(bytes()) : 0) {}
 
 void ShortSum::begin(const void* input, void* output) {
   output_ = output;
@@ -23,12 +31,43 @@ void ShortSum::begin(const void* input, void* output) {
 }
 
 void ShortSum::add(const std::byte* arrived, bool own_first, bool last) {
-  const auto operands = own_first ? std::array<const void*, 2>{elements(), arrived}
-                                  : std::array<const void*, 2>{arrived, elements()};
   const bool is_result = last && divisor_ == 1;
-  kernels_.merge({MergeKind::add_float, type_}, operands.data(), operands.size(), bytes(),
-                 is_result ? output_ : elements());
+  add(own_first ? elements() : arrived, own_first ? arrived : elements(),
+      is_result ? output_ : elements());
   if (last && !is_result) finish(elements());
+}
+
+void ShortSum::add(const std::byte* lower, const std::byte* upper, void* sum) {
+  const std::array<const void*, 2> operands{lower, upper};
+  kernels_.merge({MergeKind::add_float, type_}, operands.data(), operands.size(), bytes(), sum);
+}
+
+void ShortSum::add_all(std::span<const std::byte*> vectors, std::size_t own) {
+  vectors[own] = elements();
+  struct Group {
+    const std::byte* sum;
+    std::size_t lowest;  ///< rank
+  };
+  const auto joined = [&](const Group& lower, const Group& upper, bool last) -> Group {
+    void* const place = partial_.data() + lower.lowest / 2 * words_of(bytes());
+    void* const to = last && divisor_ == 1 ? output_ : place;
+    add(lower.sum, upper.sum, to);
+    return {static_cast<const std::byte*>(to), lower.lowest};
+  };
+  // Pairs, where there is no power of two; then groups of neighbours.
+  std::array<Group, max_vectors> groups;
+  std::size_t count = 0;
+  const std::size_t pairs = vectors.size() - std::bit_floor(vectors.size());
+  for (std::size_t rank = 0; rank < vectors.size(); ++rank, ++count) {
+    groups[count] = {vectors[rank], rank};
+    if (count >= pairs) continue;
+    ++rank;
+    groups[count] = joined(groups[count], {vectors[rank], rank}, false);
+  }
+  for (; count > 1; count /= 2)
+    for (std::size_t g = 0; g < count / 2; ++g)
+      groups[g] = joined(groups[2 * g], groups[2 * g + 1], count == 2);
+  if (divisor_ != 1) finish(groups[0].sum);
 }
 
 void ShortSum::take(const std::byte* arrived) { finish(arrived); }

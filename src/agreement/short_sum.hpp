@@ -22,16 +22,23 @@ class ShortSum {
   /// its own call is short or not.
   static constexpr std::size_t max_bytes = std::size_t{8} << 10;
 
-  /// `head_bytes`: room for what stands before the elements. `checksum`: of all bytes, not of the
-  /// head alone.
+  static constexpr std::size_t max_vectors = 8;  ///< of add_all()
+
+  /// `divisor`: of the sum. `head_bytes`: room for what stands before the elements. `checksum`: of
+  /// all bytes, not of the head alone.
   ShortSum(const kernels::KernelTable& kernels, ElementType type, std::size_t count,
-           std::uint64_t divisor, std::size_t head_bytes, bool checksum);
+           std::uint64_t divisor, std::size_t ranks, std::size_t head_bytes, bool checksum);
 
   /// A call begins. The buffers outlive it; they may be the same.
   void begin(const void* input, void* output);
   /// Adds the elements of other ranks, which stand behind those of this sum or before them. In the
   /// `last` hop the output gets the result.
   void add(const std::byte* arrived, bool own_first, bool last);
+  /// Adds the elements of all ranks, which lie at `vectors` by rank; those of this rank are here,
+  /// whatever stands there. In the order of recursive doubling (doubling_hops.hpp), as add() does
+  /// on all ranks together; the output gets the result. Of at most `max_vectors`; the pointers are
+  /// overwritten.
+  void add_all(std::span<const std::byte*> vectors, std::size_t own);
   /// All ranks' elements, which take the place of this rank's, and go to the output.
   void take(const std::byte* arrived);
   /// The output gets the result, which was added before.
@@ -49,6 +56,7 @@ class ShortSum {
     return std::as_writable_bytes(std::span(message_)).data() + head_bytes_;
   }
   void finish(const std::byte* sum);
+  void add(const std::byte* lower, const std::byte* upper, void* sum);
 
   const kernels::KernelTable& kernels_;
   ElementType type_;
@@ -57,6 +65,7 @@ class ShortSum {
   std::size_t head_bytes_;
   bool checksum_;
   std::vector<std::uint64_t> message_;
+  std::vector<std::uint64_t> partial_;  ///< sums of add_all(): one for two ranks
   void* output_ = nullptr;
 };
 

@@ -98,6 +98,7 @@ class PlanImpl {
     request.error = std::move(error);
     if (counts_in_state()) request.state = &state_;
     call_ = communicator_.start(std::move(request));
+    if (!call_) count_step();
   }
 
   void prepare(const void* input, void* output) {
@@ -132,7 +133,7 @@ class PlanImpl {
     const auto call = std::exchange(call_, nullptr);
     if (!call) return;
     wait_for(*call, &communicator_);
-    if (!counts_in_state()) ++state_.step;
+    count_step();
   }
 
   std::vector<std::byte> save_state() const {
@@ -164,6 +165,10 @@ class PlanImpl {
   }
 
  private:
+  /// Of a call that is over.
+  void count_step() {
+    if (!counts_in_state()) ++state_.step;
+  }
   /// Behind it an error of the public constructor calls the destructor, which holds the lock.
   explicit PlanImpl(CommunicatorImpl& communicator)
       : communicator_(communicator), id_(communicator.next_call()) {}

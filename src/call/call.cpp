@@ -27,19 +27,22 @@ void CallImpl::agree() {
   own_error_ = request.error;
   const Transport& transport = owner_.transport();
   agreement_.emplace(*resources_.channel(), transport.rank(), transport.ranks(),
-                     request.signature(), std::move(request.error), resources_.route().word(),
-                     request.core ? request.core->short_sum() : nullptr,
-                     CallPace(resources_.waits() && resources_.may_sum_natively(),
-                              resources_.is_in_place(), owner_.races().seconds()));
-  if (owner_.failures().of_transport())
-    tell_error();
-  else
-    agreement_->begin();
+                     request.signature(), std::move(request.error));
+  CallBoard* const board = owner_.transport().board();
+  // Its words have told the others that it makes the call.
+  if (own_error_ && board != nullptr && board->has_posted(resources_.number())) throw *own_error_;
+  if (owner_.failures().of_transport()) return tell_error();
+  agreement_->begin({.offloads = resources_.route().word(),
+                     .sum = request.core ? request.core->short_sum() : nullptr,
+                     .pace = CallPace(resources_.waits() && resources_.may_sum_natively(),
+                                      resources_.is_in_place(), owner_.races().seconds()),
+                     .board = board,
+                     .number = resources_.number()});
 }
 
 /// Others may wait for this rank in a call that it left, and never come to this one.
 void CallImpl::tell_error() {
-  agreement_->tell_error();
+  agreement_->tell_error(owner_.transport().board(), resources_.number());
   complete(agreement_->error());
 }
 
@@ -236,14 +239,15 @@ bool CallImpl::poll() {
   const std::span<Completion> done = owner_.completions();
   end_phase(owner_.profile(), Phase::other);
   const std::size_t count = resources_.channel()->poll(done);
-  end_phase(owner_.profile(), count != 0 ? Phase::wire : Phase::wait);
+  const bool heard = agreement_->poll();
+  end_phase(owner_.profile(), count != 0 || heard ? Phase::wire : Phase::wait);
   for (std::size_t i = 0; i < count; ++i) {
     if (CallAgreement::owns(done[i].cookie))
       agreement_->complete(done[i]);
     else
       executor()->complete(done[i]);
   }
-  return count != 0;
+  return count != 0 || heard;
 }
 
 void CallImpl::complete(std::optional<Error> error) {
@@ -251,6 +255,9 @@ void CallImpl::complete(std::optional<Error> error) {
   // A call that ends early may have workers that still use its buffers.
   resources_.stop_workers();
   if (!error_) resources_.turn().end(owner_);
+  // Where all ranks have been heard of, the board has ended it before.
+  if (CallBoard* const board = owner_.transport().board(); error_ && board != nullptr)
+    board->end(resources_.number(), true);
   using End = CallResources::End;
   resources_.end(error_, state_ == State::leaving ? End::alike : End::early, weak_from_this());
   state_.store(State::done, std::memory_order_release);

@@ -23,6 +23,8 @@ class CallOwner {
   [[nodiscard]] virtual bool has_turn(std::uint64_t number) const = 0;
   /// Whether no call is in flight that this thread would have to advance, on any communicator.
   [[nodiscard]] virtual bool nothing_else_moves() const = 0;
+  /// Whether no other rank runs where this one does.
+  [[nodiscard]] virtual bool has_own_core() const = 0;
   [[nodiscard]] virtual RouteRaces& races() = 0;
   virtual void count_native_call() = 0;
   virtual void count_bypassed_call() = 0;

@@ -6,6 +6,7 @@
 #include "base/known_names.hpp"
 #include "base/log.hpp"
 #include "base/phase_timer.hpp"
+#include "call/short_call.hpp"
 #include "call/waiting.hpp"
 #include "topology/topology_of.hpp"
 
@@ -137,6 +138,10 @@ bool CommunicatorImpl::nothing_else_moves() const {
 std::shared_ptr<CallImpl> CommunicatorImpl::start(CallRequest request) {
   const DefaultFloatMode mode;
   const auto guard = lock();
+  if (made_short(*this, request, counters_.next_call)) {
+    ++counters_.next_call;
+    return nullptr;
+  }
   // Channels are numbered modulo a limit: the call that had this number before must be over.
   while (!in_flight_.empty() &&
          in_flight_.front()->number() + transport_->channels() <= counters_.next_call)

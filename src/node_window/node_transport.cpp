@@ -22,10 +22,24 @@ NodeTransport::NodeTransport(std::shared_ptr<Transport> transport, NodeWindows w
     const NodeWindows::Peer& other = windows_.peers[peer];
     link_of_rank_[static_cast<std::size_t>(other.rank)] = links_.size();
     links_.push_back({.rank = other.rank,
+                      .peer = peer,
                       .sender = {*windows_.window, *other.window, own, peer, other.rank},
                       .receiver = {*windows_.window, *other.window, own, peer, other.rank},
                       .process = other.process});
   }
+  if (is_one_node() && transport_->ranks() <= CallBoard::max_ranks) make_board();
+}
+
+void NodeTransport::make_board() {
+  std::vector<NodeBoard::Peer> peers;
+  for (const Link& link : links_) {
+    const PeerWindow& window = *windows_.peers[link.peer].window;
+    peers.push_back({.rank = link.rank,
+                     .board = window.at<Board>(window.layout().board()),
+                     .has_ended = &link.has_ended});
+  }
+  board_.emplace(*windows_.window, std::move(peers),
+                 NodeBoard::Reports{.ended_early = call_ended_early_, .counters = counters_});
 }
 
 std::unique_ptr<Channel> NodeTransport::open(std::uint32_t number) {

@@ -3,6 +3,7 @@
 // transport.
 
 #include "node_window/message_matcher.hpp"
+#include "node_window/node_board.hpp"
 #include "node_window/node_window.hpp"
 #include "node_window/process_watch.hpp"
 #include "node_window/window_receiver.hpp"
@@ -60,7 +61,10 @@ class NodeTransport final : public Transport {
     return windows_.window->take_memory(bytes);
   }
   [[nodiscard]] std::uint32_t channels() const override { return transport_->channels(); }
+  void check_thread() const override { transport_->check_thread(); }
   std::unique_ptr<Channel> open(std::uint32_t number) override;
+  /// Of few ranks that are one node.
+  [[nodiscard]] CallBoard* board() override { return board_ ? &*board_ : nullptr; }
   [[nodiscard]] std::shared_ptr<const Topology> topology() const override {
     return transport_->topology();
   }
@@ -84,6 +88,7 @@ class NodeTransport final : public Transport {
   /// What goes between this rank and another one.
   struct Link {
     int rank = 0;
+    std::size_t peer = 0;  ///< among the windows
     WindowSender sender;
     WindowReceiver receiver;
     ProcessWatch process;
@@ -102,6 +107,7 @@ class NodeTransport final : public Transport {
   [[nodiscard]] bool is_one_node() const {
     return windows_.peers.size() == static_cast<std::size_t>(transport_->ranks());
   }
+  void make_board();
   void keep_mailbox(std::uint32_t number) noexcept;
   /// Takes in what was announced, and sends what waits. @throws Error(memory) where there is none
   /// to send from; Error(transport), every time, once a window is wrong
@@ -124,6 +130,7 @@ class NodeTransport final : public Transport {
   bool call_ended_early_ = false;
   std::chrono::steady_clock::time_point last_look_ = {};
   WireCounters counters_;
+  std::optional<NodeBoard> board_;
 };
 
 }  // namespace cohom

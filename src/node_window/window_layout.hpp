@@ -2,8 +2,10 @@
 // What lies where in a node window, and what a descriptor of a message says.
 //
 // A rank writes to its own window alone; the other ranks of its node read it. So what one rank
-// tells another lies in its own window: the ring of messages that it sends, and the receipts for
-// messages that it took.
+// tells another lies in its own window: the ring of messages that it sends, the receipts for
+// messages that it took, and its words of calls that it makes.
+
+#include "agreement/call_board.hpp"
 
 #include <array>
 #include <atomic>
@@ -14,7 +16,7 @@ namespace cohom {
 
 /// The first words of a window. Whoever maps it compares them.
 struct WindowHeader {
-  static constexpr std::uint64_t right_magic = 0x3177'6564'6f6e'6863;  // "chnodew1"
+  static constexpr std::uint64_t right_magic = 0x3277'6564'6f6e'6863;  // "chnodew2"
   using Token = std::array<std::uint64_t, 2>;
 
   std::uint64_t magic = 0;
@@ -82,6 +84,27 @@ struct alignas(64) SenderNotes {
   alignas(64) std::array<std::atomic<std::uint32_t>, window_marks> revoked;
 };
 
+/// Where a rank posts its words of a call (CallBoard), for all others; the slot is the call's
+/// number modulo theirs. What is no longer than `carried_bytes` lies here, the rest at
+/// Board::words.
+struct alignas(64) BoardSlot {
+  static constexpr std::size_t carried_bytes = 120;
+
+  /// (number + 1) << 16 | bytes, written last; 0: nothing was posted.
+  std::atomic<std::uint64_t> head;
+  std::array<std::byte, carried_bytes> words;
+};
+static_assert(sizeof(BoardSlot) == 128);
+
+struct alignas(64) Board {
+  /// This rank reads posts of calls with lower numbers no more.
+  std::atomic<std::uint64_t> ended;
+  std::array<BoardSlot, CallBoard::calls> slots;
+  /// Long words of the slots. They take memory only where they are used.
+  std::array<std::array<std::byte, CallBoard::max_bytes>, CallBoard::calls> words;
+};
+static_assert(CallBoard::max_bytes % 64 == 0);
+
 /// Between words and the mark that says whether they are void: who writes makes the mark first, who
 /// reads looks at it last. The thread sanitizer knows no fences, and needs none to see the others.
 inline void order_words_and_mark(std::memory_order order) {
@@ -116,8 +139,11 @@ class WindowLayout {
   [[nodiscard]] std::size_t notes(std::size_t peer) const {
     return receipts(ranks_) + peer * sizeof(SenderNotes);
   }
+  [[nodiscard]] std::size_t board() const { return notes(ranks_); }
+  /// Where what is rarely used begins: long words on the board, and bounce slots.
+  [[nodiscard]] std::size_t rare() const { return board() + offsetof(Board, words); }
   [[nodiscard]] std::size_t slot(std::size_t peer, std::size_t number) const {
-    return (notes(ranks_) + page - 1) / page * page +
+    return (board() + sizeof(Board) + page - 1) / page * page +
            (peer * bounce_slot_count + number) * slot_bytes;
   }
   [[nodiscard]] std::size_t heap() const {

@@ -218,7 +218,8 @@ void PlanCore::make_short_sum(const PlanEnvironment& environment, const Algorith
       algorithm.name != "recursive_doubling" || bytes() > ShortSum::max_bytes)
     return;
   short_sum_ = std::make_unique<ShortSum>(*environment.kernels, type(), vector_.count, divisor_,
-                                          sizeof(MaximumExchange::Table), options_.checksum);
+                                          static_cast<std::size_t>(ranks),
+                                          sizeof(AgreementWords::Table), options_.checksum);
 }
 
 void PlanCore::finish(const void* sum, void* output) const {

@@ -3,7 +3,7 @@
 // and no rank waits.
 
 #include "agreement/doubling_hops.hpp"
-#include "agreement/maximum_exchange.hpp"
+#include "agreement/agreement_words.hpp"
 #include "altering_transport.hpp"
 #include "base/tags.hpp"
 #include "device_vector.hpp"
@@ -33,7 +33,7 @@
 namespace cohom::test {
 namespace {
 
-constexpr std::size_t head_bytes = sizeof(MaximumExchange::Table);
+constexpr std::size_t head_bytes = sizeof(AgreementWords::Table);
 
 Bytes added(ElementType type, const Bytes& lower, const Bytes& upper) {
   Bytes sum(lower.size());

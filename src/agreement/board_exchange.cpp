@@ -1,0 +1,45 @@
+#include "agreement/board_exchange.hpp"
+
+#include <span>
+
+namespace cohom {
+
+static_assert(AgreementWords::max_bytes <= CallBoard::max_bytes);
+
+void BoardExchange::begin() { post(); }
+
+bool BoardExchange::post() {
+  posted_ = board_.has_posted(number_) || board_.post(number_, words_.message());
+  return posted_;
+}
+
+void BoardExchange::tell(const AgreementWords::Table& own) {
+  board_.post(number_, words_.message_of(own));
+  board_.end(number_, true);
+  done_ = true;
+}
+
+bool BoardExchange::poll() {
+  if (done_ || (!posted_ && !post())) return false;
+  bool moved = false;
+  for (; peer_ < ranks_ - 1; ++peer_) {
+    const auto words = board_.words_of(number_, peer());
+    if (!words) return moved;
+    const auto arrived = AgreementWords::read(*words, ranks_, peer());
+    words_.merge(arrived.table);
+    elements_[static_cast<std::size_t>(peer())] = arrived.elements;
+    moved = true;
+  }
+  add();
+  done_ = true;
+  return true;
+}
+
+void BoardExchange::add() {
+  ShortSum* const sum = words_.sum();
+  if (sum != nullptr && words_.all_make_this_call())
+    sum->add_all(std::span(elements_).first(static_cast<std::size_t>(ranks_)),
+                 static_cast<std::size_t>(rank_));
+}
+
+}  // namespace cohom

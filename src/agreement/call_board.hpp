@@ -1,0 +1,44 @@
+#pragma once
+// CallBoard: where the ranks of a node put the words by which they agree on a call, for all others
+// to read.
+//
+// A post takes no message: it stays where its rank has put it until all ranks are done with the
+// call. So n ranks agree in one step, where messages take log2(n).
+
+#include <cohom/transport.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+namespace cohom {
+
+class CallBoard {
+ public:
+  /// Of longer words no post is made.
+  static constexpr std::size_t max_bytes = 8256;
+  /// A rank reads those of all others: of more ranks messages are faster.
+  static constexpr int max_ranks = 8;
+  /// Calls whose posts may stand there at once.
+  static constexpr std::uint64_t calls = 64;
+
+  virtual ~CallBoard() = default;
+
+  /// Puts this rank's words of a call there. Calls are numbered alike on all ranks, and come in the
+  /// order of their numbers. A call that was posted before stays as it is. @returns whether they
+  /// are there: not while other ranks may still read what they would replace. @throws
+  /// Error(memory)
+  virtual bool post(std::uint64_t number, std::span<const std::byte> words) = 0;
+  [[nodiscard]] virtual bool has_posted(std::uint64_t number) const = 0;
+  /// Another rank's words, aligned to eight bytes, of a call that this rank is not done with; none:
+  /// they are not there yet. They lie in that rank's memory: what is read twice may differ.
+  /// @throws Error(transport) where they cannot be, or the rank's process has ended without them
+  [[nodiscard]] virtual std::optional<std::span<const std::byte>> words_of(std::uint64_t number,
+                                                                           int rank) = 0;
+  /// This rank is done with the call, and reads its posts no more. `early`: not all ranks' were
+  /// read.
+  virtual void end(std::uint64_t number, bool early) noexcept = 0;
+};
+
+}  // namespace cohom
