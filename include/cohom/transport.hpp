@@ -137,8 +137,9 @@ class Transport {
   /// Opens the channel of one call; all ranks use the same `number` < channels() for the same call.
   virtual std::unique_ptr<Channel> open(std::uint32_t number) = 0;
   /// Where all ranks read what each of them has to say about a call; of transports of the library
-  /// alone. All ranks have one, or none. Null: they exchange messages.
-  [[nodiscard]] virtual CallBoard* board() { return nullptr; }
+  /// alone. All ranks have one, or none: then they exchange messages. For the calls of the first
+  /// communicator that takes it; null for others.
+  [[nodiscard]] virtual CallBoard* take_board() { return nullptr; }
   /// Which ranks are near each other, as they told one another when the transport was made. Null:
   /// they did not, and every rank counts as a node of its own.
   [[nodiscard]] virtual std::shared_ptr<const Topology> topology() const { return nullptr; }

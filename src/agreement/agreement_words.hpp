@@ -41,7 +41,7 @@ class AgreementWords {
   [[nodiscard]] std::span<const std::byte> message();
   /// The same of a rank that takes no other part in the call.
   [[nodiscard]] std::span<const std::byte> message_of(const Table& own);
-  /// Each word of the table is read once: a message may lie in another process's memory.
+  /// What is used of the table is read once: a message may lie in another process's memory.
   /// @throws Error(transport) for words that were changed on their way, or are none
   static Arrived read(std::span<const std::byte> message, int ranks, int from);
   /// The words and the pace, and whether the sum still has all that arrived.

@@ -5,8 +5,12 @@
 namespace cohom {
 
 static_assert(AgreementWords::max_bytes <= CallBoard::max_bytes);
+static_assert(std::size_t(CallBoard::max_ranks) <= ShortSum::max_vectors);
 
-void BoardExchange::begin() { post(); }
+void BoardExchange::begin() {
+  board_.begin(number_);
+  post();
+}
 
 bool BoardExchange::post() {
   posted_ = board_.has_posted(number_) || board_.post(number_, words_.message());
@@ -14,8 +18,7 @@ bool BoardExchange::post() {
 }
 
 void BoardExchange::tell(const AgreementWords::Table& own) {
-  board_.post(number_, words_.message_of(own));
-  board_.end(number_, true);
+  board_.leave(number_, words_.message_of(own));
   done_ = true;
 }
 

@@ -18,9 +18,9 @@ class BoardExchange {
       : board_(board), number_(number), words_(words), rank_(rank), ranks_(ranks) {}
 
   /// Posts this rank's words, if there is room and it has not done so. Who ends the call early
-  /// tells the board. @throws Error(memory)
+  /// tells the board.
   void begin();
-  /// In place of begin(): posts what this rank has, if there is room, and takes no other part.
+  /// In place of begin(): tells what this rank has, and takes no other part.
   void tell(const AgreementWords::Table& own);
   /// Reads what other ranks posted, and with the last of it adds up. Whether anything moved.
   /// @throws Error(transport) for words that were changed, or of a rank that has ended

@@ -4,10 +4,9 @@
 //
 // A fixed-size maximum over {error, offloading, hash, ~hash} of the calls' signatures, by recursive
 // doubling with the same partners whatever went wrong on whichever rank, or by a board where the
-// ranks have one. Because the maximum of
-// ~hash is the complement of the minimum, the calls differ exactly when the two disagree. Only then
-// ranks tell what they wanted, so that the error can name who differs. These messages carry a
-// checksum, too.
+// ranks have one. Because the maximum of ~hash is the complement of the minimum, the calls differ
+// exactly when the two disagree. Only then ranks tell what they wanted, so that the error can name
+// who differs. These messages carry a checksum, too.
 
 #include "agreement/agreement_words.hpp"
 #include "agreement/board_exchange.hpp"

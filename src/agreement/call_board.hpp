@@ -20,20 +20,26 @@ class CallBoard {
   static constexpr std::size_t max_bytes = 8256;
   /// A rank reads those of all others: of more ranks messages are faster.
   static constexpr int max_ranks = 8;
-  /// Calls whose posts may stand there at once.
-  static constexpr std::uint64_t calls = 64;
+  /// Calls whose posts may stand there at once; with long words fewer.
+  static constexpr std::uint64_t calls = 64, long_calls = 16;
 
   virtual ~CallBoard() = default;
 
-  /// Puts this rank's words of a call there. Calls are numbered alike on all ranks, and come in the
-  /// order of their numbers. A call that was posted before stays as it is. @returns whether they
-  /// are there: not while other ranks may still read what they would replace. @throws
-  /// Error(memory)
+  /// A call of this rank begins. Calls are numbered alike on all ranks, and begin in the order of
+  /// their numbers; one that has begun goes on.
+  virtual void begin(std::uint64_t number) = 0;
+  /// Puts this rank's words of a call there, which has begun. What was posted before stays as it
+  /// is. @returns whether they are there: not while other ranks may still read what they would
+  /// replace.
+  /// @throws Error(transport) where the process of a rank that may has ended
   virtual bool post(std::uint64_t number, std::span<const std::byte> words) = 0;
+  /// In place of both, on a rank that left an earlier call and takes no other part in this one and
+  /// those behind it: the words, or where there is no room for them, that it has left.
+  virtual void leave(std::uint64_t number, std::span<const std::byte> words) noexcept = 0;
   [[nodiscard]] virtual bool has_posted(std::uint64_t number) const = 0;
   /// Another rank's words, aligned to eight bytes, of a call that this rank is not done with; none:
   /// they are not there yet. They lie in that rank's memory: what is read twice may differ.
-  /// @throws Error(transport) where they cannot be, or the rank's process has ended without them
+  /// @throws Error(transport) where they cannot be, or the rank has left or ended without them
   [[nodiscard]] virtual std::optional<std::span<const std::byte>> words_of(std::uint64_t number,
                                                                            int rank) = 0;
   /// This rank is done with the call, and reads its posts no more. `early`: not all ranks' were

@@ -169,6 +169,7 @@ class PlanImpl {
   void count_step() {
     if (!counts_in_state()) ++state_.step;
   }
+
   /// Behind it an error of the public constructor calls the destructor, which holds the lock.
   explicit PlanImpl(CommunicatorImpl& communicator)
       : communicator_(communicator), id_(communicator.next_call()) {}

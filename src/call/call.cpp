@@ -28,7 +28,7 @@ void CallImpl::agree() {
   const Transport& transport = owner_.transport();
   agreement_.emplace(*resources_.channel(), transport.rank(), transport.ranks(),
                      request.signature(), std::move(request.error));
-  CallBoard* const board = owner_.transport().board();
+  CallBoard* const board = owner_.board();
   // Its words have told the others that it makes the call.
   if (own_error_ && board != nullptr && board->has_posted(resources_.number())) throw *own_error_;
   if (owner_.failures().of_transport()) return tell_error();
@@ -42,7 +42,7 @@ void CallImpl::agree() {
 
 /// Others may wait for this rank in a call that it left, and never come to this one.
 void CallImpl::tell_error() {
-  agreement_->tell_error(owner_.transport().board(), resources_.number());
+  agreement_->tell_error(owner_.board(), resources_.number());
   complete(agreement_->error());
 }
 
@@ -256,7 +256,7 @@ void CallImpl::complete(std::optional<Error> error) {
   resources_.stop_workers();
   if (!error_) resources_.turn().end(owner_);
   // Where all ranks have been heard of, the board has ended it before.
-  if (CallBoard* const board = owner_.transport().board(); error_ && board != nullptr)
+  if (CallBoard* const board = owner_.board(); error_ && board != nullptr)
     board->end(resources_.number(), true);
   using End = CallResources::End;
   resources_.end(error_, state_ == State::leaving ? End::alike : End::early, weak_from_this());

@@ -9,12 +9,15 @@
 
 namespace cohom {
 
+class CallBoard;
 class CallFailures;
 class RouteRaces;
 
 class CallOwner {
  public:
   [[nodiscard]] virtual Transport& transport() const = 0;
+  /// Null: ranks exchange messages.
+  [[nodiscard]] virtual CallBoard* board() const = 0;
   [[nodiscard]] virtual CallFailures& failures() = 0;
   /// Null: nobody wants to know.
   [[nodiscard]] virtual Profile* profile() const = 0;

@@ -44,6 +44,7 @@ bool has_core_for(const Topology& topology, std::size_t rank) {
 
 CommunicatorImpl::CommunicatorImpl(std::shared_ptr<Transport> transport, Aggregators aggregators)
     : transport_(std::move(transport)),
+      board_(transport_->take_board()),
       place_{.topology = topology_by(*transport_)},
       aggregators_{.given = std::move(aggregators)},
       failures_(transport_, aggregators_.given.fabric),

@@ -39,6 +39,7 @@ class CommunicatorImpl final : public CallOwner, public CallQueue {
   CommunicatorImpl& operator=(const CommunicatorImpl&) = delete;
 
   [[nodiscard]] Transport& transport() const override { return *transport_; }
+  [[nodiscard]] CallBoard* board() const override { return board_; }
   [[nodiscard]] const Topology& topology() const { return *place_.topology; }
   /// @throws Error(invalid_argument) when COHOM_ISA is wrong: not in the constructor, where no
   /// other rank would learn of it.
@@ -112,6 +113,7 @@ class CommunicatorImpl final : public CallOwner, public CallQueue {
   };
 
   std::shared_ptr<Transport> transport_;
+  CallBoard* board_;  ///< the transport's
   Place place_;
   AggregatorEnds aggregators_;
   OptionDefaults defaults_ = OptionDefaults::of_environment();

@@ -13,10 +13,13 @@ namespace cohom {
 
 namespace {
 
-/// Looks at the board without yielding, where each rank has a core, and yielding. Who has not come
-/// by then takes longer than the usual way does.
+/// Looks at the board without yielding, where the rank has a core of its own, and then with. Who
+/// has not come by then takes longer than what the usual way costs.
 constexpr int looks_on_own_core = 100;
-constexpr int looks = 300;
+constexpr int looks_that_yield = 40;
+
+/// Now and then a call goes the usual way, which makes progress for whatever else uses MPI.
+constexpr std::uint64_t calls_a_look_beyond = 64;
 
 bool may_be_short(const CallOwner& owner, const CallRequest& request) {
   PlanCore* const core = request.core.get();
@@ -28,9 +31,10 @@ bool may_be_short(const CallOwner& owner, const CallRequest& request) {
 }
 
 bool wait_for(BoardExchange& exchange, bool has_own_core) {
-  for (int look = 0; look < looks; ++look) {
-    if (exchange.poll(); exchange.done()) return true;
-    if (!has_own_core || look >= looks_on_own_core) std::this_thread::yield();
+  for (int look = has_own_core ? -looks_on_own_core : 0; look < looks_that_yield; ++look) {
+    exchange.poll();
+    if (exchange.done()) return true;
+    if (look >= 0) std::this_thread::yield();
   }
   return false;
 }
@@ -38,11 +42,11 @@ bool wait_for(BoardExchange& exchange, bool has_own_core) {
 }  // namespace
 
 bool made_short(CallOwner& owner, const CallRequest& request, std::uint64_t number) noexcept try {
-  Transport& transport = owner.transport();
-  CallBoard* const board = transport.board();
-  if (board == nullptr || !may_be_short(owner, request) || owner.failures().of_transport() ||
-      !owner.nothing_else_moves())
+  CallBoard* const board = owner.board();
+  if (board == nullptr || number % calls_a_look_beyond == 0 || !may_be_short(owner, request) ||
+      owner.failures().of_transport() || !owner.nothing_else_moves())
     return false;
+  const Transport& transport = owner.transport();
   transport.check_thread();
   PlanCore& core = *request.core;
   ShortSum& sum = *core.short_sum();
@@ -60,7 +64,7 @@ bool made_short(CallOwner& owner, const CallRequest& request, std::uint64_t numb
   if (core.description().bypass) owner.count_bypassed_call();
   return true;
 } catch (...) {
-  return false;  // the usual way meets it again, and tells it to all ranks
+  return false;  // the usual way meets it again
 }
 
 }  // namespace cohom

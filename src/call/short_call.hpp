@@ -11,8 +11,9 @@ namespace cohom {
 class CallOwner;
 
 /// Makes the call, where it is such a one and all ranks' words come within microseconds. False:
-/// nothing went wrong, but the call is to be made in the usual way, by this thread, with the same
-/// number; its words may be on the board. With the lock of the communicator.
+/// the call is to be made in the usual way, by this thread, with the same number. Its words may be
+/// on the board; what fails on this rank from then on the others do not learn of. No MPI is called.
+/// With the lock of the communicator.
 bool made_short(CallOwner& owner, const CallRequest& request, std::uint64_t number) noexcept;
 
 }  // namespace cohom

@@ -31,25 +31,37 @@ class NodeBoard final : public CallBoard {
   };
 
   /// All that it refers to outlives it.
-  NodeBoard(NodeWindow& window, std::vector<Peer> peers, Reports reports);
+  /// `most_calls`: that are open at once.
+  NodeBoard(NodeWindow& window, std::vector<Peer> peers, std::size_t most_calls, Reports reports);
+  NodeBoard(const NodeBoard&) = delete;
+  NodeBoard& operator=(const NodeBoard&) = delete;
+  ~NodeBoard() override = default;
 
+  void begin(std::uint64_t number) override;
   bool post(std::uint64_t number, std::span<const std::byte> words) override;
+  void leave(std::uint64_t number, std::span<const std::byte> words) noexcept override;
   [[nodiscard]] bool has_posted(std::uint64_t number) const override;
   [[nodiscard]] std::optional<std::span<const std::byte>> words_of(std::uint64_t number,
                                                                    int rank) override;
   void end(std::uint64_t number, bool early) noexcept override;
 
  private:
-  [[nodiscard]] bool has_room(std::uint64_t number);
+  struct Open {
+    std::uint64_t number = 0;
+    bool posted = false;
+  };
 
-  NodeWindow& window_;
+  /// Null: it has not begun, or has ended.
+  [[nodiscard]] Open* open(std::uint64_t number);
+  [[nodiscard]] bool has_room(std::uint64_t number, bool is_long);
+  void write(Open& call, std::span<const std::byte> words);
+
   Board& own_;
   std::vector<Peer> peers_;
   std::vector<std::size_t> peer_of_rank_;
   Reports reports_;
-  std::vector<std::uint64_t> open_;  ///< calls that were posted and have not ended, in order
-  std::uint64_t next_ = 0;           ///< behind the last that was posted
-  std::uint64_t touched_ = 0;        ///< slots whose long words have memory: a bit each
+  std::vector<Open> open_;  ///< calls that have begun and not ended, in their order
+  std::uint64_t next_ = 0;  ///< behind the last that has begun
 };
 
 }  // namespace cohom

@@ -27,10 +27,10 @@ NodeTransport::NodeTransport(std::shared_ptr<Transport> transport, NodeWindows w
                       .receiver = {*windows_.window, *other.window, own, peer, other.rank},
                       .process = other.process});
   }
-  if (is_one_node() && transport_->ranks() <= CallBoard::max_ranks) make_board();
 }
 
-void NodeTransport::make_board() {
+CallBoard* NodeTransport::take_board() {
+  if (board_ || !is_one_node() || transport_->ranks() > CallBoard::max_ranks) return nullptr;
   std::vector<NodeBoard::Peer> peers;
   for (const Link& link : links_) {
     const PeerWindow& window = *windows_.peers[link.peer].window;
@@ -38,8 +38,10 @@ void NodeTransport::make_board() {
                      .board = window.at<Board>(window.layout().board()),
                      .has_ended = &link.has_ended});
   }
-  board_.emplace(*windows_.window, std::move(peers),
-                 NodeBoard::Reports{.ended_early = call_ended_early_, .counters = counters_});
+  board_ = std::make_unique<NodeBoard>(
+      *windows_.window, std::move(peers), transport_->channels(),
+      NodeBoard::Reports{.ended_early = call_ended_early_, .counters = counters_});
+  return board_.get();
 }
 
 std::unique_ptr<Channel> NodeTransport::open(std::uint32_t number) {

@@ -64,7 +64,7 @@ class NodeTransport final : public Transport {
   void check_thread() const override { transport_->check_thread(); }
   std::unique_ptr<Channel> open(std::uint32_t number) override;
   /// Of few ranks that are one node.
-  [[nodiscard]] CallBoard* board() override { return board_ ? &*board_ : nullptr; }
+  [[nodiscard]] CallBoard* take_board() override;
   [[nodiscard]] std::shared_ptr<const Topology> topology() const override {
     return transport_->topology();
   }
@@ -107,7 +107,6 @@ class NodeTransport final : public Transport {
   [[nodiscard]] bool is_one_node() const {
     return windows_.peers.size() == static_cast<std::size_t>(transport_->ranks());
   }
-  void make_board();
   void keep_mailbox(std::uint32_t number) noexcept;
   /// Takes in what was announced, and sends what waits. @throws Error(memory) where there is none
   /// to send from; Error(transport), every time, once a window is wrong
@@ -130,7 +129,7 @@ class NodeTransport final : public Transport {
   bool call_ended_early_ = false;
   std::chrono::steady_clock::time_point last_look_ = {};
   WireCounters counters_;
-  std::optional<NodeBoard> board_;
+  std::unique_ptr<NodeBoard> board_;  ///< once it is taken
 };
 
 }  // namespace cohom

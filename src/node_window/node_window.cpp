@@ -88,8 +88,8 @@ NodeWindow::NodeWindow(std::size_t ranks)
     : layout_(ranks), process_(getpid()), token_(random_token()), heap_(heap_bytes(ranks)) {
   const std::size_t bytes = layout_.heap() + heap_bytes(ranks);
   fd_ = make_file(bytes);
-  // What is rarely used is much: it is taken when it first is.
-  take_pages(0, layout_.rare());
+  // Bounce slots are many, and most are never used: they are taken when they first are.
+  take_pages(0, layout_.slot(0, 0));
   memory_ = std::make_shared<const MappedMemory>(fd_.get(), bytes, true);
   new (memory_->data()) WindowHeader{
       .magic = WindowHeader::right_magic, .token = token_, .ranks = ranks, .bytes = bytes};

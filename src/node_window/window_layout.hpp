@@ -85,8 +85,7 @@ struct alignas(64) SenderNotes {
 };
 
 /// Where a rank posts its words of a call (CallBoard), for all others; the slot is the call's
-/// number modulo theirs. What is no longer than `carried_bytes` lies here, the rest at
-/// Board::words.
+/// number modulo theirs. Words of more than `carried_bytes` lie in Board::long_words.
 struct alignas(64) BoardSlot {
   static constexpr std::size_t carried_bytes = 120;
 
@@ -99,9 +98,11 @@ static_assert(sizeof(BoardSlot) == 128);
 struct alignas(64) Board {
   /// This rank reads posts of calls with lower numbers no more.
   std::atomic<std::uint64_t> ended;
+  /// This rank takes no part in calls from this number - 1 on, unless it posted words; 0: in all.
+  std::atomic<std::uint64_t> left;
   std::array<BoardSlot, CallBoard::calls> slots;
-  /// Long words of the slots. They take memory only where they are used.
-  std::array<std::array<std::byte, CallBoard::max_bytes>, CallBoard::calls> words;
+  /// By the call's number modulo theirs.
+  std::array<std::array<std::byte, CallBoard::max_bytes>, CallBoard::long_calls> long_words;
 };
 static_assert(CallBoard::max_bytes % 64 == 0);
 
@@ -140,10 +141,12 @@ class WindowLayout {
     return receipts(ranks_) + peer * sizeof(SenderNotes);
   }
   [[nodiscard]] std::size_t board() const { return notes(ranks_); }
-  /// Where what is rarely used begins: long words on the board, and bounce slots.
-  [[nodiscard]] std::size_t rare() const { return board() + offsetof(Board, words); }
+  /// Of many ranks there is none.
+  [[nodiscard]] std::size_t board_bytes() const {
+    return ranks_ <= std::size_t(CallBoard::max_ranks) ? sizeof(Board) : 0;
+  }
   [[nodiscard]] std::size_t slot(std::size_t peer, std::size_t number) const {
-    return (board() + sizeof(Board) + page - 1) / page * page +
+    return (board() + board_bytes() + page - 1) / page * page +
            (peer * bounce_slot_count + number) * slot_bytes;
   }
   [[nodiscard]] std::size_t heap() const {

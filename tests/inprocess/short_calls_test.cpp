@@ -2,8 +2,9 @@
 // messages they take, and that a rank that makes another call, or fails, is an error on all ranks
 // and no rank waits.
 
-#include "agreement/doubling_hops.hpp"
 #include "agreement/agreement_words.hpp"
+#include "agreement/call_board.hpp"
+#include "agreement/doubling_hops.hpp"
 #include "altering_transport.hpp"
 #include "base/tags.hpp"
 #include "device_vector.hpp"
@@ -21,8 +22,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
+#include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <functional>
 #include <limits>
@@ -97,7 +101,23 @@ void expect_sums(const RankInputs& inputs, ReduceOp op, Communicator& communicat
   }
 }
 
-TEST(ShortCalls, AddAsRecursiveDoublingDoes) {
+/// How ranks tell each other their words: by messages, or by the board of ranks that are one node.
+enum class Way { messages, board };
+
+LoopbackOptions options_for(Way way, int ranks) {
+  if (way == Way::board)
+    return {.nodes = std::vector<std::uint64_t>(std::size_t(ranks), 7), .node_windows = true};
+  return {.eager_limit = ranks % 2 == 0 ? std::size_t{0} : std::size_t{65536}};
+}
+
+class ShortCallsBy : public ::testing::TestWithParam<Way> {};
+
+INSTANTIATE_TEST_SUITE_P(Ways, ShortCallsBy, ::testing::Values(Way::messages, Way::board),
+                         [](const auto& tested) {
+                           return tested.param == Way::board ? "Board" : "Messages";
+                         });
+
+TEST_P(ShortCallsBy, AddAsRecursiveDoublingDoes) {
   for (int ranks = 2; ranks <= 9; ++ranks) {
     const Watchdog watchdog("sums of " + std::to_string(ranks) + " ranks");
     std::vector<RankInputs> all;
@@ -105,54 +125,68 @@ TEST(ShortCalls, AddAsRecursiveDoublingDoes) {
       for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{7},
                                       std::size_t{301}, ShortSum::max_bytes / size_of(type)})
         all.push_back(nasty_inputs(ranks, type, count));
-    on_ranks(ranks, {.eager_limit = ranks % 2 == 0 ? std::size_t{0} : std::size_t{65536}},
-             [&](int, Communicator& communicator) {
-               for (const RankInputs& inputs : all)
-                 for (const ReduceOp op : {ReduceOp::sum, ReduceOp::mean})
-                   expect_sums(inputs, op, communicator);
-             });
+    on_ranks(ranks, options_for(GetParam(), ranks), [&](int, Communicator& communicator) {
+      for (const RankInputs& inputs : all)
+        for (const ReduceOp op : {ReduceOp::sum, ReduceOp::mean})
+          expect_sums(inputs, op, communicator);
+    });
   }
 }
 
-TEST(ShortCalls, InsideANode) {
-  for (const int ranks : {2, 3, 5}) {
-    const Watchdog watchdog("sums inside a node");
-    const std::vector<std::uint64_t> one_node(std::size_t(ranks), 7);
-    on_ranks(
-        ranks, {.nodes = one_node, .node_windows = true}, [&](int, Communicator& communicator) {
-          for (const std::size_t count : {1, 100, 300, 2048})
-            expect_sums(nasty_inputs(ranks, ElementType::f32, count), ReduceOp::sum, communicator);
-        });
-  }
+WireCounters sent_with(std::size_t count, const Options& options, Communicator& communicator) {
+  std::vector<float> data(count, 1.0f);
+  const WireCounters before = communicator.wire_counters();
+  allreduce(std::span(data), communicator, options);
+  const WireCounters after = communicator.wire_counters();
+  return {after.bytes_sent - before.bytes_sent, after.messages_sent - before.messages_sent};
 }
 
-/// One message a hop, which holds the vector; longer vectors travel apart.
-TEST(ShortCalls, TakeOneExchange) {
-  for (const int ranks : {2, 3, 4, 7}) {
-    on_ranks(ranks, [&](int rank, Communicator& communicator) {
-      const auto sent_with = [&](std::size_t count, const Options& options) {
-        std::vector<float> data(count, 1.0f);
-        const WireCounters before = communicator.wire_counters();
-        allreduce(std::span(data), communicator, options);
-        const WireCounters after = communicator.wire_counters();
-        return WireCounters{after.bytes_sent - before.bytes_sent,
-                            after.messages_sent - before.messages_sent};
-      };
+/// One message a hop, which holds the vector, or one post; longer vectors travel apart.
+TEST_P(ShortCallsBy, TakeOneExchange) {
+  for (const int ranks : {2, 3, 4, 7, 9}) {
+    on_ranks(ranks, options_for(GetParam(), ranks), [&](int rank, Communicator& communicator) {
       const DoublingHops hops(rank, ranks);
       std::uint64_t sends = 0;
       for (int hop = 0; hop < hops.count(); ++hop) sends += hops[hop].sends ? 1 : 0;
+      if (GetParam() == Way::board && ranks <= CallBoard::max_ranks) sends = 1;
       constexpr std::size_t longest = ShortSum::max_bytes / sizeof(float);
       for (const std::size_t count : {std::size_t{0}, std::size_t{5}, longest})
         for (const char* const codec : {"raw", "thc"}) {
-          const WireCounters sent = sent_with(count, {.codec = codec});
+          const WireCounters sent = sent_with(count, {.codec = codec}, communicator);
           EXPECT_EQ(sent.messages_sent, sends) << count;
           EXPECT_EQ(sent.bytes_sent, sends * (head_bytes + 4 * count)) << count;
         }
-      EXPECT_GT(sent_with(longest + 1, {.codec = "raw"}).messages_sent, sends);
-      EXPECT_GT(sent_with(5, {.codec = "raw", .algorithm = "tree"}).messages_sent, sends);
-      EXPECT_EQ(sent_with(5, {.codec = "raw", .checksum = "on"}).messages_sent, sends);
+      const auto messages = [&](std::size_t count, const Options& options) {
+        return sent_with(count, options, communicator).messages_sent;
+      };
+      EXPECT_GT(messages(longest + 1, {.codec = "raw", .native = "never"}), sends);
+      EXPECT_GT(messages(5, {.codec = "raw", .algorithm = "tree"}), sends);
+      EXPECT_EQ(messages(5, {.codec = "raw", .checksum = "on"}), sends);
     });
   }
+}
+
+/// More than stand on a board at once; and one rank begins when the others have begun all.
+TEST_P(ShortCallsBy, AddManyAtOnce) {
+  constexpr int ranks = 3;
+  constexpr std::size_t calls = 3 * CallBoard::calls;
+  std::atomic<int> started = 0;
+  const Watchdog watchdog("many short calls at once");
+  on_ranks(ranks, options_for(GetParam(), ranks), [&](int rank, Communicator& communicator) {
+    while (rank == 1 && started < ranks - 1) std::this_thread::yield();
+    std::vector<std::vector<float>> data;
+    for (std::size_t call = 0; call < calls; ++call)
+      data.emplace_back(call % 2 == 0 ? 3 : 700, float(call) + float(rank));
+    std::vector<Request> requests;
+    for (auto& vector : data)
+      requests.push_back(allreduce_start(vector.data(), vector.data(), vector.size(),
+                                         ElementType::f32, communicator, {.codec = "raw"}));
+    ++started;
+    for (std::size_t call = calls; call-- > 0;) requests[call].wait();
+    for (std::size_t call = 0; call < calls; ++call)
+      ASSERT_EQ(data[call], std::vector<float>(data[call].size(), 3 * float(call) + 3));
+    expect_sums(nasty_inputs(ranks, ElementType::f32, 9), ReduceOp::sum, communicator);
+  });
 }
 
 /// What a rank may do when others make another call.
@@ -215,11 +249,11 @@ void expect_one_error(const Kind& usual, const Kind& odd, int odd_rank, Communic
   EXPECT_EQ(data, std::vector<float>(17, float(communicator.ranks()))) << "behind " << what;
 }
 
-TEST(ShortCalls, AmongOtherCallsAreAnErrorOnAllRanks) {
+TEST_P(ShortCallsBy, AmongOtherCallsAreAnErrorOnAllRanks) {
   const std::vector<Kind> all = kinds();
   for (int ranks = 2; ranks <= 9; ++ranks) {
     const Watchdog watchdog("calls that differ, " + std::to_string(ranks) + " ranks");
-    on_ranks(ranks, [&](int, Communicator& communicator) {
+    on_ranks(ranks, options_for(GetParam(), ranks), [&](int, Communicator& communicator) {
       AllreducePlan short_plan(communicator, 100, ElementType::f32, {.codec = "raw"});
       AllreducePlan long_plan(communicator, 5000, ElementType::f32, {.codec = "thc"});
       for (const Kind& usual : all)
@@ -231,7 +265,7 @@ TEST(ShortCalls, AmongOtherCallsAreAnErrorOnAllRanks) {
 }
 
 /// A rank whose buffers lie on a device adds no short vectors, and may yet make the same call.
-TEST(ShortCalls, ARankThatAddsNoneMakesTheCallLonger) {
+TEST_P(ShortCallsBy, ARankThatAddsNoneMakesTheCallLonger) {
   if (tested_runtime().name() != "emulated") GTEST_SKIP() << "for the emulated device";
   const WithDevice device;
   for (const int ranks : {2, 3, 4, 5})
@@ -239,7 +273,7 @@ TEST(ShortCalls, ARankThatAddsNoneMakesTheCallLonger) {
       const Watchdog watchdog("a rank without short sums");
       const RankInputs inputs = nasty_inputs(ranks, ElementType::f32, 200);
       const Bytes expected = result_of(inputs, ReduceOp::sum);
-      on_ranks(ranks, [&](int rank, Communicator& communicator) {
+      on_ranks(ranks, options_for(GetParam(), ranks), [&](int rank, Communicator& communicator) {
         // With a segment ranks need not agree on where their buffers lie.
         const Options options{.codec = "raw", .segment = 512};
         Bytes data = inputs.bytes(rank);
@@ -249,6 +283,52 @@ TEST(ShortCalls, ARankThatAddsNoneMakesTheCallLonger) {
         EXPECT_TRUE(same_bytes(rank == odd ? there.fetch() : data, expected)) << "rank " << rank;
       });
     }
+}
+
+/// One rank comes when the others no longer wait at the board alone, and makes this call or
+/// another.
+TEST_P(ShortCallsBy, WaitForARankThatComesLate) {
+  using namespace std::chrono_literals;
+  const std::vector<Kind> all = kinds();
+  const Kind& usual = all.front();
+  for (const int ranks : {2, 5}) {
+    const Watchdog watchdog("a rank that comes late, " + std::to_string(ranks) + " ranks");
+    on_ranks(ranks, options_for(GetParam(), ranks), [&](int rank, Communicator& communicator) {
+      AllreducePlan short_plan(communicator, 100, ElementType::f32, {.codec = "raw"});
+      AllreducePlan long_plan(communicator, 5000, ElementType::f32, {.codec = "thc"});
+      for (const Kind& odd : all) {
+        if (rank == 1) std::this_thread::sleep_for(20ms);
+        expect_one_error(usual, odd, 1, communicator, short_plan, long_plan);
+      }
+    });
+  }
+}
+
+/// What a rank says in a call to which another one does not come in time, and in the next one.
+TEST(ShortCalls, EndWhereARankDoesNotComeToTheBoard) {
+  const Watchdog watchdog("a rank that does not come");
+  std::atomic<bool> over = false;
+  on_ranks(2, options_for(Way::board, 2), [&](int rank, Communicator& communicator) {
+    while (rank == 1 && !over) std::this_thread::yield();
+    std::vector<std::string> errors;
+    for (int call = 0; call < 2; ++call) {
+      try {
+        std::vector<float> data(100, 1.0f);
+        allreduce(std::span(data), communicator, {.codec = "raw", .timeout = 0.2});
+        errors.emplace_back();
+      } catch (const Error& error) {
+        errors.emplace_back(error.what());
+      }
+    }
+    over = true;
+    const auto has = [](const std::string& text, const char* part) {
+      return text.find(part) != std::string::npos;
+    };
+    if (rank == 0)
+      EXPECT_TRUE(has(errors[0], "waits for rank 1 to agree on the call")) << errors[0];
+    EXPECT_TRUE(has(errors[1], "make a new communicator")) << "rank " << rank << ": " << errors[1];
+    if (rank == 1) EXPECT_TRUE(has(errors[1], "rank 0: ")) << errors[1];
+  });
 }
 
 /// What ranks 0 and 1 say when rank 1 alters its messages, and a second call works.

@@ -66,7 +66,7 @@ class ForwardingTransport : public Transport {
   }
   [[nodiscard]] std::uint32_t channels() const override { return transport_->channels(); }
   std::unique_ptr<Channel> open(std::uint32_t number) override { return transport_->open(number); }
-  [[nodiscard]] CallBoard* board() override { return transport_->board(); }
+  [[nodiscard]] CallBoard* take_board() override { return transport_->take_board(); }
   [[nodiscard]] std::string why_not_in_own_thread() const override {
     return transport_->why_not_in_own_thread();
   }

@@ -1,5 +1,7 @@
 // Node windows: what the transport contract does not ask of them.
 
+#include "agreement/agreement_words.hpp"
+#include "agreement/call_board.hpp"
 #include "forked_ranks.hpp"
 #include "node_window/node_meeting.hpp"
 #include "node_window/node_transport.hpp"
@@ -9,6 +11,7 @@
 #include "transport/exchange.hpp"
 #include "transport_driver.hpp"
 
+#include <cohom/allreduce.hpp>
 #include <cohom/error.hpp>
 
 #include <gtest/gtest.h>
@@ -393,6 +396,119 @@ TEST_F(LyingRank, IsFoundOutByItsReceipts) {
   }
 }
 
+/// The error that a rank gets of words, with such a head, that rank 1 puts on the board.
+class LyingOnTheBoard : public LyingRank {
+ protected:
+  std::string error_of_post(std::uint64_t head, std::span<const std::byte> words) {
+    auto transport = std::make_shared<NodeTransport>(std::make_shared<test::OneNodeTransport>(0, 2),
+                                                     windows_of_both());
+    BoardSlot& slot = peers_[1]->at<Board>(peers_[1]->layout().board())->slots[0];
+    std::ranges::copy(words, slot.words.begin());
+    slot.head = head;
+    Communicator communicator(transport);
+    std::vector<float> data(1, 1.0f);
+    try {
+      allreduce(std::span(data), communicator, {.codec = "raw", .timeout = 0.1});
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::transport);
+      EXPECT_EQ(data[0], 1.0f);
+      return error.what();
+    }
+    return {};
+  }
+
+  /// Of another call.
+  std::vector<std::byte> right_words() {
+    AgreementWords words;
+    words.begin({.hash = 1, .complement = ~1ull}, {}, nullptr);
+    const auto message = words.message();
+    return {message.begin(), message.end()};
+  }
+  static constexpr std::uint64_t first = 1 << 16;
+};
+
+TEST_F(LyingOnTheBoard, IsFoundOut) {
+  const auto words = right_words();
+  const std::uint64_t right = first | words.size();
+  EXPECT_TRUE(has(error_of_post(right, words), "waits for rank 1"))
+      << "for its record: all is right";
+  EXPECT_TRUE(has(error_of_post(first, words), "0 bytes came from rank 1 where 48"));
+  EXPECT_TRUE(has(error_of_post(right + 4, words), "52 bytes came from rank 1 where 48"));
+  EXPECT_TRUE(has(error_of_post(first | (CallBoard::max_bytes + 1), words), "that cannot be"));
+  EXPECT_TRUE(has(error_of_post((1 << 16) * 65 | words.size(), words), "that cannot be"));
+  EXPECT_TRUE(has(error_of_post(~0ull, words), "that cannot be"));
+  for (std::size_t byte = 0; byte < words.size(); ++byte) {
+    auto changed = words;
+    changed[byte] ^= std::byte{4};
+    const std::string error = error_of_post(right, changed);
+    EXPECT_TRUE(has(error, "words of rank 1 were changed") || has(error, " where 52 ")) << error;
+  }
+}
+
+TEST_F(TwoRanks, KeepWordsOnTheBoardUntilAllHaveReadThem) {
+  CallBoard& left = *left_->take_board();
+  CallBoard& right = *right_->take_board();
+  EXPECT_EQ(left_->take_board(), nullptr) << "another communicator's calls have the same numbers";
+  const auto words_of_call = [](std::uint64_t call) {
+    return pattern(call < CallBoard::long_calls ? 5000 : 100, call);
+  };
+  constexpr std::uint64_t next = CallBoard::calls;
+  EXPECT_FALSE(left.post(0, words_of_call(0))) << "it has not begun";
+  for (std::uint64_t call = 0; call <= next; ++call) left.begin(call);
+  for (std::uint64_t call = 0; call < next; ++call)
+    EXPECT_TRUE(left.post(call, words_of_call(call)));
+  EXPECT_FALSE(left.post(next, words_of_call(next))) << "nobody has read the first";
+  EXPECT_FALSE(left.has_posted(next));
+  EXPECT_TRUE(left.post(5, {})) << "it is there";
+  for (std::uint64_t call = 0; call < next; ++call) {
+    const auto words = right.words_of(call, 0);
+    ASSERT_TRUE(words);
+    EXPECT_TRUE(std::ranges::equal(*words, words_of_call(call)));
+    EXPECT_FALSE(left.words_of(call, 1));
+  }
+  EXPECT_FALSE(right.words_of(next, 0));
+  for (const std::uint64_t call : {0, 1}) right.begin(call);
+  right.end(1, false);
+  EXPECT_FALSE(left.post(next, words_of_call(next))) << "the first may still be read";
+  right.end(0, false);
+  EXPECT_FALSE(left.post(next, words_of_call(0))) << "of long words there are fewer";
+  EXPECT_TRUE(left.post(next, words_of_call(next)));
+  EXPECT_TRUE(std::ranges::equal(right.words_of(next, 0).value(), words_of_call(next)));
+  EXPECT_FALSE(left_->failure());
+  left.end(next, true);
+  EXPECT_TRUE(left_->failure()) << "a call ended early";
+}
+
+TEST_F(TwoRanks, LearnThatARankHasLeftWhereItsWordsHaveNoRoom) {
+  CallBoard& left = *left_->take_board();
+  CallBoard& right = *right_->take_board();
+  for (std::uint64_t call = 0; call < CallBoard::calls; ++call) {
+    left.begin(call);
+    EXPECT_TRUE(left.post(call, pattern(48, call)));
+  }
+  left.leave(CallBoard::calls, pattern(48, 1));
+  EXPECT_TRUE(right.words_of(CallBoard::calls - 1, 0)) << "earlier calls go on";
+  for (const std::uint64_t call : {CallBoard::calls, CallBoard::calls + 1}) {
+    try {
+      right.words_of(call, 0);
+      ADD_FAILURE() << "call " << call << " goes on";
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find("rank 0: an earlier call"), std::string::npos);
+    }
+  }
+}
+
+TEST_F(TwoRanks, HaveRoomBehindCallsThatNeverBegan) {
+  CallBoard& left = *left_->take_board();
+  CallBoard& right = *right_->take_board();
+  constexpr std::uint64_t next = 3 * CallBoard::calls;
+  for (CallBoard* const board : {&left, &right})
+    for (std::uint64_t call = 0; call < next; ++call) board->end(call, true);
+  left.begin(next);
+  EXPECT_TRUE(left.post(next, pattern(5000, 1)));
+  EXPECT_TRUE(right.words_of(next, 0));
+}
+
 TEST(WindowMark, IsNeverUsedForThe0thTime) {
   EXPECT_EQ(use_after(0), 1u);
   EXPECT_EQ(use_after(0xfffffffeu), 0xffffffffu);
@@ -542,6 +658,47 @@ bool notices(bool sends) {
 TEST(ForkedRanks, NoticeThatAPeerDied) {
   EXPECT_TRUE(notices(false));
   EXPECT_TRUE(notices(true));
+}
+
+TEST(ForkedRanks, NoticeThatAPeerDiedBeforeItAgreed) {
+  EXPECT_TRUE(run_forked(2, [](int rank, const Exchange& exchange) {
+    Communicator communicator(meet(rank, 2, exchange));
+    std::vector<float> data(10, 1.0f);
+    allreduce(std::span(data), communicator, {.codec = "raw"});
+    if (rank == 1) _exit(as_expected);
+    const auto begin = std::chrono::steady_clock::now();
+    try {
+      allreduce(std::span(data), communicator, {.codec = "raw"});
+    } catch (const Error& error) {
+      return std::string(error.what()).find("process of rank 1") != std::string::npos &&
+             std::chrono::steady_clock::now() - begin < 3s;
+    }
+    return false;
+  }));
+}
+
+// Of more calls at once than have room on a board none waits for ever.
+TEST(ForkedRanks, NoticeThatAPeerDiedThatHadManyCallsBeforeIt) {
+  EXPECT_TRUE(run_forked(3, [](int rank, const Exchange& exchange) {
+    Communicator communicator(meet(rank, 3, exchange));
+    std::vector<float> data(10, 1.0f);
+    allreduce(std::span(data), communicator, {.codec = "raw"});
+    if (rank == 1) _exit(as_expected);
+    std::vector<std::vector<float>> many(3 * CallBoard::long_calls, std::vector<float>(300));
+    std::vector<Request> requests;
+    for (auto& vector : many)
+      requests.push_back(allreduce_start(vector.data(), vector.data(), vector.size(),
+                                         ElementType::f32, communicator, {.codec = "raw"}));
+    std::size_t errors = 0;
+    for (Request& request : requests) {
+      try {
+        request.wait();
+      } catch (const Error&) {
+        ++errors;
+      }
+    }
+    return errors == many.size();
+  }));
 }
 
 /// Whether ranks have windows when what rank 1 tells first is changed.
