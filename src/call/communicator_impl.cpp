@@ -6,7 +6,7 @@
 #include "base/known_names.hpp"
 #include "base/log.hpp"
 #include "base/phase_timer.hpp"
-#include "call/short_call.hpp"
+#include "call/call_at_once.hpp"
 #include "call/waiting.hpp"
 #include "topology/topology_of.hpp"
 
@@ -139,8 +139,9 @@ bool CommunicatorImpl::nothing_else_moves() const {
 std::shared_ptr<CallImpl> CommunicatorImpl::start(CallRequest request) {
   const DefaultFloatMode mode;
   const auto guard = lock();
-  if (made_short(*this, request, counters_.next_call)) {
+  if (CallAtOnce call(*this, request, counters_.next_call); call.agree()) {
     ++counters_.next_call;
+    call.complete();
     return nullptr;
   }
   // Channels are numbered modulo a limit: the call that had this number before must be over.

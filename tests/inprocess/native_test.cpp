@@ -63,37 +63,56 @@ Options natively(ReduceOp op = ReduceOp::sum, double timeout = 0) {
   return {.codec = "thc", .algorithm = "native", .op = op, .timeout = timeout};
 }
 
+/// Where the ranks of a hub are: each on a node of its own, or all on one, with node windows and a
+/// board.
+enum class Place { apart, one_node };
+
+LoopbackOptions at(Place place, int ranks, std::function<void()> before_native_sum = {}) {
+  LoopbackOptions options{.before_native_sum = std::move(before_native_sum)};
+  if (place == Place::apart) return options;
+  options.nodes.assign(std::size_t(ranks), 0);
+  options.node_windows = true;
+  return options;
+}
+
 class Native : public testing::TestWithParam<int> {};
+class NativeAt : public testing::TestWithParam<Place> {};
+
+INSTANTIATE_TEST_SUITE_P(Places, NativeAt, testing::Values(Place::apart, Place::one_node),
+                         [](const auto& tested) {
+                           return tested.param == Place::apart ? "Apart" : "OneNode";
+                         });
 
 TEST_P(Native, SumsAndMeans) {
   const Watchdog watchdog("native sums and means");
-  for (const ElementType type : {ElementType::f32, ElementType::f64})
-    for (const std::size_t count : {0, 1, 1000, 70001})
-      for (const ReduceOp op : {ReduceOp::sum, ReduceOp::mean}) {
-        const RankInputs inputs(GetParam(), type, count);
-        const Bytes expected = result_of(inputs, op);
-        LoopbackHub hub(GetParam());
-        on_hub(hub, GetParam(), [&](int rank, Communicator& communicator) {
-          Bytes output(expected.size());
-          allreduce(inputs.bytes(rank).data(), output.data(), count, type, communicator,
-                    natively(op));
-          EXPECT_TRUE(same_bytes(output, expected)) << inputs.name();
-          Bytes both = inputs.bytes(rank);
-          allreduce(both.data(), both.data(), count, type, communicator, natively(op, 60));
-          EXPECT_TRUE(same_bytes(both, expected)) << inputs.name() << " in place, with a timeout";
-          AllreducePlan plan(communicator, count, type, natively(op));
-          for (int i = 0; i < 2; ++i) {
-            output.assign(output.size(), std::byte{});
-            plan.execute(inputs.bytes(rank).data(), output.data());
-            EXPECT_TRUE(same_bytes(output, expected)) << inputs.name() << " by a plan";
-          }
-          EXPECT_EQ(plan.describe().algorithm, "native");
-          EXPECT_EQ(plan.describe().codec, "raw");
-          EXPECT_TRUE(plan.describe().bypass);
-        });
-        EXPECT_EQ(hub.native_sums_that_blocked(), 3 * std::size_t(GetParam()))
-            << "all but that with a timeout";
-      }
+  for (const Place place : {Place::apart, Place::one_node})
+    for (const ElementType type : {ElementType::f32, ElementType::f64})
+      for (const std::size_t count : {0, 1, 1000, 70001})
+        for (const ReduceOp op : {ReduceOp::sum, ReduceOp::mean}) {
+          const RankInputs inputs(GetParam(), type, count);
+          const Bytes expected = result_of(inputs, op);
+          LoopbackHub hub(GetParam(), at(place, GetParam()));
+          on_hub(hub, GetParam(), [&](int rank, Communicator& communicator) {
+            Bytes output(expected.size());
+            allreduce(inputs.bytes(rank).data(), output.data(), count, type, communicator,
+                      natively(op));
+            EXPECT_TRUE(same_bytes(output, expected)) << inputs.name();
+            Bytes both = inputs.bytes(rank);
+            allreduce(both.data(), both.data(), count, type, communicator, natively(op, 60));
+            EXPECT_TRUE(same_bytes(both, expected)) << inputs.name() << " in place, with a timeout";
+            AllreducePlan plan(communicator, count, type, natively(op));
+            for (int i = 0; i < 2; ++i) {
+              output.assign(output.size(), std::byte{});
+              plan.execute(inputs.bytes(rank).data(), output.data());
+              EXPECT_TRUE(same_bytes(output, expected)) << inputs.name() << " by a plan";
+            }
+            EXPECT_EQ(plan.describe().algorithm, "native");
+            EXPECT_EQ(plan.describe().codec, "raw");
+            EXPECT_TRUE(plan.describe().bypass);
+          });
+          EXPECT_EQ(hub.native_sums_that_blocked(), 3 * std::size_t(GetParam()))
+              << "all but that with a timeout";
+        }
 }
 
 INSTANTIATE_TEST_SUITE_P(Ranks, Native, testing::Values(1, 2, 3, 4, 7));
@@ -141,10 +160,10 @@ std::vector<float> ones(std::size_t count) { return std::vector<float>(count, 1.
 
 /// Ranks complete the calls of two communicators in different orders, and some of them wait for
 /// each call at once.
-TEST(Native, CallsInFlight) {
+TEST_P(NativeAt, CallsInFlight) {
   const Watchdog watchdog("native calls in flight");
   constexpr int ranks = 3, calls = 40;
-  LoopbackHub first(ranks), second(ranks);
+  LoopbackHub first(ranks, at(GetParam(), ranks)), second(ranks, at(GetParam(), ranks));
   on_hub(first, ranks, [&](int rank, Communicator& one) {
     Communicator other = second.communicator(rank);
     std::vector<std::vector<float>> data;
@@ -201,9 +220,9 @@ TEST(Native, SaysWhyItCannot) {
   EXPECT_NE(error_of(alone, 10, natively()).find("not made from one of MPI's"), std::string::npos);
 }
 
-TEST(Native, OneRankMakesAnotherCall) {
+TEST_P(NativeAt, OneRankMakesAnotherCall) {
   const Watchdog watchdog("native beside other calls");
-  LoopbackHub hub(3);
+  LoopbackHub hub(3, at(GetParam(), 3));
   on_hub(hub, 3, [&](int rank, Communicator& communicator) {
     EXPECT_NE(error_of(communicator, rank == 1 ? 11 : 10, natively()), "");
     EXPECT_NE(error_of(communicator, 10, rank == 2 ? Options{.codec = "raw"} : natively()), "");
@@ -256,12 +275,12 @@ std::size_t native_calls(LoopbackHub& hub, Communicator& communicator, int calls
   return hub.native_sums_that_blocked() - before;
 }
 
-TEST(Native, CallsGoTheFasterWay) {
+TEST_P(NativeAt, CallsGoTheFasterWay) {
   const Watchdog watchdog("a race");
   std::atomic<bool> slow = true;
-  LoopbackHub hub(2, {.before_native_sum = [&] {
+  LoopbackHub hub(2, at(GetParam(), 2, [&] {
                     if (slow) std::this_thread::sleep_for(std::chrono::milliseconds(30));
-                  }});
+                  }));
   on_hub(hub, 2, [&](int rank, Communicator& communicator) {
     native_calls(hub, communicator, 1, raced());
     EXPECT_EQ(hub.native_sums_that_blocked(), 2u) << "the first call";
@@ -271,7 +290,7 @@ TEST(Native, CallsGoTheFasterWay) {
     EXPECT_EQ(native_calls(hub, communicator, 20, {.codec = "thc", .native = "never"}) / 4, 0u);
   });
   slow = false;
-  LoopbackHub other(2, {});
+  LoopbackHub other(2, at(GetParam(), 2));
   on_hub(other, 2, [&](int, Communicator& communicator) {
     EXPECT_GE(native_calls(other, communicator, 20, {.codec = "thc", .native = "always"}), 39u);
     EXPECT_EQ(error_of(communicator, 100, {.codec = "exact", .native = "always"}), "");
@@ -377,9 +396,9 @@ TEST(Native, RanksHaveDifferentFiles) {
 }
 
 /// What only some ranks allow none does: who may race is not the same on all of them.
-TEST(Native, SomeRanksMayNotRace) {
+TEST_P(NativeAt, SomeRanksMayNotRace) {
   const Watchdog watchdog("ranks that may not race");
-  LoopbackHub hub(3);
+  LoopbackHub hub(3, at(GetParam(), 3));
   on_hub(hub, 3, [&](int rank, Communicator& communicator) {
     for (const std::string name : {"native", "progress"})
       for (int i = 0; i < 20; ++i) {
@@ -397,10 +416,10 @@ TEST(Native, SomeRanksMayNotRace) {
 
 /// Some ranks wait for a call and others only start it; some are late; some have timeouts. All
 /// choose alike, or the call would be an error.
-TEST(Native, RanksChooseAlike) {
+TEST_P(NativeAt, RanksChooseAlike) {
   const Watchdog watchdog("races of ranks that differ");
   constexpr int ranks = 3, calls = 3000;
-  LoopbackHub hub(ranks);
+  LoopbackHub hub(ranks, at(GetParam(), ranks));
   on_hub(hub, ranks, [&](int rank, Communicator& communicator) {
     std::mt19937 random(static_cast<unsigned>(rank));
     std::vector<float> data;
@@ -424,9 +443,9 @@ TEST(Native, RanksChooseAlike) {
 }
 
 /// Rank 1 agrees to the call and comes back to it late: meanwhile the other one gave up.
-TEST(Native, TimesOutWhileMpiSums) {
+TEST_P(NativeAt, TimesOutWhileMpiSums) {
   const Watchdog watchdog("a native call that times out");
-  LoopbackHub hub(2);
+  LoopbackHub hub(2, at(GetParam(), 2));
   std::atomic<bool> over = false;
   on_hub(hub, 2, [&](int rank, Communicator& communicator) {
     auto input = ones(1000);
