@@ -26,14 +26,15 @@ class CallAtOnce {
   CallAtOnce& operator=(const CallAtOnce&) = delete;
   ~CallAtOnce() = default;
 
-  /// Whether it is such a call, and all ranks' words came within microseconds and are of this one.
+  /// Whether it is such a call, and all ranks' words came soon and are of this one.
   /// With the lock of the communicator. False: it is to be made in the usual way, by this thread,
   /// with the same number. Its words may be on the board; what fails on this rank from then on the
   /// others do not learn of.
   bool agree() noexcept;
-  /// Behind that. @throws Error(transport) of MPI's reduction, after which no other call can be
-  /// made
+  /// Behind that. @throws Error of MPI's reduction, after which no other call can be made
   void complete();
+  /// The words of a call that is to be made in the usual way may say so.
+  [[nodiscard]] bool told_that_it_waits() const { return native_ && exchange_; }
 
  private:
   [[nodiscard]] bool is_such() const;

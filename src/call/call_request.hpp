@@ -32,7 +32,9 @@ struct CallRequest {
   std::uint64_t step = 0;
   std::optional<kernels::DeviceStream> stream = std::nullopt;  ///< the user's; none: any
   bool blocks = false;  ///< the caller does nothing else until the call is over
-  double timeout = 0;   ///< seconds without progress; 0: no limit
+  /// The others were told that this rank has nothing else to do: no look at that counts any more.
+  bool told_that_it_waits = false;
+  double timeout = 0;  ///< seconds without progress; 0: no limit
 
   [[nodiscard]] const CallSignature& signature() const;
   /// A plan that was given up gives its place to an error: its memory may still be in use.

@@ -41,7 +41,8 @@ void CallResources::open_channel() {
 void CallResources::prepare() {
   if (!request_.error) request_.error = owner_.failures().of_transport();
   // Before there is another call in flight: this one.
-  waits_ = request_.blocks && request_.timeout == 0 && owner_.nothing_else_moves();
+  waits_ = request_.told_that_it_waits ||
+           (request_.blocks && request_.timeout == 0 && owner_.nothing_else_moves());
   if (!request_.core) return;
   request_.core->calls.in_flight = true;
   route_.of_plan(*request_.core);

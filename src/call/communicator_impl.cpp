@@ -49,6 +49,7 @@ CommunicatorImpl::CommunicatorImpl(std::shared_ptr<Transport> transport, Aggrega
       aggregators_{.given = std::move(aggregators)},
       failures_(transport_, aggregators_.given.fabric),
       progress_{.handle = std::make_shared<ProgressHandle>(*this)} {
+  in_flight_.reserve(1);  // a call whose words are out has a place
   place_.has_own_core =
       has_core_for(*place_.topology, static_cast<std::size_t>(transport_->rank()));
   if (speaks_for_all(transport_->rank())) warn_of_unknown_variables();
@@ -143,6 +144,8 @@ std::shared_ptr<CallImpl> CommunicatorImpl::start(CallRequest request) {
     ++counters_.next_call;
     call.complete();
     return nullptr;
+  } else {
+    request.told_that_it_waits = call.told_that_it_waits();
   }
   // Channels are numbered modulo a limit: the call that had this number before must be over.
   while (!in_flight_.empty() &&

@@ -75,7 +75,7 @@ class CommunicatorImpl final : public CallOwner, public CallQueue {
   /// Number of the next call: equal on all ranks, because calls are collective.
   [[nodiscard]] std::uint64_t next_call() const { return counters_.next_call; }
   [[nodiscard]] CallFailures& failures() override { return failures_; }
-  /// Takes the lock. Null: the call was made at once. @throws Error(transport) as CallAtOnce does
+  /// Takes the lock. Null: the call was made at once. @throws Error as CallAtOnce does
   std::shared_ptr<CallImpl> start(CallRequest request);
   bool progress() override;
   bool progress_if_free() override;

@@ -91,11 +91,13 @@ void NodeBoard::write(Open& call, std::span<const std::byte> words) {
 
 void NodeBoard::leave(std::uint64_t number, std::span<const std::byte> words) noexcept {
   begin(number);
-  if (has_room(number, is_long(words.size())))
-    write(*open(number), words);
-  else if (own_.left.load(std::memory_order_relaxed) == 0)
-    own_.left.store(number + 1, std::memory_order_release);
+  if (has_room(number, is_long(words.size()))) write(*open(number), words);
   end(number, true);
+}
+
+void NodeBoard::tell_that_it_left(std::uint64_t number) {
+  if (own_.left.load(std::memory_order_relaxed) == 0)
+    own_.left.store(number + 1, std::memory_order_release);
 }
 
 std::optional<std::span<const std::byte>> NodeBoard::words_of(std::uint64_t number, int rank) {
@@ -129,6 +131,8 @@ void NodeBoard::end(std::uint64_t number, bool early) noexcept {
   const Open* const call = open(number);
   if (call == nullptr && number < next_) return;
   if (call != nullptr) {
+    // Nobody heard of it.
+    if (early && !call->posted) tell_that_it_left(number);
     open_.erase(open_.begin() + (call - open_.data()));
     reports_.ended_early |= early;
   }

@@ -55,6 +55,7 @@ class NodeBoard final : public CallBoard {
   [[nodiscard]] Open* open(std::uint64_t number);
   [[nodiscard]] bool has_room(std::uint64_t number, bool is_long);
   void write(Open& call, std::span<const std::byte> words);
+  void tell_that_it_left(std::uint64_t number);
 
   Board& own_;
   std::vector<Peer> peers_;

@@ -442,6 +442,31 @@ TEST_P(NativeAt, RanksChooseAlike) {
   EXPECT_GT(hub.native_sums_that_blocked(), std::size_t(ranks * 8));
 }
 
+/// Whether a rank has other things to do may change while it waits for others: here another thread
+/// begins a call on a communicator that this one used. What it told them counts.
+TEST_P(NativeAt, BesideAnotherThreadsCalls) {
+  const Watchdog watchdog("native calls beside those of another thread");
+  constexpr int ranks = 2, calls = 500;
+  LoopbackHub hub(ranks, at(GetParam(), ranks)), other_hub(ranks, at(GetParam(), ranks));
+  on_hub(hub, ranks, [&](int rank, Communicator& communicator) {
+    Communicator other = other_hub.communicator(rank);
+    const auto call_other = [&] {
+      std::vector<float> data(3000, 1.0f);
+      allreduce(std::span(data), other, {.codec = "raw"});
+    };
+    std::vector<float> data;
+    for (int i = 0; i < calls; ++i) {
+      call_other();
+      const std::jthread thread(call_other);
+      if (rank == 1) std::this_thread::sleep_for(std::chrono::microseconds(200));
+      data.assign(3000, 1.0f);
+      allreduce(std::span(data), communicator,
+                i % 2 == 0 ? natively() : Options{.codec = "thc", .native = "auto"});
+      ASSERT_NEAR(data.back(), ranks, 1) << "call " << i;
+    }
+  });
+}
+
 /// Rank 1 agrees to the call and comes back to it late: meanwhile the other one gave up.
 TEST_P(NativeAt, TimesOutWhileMpiSums) {
   const Watchdog watchdog("a native call that times out");

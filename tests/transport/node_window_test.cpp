@@ -498,6 +498,19 @@ TEST_F(TwoRanks, LearnThatARankHasLeftWhereItsWordsHaveNoRoom) {
   }
 }
 
+TEST_F(TwoRanks, LearnThatARankLeftACallForWhoseWordsItFoundNoRoom) {
+  CallBoard& left = *left_->take_board();
+  CallBoard& right = *right_->take_board();
+  for (std::uint64_t call = 0; call <= CallBoard::long_calls; ++call) {
+    left.begin(call);
+    EXPECT_EQ(left.post(call, pattern(5000, call)), call < CallBoard::long_calls);
+  }
+  EXPECT_FALSE(right.words_of(CallBoard::long_calls, 0));
+  left.end(CallBoard::long_calls, true);
+  EXPECT_THROW(right.words_of(CallBoard::long_calls, 0), Error);
+  EXPECT_TRUE(right.words_of(CallBoard::long_calls - 1, 0));
+}
+
 TEST_F(TwoRanks, HaveRoomBehindCallsThatNeverBegan) {
   CallBoard& left = *left_->take_board();
   CallBoard& right = *right_->take_board();
