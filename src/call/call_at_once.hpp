@@ -26,10 +26,10 @@ class CallAtOnce {
   CallAtOnce& operator=(const CallAtOnce&) = delete;
   ~CallAtOnce() = default;
 
-  /// Whether it is such a call, and all ranks' words came soon and are of this one.
-  /// With the lock of the communicator. False: it is to be made in the usual way, by this thread,
-  /// with the same number. Its words may be on the board; what fails on this rank from then on the
-  /// others do not learn of.
+  /// Whether it is such a call, and all ranks' words came soon and are of this one. With the lock
+  /// of the communicator. False: it is to be made in the usual way, by this thread, with the same
+  /// number. Its words may be on the board; what fails on this rank from then on the others do not
+  /// learn of.
   bool agree() noexcept;
   /// Behind that. @throws Error of MPI's reduction, after which no other call can be made
   void complete();

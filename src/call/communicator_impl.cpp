@@ -140,13 +140,13 @@ bool CommunicatorImpl::nothing_else_moves() const {
 std::shared_ptr<CallImpl> CommunicatorImpl::start(CallRequest request) {
   const DefaultFloatMode mode;
   const auto guard = lock();
-  if (CallAtOnce call(*this, request, counters_.next_call); call.agree()) {
+  CallAtOnce at_once(*this, request, counters_.next_call);
+  if (at_once.agree()) {
     ++counters_.next_call;
-    call.complete();
+    at_once.complete();
     return nullptr;
-  } else {
-    request.told_that_it_waits = call.told_that_it_waits();
   }
+  request.told_that_it_waits = at_once.told_that_it_waits();
   // Channels are numbered modulo a limit: the call that had this number before must be over.
   while (!in_flight_.empty() &&
          in_flight_.front()->number() + transport_->channels() <= counters_.next_call)

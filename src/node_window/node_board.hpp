@@ -30,8 +30,7 @@ class NodeBoard final : public CallBoard {
     WireCounters& counters;
   };
 
-  /// All that it refers to outlives it.
-  /// `most_calls`: that are open at once.
+  /// All that it refers to outlives it. `most_calls`: that are open at once.
   NodeBoard(NodeWindow& window, std::vector<Peer> peers, std::size_t most_calls, Reports reports);
   NodeBoard(const NodeBoard&) = delete;
   NodeBoard& operator=(const NodeBoard&) = delete;
