@@ -18,7 +18,7 @@ class CallBoard {
  public:
   /// Of longer words no post is made.
   static constexpr std::size_t max_bytes = 8256;
-  /// A rank reads those of all others: of more ranks messages are faster.
+  /// A rank reads those of all others: of many ranks that may take longer than messages.
   static constexpr int max_ranks = 8;
   /// Calls whose posts may stand there at once; with long words fewer.
   static constexpr std::uint64_t calls = 64, long_calls = 16;
@@ -30,8 +30,7 @@ class CallBoard {
   virtual void begin(std::uint64_t number) = 0;
   /// Puts this rank's words of a call there, which has begun. What was posted before stays as it
   /// is. @returns whether they are there: not while other ranks may still read what they would
-  /// replace.
-  /// @throws Error(transport) where the process of a rank that may has ended
+  /// replace. @throws Error(transport) where another rank's process has ended
   virtual bool post(std::uint64_t number, std::span<const std::byte> words) = 0;
   /// In place of both, on a rank that left an earlier call and takes no other part in this one and
   /// those behind it: the words, or where there is no room for them, that it has left.

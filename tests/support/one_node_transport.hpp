@@ -16,7 +16,8 @@ namespace cohom::test {
 
 class OneNodeTransport final : public Transport {
  public:
-  OneNodeTransport(int rank, int ranks) : rank_(rank), ranks_(ranks) {}
+  OneNodeTransport(int rank, int ranks, std::uint32_t channels = 16)
+      : rank_(rank), ranks_(ranks), channels_(channels) {}
 
   [[nodiscard]] std::string_view name() const override { return "one node"; }
   [[nodiscard]] int rank() const override { return rank_; }
@@ -25,7 +26,7 @@ class OneNodeTransport final : public Transport {
   [[nodiscard]] bool reaches(MemorySpace space) const override {
     return space != MemorySpace::cuda;
   }
-  [[nodiscard]] std::uint32_t channels() const override { return 16; }
+  [[nodiscard]] std::uint32_t channels() const override { return channels_; }
   std::unique_ptr<Channel> open(std::uint32_t /*number*/) override {
     return std::make_unique<NoChannel>();
   }
@@ -51,6 +52,7 @@ class OneNodeTransport final : public Transport {
   };
 
   int rank_, ranks_;
+  std::uint32_t channels_;
 };
 
 }  // namespace cohom::test

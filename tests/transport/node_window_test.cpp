@@ -693,7 +693,9 @@ TEST(ForkedRanks, NoticeThatAPeerDiedBeforeItAgreed) {
 // Of more calls at once than have room on a board none waits for ever.
 TEST(ForkedRanks, NoticeThatAPeerDiedThatHadManyCallsBeforeIt) {
   EXPECT_TRUE(run_forked(3, [](int rank, const Exchange& exchange) {
-    Communicator communicator(meet(rank, 3, exchange));
+    constexpr std::uint32_t channels = 256;  // so many calls may be in flight
+    Communicator communicator(
+        with_node_windows(std::make_shared<test::OneNodeTransport>(rank, 3, channels), exchange));
     std::vector<float> data(10, 1.0f);
     allreduce(std::span(data), communicator, {.codec = "raw"});
     if (rank == 1) _exit(as_expected);
