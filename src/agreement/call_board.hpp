@@ -17,7 +17,7 @@ namespace cohom {
 class CallBoard {
  public:
   /// Of longer words no post is made.
-  static constexpr std::size_t max_bytes = 8256;
+  static constexpr std::size_t max_bytes = 16448;
   /// A rank reads those of all others: of many ranks that may take longer than messages.
   static constexpr int max_ranks = 8;
   /// Calls whose posts may stand there at once; with long words fewer.

@@ -22,8 +22,10 @@ ShortSum::ShortSum(const kernels::KernelTable& kernels, ElementType type, std::s
       divisor_(divisor),
       head_bytes_(head_bytes),
       checksum_(checksum),
-      message_(words_of(head_bytes + bytes())),
-      partial_(ranks <= max_vectors ? ranks / 2 * words_of(bytes()) : 0) {}
+      message_(std::make_unique_for_overwrite<std::uint64_t[]>(words_of(head_bytes + bytes()))) {
+  if (ranks <= max_vectors)
+    partial_ = std::make_unique_for_overwrite<std::uint64_t[]>(ranks / 2 * words_of(bytes()));
+}
 
 void ShortSum::begin(const void* input, void* output) {
   output_ = output;
@@ -49,7 +51,7 @@ void ShortSum::add_all(std::span<const std::byte*> vectors, std::size_t own) {
     std::size_t lowest;  ///< rank
   };
   const auto joined = [&](const Group& lower, const Group& upper, bool last) -> Group {
-    void* const place = partial_.data() + lower.lowest / 2 * words_of(bytes());
+    void* const place = partial_.get() + lower.lowest / 2 * words_of(bytes());
     void* const to = last && divisor_ == 1 ? output_ : place;
     add(lower.sum, upper.sum, to);
     return {static_cast<const std::byte*>(to), lower.lowest};

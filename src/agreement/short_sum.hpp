@@ -11,8 +11,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
-#include <vector>
 
 namespace cohom {
 
@@ -20,7 +20,7 @@ class ShortSum {
  public:
   /// Longer vectors travel apart. Who receives has room for so many bytes behind the words, whether
   /// its own call is short or not.
-  static constexpr std::size_t max_bytes = std::size_t{8} << 10;
+  static constexpr std::size_t max_bytes = std::size_t{16} << 10;
 
   static constexpr std::size_t max_vectors = 8;  ///< of add_all()
 
@@ -46,15 +46,13 @@ class ShortSum {
 
   /// Room for the head, and the elements.
   [[nodiscard]] std::span<std::byte> message() {
-    return std::as_writable_bytes(std::span(message_)).first(head_bytes_ + bytes());
+    return {reinterpret_cast<std::byte*>(message_.get()), head_bytes_ + bytes()};
   }
   [[nodiscard]] std::size_t bytes() const { return count_ * size_of(type_); }
   [[nodiscard]] bool checksum() const { return checksum_; }
 
  private:
-  [[nodiscard]] std::byte* elements() {
-    return std::as_writable_bytes(std::span(message_)).data() + head_bytes_;
-  }
+  [[nodiscard]] std::byte* elements() { return message().data() + head_bytes_; }
   void finish(const std::byte* sum);
   void add(const std::byte* lower, const std::byte* upper, void* sum);
 
@@ -64,8 +62,9 @@ class ShortSum {
   std::uint64_t divisor_;
   std::size_t head_bytes_;
   bool checksum_;
-  std::vector<std::uint64_t> message_;
-  std::vector<std::uint64_t> partial_;  ///< sums of add_all(): one for two ranks
+  // Written before they are read.
+  std::unique_ptr<std::uint64_t[]> message_;
+  std::unique_ptr<std::uint64_t[]> partial_;  ///< sums of add_all(): one for two ranks
   void* output_ = nullptr;
 };
 

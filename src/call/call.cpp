@@ -1,5 +1,6 @@
 #include "call/call.hpp"
 
+#include "agreement/begun_agreement.hpp"
 #include "base/phase_timer.hpp"
 #include "base/text.hpp"
 #include "call/call_failures.hpp"
@@ -25,9 +26,13 @@ CallImpl::CallImpl(CallOwner& owner, std::uint64_t number, CallRequest request)
 void CallImpl::agree() {
   CallRequest& request = resources_.request();
   own_error_ = request.error;
+  if (request.begun) {
+    agreement_ = &request.begun->agreement;
+    return;
+  }
   const Transport& transport = owner_.transport();
-  agreement_.emplace(*resources_.channel(), transport.rank(), transport.ranks(),
-                     request.signature(), std::move(request.error));
+  agreement_ = &own_agreement_.emplace(*resources_.channel(), transport.rank(), transport.ranks(),
+                                       request.signature(), std::move(request.error));
   CallBoard* const board = owner_.board();
   // Its words have told the others that it makes the call.
   if (own_error_ && board != nullptr && board->has_posted(resources_.number())) throw *own_error_;
@@ -38,6 +43,15 @@ void CallImpl::agree() {
                                       resources_.is_in_place(), owner_.races().seconds()),
                      .board = board,
                      .number = resources_.number()});
+}
+
+/// They have been told that this rank makes the call. Not thrown before there is a call, which may
+/// have to be kept.
+void CallImpl::throw_what_others_do_not_learn() {
+  const std::shared_ptr<BegunAgreement>& begun = resources_.request().begun;
+  if (!begun) return;
+  if (begun->failure) std::rethrow_exception(begun->failure);
+  if (own_error_) throw *own_error_;
 }
 
 /// Others may wait for this rank in a call that it left, and never come to this one.
@@ -99,6 +113,7 @@ std::string CallImpl::waits_for() const {
 bool CallImpl::step() {
   const DeviceWork::Use use(resources_.device_work());
   if (state_ == State::leaving) return try_to_complete();
+  throw_what_others_do_not_learn();
   bool moved = poll();
   // Asked even where a call with state has not begun: no timeout runs before the stream has come.
   const bool may_work = !resources_.device() || resources_.device()->may_work();
@@ -165,9 +180,10 @@ bool CallImpl::advance_rounds() {
 void CallImpl::agree_on_fallback_rounds() {
   auto offer = executor()->offer_fallback_rounds(resources_.request().core->description().codec);
   if (!offer) return;
-  agreement_.emplace(*resources_.channel(), owner_.transport().rank(), owner_.transport().ranks(),
-                     fallback_signature_.emplace(std::move(offer->signature)),
-                     std::move(offer->failure));
+  const Transport& transport = owner_.transport();
+  agreement_ = &own_agreement_.emplace(*resources_.channel(), transport.rank(), transport.ranks(),
+                                       fallback_signature_.emplace(std::move(offer->signature)),
+                                       std::move(offer->failure));
   agreement_->begin();
   state_ = State::agreeing_fallback;
 }

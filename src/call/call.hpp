@@ -48,6 +48,7 @@ class CallImpl final : public EndedCall, public std::enable_shared_from_this<Cal
   enum class State { agreeing, running, agreeing_fallback, leaving, done };
 
   void agree();
+  void throw_what_others_do_not_learn();
   void tell_error();
   bool step();
   bool poll();
@@ -69,7 +70,8 @@ class CallImpl final : public EndedCall, public std::enable_shared_from_this<Cal
 
   CallOwner& owner_;
   std::optional<CallSignature> fallback_signature_;
-  std::optional<CallAgreement> agreement_;  ///< before the channel, which may still write to it
+  std::optional<CallAgreement> own_agreement_;  ///< before the channel, which may still write to it
+  CallAgreement* agreement_ = nullptr;          ///< that, or the one which the request began
   CallResources resources_;
   std::optional<Error> own_error_;  ///< of this rank, which the others are to learn of
   std::optional<Error> error_;      ///< what the call ends with, once done

@@ -2,23 +2,48 @@
 
 #include "agreement/call_agreement.hpp"
 #include "agreement/call_board.hpp"
+#include "base/free_list.hpp"
 #include "call/call_failures.hpp"
 #include "call/call_owner.hpp"
 #include "plan/route_races.hpp"
 
+#include <chrono>
+#include <exception>
+#include <span>
 #include <thread>
+#include <utility>
 
 namespace cohom {
 
 namespace {
 
-/// Looks at the board without yielding, where the rank has a core of its own, and then with. Who
-/// has not come by then takes longer than what the usual way costs.
-constexpr int looks_on_own_core = 100;
-constexpr int looks_that_yield = 40;
+/// Looks without yielding, where the rank has a core of its own, and then with. Who has not come by
+/// then takes longer than what the usual way costs.
+struct Looks {
+  int on_own_core, that_yield;
+};
+constexpr Looks at_board{100, 40};
+constexpr Looks for_messages{20, 400};  // a link takes longer, and each look asks the system
+constexpr std::chrono::milliseconds patience{1};  // of who yields to ranks that are busy
 
 /// Now and then a call goes the usual way, which makes progress for whatever else uses MPI.
 constexpr std::uint64_t calls_a_look_beyond = 64;
+
+/// Whether `look` saw in time what it looks for.
+template <class Look>
+bool sees_soon(const Looks& looks, bool has_own_core, Look&& look) {
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point began;
+  for (int i = has_own_core ? -looks.on_own_core : 0; i < looks.that_yield; ++i) {
+    if (look()) return true;
+    if (i < 0) continue;
+    const Clock::time_point now = Clock::now();
+    if (i == 0) began = now;
+    if (now - began > patience) return false;
+    std::this_thread::yield();
+  }
+  return false;
+}
 
 }  // namespace
 
@@ -32,24 +57,71 @@ bool CallAtOnce::agree() noexcept try {
     sum->begin(request_.input, request_.output);
   else if (!take_turn())
     return false;
-  words_.begin(
-      CallAgreement::words_of(transport.rank(), transport.ranks(), request_.signature(), false,
-                              Offloads::no),
-      CallPace(native_.has_value(), native_ && native_->is_in_place(), owner_.races().seconds()),
-      sum);
-  exchange_.emplace(*owner_.board(), number_, words_, transport.rank(), transport.ranks());
-  exchange_->begin();
-  if (!all_are_heard() || !words_.all_make_this_call()) return false;
-  return native_ ? words_.pace().all_wait() : words_.sum() != nullptr;
+  const CallPace pace(native_.has_value(), native_ && native_->is_in_place(),
+                      owner_.races().seconds());
+  return owner_.board() != nullptr ? agree_by_board(pace, sum) : agree_by_messages(pace, sum);
 } catch (...) {
   return false;
 }
 
-bool CallAtOnce::is_such() const {
-  if (owner_.board() == nullptr || number_ % calls_a_look_beyond == 0 || !request_.blocks ||
-      !request_.core || request_.error || request_.own_signature || request_.added != nullptr ||
-      request_.state != nullptr || owner_.profile() != nullptr)
+bool CallAtOnce::agree_by_board(const CallPace& pace, ShortSum* sum) {
+  const Transport& transport = owner_.transport();
+  words_.begin(CallAgreement::words_of(transport.rank(), transport.ranks(), request_.signature(),
+                                       false, Offloads::no),
+               pace, sum);
+  exchange_.emplace(*owner_.board(), number_, words_, transport.rank(), transport.ranks());
+  exchange_->begin();
+  const bool all_are_heard = sees_soon(at_board, owner_.has_own_core(), [this] {
+    exchange_->poll();
+    return exchange_->done();
+  });
+  if (!all_are_heard || !words_.all_make_this_call()) return false;
+  pace_ = words_.pace();
+  return native_ ? pace_.all_wait() : words_.sum() != nullptr;
+}
+
+/// False: the usual way goes on with the agreement, even if it failed.
+bool CallAtOnce::agree_by_messages(const CallPace& pace, ShortSum* sum) {
+  Transport& transport = owner_.transport();
+  begun_ = std::allocate_shared<BegunAgreement>(
+      RecyclingAllocator<BegunAgreement>(),
+      plan().wrap(transport.open(static_cast<std::uint32_t>(number_ % transport.channels()))),
+      transport, request_.signature());
+  try {
+    CallAgreement& agreement = begun_->agreement;
+    agreement.begin({.sum = sum, .pace = pace});
+    if (!sees_soon(for_messages, owner_.has_own_core(), [this] { return all_are_told(); }) ||
+        agreement.error())
+      return false;
+    pace_ = agreement.pace();
+    return native_ ? pace_.all_wait() : agreement.has_sum();
+  } catch (...) {
+    begun_->failure = std::current_exception();
     return false;
+  }
+}
+
+/// This rank by all others, too, and what it sent has left.
+bool CallAtOnce::all_are_told() {
+  const std::span<Completion> done = owner_.completions();
+  const std::size_t count = begun_->channel->poll(done);
+  for (const Completion& one : done.first(count)) begun_->agreement.complete(one);
+  return begun_->agreement.done() && begun_->channel->flushed();
+}
+
+void CallAtOnce::hand_over(CallRequest& request) {
+  const bool has_told = exchange_ || begun_;
+  request.told_that_it_waits = native_ && has_told;
+  if (native_ && has_told) request.began = turn_.began();
+  request.begun = std::move(begun_);
+}
+
+bool CallAtOnce::is_such() const {
+  if (owner_.transport().ranks() == 1 || !request_.blocks || !request_.core || request_.error ||
+      request_.own_signature || request_.added != nullptr || request_.state != nullptr ||
+      owner_.profile() != nullptr)
+    return false;
+  if (owner_.board() != nullptr && number_ % calls_a_look_beyond == 0) return false;
   const bool waits_for_mpi = plan().native_sums() != nullptr && request_.timeout == 0;
   return (plan().short_sum() != nullptr || waits_for_mpi) && plan().part() == nullptr &&
          plan().device() == nullptr && plan().offloading() == nullptr &&
@@ -70,17 +142,9 @@ bool CallAtOnce::take_turn() {
   return true;
 }
 
-bool CallAtOnce::all_are_heard() {
-  for (int look = owner_.has_own_core() ? -looks_on_own_core : 0; look < looks_that_yield; ++look) {
-    exchange_->poll();
-    if (exchange_->done()) return true;
-    if (look >= 0) std::this_thread::yield();
-  }
-  return false;
-}
-
 void CallAtOnce::complete() {
-  exchange_->end();
+  if (exchange_) exchange_->end();
+  begun_.reset();
   if (native_)
     sum_natively();
   else if (plan().description().bypass)
@@ -88,9 +152,9 @@ void CallAtOnce::complete() {
 }
 
 void CallAtOnce::sum_natively() try {
-  turn_.agree(words_.pace(), owner_);
+  turn_.agree(pace_, owner_);
   owner_.count_native_call();
-  native_->start(true, words_.pace().some_in_place());
+  native_->start(true, pace_.some_in_place());
   static_cast<void>(native_->test());  // it blocked, so it is over
   turn_.end(owner_);
 } catch (...) {

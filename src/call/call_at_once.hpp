@@ -1,15 +1,16 @@
 #pragma once
-// CallAtOnce: a blocking call on a communicator whose ranks have a board, of a vector that travels
-// with the words by which they agree, or that MPI's own reduction sums: made without what other
-// calls take.
+// CallAtOnce: a blocking call of a vector that travels with the words by which ranks agree, or that
+// MPI's own reduction sums: made without what other calls take.
 
 #include "agreement/agreement_words.hpp"
+#include "agreement/begun_agreement.hpp"
 #include "agreement/board_exchange.hpp"
 #include "call/call_request.hpp"
 #include "call/call_turn.hpp"
 #include "call/native_call.hpp"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 
 namespace cohom {
@@ -28,18 +29,20 @@ class CallAtOnce {
 
   /// Whether it is such a call, and all ranks' words came soon and are of this one. With the lock
   /// of the communicator. False: it is to be made in the usual way, by this thread, with the same
-  /// number. Its words may be on the board; what fails on this rank from then on the others do not
-  /// learn of.
+  /// number, behind hand_over().
   bool agree() noexcept;
   /// Behind that. @throws Error of MPI's reduction, after which no other call can be made
   void complete();
-  /// The words of a call that is to be made in the usual way may say so.
-  [[nodiscard]] bool told_that_it_waits() const { return native_ && exchange_; }
+  /// In place of it: tells the request what the others have been told. If they have been told
+  /// anything, they do not learn of what fails on this rank from now on.
+  void hand_over(CallRequest& request);
 
  private:
   [[nodiscard]] bool is_such() const;
   bool take_turn();
-  bool all_are_heard();
+  bool agree_by_board(const CallPace& pace, ShortSum* sum);
+  bool agree_by_messages(const CallPace& pace, ShortSum* sum);
+  bool all_are_told();
   void sum_natively();
   [[nodiscard]] PlanCore& plan() const { return *request_.core; }
 
@@ -47,8 +50,10 @@ class CallAtOnce {
   const CallRequest& request_;
   std::uint64_t number_;
   AgreementWords words_;
-  std::optional<BoardExchange> exchange_;
-  std::optional<NativeCall> native_;  ///< none: the vector travels with the words
+  std::optional<BoardExchange> exchange_;  ///< of a communicator with a board
+  std::shared_ptr<BegunAgreement> begun_;  ///< of the others
+  CallPace pace_;                          ///< of all ranks, once they agree
+  std::optional<NativeCall> native_;       ///< none: the vector travels with the words
   CallTurn turn_;
 };
 

@@ -8,6 +8,7 @@
 
 #include <cohom/error.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -16,6 +17,7 @@
 
 namespace cohom {
 
+struct BegunAgreement;
 class CallFailures;
 class ExactAccumulator;
 
@@ -34,6 +36,10 @@ struct CallRequest {
   bool blocks = false;  ///< the caller does nothing else until the call is over
   /// The others were told that this rank has nothing else to do: no look at that counts any more.
   bool told_that_it_waits = false;
+  /// What this rank began by messages; null: nothing.
+  std::shared_ptr<BegunAgreement> begun = nullptr;
+  /// When its turn in a race did; none: when the call does.
+  std::optional<std::chrono::steady_clock::time_point> began = std::nullopt;
   double timeout = 0;  ///< seconds without progress; 0: no limit
 
   [[nodiscard]] const CallSignature& signature() const;

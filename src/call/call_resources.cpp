@@ -1,5 +1,6 @@
 #include "call/call_resources.hpp"
 
+#include "agreement/begun_agreement.hpp"
 #include "call/call_failures.hpp"
 #include "call/call_owner.hpp"
 
@@ -25,6 +26,10 @@ void CallResources::take() {
 }
 
 void CallResources::open_channel() {
+  if (request_.begun) {
+    channel_ = std::move(request_.begun->channel);
+    return;
+  }
   Transport& transport = owner_.transport();
   const auto number = static_cast<std::uint32_t>(number_ % transport.channels());
   try {
@@ -66,11 +71,13 @@ void CallResources::prepare_of_plan(PlanCore& core) {
   if (request_.error) return;
   ShortSum* const sum = core.short_sum();
   if (PlanPart* const own = part()) own->prepare(input(), output());
-  // Kinds of calls that come once cost what MPI's own do: the first of a race goes natively.
+  // Kinds of calls that come once cost what MPI's own do: short vectors travel with the agreement,
+  // and the first call of a race goes natively. Who needs memory all the same takes it in begin();
+  // a part's vectors lie there.
   const bool native_turn = waits_ && turn_.has_race() && may_go_natively();
-  if (!native_turn) core.routes().take_memory();
-  turn_.start_clock();
-  if (sum != nullptr) sum->begin(codec_input(), codec_output());
+  if (!native_turn && (sum == nullptr || part() != nullptr)) core.routes().take_memory();
+  turn_.start_clock(request_.began);
+  if (sum != nullptr && !request_.begun) sum->begin(codec_input(), codec_output());
   if (request_.state != nullptr) {
     request_.state->bring_to(core.device_work(), core.state_bytes());
     request_.state->key.reserve(core.state_key().size());  // it is written when all agree
@@ -121,7 +128,8 @@ void CallResources::write_hosts_output() {
 
 void CallResources::begin() {
   const DeviceWork::Use use(device_work());
-  // It was not where this rank waits, in a native turn, and another one does not.
+  // It was not where this rank waits, in a native turn, and another one does not, nor for a short
+  // vector, which another one does not add.
   request_.core->routes().take_memory();
   CallBuffers buffers{.type = request_.core->type(),
                       .input = codec_input(),

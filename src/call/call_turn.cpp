@@ -14,7 +14,9 @@ void CallTurn::take(const PlanCore& plan, int rank) {
   tells_time_ = plan.shape().gives_to(rank);
 }
 
-void CallTurn::start_clock() { began_ = std::chrono::steady_clock::now(); }
+void CallTurn::start_clock(std::optional<Time> began) {
+  began_ = began ? *began : std::chrono::steady_clock::now();
+}
 
 void CallTurn::agree(const CallPace& pace, CallOwner& owner) {
   if (agreed_) return;

@@ -14,11 +14,14 @@ class CallOwner;
 
 class CallTurn {
  public:
+  using Time = std::chrono::steady_clock::time_point;
+
   /// The plan outlives what the call does from here on.
   void take(const PlanCore& plan, int rank);
   /// What the call does from now on is its time in the race. Memory that it took stays the plan's,
-  /// and says nothing of the calls to come.
-  void start_clock();
+  /// and says nothing of the calls to come. `began`: when it did, earlier.
+  void start_clock(std::optional<Time> began = std::nullopt);
+  [[nodiscard]] Time began() const { return began_; }
   /// What all ranks have agreed on counts once: what they know alike of earlier calls, where they
   /// all wait for this one, so that none has made the next one.
   void agree(const CallPace& pace, CallOwner& owner);
@@ -38,9 +41,9 @@ class CallTurn {
   std::optional<RouteRace::Turn> turn_;  ///< in the race
   bool agreed_ = false;
   bool in_race_ = false;
-  bool from_agreement_ = false;                  ///< the time begins there
-  bool tells_time_ = true;                       ///< this rank does
-  std::chrono::steady_clock::time_point began_;  ///< of a call with a turn
+  bool from_agreement_ = false;  ///< the time begins there
+  bool tells_time_ = true;       ///< this rank does
+  Time began_;                   ///< of a call with a turn
 };
 
 }  // namespace cohom

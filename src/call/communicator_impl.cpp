@@ -146,7 +146,7 @@ std::shared_ptr<CallImpl> CommunicatorImpl::start(CallRequest request) {
     at_once.complete();
     return nullptr;
   }
-  request.told_that_it_waits = at_once.told_that_it_waits();
+  at_once.hand_over(request);
   // Channels are numbered modulo a limit: the call that had this number before must be over.
   while (!in_flight_.empty() &&
          in_flight_.front()->number() + transport_->channels() <= counters_.next_call)
@@ -186,6 +186,10 @@ std::shared_ptr<CallImpl> CommunicatorImpl::make_call(CallRequest request) {
     CallRequest only_tells;
     only_tells.error = Error(ErrorKind::memory, "out of memory for a call");
     only_tells.timeout = request.timeout;
+    if (request.begun) {  // then the others wait for nothing else, and messages read the plan's sum
+      only_tells.begun = std::move(request.begun);
+      only_tells.core = std::move(request.core);
+    }
     in_flight_.reserve(in_flight_.size() + 1);
     return std::make_shared<CallImpl>(*this, number, std::move(only_tells));
   }

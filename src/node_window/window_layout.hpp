@@ -16,7 +16,7 @@ namespace cohom {
 
 /// The first words of a window. Whoever maps it compares them.
 struct WindowHeader {
-  static constexpr std::uint64_t right_magic = 0x3277'6564'6f6e'6863;  // "chnodew2"
+  static constexpr std::uint64_t right_magic = 0x3377'6564'6f6e'6863;  // "chnodew3"
   using Token = std::array<std::uint64_t, 2>;
 
   std::uint64_t magic = 0;

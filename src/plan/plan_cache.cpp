@@ -40,7 +40,8 @@ std::shared_ptr<PlanCore> PlanCache::find_or_make(const PlanEnvironment& environ
   // Two large workspaces at once may be one too many.
   PlanMemory::instance().make_room(most_bytes, rank);
   auto plan = std::make_shared<PlanCore>(environment, shape, resolved, placement);
-  if (plan->race() == nullptr) plan->routes().take_memory();  // else the first call may need none
+  // Else the first call may need none.
+  if (plan->race() == nullptr && plan->short_sum() == nullptr) plan->routes().take_memory();
   entries_.push_front(
       {.shape = shape, .placement = placement, .options = options, .plan = std::move(plan)});
   entries_.front().plan->routes().count_memory(most_bytes, rank);

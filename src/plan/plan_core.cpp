@@ -207,7 +207,7 @@ void PlanCore::make_routes(const PlanEnvironment& environment, const PlanCodec& 
   }
   routes_.describe(vector_.count, description_);
   // A race begins natively, but what executors refuse, long pieces, shows in the first call.
-  if (native_.race == nullptr || !routes_.first.takes_any_piece) routes_.make_executors();
+  if ((!native_.race && !short_sum_) || !routes_.first.takes_any_piece) routes_.make_executors();
 }
 
 /// For what recursive doubling adds as it is: the same sums, in the same order.

@@ -13,7 +13,7 @@
 namespace cohom {
 
 struct PlanRoutes {
-  /// Calls that go natively need none; take_memory() makes them, too.
+  /// Calls that go natively need none, nor do short ones; take_memory() makes them, too.
   /// @throws what PlanRoute::make_executor() does
   void make_executors();
   /// What a call needs that does not go natively: before its codec begins, behind the part's

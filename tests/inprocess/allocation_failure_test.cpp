@@ -20,6 +20,7 @@
 #include <atomic>
 #include <barrier>
 #include <cctype>
+#include <chrono>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -117,10 +118,10 @@ TEST_P(AllocationFailure, IsAnErrorAndTheNextCallWorks) {
         std::shared_ptr<Transport> transport = hub.transport(rank);
         if (spare) transport = std::make_shared<SparedTransport>(transport);
         Communicator communicator(transport);
-        std::vector<float> data(3000, 1.0f), later(3000, 1.0f);
+        std::vector<float> data(5000, 1.0f), later(5000, 1.0f);
         // A thread's first call takes scratch that kernels keep for it; a plan of another length
         // does.
-        std::vector<float> first(warm ? 3000 : 5000, 1.0f);
+        std::vector<float> first(warm ? 5000 : 7000, 1.0f);
         EXPECT_EQ(error_of(communicator, first, patient), "");
         communicator.reset_state("kept");
         all.arrive_and_wait();
@@ -167,6 +168,44 @@ INSTANTIATE_TEST_SUITE_P(
         if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
       return name;
     });
+
+/// Rank 1 has told some others of a short call, and goes on with it as with any call, as rank 0 is
+/// late. What it lacks then is its own error, and it waits for nobody: the others may.
+TEST(ShortCalls, LackMemoryWhereOthersAreLate) {
+  constexpr int ranks = 4;
+  std::atomic<bool> failed = true;
+  long allocation = 0;
+  for (; failed && !HasFailure(); ++allocation) {
+    const Watchdog watchdog("allocation " + std::to_string(allocation));
+    LoopbackHub hub(ranks);
+    std::barrier all(ranks);
+    std::string errors[ranks];
+    std::vector<std::jthread> threads;
+    for (int rank = 0; rank < ranks; ++rank)
+      threads.emplace_back([&, rank] {
+        Communicator communicator(std::make_shared<SparedTransport>(hub.transport(rank)));
+        std::vector<float> data(100, 1.0f);
+        EXPECT_EQ(error_of(communicator, data, {.codec = "raw"}), "");
+        data.assign(data.size(), 1.0f);
+        all.arrive_and_wait();
+        if (rank == 0) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        if (rank == 1) allocations_left = allocation;
+        errors[rank] = error_of(communicator, data, {.codec = "raw", .timeout = 0.3});
+        if (rank == 1) {
+          failed = allocations_left < 0;
+          allocations_left = -1;
+        }
+        if (errors[rank].empty()) EXPECT_EQ(data, std::vector<float>(100, float(ranks)));
+      });
+    threads.clear();
+    if (!failed) break;
+    const bool all_heard = errors[0] == errors[1];
+    EXPECT_TRUE(all_heard || errors[1].find("out of memory") != std::string::npos)
+        << "allocation " << allocation << ": " << errors[1];
+  }
+  EXPECT_GT(allocation, 1) << "a call behind a late rank takes some memory";
+  std::printf("a short call: %ld allocations\n", allocation);
+}
 
 /// A vector that was added in part is in no sum.
 TEST(ExactSums, LackMemoryForAVector) {

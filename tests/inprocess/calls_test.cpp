@@ -32,7 +32,7 @@ struct Call {
 /// Calls of different codecs, algorithms, types and sizes.
 std::vector<Call> mixed_calls(int ranks, std::size_t count, std::uint64_t seed) {
   const char* const codecs[] = {"raw", "thc", "thc:scale=global", "thc:levels=full,rotation=16"};
-  const std::size_t sizes[] = {1, 257, 0, 3000, 40, 1111, 3000};
+  const std::size_t sizes[] = {1, 257, 0, 5000, 40, 1111, 3000};
   std::vector<Call> calls;
   for (std::size_t i = 0; i < count; ++i) {
     const auto& algorithm = algorithm_table()[i % algorithm_table().size()];

@@ -49,7 +49,7 @@ Outcome calls(int ranks, const Options& options, const Alter& alter) {
             });
       Communicator communicator(transport);
       const auto call = [&](std::string& error) {
-        std::vector<float> data(4096);
+        std::vector<float> data(5000);
         for (std::size_t i = 0; i < data.size(); ++i) data[i] = float(int(i % 17) - 8 + rank);
         try {
           allreduce(std::span(data), communicator, options);

@@ -426,7 +426,7 @@ TEST_P(NativeAt, RanksChooseAlike) {
     for (int i = 0; i < calls; ++i) {
       const bool all_wait = i % 50 < 40;
       if (random() % 100 == 0) std::this_thread::sleep_for(std::chrono::microseconds(300));
-      data.assign(i % 3 == 0 ? 3000 : 4000, 1.0f);
+      data.assign(i % 3 == 0 ? 5000 : 6000, 1.0f);
       Options options{.codec = i % 2 == 0 ? "thc" : "raw", .native = "auto"};
       if (all_wait || random() % 2 == 0) {
         allreduce(std::span(data), communicator, options);
@@ -451,7 +451,7 @@ TEST_P(NativeAt, BesideAnotherThreadsCalls) {
   on_hub(hub, ranks, [&](int rank, Communicator& communicator) {
     Communicator other = other_hub.communicator(rank);
     const auto call_other = [&] {
-      std::vector<float> data(3000, 1.0f);
+      std::vector<float> data(5000, 1.0f);
       allreduce(std::span(data), other, {.codec = "raw"});
     };
     std::vector<float> data;
@@ -459,7 +459,7 @@ TEST_P(NativeAt, BesideAnotherThreadsCalls) {
       call_other();
       const std::jthread thread(call_other);
       if (rank == 1) std::this_thread::sleep_for(std::chrono::microseconds(200));
-      data.assign(3000, 1.0f);
+      data.assign(5000, 1.0f);
       allreduce(std::span(data), communicator,
                 i % 2 == 0 ? natively() : Options{.codec = "thc", .native = "auto"});
       ASSERT_NEAR(data.back(), ranks, 1) << "call " << i;

@@ -110,7 +110,7 @@ TEST(NodeWindows, HavePayloadsOfFixedLengthReadWhereTheyLie) {
 
 TEST(NodeWindows, CarryManyCallsAtOnce) {
   on_ranks(3, {.nodes = {0, 0, 0}, .node_windows = true}, [](int rank, Communicator& communicator) {
-    constexpr std::size_t calls = 40, count = 3000;
+    constexpr std::size_t calls = 40, count = 5000;
     std::vector<std::vector<float>> data(calls, std::vector<float>(count));
     std::vector<Request> requests;
     for (std::size_t call = 0; call < calls; ++call) {

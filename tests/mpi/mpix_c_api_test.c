@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { count = 3000 };
+enum { count = 5000 };
 
 static int failures = 0;
 

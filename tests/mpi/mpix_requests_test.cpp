@@ -14,7 +14,7 @@
 namespace cohom::testing {
 namespace {
 
-constexpr int count = 3000;
+constexpr int count = 5000;
 constexpr std::size_t calls = 3;
 
 /// Calls on two communicators, and a null request behind theirs.

@@ -168,27 +168,27 @@ TEST_F(MpixAllreduce, HasDefaultsForEverything) {
 
 TEST_F(MpixRequest, CompletesByWait) {
   const Info info{{"cohom_codec", "raw"}};
-  auto data = ramp<float>(3000, rank_ + 1);
+  auto data = ramp<float>(5000, rank_ + 1);
   MPIX_Compressed_request request = MPIX_COMPRESSED_REQUEST_NULL;
-  ASSERT_EQ(MPIX_Iallreduce_compressed(MPI_IN_PLACE, data.data(), 3000, MPI_FLOAT, MPI_SUM, comm_,
+  ASSERT_EQ(MPIX_Iallreduce_compressed(MPI_IN_PLACE, data.data(), 5000, MPI_FLOAT, MPI_SUM, comm_,
                                        info, &request),
             MPI_SUCCESS);
   EXPECT_NE(request, MPIX_COMPRESSED_REQUEST_NULL);
   ASSERT_EQ(MPIX_Compressed_wait(&request), MPI_SUCCESS);
   EXPECT_EQ(request, MPIX_COMPRESSED_REQUEST_NULL);
-  EXPECT_EQ(data, ramp<float>(3000, sum_of_ones_to_ranks()));
+  EXPECT_EQ(data, ramp<float>(5000, sum_of_ones_to_ranks()));
 }
 
 TEST_F(MpixRequest, CompletesByTest) {
   const Info info{{"cohom_codec", "raw"}};
-  auto data = ramp<float>(3000, rank_ + 1);
+  auto data = ramp<float>(5000, rank_ + 1);
   MPIX_Compressed_request request = MPIX_COMPRESSED_REQUEST_NULL;
-  ASSERT_EQ(MPIX_Iallreduce_compressed(MPI_IN_PLACE, data.data(), 3000, MPI_FLOAT, MPI_SUM, comm_,
+  ASSERT_EQ(MPIX_Iallreduce_compressed(MPI_IN_PLACE, data.data(), 5000, MPI_FLOAT, MPI_SUM, comm_,
                                        info, &request),
             MPI_SUCCESS);
   for (int done = 0; done == 0;) ASSERT_EQ(MPIX_Compressed_test(&request, &done), MPI_SUCCESS);
   EXPECT_EQ(request, MPIX_COMPRESSED_REQUEST_NULL);
-  EXPECT_EQ(data, ramp<float>(3000, sum_of_ones_to_ranks()));
+  EXPECT_EQ(data, ramp<float>(5000, sum_of_ones_to_ranks()));
 }
 
 TEST_F(MpixRequest, NullIsComplete) {
@@ -201,14 +201,14 @@ TEST_F(MpixRequest, NullIsComplete) {
 
 TEST_F(MpixRequest, OutlivesItsCommunicator) {
   const Info info{{"cohom_codec", "raw"}};
-  auto data = ramp<float>(3000, rank_ + 1);
+  auto data = ramp<float>(5000, rank_ + 1);
   MPIX_Compressed_request request = MPIX_COMPRESSED_REQUEST_NULL;
-  ASSERT_EQ(MPIX_Iallreduce_compressed(MPI_IN_PLACE, data.data(), 3000, MPI_FLOAT, MPI_SUM, comm_,
+  ASSERT_EQ(MPIX_Iallreduce_compressed(MPI_IN_PLACE, data.data(), 5000, MPI_FLOAT, MPI_SUM, comm_,
                                        info, &request),
             MPI_SUCCESS);
   MPI_Comm_free(&comm_);
   ASSERT_EQ(MPIX_Compressed_wait(&request), MPI_SUCCESS);
-  EXPECT_EQ(data, ramp<float>(3000, sum_of_ones_to_ranks()));
+  EXPECT_EQ(data, ramp<float>(5000, sum_of_ones_to_ranks()));
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ class ShortCalls : public MpixTest {
 
 TEST_F(ShortCalls, AllocateNothing) {
   if (ranks_ == 1) GTEST_SKIP() << "one rank sends nothing";
-  for (const int count : {1, 300, 2048}) {
+  for (const int count : {1, 300, 4096}) {
     std::vector<float> input(std::size_t(count), 1.0f), output(std::size_t(count), 0.0f);
     const auto call = [&] {
       ASSERT_EQ(MPIX_Allreduce_compressed(input.data(), output.data(), count, MPI_FLOAT, MPI_SUM,
@@ -45,7 +45,7 @@ TEST_F(ShortCalls, AllocateNothing) {
 
 TEST_F(ShortCalls, OfAPlanAllocateNothing) {
   if (ranks_ == 1) GTEST_SKIP() << "one rank sends nothing";
-  for (const int count : {1, 2048}) {
+  for (const int count : {1, 4096}) {
     std::vector<double> input(std::size_t(count), 1.0), output(std::size_t(count), 0.0);
     MPIX_Compressed_plan plan = MPIX_COMPRESSED_PLAN_NULL;
     ASSERT_EQ(MPIX_Compressed_plan_create(count / 2, MPI_DOUBLE, MPI_SUM, comm_,
