@@ -50,6 +50,10 @@ class ShortSum {
   }
   [[nodiscard]] std::size_t bytes() const { return count_ * size_of(type_); }
   [[nodiscard]] bool checksum() const { return checksum_; }
+  /// By messages the whole vector travels log2 n times: MPI's own reduction may be faster.
+  [[nodiscard]] bool always_pays(bool by_board) const {
+    return by_board || bytes() <= std::size_t{4} << 10;
+  }
 
  private:
   [[nodiscard]] std::byte* elements() { return message().data() + head_bytes_; }

@@ -38,7 +38,7 @@ void CallImpl::agree() {
   if (own_error_ && board != nullptr && board->has_posted(resources_.number())) throw *own_error_;
   if (owner_.failures().of_transport()) return tell_error();
   agreement_->begin({.offloads = resources_.route().word(),
-                     .sum = request.core ? request.core->short_sum() : nullptr,
+                     .sum = resources_.short_sum(),
                      .pace = CallPace(resources_.waits() && resources_.may_sum_natively(),
                                       resources_.is_in_place(), owner_.races().seconds()),
                      .board = board,

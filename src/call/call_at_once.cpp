@@ -52,13 +52,10 @@ bool CallAtOnce::agree() noexcept try {
   if (!is_such() || owner_.failures().of_transport() || !owner_.nothing_else_moves()) return false;
   const Transport& transport = owner_.transport();
   transport.check_thread();
-  ShortSum* const sum = plan().short_sum();
-  if (sum != nullptr)
-    sum->begin(request_.input, request_.output);
-  else if (!take_turn())
-    return false;
-  const CallPace pace(native_.has_value(), native_ && native_->is_in_place(),
-                      owner_.races().seconds());
+  if (!take_turn()) return false;
+  ShortSum* const sum = native_ ? nullptr : plan().short_sum();
+  if (sum != nullptr) sum->begin(request_.input, request_.output);
+  const CallPace pace(waits_, native_ && native_->is_in_place(), owner_.races().seconds());
   return owner_.board() != nullptr ? agree_by_board(pace, sum) : agree_by_messages(pace, sum);
 } catch (...) {
   return false;
@@ -111,8 +108,8 @@ bool CallAtOnce::all_are_told() {
 
 void CallAtOnce::hand_over(CallRequest& request) {
   const bool has_told = exchange_ || begun_;
-  request.told_that_it_waits = native_ && has_told;
-  if (native_ && has_told) request.began = turn_.began();
+  request.told_that_it_waits = waits_ && has_told;
+  if (waits_ && has_told) request.began = turn_.began();
   request.begun = std::move(begun_);
 }
 
@@ -129,13 +126,20 @@ bool CallAtOnce::is_such() const {
          !plan().has_own_thread();
 }
 
-/// Whether MPI's reduction has it, as far as this rank knows.
+/// Whether the vector travels with the words, or MPI's reduction has it, as far as this rank knows.
 bool CallAtOnce::take_turn() {
+  const bool travels = plan().short_sum() != nullptr;
+  const bool races = plan().race() != nullptr;
+  if (travels && !races) return true;
+  waits_ = request_.timeout == 0;
   const Transport& transport = owner_.transport();
   if (plan().has_routes()) {
     turn_.take(plan(), transport.rank());
-    if (!turn_.has_race() || !turn_.may_go_natively()) return false;
+    if (!races) return false;
+    turn_.start_clock();
+    if (!turn_.may_go_natively()) return travels;
   }
+  if (!waits_) return false;
   native_.emplace(*plan().native_sums(), plan(), transport.rank(), transport.ranks());
   native_->prepare(request_.input, request_.output, false);
   turn_.start_clock();
@@ -145,10 +149,11 @@ bool CallAtOnce::take_turn() {
 void CallAtOnce::complete() {
   if (exchange_) exchange_->end();
   begun_.reset();
-  if (native_)
-    sum_natively();
-  else if (plan().description().bypass)
-    owner_.count_bypassed_call();
+  if (native_) return sum_natively();
+  if (plan().description().bypass) owner_.count_bypassed_call();
+  if (!turn_.has_race()) return;
+  turn_.agree(pace_, owner_);
+  turn_.end(owner_);
 }
 
 void CallAtOnce::sum_natively() try {

@@ -54,6 +54,7 @@ class CallAtOnce {
   std::shared_ptr<BegunAgreement> begun_;  ///< of the others
   CallPace pace_;                          ///< of all ranks, once they agree
   std::optional<NativeCall> native_;       ///< none: the vector travels with the words
+  bool waits_ = false;  ///< so the others are told, of a call that may go natively
   CallTurn turn_;
 };
 

@@ -69,7 +69,7 @@ void CallResources::prepare_of_plan(PlanCore& core) {
   turn_.take(core, owner_.transport().rank());
   route_.prepare(request_.error.has_value());
   if (request_.error) return;
-  ShortSum* const sum = core.short_sum();
+  ShortSum* const sum = short_sum();
   if (PlanPart* const own = part()) own->prepare(input(), output());
   // Kinds of calls that come once cost what MPI's own do: short vectors travel with the agreement,
   // and the first call of a race goes natively. Who needs memory all the same takes it in begin();

@@ -85,6 +85,11 @@ class CallResources {
     return native_ && (turn_.has_race() || !request_.core->has_routes());
   }
   [[nodiscard]] bool is_in_place() const { return native_ && native_->is_in_place(); }
+  /// What travels with the agreement; null: nothing, as in a native turn.
+  [[nodiscard]] ShortSum* short_sum() const {
+    const bool native_turn = turn_.has_race() && may_go_natively();
+    return request_.core && !native_turn ? request_.core->short_sum() : nullptr;
+  }
   /// Unless some rank has other things to do until the call is over.
   [[nodiscard]] bool may_go_natively() const { return native_ && turn_.may_go_natively(); }
   /// Once all ranks have agreed: they decide alike.

@@ -97,6 +97,7 @@ PlanEnvironment CommunicatorImpl::environment() {
           .offloading = [this](const std::string& address) { return offloading(address); },
           .kernels = &kernels::kernel_table(),
           .races = &races_,
+          .has_board = board_ != nullptr,
           .tuning = tuning,
           .defaults = &defaults_};
 }

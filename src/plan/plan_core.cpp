@@ -195,8 +195,8 @@ void PlanCore::make_routes(const PlanEnvironment& environment, const PlanCodec& 
   description_.memory = device_work() ? "cuda" : "host";
   description_.path = path_of(device_.get(), *environment.transport);
   make_short_sum(environment, algorithm);
-  // What travels with the agreement is over when a native sum could begin.
-  if (native_.sums != nullptr && short_sum_ == nullptr)
+  // What travels with the agreement is mostly over when a native sum could begin.
+  if (native_.sums != nullptr && !(short_sum_ && short_sum_->always_pays(environment.has_board)))
     native_.race = &environment.races->of(kind_of(vector_.shape, ranks, asked_codec_),
                                           vector_.shape.elements(ranks) * size_of(type()),
                                           description_.codec + " by " + description_.algorithm);

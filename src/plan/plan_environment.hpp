@@ -31,6 +31,7 @@ struct PlanEnvironment {
   std::function<Offloading*(const std::string& address)> offloading;
   const kernels::KernelTable* kernels = nullptr;
   RouteRaces* races = nullptr;  ///< of the communicator
+  bool has_board = false;       ///< CallBoard: short vectors travel without messages
   Tuning tuning;
   const OptionDefaults* defaults = nullptr;
 };

@@ -85,7 +85,7 @@ RankInputs nasty_inputs(int ranks, ElementType type, std::size_t count) {
 void expect_sums(const RankInputs& inputs, ReduceOp op, Communicator& communicator) {
   const Bytes expected = result_of(inputs, op);
   const Bytes& input = inputs.bytes(communicator.rank());
-  const Options options{.codec = "raw", .op = op};
+  const Options options{.codec = "raw", .op = op, .native = "never"};
   const auto call = [&](const void* from, Bytes& output) {
     allreduce(from, output.data(), inputs.count(), inputs.type(), communicator, options);
     EXPECT_TRUE(same_bytes(output, expected)) << inputs.name();
@@ -152,7 +152,8 @@ TEST_P(ShortCallsBy, TakeOneExchange) {
       constexpr std::size_t longest = ShortSum::max_bytes / sizeof(float);
       for (const std::size_t count : {std::size_t{0}, std::size_t{5}, longest})
         for (const char* const codec : {"raw", "thc"}) {
-          const WireCounters sent = sent_with(count, {.codec = codec}, communicator);
+          const WireCounters sent =
+              sent_with(count, {.codec = codec, .native = "never"}, communicator);
           EXPECT_EQ(sent.messages_sent, sends) << count;
           EXPECT_EQ(sent.bytes_sent, sends * (head_bytes + 4 * count)) << count;
         }
