@@ -50,8 +50,9 @@ class ShortSum {
   }
   [[nodiscard]] std::size_t bytes() const { return count_ * size_of(type_); }
   [[nodiscard]] bool checksum() const { return checksum_; }
-  /// By messages the whole vector travels log2 n times: MPI's own reduction may be faster.
-  [[nodiscard]] bool always_pays(bool by_board) const {
+  /// Whether no other way is faster. By messages the whole vector travels log2 n times: then MPI's
+  /// own reduction may be.
+  [[nodiscard]] bool pays(bool by_board) const {
     return by_board || bytes() <= std::size_t{4} << 10;
   }
 

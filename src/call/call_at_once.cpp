@@ -136,8 +136,10 @@ bool CallAtOnce::take_turn() {
   if (plan().has_routes()) {
     turn_.take(plan(), transport.rank());
     if (!races) return false;
-    turn_.start_clock();
-    if (!turn_.may_go_natively()) return travels;
+    if (!turn_.may_go_natively() || !waits_) {
+      turn_.start_clock();
+      return travels;
+    }
   }
   if (!waits_) return false;
   native_.emplace(*plan().native_sums(), plan(), transport.rank(), transport.ranks());
@@ -146,26 +148,25 @@ bool CallAtOnce::take_turn() {
   return true;
 }
 
-void CallAtOnce::complete() {
+void CallAtOnce::complete() try {
   if (exchange_) exchange_->end();
   begun_.reset();
-  if (native_) return sum_natively();
-  if (plan().description().bypass) owner_.count_bypassed_call();
-  if (!turn_.has_race()) return;
   turn_.agree(pace_, owner_);
-  turn_.end(owner_);
-}
-
-void CallAtOnce::sum_natively() try {
-  turn_.agree(pace_, owner_);
-  owner_.count_native_call();
-  native_->start(true, pace_.some_in_place());
-  static_cast<void>(native_->test());  // it blocked, so it is over
+  if (native_)
+    sum_natively();
+  else if (plan().description().bypass)
+    owner_.count_bypassed_call();
   turn_.end(owner_);
 } catch (...) {
   const Error error = owner_.failures().take("a call on this rank");
   owner_.failures().ended_with(error, true);
   throw Error(error);
+}
+
+void CallAtOnce::sum_natively() {
+  owner_.count_native_call();
+  native_->start(true, pace_.some_in_place());
+  static_cast<void>(native_->test());  // it blocked, so it is over
 }
 
 }  // namespace cohom

@@ -31,7 +31,8 @@ class CallAtOnce {
   /// of the communicator. False: it is to be made in the usual way, by this thread, with the same
   /// number, behind hand_over().
   bool agree() noexcept;
-  /// Behind that. @throws Error of MPI's reduction, after which no other call can be made
+  /// Behind that. @throws Error of MPI's reduction, or where memory is missing, after which no
+  /// other call can be made
   void complete();
   /// In place of it: tells the request what the others have been told. If they have been told
   /// anything, they do not learn of what fails on this rank from now on.

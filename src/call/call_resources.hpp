@@ -85,9 +85,9 @@ class CallResources {
     return native_ && (turn_.has_race() || !request_.core->has_routes());
   }
   [[nodiscard]] bool is_in_place() const { return native_ && native_->is_in_place(); }
-  /// What travels with the agreement; null: nothing, as in a native turn.
+  /// What travels with the agreement; null: nothing, as in a native turn of a rank that waits.
   [[nodiscard]] ShortSum* short_sum() const {
-    const bool native_turn = turn_.has_race() && may_go_natively();
+    const bool native_turn = waits_ && turn_.has_race() && may_go_natively();
     return request_.core && !native_turn ? request_.core->short_sum() : nullptr;
   }
   /// Unless some rank has other things to do until the call is over.

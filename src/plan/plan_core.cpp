@@ -113,7 +113,7 @@ std::unique_ptr<Codec> PlanCore::fit_codec(const PlanEnvironment& environment, P
       selection.bypass && !(codec.bounds_errors() && transport.ranks() > 1) && !codec.takes_many();
   if (description_.bypass) {
     log_once_for_all(transport.rank(),
-                     "codec " + asked_codec_ + " bypassed for " + std::to_string(users_bytes) +
+                     "codec " + asked_codec_ + " bypassed for " + std::to_string(bytes()) +
                          " bytes, where compressing only takes time: " + selection.reason);
     codec.bypass();
     made = codec.make();
@@ -196,7 +196,7 @@ void PlanCore::make_routes(const PlanEnvironment& environment, const PlanCodec& 
   description_.path = path_of(device_.get(), *environment.transport);
   make_short_sum(environment, algorithm);
   // What travels with the agreement is mostly over when a native sum could begin.
-  if (native_.sums != nullptr && !(short_sum_ && short_sum_->always_pays(environment.has_board)))
+  if (native_.sums && !(short_sum_ && (vector_.part || short_sum_->pays(environment.has_board))))
     native_.race = &environment.races->of(kind_of(vector_.shape, ranks, asked_codec_),
                                           vector_.shape.elements(ranks) * size_of(type()),
                                           description_.codec + " by " + description_.algorithm);
