@@ -35,7 +35,7 @@ void CallImpl::agree() {
                                        request.signature(), std::move(request.error));
   CallBoard* const board = owner_.board();
   // Its words have told the others that it makes the call.
-  if (own_error_ && board != nullptr && board->has_posted(resources_.number())) throw *own_error_;
+  if (own_error_ && board != nullptr && board->has_posted(resources_.number())) throw Error(*own_error_);
   if (owner_.failures().of_transport()) return tell_error();
   agreement_->begin({.offloads = resources_.route().word(),
                      .sum = resources_.short_sum(),
@@ -51,7 +51,7 @@ void CallImpl::throw_what_others_do_not_learn() {
   const std::shared_ptr<BegunAgreement>& begun = resources_.request().begun;
   if (!begun) return;
   if (begun->failure) std::rethrow_exception(begun->failure);
-  if (own_error_) throw *own_error_;
+  if (own_error_) throw Error(*own_error_);
 }
 
 /// Others may wait for this rank in a call that it left, and never come to this one.
