@@ -35,7 +35,8 @@ void CallImpl::agree() {
                                        request.signature(), std::move(request.error));
   CallBoard* const board = owner_.board();
   // Its words have told the others that it makes the call.
-  if (own_error_ && board != nullptr && board->has_posted(resources_.number())) throw Error(*own_error_);
+  if (own_error_ && board != nullptr && board->has_posted(resources_.number()))
+    throw Error(*own_error_);
   if (owner_.failures().of_transport()) return tell_error();
   agreement_->begin({.offloads = resources_.route().word(),
                      .sum = resources_.short_sum(),
