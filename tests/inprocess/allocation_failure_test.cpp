@@ -185,8 +185,6 @@ TEST(ShortCalls, LackMemoryWhereOthersAreLate) {
       threads.emplace_back([&, rank] {
         Communicator communicator(std::make_shared<SparedTransport>(hub.transport(rank)));
         std::vector<float> data(100, 1.0f);
-        EXPECT_EQ(error_of(communicator, data, {.codec = "raw"}), "");
-        data.assign(data.size(), 1.0f);
         all.arrive_and_wait();
         if (rank == 0) std::this_thread::sleep_for(std::chrono::milliseconds(20));
         if (rank == 1) allocations_left = allocation;
@@ -203,7 +201,7 @@ TEST(ShortCalls, LackMemoryWhereOthersAreLate) {
     EXPECT_TRUE(all_heard || errors[1].find("out of memory") != std::string::npos)
         << "allocation " << allocation << ": " << errors[1];
   }
-  EXPECT_GT(allocation, 1) << "a call behind a late rank takes some memory";
+  EXPECT_GT(allocation, 10) << "a plan, and a call behind a late rank";
   std::printf("a short call: %ld allocations\n", allocation);
 }
 
