@@ -36,9 +36,9 @@ struct CallRequest {
   bool blocks = false;  ///< the caller does nothing else until the call is over
   /// The others were told that this rank has nothing else to do: no look at that counts any more.
   bool told_that_it_waits = false;
-  /// What this rank began by messages; null: nothing.
+  /// The agreement that this rank began by messages; null: none.
   std::shared_ptr<BegunAgreement> begun = nullptr;
-  /// When its turn in a race did; none: when the call does.
+  /// When its turn in a race began; none: it begins with the call.
   std::optional<std::chrono::steady_clock::time_point> began = std::nullopt;
   double timeout = 0;  ///< seconds without progress; 0: no limit
 
