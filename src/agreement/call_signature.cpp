@@ -2,6 +2,7 @@
 
 #include <xxhash.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace cohom {
@@ -19,6 +20,10 @@ void CallSignature::number(std::string_view name, std::uint64_t value) {
 void CallSignature::text(std::string_view name, std::string value) {
   const std::uint64_t hash = XXH3_64bits(value.data(), value.size());
   add({name, hash, std::move(value)});
+}
+
+void CallSignature::set(std::string_view name, std::uint64_t value) {
+  std::ranges::find(fields_, name, &SignatureField::name)->value = value;
 }
 
 std::uint64_t CallSignature::hash() const {

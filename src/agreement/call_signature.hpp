@@ -28,6 +28,8 @@ class CallSignature {
 
   void number(std::string_view name, std::uint64_t value);
   void text(std::string_view name, std::string value);
+  /// The number of that name, which is there, has another value.
+  void set(std::string_view name, std::uint64_t value);
   /// What a difference is: the user's mismatch unless somebody says otherwise.
   void differs_by(ErrorKind kind, std::string_view cause) {
     kind_ = kind;

@@ -5,6 +5,7 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <utility>
 
 namespace cohom {
 
@@ -21,10 +22,21 @@ ShortSum::ShortSum(const kernels::KernelTable& kernels, ElementType type, std::s
       count_(count),
       divisor_(divisor),
       head_bytes_(head_bytes),
-      checksum_(checksum),
-      message_(std::make_unique_for_overwrite<std::uint64_t[]>(words_of(head_bytes + bytes()))) {
-  if (ranks <= max_vectors)
-    partial_ = std::make_unique_for_overwrite<std::uint64_t[]>(ranks / 2 * words_of(bytes()));
+      partials_(ranks <= max_vectors ? ranks / 2 : 0),
+      checksum_(checksum) {
+  take_memory(bytes());
+}
+
+void ShortSum::take_memory(std::size_t bytes) {
+  auto message = std::make_unique_for_overwrite<std::uint64_t[]>(words_of(head_bytes_ + bytes));
+  partial_ = std::make_unique_for_overwrite<std::uint64_t[]>(partials_ * words_of(bytes));
+  message_ = std::move(message);
+  room_ = bytes;
+}
+
+void ShortSum::become(std::size_t count) {
+  if (count * size_of(type_) > room_) take_memory(max_bytes);
+  count_ = count;
 }
 
 void ShortSum::begin(const void* input, void* output) {

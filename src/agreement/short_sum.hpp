@@ -29,6 +29,10 @@ class ShortSum {
   ShortSum(const kernels::KernelTable& kernels, ElementType type, std::size_t count,
            std::uint64_t divisor, std::size_t ranks, std::size_t head_bytes, bool checksum);
 
+  /// From now on calls sum so many elements, of max_bytes at most. @throws std::bad_alloc, with
+  /// nothing changed
+  void become(std::size_t count);
+
   /// A call begins. The buffers outlive it; they may be the same.
   void begin(const void* input, void* output);
   /// Adds the elements of other ranks, which stand behind those of this sum or before them. In the
@@ -58,6 +62,7 @@ class ShortSum {
 
  private:
   [[nodiscard]] std::byte* elements() { return message().data() + head_bytes_; }
+  void take_memory(std::size_t bytes);
   void finish(const std::byte* sum);
   void add(const std::byte* lower, const std::byte* upper, void* sum);
 
@@ -66,6 +71,8 @@ class ShortSum {
   std::size_t count_;
   std::uint64_t divisor_;
   std::size_t head_bytes_;
+  std::size_t partials_;  ///< vectors at partial_
+  std::size_t room_ = 0;  ///< bytes of the longest vector
   bool checksum_;
   // Written before they are read.
   std::unique_ptr<std::uint64_t[]> message_;

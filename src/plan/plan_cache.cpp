@@ -25,10 +25,19 @@ std::shared_ptr<PlanCore> PlanCache::find_or_make(const PlanEnvironment& environ
                                                   const Placement& placement) {
   const std::lock_guard guard(in_use_);
   use();
-  const auto found = std::ranges::find_if(entries_, [&](const Entry& entry) {
-    return entry.shape == shape && entry.placement == placement && !entry.plan->calls.in_flight &&
+  const auto is_free = [&](const Entry& entry) {
+    return entry.placement == placement && !entry.plan->calls.in_flight &&
            !entry.plan->calls.given_up && parts_of_plan(entry.options) == parts_of_plan(options);
-  });
+  };
+  auto found = std::ranges::find_if(
+      entries_, [&](const Entry& entry) { return entry.plan->shape() == shape && is_free(entry); });
+  if (found == entries_.end()) {
+    found = std::ranges::find_if(entries_, [&](const Entry& entry) {
+      return entry.plan.use_count() == 1 && entry.plan->serves(environment, shape) &&
+             is_free(entry);
+    });
+    if (found != entries_.end()) found->plan->become(environment, shape.count);
+  }
   if (found != entries_.end()) {
     entries_.splice(entries_.begin(), entries_, found);
     return entries_.front().plan;
@@ -42,8 +51,7 @@ std::shared_ptr<PlanCore> PlanCache::find_or_make(const PlanEnvironment& environ
   auto plan = std::make_shared<PlanCore>(environment, shape, resolved, placement);
   // Else the first call may need none.
   if (plan->race() == nullptr && plan->short_sum() == nullptr) plan->routes().take_memory();
-  entries_.push_front(
-      {.shape = shape, .placement = placement, .options = options, .plan = std::move(plan)});
+  entries_.push_front({.placement = placement, .options = options, .plan = std::move(plan)});
   entries_.front().plan->routes().count_memory(most_bytes, rank);
   return entries_.front().plan;
 }

@@ -24,8 +24,9 @@ class PlanCache final : public PlanMemory::Share {
   explicit PlanCache(std::recursive_mutex& in_use) : in_use_(in_use) { join(); }
   ~PlanCache() override;
 
-  /// A plan that is not in flight, made when there is none. Only then the options are resolved: the
-  /// environment's defaults are the same as long as the cache lives.
+  /// A plan that is not in flight: of that shape, or one of another length that serves it, or a new
+  /// one. Only then the options are resolved: the environment's defaults are the same as long as
+  /// the cache lives.
   /// @throws what resolve() and PlanCore's constructor do.
   std::shared_ptr<PlanCore> find_or_make(const PlanEnvironment& environment, const PlanShape& shape,
                                          const Options& options, const Placement& placement);
@@ -33,7 +34,6 @@ class PlanCache final : public PlanMemory::Share {
 
  private:
   struct Entry {
-    PlanShape shape;
     Placement placement;
     Options options;  ///< as given
     std::shared_ptr<PlanCore> plan;

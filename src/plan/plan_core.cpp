@@ -4,7 +4,7 @@
 #include "base/tags.hpp"
 #include "base/vector_bytes.hpp"
 #include "memory/device_loader.hpp"
-#include "plan/auto_codec.hpp"
+#include "plan/named_codec.hpp"
 #include "plan/native_choice.hpp"
 #include "plan/offloading.hpp"
 #include "plan/plan_checks.hpp"
@@ -24,7 +24,7 @@ namespace cohom {
 
 PlanCore::PlanCore(const PlanEnvironment& environment, const PlanShape& shape,
                    const PlanOptions& options, const Placement& placement)
-    : vector_{.shape = shape, .count = shape.elements(environment.transport->ranks())},
+    : vector_(shape, environment.transport->ranks()),
       divisor_(options.op == ReduceOp::mean ? std::uint64_t(environment.transport->ranks()) : 1),
       kernels_(*environment.kernels),
       options_(options),
@@ -36,7 +36,9 @@ PlanCore::PlanCore(const PlanEnvironment& environment, const PlanShape& shape,
   if (shape.gathers()) options_.segment = 0;  // a part is compressed at once
   if (shape.collective != ReductionKind::allreduce)
     vector_.part.emplace(shape, transport.rank(), transport.ranks());
-  PlanCodec codec = name_codec(environment);
+  NamedCodec named = named_codec(environment, vector_, options_, divisor_);
+  PlanCodec& codec = named.codec;
+  chosen_by_length_ = named.by_length;
   auto made = codec.make();  // also when it will be bypassed: a wrong parameter is an error
   asked_codec_ = codec.spec();
   state_.wanted = made->state_bytes(std::max<std::size_t>(vector_.count, 1)) != 0;
@@ -49,7 +51,7 @@ PlanCore::PlanCore(const PlanEnvironment& environment, const PlanShape& shape,
   if (options.own_thread)
     check_own_thread(transport, algorithm,
                      only_native || (algorithm.needs_aggregator && !choice.network));
-  describe(codec, choice, transport.ranks());
+  describe(codec, choice);
   if (only_native) {
     description_.memory = description_.path = "host";
     log_route(transport.rank());
@@ -58,37 +60,12 @@ PlanCore::PlanCore(const PlanEnvironment& environment, const PlanShape& shape,
   }
 }
 
-/// The codec that was asked for, or that `auto` takes.
-PlanCodec PlanCore::name_codec(const PlanEnvironment& environment) const {
-  const Transport& transport = *environment.transport;
-  const ChosenCodec chosen = choose_codec(options_.codec, {.algorithm = options_.algorithm,
-                                                           .elements = vector_.count,
-                                                           .type = type(),
-                                                           .ranks = transport.ranks(),
-                                                           .gathers = vector_.shape.gathers(),
-                                                           .nodes = environment.nodes,
-                                                           .switches = environment.switches});
-  if (!chosen.reason.empty())
-    log_once_for_all(transport.rank(), "codec " + options_.codec + " for " +
-                                           std::to_string(bytes()) + " bytes is " + chosen.spec +
-                                           ": " + chosen.reason);
-  PlanCodec codec(chosen.spec, {.rank = transport.rank(),
-                                .ranks = transport.ranks(),
-                                .type = type(),
-                                .divisor = divisor_,
-                                .kernels = kernels_,
-                                .elements = vector_.count,
-                                .mean = options_.op == ReduceOp::mean});
-  if (vector_.shape.gathers()) codec.compress_parts(vector_.shape.count);
-  return codec;
-}
-
 RouteChoice PlanCore::choose_way(const PlanEnvironment& environment, const PlanCodec& codec,
                                  Merge payload, const Placement& placement) {
   RouteChoice choice = choose_route(environment, options_,
                                     {.codec = codec.name(),
                                      .payload = payload,
-                                     .bytes = bytes(),
+                                     .bytes = vector_.bytes(),
                                      .collective = vector_.shape.collective,
                                      .decodes_parts = codec.row().decodes_parts});
   native_.sums =
@@ -96,7 +73,7 @@ RouteChoice PlanCore::choose_way(const PlanEnvironment& environment, const PlanC
                     {.codec = codec,
                      .shape = vector_.shape,
                      .kind = kind_of(vector_.shape, environment.transport->ranks(), asked_codec_),
-                     .bytes = bytes(),
+                     .bytes = vector_.bytes(),
                      .keeps_state = state_.wanted,
                      .placement = placement},
                     choice);
@@ -108,19 +85,19 @@ std::unique_ptr<Codec> PlanCore::fit_codec(const PlanEnvironment& environment, P
                                            std::unique_ptr<Codec> made, const Selection& selection,
                                            const Placement& placement) {
   const Transport& transport = *environment.transport;
-  const std::size_t users_bytes = bytes();
+  const std::size_t users_bytes = vector_.bytes();
   description_.bypass =
       selection.bypass && !(codec.bounds_errors() && transport.ranks() > 1) && !codec.takes_many();
   if (description_.bypass) {
     log_once_for_all(transport.rank(),
-                     "codec " + asked_codec_ + " bypassed for " + std::to_string(bytes()) +
+                     "codec " + asked_codec_ + " bypassed for " + std::to_string(vector_.bytes()) +
                          " bytes, where compressing only takes time: " + selection.reason);
     codec.bypass();
     made = codec.make();
   }
   const AlgorithmRow& algorithm = *selection.algorithm;
   vector_.decodes_parts = vector_.part && codec.decodes_parts() && algorithm.chunk_of_rank;
-  if (vector_.decodes_parts) made = align_part(codec, std::move(made));
+  if (vector_.decodes_parts) made = vector_.align_part(codec, std::move(made));
   if (placement.on_device()) {
     move_to_device(transport, placement, runs_on_device(codec, placement, algorithm));
     const DeviceWork::Use use(device_work().get());
@@ -133,25 +110,16 @@ std::unique_ptr<Codec> PlanCore::fit_codec(const PlanEnvironment& environment, P
   return workers ? codec.make() : std::move(made);
 }
 
-void PlanCore::describe(const PlanCodec& codec, const RouteChoice& choice, int ranks) {
-  const PlanShape& shape = vector_.shape;
+void PlanCore::describe(const PlanCodec& codec, const RouteChoice& choice) {
   description_.codec = codec.spec();
   description_.algorithm = choice.selection.algorithm->name;
   description_.reason = choice.selection.reason;
   description_.not_offloaded = choice.not_offloaded;
-  state_.key = (vector_.part ? shape.text() + ", " : "") + description_.codec + ", " +
-               shape.vector_text(ranks);
-  if (vector_.count != shape.elements(ranks))
-    state_.key += ", padded to " + std::to_string(vector_.count / std::size_t(ranks));
 }
 
-std::unique_ptr<Codec> PlanCore::align_part(PlanCodec& codec, std::unique_ptr<Codec> made) {
-  while (vector_.part->align(made->block())) {
-    vector_.count = vector_.part->elements();
-    codec.set_elements(vector_.count);
-    made = codec.make();
-  }
-  return made;
+const std::string& PlanCore::state_key() {
+  if (state_.key.empty()) state_.key = vector_.state_key(description_.codec);
+  return state_.key;
 }
 
 void PlanCore::log_route(int rank) const {
@@ -170,7 +138,6 @@ void PlanCore::move_to_device(const Transport& transport, const Placement& place
 void PlanCore::make_routes(const PlanEnvironment& environment, const PlanCodec& codec,
                            std::unique_ptr<Codec> first, const RouteChoice& choice) {
   const DeviceWork::Use use(device_work().get());
-  const int ranks = environment.transport->ranks();
   const AlgorithmRow& algorithm = *choice.selection.algorithm;
   if (vector_.part) {
     vector_.part->work_in(device_work() ? device_work()->memory() : host_memory(),
@@ -195,11 +162,7 @@ void PlanCore::make_routes(const PlanEnvironment& environment, const PlanCodec& 
   description_.memory = device_work() ? "cuda" : "host";
   description_.path = path_of(device_.get(), *environment.transport);
   make_short_sum(environment, algorithm);
-  // What travels with the agreement is mostly over when a native sum could begin.
-  if (native_.sums && !(short_sum_ && (vector_.part || short_sum_->pays(environment.has_board))))
-    native_.race = &environment.races->of(kind_of(vector_.shape, ranks, asked_codec_),
-                                          vector_.shape.elements(ranks) * size_of(type()),
-                                          description_.codec + " by " + description_.algorithm);
+  enter_race(environment);
   if (offloading_ != nullptr) {
     routes_.other =
         make_route(material, codec.make(), *choice.other_algorithm, environment.native_reductions);
@@ -215,17 +178,46 @@ void PlanCore::make_short_sum(const PlanEnvironment& environment, const Algorith
   const RoundTraits& traits = routes_.first.codec->payload().traits();
   const int ranks = environment.transport->ranks();
   if (ranks == 1 || device_ || traits.identity == Identity::none ||
-      algorithm.name != "recursive_doubling" || bytes() > ShortSum::max_bytes)
+      algorithm.name != "recursive_doubling" || vector_.bytes() > ShortSum::max_bytes)
     return;
   short_sum_ = std::make_unique<ShortSum>(*environment.kernels, type(), vector_.count, divisor_,
                                           static_cast<std::size_t>(ranks),
                                           sizeof(AgreementWords::Table), options_.checksum);
 }
 
+void PlanCore::enter_race(const PlanEnvironment& environment) {
+  // What travels with the agreement is mostly over when a native sum could begin.
+  const bool none = native_.sums == nullptr ||
+                    (short_sum_ && (vector_.part || short_sum_->pays(environment.has_board)));
+  native_.race = none
+                     ? nullptr
+                     : &environment.races->of(kind_of(vector_.shape, vector_.ranks, asked_codec_),
+                                              vector_.users_bytes(),
+                                              description_.codec + " by " + description_.algorithm);
+}
+
+/// Up to ShortSum::max_bytes the selection is the same, and no codec refuses a length.
+bool PlanCore::serves(const PlanEnvironment& environment, const PlanShape& shape) const {
+  PlanShape same = vector_.shape;
+  same.count = shape.count;
+  return short_sum_ && same == shape && shape.count * size_of(shape.type) <= ShortSum::max_bytes &&
+         !vector_.part && !state_.wanted && !chosen_by_length_ && !routes_.first.executor &&
+         !(native_.sums && environment.races->follow_file());
+}
+
+void PlanCore::become(const PlanEnvironment& environment, std::size_t count) {
+  short_sum_->become(count);
+  vector_.shape.count = vector_.count = count;
+  routes_.first.setup.elements = count;
+  state_.key.clear();
+  if (!calls.signature.empty()) calls.signature.set("count", count);
+  enter_race(environment);
+}
+
 void PlanCore::finish(const void* sum, void* output) const {
   if (sum == output && divisor_ == 1) return;
   if (vector_.shape.gathers())
-    std::memcpy(output, sum, bytes());  // as MPI's elements are where there is no copy
+    std::memcpy(output, sum, vector_.bytes());  // as MPI's elements are where there is no copy
   else
     kernels_.finish_elements(type(), sum, vector_.shape.count, divisor_, output);
 }

@@ -8,9 +8,8 @@
 #include "plan/plan_codec.hpp"
 #include "plan/plan_environment.hpp"
 #include "plan/plan_options.hpp"
-#include "plan/plan_part.hpp"
 #include "plan/plan_routes.hpp"
-#include "plan/plan_shape.hpp"
+#include "plan/plan_vector.hpp"
 #include "plan/route_choice.hpp"
 #include "plan/route_races.hpp"
 
@@ -59,6 +58,11 @@ class PlanCore {
   [[nodiscard]] const std::shared_ptr<DeviceWork>& device_work() const;
   /// These ways.
   [[nodiscard]] PlanRoutes& routes() { return routes_; }
+  /// Whether, between calls, it can become() a plan of that shape, and the same would be decided
+  /// for it.
+  [[nodiscard]] bool serves(const PlanEnvironment& environment, const PlanShape& shape) const;
+  /// @throws std::bad_alloc, with nothing changed
+  void become(const PlanEnvironment& environment, std::size_t count);
   /// For vectors that travel with the agreement of their calls; else null.
   [[nodiscard]] ShortSum* short_sum() const { return short_sum_.get(); }
   [[nodiscard]] std::size_t state_bytes() const { return description_.state_bytes; }
@@ -78,7 +82,7 @@ class PlanCore {
   /// Whether a thread of the library advances calls.
   [[nodiscard]] bool has_own_thread() const { return options_.own_thread; }
   /// Names what a state belongs to: the same text, the same state layout.
-  [[nodiscard]] const std::string& state_key() const { return state_.key; }
+  [[nodiscard]] const std::string& state_key();
 
   struct Calls {
     /// Who makes them writes what they have in common, and for each call the last field.
@@ -90,43 +94,36 @@ class PlanCore {
   Calls calls;
 
  private:
-  struct Vector {
-    PlanShape shape;
-    std::optional<PlanPart> part = std::nullopt;
-    std::size_t count;           ///< elements()
-    bool decodes_parts = false;  ///< sums of others' parts go nowhere
-  };
   struct State {
     bool wanted = false;  ///< wants_state()
-    std::string key;      ///< state_key()
+    std::string key;      ///< state_key(), once somebody asked for it
   };
   struct Native {
     NativeSums* sums = nullptr;         ///< native_sums()
     RouteRaces::Entry* race = nullptr;  ///< race()
   };
 
-  [[nodiscard]] std::size_t bytes() const { return vector_.count * size_of(type()); }
-  [[nodiscard]] PlanCodec name_codec(const PlanEnvironment& environment) const;
   RouteChoice choose_way(const PlanEnvironment& environment, const PlanCodec& codec, Merge payload,
                          const Placement& placement);
   std::unique_ptr<Codec> fit_codec(const PlanEnvironment& environment, PlanCodec& codec,
                                    std::unique_ptr<Codec> made, const Selection& selection,
                                    const Placement& placement);
-  void describe(const PlanCodec& codec, const RouteChoice& choice, int ranks);
-  std::unique_ptr<Codec> align_part(PlanCodec& codec, std::unique_ptr<Codec> made);
+  void describe(const PlanCodec& codec, const RouteChoice& choice);
   void move_to_device(const Transport& transport, const Placement& placement, bool there);
   void log_route(int rank) const;
   void make_routes(const PlanEnvironment& environment, const PlanCodec& codec,
                    std::unique_ptr<Codec> first, const RouteChoice& choice);
   void make_short_sum(const PlanEnvironment& environment, const AlgorithmRow& algorithm);
+  void enter_race(const PlanEnvironment& environment);
 
   std::unique_ptr<DevicePlan> device_;  ///< outlives parts, codecs and executors
-  Vector vector_;
+  PlanVector vector_;
   std::uint64_t divisor_;  ///< of the sum
   const kernels::KernelTable& kernels_;
   PlanOptions options_;  ///< as asked for
   std::size_t message_bytes_;
   std::string asked_codec_;
+  bool chosen_by_length_ = false;  ///< the codec, by `auto`
   State state_;
   PlanDescription description_;
   Offloading* offloading_ = nullptr;

@@ -31,6 +31,9 @@ class RouteRaces {
   [[nodiscard]] std::optional<RouteRace::Way> decided(const CallKind& kind, std::size_t bytes,
                                                       int rank);
 
+  /// Whether a file says so for all kinds.
+  [[nodiscard]] bool follow_file() const { return !read_from_.empty(); }
+
   /// The one of that kind. Its address stays. `own` names the route of whoever asks first, and
   /// `bytes` is what it has.
   Entry& of(const CallKind& kind, std::size_t bytes, const std::string& own);

@@ -15,7 +15,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstring>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -296,12 +299,12 @@ TEST(SavedState, OfAnotherNumberOfRanksIsRefused) {
 TEST(PlanCache, IsBoundedAndDoesNotCountSteps) {
   const RankInputs inputs(2, ElementType::f32, 3000, 18);
   const Options options{.codec = "thc", .algorithm = "direct"};
-  const auto last_of = [&](std::function<std::size_t(std::size_t call)> count_of) {
+  const auto last_of = [&](std::function<std::size_t(std::size_t call)> segment_of) {
     Bytes result;
     on_ranks(2, [&](int rank, Communicator& communicator) {
-      std::vector<float> data(3000, 1.0f);
+      std::vector<float> data(5, 1.0f);
       for (std::size_t call = 0; call < 2 * PlanCache::max_plans; ++call) {
-        allreduce(std::span(data).first(count_of(call)), communicator, {.codec = "raw"});
+        allreduce(std::span(data), communicator, {.codec = "raw", .segment = segment_of(call)});
         EXPECT_LE(communicator.impl().plans().size(), PlanCache::max_plans);
       }
       const Bytes last = reduce(communicator, inputs, options);
@@ -309,9 +312,84 @@ TEST(PlanCache, IsBoundedAndDoesNotCountSteps) {
     });
     return result;
   };
-  const Bytes with_hits = last_of([](std::size_t) { return 5u; });
-  const Bytes without = last_of([](std::size_t call) { return call + 1; });
+  const Bytes with_hits = last_of([](std::size_t) { return 512u; });
+  const Bytes without = last_of([](std::size_t call) { return 512 + call; });
   EXPECT_TRUE(same_bytes(without, with_hits));
+}
+
+/// Vectors that travel with the words: what would be decided for one is decided for all.
+TEST(PlanCache, ServesShortVectorsOfAllLengthsByOnePlan) {
+  for (const int ranks : {2, 3, 9}) {
+    const RankInputs inputs(ranks, ElementType::f32, 4096, 21);
+    const auto check = [&](int rank, Communicator& communicator, std::size_t count,
+                           const Options& options) {
+      std::vector<float> input(count), output(count);
+      std::memcpy(input.data(), inputs.bytes(rank).data(), count * sizeof(float));
+      const std::size_t plans = communicator.impl().plans().size();
+      allreduce(std::span<const float>(input), std::span(output), communicator, options);
+      const double divisor = options.op == ReduceOp::mean ? ranks : 1;
+      std::size_t wrong = 0;
+      for (std::size_t i = 0; i < count; ++i)
+        wrong += std::abs(output[i] - inputs.sum()[i] / divisor) > 1e-5 * ranks;
+      EXPECT_EQ(wrong, 0u) << count << " elements";
+      return communicator.impl().plans().size() - plans;
+    };
+    on_ranks(ranks, [&](int rank, Communicator& communicator) {
+      const Options thc{.codec = "thc"};
+      EXPECT_EQ(check(rank, communicator, 1, thc), 1u);
+      for (const std::size_t count : {4096, 0, 7, 4095, 1, 2500})
+        EXPECT_EQ(check(rank, communicator, count, thc), 0u) << count;
+      // Another kind has another, and so has a vector that is too long.
+      EXPECT_EQ(check(rank, communicator, 7, {.codec = "thc", .op = ReduceOp::mean}), 1u);
+      EXPECT_EQ(check(rank, communicator, 9, {.codec = "raw"}), 1u);
+      EXPECT_EQ(check(rank, communicator, 2500, {.codec = "thc", .op = ReduceOp::mean}), 0u);
+      EXPECT_EQ(check(rank, communicator, 4096, {.codec = "raw"}), 0u);
+      // Not one whose call somebody still holds.
+      std::vector<float> held(5, 1.0f), other(6, 2.0f);
+      Request request = allreduce_start(held.data(), held.data(), held.size(), ElementType::f32,
+                                        communicator, thc);
+      const std::size_t plans = communicator.impl().plans().size();
+      allreduce(std::span(other), communicator, thc);
+      EXPECT_EQ(communicator.impl().plans().size(), plans + 1);
+      request.wait();
+      EXPECT_EQ(held, std::vector<float>(5, static_cast<float>(ranks)));
+      EXPECT_EQ(other, std::vector<float>(6, static_cast<float>(2 * ranks)));
+      EXPECT_EQ(check(rank, communicator, 4096, thc), 0u);
+    });
+  }
+}
+
+/// What belongs to one length stays there, and what is wrong names the length of the call.
+TEST(PlanCache, ServesNoOtherLengthWhereItsStateOrCodecIsOfOne) {
+  on_ranks(2, [&](int rank, Communicator& communicator) {
+    const std::size_t lengths[] = {40, 50};
+    for (const std::string codec : {"thc:error_feedback=on", "auto:nmse=1e-3"}) {
+      for (const std::size_t count : lengths) {
+        std::vector<float> data(count, 1.0f);
+        const std::size_t plans = communicator.impl().plans().size();
+        allreduce(std::span(data), communicator,
+                  {.codec = codec, .buffer = "b" + std::to_string(count)});
+        EXPECT_EQ(data, std::vector<float>(count, 2.0f));
+        EXPECT_EQ(communicator.impl().plans().size(), plans + 1) << codec;
+      }
+    }
+    for (const std::size_t count : {std::size_t{30}, std::size_t(31 + rank)}) {
+      std::vector<float> data(count, 1.0f);
+      try {
+        allreduce(std::span(data), communicator, {.codec = "thc"});
+        EXPECT_EQ(count, 30u);
+      } catch (const Error& error) {
+        EXPECT_EQ(error.kind(), ErrorKind::mismatch);
+        const std::string text = error.what();
+        EXPECT_NE(text.find("count"), std::string::npos) << text;
+        EXPECT_NE(text.find("31"), std::string::npos) << text;
+        EXPECT_NE(text.find("32"), std::string::npos) << text;
+      }
+    }
+    std::vector<float> data(33, 1.0f);
+    allreduce(std::span(data), communicator, {.codec = "thc"});
+    EXPECT_EQ(data, std::vector<float>(33, 2.0f));
+  });
 }
 
 /// One budget for all communicators: the plans of those that rest are the first to go.

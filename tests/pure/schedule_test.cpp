@@ -77,10 +77,13 @@ TEST_P(EveryAlgorithm, IsCorrect) {
   }
 }
 
-TEST_P(EveryAlgorithm, CutsTheVectorAsItsRowSays) {
+TEST_P(EveryAlgorithm, CutsAndJoinsTheVectorAsItsRowSays) {
   const auto chunks = GetParam().algorithm->chunks(GetParam().ranks, GetParam().disjoint);
   for (const Schedule& schedule : schedules_)
     EXPECT_EQ(schedule.chunks, static_cast<std::uint32_t>(chunks));
+  if (GetParam().algorithm->joins_chunks) return;
+  for (const Schedule& schedule : schedules_)
+    for (const Slot& slot : schedule.slots) EXPECT_EQ(slot.chunks.count, 1u);
 }
 
 TEST_P(EveryAlgorithm, AsksForAnAggregatorOnlyWhenItsRowSaysSo) {

@@ -46,6 +46,7 @@ struct AlgorithmRow {
   bool merges_at_once = false;  ///< a chunk is merged in one step, in rank order, as aggregators do
   bool for_small_rounds = false;  ///< what codecs' small rounds go by, whatever the payload takes
   bool goes_by_nodes = false;     ///< the ranks of a node exchange first
+  bool joins_chunks = false;      ///< a message may speak of several
 
   [[nodiscard]] std::size_t chunks(int ranks, bool disjoint) const {
     return chunk_per_rank && !(disjoint && gathers_disjoint) ? static_cast<std::size_t>(ranks) : 1;

@@ -24,16 +24,19 @@ constexpr AlgorithmRow table[] = {
      .summary =
          "halves, quarters, ... are exchanged over doubling distances; middle sizes, many ranks",
      .build = build_recursive_halving,
-     .chunk_per_rank = true},
+     .chunk_per_rank = true,
+     .joins_chunks = true},
     {.name = "grid",
      .summary = "direct in rows of about sqrt(n) ranks, then in columns; large vectors, many ranks",
      .build = build_grid,
-     .chunk_per_rank = true},
+     .chunk_per_rank = true,
+     .joins_chunks = true},
     {.name = "mixed_radix",
      .summary = "direct among the ranks of a node, then among nodes, by grid if many",
      .build = build_mixed_radix,
      .chunk_per_rank = true,
-     .goes_by_nodes = true},
+     .goes_by_nodes = true,
+     .joins_chunks = true},
     {.name = "tree",
      .summary = "binomial reduce to rank 0 and broadcast; small vectors, many ranks",
      .build = build_tree},
@@ -59,7 +62,7 @@ static_assert(std::ranges::count_if(table, &AlgorithmRow::goes_by_nodes) == 1);
 }  // namespace
 
 std::size_t chunks_a_message(const AlgorithmRow& algorithm, AlgorithmInput input) {
-  if (!algorithm.chunk_per_rank) return 1;
+  if (!algorithm.joins_chunks) return 1;  // without a schedule, which takes time
   input.rank = 0;
   std::size_t most = 1;
   for (const Slot& slot : algorithm.build(input).slots)
