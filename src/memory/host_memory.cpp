@@ -60,7 +60,8 @@ Memory& host_memory() {
 }
 
 void expect_capacity(std::size_t words) {
-  if (words == 0) return;
+  constexpr std::size_t ordinary = huge_page / 8;  // not worth two calls of the system
+  if (words < ordinary) return;
   if (words > std::numeric_limits<std::ptrdiff_t>::max() / 8) throw std::bad_alloc();
   void* const memory =
       mmap(nullptr, words * 8, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
