@@ -64,6 +64,8 @@ def parser_of_all():
     commands = parser.add_subparsers(dest="subcommand", required=True, metavar="COMMAND")
     rate = commands.add_parser("rate", help="change the rate of a lab's links")
     rate.add_argument("rate", type=parse_rate)
+    rate.add_argument("--in-run", action="store_true",
+                      help="also while a run is in progress, whose result then says so")
     _add_shape(rate)
     execute = commands.add_parser("exec", help="run a command on one host",
                                   usage="netlab exec [--name NAME] HOST -- COMMAND [ARGUMENT...]")

@@ -1,5 +1,6 @@
 """Labs come up, change their rate and go down; what a crash has left is cleared away."""
 
+import contextlib
 import dataclasses
 import time
 
@@ -109,12 +110,13 @@ def down(name):
         return cleared
 
 
-def reshape(name, shape):
-    """Give the lab's links another shape."""
-    with running(name), changing(name):
+def reshape(name, shape, in_run=False):
+    """Give the lab's links another shape; refuse during a run, unless `in_run` says otherwise."""
+    with contextlib.nullcontext() if in_run else running(name), changing(name):
         lab = dataclasses.replace(loaded(name), shape=shape)
         shaping.shape(lab)
         state.save(lab)
+        state.add_shape_in_run(lab)
     return lab
 
 

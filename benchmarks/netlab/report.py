@@ -27,6 +27,7 @@ class Run:
     seconds: float
     load_average: float  # of the machine in the minute before
     counts: dict
+    shapes: list  # that the links got meanwhile, as text
 
 
 def table(counts):
@@ -44,9 +45,10 @@ def table(counts):
 def text(run):
     """Return the lines that stand below a program's output."""
     status = f", exit status {run.exit_status}" if run.exit_status else ""
+    changed = "".join(f"# during the run the links became: {shape}\n" for shape in run.shapes)
     return (f"# netlab {run.lab.name}: {run.lab}; {run.mpi}, {run.ranks} ranks, "
             f"{run.seconds:.1f} s, load {run.load_average:.1f} before{status}\n" +
-            table(run.counts))
+            changed + table(run.counts))
 
 
 def opened(path):
@@ -73,6 +75,7 @@ def write_json(run, file):
                   for link, count in run.counts.items()],
         "drops": total.drops,
         "lost": total.lost,
+        "shapes_in_run": run.shapes,
     }
     try:
         file.write(json.dumps(document, indent=1) + "\n")

@@ -35,6 +35,26 @@ def load(name):
         raise Failure(f"{path} cannot be read; end lab {name} with `netlab down`") from None
 
 
+def begin_run(lab):
+    """Forget the shapes that links got during an earlier run."""
+    _shapes_in_run(lab).write_text("")
+
+
+def add_shape_in_run(lab):
+    """Remember the links' new shape for the report of a run that may be in progress."""
+    with _shapes_in_run(lab).open("a") as file:
+        file.write(f"{lab.shape}\n")
+
+
+def shapes_in_run(lab):
+    """Return what the links became since begin_run(), as text, in order."""
+    return _shapes_in_run(lab).read_text().splitlines()
+
+
+def _shapes_in_run(lab):
+    return folder_of(lab.name) / "shapes-in-run"
+
+
 def forget(name):
     """Remove all files of the lab."""
     shutil.rmtree(folder_of(name), ignore_errors=True)

@@ -193,8 +193,12 @@ def add_bench(document, path, found):
 
 
 def add_lab(document, path, found):
-    """Take the links of netlab; a program that failed in it is a failure."""
-    found.labs.append(LabRun(str(path), document))
+    """Take the links of netlab; a program that failed in it is a failure, as are changed links."""
+    if document.get("shapes_in_run"):
+        found.failed.append(Failed(str(path), "the links' rate changed during the run",
+                                   command_text(document["command"])))
+    else:
+        found.labs.append(LabRun(str(path), document))
     if document["exit_status"] != 0:
         found.failed.append(Failed(str(path), "a program failed in the lab",
                                    command_text(document["command"]), document["exit_status"]))

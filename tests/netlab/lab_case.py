@@ -44,9 +44,9 @@ class LabCase(unittest.TestCase):
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         return done.stdout + done.stderr
 
-    def start(self, *command):
+    def start(self, *command, flags=()):
         """Start `netlab run` of a command on all hosts; returns the process once all ranks run."""
-        process = subprocess.Popen([NETLAB, "run", "--name", self.name, "--", *command],
+        process = subprocess.Popen([NETLAB, "run", "--name", self.name, *flags, "--", *command],
                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         self.addCleanup(process.stdout.close)
         self.addCleanup(process.wait)

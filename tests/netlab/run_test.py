@@ -100,6 +100,24 @@ class RunTest(LabCase):
             self.assertEqual(process.returncode, 130)
             self.assertEqual(processes.processes_of(self.name), [])
 
+    def test_rate_may_change_in_a_run_which_says_so(self):
+        self.netlab("up", "--hosts", "2", "--rate", "10gbit")
+        self.netlab("rate", "1gbit")  # before it
+        with tempfile.TemporaryDirectory() as folder:
+            flags = ["--json", f"{folder}/links"]
+            process = self.start("sleep", "4.5", flags=flags)
+            self.netlab("rate", "--in-run", "200mbit")
+            self.assertIn("rate 200mbit", self.netlab("status"))
+            self.netlab("rate", "--in-run", "10gbit")
+            process.wait(20)
+            shapes = [line.split("links became: ")[1] for line in process.stdout.read().splitlines()
+                      if "links became: " in line]
+            self.assertEqual([shape.split(",")[0] for shape in shapes],
+                             ["rate 200mbit", "rate 10gbit"])
+            self.assertEqual(read_json(f"{folder}/links")["shapes_in_run"], shapes)
+            self.netlab("run", *flags, ["true"])
+            self.assertEqual(read_json(f"{folder}/links")["shapes_in_run"], [])
+
     def test_killed_runs_end_too(self):
         self.netlab("up", "--hosts", "2")
         process = self.start(*SLEEP)

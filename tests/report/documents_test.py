@@ -82,6 +82,11 @@ class CollectTest(FolderCase):
                       self.only_failure(self.write("x.json", bench())).message)
         failed = self.only_failure(self.write("x.json", netlab(exit_status=3)))
         self.assertEqual(failed.exit_status, 3)
+
+    def test_links_that_changed_are_no_lab_s(self):
+        failed = self.only_failure(self.write("x.json", netlab(shapes_in_run=["rate 200mbit"])))
+        self.assertEqual(failed.message, "the links' rate changed during the run")
+        self.assertEqual(documents.collect([self.folder]).labs, [])
         (self.folder / "x.json").unlink()
         self.write("y.json", bench(bench_row()))
         self.write("x.json.partial", "{")
