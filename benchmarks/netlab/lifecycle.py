@@ -114,9 +114,9 @@ def reshape(name, shape, in_run=False):
     """Give the lab's links another shape; refuse during a run, unless `in_run` says otherwise."""
     with contextlib.nullcontext() if in_run else running(name), changing(name):
         lab = dataclasses.replace(loaded(name), shape=shape)
+        state.add_shape_in_run(lab)
         shaping.shape(lab)
         state.save(lab)
-        state.add_shape_in_run(lab)
     return lab
 
 

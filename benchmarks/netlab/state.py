@@ -35,24 +35,27 @@ def load(name):
         raise Failure(f"{path} cannot be read; end lab {name} with `netlab down`") from None
 
 
-def begin_run(lab):
-    """Forget the shapes that links got during an earlier run."""
-    _shapes_in_run(lab).write_text("")
+def begin_run(name):
+    """Forget the shapes that links of a lab got during an earlier run."""
+    _shapes_in_run(name).write_text("", encoding="ascii")
 
 
 def add_shape_in_run(lab):
     """Remember the links' new shape for the report of a run that may be in progress."""
-    with _shapes_in_run(lab).open("a") as file:
+    with _shapes_in_run(lab.name).open("a", encoding="ascii") as file:
         file.write(f"{lab.shape}\n")
 
 
-def shapes_in_run(lab):
+def shapes_in_run(name):
     """Return what the links became since begin_run(), as text, in order."""
-    return _shapes_in_run(lab).read_text().splitlines()
+    try:
+        return _shapes_in_run(name).read_text(encoding="ascii").splitlines()
+    except FileNotFoundError:
+        raise Failure(f"lab {name} went down during the run") from None
 
 
-def _shapes_in_run(lab):
-    return folder_of(lab.name) / "shapes-in-run"
+def _shapes_in_run(name):
+    return folder_of(name) / "shapes-in-run"
 
 
 def forget(name):

@@ -67,6 +67,11 @@ class LabRun:
         return self.document["lab"]["shape"]["rate"]
 
     @property
+    def changed(self):
+        """Return whether its links changed in the run."""
+        return bool(self.document.get("shapes_in_run"))
+
+    @property
     def title(self):
         """Return how figures name its links."""
         lab = self.document["lab"]
@@ -193,12 +198,8 @@ def add_bench(document, path, found):
 
 
 def add_lab(document, path, found):
-    """Take the links of netlab; a program that failed in it is a failure, as are changed links."""
-    if document.get("shapes_in_run"):
-        found.failed.append(Failed(str(path), "the links' rate changed during the run",
-                                   command_text(document["command"])))
-    else:
-        found.labs.append(LabRun(str(path), document))
+    """Take the links of netlab; a program that failed in it is a failure."""
+    found.labs.append(LabRun(str(path), document))
     if document["exit_status"] != 0:
         found.failed.append(Failed(str(path), "a program failed in the lab",
                                    command_text(document["command"]), document["exit_status"]))
@@ -210,9 +211,17 @@ def command_text(command):
 
 
 def link_rows(found, link_rate):
-    """Tell every run the links that it went over: those of the netlab run of the same command."""
+    """Tell every run the links that it went over: those of the netlab run of the same command.
+
+    Rows of a run whose links changed are those of no rate, and go.
+    """
     for run in found.runs:
         labs = labs_of(run, found.labs)
+        if any(lab.changed for lab in labs):
+            run.rows.clear()
+            found.failed.append(Failed(run.path, "its links changed during the run",
+                                       run.facts["command"]))
+            continue
         lab = labs[0] if len(labs) == 1 else None
         if len(labs) > 1:
             found.failed.append(Failed(

@@ -23,7 +23,11 @@ void CallSignature::text(std::string_view name, std::string value) {
 }
 
 void CallSignature::set(std::string_view name, std::uint64_t value) {
-  std::ranges::find(fields_, name, &SignatureField::name)->value = value;
+  const auto fields = std::span(fields_).first(count_);
+  const auto field = std::ranges::find(fields, name, &SignatureField::name);
+  if (field == fields.end())
+    throw Error(ErrorKind::state, "no " + std::string(name) + " in a signature");
+  field->value = value;
 }
 
 std::uint64_t CallSignature::hash() const {

@@ -54,10 +54,10 @@ class ShortSum {
   }
   [[nodiscard]] std::size_t bytes() const { return count_ * size_of(type_); }
   [[nodiscard]] bool checksum() const { return checksum_; }
-  /// Whether no other way is faster. By messages the whole vector travels log2 n times: then MPI's
-  /// own reduction may be.
-  [[nodiscard]] bool pays(bool by_board) const {
-    return by_board || bytes() <= std::size_t{4} << 10;
+  /// Whether no other way is faster for so many bytes. By messages the whole vector travels log2 n
+  /// times: then MPI's own reduction may be.
+  [[nodiscard]] static constexpr bool pays(std::size_t bytes, bool by_board) {
+    return by_board || bytes <= std::size_t{4} << 10;
   }
 
  private:

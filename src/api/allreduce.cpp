@@ -23,8 +23,7 @@ namespace cohom {
 namespace {
 
 /// The named buffer's state. It belongs to one codec, count and type until it is reset.
-StateBuffer* state_of(CommunicatorImpl& communicator, PlanCore& core,
-                      const Options& options) {
+StateBuffer* state_of(CommunicatorImpl& communicator, PlanCore& core, const Options& options) {
   // Not state_bytes(): a vector that goes raw has none, and yet its call is as right or wrong as
   // others.
   if (!core.wants_state()) return nullptr;

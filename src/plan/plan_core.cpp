@@ -162,7 +162,7 @@ void PlanCore::make_routes(const PlanEnvironment& environment, const PlanCodec& 
   description_.memory = device_work() ? "cuda" : "host";
   description_.path = path_of(device_.get(), *environment.transport);
   make_short_sum(environment, algorithm);
-  enter_race(environment);
+  native_.race = race_of(environment, vector_.shape);
   if (offloading_ != nullptr) {
     routes_.other =
         make_route(material, codec.make(), *choice.other_algorithm, environment.native_reductions);
@@ -185,33 +185,39 @@ void PlanCore::make_short_sum(const PlanEnvironment& environment, const Algorith
                                           sizeof(AgreementWords::Table), options_.checksum);
 }
 
-void PlanCore::enter_race(const PlanEnvironment& environment) {
+RouteRaces::Entry* PlanCore::race_of(const PlanEnvironment& environment,
+                                     const PlanShape& shape) const {
+  const std::size_t bytes = shape.elements(vector_.ranks) * size_of(shape.type);
   // What travels with the agreement is mostly over when a native sum could begin.
-  const bool none = native_.sums == nullptr ||
-                    (short_sum_ && (vector_.part || short_sum_->pays(environment.has_board)));
-  native_.race = none
-                     ? nullptr
-                     : &environment.races->of(kind_of(vector_.shape, vector_.ranks, asked_codec_),
-                                              vector_.users_bytes(),
-                                              description_.codec + " by " + description_.algorithm);
+  if (native_.sums == nullptr ||
+      (short_sum_ && (vector_.part || ShortSum::pays(bytes, environment.has_board))))
+    return nullptr;
+  return &environment.races->of(kind_of(shape, vector_.ranks, asked_codec_), bytes,
+                                description_.codec + " by " + description_.algorithm);
 }
 
-/// Up to ShortSum::max_bytes the selection is the same, and no codec refuses a length.
+/// Up to ShortSum::max_bytes the selection is the same, and no codec refuses a length. A file may
+/// have decided otherwise for another length.
 bool PlanCore::serves(const PlanEnvironment& environment, const PlanShape& shape) const {
   PlanShape same = vector_.shape;
   same.count = shape.count;
   return short_sum_ && same == shape && shape.count * size_of(shape.type) <= ShortSum::max_bytes &&
          !vector_.part && !state_.wanted && !chosen_by_length_ && !routes_.first.executor &&
-         !(native_.sums && environment.races->follow_file());
+         !routes_.first.workers &&
+         (environment.races == nullptr || !environment.races->follow_file());
 }
 
 void PlanCore::become(const PlanEnvironment& environment, std::size_t count) {
+  PlanShape shape = vector_.shape;
+  shape.count = count;
+  RouteRaces::Entry* const race = race_of(environment, shape);
   short_sum_->become(count);
-  vector_.shape.count = vector_.count = count;
+  native_.race = race;
+  vector_.shape = shape;
+  vector_.count = count;
   routes_.first.setup.elements = count;
   state_.key.clear();
   if (!calls.signature.empty()) calls.signature.set("count", count);
-  enter_race(environment);
 }
 
 void PlanCore::finish(const void* sum, void* output) const {

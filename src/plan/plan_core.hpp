@@ -114,7 +114,9 @@ class PlanCore {
   void make_routes(const PlanEnvironment& environment, const PlanCodec& codec,
                    std::unique_ptr<Codec> first, const RouteChoice& choice);
   void make_short_sum(const PlanEnvironment& environment, const AlgorithmRow& algorithm);
-  void enter_race(const PlanEnvironment& environment);
+  /// Of a vector of that shape; null: it is in none.
+  [[nodiscard]] RouteRaces::Entry* race_of(const PlanEnvironment& environment,
+                                           const PlanShape& shape) const;
 
   std::unique_ptr<DevicePlan> device_;  ///< outlives parts, codecs and executors
   PlanVector vector_;

@@ -376,6 +376,25 @@ TEST(Native, CallsGoAsAFileSays) {
   });
 }
 
+/// The plan of a short vector serves no other length then: for that the file may say otherwise, and
+/// on one rank the plan may be busy.
+TEST(Native, CallsGoAsAFileSaysForTheirOwnLength) {
+  const Watchdog watchdog("decisions for short vectors");
+  const DecisionsFile file("cohom-decisions 1\n2 thc f32 8192 native\n");
+  LoopbackHub hub(2);
+  on_hub(hub, 2, [&](int rank, Communicator& communicator) {
+    std::vector<float> data(100, 1.0f), longer(2048, 1.0f);
+    Request request = allreduce_start(data.data(), data.data(), data.size(), ElementType::f32,
+                                      communicator, raced());
+    if (rank == 0) request.wait();
+    allreduce(std::span(longer), communicator, raced());
+    request.wait();
+    EXPECT_EQ(data, std::vector<float>(100, 2.0f));
+    EXPECT_EQ(longer, std::vector<float>(2048, 2.0f));
+    EXPECT_EQ(communicator.native_calls(), 1u);
+  });
+}
+
 TEST(Native, RanksHaveDifferentFiles) {
   const Watchdog watchdog("different decisions");
   LoopbackHub hub(2);

@@ -5,6 +5,7 @@ The program is cohom-bench, given by the environment variable COHOM_BENCH.
 
 import json
 import os
+import pathlib
 import signal
 import subprocess
 import tempfile
@@ -105,10 +106,12 @@ class RunTest(LabCase):
         self.netlab("rate", "1gbit")  # before it
         with tempfile.TemporaryDirectory() as folder:
             flags = ["--json", f"{folder}/links"]
-            process = self.start("sleep", "4.5", flags=flags)
+            wait = ["sh", "-c", f"until [ -e {folder}/go ]; do sleep 0.1; done"]
+            process = self.start(*wait, flags=flags)
             self.netlab("rate", "--in-run", "200mbit")
             self.assertIn("rate 200mbit", self.netlab("status"))
             self.netlab("rate", "--in-run", "10gbit")
+            pathlib.Path(folder, "go").touch()
             process.wait(20)
             shapes = [line.split("links became: ")[1] for line in process.stdout.read().splitlines()
                       if "links became: " in line]

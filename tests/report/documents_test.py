@@ -83,10 +83,6 @@ class CollectTest(FolderCase):
         failed = self.only_failure(self.write("x.json", netlab(exit_status=3)))
         self.assertEqual(failed.exit_status, 3)
 
-    def test_links_that_changed_are_no_lab_s(self):
-        failed = self.only_failure(self.write("x.json", netlab(shapes_in_run=["rate 200mbit"])))
-        self.assertEqual(failed.message, "the links' rate changed during the run")
-        self.assertEqual(documents.collect([self.folder]).labs, [])
         (self.folder / "x.json").unlink()
         self.write("y.json", bench(bench_row()))
         self.write("x.json.partial", "{")
@@ -102,6 +98,16 @@ class CollectTest(FolderCase):
         self.assert_close(rows["x.json"].wire_seconds, 400000 * 8 / 1e9)
         self.assertEqual(rows["other.json"].link_rate, 5e9)
         self.assertIsNone(rows["other.json"].lab)
+
+    def test_rows_over_links_that_changed_are_failures(self):
+        self.write("one/x.json", bench(bench_row()))
+        self.write("one/links.json", netlab(shapes_in_run=["rate 200mbit"]))
+        self.write("two/x.json", bench(bench_row()))
+        self.write("two/links.json", netlab())
+        found = documents.collect([self.folder], 5e9)
+        self.assertEqual({row.run.job: row.link_rate for row in found.rows}, {"two": 1e9})
+        (failed,) = found.failed
+        self.assertRegex(failed.path + failed.message, "one/x.json.*changed during the run")
 
     def test_one_command_over_several_links(self):
         for name, rate in (("slow", 10**8), ("fast", 10**9)):
