@@ -2,6 +2,7 @@
 
 #include <cohom/merge.hpp>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
@@ -10,6 +11,10 @@
 namespace cohom {
 
 namespace {
+
+/// So that among the shortest vectors a longer one takes no memory: fresh pages take longer than
+/// its call.
+constexpr std::size_t least_room = 1024;
 
 std::size_t words_of(std::size_t bytes) { return (bytes + 7) / 8; }
 
@@ -24,7 +29,7 @@ ShortSum::ShortSum(const kernels::KernelTable& kernels, ElementType type, std::s
       head_bytes_(head_bytes),
       partials_(ranks <= max_vectors ? ranks / 2 : 0),
       checksum_(checksum) {
-  take_memory(bytes());
+  take_memory(std::max(bytes(), least_room));
 }
 
 void ShortSum::take_memory(std::size_t bytes) {

@@ -32,8 +32,13 @@ NodeTransport::NodeTransport(std::shared_ptr<Transport> transport, NodeWindows w
 CallBoard* NodeTransport::take_board() {
   if (board_ || !is_one_node() || transport_->ranks() > CallBoard::max_ranks) return nullptr;
   std::vector<NodeBoard::Peer> peers;
+  const auto map_board = [](const auto& window) {
+    window.memory()->map_pages(window.layout().board(), window.layout().board_bytes());
+  };
+  map_board(*windows_.window);
   for (const Link& link : links_) {
     const PeerWindow& window = *windows_.peers[link.peer].window;
+    map_board(window);
     peers.push_back({.rank = link.rank,
                      .board = window.at<Board>(window.layout().board()),
                      .has_ended = &link.has_ended});

@@ -72,7 +72,8 @@ bool pages_taken(int fd, std::size_t offset, std::size_t bytes) {
 
 }  // namespace
 
-MappedMemory::MappedMemory(int fd, std::size_t bytes, bool writable) : size_(bytes) {
+MappedMemory::MappedMemory(int fd, std::size_t bytes, bool writable)
+    : size_(bytes), writable_(writable) {
   const int protection = writable ? PROT_READ | PROT_WRITE : PROT_READ;
   void* const memory = mmap(nullptr, bytes, protection, MAP_SHARED | MAP_NORESERVE, fd, 0);
   if (memory == MAP_FAILED) fail(ErrorKind::memory, "mapping " + std::to_string(bytes) + " bytes");
@@ -80,6 +81,17 @@ MappedMemory::MappedMemory(int fd, std::size_t bytes, bool writable) : size_(byt
   // Hints; refusal only costs speed, or disk space after a crash.
   if (!writable) madvise(memory, bytes, MADV_DONTDUMP);
   madvise(memory, bytes, MADV_HUGEPAGE);
+}
+
+void MappedMemory::map_pages(std::size_t offset, std::size_t bytes) const {
+#ifdef MADV_POPULATE_READ  // since Linux 5.14
+  const std::size_t first = offset / WindowLayout::page * WindowLayout::page;
+  // A hint; refusal only costs speed.
+  madvise(data_ + first, offset + bytes - first,
+          writable_ ? MADV_POPULATE_WRITE : MADV_POPULATE_READ);
+#else
+  static_cast<void>(offset), static_cast<void>(bytes), static_cast<void>(writable_);
+#endif
 }
 
 MappedMemory::~MappedMemory() { munmap(data_, size_); }

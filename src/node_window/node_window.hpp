@@ -28,10 +28,13 @@ class MappedMemory {
 
   [[nodiscard]] std::byte* data() const { return data_; }
   [[nodiscard]] std::size_t size() const { return size_; }
+  /// Of pages that the file has, so that no call pays for it when it first comes there.
+  void map_pages(std::size_t offset, std::size_t bytes) const;
 
  private:
   std::byte* data_ = nullptr;
   std::size_t size_ = 0;
+  bool writable_;
 };
 
 /// This rank's own. It has no name in a file system, so nothing is left of it after a crash, and
@@ -92,6 +95,7 @@ class PeerWindow {
   PeerWindow(pid_t process, int fd, const WindowHeader::Token& token, std::size_t ranks);
 
   [[nodiscard]] const WindowLayout& layout() const { return layout_; }
+  [[nodiscard]] const std::shared_ptr<const MappedMemory>& memory() const { return memory_; }
   template <class T>
   [[nodiscard]] const T* at(std::size_t offset) const {
     return reinterpret_cast<const T*>(memory_->data() + offset);
