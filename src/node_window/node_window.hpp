@@ -28,7 +28,7 @@ class MappedMemory {
 
   [[nodiscard]] std::byte* data() const { return data_; }
   [[nodiscard]] std::size_t size() const { return size_; }
-  /// Of pages that the file has, so that no call pays for it when it first comes there.
+  /// Maps pages that the file has, which else takes the time of the first call that comes there.
   void map_pages(std::size_t offset, std::size_t bytes) const;
 
  private:
