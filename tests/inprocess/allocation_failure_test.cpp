@@ -227,7 +227,7 @@ TEST(ShortCalls, LackMemoryForALongerVector) {
           all.arrive_and_wait();
           if (lacks) allocations_left = allocation;
           errors[rank] =
-              error_of(communicator, data, {.codec = "raw", .timeout = 1, .native = "auto"});
+              error_of(communicator, data, {.codec = "raw", .timeout = 5, .native = "auto"});
           if (lacks) {
             failed = allocations_left < 0;
             allocations_left = -1;
