@@ -41,6 +41,7 @@ Memory& host_memory();
 
 /// @throws std::bad_alloc when the machine can never give so many words. Touches nothing, so that
 /// an absurd size is an error at once, and not after lists of its pieces have filled the memory.
+/// Less than 2 MiB is not asked for.
 void expect_capacity(std::size_t words);
 
 /// Words := so many bytes of elements, and zeros up to the end of the words.

@@ -207,7 +207,7 @@ TEST(ShortCalls, LackMemoryWhereOthersAreLate) {
 }
 
 /// The plan of a shorter vector, in a race, serves a longer one, in another race. For that rank 1
-/// has no memory: an error of all ranks, behind which the plan is as it was. What it lacks after
+/// has no memory: an error of all ranks, after which the plan is as it was. What it lacks after
 /// that may be its own error, as above.
 TEST(ShortCalls, LackMemoryForALongerVector) {
   std::atomic<bool> failed = true;
