@@ -98,12 +98,12 @@ class AllocationFailure : public testing::TestWithParam<Case> {};
 
 TEST_P(AllocationFailure, IsAnErrorAndTheNextCallWorks) {
   constexpr int ranks = 2;
-  const auto [codec, algorithm, spare, warm] = GetParam();
-  const Options options{.codec = codec,
-                        .algorithm = algorithm,
+  const Case& tested = GetParam();
+  const Options options{.codec = tested.codec,
+                        .algorithm = tested.algorithm,
                         .segment = 512,
                         .buffer = "kept",
-                        .timeout = spare ? 20 : 0.02};
+                        .timeout = tested.all_hear ? 20 : 0.02};
   Options patient = options;
   patient.timeout = 0;
   std::atomic<bool> failed = true;
@@ -117,12 +117,12 @@ TEST_P(AllocationFailure, IsAnErrorAndTheNextCallWorks) {
     for (int rank = 0; rank < ranks; ++rank)
       threads.emplace_back([&, rank] {
         std::shared_ptr<Transport> transport = hub.transport(rank);
-        if (spare) transport = std::make_shared<SparedTransport>(transport);
+        if (tested.all_hear) transport = std::make_shared<SparedTransport>(transport);
         Communicator communicator(transport);
         std::vector<float> data(5000, 1.0f), later(5000, 1.0f);
         // A thread's first call takes scratch that kernels keep for it; a plan of another length
         // does.
-        std::vector<float> first(warm ? 5000 : 7000, 1.0f);
+        std::vector<float> first(tested.warm ? 5000 : 7000, 1.0f);
         EXPECT_EQ(error_of(communicator, first, patient), "");
         communicator.reset_state("kept");
         all.arrive_and_wait();
@@ -141,7 +141,7 @@ TEST_P(AllocationFailure, IsAnErrorAndTheNextCallWorks) {
       });
     threads.clear();
     if (!failed) break;
-    if (!spare) continue;
+    if (!tested.all_hear) continue;
     EXPECT_EQ(errors[0], errors[1]) << "allocation " << allocation;
     // What is only tried for speed may fail without a word.
     if (errors[0].empty()) continue;
@@ -149,7 +149,7 @@ TEST_P(AllocationFailure, IsAnErrorAndTheNextCallWorks) {
         << "allocation " << allocation << ": " << errors[0];
   }
   EXPECT_GT(allocation, 0) << "a call takes some memory";
-  std::printf("%s by %s: %ld allocations\n", codec, algorithm, allocation);
+  std::printf("%s by %s: %ld allocations\n", tested.codec, tested.algorithm, allocation);
 }
 
 INSTANTIATE_TEST_SUITE_P(
