@@ -109,7 +109,7 @@ bool CallAtOnce::all_are_told() {
 void CallAtOnce::hand_over(CallRequest& request) {
   const bool has_told = exchange_ || begun_;
   request.told_that_it_waits = waits_ && has_told;
-  if (waits_ && has_told) request.began = turn_.began();
+  if (waits_ && has_told) request.turn_began = turn_.began();
   request.begun = std::move(begun_);
 }
 

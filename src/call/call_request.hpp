@@ -39,7 +39,7 @@ struct CallRequest {
   /// The agreement that this rank began by messages; null: none.
   std::shared_ptr<BegunAgreement> begun = nullptr;
   /// When its turn in a race began; none: it begins with the call.
-  std::optional<std::chrono::steady_clock::time_point> began = std::nullopt;
+  std::optional<std::chrono::steady_clock::time_point> turn_began = std::nullopt;
   double timeout = 0;  ///< seconds without progress; 0: no limit
 
   [[nodiscard]] const CallSignature& signature() const;

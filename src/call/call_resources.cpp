@@ -76,7 +76,7 @@ void CallResources::prepare_of_plan(PlanCore& core) {
   // a part's vectors lie there.
   const bool native_turn = waits_ && turn_.has_race() && may_go_natively();
   if (!native_turn && (sum == nullptr || part() != nullptr)) core.routes().take_memory();
-  turn_.start_clock(request_.began);
+  turn_.start_clock(request_.turn_began);
   if (sum != nullptr && !request_.begun) sum->begin(codec_input(), codec_output());
   if (request_.state != nullptr) {
     request_.state->bring_to(core.device_work(), core.state_bytes());

@@ -18,7 +18,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <atomic>
 #include <barrier>
 #include <cctype>
 #include <chrono>
@@ -94,6 +93,41 @@ std::string error_of(Communicator& communicator, std::vector<float>& data, const
   return {};
 }
 
+/// Has a part of a test fail at its first allocation, then at its second, and so on, until it has
+/// all that it takes.
+class FailingAllocations {
+ public:
+  /// Whether there is another one to fail.
+  [[nodiscard]] bool more() {
+    if (!failed_ || testing::Test::HasFailure()) return false;
+    ++number_;
+    return true;
+  }
+  /// Runs the part, in the thread of the rank that lacks memory.
+  template <class Part>
+  void fail_in(Part&& part) {
+    allocations_left = number_;
+    part();
+    failed_ = allocations_left < 0;
+    allocations_left = -1;
+  }
+  [[nodiscard]] bool failed() const { return failed_; }
+  /// The one that fails; in the end, how many the part takes.
+  [[nodiscard]] long number() const { return number_; }
+  [[nodiscard]] std::string name() const { return "allocation " + std::to_string(number_); }
+
+ private:
+  long number_ = -1;
+  bool failed_ = true;
+};
+
+/// Runs `body` for each rank in a thread of its own.
+template <class Body>
+void in_threads(int ranks, const Body& body) {
+  std::vector<std::jthread> threads;
+  for (int rank = 0; rank < ranks; ++rank) threads.emplace_back([&body, rank] { body(rank); });
+}
+
 class AllocationFailure : public testing::TestWithParam<Case> {};
 
 TEST_P(AllocationFailure, IsAnErrorAndTheNextCallWorks) {
@@ -106,50 +140,45 @@ TEST_P(AllocationFailure, IsAnErrorAndTheNextCallWorks) {
                         .timeout = tested.all_hear ? 20 : 0.02};
   Options patient = options;
   patient.timeout = 0;
-  std::atomic<bool> failed = true;
-  long allocation = 0;
-  for (; failed && !HasFailure(); ++allocation) {
-    const Watchdog watchdog("allocation " + std::to_string(allocation));
+  FailingAllocations allocations;
+  while (allocations.more()) {
+    const Watchdog watchdog(allocations.name());
     LoopbackHub hub(ranks);
     std::barrier all(ranks);
     std::string errors[ranks];
-    std::vector<std::jthread> threads;
-    for (int rank = 0; rank < ranks; ++rank)
-      threads.emplace_back([&, rank] {
-        std::shared_ptr<Transport> transport = hub.transport(rank);
-        if (tested.all_hear) transport = std::make_shared<SparedTransport>(transport);
-        Communicator communicator(transport);
-        std::vector<float> data(5000, 1.0f), later(5000, 1.0f);
-        // A thread's first call takes scratch that kernels keep for it; a plan of another length
-        // does.
-        std::vector<float> first(tested.warm ? 5000 : 7000, 1.0f);
-        EXPECT_EQ(error_of(communicator, first, patient), "");
-        communicator.reset_state("kept");
-        all.arrive_and_wait();
-        if (rank == 1) allocations_left = allocation;
-        errors[rank] = error_of(communicator, data, options);
-        if (errors[rank].empty()) EXPECT_NEAR(data[1000], 2, 0.9) << "1 is what went in";
-        if (rank == 1) {
-          failed = allocations_left < 0;
-          allocations_left = -1;
-        }
-        all.arrive_and_wait();
-        communicator.reset_state("kept");
-        std::fill(later.begin(), later.end(), 1.0f);
-        EXPECT_EQ(error_of(communicator, later, patient), "") << "behind allocation " << allocation;
-        for (std::size_t i = 0; i < later.size(); i += 100) EXPECT_NEAR(later[i], 2, 0.9);
-      });
-    threads.clear();
-    if (!failed) break;
+    in_threads(ranks, [&](int rank) {
+      std::shared_ptr<Transport> transport = hub.transport(rank);
+      if (tested.all_hear) transport = std::make_shared<SparedTransport>(transport);
+      Communicator communicator(transport);
+      std::vector<float> data(5000, 1.0f), later(5000, 1.0f);
+      // A thread's first call takes scratch that kernels keep for it; a plan of another length
+      // does.
+      std::vector<float> first(tested.warm ? 5000 : 7000, 1.0f);
+      EXPECT_EQ(error_of(communicator, first, patient), "");
+      communicator.reset_state("kept");
+      all.arrive_and_wait();
+      const auto call = [&] { errors[rank] = error_of(communicator, data, options); };
+      if (rank == 1)
+        allocations.fail_in(call);
+      else
+        call();
+      if (errors[rank].empty()) EXPECT_NEAR(data[1000], 2, 0.9) << "1 is what went in";
+      all.arrive_and_wait();
+      communicator.reset_state("kept");
+      std::fill(later.begin(), later.end(), 1.0f);
+      EXPECT_EQ(error_of(communicator, later, patient), "") << "behind " << allocations.name();
+      for (std::size_t i = 0; i < later.size(); i += 100) EXPECT_NEAR(later[i], 2, 0.9);
+    });
+    if (!allocations.failed()) break;
     if (!tested.all_hear) continue;
-    EXPECT_EQ(errors[0], errors[1]) << "allocation " << allocation;
+    EXPECT_EQ(errors[0], errors[1]) << allocations.name();
     // What is only tried for speed may fail without a word.
     if (errors[0].empty()) continue;
     EXPECT_NE(errors[0].find("out of memory"), std::string::npos)
-        << "allocation " << allocation << ": " << errors[0];
+        << allocations.name() << ": " << errors[0];
   }
-  EXPECT_GT(allocation, 0) << "a call takes some memory";
-  std::printf("%s by %s: %ld allocations\n", tested.codec, tested.algorithm, allocation);
+  EXPECT_GT(allocations.number(), 0) << "a call takes some memory";
+  std::printf("%s by %s: %ld allocations\n", tested.codec, tested.algorithm, allocations.number());
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -174,134 +203,126 @@ INSTANTIATE_TEST_SUITE_P(
 /// late. What it lacks then is its own error, and it waits for nobody: the others may.
 TEST(ShortCalls, LackMemoryWhereOthersAreLate) {
   constexpr int ranks = 4;
-  std::atomic<bool> failed = true;
-  long allocation = 0;
-  for (; failed && !HasFailure(); ++allocation) {
-    const Watchdog watchdog("allocation " + std::to_string(allocation));
+  FailingAllocations allocations;
+  while (allocations.more()) {
+    const Watchdog watchdog(allocations.name());
     LoopbackHub hub(ranks);
     std::barrier all(ranks);
     std::string errors[ranks];
-    std::vector<std::jthread> threads;
-    for (int rank = 0; rank < ranks; ++rank)
-      threads.emplace_back([&, rank] {
-        Communicator communicator(std::make_shared<SparedTransport>(hub.transport(rank)));
-        std::vector<float> data(100, 1.0f);
-        all.arrive_and_wait();
-        if (rank == 0) std::this_thread::sleep_for(std::chrono::milliseconds(20));
-        if (rank == 1) allocations_left = allocation;
+    in_threads(ranks, [&](int rank) {
+      Communicator communicator(std::make_shared<SparedTransport>(hub.transport(rank)));
+      std::vector<float> data(100, 1.0f);
+      all.arrive_and_wait();
+      if (rank == 0) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      const auto call = [&] {
         errors[rank] = error_of(communicator, data, {.codec = "raw", .timeout = 0.3});
-        if (rank == 1) {
-          failed = allocations_left < 0;
-          allocations_left = -1;
-        }
-        if (errors[rank].empty()) EXPECT_EQ(data, std::vector<float>(100, float(ranks)));
-      });
-    threads.clear();
-    if (!failed) break;
+      };
+      if (rank == 1)
+        allocations.fail_in(call);
+      else
+        call();
+      if (errors[rank].empty()) EXPECT_EQ(data, std::vector<float>(100, float(ranks)));
+    });
+    if (!allocations.failed()) break;
     const bool all_heard = errors[0] == errors[1];
     EXPECT_TRUE(all_heard || errors[1].find("out of memory") != std::string::npos)
-        << "allocation " << allocation << ": " << errors[1];
+        << allocations.name() << ": " << errors[1];
   }
-  EXPECT_GT(allocation, 10) << "a plan, and a call behind a late rank";
-  std::printf("a short call: %ld allocations\n", allocation);
+  EXPECT_GT(allocations.number(), 10) << "a plan, and a call behind a late rank";
+  std::printf("a short call: %ld allocations\n", allocations.number());
 }
 
 /// The plan of a shorter vector, in a race, serves a longer one, in another race. For that rank 1
 /// has no memory: an error of all ranks, after which the plan is as it was. What it lacks after
 /// that may be its own error, as above.
 TEST(ShortCalls, LackMemoryForALongerVector) {
-  std::atomic<bool> failed = true;
-  long allocation = 0, of_the_plan = 0;
-  for (; failed && !HasFailure(); ++allocation) {
-    const Watchdog watchdog("allocation " + std::to_string(allocation));
+  FailingAllocations allocations;
+  long of_the_plan = 0;
+  while (allocations.more()) {
+    const Watchdog watchdog(allocations.name());
     LoopbackHub hub(2);
     std::barrier all(2);
     std::string errors[2];
-    std::vector<std::jthread> threads;
-    for (int rank = 0; rank < 2; ++rank)
-      threads.emplace_back([&, rank] {
-        Communicator communicator(std::make_shared<SparedTransport>(hub.transport(rank)),
-                                  Aggregators{.native = hub.native_sums(rank)});
-        const auto call = [&](std::size_t count, bool lacks) {
-          std::vector<float> data(count, 1.0f);
-          all.arrive_and_wait();
-          if (lacks) allocations_left = allocation;
+    in_threads(2, [&](int rank) {
+      Communicator communicator(std::make_shared<SparedTransport>(hub.transport(rank)),
+                                Aggregators{.native = hub.native_sums(rank)});
+      const auto call = [&](std::size_t count, bool lacks) {
+        std::vector<float> data(count, 1.0f);
+        all.arrive_and_wait();
+        const auto sum = [&] {
           errors[rank] =
               error_of(communicator, data, {.codec = "raw", .timeout = 5, .native = "auto"});
-          if (lacks) {
-            failed = allocations_left < 0;
-            allocations_left = -1;
-          }
-          if (errors[rank].empty()) EXPECT_EQ(data, std::vector<float>(count, 2.0f));
-          all.arrive_and_wait();
         };
-        call(1500, false);
+        if (lacks)
+          allocations.fail_in(sum);
+        else
+          sum();
+        if (errors[rank].empty()) EXPECT_EQ(data, std::vector<float>(count, 2.0f));
+        all.arrive_and_wait();
+      };
+      call(1500, false);
+      EXPECT_EQ(errors[rank], "");
+      call(4000, rank == 1);
+      const bool plan = errors[1].find("for a plan of 4000 elements") != std::string::npos;
+      if (!plan) return;
+      EXPECT_EQ(errors[0], errors[1]);
+      if (rank == 1) ++of_the_plan;
+      for (const std::size_t count : {4000, 1500}) {
+        call(count, false);
         EXPECT_EQ(errors[rank], "");
-        call(4000, rank == 1);
-        const bool plan = errors[1].find("for a plan of 4000 elements") != std::string::npos;
-        if (!plan) return;
-        EXPECT_EQ(errors[0], errors[1]);
-        if (rank == 1) ++of_the_plan;
-        for (const std::size_t count : {4000, 1500}) {
-          call(count, false);
-          EXPECT_EQ(errors[rank], "");
-        }
-        EXPECT_EQ(communicator.impl().plans().size(), 1u);
-      });
+      }
+      EXPECT_EQ(communicator.impl().plans().size(), 1u);
+    });
   }
   EXPECT_GE(of_the_plan, 3) << "the race, the message and partial sums";
-  std::printf("a longer vector: %ld allocations, %ld of them the plan's\n", allocation,
+  std::printf("a longer vector: %ld allocations, %ld of them the plan's\n", allocations.number(),
               of_the_plan);
 }
 
 /// A vector that was added in part is in no sum.
 TEST(ExactSums, LackMemoryForAVector) {
   constexpr int ranks = 2;
-  std::atomic<bool> failed = true;
-  long allocation = 0;
-  for (; failed && !HasFailure(); ++allocation) {
-    const Watchdog watchdog("allocation " + std::to_string(allocation));
+  FailingAllocations allocations;
+  while (allocations.more()) {
+    const Watchdog watchdog(allocations.name());
     LoopbackHub hub(ranks);
     std::string errors[ranks];
-    std::vector<std::jthread> threads;
-    for (int rank = 0; rank < ranks; ++rank)
-      threads.emplace_back([&, rank] {
-        Communicator communicator(hub.transport(rank));
-        ExactSum sum(64, ElementType::f32);
-        const std::vector<float> vector(64, 1.0f);
-        std::vector<float> output(64);
-        if (rank == 1) {
-          allocations_left = allocation;
-          bool threw = false;
+    in_threads(ranks, [&](int rank) {
+      Communicator communicator(hub.transport(rank));
+      ExactSum sum(64, ElementType::f32);
+      const std::vector<float> vector(64, 1.0f);
+      std::vector<float> output(64);
+      if (rank == 1) {
+        bool threw = false;
+        allocations.fail_in([&] {
           try {
             sum.add(vector);
           } catch (const Error& error) {
             threw = true;
             EXPECT_EQ(error.kind(), ErrorKind::memory) << error.what();
           }
-          failed = allocations_left < 0;
-          allocations_left = -1;
-          EXPECT_EQ(threw, failed);
-        } else {
-          sum.add(vector);
-        }
-        try {
-          sum.allreduce(output, communicator);
-          EXPECT_EQ(output, std::vector<float>(64, 2.0f));
-        } catch (const Error& error) {
-          errors[rank] = error.what();
-        }
-        sum.reset();
+        });
+        EXPECT_EQ(threw, allocations.failed());
+      } else {
         sum.add(vector);
+      }
+      try {
         sum.allreduce(output, communicator);
         EXPECT_EQ(output, std::vector<float>(64, 2.0f));
-      });
-    threads.clear();
+      } catch (const Error& error) {
+        errors[rank] = error.what();
+      }
+      sum.reset();
+      sum.add(vector);
+      sum.allreduce(output, communicator);
+      EXPECT_EQ(output, std::vector<float>(64, 2.0f));
+    });
     EXPECT_EQ(errors[0], errors[1]);
-    EXPECT_EQ(errors[0].find("part of it was added; reset the sum") != std::string::npos, failed)
+    EXPECT_EQ(errors[0].find("part of it was added; reset the sum") != std::string::npos,
+              allocations.failed())
         << errors[0];
   }
-  EXPECT_GE(allocation, 4) << "a vector takes memory for each 16 elements";
+  EXPECT_GE(allocations.number(), 3) << "a vector takes memory for each 16 elements";
 }
 
 }  // namespace

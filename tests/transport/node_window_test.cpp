@@ -2,6 +2,7 @@
 
 #include "agreement/agreement_words.hpp"
 #include "agreement/call_board.hpp"
+#include "base/file_descriptor.hpp"
 #include "forked_ranks.hpp"
 #include "node_window/node_meeting.hpp"
 #include "node_window/node_transport.hpp"
@@ -16,12 +17,15 @@
 
 #include <gtest/gtest.h>
 
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -61,6 +65,35 @@ TEST(WindowHeap, JoinsWhatComesBack) {
     if (!forwards) std::ranges::reverse(ranges);
     for (const std::size_t range : ranges) heap.give_back(range, page);
     EXPECT_EQ(heap.take(4 * page), 0u);
+  }
+}
+
+/// How many of the pages this process's tables have. None: the system does not say.
+std::optional<std::size_t> mapped_pages(const std::byte* begin, std::size_t bytes) {
+  const offload::FileDescriptor tables(open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
+  const std::size_t first = reinterpret_cast<std::uintptr_t>(begin) / page;
+  const std::size_t last = (reinterpret_cast<std::uintptr_t>(begin) + bytes - 1) / page;
+  std::vector<std::uint64_t> entries(last - first + 1);
+  const std::size_t size = entries.size() * sizeof entries[0];
+  const auto offset = static_cast<off_t>(first * sizeof entries[0]);
+  if (pread(tables.get(), entries.data(), size, offset) != static_cast<ssize_t>(size))
+    return std::nullopt;
+  return static_cast<std::size_t>(
+      std::ranges::count_if(entries, [](std::uint64_t entry) { return entry >> 63 != 0; }));
+}
+
+TEST(NodeWindow, MapsPagesBeforeTheyAreUsed) {
+  const auto window = std::make_shared<NodeWindow>(2);
+  const std::size_t board = window->layout().board(), bytes = window->layout().board_bytes();
+  const std::size_t pages = (board + bytes - 1) / page - board / page + 1;
+  for (const bool writable : {true, false}) {
+    const MappedMemory memory(window->fd(), window->bytes(), writable);
+    const std::byte* const begin = memory.data() + board;
+    const auto before = mapped_pages(begin, bytes);
+    if (!before) GTEST_SKIP() << "no /proc/self/pagemap";
+    EXPECT_LT(*before, pages) << "a mapping that nobody has touched";
+    memory.map_pages(board, bytes);
+    EXPECT_EQ(mapped_pages(begin, bytes), pages) << (writable ? "to write" : "to read");
   }
 }
 
