@@ -133,7 +133,8 @@ TEST(ChunkOfRank, GetsWhatItsRanksAsk) {
       for (const auto& [narrow, disjoint] :
            {std::pair{false, false}, std::pair{true, false}, std::pair{true, true}}) {
         SCOPED_TRACE(name_of(Case{&algorithm, ranks, narrow, disjoint}));
-        const auto schedules = [&](ReductionKind collective, int root) {
+        const auto schedules = [&, narrow = narrow, disjoint = disjoint](ReductionKind collective,
+                                                                         int root) {
           return testing::build_all(algorithm, ranks, narrow, disjoint, narrow && !disjoint,
                                     collective, root);
         };
