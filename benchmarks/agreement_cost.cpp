@@ -2,7 +2,6 @@
 // library does with native=always, and as a program of MPI calls alone could.
 
 #include "bench_options.hpp"
-#include "inputs.hpp"
 #include "measure.hpp"
 #include "mpi_program.hpp"
 

@@ -2,7 +2,6 @@
 // and to take, on a communicator that has made another call before.
 
 #include "bench_options.hpp"
-#include "inputs.hpp"
 #include "measure.hpp"
 #include "mpi_program.hpp"
 

@@ -133,6 +133,7 @@ TEST(ChunkOfRank, GetsWhatItsRanksAsk) {
       for (const auto& [narrow, disjoint] :
            {std::pair{false, false}, std::pair{true, false}, std::pair{true, true}}) {
         SCOPED_TRACE(name_of(Case{&algorithm, ranks, narrow, disjoint}));
+        // Older clang-tidy rejects structured bindings that are captured as they are.
         const auto schedules = [&, narrow = narrow, disjoint = disjoint](ReductionKind collective,
                                                                          int root) {
           return testing::build_all(algorithm, ranks, narrow, disjoint, narrow && !disjoint,

@@ -18,6 +18,7 @@
 #include <gtest/gtest.h>
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -68,11 +69,22 @@ TEST(WindowHeap, JoinsWhatComesBack) {
   }
 }
 
-/// How many of the pages this process's tables have. None: the system does not say.
-std::optional<std::size_t> mapped_pages(const std::byte* begin, std::size_t bytes) {
+/// Whether the system maps pages ahead (Linux 5.14), of the size that windows count with.
+bool maps_pages_ahead() {
+#ifdef MADV_POPULATE_READ
+  alignas(page) static std::byte probe[page];
+  return sysconf(_SC_PAGESIZE) == long{page} && madvise(probe, page, MADV_POPULATE_READ) == 0;
+#else
+  return false;
+#endif
+}
+
+/// How many pages of the board of the window that is mapped here are in this process's tables.
+/// None: the system does not say.
+std::optional<std::size_t> mapped_pages(const MappedMemory& window, const WindowLayout& layout) {
   const offload::FileDescriptor tables(open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
-  const std::size_t first = reinterpret_cast<std::uintptr_t>(begin) / page;
-  const std::size_t last = (reinterpret_cast<std::uintptr_t>(begin) + bytes - 1) / page;
+  const auto board = reinterpret_cast<std::uintptr_t>(window.data()) + layout.board();
+  const std::size_t first = board / page, last = (board + layout.board_bytes() - 1) / page;
   std::vector<std::uint64_t> entries(last - first + 1);
   const std::size_t size = entries.size() * sizeof entries[0];
   const auto offset = static_cast<off_t>(first * sizeof entries[0]);
@@ -82,18 +94,22 @@ std::optional<std::size_t> mapped_pages(const std::byte* begin, std::size_t byte
       std::ranges::count_if(entries, [](std::uint64_t entry) { return entry >> 63 != 0; }));
 }
 
-TEST(NodeWindow, MapsPagesBeforeTheyAreUsed) {
-  const auto window = std::make_shared<NodeWindow>(2);
-  const std::size_t board = window->layout().board(), bytes = window->layout().board_bytes();
-  const std::size_t pages = (board + bytes - 1) / page - board / page + 1;
+std::size_t pages_of_board(const WindowLayout& layout) {
+  return (layout.board() + layout.board_bytes() - 1) / page - layout.board() / page + 1;
+}
+
+TEST(MappedMemory, MapsPagesBeforeTheyAreUsed) {
+  if (!maps_pages_ahead()) GTEST_SKIP() << "the system maps no pages ahead";
+  const NodeWindow window(2);
+  const WindowLayout& layout = window.layout();
   for (const bool writable : {true, false}) {
-    const MappedMemory memory(window->fd(), window->bytes(), writable);
-    const std::byte* const begin = memory.data() + board;
-    const auto before = mapped_pages(begin, bytes);
-    if (!before) GTEST_SKIP() << "no /proc/self/pagemap";
-    EXPECT_LT(*before, pages) << "a mapping that nobody has touched";
-    memory.map_pages(board, bytes);
-    EXPECT_EQ(mapped_pages(begin, bytes), pages) << (writable ? "to write" : "to read");
+    const MappedMemory memory(window.fd(), window.bytes(), writable);
+    const auto before = mapped_pages(memory, layout);
+    if (!before) GTEST_SKIP() << "/proc/self/pagemap cannot be read";
+    EXPECT_LT(*before, pages_of_board(layout)) << "nobody has touched them";
+    memory.map_pages(layout.board(), layout.board_bytes());
+    EXPECT_EQ(mapped_pages(memory, layout), pages_of_board(layout))
+        << (writable ? "to write" : "to read");
   }
 }
 
@@ -348,8 +364,7 @@ TEST_F(TwoRanks, EndAChannelWithReceivesAtOnce) {
   EXPECT_EQ(buffer, std::vector<std::byte>(1000, std::byte{7}));
 }
 
-/// A rank whose ring says what it must not.
-class LyingRank : public ::testing::Test {
+class TwoWindows : public ::testing::Test {
  protected:
   void SetUp() override {
     unsetenv("COHOM_TOPOLOGY");
@@ -367,6 +382,23 @@ class LyingRank : public ::testing::Test {
     return windows;
   }
 
+  std::vector<std::shared_ptr<NodeWindow>> peers_;
+};
+
+TEST_F(TwoWindows, HaveTheirBoardsMappedWhereTheyAreTaken) {
+  if (!maps_pages_ahead()) GTEST_SKIP() << "the system maps no pages ahead";
+  NodeTransport transport(std::make_shared<test::OneNodeTransport>(0, 2), windows_of_both());
+  ASSERT_NE(transport.take_board(), nullptr);
+  for (const auto& window : peers_) {
+    const auto mapped = mapped_pages(*window->memory(), window->layout());
+    if (!mapped) GTEST_SKIP() << "/proc/self/pagemap cannot be read";
+    EXPECT_EQ(*mapped, pages_of_board(window->layout()));
+  }
+}
+
+/// A rank whose ring says what it must not.
+class LyingRank : public TwoWindows {
+ protected:
   /// The error that rank 0 gets of a descriptor in the ring of rank 1.
   std::string error_of(std::uint64_t turn, std::uint64_t head, std::uint64_t bytes,
                        std::uint64_t offset, std::uint64_t mark) {
@@ -396,7 +428,6 @@ class LyingRank : public ::testing::Test {
   }
 
   static constexpr std::uint64_t last = 1ull << 49, carried = 1ull << 48;
-  std::vector<std::shared_ptr<NodeWindow>> peers_;
 };
 
 TEST_F(LyingRank, IsFoundOut) {
