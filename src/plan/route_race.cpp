@@ -17,6 +17,9 @@ constexpr double changed_much = 2, changed = 1.2;
 constexpr double hopeless = 3;
 
 constexpr std::uint64_t least_trial_gap = 32, least_quiet = 128, longest = std::uint64_t{1} << 20;
+/// A winner that has become slower than the other way was is asked after this share of the quiet
+/// calls: it may have won by luck, and who wins then is faster.
+constexpr std::uint64_t quiet_of_the_lucky = 8;
 /// Losing turns cost at most this share of the calls between them.
 constexpr double trial_share = 0.01, duel_share = 0.005;
 
@@ -121,7 +124,10 @@ void RouteRace::take_of_winner(double seconds) {
   const auto [least, most] = std::ranges::minmax(recent_);
   const double slower = least / usual_, faster = usual_ / most;
   const double change = std::max(slower, faster);
-  if (change > changed_much || (change > changed && since_duel_ >= quiet_)) start_duel(later_turns);
+  const bool overtaken = best_[index(other(winner_))] < clearly_faster * least;
+  if (change > changed_much || (change > changed && since_duel_ >= quiet_) ||
+      (overtaken && since_duel_ >= quiet_ / quiet_of_the_lucky))
+    start_duel(later_turns);
 }
 
 }  // namespace cohom

@@ -99,6 +99,18 @@ TEST(RouteRace, ColdCallsDoNotCount) {
   EXPECT_GE(calls.make(100, Way::own), 97);
 }
 
+/// A link lets the first bytes through faster than those that follow.
+TEST(RouteRace, AWinnerByLuckLosesSoon) {
+  for (const double later : {1.07, 1.2, 1.5}) {
+    int own_calls = 0;
+    Calls calls([&](Way way) { return way == Way::native ? 1.0 : ++own_calls <= 4 ? 0.9 : later; });
+    calls.make(10, Way::own);
+    EXPECT_EQ(calls.decisions.front().winner, Way::own) << later;
+    calls.make(30, Way::own);
+    EXPECT_GE(calls.make(100, Way::native), 98) << later;
+  }
+}
+
 TEST(RouteRace, AHopelessWayGetsTwoTurns) {
   Calls calls(Times(1, 50, 0.01));
   EXPECT_LE(calls.make(20, Way::own), 2);
