@@ -188,7 +188,12 @@ void Report::add(const Row& row) {
   add_rounding(json, row);
   json["equals_raw"] = or_null(row.equals_raw);
   json["union_density"] = row.shape.density();
-  if (row.timed) json["native_calls"] = row.timed->native_calls;
+  if (row.timed) {
+    json["native_calls"] = row.timed->native_calls;
+    json["raced_calls"] = row.timed->raced_calls;
+    json["raced_algorithm"] = row.timed->plan.raced_algorithm;
+    json["timed_algorithm"] = row.timed->plan.algorithm;
+  }
   if (row.offloading)
     json["offload"] = {{"offloaded", row.offloading->offloaded},
                        {"repeated", row.offloading->repeated},

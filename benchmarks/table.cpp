@@ -184,6 +184,19 @@ std::string offload_note(const Row& row) {
   return text;
 }
 
+/// Which timed calls did not go by the row's algorithm: the correctness run never races.
+std::string ways_note(const Row& row) {
+  const Timed& timed = *row.timed;
+  std::string text;
+  if (timed.plan.algorithm != row.plan.algorithm && timed.plan.algorithm != native_algorithm.name)
+    text += "  timed by " + timed.plan.algorithm;
+  if (timed.native_calls != 0 && row.plan.algorithm != native_algorithm.name)
+    text += fmt::format("  {} calls native", timed.native_calls);
+  if (timed.raced_calls != 0)
+    text += fmt::format("  {} calls by {}", timed.raced_calls, timed.plan.raced_algorithm);
+  return text;
+}
+
 std::string cells(const std::vector<Column>& columns,
                   const std::function<std::string(const Column&)>& text) {
   std::string line;
@@ -269,8 +282,7 @@ std::string Table::line(const Row& row) {
   text += cells(columns_, [&](const Column& column) { return column.cell(row); });
   if (row.extended) text.insert(text.size() - 1, "  extended");
   if (row.offloading) text.insert(text.size() - 1, offload_note(row));
-  if (row.timed && row.timed->native_calls != 0 && row.plan.algorithm != native_algorithm.name)
-    text.insert(text.size() - 1, fmt::format("  {} calls native", row.timed->native_calls));
+  if (row.timed) text.insert(text.size() - 1, ways_note(row));
   if (!row.plan.not_offloaded.empty())
     text.insert(text.size() - 1, "  not offloaded: " + row.plan.not_offloaded);
   ++rows_;

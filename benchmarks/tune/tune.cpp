@@ -66,15 +66,21 @@ RouteDecisions earlier_decisions(const std::string& path) {
 }
 
 std::string head() {
-  return fmt::format("{:<24} {:>5} {:>12}  {:<8} {:>12} {:>12}  {}\n", "codec", "type", "bytes",
-                     "way", "native ms", "own ms", "own way");
+  return fmt::format("{:<24} {:>5} {:>12}  {:<18} {:>10}  {}\n", "codec", "type", "bytes", "way",
+                     "native ms", "own ways, ms");
 }
 
 std::string line_of(const CallKind& kind, const RouteRaces::Entry& entry) {
+  using Way = RouteRace::Way;
   const RouteRace::Decision& decision = *entry.decision;
-  return fmt::format("{:<24} {:>5} {:>12}  {:<8} {:>12.4g} {:>12.4g}  {}\n", kind.codec,
-                     name_of(kind.type), least_bytes(kind.size), name_of(decision.winner),
-                     1e3 * decision.native_seconds, 1e3 * decision.own_seconds, entry.own);
+  std::string own;
+  for (const Way way : {Way::own, Way::other})
+    if (const std::string name = entry.name_of(way); !name.empty())
+      own +=
+          fmt::format("{}{} {:.4g}", own.empty() ? "" : ", ", name, 1e3 * decision.seconds_by(way));
+  return fmt::format("{:<24} {:>5} {:>12}  {:<18} {:>10.4g}  {}\n", kind.codec, name_of(kind.type),
+                     least_bytes(kind.size), entry.decided_way(),
+                     1e3 * decision.seconds_by(Way::native), own);
 }
 
 void make_calls(const std::string& codec, const TuneOptions& options, const Elements& input,
@@ -89,7 +95,7 @@ void write(const TuneOptions& options, const RouteRaces& races, OutputFile& file
   std::string table = head();
   races.for_each([&](const CallKind& kind, const RouteRaces::Entry& entry) {
     if (!entry.decision) return;
-    decisions.set(kind, entry.decision->winner);
+    decisions.set(kind, entry.decided_way());
     table += line_of(kind, entry);
   });
   if (decisions.empty())

@@ -28,6 +28,10 @@ std::uint64_t Communicator::native_calls() const {
   const auto guard = impl_->lock();
   return impl_->native_calls();
 }
+std::uint64_t Communicator::raced_calls() const {
+  const auto guard = impl_->lock();
+  return impl_->raced_calls();
+}
 std::uint64_t Communicator::bypassed_calls() const {
   const auto guard = impl_->lock();
   return impl_->bypassed_calls();

@@ -33,7 +33,7 @@ class PlanImpl {
       options_ = resolve(options, communicator.defaults());
       const auto guard = communicator.lock();
       const auto made = std::make_shared<PlanCore>(communicator.environment(), shape, options_);
-      made->routes().take_memory();
+      made->routes().take_all_memory();
       made->add_to_signature(signature);
       cores_.emplace(Placement{}.text(), made);
       core_ = made;
@@ -202,7 +202,7 @@ class PlanImpl {
     if (core) return core;
     const auto made = std::make_shared<PlanCore>(communicator_.environment(), core_->shape(),
                                                  options_, placement);
-    made->routes().take_memory();
+    made->routes().take_all_memory();
     return core = made;
   }
 

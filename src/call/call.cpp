@@ -209,8 +209,12 @@ void CallImpl::complete_rounds() {
 void CallImpl::leave(std::optional<Error> error) {
   error_ = std::move(error);
   const std::shared_ptr<PlanCore>& core = resources_.request().core;
-  if (!error_ && core && core->description().bypass && !resources_.goes_natively())
-    owner_.count_bypassed_call();
+  if (!error_ && core && !resources_.goes_natively()) {
+    if (resources_.route().is_raced())
+      owner_.count_raced_call();
+    else if (core->description().bypass)
+      owner_.count_bypassed_call();
+  }
   state_ = State::leaving;
   try_to_complete();
 }
@@ -238,9 +242,11 @@ bool CallImpl::start_native() {
 bool CallImpl::release() {
   waits_for_device_ = resources_.device() && !resources_.device()->may_receive();
   if (waits_for_device_) return false;
-  // A rank that was ready to offload may have begun so; what it encoded then is encoded again.
+  // A rank that was ready to offload, or raced, may have begun so; what it encoded then is encoded
+  // again.
   Executor* const first = executor();
-  if (resources_.route().agree(agreement_->unready_rank(), owner_.transport().rank())) {
+  if (resources_.route().agree(agreement_->unready_rank(), owner_.transport().rank(),
+                               resources_.turn().in_race())) {
     first->stop();
     resources_.begin_anew();
   }

@@ -69,13 +69,14 @@ void CallResources::prepare_of_plan(PlanCore& core) {
   turn_.take(core, owner_.transport().rank());
   route_.prepare(request_.error.has_value());
   if (request_.error) return;
+  if (waits_ && turn_.goes_other_way() && core.routes().make_raced) route_.take_raced();
   ShortSum* const sum = short_sum();
   if (PlanPart* const own = part()) own->prepare(input(), output());
   // Kinds of calls that come once cost what MPI's own do: short vectors travel with the agreement,
   // and the first call of a race goes natively. Who needs memory all the same takes it in begin();
   // a part's vectors lie there.
   const bool native_turn = waits_ && turn_.has_race() && may_go_natively();
-  if (!native_turn && (sum == nullptr || part() != nullptr)) core.routes().take_memory();
+  if (!native_turn && (sum == nullptr || part() != nullptr)) route_.take_memory();
   turn_.start_clock(request_.turn_began);
   if (sum != nullptr && !request_.begun) sum->begin(codec_input(), codec_output());
   if (request_.state != nullptr) {
@@ -130,7 +131,7 @@ void CallResources::begin() {
   const DeviceWork::Use use(device_work());
   // It was not where this rank waits, in a native turn, and another one does not, nor for a short
   // vector, which another one does not add.
-  request_.core->routes().take_memory();
+  route_.take_memory();
   CallBuffers buffers{.type = request_.core->type(),
                       .input = codec_input(),
                       .output = codec_output(),

@@ -85,10 +85,11 @@ class CallResources {
     return native_ && (turn_.has_race() || !request_.core->has_routes());
   }
   [[nodiscard]] bool is_in_place() const { return native_ && native_->is_in_place(); }
-  /// What travels with the agreement; null: nothing, as in a native turn of a rank that waits.
+  /// What travels with the agreement; null: nothing, as in a turn of another way than the plan's
+  /// own, of a rank that waits.
   [[nodiscard]] ShortSum* short_sum() const {
-    const bool native_turn = waits_ && turn_.has_race() && may_go_natively();
-    return request_.core && !native_turn ? request_.core->short_sum() : nullptr;
+    const bool another = waits_ && turn_.has_race() && (may_go_natively() || route_.is_raced());
+    return request_.core && !another ? request_.core->short_sum() : nullptr;
   }
   /// Unless some rank has other things to do until the call is over.
   [[nodiscard]] bool may_go_natively() const { return native_ && turn_.may_go_natively(); }

@@ -9,6 +9,13 @@ void CallRoute::of_plan(PlanCore& plan) {
   taken_ = &plan.routes().first;
 }
 
+void CallRoute::take_memory() {
+  if (is_raced())
+    plan_->routes().take_memory_of_raced();
+  else
+    plan_->routes().take_memory();
+}
+
 void CallRoute::prepare(bool fails) {
   if (Aggregator* const native = plan_->native_reductions()) {
     executor()->offloaded().reserve(call_);
@@ -25,7 +32,11 @@ Offloads CallRoute::word() const {
   return waits ? Offloads::waits_for_others : Offloads::no;
 }
 
-bool CallRoute::agree(std::optional<int> unready_rank, int own_rank) {
+bool CallRoute::agree(std::optional<int> unready_rank, int own_rank, bool in_race) {
+  if (is_raced() && !in_race) {
+    taken_ = &plan_->routes().first;
+    return true;
+  }
   if (network() == nullptr || !unready_rank) return false;
   const bool changes = offloads_;
   offloads_ = false;

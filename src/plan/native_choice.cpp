@@ -38,8 +38,14 @@ NativeSums* use_native(const PlanEnvironment& environment, const PlanOptions& op
   } else if (raced) {
     const auto decided =
         environment.races->decided(question.kind, question.bytes, environment.transport->rank());
-    if (decided == RouteRace::Way::own) return nullptr;
-    if (decided) choice.selection = {&native_algorithm, bypass, "COHOM_DECISIONS says so"};
+    const std::string reason = "COHOM_DECISIONS says so";
+    if (decided == RouteDecisions::native) {
+      choice.selection = {&native_algorithm, bypass, reason};
+    } else if (decided) {
+      if (decided != RouteDecisions::own)
+        choice.selection = {find_algorithm(*decided), false, reason};
+      return nullptr;
+    }
   }
   return environment.native_sums;
 }

@@ -23,7 +23,8 @@ struct NativeQuestion {
   const Placement& placement;
 };
 
-/// Makes `choice` the native algorithm where it was asked for, always or by a file. Returns what
+/// Makes `choice` the native algorithm where it was asked for, always or by a file, which may name
+/// another one, too. Returns what
 /// sums by it, alone or in a race; null: it never sums. @throws Error(unsupported) where it was
 /// asked for and cannot sum.
 NativeSums* choose_native(const PlanEnvironment& environment, const PlanOptions& options,

@@ -1,8 +1,6 @@
 #include "plan/plan_core.hpp"
 
 #include "base/log.hpp"
-#include "base/tags.hpp"
-#include "base/vector_bytes.hpp"
 #include "memory/device_loader.hpp"
 #include "plan/named_codec.hpp"
 #include "plan/native_choice.hpp"
@@ -12,8 +10,6 @@
 #include "plan/plan_signature.hpp"
 #include "plan/plan_workers.hpp"
 #include "transport/checksum_channel.hpp"
-
-#include <cohom/error.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -46,6 +42,7 @@ PlanCore::PlanCore(const PlanEnvironment& environment, const PlanShape& shape,
       choose_way(environment, codec, made->payload().traits().merge, placement);
   const AlgorithmRow& algorithm = *choice.selection.algorithm;
   const bool only_native = algorithm.build == nullptr;
+  const PlanCodec compressing = codec;
   made = fit_codec(environment, codec, std::move(made), choice.selection, placement);
   offloading_ = choice.network;
   if (options.own_thread)
@@ -57,6 +54,7 @@ PlanCore::PlanCore(const PlanEnvironment& environment, const PlanShape& shape,
     log_route(transport.rank());
   } else {
     make_routes(environment, codec, std::move(made), choice);
+    race_other_way(environment, description_.bypass ? compressing : codec);
   }
 }
 
@@ -68,7 +66,7 @@ RouteChoice PlanCore::choose_way(const PlanEnvironment& environment, const PlanC
                                      .bytes = vector_.bytes(),
                                      .collective = vector_.shape.collective,
                                      .decodes_parts = codec.row().decodes_parts});
-  native_.sums =
+  race_.sums =
       choose_native(environment, options_,
                     {.codec = codec,
                      .shape = vector_.shape,
@@ -135,6 +133,19 @@ void PlanCore::move_to_device(const Transport& transport, const Placement& place
   if (reaches) message_bytes_ = transport.preferred_device_message_bytes();
 }
 
+RouteMaterial PlanCore::material(const PlanEnvironment& environment) const {
+  return {.environment = environment,
+          .count = vector_.count,
+          .type = type(),
+          .collective = vector_.decodes_parts ? vector_.shape.collective : ReductionKind::allreduce,
+          .root = vector_.shape.root,
+          .segment = options_.segment,
+          .whole_chunks = vector_.shape.gathers(),
+          .message_bytes = message_bytes_,
+          .device = device_work() ? device_.get() : nullptr,
+          .workers = routes_.first.workers};
+}
+
 void PlanCore::make_routes(const PlanEnvironment& environment, const PlanCodec& codec,
                            std::unique_ptr<Codec> first, const RouteChoice& choice) {
   const DeviceWork::Use use(device_work().get());
@@ -144,17 +155,7 @@ void PlanCore::make_routes(const PlanEnvironment& environment, const PlanCodec& 
                           !vector_.decodes_parts);
     routes_.part = &*vector_.part;
   }
-  const RouteMaterial material{
-      .environment = environment,
-      .count = vector_.count,
-      .type = type(),
-      .collective = vector_.decodes_parts ? vector_.shape.collective : ReductionKind::allreduce,
-      .root = vector_.shape.root,
-      .segment = options_.segment,
-      .whole_chunks = vector_.shape.gathers(),
-      .message_bytes = message_bytes_,
-      .device = device_work() ? device_.get() : nullptr,
-      .workers = routes_.first.workers};
+  const RouteMaterial material = this->material(environment);
   Aggregator* const aggregator =
       algorithm.in_network ? &offloading_->aggregator() : environment.native_reductions;
   routes_.first = make_route(material, std::move(first), algorithm, aggregator);
@@ -162,7 +163,11 @@ void PlanCore::make_routes(const PlanEnvironment& environment, const PlanCodec& 
   description_.memory = device_work() ? "cuda" : "host";
   description_.path = path_of(device_.get(), *environment.transport);
   make_short_sum(environment, algorithm);
-  native_.race = race_of(environment, vector_.shape);
+  // What executors refuse would show in the middle of the race.
+  if (!vector_.part && routes_.first.takes_any_piece) race_.other = choice.selection.other;
+  race_.entry =
+      race_.of(environment, vector_.shape, short_sum_ != nullptr, description_, asked_codec_);
+  if (race_.has_other()) description_.raced_algorithm = race_.other->name;
   if (offloading_ != nullptr) {
     routes_.other =
         make_route(material, codec.make(), *choice.other_algorithm, environment.native_reductions);
@@ -170,7 +175,7 @@ void PlanCore::make_routes(const PlanEnvironment& environment, const PlanCodec& 
   }
   routes_.describe(vector_.count, description_);
   // A race begins natively, but what executors refuse, long pieces, shows in the first call.
-  if ((!native_.race && !short_sum_) || !routes_.first.takes_any_piece) routes_.make_executors();
+  if ((!race_.entry && !short_sum_) || !routes_.first.takes_any_piece) routes_.make_executors();
 }
 
 /// For what recursive doubling adds as it is: the same sums, in the same order.
@@ -185,15 +190,14 @@ void PlanCore::make_short_sum(const PlanEnvironment& environment, const Algorith
                                           sizeof(AgreementWords::Table), options_.checksum);
 }
 
-RouteRaces::Entry* PlanCore::race_of(const PlanEnvironment& environment,
-                                     const PlanShape& shape) const {
-  const std::size_t bytes = shape.elements(vector_.ranks) * size_of(shape.type);
-  // What travels with the agreement is mostly over when a native sum could begin.
-  if (native_.sums == nullptr ||
-      (short_sum_ && (vector_.part || ShortSum::pays(bytes, environment.has_board))))
-    return nullptr;
-  return &environment.races->of(kind_of(shape, vector_.ranks, asked_codec_), bytes,
-                                description_.codec + " by " + description_.algorithm);
+/// Where the plan bypasses its codec, the other way does not.
+void PlanCore::race_other_way(const PlanEnvironment& environment, const PlanCodec& codec) {
+  if (!race_.has_other()) return;
+  RouteMaterial material = this->material(environment);
+  if (description_.bypass) material.workers = nullptr;
+  routes_.make_raced = [material, codec, algorithm = race_.other] {
+    return make_route(material, codec.make(), *algorithm, nullptr);
+  };
 }
 
 /// Up to ShortSum::max_bytes the selection is the same, and no codec refuses a length. A file may
@@ -203,16 +207,17 @@ bool PlanCore::serves(const PlanEnvironment& environment, const PlanShape& shape
   same.count = shape.count;
   return short_sum_ && same == shape && shape.count * size_of(shape.type) <= ShortSum::max_bytes &&
          !vector_.part && !state_.wanted && !chosen_by_length_ && !routes_.first.executor &&
-         !routes_.first.workers &&
+         !routes_.first.workers && !routes_.make_raced &&
+         !(race_.other && race_.holds(environment, shape, true)) &&
          (environment.races == nullptr || !environment.races->follow_file());
 }
 
 void PlanCore::become(const PlanEnvironment& environment, std::size_t count) {
   PlanShape shape = vector_.shape;
   shape.count = count;
-  RouteRaces::Entry* const race = race_of(environment, shape);
+  RouteRaces::Entry* const entry = race_.of(environment, shape, true, description_, asked_codec_);
   short_sum_->become(count);
-  native_.race = race;
+  race_.entry = entry;
   vector_.shape = shape;
   vector_.count = count;
   routes_.first.setup.elements = count;
@@ -241,6 +246,7 @@ void PlanCore::add_to_signature(CallSignature& signature) const {
   sign_plan({.shape = vector_.shape,
              .options = options_,
              .description = description_,
+             .asked_codec = asked_codec_,
              .message_bytes = message_bytes_,
              .offloads = offloading_ != nullptr},
             signature);

@@ -8,6 +8,7 @@
 #include "plan/plan_codec.hpp"
 #include "plan/plan_environment.hpp"
 #include "plan/plan_options.hpp"
+#include "plan/plan_race.hpp"
 #include "plan/plan_routes.hpp"
 #include "plan/plan_vector.hpp"
 #include "plan/route_choice.hpp"
@@ -47,11 +48,11 @@ class PlanCore {
     return offloading_ == nullptr ? routes_.first.aggregator : nullptr;
   }
   /// Sums calls that go by algorithm native; null: none does.
-  [[nodiscard]] NativeSums* native_sums() const { return native_.sums; }
+  [[nodiscard]] NativeSums* native_sums() const { return race_.sums; }
   /// Whether calls may go another way.
   [[nodiscard]] bool has_routes() const { return routes_.first.exists(); }
   /// Which way they go, where there are both; else null.
-  [[nodiscard]] RouteRaces::Entry* race() const { return native_.race; }
+  [[nodiscard]] RouteRaces::Entry* race() const { return race_.entry; }
   /// Null unless a buffer lies on a device.
   [[nodiscard]] DevicePlan* device() const { return device_.get(); }
   /// The device's, where calls run there; else null.
@@ -98,10 +99,6 @@ class PlanCore {
     bool wanted = false;  ///< wants_state()
     std::string key;      ///< state_key(), once somebody asked for it
   };
-  struct Native {
-    NativeSums* sums = nullptr;         ///< native_sums()
-    RouteRaces::Entry* race = nullptr;  ///< race()
-  };
 
   RouteChoice choose_way(const PlanEnvironment& environment, const PlanCodec& codec, Merge payload,
                          const Placement& placement);
@@ -111,12 +108,11 @@ class PlanCore {
   void describe(const PlanCodec& codec, const RouteChoice& choice);
   void move_to_device(const Transport& transport, const Placement& placement, bool there);
   void log_route(int rank) const;
+  [[nodiscard]] RouteMaterial material(const PlanEnvironment& environment) const;
   void make_routes(const PlanEnvironment& environment, const PlanCodec& codec,
                    std::unique_ptr<Codec> first, const RouteChoice& choice);
+  void race_other_way(const PlanEnvironment& environment, const PlanCodec& codec);
   void make_short_sum(const PlanEnvironment& environment, const AlgorithmRow& algorithm);
-  /// Of a vector of that shape; null: it is in none.
-  [[nodiscard]] RouteRaces::Entry* race_of(const PlanEnvironment& environment,
-                                           const PlanShape& shape) const;
 
   std::unique_ptr<DevicePlan> device_;  ///< outlives parts, codecs and executors
   PlanVector vector_;
@@ -129,7 +125,7 @@ class PlanCore {
   State state_;
   PlanDescription description_;
   Offloading* offloading_ = nullptr;
-  Native native_;
+  PlanRace race_;
   PlanRoutes routes_;
   std::unique_ptr<ShortSum> short_sum_;
 };

@@ -39,7 +39,7 @@ struct PlanRoute {
 
 /// Of what a route is made, besides its codec. What is pointed at outlives the route.
 struct RouteMaterial {
-  const PlanEnvironment& environment;
+  PlanEnvironment environment;
   std::size_t count = 0;
   ElementType type = ElementType::f32;
   ReductionKind collective = ReductionKind::allreduce;  ///< ExecutorSetup's

@@ -30,17 +30,30 @@ void PlanRoutes::count_memory(std::size_t most, int rank) {
 void PlanRoutes::take_memory() {
   if (!first.exists()) return;
   const DeviceWork::Use use(first.device != nullptr ? first.device->work().get() : nullptr);
-  if (counted && !first.has_memory) counted->make_room();
+  const bool takes_more = !first.has_memory;
+  if (counted && takes_more) counted->make_room();
   if (part != nullptr) part->take_memory();  // which depends on a call's buffers
   first.take_memory();
   if (other.exists()) other.take_memory();
-  if (counted && counted->bytes() == 0) counted->become(workspace_bytes());
+  if (counted && takes_more) counted->become(workspace_bytes());
+}
+
+void PlanRoutes::take_memory_of_raced() {
+  if (raced.has_memory) return;
+  if (!raced.exists()) raced = make_raced();
+  if (counted) counted->make_room();
+  raced.take_memory();
+  if (counted) counted->become(workspace_bytes());
+}
+
+void PlanRoutes::take_all_memory() {
+  take_memory();
+  if (make_raced) take_memory_of_raced();
 }
 
 std::size_t PlanRoutes::workspace_bytes() const {
-  if (first.executor == nullptr) return 0;
-  std::size_t bytes = part != nullptr ? part->memory_bytes() : 0;
-  for (const PlanRoute* const route : {&first, &other})
+  std::size_t bytes = part != nullptr && first.executor != nullptr ? part->memory_bytes() : 0;
+  for (const PlanRoute* const route : {&first, &other, &raced})
     if (route->executor != nullptr) bytes += route->executor->workspace().bytes();
   return bytes;
 }

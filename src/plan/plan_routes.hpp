@@ -8,6 +8,7 @@
 #include <cohom/plan.hpp>
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 
 namespace cohom {
@@ -20,6 +21,10 @@ struct PlanRoutes {
   /// prepare(). Does nothing where an earlier call took it, or all calls go natively.
   /// @throws std::bad_alloc or Error
   void take_memory();
+  /// The same for a call that goes by `raced`, which it makes. @throws the same, and make_route()'s
+  void take_memory_of_raced();
+  /// Whatever calls may come.
+  void take_all_memory();
   /// From now on workspaces count in PlanMemory, whose Bytes these are.
   void count_memory(std::size_t most, int rank);
   /// Of executors and the part; 0 before there are executors.
@@ -30,7 +35,9 @@ struct PlanRoutes {
   /// Of calls, where the plan offloads of those that all ranks can offload. It does not exist where
   /// all calls go natively.
   PlanRoute first;
-  PlanRoute other;                                          ///< of all other calls, if it exists
+  PlanRoute other;  ///< of all other calls, if it exists
+  PlanRoute raced;  ///< of calls that go the other way of their race
+  std::function<PlanRoute()> make_raced = nullptr;          ///< null: the race has no other way
   PlanPart* part = nullptr;                                 ///< the plan's, of what is no allreduce
   std::optional<PlanMemory::Bytes> counted = std::nullopt;  ///< none: the plan is in no cache
 };

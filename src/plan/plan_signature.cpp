@@ -16,7 +16,8 @@ void sign_plan(const SignedPlan& plan, CallSignature& signature) {
   signature.number("count", plan.shape.count);
   signature.text("element type", std::string(name_of(plan.shape.type)));
   signature.text("op", std::string(name_of(options.op)));
-  signature.text("codec", description.codec);
+  const bool bypassed = plan.asked_codec != description.codec;
+  signature.text("codec", description.codec + (bypassed ? " in place of " + plan.asked_codec : ""));
   signature.text("algorithm",
                  description.algorithm + (by_address ? " by " + options.aggregator : ""));
   signature.number("segment", description.segment);

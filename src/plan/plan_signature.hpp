@@ -8,6 +8,7 @@
 #include <cohom/plan.hpp>
 
 #include <cstddef>
+#include <string>
 
 namespace cohom {
 
@@ -15,6 +16,7 @@ struct SignedPlan {
   const PlanShape& shape;
   const PlanOptions& options;  ///< as asked for
   const PlanDescription& description;
+  const std::string& asked_codec;  ///< which the description's may take the place of
   std::size_t message_bytes;
   bool offloads;  ///< calls go to an aggregator in the network
 };

@@ -1,6 +1,8 @@
 #include "plan/route_decisions.hpp"
 
+#include "agreement/short_sum.hpp"
 #include "base/replaced_file.hpp"
+#include "schedule/algorithms/algorithm.hpp"
 
 #include <cohom/error.hpp>
 
@@ -47,8 +49,15 @@ std::optional<T> number_of(std::string_view text) {
   return number;
 }
 
+bool is_way(std::string_view word, ReductionKind collective) {
+  if (word == RouteDecisions::native || word == RouteDecisions::own) return true;
+  const AlgorithmRow* const algorithm = find_algorithm(word);
+  return algorithm != nullptr && !algorithm->needs_aggregator &&
+         collective == ReductionKind::allreduce;
+}
+
 /// Of "4 thc f32 65536 native", an allreduce, or "4 thc f32 65536 native reduce_scatter".
-std::optional<std::pair<CallKind, RouteRace::Way>> decision_of(std::string_view line) {
+std::optional<std::pair<CallKind, std::string_view>> decision_of(std::string_view line) {
   const auto words = words_of(line);
   if (words.size() != 5 && words.size() != 6) return std::nullopt;
   const auto ranks = number_of<int>(words[0]);
@@ -56,15 +65,14 @@ std::optional<std::pair<CallKind, RouteRace::Way>> decision_of(std::string_view 
   const auto bytes = number_of<std::size_t>(words[3]);
   const auto collective =
       words.size() == 6 ? reduction_kind_named(words[5]) : ReductionKind::allreduce;
-  if (!ranks || !type || !bytes || !collective) return std::nullopt;
+  if (!ranks || !type || !bytes || !collective || !is_way(words[4], *collective))
+    return std::nullopt;
   const CallKind kind{.ranks = *ranks,
                       .codec = std::string(words[1]),
                       .type = *type,
                       .size = size_class(*bytes),
                       .collective = *collective};
-  for (const auto way : {RouteRace::Way::native, RouteRace::Way::own})
-    if (words[4] == name_of(way)) return std::pair(kind, way);
-  return std::nullopt;
+  return std::pair(kind, words[4]);
 }
 
 /// None: there is no such file.
@@ -82,10 +90,11 @@ std::optional<std::string> content_of(const std::string& path) {
 }  // namespace
 
 CallKind kind_of(const PlanShape& shape, int ranks, const std::string& codec) {
+  const std::size_t bytes = shape.elements(ranks) * size_of(shape.type);
   return {.ranks = ranks,
           .codec = codec,
           .type = shape.type,
-          .size = size_class(shape.elements(ranks) * size_of(shape.type)),
+          .size = size_class(bytes == ShortSum::max_bytes ? bytes - 1 : bytes),
           .collective = shape.collective};
 }
 
@@ -112,8 +121,8 @@ RouteDecisions RouteDecisions::parse(std::string_view content, const std::string
     const auto decision = decision_of(line);
     if (!decision)
       refuse(path, "line " + std::to_string(number) + ", \"" + line.substr(0, 80) +
-                       "\", should be ranks, codec, type, bytes, native or own; then "
-                       "reduce_scatter or reduce, if it is no allreduce; for example "
+                       "\", should be ranks, codec, type, bytes, and native, own or an allreduce's "
+                       "algorithm; then the collective, if it is no allreduce; for example "
                        "\"4 thc f32 65536 native\"");
     decisions.set(decision->first, decision->second);
   }
@@ -131,7 +140,7 @@ RouteDecisions RouteDecisions::read_if_any(const std::string& path) {
   return content && !content->empty() ? parse(*content, path) : RouteDecisions();
 }
 
-std::optional<RouteRace::Way> RouteDecisions::find(const CallKind& kind) const {
+std::optional<std::string> RouteDecisions::find(const CallKind& kind) const {
   const auto found = ways_.find(kind);
   return found == ways_.end() ? std::nullopt : std::optional(found->second);
 }
@@ -142,7 +151,7 @@ std::string RouteDecisions::content() const {
        << "\n# ranks, codec, type, bytes each rank brings (at least): which way such calls go\n";
   for (const auto& [kind, way] : ways_) {
     text << kind.ranks << ' ' << kind.codec << ' ' << name_of(kind.type) << ' '
-         << least_bytes(kind.size) << ' ' << name_of(way);
+         << least_bytes(kind.size) << ' ' << way;
     if (kind.collective != ReductionKind::allreduce) text << ' ' << name_of(kind.collective);
     text << '\n';
   }

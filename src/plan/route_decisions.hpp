@@ -3,7 +3,6 @@
 // that they go the same way from their first call on, and have the same bits in each run.
 
 #include "plan/plan_shape.hpp"
-#include "plan/route_race.hpp"
 
 #include <cohom/element_type.hpp>
 #include <cohom/reduction_kind.hpp>
@@ -28,7 +27,8 @@ struct CallKind {
   friend auto operator<=>(const CallKind&, const CallKind&) = default;
 };
 
-/// Of calls by the codec that was asked for.
+/// Of calls by the codec that was asked for. The longest vectors that may travel with the words of
+/// their agreement are of one kind with shorter ones.
 CallKind kind_of(const PlanShape& shape, int ranks, const std::string& codec);
 
 /// Two classes for each power of two.
@@ -38,6 +38,9 @@ std::size_t least_bytes(int size_class);
 
 class RouteDecisions {
  public:
+  /// What a line says of the first two ways; of another one it has the name of its algorithm.
+  static constexpr std::string_view native = "native", own = "own";
+
   /// Of a file's content. @throws Error(invalid_argument) that names `path`, the line and what
   /// would be right
   static RouteDecisions parse(std::string_view content, const std::string& path);
@@ -47,8 +50,8 @@ class RouteDecisions {
   /// The same of a file that is to be written: none, or an empty one, has no decisions.
   static RouteDecisions read_if_any(const std::string& path);
 
-  void set(const CallKind& kind, RouteRace::Way way) { ways_[kind] = way; }
-  [[nodiscard]] std::optional<RouteRace::Way> find(const CallKind& kind) const;
+  void set(const CallKind& kind, std::string_view way) { ways_[kind] = way; }
+  [[nodiscard]] std::optional<std::string> find(const CallKind& kind) const;
   [[nodiscard]] bool empty() const { return ways_.empty(); }
 
   /// What parse() takes.
@@ -61,7 +64,7 @@ class RouteDecisions {
   void add_to(const std::string& path) const;
 
  private:
-  std::map<CallKind, RouteRace::Way> ways_;
+  std::map<CallKind, std::string> ways_;
 };
 
 }  // namespace cohom

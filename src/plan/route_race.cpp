@@ -1,13 +1,13 @@
 #include "plan/route_race.hpp"
 
 #include <algorithm>
-#include <cmath>
+#include <utility>
 
 namespace cohom {
 
 namespace {
 
-constexpr int later_turns = 3;
+constexpr int first_turns = 4, later_turns = 3;
 /// A challenger must be so much faster.
 constexpr double clearly_faster = 0.95;
 /// Where the winner's times change by this factor, who wins is asked at once; by the smaller one,
@@ -30,91 +30,140 @@ std::uint64_t gap_of(double calls_lost, double share, std::uint64_t least) {
 
 }  // namespace
 
+RouteRace::RouteRace(Way first, bool has_other)
+    : winner_(first), ways_(has_other ? most_ways : most_ways - 1) {
+  for (std::size_t i = 0; i < ways_; ++i) {
+    runners_[i].way = static_cast<Way>(i);
+    begin_turns(runners_[i], first_turns);
+  }
+}
+
+bool RouteRace::duels() const {
+  return std::ranges::any_of(all(), [](const Runner& runner) { return runner.left != 0; });
+}
+
+std::uint64_t RouteRace::calls() const {
+  std::uint64_t calls = 0;
+  for (const Runner& runner : all()) calls += runner.calls;
+  return calls;
+}
+
 RouteRace::Turn RouteRace::next() const {
   if (duels()) {
-    const std::size_t ours = index(winner_), theirs = 1 - ours;
-    const Way way = left_[theirs] > left_[ours] ? other(winner_) : winner_;
-    return {.way = way, .duels = true, .duel = duel_};
+    const Runner* next = &winning();
+    for (const Runner& runner : all())
+      if (runner.left > next->left) next = &runner;
+    return {.way = next->way, .duels = true, .duel = duel_};
   }
-  const bool trial = trial_gap_ != 0 && since_trial_ >= trial_gap_;
-  return {.way = trial ? other(winner_) : winner_, .duels = false, .duel = duel_};
+  for (const Runner& runner : all())
+    if (runner.way != winner_ && runner.trial_gap != 0 && runner.since_trial >= runner.trial_gap)
+      return {.way = runner.way, .duels = false, .duel = duel_};
+  return {.way = winner_, .duels = false, .duel = duel_};
 }
 
 void RouteRace::began(const Turn& turn) {
-  ++calls_[index(turn.way)];
+  Runner& taken = runners_[index(turn.way)];
+  ++taken.calls;
   if (turn.duels) {
     if (turn.duel != duel_) return;
     // It got its turn before an earlier time took the rest of them away.
-    if (left_[index(turn.way)] == 0)
-      ++waited_[index(turn.way)];
+    if (taken.left == 0)
+      ++taken.waited;
     else
-      --left_[index(turn.way)];
+      --taken.left;
     return;
   }
   ++since_duel_;
-  if (turn.way != winner_)
-    since_trial_ = 0;
-  else
-    ++since_trial_;
+  for (Runner& runner : all())
+    runner.since_trial = runner.way == turn.way ? 0 : runner.since_trial + 1;
 }
 
 std::optional<RouteRace::Decision> RouteRace::measured(const Turn& turn, double seconds) {
   if (turn.duel != duel_) return std::nullopt;  // of a duel that is over, or before one
-  if (turn.duels) return take_of_duel(turn.way, seconds);
-  if (duels() || trial_gap_ == 0) return std::nullopt;
-  if (turn.way == winner_) {
+  Runner& runner = runners_[index(turn.way)];
+  if (turn.duels) return take_of_duel(runner, seconds);
+  if (duels() || usual_ == 0) return std::nullopt;
+  if (turn.way == winner_)
     take_of_winner(seconds);
-  } else if (seconds < clearly_faster * usual_) {
-    start_duel(later_turns);
-  } else {
-    trial_gap_ = std::min(2 * trial_gap_, longest);
-  }
+  else
+    take_of_loser(runner, seconds);
   return std::nullopt;
 }
 
-void RouteRace::start_duel(int turns) {
-  ++duel_;
-  left_ = waited_ = {turns, turns};
-  best_ = {0, 0};
+void RouteRace::begin_turns(Runner& runner, int turns) const {
+  runner.duel = duel_;
+  runner.left = runner.waited = turns;
+  runner.best = 0;
 }
 
-std::optional<RouteRace::Decision> RouteRace::take_of_duel(Way way, double seconds) {
-  const std::size_t own = index(way);
-  --waited_[own];
+void RouteRace::start_duel() {
+  ++duel_;
+  for (Runner& runner : all()) begin_turns(runner, later_turns);
+}
+
+void RouteRace::start_duel_with(Runner& challenger) {
+  ++duel_;
+  begin_turns(runners_[index(winner_)], later_turns);
+  begin_turns(challenger, later_turns);
+}
+
+std::optional<RouteRace::Decision> RouteRace::take_of_duel(Runner& runner, double seconds) {
+  --runner.waited;
   // Memory is touched for the first time, and peers meet.
-  const bool counts = warm_[own] || waited_[own] == 0;
-  warm_[own] = true;
-  if (counts) best_[own] = best_[own] == 0 ? seconds : std::min(best_[own], seconds);
-  const std::size_t theirs = 1 - own;
-  if (best_[own] != 0 && best_[theirs] != 0) {
-    const std::size_t slower = best_[0] > best_[1] ? 0 : 1;
-    if (best_[slower] > hopeless * best_[1 - slower]) {
-      waited_[slower] -= left_[slower];
-      left_[slower] = 0;
-    }
+  const bool counts = runner.warm || runner.waited == 0;
+  runner.warm = true;
+  if (counts) runner.best = runner.best == 0 ? seconds : std::min(runner.best, seconds);
+  double least = 0;
+  for (const Runner& one : all())
+    if (one.duel == duel_ && one.best != 0)
+      least = least == 0 ? one.best : std::min(least, one.best);
+  int waited = 0;
+  for (Runner& one : all()) {
+    if (one.duel != duel_) continue;
+    if (one.best > hopeless * least) one.waited -= std::exchange(one.left, 0);
+    waited += one.waited;
   }
-  if (waited_[0] + waited_[1] != 0) return std::nullopt;
+  if (waited != 0) return std::nullopt;
   return decide();
 }
 
 RouteRace::Decision RouteRace::decide() {
   const Way before = winner_;
-  const double ours = best_[index(winner_)], theirs = best_[index(other(winner_))];
-  if (theirs < clearly_faster * ours) winner_ = other(winner_);
-  usual_ = best_[index(winner_)];
-  const double slower = best_[index(other(winner_))] / usual_;
-  const double lost = std::max(slower - 1, 0.0);
-  trial_gap_ = gap_of(lost, trial_share, least_trial_gap);
-  quiet_ = winner_ == before && quiet_ != 0 ? std::min(2 * quiet_, longest)
-                                            : gap_of(later_turns * lost, duel_share, least_quiet);
-  since_duel_ = since_trial_ = 0;
+  double to_beat = clearly_faster * winning().best;
+  for (const Runner& runner : all()) {
+    if (runner.way == before || runner.duel != duel_ || runner.best >= to_beat) continue;
+    winner_ = runner.way;
+    to_beat = runner.best;
+  }
+  usual_ = winning().best;
+  set_gaps(winner_ != before);
+  since_duel_ = 0;
   recent_count_ = 0;
+  Decision decision{.winner = winner_, .changed = winner_ != before, .calls = calls()};
+  for (const Runner& runner : all()) decision.seconds[index(runner.way)] = runner.best;
   ++duel_;
-  return {.winner = winner_,
-          .changed = winner_ != before,
-          .native_seconds = best_[index(Way::native)],
-          .own_seconds = best_[index(Way::own)],
-          .calls = calls()};
+  return decision;
+}
+
+/// Of who had no part in the duel, the trials stay as rare as they are.
+void RouteRace::set_gaps(bool changed) {
+  double all_lost = 0;
+  for (Runner& runner : all()) {
+    const double lost = std::max(runner.best / usual_ - 1, 0.0);
+    all_lost += lost;
+    if (runner.duel != duel_) continue;
+    runner.since_trial = 0;
+    runner.trial_gap = gap_of(lost, trial_share / static_cast<double>(ways_ - 1), least_trial_gap);
+  }
+  quiet_ = !changed && quiet_ != 0 ? std::min(2 * quiet_, longest)
+                                   : gap_of(later_turns * all_lost, duel_share, least_quiet);
+}
+
+void RouteRace::take_of_loser(Runner& runner, double seconds) {
+  if (seconds < clearly_faster * usual_)
+    start_duel_with(runner);
+  else
+    runner.trial_gap = std::min(2 * runner.trial_gap, longest);
 }
 
 /// What one call takes says little: others use the machine, too.
@@ -122,12 +171,13 @@ void RouteRace::take_of_winner(double seconds) {
   recent_[recent_count_++ % recent_times] = seconds;
   if (recent_count_ < recent_times) return;
   const auto [least, most] = std::ranges::minmax(recent_);
-  const double slower = least / usual_, faster = usual_ / most;
-  const double change = std::max(slower, faster);
-  const bool overtaken = best_[index(other(winner_))] < clearly_faster * least;
-  if (change > changed_much || (change > changed && since_duel_ >= quiet_) ||
-      (overtaken && since_duel_ >= quiet_ / quiet_of_the_lucky))
-    start_duel(later_turns);
+  const double change = std::max(least / usual_, usual_ / most);
+  if (change > changed_much || (change > changed && since_duel_ >= quiet_)) return start_duel();
+  if (since_duel_ < quiet_ / quiet_of_the_lucky) return;
+  Runner* best = nullptr;
+  for (Runner& runner : all())
+    if (runner.way != winner_ && (best == nullptr || runner.best < best->best)) best = &runner;
+  if (best->best < clearly_faster * least) start_duel_with(*best);
 }
 
 }  // namespace cohom

@@ -1,39 +1,45 @@
 #pragma once
-// RouteRace: which of two ways the calls of a kind take, by the times that they took.
+// RouteRace: which of two or three ways the calls of a kind take, by the times that they took.
 //
-// A kind of call has its own route (a codec by an algorithm) and MPI's own reduction, `native`. Who
-// wins depends on links, cores and load, which no table knows. So the first calls take turns, then
-// the faster way goes on alone: the winner. The loser is tried again ever more rarely, and at once
-// when the winner's times change. All of it follows from agreed times and the order of calls, so
-// that all ranks choose alike.
+// A kind of call has MPI's own reduction, `native`, its own route (a codec by an algorithm) and
+// maybe another one. Who wins depends on links, cores and load, which no table knows. So the first
+// calls take turns, then the fastest way goes on alone: the winner. The losers are tried again ever
+// more rarely, and at once when the winner's times change. All of it follows from agreed times and
+// the order of calls, so that all ranks choose alike.
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <string_view>
+#include <span>
 
 namespace cohom {
 
 class RouteRace {
  public:
-  enum class Way : std::uint8_t { native, own };
+  enum class Way : std::uint8_t { native, own, other };
+  static constexpr std::size_t most_ways = 3;
+  static constexpr std::array<Way, most_ways> all_ways = {Way::native, Way::own, Way::other};
+
   /// What one call is in the race.
   struct Turn {
     Way way = Way::native;
-    bool duels = false;  ///< the ways take turns
+    bool duels = false;  ///< ways take turns
     std::uint32_t duel = 0;
   };
   /// The end of a duel.
   struct Decision {
     Way winner = Way::native;
     bool changed = false;  ///< it was not the winner before
-    double native_seconds = 0, own_seconds = 0;
+    /// Of each way, the best in the last duel that it had a part in; 0: there is no such way.
+    std::array<double, most_ways> seconds = {};
     std::uint64_t calls = 0;  ///< of this kind, so far
+
+    [[nodiscard]] double seconds_by(Way way) const { return seconds[index(way)]; }
   };
 
-  /// The first winner, until there are times.
-  explicit RouteRace(Way first) : winner_(first) {}
+  /// `first`: the winner, until there are times. `has_other`: else there are two ways.
+  RouteRace(Way first, bool has_other);
 
   /// What the next call is. It counts once began() is told.
   [[nodiscard]] Turn next() const;
@@ -43,40 +49,48 @@ class RouteRace {
   std::optional<Decision> measured(const Turn& turn, double seconds);
 
   [[nodiscard]] Way winner() const { return winner_; }
-  [[nodiscard]] std::uint64_t calls() const { return calls_[0] + calls_[1]; }
-  [[nodiscard]] std::uint64_t calls_by(Way way) const { return calls_[index(way)]; }
+  [[nodiscard]] std::uint64_t calls() const;
+  [[nodiscard]] std::uint64_t calls_by(Way way) const { return runners_[index(way)].calls; }
 
  private:
   static constexpr std::size_t recent_times = 3;
 
-  static std::size_t index(Way way) { return static_cast<std::size_t>(way); }
-  static Way other(Way way) { return way == Way::native ? Way::own : Way::native; }
-  [[nodiscard]] bool duels() const { return left_[0] + left_[1] != 0; }
-  void start_duel(int turns);
-  std::optional<Decision> take_of_duel(Way way, double seconds);
+  struct Runner {
+    Way way = Way::native;
+    std::uint64_t calls = 0;
+    // Of the last duel that it had a part in.
+    std::uint32_t duel = 0;
+    int left = 0;       ///< turns
+    int waited = 0;     ///< times to come
+    bool warm = false;  ///< its first call, which does not count, is over
+    double best = 0;    ///< seconds; 0: none yet
+    // Where it lost.
+    std::uint64_t since_trial = 0, trial_gap = 0;  ///< calls, at least
+  };
+
+  static constexpr std::size_t index(Way way) { return static_cast<std::size_t>(way); }
+  [[nodiscard]] const Runner& winning() const { return runners_[index(winner_)]; }
+  [[nodiscard]] std::span<Runner> all() { return {runners_.data(), ways_}; }
+  [[nodiscard]] std::span<const Runner> all() const { return {runners_.data(), ways_}; }
+  [[nodiscard]] bool duels() const;
+  void begin_turns(Runner& runner, int turns) const;
+  void start_duel();
+  void start_duel_with(Runner& challenger);
+  std::optional<Decision> take_of_duel(Runner& runner, double seconds);
   Decision decide();
+  void set_gaps(bool changed);
+  void take_of_loser(Runner& runner, double seconds);
   void take_of_winner(double seconds);
 
   Way winner_;
-  std::array<std::uint64_t, 2> calls_ = {0, 0};  ///< by way
-  // Of the duel.
+  std::size_t ways_;
+  std::array<Runner, most_ways> runners_ = {};  ///< by way
   std::uint32_t duel_ = 0;
-  std::array<int, 2> left_ = {first_turns, first_turns};    ///< turns, by way
-  std::array<int, 2> waited_ = {first_turns, first_turns};  ///< times to come
-  std::array<bool, 2> warm_ = {false, false};               ///< the first call of a way counts not
-  std::array<double, 2> best_ = {0, 0};                     ///< 0: none yet
-  // Since then.
+  // Since the last duel.
   double usual_ = 0;  ///< seconds of the winner
   std::array<double, recent_times> recent_ = {};
   std::size_t recent_count_ = 0;
-  std::uint64_t since_duel_ = 0, since_trial_ = 0;  ///< calls
-  std::uint64_t trial_gap_ = 0, quiet_ = 0;         ///< calls, at least
-
-  static constexpr int first_turns = 4;
+  std::uint64_t since_duel_ = 0, quiet_ = 0;  ///< calls, at least
 };
-
-constexpr std::string_view name_of(RouteRace::Way way) {
-  return way == RouteRace::Way::native ? "native" : "own";
-}
 
 }  // namespace cohom

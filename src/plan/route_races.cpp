@@ -20,19 +20,27 @@ std::string milliseconds(double seconds) {
   return {text.data(), static_cast<std::size_t>(length)};
 }
 
-/// "native, 1 ms (thc by direct: 2 ms)".
+/// "native, 1 ms (thc by direct: 2 ms, thc by ring: 3 ms)".
 std::string times_of(const RouteRaces::Entry& entry, const RouteRace::Decision& decision) {
-  const bool native = decision.winner == RouteRace::Way::native;
-  return (native ? "native" : entry.own) + ", " +
-         milliseconds(native ? decision.native_seconds : decision.own_seconds) + " (" +
-         (native ? entry.own : "native") + ": " +
-         milliseconds(native ? decision.own_seconds : decision.native_seconds) + ")";
+  std::string others;
+  for (const RouteRace::Way way : RouteRace::all_ways) {
+    if (way == decision.winner || entry.name_of(way).empty()) continue;
+    others += (others.empty() ? "" : ", ") + entry.name_of(way) + ": " +
+              milliseconds(decision.seconds_by(way));
+  }
+  return entry.name_of(decision.winner) + ", " +
+         milliseconds(decision.seconds_by(decision.winner)) + " (" + others + ")";
 }
 
+/// "thc, f32, about 1048576 bytes: 5 calls by native, 90 by thc by direct".
 std::string summary_of(const RouteRaces::Entry& entry) {
-  const std::uint64_t native = entry.race.calls_by(RouteRace::Way::native);
-  std::string text = entry.name + ": " + std::to_string(native) + " calls by native and " +
-                     std::to_string(entry.race.calls() - native) + " by " + entry.own;
+  std::string text = entry.name + ":";
+  for (const RouteRace::Way way : RouteRace::all_ways) {
+    if (entry.name_of(way).empty()) continue;
+    const bool first = way == RouteRace::all_ways.front();
+    text += (first ? " " : ", ") + std::to_string(entry.race.calls_by(way)) +
+            (first ? " calls by " : " by ") + entry.name_of(way);
+  }
   if (entry.decision) text += "; in the end " + times_of(entry, *entry.decision);
   return text;
 }
@@ -45,6 +53,25 @@ std::string kind_name(const CallKind& kind, std::size_t bytes) {
 
 }  // namespace
 
+std::string RouteRaces::Entry::name_of(RouteRace::Way way) const {
+  switch (way) {
+    case RouteRace::Way::native: return std::string(RouteDecisions::native);
+    case RouteRace::Way::own: return ways.own;
+    case RouteRace::Way::other: break;
+  }
+  if (ways.other_algorithm.empty()) return {};
+  return ways.other_codec + " by " + std::string(ways.other_algorithm);
+}
+
+std::string_view RouteRaces::Entry::decided_way() const {
+  switch (decision->winner) {
+    case RouteRace::Way::native: return RouteDecisions::native;
+    case RouteRace::Way::own: return RouteDecisions::own;
+    case RouteRace::Way::other: break;
+  }
+  return ways.other_algorithm;
+}
+
 RouteRaces::RouteRaces(std::string decisions) {
   if (decisions.starts_with(write_prefix) && decisions.size() > write_prefix.size())
     write_to_ = decisions.substr(write_prefix.size());
@@ -52,24 +79,23 @@ RouteRaces::RouteRaces(std::string decisions) {
     read_from_ = std::move(decisions);
 }
 
-std::optional<RouteRace::Way> RouteRaces::decided(const CallKind& kind, std::size_t bytes,
-                                                  int rank) {
+std::optional<std::string> RouteRaces::decided(const CallKind& kind, std::size_t bytes, int rank) {
   if (read_from_.empty()) return std::nullopt;
   if (!read_) read_ = RouteDecisions::read(read_from_);
-  if (const auto way = read_->find(kind)) return way;
+  if (auto way = read_->find(kind)) return way;
   log_once_for_all(rank, kind_name(kind, bytes) + ": not in " + read_from_ +
                              " (COHOM_DECISIONS), so that no such call goes by native");
-  return RouteRace::Way::own;
+  return std::string(RouteDecisions::own);
 }
 
-RouteRaces::Entry& RouteRaces::of(const CallKind& kind, std::size_t bytes, const std::string& own) {
+RouteRaces::Entry& RouteRaces::of(const CallKind& kind, std::size_t bytes, const OwnWays& ways) {
   const auto found = entries_.find(kind);
   if (found != entries_.end()) return found->second;
   // No rank knows its links yet, and with native none is slower than without this library.
   return entries_
-      .emplace(kind, Entry{.race = RouteRace(RouteRace::Way::native),
+      .emplace(kind, Entry{.race = RouteRace(RouteRace::Way::native, !ways.other_algorithm.empty()),
                            .name = kind_name(kind, bytes),
-                           .own = own})
+                           .ways = ways})
       .first->second;
 }
 
@@ -99,7 +125,7 @@ void RouteRaces::for_each(const std::function<void(const CallKind&, const Entry&
 RouteDecisions RouteRaces::decisions() const {
   RouteDecisions decisions;
   for (const auto& [kind, entry] : entries_)
-    if (entry.decision) decisions.set(kind, entry.decision->winner);
+    if (entry.decision) decisions.set(kind, entry.decided_way());
   return decisions;
 }
 

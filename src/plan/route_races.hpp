@@ -10,33 +10,46 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace cohom {
+
+/// What calls of a kind go by, besides native.
+struct OwnWays {
+  std::string own;                   ///< "thc by direct"
+  std::string other_codec = {};      ///< "thc"
+  std::string_view other_algorithm = {};  ///< "ring"; empty: there is no other way
+};
 
 class RouteRaces {
  public:
   struct Entry {
     RouteRace race;
     std::string name;  ///< for the log: "thc, f32, about 1048576 bytes"
-    std::string own;   ///< the other way's: "thc by direct"
+    OwnWays ways;
     std::optional<RouteRace::Decision> decision = std::nullopt;  ///< the last
+
+    /// "native", "thc by direct"; empty: there is no such way.
+    [[nodiscard]] std::string name_of(RouteRace::Way way) const;
+    /// The last winner's, as RouteDecisions has it.
+    [[nodiscard]] std::string_view decided_way() const;
   };
 
   /// `decisions`: as COHOM_DECISIONS says, FILE, write:FILE or nothing.
   explicit RouteRaces(std::string decisions);
 
-  /// Which way calls of a kind go by the file that was named; none: there is no file. Where it does
-  /// not know them they go their own, which rank `rank` logs. `bytes`: of the vector. @throws
-  /// Error(invalid_argument) as RouteDecisions::read()
-  [[nodiscard]] std::optional<RouteRace::Way> decided(const CallKind& kind, std::size_t bytes,
-                                                      int rank);
+  /// Which way calls of a kind go by the file that was named, in its words; none: there is no file.
+  /// Where it does not know them they go their own, which rank `rank` logs. `bytes`: of the vector.
+  /// @throws Error(invalid_argument) as RouteDecisions::read()
+  [[nodiscard]] std::optional<std::string> decided(const CallKind& kind, std::size_t bytes,
+                                                   int rank);
 
   /// Whether a file says so for all kinds.
   [[nodiscard]] bool follow_file() const { return !read_from_.empty(); }
 
-  /// The one of that kind. Its address stays. `own` names the route of whoever asks first, and
-  /// `bytes` is what it has.
-  Entry& of(const CallKind& kind, std::size_t bytes, const std::string& own);
+  /// The one of that kind. Its address stays. `ways` are those of whoever asks first, and `bytes`
+  /// is what it has.
+  Entry& of(const CallKind& kind, std::size_t bytes, const OwnWays& ways);
 
   /// A call that all ranks made in a race, and waited for, is over on this rank. None: this rank's
   /// time says nothing.

@@ -20,6 +20,7 @@ constexpr SelectionRow table[] = {
     {.max_bytes = 16 * kib,
      .bypass = true,
      .algorithm = "recursive_doubling",
+     .other = "direct",
      .reason = "up to 16 KiB latency decides"},
     {.offloads = true,
      .algorithm = "offload",
@@ -49,6 +50,7 @@ constexpr SelectionRow table[] = {
     {.several_a_node = true,
      .only_raw = true,
      .algorithm = "ring",
+     .other = "mixed_radix",
      .reason = "neighbours are mostly on one node, and memory is copied least"},
     {.max_bytes = 4096 * kib,
      .max_ranks = 16,
@@ -66,6 +68,12 @@ constexpr SelectionRow table[] = {
      .algorithm = "mixed_radix",
      .reason = "above 16 ranks 4 sqrt(n) messages cost less than 2n"},
     {.only_raw = true, .algorithm = "ring", .reason = "fewest bytes and fewest peers"},
+    {.max_bytes = 1024 * kib,
+     .max_ranks = 16,
+     .several_a_node = true,
+     .algorithm = "mixed_radix",
+     .other = "recursive_doubling",
+     .reason = "each sum leaves a node once"},
     {.several_a_node = true, .algorithm = "mixed_radix", .reason = "each sum leaves a node once"},
     {.max_bytes_a_rank = kib - 1,
      .min_ranks = 1024,
@@ -75,6 +83,16 @@ constexpr SelectionRow table[] = {
      .min_ranks = 17,
      .algorithm = "mixed_radix",
      .reason = "above 16 ranks 4 sqrt(n) messages cost less than 2n"},
+    {.max_bytes = 1024 * kib,
+     .max_ranks = 2,
+     .algorithm = "direct",
+     .other = "recursive_doubling",
+     .reason = "contributions travel in their narrow form"},
+    {.max_bytes = 1024 * kib,
+     .max_ranks = 16,
+     .algorithm = "direct",
+     .other = "recursive_halving",
+     .reason = "contributions travel in their narrow form"},
     {.algorithm = "direct", .reason = "contributions travel in their narrow form"},
 };
 
@@ -105,8 +123,9 @@ Selection select_algorithm(std::string_view requested, const SelectionInput& inp
   }
   for (const auto& row : table) {
     if (!fits(row, input)) continue;
-    return {find_algorithm(row.algorithm), row.bypass && input.codec != "raw",
-            std::string(row.reason)};
+    const bool bypass = row.bypass && input.codec != "raw";
+    return {find_algorithm(row.algorithm), bypass, std::string(row.reason),
+            row.bypass && !bypass ? nullptr : find_algorithm(row.other)};
   }
   throw Error(ErrorKind::state, "the selection table has no row for this call");
 }

@@ -25,6 +25,8 @@ struct SelectionRow {
       false;  ///< applies where an aggregator is attached that merges the payload for certain
   bool bypass = false;  ///< the vector goes raw whatever codec was asked for
   std::string_view algorithm;
+  /// May be faster, on some links or with some codecs; a race finds out. It always compresses.
+  std::string_view other = {};
   std::string_view reason;
 };
 
@@ -34,6 +36,7 @@ struct Selection {
   const AlgorithmRow* algorithm = nullptr;
   bool bypass = false;
   std::string reason;
+  const AlgorithmRow* other = nullptr;  ///< SelectionRow's; null: there is none
 };
 
 /// What the table looks at. Alike on all ranks.

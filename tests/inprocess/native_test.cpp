@@ -1,6 +1,7 @@
 // algorithm=native: the vector goes to the allreduce of the library below, in an order that is the
 // same on all ranks, and blocks only where no rank has anything else to do.
 
+#include "call/communicator_impl.hpp"
 #include "loopback_ranks.hpp"
 #include "rank_inputs.hpp"
 #include "same_bytes.hpp"
@@ -15,6 +16,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -25,6 +27,7 @@
 #include <memory>
 #include <optional>
 #include <random>
+#include <set>
 #include <span>
 #include <string>
 #include <thread>
@@ -301,6 +304,38 @@ TEST_P(NativeAt, CallsGoTheFasterWay) {
   });
 }
 
+/// Where a race has a third way it gets turns, also where the plan leaves its vector uncompressed:
+/// the other way compresses it. All ranks take it in the same calls.
+TEST(Native, ARaceHasAnotherWay) {
+  const Watchdog watchdog("a race of three ways");
+  constexpr int ranks = 4, calls = 20;
+  for (const std::size_t elements : {std::size_t{2500}, raced_elements}) {
+    const RankInputs inputs(ranks, ElementType::f32, elements);
+    LoopbackHub hub(ranks);
+    std::array<std::array<bool, calls>, ranks> same_as_native = {};
+    on_hub(hub, ranks, [&](int rank, Communicator& communicator) {
+      const Bytes sum = result_of(inputs, ReduceOp::sum);
+      for (bool& same : same_as_native[std::size_t(rank)]) {
+        Bytes data = inputs.bytes(rank);
+        allreduce(data.data(), data.data(), elements, ElementType::f32, communicator, raced());
+        same = same_bytes(data, sum);
+      }
+      std::size_t races = 0;
+      communicator.impl().races().for_each([&](const CallKind&, const RouteRaces::Entry& entry) {
+        ++races;
+        EXPECT_GE(entry.race.calls_by(RouteRace::Way::other), 2u) << entry.name;
+        EXPECT_EQ(entry.name_of(RouteRace::Way::other).substr(0, 7), "thc by ");
+        EXPECT_TRUE(entry.decision) << "within so many calls";
+      });
+      EXPECT_EQ(races, 1u);
+      EXPECT_GE(communicator.raced_calls(), 2u);
+      EXPECT_EQ(communicator.bypassed_calls() != 0, elements == 2500);
+    });
+    EXPECT_EQ(std::set(same_as_native.begin(), same_as_native.end()).size(), 1u);
+    EXPECT_GE(std::ranges::count(same_as_native.front(), false), 2);
+  }
+}
+
 /// Each collective has a race of its own, of as many bytes as the others. Rank 1 is slow. It is the
 /// root of the reduces, for which rank 0 need not wait.
 TEST(Native, PartsGoTheFasterWay) {
@@ -357,7 +392,7 @@ TEST(Native, CallsGoAsAFileSays) {
   const Watchdog watchdog("decisions of a file");
   const DecisionsFile file(
       "cohom-decisions 1\n2 thc f32 98304 native\n2 packed f32 98304 own\n"
-      "2 raw f32 98304 native reduce\n");
+      "2 raw f32 98304 native reduce\n2 signcount f32 98304 ring\n2 thc f32 8192 tree\n");
   LoopbackHub hub(2);
   on_hub(hub, 2, [&](int, Communicator& communicator) {
     for (int i = 0; i < 20; ++i) {
@@ -373,6 +408,14 @@ TEST(Native, CallsGoAsAFileSays) {
              {.codec = "raw", .native = "auto"});
     }
     EXPECT_EQ(communicator.native_calls(), 40u);
+    for (const auto& [codec, algorithm] :
+         {std::pair("signcount", "ring"), std::pair("thc", "tree")}) {
+      const std::size_t count = codec[0] == 's' ? raced_elements : 2048;
+      AllreducePlan plan(communicator, count, ElementType::f32, {.codec = codec, .native = "auto"});
+      EXPECT_EQ(plan.describe().codec.substr(0, 3), std::string(codec).substr(0, 3));
+      EXPECT_EQ(plan.describe().algorithm, algorithm);
+      EXPECT_FALSE(plan.describe().bypass);
+    }
   });
 }
 

@@ -22,7 +22,8 @@ program=$tune
 native_calls() { sed -n 's/^.*"native_calls": \([0-9]*\).*$/\1/p' json; }
 
 expect 0 --codec thc --codec raw --size 64K:128K --calls 20 decisions
-[ "$(grep -cE '^3 (thc|raw) f32 (65536|98304|131072) (native|own)$' decisions)" -eq 6 ] ||
+ways='(native|own|recursive_halving)'
+[ "$(grep -cE "^3 (thc|raw) f32 (65536|98304|131072) $ways\$" decisions)" -eq 6 ] ||
   fail "six decisions of three ranks: $(cat decisions)"
 [ "$(grep -cE '^(thc|raw) ' out)" -eq 6 ] || fail "six lines"
 cp decisions before
@@ -37,14 +38,17 @@ grep -v -xF -f decisions before >gone && fail "what the file had of others is go
 
 # A program goes as the file says, from its first call on, and does not race.
 program=$bench
-sed -i -E 's/^3 thc f32 65536 (native|own)$/3 thc f32 65536 native/
-  s/^3 raw f32 65536 (native|own)$/3 raw f32 65536 own/
-  s/^3 thc f32 65536 (native|own) reduce$/3 thc f32 65536 own reduce/' decisions
+sed -i -E "s/^3 thc f32 65536 $ways\$/3 thc f32 65536 native/
+  s/^3 raw f32 65536 $ways\$/3 raw f32 65536 own/
+  s/^3 thc f32 65536 $ways reduce\$/3 thc f32 65536 own reduce/" decisions
+echo '3 signcount f32 65536 recursive_doubling' >>decisions
 COHOM_DECISIONS=decisions
 export COHOM_DECISIONS
 expect 0 --native auto --codec thc --codec raw --codec packed --size 64K --iterations 30 \
   --warmup 0 --quiet --json json
 [ "$(native_calls | tr '\n' ' ')" = "30 0 0 " ] || fail "native calls: $(native_calls)"
+expect 0 --native auto --codec signcount --size 64K --iterations 3 --quiet
+grep -q ' timed by recursive_doubling' out || fail "the algorithm that the file names"
 expect 0 --native auto --collective reduce --codec thc --size 64K --iterations 30 --warmup 0 \
   --quiet --json json
 [ "$(native_calls | tr '\n' ' ')" = "0 " ] || fail "native calls of reduce: $(native_calls)"
@@ -52,7 +56,7 @@ expect 0 --native auto --collective reduce --codec thc --size 64K --iterations 3
 # What is decided in one run goes into the file.
 COHOM_DECISIONS=write:decided
 expect 0 --native auto --codec thc --size 64K --iterations 30 --quiet
-grep -qE '^3 thc f32 65536 (native|own)$' decided || fail "nothing is decided: $(cat decided)"
+grep -qE "^3 thc f32 65536 $ways\$" decided || fail "nothing is decided: $(cat decided)"
 
 echo '3 thc f32 65536 neither' >>decisions
 COHOM_DECISIONS=decisions

@@ -14,7 +14,7 @@
 namespace cohom {
 namespace {
 
-using Way = RouteRace::Way;
+constexpr std::string_view native = RouteDecisions::native, own = RouteDecisions::own;
 
 CallKind kind(const std::string& codec, std::size_t bytes, int ranks = 4) {
   return {.ranks = ranks, .codec = codec, .type = ElementType::f32, .size = size_class(bytes)};
@@ -29,20 +29,32 @@ TEST(RouteDecisions, HasTwoSizesForEachPowerOfTwo) {
   for (int size = 2; size < 128; ++size) EXPECT_EQ(size_class(least_bytes(size)), size) << size;
 }
 
+/// What may travel with the words of the agreement is never of one kind with what may not.
+TEST(RouteDecisions, ShortVectorsAreKindsOfTheirOwn) {
+  const auto size = [](std::size_t count) {
+    return kind_of({.count = count, .type = ElementType::f32}, 4, "raw").size;
+  };
+  EXPECT_EQ(size(4096), size(4095));
+  EXPECT_NE(size(4096), size(4097));
+  EXPECT_EQ(size(4097), size_class(16388));
+}
+
 TEST(RouteDecisions, ReadsWhatItWrites) {
   RouteDecisions decisions;
-  decisions.set(kind("thc:bits=4,dither=nearest", 70000), Way::native);
-  decisions.set(kind("raw", 70000), Way::own);
-  decisions.set(kind("raw", 70000, 5), Way::native);
+  decisions.set(kind("thc:bits=4,dither=nearest", 70000), native);
+  decisions.set(kind("raw", 70000), own);
+  decisions.set(kind("raw", 70000, 5), native);
   CallKind parts = kind("raw", 70000);
   parts.collective = ReductionKind::reduce_scatter;
-  decisions.set(parts, Way::native);
+  decisions.set(parts, native);
+  decisions.set(kind("packed", 70000), "mixed_radix");
   const RouteDecisions read = RouteDecisions::parse(decisions.content(), "f");
   EXPECT_EQ(read.content(), decisions.content());
-  EXPECT_EQ(read.find(kind("thc:bits=4,dither=nearest", 65536)), Way::native);
-  EXPECT_EQ(read.find(kind("raw", 65537)), Way::own);
-  EXPECT_EQ(read.find(kind("raw", 65537, 5)), Way::native);
-  EXPECT_EQ(read.find(parts), Way::native);
+  EXPECT_EQ(read.find(kind("thc:bits=4,dither=nearest", 65536)), native);
+  EXPECT_EQ(read.find(kind("raw", 65537)), own);
+  EXPECT_EQ(read.find(kind("raw", 65537, 5)), native);
+  EXPECT_EQ(read.find(parts), native);
+  EXPECT_EQ(read.find(kind("packed", 65536)), "mixed_radix");
   parts.collective = ReductionKind::reduce;
   EXPECT_EQ(read.find(parts), std::nullopt);
   EXPECT_EQ(read.find(kind("raw", 1 << 20)), std::nullopt);
@@ -69,7 +81,8 @@ TEST(RouteDecisions, SaysWhichLineIsWrong) {
   for (const char* line :
        {"4 raw f32 65536", "4 raw f32 65536 own native", "4 raw f32 65536 own reduce own",
         "0 raw f32 65536 own", "-4 raw f32 65536 own", "4 raw f33 65536 own", "4 raw f32 64K own",
-        "4 raw f32 0 own", "4 raw f32 99999999999999999999 own", "4 raw f32 65536 Native"}) {
+        "4 raw f32 0 own", "4 raw f32 99999999999999999999 own", "4 raw f32 65536 Native",
+        "4 raw f32 65536 offload", "4 raw f32 65536 rings", "4 raw f32 65536 ring reduce"}) {
     const std::string error = error_of(head + line);
     EXPECT_EQ(error.find("decisions in some/file: line 5, \"" + std::string(line) + "\", should"),
               0u)
@@ -85,25 +98,25 @@ TEST(RouteDecisions, AreAddedToAFile) {
   const std::string path = folder / "decisions";
   EXPECT_THROW((void)RouteDecisions::read(path), Error);
   RouteDecisions first, second;
-  first.set(kind("raw", 1000), Way::own);
-  first.set(kind("thc", 1000), Way::own);
+  first.set(kind("raw", 1000), own);
+  first.set(kind("thc", 1000), own);
   first.add_to(path);
-  second.set(kind("thc", 1000), Way::native);
+  second.set(kind("thc", 1000), native);
   second.add_to(path);
   const RouteDecisions both = RouteDecisions::read(path);
-  EXPECT_EQ(both.find(kind("raw", 1000)), Way::own);
-  EXPECT_EQ(both.find(kind("thc", 1000)), Way::native);
+  EXPECT_EQ(both.find(kind("raw", 1000)), own);
+  EXPECT_EQ(both.find(kind("thc", 1000)), native);
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1) << "no other file";
 
   const std::filesystem::path link = folder / "link";
   std::filesystem::create_symlink("decisions", link);
   std::filesystem::permissions(path, std::filesystem::perms::owner_all);
   RouteDecisions third;
-  third.set(kind("packed", 1000), Way::own);
+  third.set(kind("packed", 1000), own);
   third.add_to(link);
   EXPECT_TRUE(std::filesystem::is_symlink(link));
   EXPECT_EQ(std::filesystem::status(path).permissions(), std::filesystem::perms::owner_all);
-  EXPECT_EQ(RouteDecisions::read(path).find(kind("packed", 1000)), Way::own);
+  EXPECT_EQ(RouteDecisions::read(path).find(kind("packed", 1000)), own);
   EXPECT_THROW(third.add_to("/dev/null"), Error);
   EXPECT_THROW(third.add_to(folder), Error);
 

@@ -96,6 +96,24 @@ TEST(Selector, RanksThatShareNodesSumThereFirst) {
   EXPECT_EQ(choose("raw", (16 << 20) - 512, 512, false, 64), (Choice{"mixed_radix"}));
 }
 
+/// What a race may take instead.
+TEST(Selector, SomeHaveAnotherWay) {
+  const auto other = [](std::string_view codec, std::size_t bytes, int ranks,
+                        std::uint32_t nodes = 0) {
+    const Selection selection = select_algorithm("auto", {codec, bytes, ranks, nodes});
+    return selection.other != nullptr ? selection.other->name : "none";
+  };
+  EXPECT_EQ(other("thc", 16 * kib, 4), "direct") << "compressed";
+  EXPECT_EQ(other("raw", 16 * kib, 4), "none") << "nothing to compress";
+  EXPECT_EQ(other("thc", 1024 * kib, 4), "recursive_halving");
+  EXPECT_EQ(other("thc", 1024 * kib, 2), "recursive_doubling") << "one exchange";
+  EXPECT_EQ(other("thc", 1024 * kib + 1, 4), "none");
+  EXPECT_EQ(other("thc", 1024 * kib, 8, 4), "recursive_doubling");
+  EXPECT_EQ(other("raw", 1024 * kib, 8, 4), "none");
+  EXPECT_EQ(other("raw", 4096 * kib + 1, 8, 4), "mixed_radix");
+  EXPECT_EQ(select_algorithm("direct", {"thc", 1024 * kib, 4}).other, nullptr) << "asked for";
+}
+
 TEST(Selector, OneRankHasNothingToCompressFor) {
   EXPECT_EQ(choose("thc", 64 << 20, 1), (Choice{"direct", true}));
   EXPECT_EQ(choose("raw", std::numeric_limits<std::size_t>::max(), 1), (Choice{"direct"}));
@@ -129,7 +147,11 @@ TEST(Selector, EveryRowIsUsedAndEveryCallHasOne) {
                                .ranks = many_ranks(row),
                                .nodes = row.several_a_node ? 2u : 0u,
                                .aggregator = row.offloads};
-    EXPECT_EQ(select_algorithm("auto", input).reason, row.reason);
+    const Selection selection = select_algorithm("auto", input);
+    EXPECT_EQ(selection.algorithm->name, row.algorithm);
+    EXPECT_EQ(selection.reason, row.reason);
+    ASSERT_EQ(selection.other != nullptr, !row.other.empty()) << row.other;
+    if (selection.other != nullptr) EXPECT_EQ(selection.other->name, row.other);
   }
   for (std::size_t bytes : {std::size_t{0}, 100 * kib, std::numeric_limits<std::size_t>::max()})
     for (int ranks : {1, 2, 16, 17, std::numeric_limits<int>::max()})
