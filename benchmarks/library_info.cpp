@@ -115,6 +115,7 @@ Json selection_rows() {
                     {"offloads", row.offloads},
                     {"bypass", row.bypass},
                     {"algorithm", row.algorithm},
+                    {"other", row.other},
                     {"reason", row.reason}});
   return list;
 }

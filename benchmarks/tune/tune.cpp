@@ -91,12 +91,10 @@ void make_calls(const std::string& codec, const TuneOptions& options, const Elem
 
 /// On rank 0, once all calls are made.
 void write(const TuneOptions& options, const RouteRaces& races, OutputFile& file) {
-  RouteDecisions decisions;
+  const RouteDecisions decisions = races.decisions();
   std::string table = head();
   races.for_each([&](const CallKind& kind, const RouteRaces::Entry& entry) {
-    if (!entry.decision) return;
-    decisions.set(kind, entry.decided_way());
-    table += line_of(kind, entry);
+    if (entry.decision) table += line_of(kind, entry);
   });
   if (decisions.empty())
     throw UsageError(

@@ -13,7 +13,7 @@
 namespace cohom::bench {
 namespace {
 
-/// A race's first duel has eight calls, and some more settle it.
+/// A race's first duel has eight or twelve calls, and some more settle it.
 constexpr std::uint64_t least_calls = 20;
 
 /// Calls of one kind have at most half as many bytes again as others.

@@ -50,8 +50,9 @@ int MPIX_Program_comm(MPI_Comm* comm);
  *                    by the cores that are the rank's alone   (else COHOM_THREADS, else auto)
  *   cohom_progress   "thread": calls advance in a thread of the library, too, which needs
  *                    MPI_THREAD_MULTIPLE or UCX              (else COHOM_PROGRESS, else "call")
- *   cohom_native     "auto": blocking calls go by MPI's own reductions if faster; "never",
- *                    "always". Results are then MPI's       (else COHOM_NATIVE, else "auto")
+ *   cohom_native     "auto": blocking calls go by MPI's own reductions, or by another algorithm
+ *                    than the table's, if faster; "never", "always". Results are then MPI's, or
+ *                    the codec's                            (else COHOM_NATIVE, else "auto")
  * Variables of the environment are read in the first call on comm.
  * Other keys that start with cohom_ are an error; keys of others are ignored.
  * Buffers may lie in the host's memory or in a GPU's, here and in all functions below; ranks must

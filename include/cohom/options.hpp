@@ -22,7 +22,8 @@ struct Options {
   /// `name` or `name:parameter=value,...`: "thc:bits=4" or "auto:nmse=1e-3". COHOM_CODEC, "thc".
   std::string codec = {};
   /// A name of cohom-info's list of algorithms, or "auto": the library's table decides, and sends
-  /// vectors that are too small to gain uncompressed. COHOM_ALGORITHM, "auto".
+  /// vectors that are too small to gain uncompressed; calls that race (`native`) may correct it.
+  /// COHOM_ALGORITHM, "auto".
   std::string algorithm = {};
   ReduceOp op = ReduceOp::sum;
   /// Elements of a segment (the pipelining unit), rounded up to whole blocks; 0: COHOM_SEGMENT, or
@@ -60,12 +61,13 @@ struct Options {
   /// keeps nobody waiting. Over MPI that needs MPI_THREAD_MULTIPLE; not for algorithm fabric.
   /// Local, as threads. COHOM_PROGRESS, "call".
   std::string progress = {};
-  /// Whether calls of algorithm=auto may go by MPI's own reduction (algorithm native) where that is
-  /// faster. "auto": calls of the blocking functions take turns at first, then the faster way goes
-  /// on; results of one vector then differ in their last bits from call to call, or, of codecs that
-  /// lose, by the codec's error. "never". "always": all calls that can. Not of codecs that keep
-  /// state, buffers on a device, nor with a timeout, checksums or an aggregator; nor of sums by
-  /// codecs with a bound of errors, or of f16 and bf16. COHOM_NATIVE, "auto".
+  /// Whether calls of algorithm=auto may go by MPI's own reduction (algorithm native), or by
+  /// another algorithm than the table's, where that is faster. "auto": calls of the blocking
+  /// functions take turns at first, then the fastest way goes on; results of one vector then differ
+  /// in their last bits from call to call, or, of codecs that lose, by the codec's error. "never".
+  /// "always": all calls that can. Not of codecs that keep state, buffers on a device, nor with a
+  /// timeout, checksums or an aggregator; nor of sums by codecs with a bound of errors, or of f16
+  /// and bf16. COHOM_NATIVE, "auto".
   std::string native = {};
 };
 

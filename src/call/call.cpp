@@ -179,7 +179,9 @@ bool CallImpl::advance_rounds() {
 }
 
 void CallImpl::agree_on_fallback_rounds() {
-  auto offer = executor()->offer_fallback_rounds(resources_.request().core->description().codec);
+  const PlanCore& plan = *resources_.request().core;
+  auto offer = executor()->offer_fallback_rounds(
+      resources_.route().is_raced() ? plan.asked_codec() : plan.description().codec);
   if (!offer) return;
   const Transport& transport = owner_.transport();
   agreement_ = &own_agreement_.emplace(*resources_.channel(), transport.rank(), transport.ranks(),
@@ -245,9 +247,13 @@ bool CallImpl::release() {
   // A rank that was ready to offload, or raced, may have begun so; what it encoded then is encoded
   // again.
   Executor* const first = executor();
+  const bool raced = resources_.route().is_raced();
   if (resources_.route().agree(agreement_->unready_rank(), owner_.transport().rank(),
                                resources_.turn().in_race())) {
-    first->stop();
+    if (raced)
+      first->end();
+    else
+      first->stop();
     resources_.begin_anew();
   }
   if (resources_.route().offloads() && !owner_.has_turn(resources_.number())) return false;

@@ -9,11 +9,14 @@ void CallRoute::of_plan(PlanCore& plan) {
   taken_ = &plan.routes().first;
 }
 
+bool CallRoute::take_raced() {
+  if (!plan_->routes().take_memory_of_raced()) return false;
+  taken_ = &plan_->routes().raced;
+  return true;
+}
+
 void CallRoute::take_memory() {
-  if (is_raced())
-    plan_->routes().take_memory_of_raced();
-  else
-    plan_->routes().take_memory();
+  if (!is_raced()) plan_->routes().take_memory();
 }
 
 void CallRoute::prepare(bool fails) {

@@ -17,8 +17,9 @@ class CallRoute {
 
   /// The plan outlives the route. As far as anybody knows calls of the plan take its first route.
   void of_plan(PlanCore& plan);
-  /// As far as this rank knows all ranks go the other way of their race. The plan has one.
-  void take_raced() { taken_ = &plan_->routes().raced; }
+  /// As far as this rank knows all ranks go the other way of their race, for which it takes memory.
+  /// False: it cannot, which is a warning, and the call goes its own way.
+  [[nodiscard]] bool take_raced();
   /// Of the route that it takes. @throws what PlanRoutes does
   void take_memory();
   /// What this rank can: it takes the call's turn at MPI, and asks an aggregator in the network

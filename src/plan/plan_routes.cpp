@@ -1,8 +1,11 @@
 #include "plan/plan_routes.hpp"
 
+#include "base/log.hpp"
 #include "memory/device_work.hpp"
 
 #include <algorithm>
+#include <exception>
+#include <string>
 
 namespace cohom {
 
@@ -14,6 +17,13 @@ std::size_t agreement_rounds(const Codec& codec) {
   return static_cast<std::size_t>(std::count_if(
       rounds.begin(), rounds.end(),
       [](const Round* round) { return round->traits().time == RoundTime::before_payload; }));
+}
+
+/// There may be no memory for that either.
+void warn_of_missing_way(const std::exception& error) noexcept try {
+  warn_once("calls that race go without their third way, as there is no memory for it: " +
+            std::string(error.what()));
+} catch (...) {
 }
 
 }  // namespace
@@ -38,17 +48,22 @@ void PlanRoutes::take_memory() {
   if (counted && takes_more) counted->become(workspace_bytes());
 }
 
-void PlanRoutes::take_memory_of_raced() {
-  if (raced.has_memory) return;
+/// A race that a program survives only with more memory would be worse than none.
+bool PlanRoutes::take_memory_of_raced() noexcept try {
+  if (!make_raced || raced.has_memory) return raced.has_memory;
   if (!raced.exists()) raced = make_raced();
   if (counted) counted->make_room();
   raced.take_memory();
   if (counted) counted->become(workspace_bytes());
+  return true;
+} catch (const std::exception& error) {
+  warn_of_missing_way(error);
+  return false;
 }
 
 void PlanRoutes::take_all_memory() {
   take_memory();
-  if (make_raced) take_memory_of_raced();
+  static_cast<void>(take_memory_of_raced());  // else with its first turn
 }
 
 std::size_t PlanRoutes::workspace_bytes() const {

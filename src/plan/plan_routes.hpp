@@ -21,9 +21,10 @@ struct PlanRoutes {
   /// prepare(). Does nothing where an earlier call took it, or all calls go natively.
   /// @throws std::bad_alloc or Error
   void take_memory();
-  /// The same for a call that goes by `raced`, which it makes. @throws the same, and make_route()'s
-  void take_memory_of_raced();
-  /// Whatever calls may come.
+  /// Makes `raced`, and takes the memory of calls that go by it. Whether there is such a route, and
+  /// that went well: else a warning says why not.
+  [[nodiscard]] bool take_memory_of_raced() noexcept;
+  /// Whatever calls may come. @throws as take_memory()
   void take_all_memory();
   /// From now on workspaces count in PlanMemory, whose Bytes these are.
   void count_memory(std::size_t most, int rank);

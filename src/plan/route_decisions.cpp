@@ -1,6 +1,5 @@
 #include "plan/route_decisions.hpp"
 
-#include "agreement/short_sum.hpp"
 #include "base/replaced_file.hpp"
 #include "schedule/algorithms/algorithm.hpp"
 
@@ -90,11 +89,10 @@ std::optional<std::string> content_of(const std::string& path) {
 }  // namespace
 
 CallKind kind_of(const PlanShape& shape, int ranks, const std::string& codec) {
-  const std::size_t bytes = shape.elements(ranks) * size_of(shape.type);
   return {.ranks = ranks,
           .codec = codec,
           .type = shape.type,
-          .size = size_class(bytes == ShortSum::max_bytes ? bytes - 1 : bytes),
+          .size = size_class(shape.elements(ranks) * size_of(shape.type)),
           .collective = shape.collective};
 }
 

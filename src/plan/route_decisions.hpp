@@ -27,8 +27,7 @@ struct CallKind {
   friend auto operator<=>(const CallKind&, const CallKind&) = default;
 };
 
-/// Of calls by the codec that was asked for. The longest vectors that may travel with the words of
-/// their agreement are of one kind with shorter ones.
+/// Of calls by the codec that was asked for.
 CallKind kind_of(const PlanShape& shape, int ranks, const std::string& codec);
 
 /// Two classes for each power of two.

@@ -135,8 +135,9 @@ RouteRace::Decision RouteRace::decide() {
     winner_ = runner.way;
     to_beat = runner.best;
   }
-  usual_ = winning().best;
-  set_gaps(winner_ != before);
+  const double usual_before = std::exchange(usual_, winning().best);
+  const bool is_as_before = usual_ < changed * usual_before && usual_before < changed * usual_;
+  set_gaps(winner_ != before, is_as_before);
   since_duel_ = 0;
   recent_count_ = 0;
   Decision decision{.winner = winner_, .changed = winner_ != before, .calls = calls()};
@@ -145,18 +146,19 @@ RouteRace::Decision RouteRace::decide() {
   return decision;
 }
 
-/// Of who had no part in the duel, the trials stay as rare as they are.
-void RouteRace::set_gaps(bool changed) {
+/// Of who had no part in the duel the trials stay as rare as they are, while the winner's time
+/// does.
+void RouteRace::set_gaps(bool winner_changed, bool is_as_before) {
   double all_lost = 0;
   for (Runner& runner : all()) {
     const double lost = std::max(runner.best / usual_ - 1, 0.0);
     all_lost += lost;
-    if (runner.duel != duel_) continue;
+    if (runner.duel != duel_ && is_as_before) continue;
     runner.since_trial = 0;
     runner.trial_gap = gap_of(lost, trial_share / static_cast<double>(ways_ - 1), least_trial_gap);
   }
-  quiet_ = !changed && quiet_ != 0 ? std::min(2 * quiet_, longest)
-                                   : gap_of(later_turns * all_lost, duel_share, least_quiet);
+  quiet_ = !winner_changed && quiet_ != 0 ? std::min(2 * quiet_, longest)
+                                          : gap_of(later_turns * all_lost, duel_share, least_quiet);
 }
 
 void RouteRace::take_of_loser(Runner& runner, double seconds) {

@@ -78,7 +78,7 @@ class RouteRace {
   void start_duel_with(Runner& challenger);
   std::optional<Decision> take_of_duel(Runner& runner, double seconds);
   Decision decide();
-  void set_gaps(bool changed);
+  void set_gaps(bool winner_changed, bool is_as_before);
   void take_of_loser(Runner& runner, double seconds);
   void take_of_winner(double seconds);
 

@@ -3,6 +3,7 @@
 #include "base/log.hpp"
 
 #include <array>
+#include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <string_view>
@@ -89,13 +90,15 @@ std::optional<std::string> RouteRaces::decided(const CallKind& kind, std::size_t
 }
 
 RouteRaces::Entry& RouteRaces::of(const CallKind& kind, std::size_t bytes, const OwnWays& ways) {
-  const auto found = entries_.find(kind);
+  std::pair key(kind, std::string(ways.other_algorithm));
+  const auto found = entries_.find(key);
   if (found != entries_.end()) return found->second;
   // No rank knows its links yet, and with native none is slower than without this library.
   return entries_
-      .emplace(kind, Entry{.race = RouteRace(RouteRace::Way::native, !ways.other_algorithm.empty()),
-                           .name = kind_name(kind, bytes),
-                           .ways = ways})
+      .emplace(std::move(key),
+               Entry{.race = RouteRace(RouteRace::Way::native, !ways.other_algorithm.empty()),
+                     .name = kind_name(kind, bytes),
+                     .ways = ways})
       .first->second;
 }
 
@@ -119,20 +122,25 @@ void RouteRaces::agree(std::optional<double> seconds, int rank) {
 }
 
 void RouteRaces::for_each(const std::function<void(const CallKind&, const Entry&)>& visit) const {
-  for (const auto& [kind, entry] : entries_) visit(kind, entry);
+  for (const auto& [key, entry] : entries_) visit(key.first, entry);
 }
 
 RouteDecisions RouteRaces::decisions() const {
   RouteDecisions decisions;
-  for (const auto& [kind, entry] : entries_)
-    if (entry.decision) decisions.set(kind, entry.decided_way());
+  std::map<CallKind, std::uint64_t> calls;
+  for (const auto& [key, entry] : entries_) {
+    std::uint64_t& most = calls[key.first];
+    if (!entry.decision || entry.race.calls() <= most) continue;
+    most = entry.race.calls();
+    decisions.set(key.first, entry.decided_way());
+  }
   return decisions;
 }
 
 void RouteRaces::finish(int rank) const noexcept {
   if (rank != 0) return;
   try {
-    for (const auto& [kind, entry] : entries_)
+    for (const auto& [key, entry] : entries_)
       if (entry.race.calls() != 0) log_once_for_all(rank, summary_of(entry));
     if (write_to_.empty()) return;
     if (const RouteDecisions all = decisions(); !all.empty()) all.add_to(write_to_);

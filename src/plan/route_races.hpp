@@ -11,13 +11,14 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace cohom {
 
 /// What calls of a kind go by, besides native.
 struct OwnWays {
-  std::string own;                   ///< "thc by direct"
-  std::string other_codec = {};      ///< "thc"
+  std::string own;                        ///< "thc by direct"
+  std::string other_codec = {};           ///< "thc"
   std::string_view other_algorithm = {};  ///< "ring"; empty: there is no other way
 };
 
@@ -47,8 +48,9 @@ class RouteRaces {
   /// Whether a file says so for all kinds.
   [[nodiscard]] bool follow_file() const { return !read_from_.empty(); }
 
-  /// The one of that kind. Its address stays. `ways` are those of whoever asks first, and `bytes`
-  /// is what it has.
+  /// The one of that kind, and of these ways besides the own one: whoever asks first on a rank, all
+  /// ranks begin with the same. Its address stays. Its names are those of whoever asks first, and
+  /// `bytes` is what that has.
   Entry& of(const CallKind& kind, std::size_t bytes, const OwnWays& ways);
 
   /// A call that all ranks made in a race, and waited for, is over on this rank. None: this rank's
@@ -60,6 +62,8 @@ class RouteRaces {
   /// Rank `rank` logs what follows.
   void agree(std::optional<double> seconds, int rank);
 
+  /// Of each kind, that of the race with the most calls.
+  [[nodiscard]] RouteDecisions decisions() const;
   void for_each(const std::function<void(const CallKind&, const Entry&)>& visit) const;
   /// There are no more calls. Rank 0 logs which way they went, and writes the decisions where it
   /// was told to; what keeps it from that is a warning.
@@ -72,11 +76,10 @@ class RouteRaces {
     std::optional<double> seconds = std::nullopt;
   };
 
-  [[nodiscard]] RouteDecisions decisions() const;
-
   std::string read_from_, write_to_;  ///< files; empty: none
   std::optional<RouteDecisions> read_;
-  std::map<CallKind, Entry> entries_;
+  /// By the algorithm of the other way, too.
+  std::map<std::pair<CallKind, std::string>, Entry> entries_;
   std::optional<Ended> ended_;
 };
 

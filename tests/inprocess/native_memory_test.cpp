@@ -55,13 +55,14 @@ class CountingTransport final : public ForwardingTransport {
   using ForwardingTransport::ForwardingTransport;
 
   [[nodiscard]] std::unique_ptr<MessageMemory> take_memory(std::size_t bytes) override {
-    if (fails) throw std::bad_alloc();
+    if (fails || taken == most) throw std::bad_alloc();
     ++taken;
     std::this_thread::sleep_for(takes);
     return ForwardingTransport::take_memory(bytes);
   }
 
   int taken = 0;
+  int most = -1;  ///< so many are there; -1: any number
   bool fails = false;
   std::chrono::milliseconds takes{0};
 };
@@ -103,6 +104,30 @@ TEST(NativeMemory, IsTakenWithTheFirstTurnOfEachWay) {
     EXPECT_EQ(transport.taken, 5) << "a plan, whose calls take none";
     for (int i = 0; i < 6; ++i) plan.execute(data.data(), data.data());
     EXPECT_EQ(transport.taken, 5);
+  });
+}
+
+/// Who has memory for one of its own ways alone goes that way, and so do the others.
+TEST(NativeMemory, IsMissingForTheThirdWay) {
+  const Watchdog watchdog("no memory for a third way");
+  on_two_ranks([&](int rank, Communicator& communicator, CountingTransport& transport) {
+    if (rank == 0) transport.most = 1;
+    for (int i = 0; i < 10; ++i) {
+      std::vector<float> data(elements, 1.0f);
+      allreduce(std::span(data), communicator, raced);
+      expect_twice(data);
+    }
+    EXPECT_EQ(transport.taken, rank == 0 ? 1 : 2);
+    EXPECT_EQ(communicator.native_calls(), 1u);
+    EXPECT_EQ(communicator.raced_calls(), 0u);
+    if (rank == 0) transport.most = 2;
+    std::vector<float> data(elements, 1.0f);
+    AllreducePlan(communicator, elements, ElementType::f32, raced)
+        .execute(data.data(), data.data());
+    expect_twice(data);
+    if (rank == 0) transport.most = -1;
+    for (int i = 0; i < 20; ++i) allreduce(std::span(data), communicator, raced);
+    EXPECT_GT(communicator.raced_calls(), 0u) << "there is memory again";
   });
 }
 

@@ -336,6 +336,31 @@ TEST(Native, ARaceHasAnotherWay) {
   }
 }
 
+/// A race begins alike on all ranks, whatever calls of its kind each has made before: of a length
+/// that has no third way, with an error, or on some ranks without a race.
+TEST(Native, RanksBeginARaceAlike) {
+  const Watchdog watchdog("races that begin alike");
+  constexpr int ranks = 4;
+  constexpr std::size_t longest = std::size_t{1} << 18;  // with a third way: 1 MiB
+  for (const std::string before : {"another length", "own thread", "segment"}) {
+    LoopbackHub hub(ranks);
+    on_hub(hub, ranks, [&](int rank, Communicator& communicator) {
+      Options options = raced();
+      if (before == "own thread" && rank == 0) options.progress = "thread";
+      if (before == "segment") options.segment = 8192;
+      const bool is_longest = before == "segment" || (before == "another length" && rank == 0);
+      const std::size_t count = is_longest ? longest : longest + 1;
+      EXPECT_EQ(error_of(communicator, count, options) != "", before == "another length");
+      for (int i = 0; i < 20; ++i) {
+        std::vector<float> data(longest, 1.0f);
+        allreduce(std::span(data), communicator, raced());
+        ASSERT_NEAR(data.back(), ranks, 1) << before << ", call " << i;
+      }
+      EXPECT_GE(communicator.raced_calls(), 2u) << before;
+    });
+  }
+}
+
 /// Each collective has a race of its own, of as many bytes as the others. Rank 1 is slow. It is the
 /// root of the reduces, for which rank 0 need not wait.
 TEST(Native, PartsGoTheFasterWay) {

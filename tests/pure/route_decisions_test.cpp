@@ -29,16 +29,6 @@ TEST(RouteDecisions, HasTwoSizesForEachPowerOfTwo) {
   for (int size = 2; size < 128; ++size) EXPECT_EQ(size_class(least_bytes(size)), size) << size;
 }
 
-/// What may travel with the words of the agreement is never of one kind with what may not.
-TEST(RouteDecisions, ShortVectorsAreKindsOfTheirOwn) {
-  const auto size = [](std::size_t count) {
-    return kind_of({.count = count, .type = ElementType::f32}, 4, "raw").size;
-  };
-  EXPECT_EQ(size(4096), size(4095));
-  EXPECT_NE(size(4096), size(4097));
-  EXPECT_EQ(size(4097), size_class(16388));
-}
-
 TEST(RouteDecisions, ReadsWhatItWrites) {
   RouteDecisions decisions;
   decisions.set(kind("thc:bits=4,dither=nearest", 70000), native);

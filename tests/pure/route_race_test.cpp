@@ -240,7 +240,7 @@ TEST(RouteRace, RanksWithDifferentClocksChooseAlike) {
     const double took = times(turns.front().way);
     for (std::size_t rank = 0; rank < 3; ++rank) {
       const double waited = rank == 2 ? 0 : late;
-      ranks[rank].ended(ranks[rank].of(kind, 1 << 20, {}), turns[rank],
+      ranks[rank].ended(ranks[rank].of(kind, 1 << 20, ways), turns[rank],
                         (waited + took) * clocks[rank]);
     }
     ++by_way[static_cast<std::size_t>(turns.front().way)];
