@@ -70,7 +70,8 @@ std::string head() {
                      "native ms", "own ways, ms");
 }
 
-std::string line_of(const CallKind& kind, const RouteRaces::Entry& entry) {
+std::string line_of(const RouteRaces::Entry& entry) {
+  const CallKind& kind = entry.kind;
   using Way = RouteRace::Way;
   const RouteRace::Decision& decision = *entry.decision;
   std::string own;
@@ -93,8 +94,8 @@ void make_calls(const std::string& codec, const TuneOptions& options, const Elem
 void write(const TuneOptions& options, const RouteRaces& races, OutputFile& file) {
   const RouteDecisions decisions = races.decisions();
   std::string table = head();
-  races.for_each([&](const CallKind& kind, const RouteRaces::Entry& entry) {
-    if (entry.decision) table += line_of(kind, entry);
+  races.for_each([&](const RouteRaces::Entry& entry) {
+    if (entry.decision) table += line_of(entry);
   });
   if (decisions.empty())
     throw UsageError(

@@ -68,6 +68,8 @@ void set_log_rank(int rank) {
   if (rank_of_process.exchange(rank) != rank) log().set_pattern(pattern());
 }
 
+bool logs_info() { return log().should_log(spdlog::level::info); }
+
 void log_once(const std::string& message) { once(spdlog::level::info, message); }
 
 void warn_once(const std::string& message) { once(spdlog::level::warn, message); }

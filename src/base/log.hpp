@@ -19,6 +19,9 @@ void log_once(const std::string& message);
 /// The same at warn level: for what the user would want to change.
 void warn_once(const std::string& message);
 
+/// Whether what is logged at info level shows: else nobody need find words.
+bool logs_info();
+
 /// Logs what all ranks of a communicator would say alike: its rank 0 alone does.
 void log_once_for_all(int rank, const std::string& message);
 

@@ -121,6 +121,7 @@ const std::string& PlanCore::state_key() {
 }
 
 void PlanCore::log_route(int rank) const {
+  if (!logs_info()) return;
   log_once_for_all(rank, "codec " + description_.codec + " by " + description_.algorithm + ": " +
                              description_.reason);
 }
@@ -163,10 +164,11 @@ void PlanCore::make_routes(const PlanEnvironment& environment, const PlanCodec& 
   description_.memory = device_work() ? "cuda" : "host";
   description_.path = path_of(device_.get(), *environment.transport);
   make_short_sum(environment, algorithm);
+  race_.own = &algorithm;
   // What executors refuse would show in the middle of the race.
   if (!vector_.part && routes_.first.takes_any_piece) race_.other = choice.selection.other;
   race_.entry =
-      race_.of(environment, vector_.shape, short_sum_ != nullptr, description_, asked_codec_);
+      race_.of(environment, vector_.shape, short_sum_ != nullptr, description_.codec, asked_codec_);
   if (race_.has_other()) description_.raced_algorithm = race_.other->name;
   if (offloading_ != nullptr) {
     routes_.other =
@@ -215,7 +217,8 @@ bool PlanCore::serves(const PlanEnvironment& environment, const PlanShape& shape
 void PlanCore::become(const PlanEnvironment& environment, std::size_t count) {
   PlanShape shape = vector_.shape;
   shape.count = count;
-  RouteRaces::Entry* const entry = race_.of(environment, shape, true, description_, asked_codec_);
+  RouteRaces::Entry* const entry =
+      race_.of(environment, shape, true, description_.codec, asked_codec_);
   short_sum_->become(count);
   race_.entry = entry;
   vector_.shape = shape;

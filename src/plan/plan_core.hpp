@@ -12,7 +12,6 @@
 #include "plan/plan_routes.hpp"
 #include "plan/plan_vector.hpp"
 #include "plan/route_choice.hpp"
-#include "plan/route_races.hpp"
 
 #include <cohom/options.hpp>
 #include <cohom/plan.hpp>
@@ -20,7 +19,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 
 namespace cohom {

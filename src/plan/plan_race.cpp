@@ -25,10 +25,10 @@ bool PlanRace::holds(const PlanEnvironment& environment, const PlanShape& shape,
 }
 
 RouteRaces::Entry* PlanRace::of(const PlanEnvironment& environment, const PlanShape& shape,
-                                bool may_travel, const PlanDescription& description,
+                                bool may_travel, const std::string& codec,
                                 const std::string& asked_codec) const {
   if (!holds(environment, shape, may_travel)) return nullptr;
-  OwnWays ways{.own = description.codec + " by " + description.algorithm};
+  OwnWays ways{.codec = codec, .algorithm = own->name};
   if (other != nullptr) {
     ways.other_codec = asked_codec;
     ways.other_algorithm = other->name;

@@ -35,7 +35,7 @@ std::string times_of(const RouteRaces::Entry& entry, const RouteRace::Decision& 
 
 /// "thc, f32, about 1048576 bytes: 5 calls by native, 90 by thc by direct".
 std::string summary_of(const RouteRaces::Entry& entry) {
-  std::string text = entry.name + ":";
+  std::string text = entry.name() + ":";
   for (const RouteRace::Way way : RouteRace::all_ways) {
     if (entry.name_of(way).empty()) continue;
     const bool first = way == RouteRace::all_ways.front();
@@ -54,10 +54,12 @@ std::string kind_name(const CallKind& kind, std::size_t bytes) {
 
 }  // namespace
 
+std::string RouteRaces::Entry::name() const { return kind_name(kind, bytes); }
+
 std::string RouteRaces::Entry::name_of(RouteRace::Way way) const {
   switch (way) {
     case RouteRace::Way::native: return std::string(RouteDecisions::native);
-    case RouteRace::Way::own: return ways.own;
+    case RouteRace::Way::own: return ways.codec + " by " + std::string(ways.algorithm);
     case RouteRace::Way::other: break;
   }
   if (ways.other_algorithm.empty()) return {};
@@ -97,7 +99,8 @@ RouteRaces::Entry& RouteRaces::of(const CallKind& kind, std::size_t bytes, const
   return entries_
       .emplace(std::move(key),
                Entry{.race = RouteRace(RouteRace::Way::native, !ways.other_algorithm.empty()),
-                     .name = kind_name(kind, bytes),
+                     .kind = kind,
+                     .bytes = bytes,
                      .ways = ways})
       .first->second;
 }
@@ -117,12 +120,13 @@ void RouteRaces::agree(std::optional<double> seconds, int rank) {
   const auto decision = entry.race.measured(ended.turn, *seconds);
   if (!decision) return;
   entry.decision = decision;
-  log_once_for_all(rank, entry.name + ": from call " + std::to_string(decision->calls + 1) +
+  if (!logs_info()) return;
+  log_once_for_all(rank, entry.name() + ": from call " + std::to_string(decision->calls + 1) +
                              " on " + times_of(entry, *decision));
 }
 
-void RouteRaces::for_each(const std::function<void(const CallKind&, const Entry&)>& visit) const {
-  for (const auto& [key, entry] : entries_) visit(key.first, entry);
+void RouteRaces::for_each(const std::function<void(const Entry&)>& visit) const {
+  for (const auto& [key, entry] : entries_) visit(entry);
 }
 
 RouteDecisions RouteRaces::decisions() const {

@@ -17,19 +17,24 @@ namespace cohom {
 
 /// What calls of a kind go by, besides native.
 struct OwnWays {
-  std::string own;                        ///< "thc by direct"
-  std::string other_codec = {};           ///< "thc"
-  std::string_view other_algorithm = {};  ///< "ring"; empty: there is no other way
+  std::string codec;           ///< "thc"
+  std::string_view algorithm;  ///< "direct", of the table
+  // Of the other way.
+  std::string other_codec = {};
+  std::string_view other_algorithm = {};  ///< empty: there is no other way
 };
 
 class RouteRaces {
  public:
   struct Entry {
     RouteRace race;
-    std::string name;  ///< for the log: "thc, f32, about 1048576 bytes"
+    CallKind kind;
+    std::size_t bytes;  ///< of the first vector
     OwnWays ways;
     std::optional<RouteRace::Decision> decision = std::nullopt;  ///< the last
 
+    /// For the log: "thc, f32, about 1048576 bytes".
+    [[nodiscard]] std::string name() const;
     /// "native", "thc by direct"; empty: there is no such way.
     [[nodiscard]] std::string name_of(RouteRace::Way way) const;
     /// The last winner's, as RouteDecisions has it.
@@ -64,7 +69,7 @@ class RouteRaces {
 
   /// Of each kind, that of the race with the most calls.
   [[nodiscard]] RouteDecisions decisions() const;
-  void for_each(const std::function<void(const CallKind&, const Entry&)>& visit) const;
+  void for_each(const std::function<void(const Entry&)>& visit) const;
   /// There are no more calls. Rank 0 logs which way they went, and writes the decisions where it
   /// was told to; what keeps it from that is a warning.
   void finish(int rank) const noexcept;

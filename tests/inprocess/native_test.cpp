@@ -321,9 +321,9 @@ TEST(Native, ARaceHasAnotherWay) {
         same = same_bytes(data, sum);
       }
       std::size_t races = 0;
-      communicator.impl().races().for_each([&](const CallKind&, const RouteRaces::Entry& entry) {
+      communicator.impl().races().for_each([&](const RouteRaces::Entry& entry) {
         ++races;
-        EXPECT_GE(entry.race.calls_by(RouteRace::Way::other), 2u) << entry.name;
+        EXPECT_GE(entry.race.calls_by(RouteRace::Way::other), 2u) << entry.name();
         EXPECT_EQ(entry.name_of(RouteRace::Way::other).substr(0, 7), "thc by ");
         EXPECT_TRUE(entry.decision) << "within so many calls";
       });

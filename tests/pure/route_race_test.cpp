@@ -222,7 +222,8 @@ TEST(RouteRace, RanksWithDifferentClocksChooseAlike) {
   std::vector<RouteRaces> ranks(3, RouteRaces({}));
   std::mt19937 random(7);
   Times times({1e-3, 1.5e-3, 3e-3}, 0.3);
-  const OwnWays ways{.own = "thc by direct", .other_codec = "thc", .other_algorithm = "ring"};
+  const OwnWays ways{
+      .codec = "thc", .algorithm = "direct", .other_codec = "thc", .other_algorithm = "ring"};
   std::array<int, 3> by_way = {};
   for (int call = 0; call < 100000; ++call) {
     if (call % 10000 == 0) std::ranges::rotate(times.seconds, times.seconds.begin() + 1);

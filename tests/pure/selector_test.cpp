@@ -103,7 +103,7 @@ TEST(Selector, SomeHaveAnotherWay) {
     const Selection selection = select_algorithm("auto", {codec, bytes, ranks, nodes});
     return selection.other != nullptr ? selection.other->name : "none";
   };
-  EXPECT_EQ(other("thc", 16 * kib, 4), "direct") << "compressed";
+  EXPECT_EQ(other("thc", 16 * kib, 4), "recursive_doubling") << "compressed";
   EXPECT_EQ(other("raw", 16 * kib, 4), "none") << "nothing to compress";
   EXPECT_EQ(other("thc", 1024 * kib, 4), "recursive_halving");
   EXPECT_EQ(other("thc", 1024 * kib, 2), "recursive_doubling") << "one exchange";
