@@ -16,7 +16,7 @@ constexpr double changed_much = 2, changed = 1.2;
 /// A way that is so much slower in its first turn gets no more turns than it takes to believe it.
 constexpr double hopeless = 3;
 
-constexpr std::uint64_t least_trial_gap = 32, least_quiet = 128, longest = std::uint64_t{1} << 20;
+constexpr std::uint64_t least_trial_gap = 8, least_quiet = 128, longest = std::uint64_t{1} << 20;
 /// A winner that has become slower than the other way was is asked after this share of the quiet
 /// calls: it may have won by luck, and who wins then is faster.
 constexpr std::uint64_t quiet_of_the_lucky = 8;
@@ -161,8 +161,10 @@ void RouteRace::set_gaps(bool winner_changed, bool is_as_before) {
                                           : gap_of(later_turns * all_lost, duel_share, least_quiet);
 }
 
+/// The winner may have become slower than it was in the duel.
 void RouteRace::take_of_loser(Runner& runner, double seconds) {
-  if (seconds < clearly_faster * usual_)
+  const double least = recent_count_ < recent_times ? 0 : std::ranges::min(recent_);
+  if (seconds < clearly_faster * std::max(usual_, least))
     start_duel_with(runner);
   else
     runner.trial_gap = std::min(2 * runner.trial_gap, longest);
