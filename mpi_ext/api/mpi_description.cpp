@@ -25,7 +25,8 @@ MPI_Info info_of(const Descriptions& descriptions) {
   check(MPI_Info_create(&info), "MPI_Info_create");
   for (const auto& [key, value] : descriptions) {
     std::string text = value.empty() ? "-" : value;  // MPI takes no empty text
-    if (text.size() >= MPI_MAX_INFO_VAL) text.replace(MPI_MAX_INFO_VAL - 4, text.npos, "...");
+    if (text.size() >= MPI_MAX_INFO_VAL)
+      text.replace(MPI_MAX_INFO_VAL - 4, std::string::npos, "...");
     if (const int code = MPI_Info_set(info, std::string(key).c_str(), text.c_str());
         code != MPI_SUCCESS) {
       MPI_Info_free(&info);

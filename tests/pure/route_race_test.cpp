@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <functional>
@@ -125,7 +126,7 @@ TEST(RouteRace, TheFastestOfThreeWins) {
     for (std::size_t way = 0; way < 3; ++way)
       EXPECT_NEAR(calls.decisions.front().seconds[way], seconds[way], 0.1 * seconds[way]);
     EXPECT_GE(calls.make(200, fastest), 190);
-  } while (std::ranges::next_permutation(seconds).found);
+  } while (std::next_permutation(seconds.begin(), seconds.end()));
 }
 
 /// A way that lost to both others in their last duel gets better.
@@ -226,7 +227,8 @@ TEST(RouteRace, RanksWithDifferentClocksChooseAlike) {
       .codec = "thc", .algorithm = "direct", .other_codec = "thc", .other_algorithm = "ring"};
   std::array<int, 3> by_way = {};
   for (int call = 0; call < 100000; ++call) {
-    if (call % 10000 == 0) std::ranges::rotate(times.seconds, times.seconds.begin() + 1);
+    if (call % 10000 == 0)
+      std::rotate(times.seconds.begin(), times.seconds.begin() + 1, times.seconds.end());
     CallPace pace;
     for (RouteRaces& rank : ranks) pace.merge(CallPace(true, false, rank.seconds()));
     std::vector<RouteRace::Turn> turns;
