@@ -115,7 +115,7 @@ Json selection_rows() {
                     {"offloads", row.offloads},
                     {"bypass", row.bypass},
                     {"algorithm", row.algorithm},
-                    {"other", row.other},
+                    {"third", row.third.empty() ? Json(nullptr) : Json(row.third)},
                     {"reason", row.reason}});
   return list;
 }
@@ -215,12 +215,16 @@ std::string selection_text(const Json& row) {
       row["max_bytes"].is_null()
           ? "any size"
           : fmt::format("up to {} KiB", row["max_bytes"].get<std::size_t>() / 1024);
-  return fmt::format("  {:<14}  {:<13}  {:<8}  {}{}: {}\n", size, ranks_text(row),
+  const std::string third = row["third"].is_null()
+                                ? ""
+                                : ", in a race also " + row["third"].get<std::string>() +
+                                      (row["bypass"].get<bool>() ? ", compressed" : "");
+  return fmt::format("  {:<14}  {:<13}  {:<8}  {}{}{}: {}\n", size, ranks_text(row),
                      row["only_raw"].get<bool>()   ? "raw only"
                      : row["offloads"].get<bool>() ? "attached"
                                                    : "",
                      row["bypass"].get<bool>() ? "raw by " : "",
-                     row["algorithm"].get<std::string>(), row["reason"].get<std::string>());
+                     row["algorithm"].get<std::string>(), third, row["reason"].get<std::string>());
 }
 
 }  // namespace

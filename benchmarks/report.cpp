@@ -190,8 +190,8 @@ void Report::add(const Row& row) {
   json["union_density"] = row.shape.density();
   if (row.timed) {
     json["native_calls"] = row.timed->native_calls;
-    json["raced_calls"] = row.timed->raced_calls;
-    json["raced_algorithm"] = row.timed->plan.raced_algorithm;
+    json["third_calls"] = row.timed->third_calls;
+    json["third_algorithm"] = row.timed->plan.third_algorithm;
     json["timed_algorithm"] = row.timed->plan.algorithm;
   }
   if (row.offloading)

@@ -33,7 +33,7 @@ struct Timed {
   int iterations = 0;
   PlanDescription plan = {};       ///< of the timed calls
   std::uint64_t native_calls = 0;  ///< of these and the warm-up
-  std::uint64_t raced_calls = 0;   ///< the same, by the plan's raced_algorithm
+  std::uint64_t third_calls = 0;   ///< the same, by the plan's third_algorithm
   TimeSummary time;
   NativeTime native;
   std::optional<ProfileMeans> profile = {};  ///< with --profile

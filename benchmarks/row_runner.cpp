@@ -249,7 +249,7 @@ const FormulaByRanks& RowRunner::formula_by_ranks(const Row& row) {
 Timed RowRunner::measure(const Row& row) {
   Plan plan = make_plan(row.elements, timed_options(row.codec, row.algorithm));
   const std::uint64_t native_before = communicator_.native_calls();
-  const std::uint64_t raced_before = communicator_.raced_calls();
+  const std::uint64_t third_before = communicator_.third_calls();
   ProfileMeter meter;
   std::vector<Contender> contenders;
   contenders.push_back({.prepare = [this] { restore_calls_input(); },
@@ -281,7 +281,7 @@ Timed RowRunner::measure(const Row& row) {
   Timed timed{.iterations = timing.iterations,
               .plan = plan.describe(),
               .native_calls = communicator_.native_calls() - native_before,
-              .raced_calls = communicator_.raced_calls() - raced_before,
+              .third_calls = communicator_.third_calls() - third_before,
               .time = *timing.times.front(),
               .native = best_of(native_.candidates(), std::span(timing.times).subspan(1)),
               .counters = std::move(counters)};

@@ -192,8 +192,8 @@ std::string ways_note(const Row& row) {
     text += "  timed by " + timed.plan.algorithm;
   if (timed.native_calls != 0 && row.plan.algorithm != native_algorithm.name)
     text += fmt::format("  {} calls native", timed.native_calls);
-  if (timed.raced_calls != 0)
-    text += fmt::format("  {} calls by {}", timed.raced_calls, timed.plan.raced_algorithm);
+  if (timed.third_calls != 0)
+    text += fmt::format("  {} calls by {}", timed.third_calls, timed.plan.third_algorithm);
   return text;
 }
 

@@ -34,12 +34,12 @@ constexpr std::size_t window = 1 << 15;  // elements made at a time
 
 Options raced(const std::string& codec) { return {.codec = codec, .native = "auto"}; }
 
-/// Of a vector. Parts are equally long, so some more bytes than asked for.
+/// Of a vector. Parts are equally long, so some fewer bytes than asked for.
 std::size_t elements_of(const TuneOptions& options, std::size_t bytes, int ranks) {
   const std::size_t elements = bytes / size_of(options.type);
   if (!has_parts(options.collective)) return elements;
   const auto parts = static_cast<std::size_t>(ranks);
-  return (elements + parts - 1) / parts * parts;
+  return std::max<std::size_t>(elements / parts, 1) * parts;
 }
 
 Plan plan_of(const std::string& codec, const TuneOptions& options, std::size_t elements,
@@ -75,12 +75,12 @@ std::string line_of(const RouteRaces::Entry& entry) {
   using Way = RouteRace::Way;
   const RouteRace::Decision& decision = *entry.decision;
   std::string own;
-  for (const Way way : {Way::own, Way::other})
+  for (const Way way : {Way::own, Way::third})
     if (const std::string name = entry.name_of(way); !name.empty())
       own +=
           fmt::format("{}{} {:.4g}", own.empty() ? "" : ", ", name, 1e3 * decision.seconds_by(way));
   return fmt::format("{:<24} {:>5} {:>12}  {:<18} {:>10.4g}  {}\n", kind.codec, name_of(kind.type),
-                     least_bytes(kind.size), entry.decided_way(),
+                     most_bytes(kind.size), entry.decided_way(),
                      1e3 * decision.seconds_by(Way::native), own);
 }
 

@@ -51,9 +51,9 @@ class Communicator {
   /// How many calls went by MPI's own reductions (Options::native, algorithm native); equal on all
   /// ranks once their calls are over.
   [[nodiscard]] std::uint64_t native_calls() const;
-  /// How many calls went by PlanDescription::raced_algorithm, of those without an error; equal on
+  /// How many calls went by PlanDescription::third_algorithm, of those without an error; equal on
   /// all ranks as native_calls().
-  [[nodiscard]] std::uint64_t raced_calls() const;
+  [[nodiscard]] std::uint64_t third_calls() const;
   /// How many calls went raw where a compressing codec was asked for (PlanDescription::bypass), of
   /// those without an error; equal on all ranks once calls that went well on all of them are over.
   [[nodiscard]] std::uint64_t bypassed_calls() const;

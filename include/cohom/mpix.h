@@ -158,8 +158,8 @@ int MPIX_Compressed_plan_restore_state(MPIX_Compressed_plan plan, const void* st
                                        MPI_Count bytes);
 int MPIX_Compressed_plan_reset_state(MPIX_Compressed_plan plan);
 /* Local: *description := a new MPI_Info, which the caller frees, that says what the plan decided:
- * codec, algorithm, other_algorithm (of calls that cannot be offloaded), raced_algorithm (of calls
- * that go the other way of a race), reason (of the algorithm), not_offloaded (why), bypass ("true":
+ * codec, algorithm, other_algorithm (of calls that cannot be offloaded), third_algorithm (of calls
+ * that go the third way of a race), reason (of the algorithm), not_offloaded (why), bypass ("true":
  * a compressing codec was asked for, and the vector goes as it is), segment (elements), memory,
  * path, workspace_bytes, state_bytes, agreement_rounds. "-" is said of what there is none of; what
  * MPI has no room for ends in "...". */
@@ -207,7 +207,7 @@ int MPIX_Compressed_exact_free(MPIX_Compressed_exact* exact);
  * get_version: of the library that runs; COHOM_VERSION_... are those of this header. At any time.
  * codecs: *codecs := a new MPI_Info, which the caller frees: names of codecs, and a line on each.
  * counter: *value := what this rank has counted on comm so far: bytes_sent, messages_sent,
- * native_calls, raced_calls (by raced_algorithm), bypassed_calls, offloaded_calls,
+ * native_calls, third_calls (by third_algorithm), bypassed_calls, offloaded_calls,
  * offloaded_calls_repeated, offloaded_calls_declined, offloaded_bytes. 0 before the first call. */
 int MPIX_Compressed_get_version(int* major, int* minor, int* patch);
 int MPIX_Compressed_codecs(MPI_Info* codecs);

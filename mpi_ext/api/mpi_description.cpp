@@ -8,7 +8,7 @@ Descriptions descriptions_of(const PlanDescription& plan) {
   return {{"codec", plan.codec},
           {"algorithm", plan.algorithm},
           {"other_algorithm", plan.other_algorithm},
-          {"raced_algorithm", plan.raced_algorithm},
+          {"third_algorithm", plan.third_algorithm},
           {"reason", plan.reason},
           {"not_offloaded", plan.not_offloaded},
           {"bypass", plan.bypass ? "true" : "false"},

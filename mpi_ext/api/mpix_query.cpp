@@ -29,7 +29,7 @@ constexpr Counter counters[] = {
     {"bytes_sent", [](const Communicator& c) { return c.wire_counters().bytes_sent; }},
     {"messages_sent", [](const Communicator& c) { return c.wire_counters().messages_sent; }},
     {"native_calls", [](const Communicator& c) { return c.native_calls(); }},
-    {"raced_calls", [](const Communicator& c) { return c.raced_calls(); }},
+    {"third_calls", [](const Communicator& c) { return c.third_calls(); }},
     {"bypassed_calls", [](const Communicator& c) { return c.bypassed_calls(); }},
     {"offloaded_calls", [](const Communicator& c) { return c.offload_counters().offloaded; }},
     {"offloaded_calls_repeated",

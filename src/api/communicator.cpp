@@ -28,9 +28,9 @@ std::uint64_t Communicator::native_calls() const {
   const auto guard = impl_->lock();
   return impl_->native_calls();
 }
-std::uint64_t Communicator::raced_calls() const {
+std::uint64_t Communicator::third_calls() const {
   const auto guard = impl_->lock();
-  return impl_->raced_calls();
+  return impl_->third_calls();
 }
 std::uint64_t Communicator::bypassed_calls() const {
   const auto guard = impl_->lock();

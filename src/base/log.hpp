@@ -19,7 +19,7 @@ void log_once(const std::string& message);
 /// The same at warn level: for what the user would want to change.
 void warn_once(const std::string& message);
 
-/// Whether what is logged at info level shows: else nobody need find words.
+/// Whether the info level is logged: if not, nobody need put its messages together.
 bool logs_info();
 
 /// Logs what all ranks of a communicator would say alike: its rank 0 alone does.

@@ -181,7 +181,7 @@ bool CallImpl::advance_rounds() {
 void CallImpl::agree_on_fallback_rounds() {
   const PlanCore& plan = *resources_.request().core;
   auto offer = executor()->offer_fallback_rounds(
-      resources_.route().is_raced() ? plan.asked_codec() : plan.description().codec);
+      resources_.route().is_third() ? plan.asked_codec() : plan.description().codec);
   if (!offer) return;
   const Transport& transport = owner_.transport();
   agreement_ = &own_agreement_.emplace(*resources_.channel(), transport.rank(), transport.ranks(),
@@ -212,8 +212,8 @@ void CallImpl::leave(std::optional<Error> error) {
   error_ = std::move(error);
   const std::shared_ptr<PlanCore>& core = resources_.request().core;
   if (!error_ && core && !resources_.goes_natively()) {
-    if (resources_.route().is_raced())
-      owner_.count_raced_call();
+    if (resources_.route().is_third())
+      owner_.count_third_call();
     else if (core->description().bypass)
       owner_.count_bypassed_call();
   }
@@ -244,16 +244,16 @@ bool CallImpl::start_native() {
 bool CallImpl::release() {
   waits_for_device_ = resources_.device() && !resources_.device()->may_receive();
   if (waits_for_device_) return false;
-  // A rank that was ready to offload, or raced, may have begun so; what it encoded then is encoded
-  // again.
-  Executor* const first = executor();
-  const bool raced = resources_.route().is_raced();
+  // A rank that was ready to offload, or for the third way, may have begun so; what it encoded then
+  // is encoded again.
+  Executor* const prepared = executor();
+  const bool third = resources_.route().is_third();
   if (resources_.route().agree(agreement_->unready_rank(), owner_.transport().rank(),
                                resources_.turn().in_race())) {
-    if (raced)
-      first->end();
+    if (third)
+      prepared->end();
     else
-      first->stop();
+      prepared->stop();  // of the aggregator it is not done
     resources_.begin_anew();
   }
   if (resources_.route().offloads() && !owner_.has_turn(resources_.number())) return false;

@@ -138,7 +138,7 @@ bool CallAtOnce::take_turn() {
     if (!races) return false;
     if (!turn_.may_go_natively() || !waits_) {
       turn_.start_clock();
-      return travels && !(waits_ && turn_.goes_other_way());
+      return travels && !(waits_ && turn_.goes_third_way());
     }
   }
   if (!waits_) return false;

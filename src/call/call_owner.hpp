@@ -30,7 +30,7 @@ class CallOwner {
   [[nodiscard]] virtual bool has_own_core() const = 0;
   [[nodiscard]] virtual RouteRaces& races() = 0;
   virtual void count_native_call() = 0;
-  virtual void count_raced_call() = 0;
+  virtual void count_third_call() = 0;
   virtual void count_bypassed_call() = 0;
   /// Room for what one poll of a call brings.
   [[nodiscard]] virtual std::span<Completion> completions() = 0;

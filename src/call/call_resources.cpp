@@ -69,8 +69,9 @@ void CallResources::prepare_of_plan(PlanCore& core) {
   turn_.take(core, owner_.transport().rank());
   route_.prepare(request_.error.has_value());
   if (request_.error) return;
-  // If this rank cannot, none does: as where it does not wait.
-  if (waits_ && turn_.goes_other_way() && !route_.take_raced()) waits_ = false;
+  // Where one rank has no memory for the third way none may go it: that rank says that it does not
+  // wait, and a call for which not all wait goes its own way.
+  if (waits_ && turn_.goes_third_way() && !route_.take_third()) waits_ = false;
   ShortSum* const sum = short_sum();
   if (PlanPart* const own = part()) own->prepare(input(), output());
   // Kinds of calls that come once cost what MPI's own do: short vectors travel with the agreement,

@@ -88,7 +88,7 @@ class CallResources {
   /// What travels with the agreement; null: nothing, as in a turn of another way than the plan's
   /// own, of a rank that waits.
   [[nodiscard]] ShortSum* short_sum() const {
-    const bool another = waits_ && turn_.has_race() && (may_go_natively() || route_.is_raced());
+    const bool another = waits_ && turn_.has_race() && (may_go_natively() || route_.is_third());
     return request_.core && !another ? request_.core->short_sum() : nullptr;
   }
   /// Unless some rank has other things to do until the call is over.

@@ -9,14 +9,15 @@ void CallRoute::of_plan(PlanCore& plan) {
   taken_ = &plan.routes().first;
 }
 
-bool CallRoute::take_raced() {
-  if (!plan_->routes().take_memory_of_raced()) return false;
-  taken_ = &plan_->routes().raced;
+bool CallRoute::take_third() {
+  plan_->routes().take_memory();
+  if (!plan_->routes().take_memory_of_third()) return false;
+  taken_ = &plan_->routes().third;
   return true;
 }
 
 void CallRoute::take_memory() {
-  if (!is_raced()) plan_->routes().take_memory();
+  if (!is_third()) plan_->routes().take_memory();
 }
 
 void CallRoute::prepare(bool fails) {
@@ -36,7 +37,7 @@ Offloads CallRoute::word() const {
 }
 
 bool CallRoute::agree(std::optional<int> unready_rank, int own_rank, bool in_race) {
-  if (is_raced() && !in_race) {
+  if (is_third() && !in_race) {
     taken_ = &plan_->routes().first;
     return true;
   }

@@ -32,8 +32,8 @@ class CallTurn {
   [[nodiscard]] bool may_go_natively() const {
     return !turn_ || turn_->way == RouteRace::Way::native;
   }
-  /// As native, but for the other way of the race's own.
-  [[nodiscard]] bool goes_other_way() const { return turn_ && turn_->way == RouteRace::Way::other; }
+  /// The third way has its turn.
+  [[nodiscard]] bool goes_third_way() const { return turn_ && turn_->way == RouteRace::Way::third; }
   [[nodiscard]] bool has_race() const { return race_ != nullptr; }
   /// All ranks make this call in their race, and wait for it.
   [[nodiscard]] bool in_race() const { return in_race_; }

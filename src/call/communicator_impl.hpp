@@ -66,8 +66,8 @@ class CommunicatorImpl final : public CallOwner, public CallQueue {
   [[nodiscard]] OffloadCounters offload_counters() const;
   [[nodiscard]] std::uint64_t native_calls() const { return counters_.native_calls; }
   void count_native_call() override { ++counters_.native_calls; }
-  [[nodiscard]] std::uint64_t raced_calls() const { return counters_.raced_calls; }
-  void count_raced_call() override { ++counters_.raced_calls; }
+  [[nodiscard]] std::uint64_t third_calls() const { return counters_.third_calls; }
+  void count_third_call() override { ++counters_.third_calls; }
   [[nodiscard]] std::uint64_t bypassed_calls() const { return counters_.bypassed_calls; }
   void count_bypassed_call() override { ++counters_.bypassed_calls; }
   [[nodiscard]] bool has_turn(std::uint64_t number) const override;
@@ -107,7 +107,7 @@ class CommunicatorImpl final : public CallOwner, public CallQueue {
     std::map<std::string, Offloading> in_network = {};  ///< by address
   };
   struct Counters {
-    std::uint64_t next_call = 0, native_calls = 0, raced_calls = 0, bypassed_calls = 0;
+    std::uint64_t next_call = 0, native_calls = 0, third_calls = 0, bypassed_calls = 0;
   };
   struct Progress {
     std::shared_ptr<ProgressHandle> handle;

@@ -23,10 +23,9 @@ struct NativeQuestion {
   const Placement& placement;
 };
 
-/// Makes `choice` the native algorithm where it was asked for, always or by a file, which may name
-/// another one, too. Returns what
-/// sums by it, alone or in a race; null: it never sums. @throws Error(unsupported) where it was
-/// asked for and cannot sum.
+/// Makes `choice` the native algorithm where it was asked for, always or by a file; or the
+/// algorithm that the file names. Returns what sums by it, alone or in a race; null: it never sums.
+/// @throws Error(unsupported) where it was asked for and cannot sum.
 NativeSums* choose_native(const PlanEnvironment& environment, const PlanOptions& options,
                           const NativeQuestion& question, RouteChoice& choice);
 

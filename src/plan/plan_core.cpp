@@ -54,7 +54,7 @@ PlanCore::PlanCore(const PlanEnvironment& environment, const PlanShape& shape,
     log_route(transport.rank());
   } else {
     make_routes(environment, codec, std::move(made), choice);
-    race_other_way(environment, description_.bypass ? compressing : codec);
+    race_third_way(environment, description_.bypass ? compressing : codec);
   }
 }
 
@@ -166,10 +166,10 @@ void PlanCore::make_routes(const PlanEnvironment& environment, const PlanCodec& 
   make_short_sum(environment, algorithm);
   race_.own = &algorithm;
   // What executors refuse would show in the middle of the race.
-  if (!vector_.part && routes_.first.takes_any_piece) race_.other = choice.selection.other;
+  if (!vector_.part && routes_.first.takes_any_piece) race_.third = choice.selection.third;
   race_.entry =
       race_.of(environment, vector_.shape, short_sum_ != nullptr, description_.codec, asked_codec_);
-  if (race_.has_other()) description_.raced_algorithm = race_.other->name;
+  if (race_.has_third()) description_.third_algorithm = race_.third->name;
   if (offloading_ != nullptr) {
     routes_.other =
         make_route(material, codec.make(), *choice.other_algorithm, environment.native_reductions);
@@ -192,12 +192,12 @@ void PlanCore::make_short_sum(const PlanEnvironment& environment, const Algorith
                                           sizeof(AgreementWords::Table), options_.checksum);
 }
 
-/// Where the plan bypasses its codec, the other way does not.
-void PlanCore::race_other_way(const PlanEnvironment& environment, const PlanCodec& codec) {
-  if (!race_.has_other()) return;
+/// Where the plan bypasses its codec, the third way does not.
+void PlanCore::race_third_way(const PlanEnvironment& environment, const PlanCodec& codec) {
+  if (!race_.has_third()) return;
   RouteMaterial material = this->material(environment);
   if (description_.bypass) material.workers = nullptr;
-  routes_.make_raced = [material, codec, algorithm = race_.other] {
+  routes_.make_third = [material, codec, algorithm = race_.third] {
     return make_route(material, codec.make(), *algorithm, nullptr);
   };
 }
@@ -209,8 +209,8 @@ bool PlanCore::serves(const PlanEnvironment& environment, const PlanShape& shape
   same.count = shape.count;
   return short_sum_ && same == shape && shape.count * size_of(shape.type) <= ShortSum::max_bytes &&
          !vector_.part && !state_.wanted && !chosen_by_length_ && !routes_.first.executor &&
-         !routes_.first.workers && !routes_.make_raced &&
-         !(race_.other && race_.holds(environment, shape, true)) &&
+         !routes_.first.workers && !routes_.make_third &&
+         !(race_.third && race_.holds(environment, shape, true)) &&
          (environment.races == nullptr || !environment.races->follow_file());
 }
 

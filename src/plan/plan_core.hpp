@@ -47,9 +47,9 @@ class PlanCore {
   }
   /// Sums calls that go by algorithm native; null: none does.
   [[nodiscard]] NativeSums* native_sums() const { return race_.sums; }
-  /// Whether calls may go another way.
+  /// Whether calls may go another way than natively.
   [[nodiscard]] bool has_routes() const { return routes_.first.exists(); }
-  /// Which way they go, where there are both; else null.
+  /// Which way they go, where they race; else null.
   [[nodiscard]] RouteRaces::Entry* race() const { return race_.entry; }
   /// Null unless a buffer lies on a device.
   [[nodiscard]] DevicePlan* device() const { return device_.get(); }
@@ -109,7 +109,7 @@ class PlanCore {
   [[nodiscard]] RouteMaterial material(const PlanEnvironment& environment) const;
   void make_routes(const PlanEnvironment& environment, const PlanCodec& codec,
                    std::unique_ptr<Codec> first, const RouteChoice& choice);
-  void race_other_way(const PlanEnvironment& environment, const PlanCodec& codec);
+  void race_third_way(const PlanEnvironment& environment, const PlanCodec& codec);
   void make_short_sum(const PlanEnvironment& environment, const AlgorithmRow& algorithm);
 
   std::unique_ptr<DevicePlan> device_;  ///< outlives parts, codecs and executors

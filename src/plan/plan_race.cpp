@@ -29,9 +29,9 @@ RouteRaces::Entry* PlanRace::of(const PlanEnvironment& environment, const PlanSh
                                 const std::string& asked_codec) const {
   if (!holds(environment, shape, may_travel)) return nullptr;
   OwnWays ways{.codec = codec, .algorithm = own->name};
-  if (other != nullptr) {
-    ways.other_codec = asked_codec;
-    ways.other_algorithm = other->name;
+  if (third != nullptr) {
+    ways.third_codec = asked_codec;
+    ways.third_algorithm = third->name;
   }
   return &environment.races->of(kind_of(shape, environment.transport->ranks(), asked_codec),
                                 bytes_of(environment, shape), ways);

@@ -11,19 +11,19 @@
 namespace cohom {
 
 struct PlanRace {
-  /// Of calls of a vector of that shape, which may travel with the words of their agreement or not.
+  /// Whether calls of a vector of that shape race. `may_travel`: with the words of their agreement.
   [[nodiscard]] bool holds(const PlanEnvironment& environment, const PlanShape& shape,
                            bool may_travel) const;
   /// That race; null: there is none. `codec`: the plan's, which may bypass `asked_codec`.
   [[nodiscard]] RouteRaces::Entry* of(const PlanEnvironment& environment, const PlanShape& shape,
                                       bool may_travel, const std::string& codec,
                                       const std::string& asked_codec) const;
-  /// Whether a plan in the race has another way of its own.
-  [[nodiscard]] bool has_other() const { return entry != nullptr && other != nullptr; }
+  /// Whether the plan's calls may go a third way.
+  [[nodiscard]] bool has_third() const { return entry != nullptr && third != nullptr; }
 
-  NativeSums* sums = nullptr;           ///< native; null: there is no race
+  NativeSums* sums = nullptr;           ///< native, of a race or of all calls; null: none
   const AlgorithmRow* own = nullptr;    ///< of the plan
-  const AlgorithmRow* other = nullptr;  ///< of the other way; null: there is none
+  const AlgorithmRow* third = nullptr;  ///< of the third way; null: there is none
   RouteRaces::Entry* entry = nullptr;   ///< the plan's; null: it is in none
 };
 

@@ -19,10 +19,9 @@ std::size_t agreement_rounds(const Codec& codec) {
       [](const Round* round) { return round->traits().time == RoundTime::before_payload; }));
 }
 
-/// There may be no memory for that either.
+/// Its text takes memory, too.
 void warn_of_missing_way(const std::exception& error) noexcept try {
-  warn_once("calls that race go without their third way, as there is no memory for it: " +
-            std::string(error.what()));
+  warn_once("calls that race go without their third way: " + std::string(error.what()));
 } catch (...) {
 }
 
@@ -48,27 +47,29 @@ void PlanRoutes::take_memory() {
   if (counted && takes_more) counted->become(workspace_bytes());
 }
 
-/// A race that a program survives only with more memory would be worse than none.
-bool PlanRoutes::take_memory_of_raced() noexcept try {
-  if (!make_raced || raced.has_memory) return raced.has_memory;
-  if (!raced.exists()) raced = make_raced();
+/// A race that a program survives only with more memory would be worse than none. Races have no
+/// device.
+bool PlanRoutes::take_memory_of_third() noexcept try {
+  if (!make_third || third.has_memory) return third.has_memory;
+  if (!third.exists()) third = make_third();
   if (counted) counted->make_room();
-  raced.take_memory();
+  third.take_memory();
   if (counted) counted->become(workspace_bytes());
   return true;
 } catch (const std::exception& error) {
+  third = {};  // else what it did not get would count
   warn_of_missing_way(error);
   return false;
 }
 
 void PlanRoutes::take_all_memory() {
   take_memory();
-  static_cast<void>(take_memory_of_raced());  // else with its first turn
+  static_cast<void>(take_memory_of_third());  // else with its first turn
 }
 
 std::size_t PlanRoutes::workspace_bytes() const {
   std::size_t bytes = part != nullptr && first.executor != nullptr ? part->memory_bytes() : 0;
-  for (const PlanRoute* const route : {&first, &other, &raced})
+  for (const PlanRoute* const route : {&first, &other, &third})
     if (route->executor != nullptr) bytes += route->executor->workspace().bytes();
   return bytes;
 }

@@ -21,9 +21,9 @@ struct PlanRoutes {
   /// prepare(). Does nothing where an earlier call took it, or all calls go natively.
   /// @throws std::bad_alloc or Error
   void take_memory();
-  /// Makes `raced`, and takes the memory of calls that go by it. Whether there is such a route, and
+  /// Makes `third`, and takes the memory of calls that go by it. Whether there is such a route, and
   /// that went well: else a warning says why not.
-  [[nodiscard]] bool take_memory_of_raced() noexcept;
+  [[nodiscard]] bool take_memory_of_third() noexcept;
   /// Whatever calls may come. @throws as take_memory()
   void take_all_memory();
   /// From now on workspaces count in PlanMemory, whose Bytes these are.
@@ -37,8 +37,8 @@ struct PlanRoutes {
   /// all calls go natively.
   PlanRoute first;
   PlanRoute other;  ///< of all other calls, if it exists
-  PlanRoute raced;  ///< of calls that go the other way of their race
-  std::function<PlanRoute()> make_raced = nullptr;          ///< null: the race has no other way
+  PlanRoute third;  ///< of calls that go the third way of their race
+  std::function<PlanRoute()> make_third = nullptr;          ///< null: the race has none
   PlanPart* part = nullptr;                                 ///< the plan's, of what is no allreduce
   std::optional<PlanMemory::Bytes> counted = std::nullopt;  ///< none: the plan is in no cache
 };

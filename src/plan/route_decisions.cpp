@@ -12,6 +12,7 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <sstream>
 #include <utility>
 #include <vector>
@@ -20,7 +21,8 @@ namespace cohom {
 
 namespace {
 
-constexpr std::string_view first_line = "cohom-decisions 1";
+/// 1: bytes were the least of a kind.
+constexpr std::string_view first_line = "cohom-decisions 2";
 
 [[noreturn]] void refuse(const std::string& path, const std::string& why) {
   throw Error(ErrorKind::invalid_argument, "decisions in " + path + ": " + why);
@@ -97,15 +99,19 @@ CallKind kind_of(const PlanShape& shape, int ranks, const std::string& codec) {
 }
 
 int size_class(std::size_t bytes) {
-  if (bytes < 2) return 0;
-  const int power = static_cast<int>(std::bit_width(bytes)) - 1;
-  return 2 * power + static_cast<int>((bytes >> (power - 1)) & 1);
+  if (bytes < 3) return 0;
+  const std::size_t below = bytes - 1;
+  const int power = static_cast<int>(std::bit_width(below)) - 1;
+  return 2 * power + static_cast<int>((below >> (power - 1)) & 1);
 }
 
-std::size_t least_bytes(int size_class) {
-  if (size_class < 2) return 1;
+std::size_t most_bytes(int size_class) {
+  if (size_class < 2) return 2;
   const std::size_t power = std::size_t{1} << (size_class / 2);
-  return size_class % 2 == 0 ? power : power + power / 2;
+  if (size_class % 2 == 0) return power + power / 2;
+  return power <= std::numeric_limits<std::size_t>::max() / 2
+             ? 2 * power
+             : std::numeric_limits<std::size_t>::max();
 }
 
 RouteDecisions RouteDecisions::parse(std::string_view content, const std::string& path) {
@@ -119,8 +125,9 @@ RouteDecisions RouteDecisions::parse(std::string_view content, const std::string
     const auto decision = decision_of(line);
     if (!decision)
       refuse(path, "line " + std::to_string(number) + ", \"" + line.substr(0, 80) +
-                       "\", should be ranks, codec, type, bytes, and native, own or an allreduce's "
-                       "algorithm; then the collective, if it is no allreduce; for example "
+                       "\", should be ranks, codec, type, bytes, and native, own or, of an "
+                       "allreduce, an algorithm of the ranks; then the collective, if it is no "
+                       "allreduce; with a space between two of them; for example "
                        "\"4 thc f32 65536 native\"");
     decisions.set(decision->first, decision->second);
   }
@@ -146,10 +153,10 @@ std::optional<std::string> RouteDecisions::find(const CallKind& kind) const {
 std::string RouteDecisions::content() const {
   std::ostringstream text;
   text << first_line
-       << "\n# ranks, codec, type, bytes each rank brings (at least): which way such calls go\n";
+       << "\n# ranks, codec, type, bytes each rank brings (at most): which way such calls go\n";
   for (const auto& [kind, way] : ways_) {
     text << kind.ranks << ' ' << kind.codec << ' ' << name_of(kind.type) << ' '
-         << least_bytes(kind.size) << ' ' << way;
+         << most_bytes(kind.size) << ' ' << way;
     if (kind.collective != ReductionKind::allreduce) text << ' ' << name_of(kind.collective);
     text << '\n';
   }

@@ -30,10 +30,11 @@ struct CallKind {
 /// Of calls by the codec that was asked for.
 CallKind kind_of(const PlanShape& shape, int ranks, const std::string& codec);
 
-/// Two classes for each power of two.
+/// Two classes for each power of two, which is the longest vector of one, as of rows of the
+/// selection table: that a class has one row.
 int size_class(std::size_t bytes);
-/// The shortest vector of a class.
-std::size_t least_bytes(int size_class);
+/// The longest vector of a class.
+std::size_t most_bytes(int size_class);
 
 class RouteDecisions {
  public:

@@ -17,7 +17,7 @@ constexpr double changed_much = 2, changed = 1.2;
 constexpr double hopeless = 3;
 
 constexpr std::uint64_t least_trial_gap = 8, least_quiet = 128, longest = std::uint64_t{1} << 20;
-/// A winner that has become slower than the other way was is asked after this share of the quiet
+/// A winner that has become slower than another way was is asked after this share of the quiet
 /// calls: it may have won by luck, and who wins then is faster.
 constexpr std::uint64_t quiet_of_the_lucky = 8;
 /// Losing turns cost at most this share of the calls between them.
@@ -30,8 +30,8 @@ std::uint64_t gap_of(double calls_lost, double share, std::uint64_t least) {
 
 }  // namespace
 
-RouteRace::RouteRace(Way first, bool has_other)
-    : winner_(first), ways_(has_other ? most_ways : most_ways - 1) {
+RouteRace::RouteRace(Way first, bool has_third)
+    : winner_(first), ways_(has_third ? most_ways : most_ways - 1) {
   for (std::size_t i = 0; i < ways_; ++i) {
     runners_[i].way = static_cast<Way>(i);
     begin_turns(runners_[i], first_turns);
@@ -146,8 +146,8 @@ RouteRace::Decision RouteRace::decide() {
   return decision;
 }
 
-/// Of who had no part in the duel the trials stay as rare as they are, while the winner's time
-/// does.
+/// A way that was not in the duel keeps its gap, unless the winner's time has changed: then its gap
+/// follows from its last time.
 void RouteRace::set_gaps(bool winner_changed, bool is_as_before) {
   double all_lost = 0;
   for (Runner& runner : all()) {

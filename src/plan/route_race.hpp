@@ -17,9 +17,9 @@ namespace cohom {
 
 class RouteRace {
  public:
-  enum class Way : std::uint8_t { native, own, other };
+  enum class Way : std::uint8_t { native, own, third };
   static constexpr std::size_t most_ways = 3;
-  static constexpr std::array<Way, most_ways> all_ways = {Way::native, Way::own, Way::other};
+  static constexpr std::array<Way, most_ways> all_ways = {Way::native, Way::own, Way::third};
 
   /// What one call is in the race.
   struct Turn {
@@ -38,8 +38,8 @@ class RouteRace {
     [[nodiscard]] double seconds_by(Way way) const { return seconds[index(way)]; }
   };
 
-  /// `first`: the winner, until there are times. `has_other`: else there are two ways.
-  RouteRace(Way first, bool has_other);
+  /// `first`: the winner, until there are times. `has_third`: else there are two ways.
+  RouteRace(Way first, bool has_third);
 
   /// What the next call is. It counts once began() is told.
   [[nodiscard]] Turn next() const;

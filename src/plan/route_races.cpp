@@ -57,22 +57,18 @@ std::string kind_name(const CallKind& kind, std::size_t bytes) {
 std::string RouteRaces::Entry::name() const { return kind_name(kind, bytes); }
 
 std::string RouteRaces::Entry::name_of(RouteRace::Way way) const {
-  switch (way) {
-    case RouteRace::Way::native: return std::string(RouteDecisions::native);
-    case RouteRace::Way::own: return ways.codec + " by " + std::string(ways.algorithm);
-    case RouteRace::Way::other: break;
-  }
-  if (ways.other_algorithm.empty()) return {};
-  return ways.other_codec + " by " + std::string(ways.other_algorithm);
+  const auto named = [](const std::string& codec, std::string_view algorithm) {
+    return algorithm.empty() ? std::string() : codec + " by " + std::string(algorithm);
+  };
+  if (way == RouteRace::Way::own) return named(ways.codec, ways.algorithm);
+  if (way == RouteRace::Way::third) return named(ways.third_codec, ways.third_algorithm);
+  return std::string(RouteDecisions::native);
 }
 
 std::string_view RouteRaces::Entry::decided_way() const {
-  switch (decision->winner) {
-    case RouteRace::Way::native: return RouteDecisions::native;
-    case RouteRace::Way::own: return RouteDecisions::own;
-    case RouteRace::Way::other: break;
-  }
-  return ways.other_algorithm;
+  const RouteRace::Way winner = decision->winner;
+  if (winner == RouteRace::Way::third) return ways.third_algorithm;
+  return winner == RouteRace::Way::own ? RouteDecisions::own : RouteDecisions::native;
 }
 
 RouteRaces::RouteRaces(std::string decisions) {
@@ -92,13 +88,13 @@ std::optional<std::string> RouteRaces::decided(const CallKind& kind, std::size_t
 }
 
 RouteRaces::Entry& RouteRaces::of(const CallKind& kind, std::size_t bytes, const OwnWays& ways) {
-  std::pair key(kind, std::string(ways.other_algorithm));
+  std::pair key(kind, std::string(ways.third_algorithm));
   const auto found = entries_.find(key);
   if (found != entries_.end()) return found->second;
   // No rank knows its links yet, and with native none is slower than without this library.
   return entries_
       .emplace(std::move(key),
-               Entry{.race = RouteRace(RouteRace::Way::native, !ways.other_algorithm.empty()),
+               Entry{.race = RouteRace(RouteRace::Way::native, !ways.third_algorithm.empty()),
                      .kind = kind,
                      .bytes = bytes,
                      .ways = ways})

@@ -19,9 +19,9 @@ namespace cohom {
 struct OwnWays {
   std::string codec;           ///< "thc"
   std::string_view algorithm;  ///< "direct", of the table
-  // Of the other way.
-  std::string other_codec = {};
-  std::string_view other_algorithm = {};  ///< empty: there is no other way
+  // Of the third way.
+  std::string third_codec = {};
+  std::string_view third_algorithm = {};  ///< empty: there is none
 };
 
 class RouteRaces {
@@ -37,7 +37,7 @@ class RouteRaces {
     [[nodiscard]] std::string name() const;
     /// "native", "thc by direct"; empty: there is no such way.
     [[nodiscard]] std::string name_of(RouteRace::Way way) const;
-    /// The last winner's, as RouteDecisions has it.
+    /// The last winner's, as RouteDecisions has it. There is a decision.
     [[nodiscard]] std::string_view decided_way() const;
   };
 
@@ -53,9 +53,9 @@ class RouteRaces {
   /// Whether a file says so for all kinds.
   [[nodiscard]] bool follow_file() const { return !read_from_.empty(); }
 
-  /// The one of that kind, and of these ways besides the own one: whoever asks first on a rank, all
-  /// ranks begin with the same. Its address stays. Its names are those of whoever asks first, and
-  /// `bytes` is what that has.
+  /// The race of that kind with this third way, or with none. Lengths of one kind may differ in
+  /// that, and all ranks must begin with as many ways, whatever calls each has made. Its address
+  /// stays. Its names are those of whoever asks first, and `bytes` is what that has.
   Entry& of(const CallKind& kind, std::size_t bytes, const OwnWays& ways);
 
   /// A call that all ranks made in a race, and waited for, is over on this rank. None: this rank's
@@ -67,7 +67,7 @@ class RouteRaces {
   /// Rank `rank` logs what follows.
   void agree(std::optional<double> seconds, int rank);
 
-  /// Of each kind, that of the race with the most calls.
+  /// Of each kind, that of the decided race with the most calls.
   [[nodiscard]] RouteDecisions decisions() const;
   void for_each(const std::function<void(const Entry&)>& visit) const;
   /// There are no more calls. Rank 0 logs which way they went, and writes the decisions where it
@@ -83,7 +83,7 @@ class RouteRaces {
 
   std::string read_from_, write_to_;  ///< files; empty: none
   std::optional<RouteDecisions> read_;
-  /// By the algorithm of the other way, too.
+  /// By the algorithm of the third way, too.
   std::map<std::pair<CallKind, std::string>, Entry> entries_;
   std::optional<Ended> ended_;
 };

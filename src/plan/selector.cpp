@@ -20,7 +20,7 @@ constexpr SelectionRow table[] = {
     {.max_bytes = 16 * kib,
      .bypass = true,
      .algorithm = "recursive_doubling",
-     .other = "recursive_doubling",
+     .third = "recursive_doubling",
      .reason = "up to 16 KiB latency decides"},
     {.offloads = true,
      .algorithm = "offload",
@@ -50,7 +50,7 @@ constexpr SelectionRow table[] = {
     {.several_a_node = true,
      .only_raw = true,
      .algorithm = "ring",
-     .other = "mixed_radix",
+     .third = "mixed_radix",
      .reason = "neighbours are mostly on one node, and memory is copied least"},
     {.max_bytes = 4096 * kib,
      .max_ranks = 16,
@@ -72,7 +72,7 @@ constexpr SelectionRow table[] = {
      .max_ranks = 16,
      .several_a_node = true,
      .algorithm = "mixed_radix",
-     .other = "recursive_doubling",
+     .third = "recursive_doubling",
      .reason = "each sum leaves a node once"},
     {.several_a_node = true, .algorithm = "mixed_radix", .reason = "each sum leaves a node once"},
     {.max_bytes_a_rank = kib - 1,
@@ -86,12 +86,12 @@ constexpr SelectionRow table[] = {
     {.max_bytes = 1024 * kib,
      .max_ranks = 2,
      .algorithm = "direct",
-     .other = "recursive_doubling",
+     .third = "recursive_doubling",
      .reason = "contributions travel in their narrow form"},
     {.max_bytes = 1024 * kib,
      .max_ranks = 16,
      .algorithm = "direct",
-     .other = "recursive_halving",
+     .third = "recursive_halving",
      .reason = "contributions travel in their narrow form"},
     {.algorithm = "direct", .reason = "contributions travel in their narrow form"},
 };
@@ -125,7 +125,7 @@ Selection select_algorithm(std::string_view requested, const SelectionInput& inp
     if (!fits(row, input)) continue;
     const bool bypass = row.bypass && input.codec != "raw";
     return {find_algorithm(row.algorithm), bypass, std::string(row.reason),
-            row.bypass && !bypass ? nullptr : find_algorithm(row.other)};
+            row.bypass && !bypass ? nullptr : find_algorithm(row.third)};
   }
   throw Error(ErrorKind::state, "the selection table has no row for this call");
 }

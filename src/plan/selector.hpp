@@ -26,7 +26,7 @@ struct SelectionRow {
   bool bypass = false;  ///< the vector goes raw whatever codec was asked for
   std::string_view algorithm;
   /// May be faster, on some links or with some codecs; a race finds out. It always compresses.
-  std::string_view other = {};
+  std::string_view third = {};
   std::string_view reason;
 };
 
@@ -36,7 +36,7 @@ struct Selection {
   const AlgorithmRow* algorithm = nullptr;
   bool bypass = false;
   std::string reason;
-  const AlgorithmRow* other = nullptr;  ///< SelectionRow's; null: there is none
+  const AlgorithmRow* third = nullptr;  ///< SelectionRow's; null: there is none
 };
 
 /// What the table looks at. Alike on all ranks.

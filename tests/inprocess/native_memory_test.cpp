@@ -1,5 +1,5 @@
 // Memory of the calls that take turns with the library below: whoever makes a kind of call once
-// takes none for the other way.
+// takes none for those of the library.
 
 #include "environment_variable.hpp"
 #include "forwarding_transport.hpp"
@@ -99,7 +99,7 @@ TEST(NativeMemory, IsTakenWithTheFirstTurnOfEachWay) {
     EXPECT_EQ(communicator.native_calls(), 2u);
     std::vector<float> data(elements, 1.0f);
     allreduce(std::span(data), communicator, {.codec = "thc", .native = "never"});
-    EXPECT_EQ(transport.taken, 3) << "a call that has no other way";
+    EXPECT_EQ(transport.taken, 3) << "a call that does not race";
     AllreducePlan plan(communicator, elements, ElementType::f32, raced);
     EXPECT_EQ(transport.taken, 5) << "a plan, whose calls take none";
     for (int i = 0; i < 6; ++i) plan.execute(data.data(), data.data());
@@ -119,7 +119,7 @@ TEST(NativeMemory, IsMissingForTheThirdWay) {
     }
     EXPECT_EQ(transport.taken, rank == 0 ? 1 : 2);
     EXPECT_EQ(communicator.native_calls(), 1u);
-    EXPECT_EQ(communicator.raced_calls(), 0u);
+    EXPECT_EQ(communicator.third_calls(), 0u);
     if (rank == 0) transport.most = 2;
     std::vector<float> data(elements, 1.0f);
     AllreducePlan(communicator, elements, ElementType::f32, raced)
@@ -127,7 +127,7 @@ TEST(NativeMemory, IsMissingForTheThirdWay) {
     expect_twice(data);
     if (rank == 0) transport.most = -1;
     for (int i = 0; i < 20; ++i) allreduce(std::span(data), communicator, raced);
-    EXPECT_GT(communicator.raced_calls(), 0u) << "there is memory again";
+    EXPECT_GT(communicator.third_calls(), 0u) << "there is memory again";
   });
 }
 
@@ -148,7 +148,7 @@ TEST(NativeMemory, CountsOnceItIsTaken) {
     const std::size_t of_own_way = bytes_after_call();
     EXPECT_GT(of_own_way, before) << "by the codec";
     const std::size_t taken = bytes_after_call();
-    EXPECT_GT(taken, of_own_way) << "by the other way, which makes sums of whole vectors";
+    EXPECT_GT(taken, of_own_way) << "by the third way";
     EXPECT_EQ(bytes_after_call(), taken);
     const AllreducePlan plan(communicator, elements, ElementType::f32, raced);
     EXPECT_GT(plan.describe().workspace_bytes, 0u);
@@ -186,7 +186,7 @@ TEST(NativeMemory, HasABudget) {
 }
 
 /// Copies of parts are no workspace of the transport's. 30000 elements are no multiple of a block.
-TEST(NativeMemory, OfPartsIsTakenWithTheFirstTurnOfTheOtherWay) {
+TEST(NativeMemory, OfPartsIsTakenWithTheFirstTurnOfTheOwnWay) {
 #ifdef COHOM_COUNTS_MEMORY
   const Watchdog watchdog("memory of parts");
   on_two_ranks([&](int rank, Communicator& communicator, CountingTransport&) {
@@ -217,7 +217,7 @@ TEST(NativeMemory, OfPartsIsTakenWithTheFirstTurnOfTheOtherWay) {
 #endif
 }
 
-/// Each call has a length of its own, and so a plan: those of the other way take much longer for
+/// Each call has a length of its own, and so a plan: those of the own ways take much longer for
 /// their memory than MPI does for a sum, and without it much less.
 TEST(NativeMemory, IsNotInTheTimesOfTheRace) {
   const Watchdog watchdog("times without memory");
@@ -235,13 +235,13 @@ TEST(NativeMemory, IsNotInTheTimesOfTheRace) {
           return communicator.native_calls() - before;
         };
         native_calls(13);
-        EXPECT_EQ(native_calls(3), 0u) << "the other way has won";
+        EXPECT_LE(native_calls(3), 1u) << "another way has won";
         EXPECT_GE(transport.taken, 8);
       },
       {.before_native_sum = [] { std::this_thread::sleep_for(std::chrono::milliseconds(30)); }});
 }
 
-/// Rank 0 waits for the call, and hears that rank 1 does not: it goes the other way.
+/// Rank 0 waits for the call, and hears that rank 1 does not: it goes the own way.
 TEST(NativeMemory, IsTakenLateWhereAnotherRankDoesNotWait) {
   const Watchdog watchdog("memory that is taken late");
   on_two_ranks([&](int rank, Communicator& communicator, CountingTransport& transport) {

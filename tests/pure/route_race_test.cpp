@@ -9,10 +9,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <random>
+#include <utility>
 #include <vector>
 
 namespace cohom {
@@ -26,8 +28,8 @@ class Calls {
   /// Seconds of a call by a way.
   using Seconds = std::function<double(Way)>;
 
-  explicit Calls(Seconds seconds, bool has_other = false)
-      : race_(Way::native, has_other), seconds_(std::move(seconds)) {}
+  explicit Calls(Seconds seconds, bool has_third = false)
+      : race_(Way::native, has_third), seconds_(std::move(seconds)) {}
 
   Way make() {
     const RouteRace::Turn turn = race_.next();
@@ -129,16 +131,20 @@ TEST(RouteRace, TheFastestOfThreeWins) {
   } while (std::next_permutation(seconds.begin(), seconds.end()));
 }
 
-/// A way that lost to both others in their last duel gets better.
+/// A loser gets better, also one that had no part in the last duel.
 TEST(RouteRace, TriesEachLoserAgain) {
-  for (const std::size_t loser : {1u, 2u}) {
-    Times times({1, 1.5, 1.5}, 0.01);
-    Calls calls([&](Way way) { return times(way); }, true);
-    calls.make(100, Way::native);
-    times.seconds[loser] = 0.5;
-    calls.make(500, Way::native);
-    EXPECT_EQ(calls.make(20, static_cast<Way>(loser)), 20);
-  }
+  for (const std::size_t loser : {1u, 2u})
+    for (const double rival : {1.2, 2.0}) {
+      Times times({1, rival, rival}, 0.01);
+      Calls calls([&](Way way) { return times(way); }, true);
+      calls.make(50, Way::native);
+      times.seconds[3 - loser] = 0.9;  // has a duel with the winner, and wins
+      calls.make(300, static_cast<Way>(3 - loser));
+      EXPECT_EQ(calls.decisions.back().winner, static_cast<Way>(3 - loser)) << rival;
+      times.seconds[loser] = 0.5;
+      calls.make(1000, Way::native);
+      EXPECT_EQ(calls.make(20, static_cast<Way>(loser)), 20) << rival;
+    }
 }
 
 TEST(RouteRace, AHopelessWayGetsTwoTurns) {
@@ -147,10 +153,10 @@ TEST(RouteRace, AHopelessWayGetsTwoTurns) {
   EXPECT_EQ(calls.decisions.size(), 1u);
 }
 
-/// What the calls of losers cost, in calls of the winner. `other`: 0, or a third way's time.
-double lost_share(double native, double own, double other, int first, int calls) {
-  Times times({native, own, other}, 0.1);
-  const double winner = std::min({native, own, other != 0 ? other : own});
+/// What the calls of losers cost, in calls of the winner. `third`: 0, or a third way's time.
+double lost_share(double native, double own, double third, int first, int calls) {
+  Times times({native, own, third}, 0.1);
+  const double winner = std::min({native, own, third != 0 ? third : own});
   double lost = 0;
   int number = 0;
   Calls race(
@@ -158,17 +164,17 @@ double lost_share(double native, double own, double other, int first, int calls)
         if (++number > first) lost += times.seconds[static_cast<std::size_t>(way)] - winner;
         return times(way);
       },
-      other != 0);
+      third != 0);
   race.make(first + calls, Way::native);
   return lost / (calls * winner);
 }
 
 TEST(RouteRace, LosingTurnsCostOnePerCent) {
   for (const double ratio : {1.1, 1.5, 3.0, 10.0, 100.0}) {
-    for (const double other : {0.0, 1.2, 2.0, 20.0}) {
+    for (const double third : {0.0, 1.2, 2.0, 20.0}) {
       for (const auto& [calls, share] : {std::pair(980, 0.02), std::pair(100000, 0.01)}) {
-        EXPECT_LE(lost_share(1, ratio, other, 20, calls), share) << "native wins, " << ratio;
-        EXPECT_LE(lost_share(ratio, 1, other, 20, calls), share) << "own wins, " << ratio;
+        EXPECT_LE(lost_share(1, ratio, third, 20, calls), share) << "native wins, " << ratio;
+        EXPECT_LE(lost_share(ratio, 1, third, 20, calls), share) << "own wins, " << ratio;
       }
     }
   }
@@ -224,9 +230,9 @@ TEST(RouteRace, RanksWithDifferentClocksChooseAlike) {
   std::mt19937 random(7);
   Times times({1e-3, 1.5e-3, 3e-3}, 0.3);
   const OwnWays ways{
-      .codec = "thc", .algorithm = "direct", .other_codec = "thc", .other_algorithm = "ring"};
+      .codec = "thc", .algorithm = "direct", .third_codec = "thc", .third_algorithm = "ring"};
   std::array<int, 3> by_way = {};
-  for (int call = 0; call < 100000; ++call) {
+  for (int call = 0; call < 90000; ++call) {
     if (call % 10000 == 0)
       std::rotate(times.seconds.begin(), times.seconds.begin() + 1, times.seconds.end());
     CallPace pace;
@@ -248,7 +254,7 @@ TEST(RouteRace, RanksWithDifferentClocksChooseAlike) {
     }
     ++by_way[static_cast<std::size_t>(turns.front().way)];
   }
-  for (const int calls : by_way) EXPECT_NEAR(calls, 33000, 9000) << "each is fastest for a third";
+  for (const int calls : by_way) EXPECT_NEAR(calls, 30000, 9000) << "each is fastest for a third";
 }
 
 }  // namespace

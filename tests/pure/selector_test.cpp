@@ -97,21 +97,21 @@ TEST(Selector, RanksThatShareNodesSumThereFirst) {
 }
 
 /// What a race may take instead.
-TEST(Selector, SomeHaveAnotherWay) {
-  const auto other = [](std::string_view codec, std::size_t bytes, int ranks,
+TEST(Selector, SomeHaveAThirdWay) {
+  const auto third = [](std::string_view codec, std::size_t bytes, int ranks,
                         std::uint32_t nodes = 0) {
     const Selection selection = select_algorithm("auto", {codec, bytes, ranks, nodes});
-    return selection.other != nullptr ? selection.other->name : "none";
+    return selection.third != nullptr ? selection.third->name : "none";
   };
-  EXPECT_EQ(other("thc", 16 * kib, 4), "recursive_doubling") << "compressed";
-  EXPECT_EQ(other("raw", 16 * kib, 4), "none") << "nothing to compress";
-  EXPECT_EQ(other("thc", 1024 * kib, 4), "recursive_halving");
-  EXPECT_EQ(other("thc", 1024 * kib, 2), "recursive_doubling") << "one exchange";
-  EXPECT_EQ(other("thc", 1024 * kib + 1, 4), "none");
-  EXPECT_EQ(other("thc", 1024 * kib, 8, 4), "recursive_doubling");
-  EXPECT_EQ(other("raw", 1024 * kib, 8, 4), "none");
-  EXPECT_EQ(other("raw", 4096 * kib + 1, 8, 4), "mixed_radix");
-  EXPECT_EQ(select_algorithm("direct", {"thc", 1024 * kib, 4}).other, nullptr) << "asked for";
+  EXPECT_EQ(third("thc", 16 * kib, 4), "recursive_doubling") << "compressed";
+  EXPECT_EQ(third("raw", 16 * kib, 4), "none") << "nothing to compress";
+  EXPECT_EQ(third("thc", 1024 * kib, 4), "recursive_halving");
+  EXPECT_EQ(third("thc", 1024 * kib, 2), "recursive_doubling") << "one exchange";
+  EXPECT_EQ(third("thc", 1024 * kib + 1, 4), "none");
+  EXPECT_EQ(third("thc", 1024 * kib, 8, 4), "recursive_doubling");
+  EXPECT_EQ(third("raw", 1024 * kib, 8, 4), "none");
+  EXPECT_EQ(third("raw", 4096 * kib + 1, 8, 4), "mixed_radix");
+  EXPECT_EQ(select_algorithm("direct", {"thc", 1024 * kib, 4}).third, nullptr) << "asked for";
 }
 
 TEST(Selector, OneRankHasNothingToCompressFor) {
@@ -150,8 +150,8 @@ TEST(Selector, EveryRowIsUsedAndEveryCallHasOne) {
     const Selection selection = select_algorithm("auto", input);
     EXPECT_EQ(selection.algorithm->name, row.algorithm);
     EXPECT_EQ(selection.reason, row.reason);
-    ASSERT_EQ(selection.other != nullptr, !row.other.empty()) << row.other;
-    if (selection.other != nullptr) EXPECT_EQ(selection.other->name, row.other);
+    ASSERT_EQ(selection.third != nullptr, !row.third.empty()) << row.third;
+    if (selection.third != nullptr) EXPECT_EQ(selection.third->name, row.third);
   }
   for (std::size_t bytes : {std::size_t{0}, 100 * kib, std::numeric_limits<std::size_t>::max()})
     for (int ranks : {1, 2, 16, 17, std::numeric_limits<int>::max()})

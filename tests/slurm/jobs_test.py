@@ -61,7 +61,7 @@ class JobsTest(JobCase):
         self.wait_for(self.submit(SUBMIT, "allreduce_sweep", **settings), "COMPLETED")
         (decisions,) = (self.folder / "allreduce_sweep").glob("decisions-2x1-srun-*.txt")
         lines = [line for line in decisions.read_text().splitlines() if not line.startswith("#")]
-        self.assertEqual(lines[0], "cohom-decisions 1")
+        self.assertEqual(lines[0], "cohom-decisions 2")
         self.assertEqual({line.split()[1] for line in lines[1:]}, {"raw", "thc"}, lines)
         rows = self.rows("allreduce_sweep")
         self.assertEqual(len(rows), 2, self.output())
