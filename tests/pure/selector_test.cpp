@@ -111,6 +111,8 @@ TEST(Selector, SomeHaveAThirdWay) {
   EXPECT_EQ(third("thc", 1024 * kib, 8, 4), "recursive_doubling");
   EXPECT_EQ(third("raw", 1024 * kib, 8, 4), "none");
   EXPECT_EQ(third("raw", 4096 * kib + 1, 8, 4), "mixed_radix");
+  EXPECT_EQ(third("raw", 64 << 20, 8, 4), "mixed_radix");
+  EXPECT_EQ(third("raw", (64 << 20) + 1, 8, 4), "none") << "for its workspace's sake";
   EXPECT_EQ(select_algorithm("direct", {"thc", 1024 * kib, 4}).third, nullptr) << "asked for";
 }
 
