@@ -195,6 +195,16 @@ TEST(RouteRace, NoticesAnotherLinkWithinTwentyCalls) {
   }
 }
 
+/// On another link the third way may be the fastest, which had no part in the last duel.
+TEST(RouteRace, AllWaysHaveTurnsOnAnotherLink) {
+  Times times({1, 3, 9}, 0.1);
+  Calls calls([&](Way way) { return times(way); }, true);
+  EXPECT_GE(calls.make(300, Way::native), 240);
+  times.seconds = {50, 80, 12};
+  calls.make(20, Way::third);
+  EXPECT_GE(calls.make(100, Way::third), 96);
+}
+
 /// The winner stays as it is, and the loser gets faster.
 TEST(RouteRace, TriesTheLoserAgain) {
   Times times(1, 1.5, 0.01);
