@@ -15,12 +15,14 @@
 #include <cohom/version.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iterator>
 #include <limits>
 #include <span>
 #include <string_view>
+#include <vector>
 
 namespace cohom::bench {
 namespace {
@@ -111,11 +113,13 @@ Json selection_rows() {
                     {"min_ranks", row.min_ranks},
                     {"max_ranks", limit(row.max_ranks)},
                     {"several_a_node", row.several_a_node},
-                    {"only_raw", row.only_raw},
+                    {"between_nodes", row.between_nodes},
+                    {"codec", row.codec.empty() ? Json(nullptr) : Json(row.codec)},
                     {"offloads", row.offloads},
                     {"bypass", row.bypass},
                     {"algorithm", row.algorithm},
                     {"third", row.third.empty() ? Json(nullptr) : Json(row.third)},
+                    {"third_raw", row.third_raw},
                     {"reason", row.reason}});
   return list;
 }
@@ -210,21 +214,35 @@ std::string ranks_text(const Json& row) {
   return least == most ? counted(least, "rank") : fmt::format("{} to {} ranks", least, most);
 }
 
+/// "raw only, shared nodes"
+std::string conditions_text(const Json& row) {
+  std::vector<std::string> conditions;
+  if (row["codec"].is_string()) conditions.push_back(row["codec"].get<std::string>() + " only");
+  if (row["several_a_node"].get<bool>())
+    conditions.emplace_back("shared nodes");
+  else if (row["between_nodes"].get<bool>())
+    conditions.emplace_back("several nodes");
+  if (row["offloads"].get<bool>()) conditions.emplace_back("attached");
+  return fmt::to_string(fmt::join(conditions, ", "));
+}
+
+/// Of a race; empty: there is none.
+std::string third_text(const Json& row) {
+  if (row["third"].is_null()) return "";
+  const bool raw = row["third_raw"].get<bool>(), bypass = row["bypass"].get<bool>();
+  return fmt::format(", in a race also {}{}{}", raw ? "raw by " : "",
+                     row["third"].get<std::string>(), bypass ? ", compressed" : "");
+}
+
 std::string selection_text(const Json& row) {
   const std::string size =
       row["max_bytes"].is_null()
           ? "any size"
           : fmt::format("up to {} KiB", row["max_bytes"].get<std::size_t>() / 1024);
-  const std::string third = row["third"].is_null()
-                                ? ""
-                                : ", in a race also " + row["third"].get<std::string>() +
-                                      (row["bypass"].get<bool>() ? ", compressed" : "");
-  return fmt::format("  {:<14}  {:<13}  {:<8}  {}{}{}: {}\n", size, ranks_text(row),
-                     row["only_raw"].get<bool>()   ? "raw only"
-                     : row["offloads"].get<bool>() ? "attached"
-                                                   : "",
-                     row["bypass"].get<bool>() ? "raw by " : "",
-                     row["algorithm"].get<std::string>(), third, row["reason"].get<std::string>());
+  return fmt::format("  {:<14}  {:<13}  {:<23}  {}{}{}: {}\n", size, ranks_text(row),
+                     conditions_text(row), row["bypass"].get<bool>() ? "raw by " : "",
+                     row["algorithm"].get<std::string>(), third_text(row),
+                     row["reason"].get<std::string>());
 }
 
 }  // namespace

@@ -192,6 +192,7 @@ void Report::add(const Row& row) {
     json["native_calls"] = row.timed->native_calls;
     json["third_calls"] = row.timed->third_calls;
     json["third_algorithm"] = row.timed->plan.third_algorithm;
+    json["third_codec"] = row.timed->plan.third_codec;
     json["timed_algorithm"] = row.timed->plan.algorithm;
   }
   if (row.offloading)

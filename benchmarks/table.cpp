@@ -192,8 +192,10 @@ std::string ways_note(const Row& row) {
     text += "  timed by " + timed.plan.algorithm;
   if (timed.native_calls != 0 && row.plan.algorithm != native_algorithm.name)
     text += fmt::format("  {} calls native", timed.native_calls);
+  const bool bypasses = timed.plan.third_codec == "raw" && row.plan.codec != "raw";
   if (timed.third_calls != 0)
-    text += fmt::format("  {} calls by {}", timed.third_calls, timed.plan.third_algorithm);
+    text += fmt::format("  {} calls {}by {}", timed.third_calls, bypasses ? "raw " : "",
+                        timed.plan.third_algorithm);
   return text;
 }
 

@@ -158,11 +158,11 @@ int MPIX_Compressed_plan_restore_state(MPIX_Compressed_plan plan, const void* st
                                        MPI_Count bytes);
 int MPIX_Compressed_plan_reset_state(MPIX_Compressed_plan plan);
 /* Local: *description := a new MPI_Info, which the caller frees, that says what the plan decided:
- * codec, algorithm, other_algorithm (of calls that cannot be offloaded), third_algorithm (of calls
- * that go the third way of a race), reason (of the algorithm), not_offloaded (why), bypass ("true":
- * a compressing codec was asked for, and the vector goes as it is), segment (elements), memory,
- * path, workspace_bytes, state_bytes, agreement_rounds. "-" is said of what there is none of; what
- * MPI has no room for ends in "...". */
+ * codec, algorithm, other_algorithm (of calls that cannot be offloaded), third_algorithm and
+ * third_codec (of calls that go the third way of a race), reason (of the algorithm), not_offloaded
+ * (why), bypass ("true": a compressing codec was asked for, and the vector goes as it is), segment
+ * (elements), memory, path, workspace_bytes, state_bytes, agreement_rounds. "-" is said of what
+ * there is none of; what MPI has no room for ends in "...". */
 int MPIX_Compressed_plan_describe(MPIX_Compressed_plan plan, MPI_Info* description);
 /* The same of what an allreduce with these arguments would do. Collective, as the creation of a
  * plan. */

@@ -27,6 +27,7 @@ struct PlanDescription {
   std::string algorithm;        ///< e.g. "ring"
   std::string other_algorithm;  ///< of calls that cannot be offloaded; empty: of none
   std::string third_algorithm;  ///< of calls that go the third way of a race; empty: of none
+  std::string third_codec;      ///< of these: the one that was asked for, or "raw"
   std::string reason;           ///< which row of the selection table chose it, and why
   std::string not_offloaded;    ///< why `auto` leaves out the aggregator that there is; or empty
   bool bypass = false;          ///< a compressing codec was asked for, and the vector goes raw

@@ -9,6 +9,7 @@ Descriptions descriptions_of(const PlanDescription& plan) {
           {"algorithm", plan.algorithm},
           {"other_algorithm", plan.other_algorithm},
           {"third_algorithm", plan.third_algorithm},
+          {"third_codec", plan.third_codec},
           {"reason", plan.reason},
           {"not_offloaded", plan.not_offloaded},
           {"bypass", plan.bypass ? "true" : "false"},

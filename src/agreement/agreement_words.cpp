@@ -67,16 +67,19 @@ AgreementWords::Arrived AgreementWords::read(std::span<const std::byte> message,
   Table& table = arrived.table;
   std::memcpy(&table, message.data(), sizeof table);
   arrived.elements = message.data() + sizeof table;
-  const std::size_t right = sizeof table + std::uint32_t(table.elements);
+  const std::size_t bytes = std::uint32_t(table.elements);
+  const std::size_t right = sizeof table + ShortSum::first_of(bytes);
   const bool is_whole = message.size() == right;
   // A part has no checksum where that is of all bytes.
   if (is_whole || (table.elements & are_checked) == 0) {
     const bool changed = checksum_of(checked_bytes(message, table.elements)) != table.checksum;
     const auto all = static_cast<std::uint64_t>(ranks);
-    if (changed || table.error > all || std::uint32_t(table.unready) > all)
+    if (changed || table.error > all || std::uint32_t(table.unready) > all ||
+        bytes > ShortSum::max_bytes)
       CallChannel::throw_changed(from);
   }
   CallChannel::expect_bytes(message.size(), right, from);
+  arrived.rest_bytes = ShortSum::rest_of(bytes);
   return arrived;
 }
 

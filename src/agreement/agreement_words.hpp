@@ -26,12 +26,13 @@ class AgreementWords {
     std::uint64_t complement = 0;
     std::uint64_t elements = 0;
   };
-  static constexpr std::size_t max_bytes = sizeof(Table) + ShortSum::max_bytes;
+  static constexpr std::size_t max_bytes = sizeof(Table) + ShortSum::first_bytes;
 
   /// What another rank told, checked.
   struct Arrived {
     Table table;
     const std::byte* elements = nullptr;  ///< behind the table
+    std::size_t rest_bytes = 0;           ///< of more elements, in another message
   };
 
   /// This rank has told nobody, and heard of nobody. `sum`, which has begun and outlives this, may

@@ -1,6 +1,8 @@
 #pragma once
 // MaximumExchange: all ranks' AgreementWords, by recursive doubling (doubling_hops.hpp); and with
-// them the sum of their vectors, if all of them have short ones.
+// them the sum of their vectors, if all of them have short ones. What of a vector has no room
+// behind the words follows them at once; who gets words learns from them how much does, and takes
+// it even where its own call is another one.
 
 #include "agreement/agreement_words.hpp"
 #include "agreement/call_channel.hpp"
@@ -11,6 +13,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 namespace cohom {
 
@@ -36,6 +39,7 @@ class MaximumExchange {
  private:
   void start_hop();
   void read(const Completion& completion);
+  void receive_rest();
   void merge_arrived();
 
   CallChannel& channel_;
@@ -43,7 +47,9 @@ class MaximumExchange {
   DoublingHops hops_;
   AgreementWords::Arrived arrived_;
   bool is_lent_ = false;  ///< what arrived lies at its sender
+  bool awaits_rest_ = false;
   int hop_ = 0;
+  std::unique_ptr<std::byte[]> unwanted_;  ///< room for what follows words of another call
   /// Not initialized: it is long.
   std::array<std::uint64_t, AgreementWords::max_bytes / 8> arriving_;
 };

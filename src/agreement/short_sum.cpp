@@ -29,18 +29,24 @@ ShortSum::ShortSum(const kernels::KernelTable& kernels, ElementType type, std::s
       head_bytes_(head_bytes),
       partials_(ranks <= max_vectors ? ranks / 2 : 0),
       checksum_(checksum) {
-  take_memory(std::max(bytes(), least_room));
+  if (bytes() <= first_bytes) take_room(std::max(bytes(), least_room));
 }
 
-void ShortSum::take_memory(std::size_t bytes) {
+void ShortSum::take_memory() {
+  if (!has_memory()) take_room(bytes());
+}
+
+void ShortSum::take_room(std::size_t bytes) {
   auto message = std::make_unique_for_overwrite<std::uint64_t[]>(words_of(head_bytes_ + bytes));
-  partial_ = std::make_unique_for_overwrite<std::uint64_t[]>(partials_ * words_of(bytes));
+  auto rest = std::make_unique_for_overwrite<std::uint64_t[]>(words_of(rest_of(bytes)));
+  partial_ = std::make_unique_for_overwrite<std::uint64_t[]>(partials_ * words_of(first_of(bytes)));
   message_ = std::move(message);
+  arrived_rest_ = std::move(rest);
   room_ = bytes;
 }
 
 void ShortSum::become(std::size_t count) {
-  if (count * size_of(type_) > room_) take_memory(max_bytes);
+  if (count * size_of(type_) > room_) take_room(first_bytes);
   count_ = count;
 }
 
@@ -50,15 +56,21 @@ void ShortSum::begin(const void* input, void* output) {
 }
 
 void ShortSum::add(const std::byte* arrived, bool own_first, bool last) {
-  const bool is_result = last && divisor_ == 1;
-  add(own_first ? elements() : arrived, own_first ? arrived : elements(),
-      is_result ? output_ : elements());
-  if (last && !is_result) finish(elements());
+  add(first(), arrived, own_first, last);
+  if (second().bytes != 0) add(second(), room_for_rest().data(), own_first, last);
 }
 
-void ShortSum::add(const std::byte* lower, const std::byte* upper, void* sum) {
+void ShortSum::add(Part part, const std::byte* arrived, bool own_first, bool last) {
+  const bool is_result = last && divisor_ == 1;
+  std::byte* const own = elements() + part.begin;
+  void* const sum = is_result ? static_cast<std::byte*>(output_) + part.begin : own;
+  add(own_first ? own : arrived, own_first ? arrived : own, part.bytes, sum);
+  if (last && !is_result) finish(part, own);
+}
+
+void ShortSum::add(const std::byte* lower, const std::byte* upper, std::size_t bytes, void* sum) {
   const std::array<const void*, 2> operands{lower, upper};
-  kernels_.merge({MergeKind::add_float, type_}, operands.data(), operands.size(), bytes(), sum);
+  kernels_.merge({MergeKind::add_float, type_}, operands.data(), operands.size(), bytes, sum);
 }
 
 void ShortSum::add_all(std::span<const std::byte*> vectors, std::size_t own) {
@@ -70,7 +82,7 @@ void ShortSum::add_all(std::span<const std::byte*> vectors, std::size_t own) {
   const auto joined = [&](const Group& lower, const Group& upper, bool last) -> Group {
     void* const place = partial_.get() + lower.lowest / 2 * words_of(bytes());
     void* const to = last && divisor_ == 1 ? output_ : place;
-    add(lower.sum, upper.sum, to);
+    add(lower.sum, upper.sum, bytes(), to);
     return {static_cast<const std::byte*>(to), lower.lowest};
   };
   // Pairs, where there is no power of two; then groups of neighbours.
@@ -86,15 +98,19 @@ void ShortSum::add_all(std::span<const std::byte*> vectors, std::size_t own) {
   for (; count > 1; count /= 2)
     for (std::size_t g = 0; g < count / 2; ++g)
       groups[g] = joined(groups[2 * g], groups[2 * g + 1], count == 2);
-  if (divisor_ != 1) finish(groups[0].sum);
+  if (divisor_ != 1) finish(first(), groups[0].sum);
 }
 
-void ShortSum::take(const std::byte* arrived) { finish(arrived); }
+void ShortSum::take(const std::byte* arrived) {
+  finish(first(), arrived);
+  if (second().bytes != 0) finish(second(), room_for_rest().data());
+}
 
-void ShortSum::write_output() { finish(elements()); }
+void ShortSum::write_output() { finish({0, bytes()}, elements()); }
 
-void ShortSum::finish(const std::byte* sum) {
-  kernels_.finish_elements(type_, sum, count_, divisor_, output_);
+void ShortSum::finish(Part part, const std::byte* sum) {
+  kernels_.finish_elements(type_, sum, part.bytes / size_of(type_), divisor_,
+                           static_cast<std::byte*>(output_) + part.begin);
 }
 
 }  // namespace cohom

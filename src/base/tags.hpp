@@ -6,7 +6,8 @@
 //   round << 16 | sequence_id         a payload; the schedule numbers the sequences
 //   round << 16 | 2 * index + down    a sum that ranks form themselves; down: on its way back
 //   2^20 - 128 + hop                  the agreement on how an aggregator's sums went
-//   2^20 - 64 + hop                   the agreement of a call
+//   2^20 - 64                         the agreement of a call
+//   2^20 - 3                          what of a vector follows the words of an agreement
 //   2^20 - 2                          a rank's record, where calls differ
 //   2^20 - 1                          why a call fails
 //
@@ -53,6 +54,8 @@ inline constexpr std::uint32_t first_outcome_tag = Transport::tag_limit - 128;
 /// All hops have it: two ranks meet in one of them only, and a pair once each way
 /// (agreement/doubling_hops.hpp).
 inline constexpr std::uint32_t call_tag = Transport::tag_limit - 64;
+/// What of a short vector has no room behind the words.
+inline constexpr std::uint32_t rest_tag = Transport::tag_limit - 3;
 inline constexpr std::uint32_t record_tag = Transport::tag_limit - 2;
 inline constexpr std::uint32_t failure_tag = Transport::tag_limit - 1;
 
@@ -69,7 +72,7 @@ constexpr bool is_agreement_tag(std::uint32_t tag) { return tag >= first_outcome
 static_assert(payload_tag(max_rounds - 1, 0xffff) < first_outcome_tag);
 static_assert(payload_tag(max_rounds, 0xffff) >= first_outcome_tag);
 static_assert(outcome_tag(max_outcome_hops - 1) < call_tag);
-static_assert(call_tag < record_tag);
+static_assert(call_tag < rest_tag);
 static_assert(round_of_tag(rank_sum_tag(3, 3, true)) == 3);
 
 // Cookies.

@@ -181,7 +181,7 @@ bool CallImpl::advance_rounds() {
 void CallImpl::agree_on_fallback_rounds() {
   const PlanCore& plan = *resources_.request().core;
   auto offer = executor()->offer_fallback_rounds(
-      resources_.route().is_third() ? plan.asked_codec() : plan.description().codec);
+      resources_.route().is_third() ? plan.description().third_codec : plan.description().codec);
   if (!offer) return;
   const Transport& transport = owner_.transport();
   agreement_ = &own_agreement_.emplace(*resources_.channel(), transport.rank(), transport.ranks(),
@@ -250,10 +250,10 @@ bool CallImpl::release() {
   const bool third = resources_.route().is_third();
   if (resources_.route().agree(agreement_->unready_rank(), owner_.transport().rank(),
                                resources_.turn().in_race())) {
-    if (third)
-      prepared->end();
-    else
+    if (!third)
       prepared->stop();  // of the aggregator it is not done
+    else if (prepared != nullptr)
+      prepared->end();
     resources_.begin_anew();
   }
   if (resources_.route().offloads() && !owner_.has_turn(resources_.number())) return false;

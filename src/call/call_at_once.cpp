@@ -53,19 +53,18 @@ bool CallAtOnce::agree() noexcept try {
   const Transport& transport = owner_.transport();
   transport.check_thread();
   if (!take_turn()) return false;
-  ShortSum* const sum = native_ ? nullptr : plan().short_sum();
-  if (sum != nullptr) sum->begin(request_.input, request_.output);
+  if (sum_ != nullptr) sum_->begin(request_.input, request_.output);
   const CallPace pace(waits_, native_ && native_->is_in_place(), owner_.races().seconds());
-  return owner_.board() != nullptr ? agree_by_board(pace, sum) : agree_by_messages(pace, sum);
+  return owner_.board() != nullptr ? agree_by_board(pace) : agree_by_messages(pace);
 } catch (...) {
   return false;
 }
 
-bool CallAtOnce::agree_by_board(const CallPace& pace, ShortSum* sum) {
+bool CallAtOnce::agree_by_board(const CallPace& pace) {
   const Transport& transport = owner_.transport();
   words_.begin(CallAgreement::words_of(transport.rank(), transport.ranks(), request_.signature(),
                                        false, Offloads::no),
-               pace, sum);
+               pace, sum_);
   exchange_.emplace(*owner_.board(), number_, words_, transport.rank(), transport.ranks());
   exchange_->begin();
   const bool all_are_heard = sees_soon(at_board, owner_.has_own_core(), [this] {
@@ -78,7 +77,7 @@ bool CallAtOnce::agree_by_board(const CallPace& pace, ShortSum* sum) {
 }
 
 /// False: the usual way goes on with the agreement, even if it failed.
-bool CallAtOnce::agree_by_messages(const CallPace& pace, ShortSum* sum) {
+bool CallAtOnce::agree_by_messages(const CallPace& pace) {
   Transport& transport = owner_.transport();
   begun_ = std::allocate_shared<BegunAgreement>(
       RecyclingAllocator<BegunAgreement>(),
@@ -86,7 +85,7 @@ bool CallAtOnce::agree_by_messages(const CallPace& pace, ShortSum* sum) {
       transport, request_.signature());
   try {
     CallAgreement& agreement = begun_->agreement;
-    agreement.begin({.sum = sum, .pace = pace});
+    agreement.begin({.sum = sum_, .pace = pace});
     if (!sees_soon(for_messages, owner_.has_own_core(), [this] { return all_are_told(); }) ||
         agreement.error())
       return false;
@@ -128,22 +127,28 @@ bool CallAtOnce::is_such() const {
 
 /// Whether the vector travels with the words, or MPI's reduction has it, as far as this rank knows.
 bool CallAtOnce::take_turn() {
-  const bool travels = plan().short_sum() != nullptr;
   const bool races = plan().race() != nullptr;
-  if (travels && !races) return true;
+  if (!races && plan().short_sum() != nullptr) return takes_turn_with(plan().short_sum());
   waits_ = request_.timeout == 0;
   const Transport& transport = owner_.transport();
   if (plan().has_routes()) {
     turn_.take(plan(), transport.rank());
     if (!races) return false;
-    if (!turn_.may_go_natively() || !waits_) {
-      turn_.start_clock();
-      return travels && !(waits_ && turn_.goes_third_way());
-    }
+    if (waits_ && turn_.goes_third_way()) return takes_turn_with(plan().third_sum());
+    if (!waits_ || !turn_.may_go_natively()) return takes_turn_with(plan().short_sum());
   }
   if (!waits_) return false;
   native_.emplace(*plan().native_sums(), plan(), transport.rank(), transport.ranks());
   native_->prepare(request_.input, request_.output, false);
+  turn_.start_clock();
+  return true;
+}
+
+/// False where there is none.
+bool CallAtOnce::takes_turn_with(ShortSum* sum) {
+  if (sum == nullptr) return false;
+  plan().routes().take_memory_of(*sum);
+  sum_ = sum;
   turn_.start_clock();
   return true;
 }
@@ -154,6 +159,8 @@ void CallAtOnce::complete() try {
   turn_.agree(pace_, owner_);
   if (native_)
     sum_natively();
+  else if (sum_ == plan().third_sum())
+    owner_.count_third_call();
   else if (plan().description().bypass)
     owner_.count_bypassed_call();
   turn_.end(owner_);

@@ -41,8 +41,9 @@ class CallAtOnce {
  private:
   [[nodiscard]] bool is_such() const;
   bool take_turn();
-  bool agree_by_board(const CallPace& pace, ShortSum* sum);
-  bool agree_by_messages(const CallPace& pace, ShortSum* sum);
+  bool takes_turn_with(ShortSum* sum);
+  bool agree_by_board(const CallPace& pace);
+  bool agree_by_messages(const CallPace& pace);
   bool all_are_told();
   void sum_natively();
   [[nodiscard]] PlanCore& plan() const { return *request_.core; }
@@ -54,7 +55,8 @@ class CallAtOnce {
   std::optional<BoardExchange> exchange_;  ///< of a communicator with a board
   std::shared_ptr<BegunAgreement> begun_;  ///< of the others
   CallPace pace_;                          ///< of all ranks, once they agree
-  std::optional<NativeCall> native_;       ///< none: the vector travels with the words
+  ShortSum* sum_ = nullptr;                ///< what travels with the words
+  std::optional<NativeCall> native_;       ///< in its place
   bool waits_ = false;  ///< so the others are told, of a call that may go natively
   CallTurn turn_;
 };

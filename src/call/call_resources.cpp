@@ -73,6 +73,7 @@ void CallResources::prepare_of_plan(PlanCore& core) {
   // wait, and a call for which not all wait goes its own way.
   if (waits_ && turn_.goes_third_way() && !route_.take_third()) waits_ = false;
   ShortSum* const sum = short_sum();
+  if (sum != nullptr) core.routes().take_memory_of(*sum);
   if (PlanPart* const own = part()) own->prepare(input(), output());
   // Kinds of calls that come once cost what MPI's own do: short vectors travel with the agreement,
   // and the first call of a race goes natively. Who needs memory all the same takes it in begin();

@@ -85,11 +85,10 @@ class CallResources {
     return native_ && (turn_.has_race() || !request_.core->has_routes());
   }
   [[nodiscard]] bool is_in_place() const { return native_ && native_->is_in_place(); }
-  /// What travels with the agreement; null: nothing, as in a turn of another way than the plan's
-  /// own, of a rank that waits.
+  /// What travels with the agreement; null: nothing, as in a native turn of a rank that waits.
   [[nodiscard]] ShortSum* short_sum() const {
-    const bool another = waits_ && turn_.has_race() && (may_go_natively() || route_.is_third());
-    return request_.core && !another ? request_.core->short_sum() : nullptr;
+    if (!request_.core || (waits_ && turn_.has_race() && may_go_natively())) return nullptr;
+    return route_.is_third() ? request_.core->third_sum() : request_.core->short_sum();
   }
   /// Unless some rank has other things to do until the call is over.
   [[nodiscard]] bool may_go_natively() const { return native_ && turn_.may_go_natively(); }

@@ -2,6 +2,8 @@
 
 #include "plan/offloading.hpp"
 
+#include <cohom/error.hpp>
+
 namespace cohom {
 
 void CallRoute::of_plan(PlanCore& plan) {
@@ -10,14 +12,19 @@ void CallRoute::of_plan(PlanCore& plan) {
 }
 
 bool CallRoute::take_third() {
-  plan_->routes().take_memory();
-  if (!plan_->routes().take_memory_of_third()) return false;
+  if (plan_->third_sum() == nullptr) {
+    plan_->routes().take_memory();
+    if (!plan_->routes().take_memory_of_third()) return false;
+  }
   taken_ = &plan_->routes().third;
   return true;
 }
 
 void CallRoute::take_memory() {
-  if (!is_third()) plan_->routes().take_memory();
+  if (!is_third())
+    plan_->routes().take_memory();
+  else if (!plan_->routes().take_memory_of_third())
+    throw Error(ErrorKind::memory, "out of memory for the third way of a race");
 }
 
 void CallRoute::prepare(bool fails) {

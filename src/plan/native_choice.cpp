@@ -42,8 +42,11 @@ NativeSums* use_native(const PlanEnvironment& environment, const PlanOptions& op
     if (decided == RouteDecisions::native) {
       choice.selection = {&native_algorithm, bypass, reason};
     } else if (decided) {
-      if (decided != RouteDecisions::own)
-        choice.selection = {find_algorithm(*decided), false, reason};
+      if (decided != RouteDecisions::own) {
+        const AlgorithmRow* const algorithm = find_algorithm(*decided);
+        const bool goes_raw = algorithm == choice.selection.third && choice.selection.third_bypass;
+        choice.selection = {algorithm, goes_raw, reason};
+      }
       return nullptr;
     }
   }

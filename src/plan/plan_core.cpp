@@ -42,7 +42,8 @@ PlanCore::PlanCore(const PlanEnvironment& environment, const PlanShape& shape,
       choose_way(environment, codec, made->payload().traits().merge, placement);
   const AlgorithmRow& algorithm = *choice.selection.algorithm;
   const bool only_native = algorithm.build == nullptr;
-  const PlanCodec compressing = codec;
+  PlanCodec third = codec;
+  if (choice.selection.third_bypass) third.bypass();
   made = fit_codec(environment, codec, std::move(made), choice.selection, placement);
   offloading_ = choice.network;
   if (options.own_thread)
@@ -53,8 +54,9 @@ PlanCore::PlanCore(const PlanEnvironment& environment, const PlanShape& shape,
     description_.memory = description_.path = "host";
     log_route(transport.rank());
   } else {
+    race_.third_codec = third.spec();
     make_routes(environment, codec, std::move(made), choice);
-    race_third_way(environment, description_.bypass ? compressing : codec);
+    prepare_third_way(environment, third.name() == codec.name() ? codec : third);
   }
 }
 
@@ -163,13 +165,14 @@ void PlanCore::make_routes(const PlanEnvironment& environment, const PlanCodec& 
   log_route(environment.transport->rank());
   description_.memory = device_work() ? "cuda" : "host";
   description_.path = path_of(device_.get(), *environment.transport);
-  make_short_sum(environment, algorithm);
+  if (!device_)
+    routes_.first_sum =
+        make_short_sum(material, *routes_.first.codec, algorithm, divisor_, options_.checksum);
   race_.own = &algorithm;
   // What executors refuse would show in the middle of the race.
   if (!vector_.part && routes_.first.takes_any_piece) race_.third = choice.selection.third;
-  race_.entry =
-      race_.of(environment, vector_.shape, short_sum_ != nullptr, description_.codec, asked_codec_);
-  if (race_.has_third()) description_.third_algorithm = race_.third->name;
+  race_.entry = race_.of(environment, vector_.shape, short_sum() != nullptr, description_.codec,
+                         asked_codec_);
   if (offloading_ != nullptr) {
     routes_.other =
         make_route(material, codec.make(), *choice.other_algorithm, environment.native_reductions);
@@ -177,38 +180,32 @@ void PlanCore::make_routes(const PlanEnvironment& environment, const PlanCodec& 
   }
   routes_.describe(vector_.count, description_);
   // A race begins natively, but what executors refuse, long pieces, shows in the first call.
-  if ((!race_.entry && !short_sum_) || !routes_.first.takes_any_piece) routes_.make_executors();
+  if ((!race_.entry && !short_sum()) || !routes_.first.takes_any_piece) routes_.make_executors();
 }
 
-/// For what recursive doubling adds as it is: the same sums, in the same order.
-void PlanCore::make_short_sum(const PlanEnvironment& environment, const AlgorithmRow& algorithm) {
-  const RoundTraits& traits = routes_.first.codec->payload().traits();
-  const int ranks = environment.transport->ranks();
-  if (ranks == 1 || device_ || traits.identity == Identity::none ||
-      algorithm.name != "recursive_doubling" || vector_.bytes() > ShortSum::max_bytes)
-    return;
-  short_sum_ = std::make_unique<ShortSum>(*environment.kernels, type(), vector_.count, divisor_,
-                                          static_cast<std::size_t>(ranks),
-                                          sizeof(AgreementWords::Table), options_.checksum);
-}
-
-/// Where the plan bypasses its codec, the third way does not.
-void PlanCore::race_third_way(const PlanEnvironment& environment, const PlanCodec& codec) {
+/// Its codec need not be the plan's, which may bypass one or not.
+void PlanCore::prepare_third_way(const PlanEnvironment& environment, const PlanCodec& codec) {
   if (!race_.has_third()) return;
+  description_.third_algorithm = race_.third->name;
+  description_.third_codec = race_.third_codec;
   RouteMaterial material = this->material(environment);
-  if (description_.bypass) material.workers = nullptr;
+  if (race_.third_codec != description_.codec) material.workers = nullptr;
+  if (codec.name() == "raw")
+    routes_.third_sum =
+        make_short_sum(material, *codec.make(), *race_.third, divisor_, options_.checksum);
   routes_.make_third = [material, codec, algorithm = race_.third] {
     return make_route(material, codec.make(), *algorithm, nullptr);
   };
 }
 
-/// Up to ShortSum::max_bytes the selection is the same, and no codec refuses a length. A file may
+/// Up to ShortSum::first_bytes the selection is the same, and no codec refuses a length. A file may
 /// have decided otherwise for another length.
 bool PlanCore::serves(const PlanEnvironment& environment, const PlanShape& shape) const {
   PlanShape same = vector_.shape;
   same.count = shape.count;
-  return short_sum_ && same == shape && shape.count * size_of(shape.type) <= ShortSum::max_bytes &&
-         !vector_.part && !state_.wanted && !chosen_by_length_ && !routes_.first.executor &&
+  const std::size_t bytes = std::max(shape.count, vector_.count) * size_of(shape.type);
+  return short_sum() && same == shape && bytes <= ShortSum::first_bytes && !vector_.part &&
+         !state_.wanted && !chosen_by_length_ && !routes_.first.executor &&
          !routes_.first.workers && !routes_.make_third &&
          !(race_.third && race_.holds(environment, shape, true)) &&
          (environment.races == nullptr || !environment.races->follow_file());
@@ -219,7 +216,7 @@ void PlanCore::become(const PlanEnvironment& environment, std::size_t count) {
   shape.count = count;
   RouteRaces::Entry* const entry =
       race_.of(environment, shape, true, description_.codec, asked_codec_);
-  short_sum_->become(count);
+  short_sum()->become(count);
   race_.entry = entry;
   vector_.shape = shape;
   vector_.count = count;

@@ -62,8 +62,10 @@ class PlanCore {
   [[nodiscard]] bool serves(const PlanEnvironment& environment, const PlanShape& shape) const;
   /// @throws std::bad_alloc, with nothing changed
   void become(const PlanEnvironment& environment, std::size_t count);
-  /// For vectors that travel with the agreement of their calls; else null.
-  [[nodiscard]] ShortSum* short_sum() const { return short_sum_.get(); }
+  /// For vectors that travel with the agreement of their calls; else null. The other: in a turn of
+  /// the third way.
+  [[nodiscard]] ShortSum* short_sum() const { return routes_.first_sum.get(); }
+  [[nodiscard]] ShortSum* third_sum() const { return routes_.third_sum.get(); }
   [[nodiscard]] std::size_t state_bytes() const { return description_.state_bytes; }
   /// What a native result becomes: divided, of a mean. The two may be the same memory.
   void finish(const void* sum, void* output) const;
@@ -109,8 +111,7 @@ class PlanCore {
   [[nodiscard]] RouteMaterial material(const PlanEnvironment& environment) const;
   void make_routes(const PlanEnvironment& environment, const PlanCodec& codec,
                    std::unique_ptr<Codec> first, const RouteChoice& choice);
-  void race_third_way(const PlanEnvironment& environment, const PlanCodec& codec);
-  void make_short_sum(const PlanEnvironment& environment, const AlgorithmRow& algorithm);
+  void prepare_third_way(const PlanEnvironment& environment, const PlanCodec& codec);
 
   std::unique_ptr<DevicePlan> device_;  ///< outlives parts, codecs and executors
   PlanVector vector_;
@@ -125,7 +126,6 @@ class PlanCore {
   Offloading* offloading_ = nullptr;
   PlanRace race_;
   PlanRoutes routes_;
-  std::unique_ptr<ShortSum> short_sum_;
 };
 
 }  // namespace cohom

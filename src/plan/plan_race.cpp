@@ -30,7 +30,7 @@ RouteRaces::Entry* PlanRace::of(const PlanEnvironment& environment, const PlanSh
   if (!holds(environment, shape, may_travel)) return nullptr;
   OwnWays ways{.codec = codec, .algorithm = own->name};
   if (third != nullptr) {
-    ways.third_codec = asked_codec;
+    ways.third_codec = third_codec;
     ways.third_algorithm = third->name;
   }
   return &environment.races->of(kind_of(shape, environment.transport->ranks(), asked_codec),

@@ -14,7 +14,7 @@ struct PlanRace {
   /// Whether calls of a vector of that shape race. `may_travel`: with the words of their agreement.
   [[nodiscard]] bool holds(const PlanEnvironment& environment, const PlanShape& shape,
                            bool may_travel) const;
-  /// That race; null: there is none. `codec`: the plan's, which may bypass `asked_codec`.
+  /// That race; null: there is none. `codec`: the plan's, in place of `asked_codec` or the same.
   [[nodiscard]] RouteRaces::Entry* of(const PlanEnvironment& environment, const PlanShape& shape,
                                       bool may_travel, const std::string& codec,
                                       const std::string& asked_codec) const;
@@ -24,7 +24,8 @@ struct PlanRace {
   NativeSums* sums = nullptr;           ///< native, of a race or of all calls; null: none
   const AlgorithmRow* own = nullptr;    ///< of the plan
   const AlgorithmRow* third = nullptr;  ///< of the third way; null: there is none
-  RouteRaces::Entry* entry = nullptr;   ///< the plan's; null: it is in none
+  std::string third_codec;
+  RouteRaces::Entry* entry = nullptr;  ///< the plan's; null: it is in none
 };
 
 }  // namespace cohom

@@ -1,5 +1,6 @@
 #include "plan/plan_routes.hpp"
 
+#include "agreement/agreement_words.hpp"
 #include "base/log.hpp"
 #include "memory/device_work.hpp"
 
@@ -26,6 +27,20 @@ void warn_of_missing_way(const std::exception& error) noexcept try {
 }
 
 }  // namespace
+
+std::unique_ptr<ShortSum> make_short_sum(const RouteMaterial& material, const Codec& codec,
+                                         const AlgorithmRow& algorithm, std::uint64_t divisor,
+                                         bool checksum) {
+  const int ranks = material.environment.transport->ranks();
+  const bool has_board = material.environment.has_board;
+  if (ranks == 1 || codec.payload().traits().identity == Identity::none ||
+      algorithm.name != "recursive_doubling" ||
+      material.count * size_of(material.type) > ShortSum::longest(ranks, has_board, checksum))
+    return nullptr;
+  return std::make_unique<ShortSum>(*material.environment.kernels, material.type, material.count,
+                                    divisor, static_cast<std::size_t>(ranks),
+                                    sizeof(AgreementWords::Table), checksum);
+}
 
 void PlanRoutes::make_executors() {
   first.make_executor();
@@ -62,15 +77,26 @@ bool PlanRoutes::take_memory_of_third() noexcept try {
   return false;
 }
 
+void PlanRoutes::take_memory_of(ShortSum& sum) {
+  if (sum.has_memory()) return;
+  if (counted) counted->make_room();
+  sum.take_memory();
+  if (counted) counted->become(workspace_bytes());
+}
+
 void PlanRoutes::take_all_memory() {
   take_memory();
-  static_cast<void>(take_memory_of_third());  // else with its first turn
+  for (const auto* const sum : {&first_sum, &third_sum})
+    if (*sum) take_memory_of(**sum);
+  if (!third_sum) static_cast<void>(take_memory_of_third());  // else with its first turn
 }
 
 std::size_t PlanRoutes::workspace_bytes() const {
   std::size_t bytes = part != nullptr && first.executor != nullptr ? part->memory_bytes() : 0;
   for (const PlanRoute* const route : {&first, &other, &third})
     if (route->executor != nullptr) bytes += route->executor->workspace().bytes();
+  for (const auto* const sum : {&first_sum, &third_sum})
+    if (*sum) bytes += (*sum)->workspace_bytes();
   return bytes;
 }
 

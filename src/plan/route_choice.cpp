@@ -56,11 +56,13 @@ class Chooser {
 
  private:
   [[nodiscard]] Selection select(std::string_view algorithm, bool aggregator) const {
-    return select_algorithm(algorithm, {.codec = question_.codec,
-                                        .bytes = question_.bytes,
-                                        .ranks = transport_.ranks(),
-                                        .nodes = nodes_,
-                                        .aggregator = aggregator});
+    return select_algorithm(algorithm,
+                            {.codec = question_.codec,
+                             .bytes = question_.bytes,
+                             .ranks = transport_.ranks(),
+                             .nodes = nodes_,
+                             .aggregator = aggregator,
+                             .allreduce = question_.collective == ReductionKind::allreduce});
   }
 
   /// Says why, if an aggregator that is certain would have been taken.
@@ -113,7 +115,8 @@ RouteChoice choose_gather(const Transport& transport, const PlanOptions& options
                           const RouteQuestion& question) {
   const int rank = transport.rank(), ranks = transport.ranks();
   Selection selection = select_algorithm(
-      options.algorithm, {.codec = question.codec, .bytes = question.bytes, .ranks = ranks});
+      options.algorithm,
+      {.codec = question.codec, .bytes = question.bytes, .ranks = ranks, .allreduce = false});
   if (!options.aggregator.empty())
     log_once_for_all(rank, "an allgather adds nothing: aggregator " + options.aggregator +
                                " takes no part in it");

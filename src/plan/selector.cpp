@@ -37,43 +37,66 @@ constexpr SelectionRow table[] = {
      .algorithm = "recursive_doubling",
      .reason = "up to 64 KiB with less than 1 KiB (256 f32 elements) a rank: few ranks would own a "
                "block, and latency decides"},
+    // With two ranks to add as they are is one exchange, of no more bytes than a schedule's.
+    {.max_bytes = 256 * kib,
+     .max_ranks = 2,
+     .between_nodes = true,
+     .codec = "raw",
+     .algorithm = "recursive_doubling",
+     .reason = "one exchange, and the vector travels with the agreement"},
+    {.max_bytes = 256 * kib,
+     .max_ranks = 2,
+     .between_nodes = true,
+     .algorithm = "recursive_doubling",
+     .third = "recursive_doubling",
+     .third_raw = true,
+     .reason = "one exchange"},
+    {.max_bytes = 64 * kib,
+     .min_ranks = 4,
+     .max_ranks = 4,
+     .several_a_node = true,
+     .between_nodes = true,
+     .algorithm = "mixed_radix",
+     .third = "recursive_doubling",
+     .third_raw = true,
+     .reason = "each sum leaves a node once"},
     {.max_bytes = 4096 * kib,
      .several_a_node = true,
-     .only_raw = true,
+     .codec = "raw",
      .algorithm = "mixed_radix",
      .reason = "each sum leaves a node once"},
     {.max_bytes_a_rank = 32 * kib - 1,
      .several_a_node = true,
-     .only_raw = true,
+     .codec = "raw",
      .algorithm = "mixed_radix",
      .reason = "each sum leaves a node once"},
     {.max_bytes = 64 * 1024 * kib,
      .several_a_node = true,
-     .only_raw = true,
+     .codec = "raw",
      .algorithm = "ring",
      .third = "mixed_radix",
      .reason = "neighbours are mostly on one node, and memory is copied least"},
     // Without a third way: its workspace has as many bytes as the vector.
     {.several_a_node = true,
-     .only_raw = true,
+     .codec = "raw",
      .algorithm = "ring",
      .reason = "neighbours are mostly on one node, and memory is copied least"},
     {.max_bytes = 4096 * kib,
      .max_ranks = 16,
-     .only_raw = true,
+     .codec = "raw",
      .algorithm = "direct",
      .reason = "two hops are faster than 2(n-1)"},
     {.max_bytes_a_rank = kib - 1,
      .min_ranks = 1024,
-     .only_raw = true,
+     .codec = "raw",
      .algorithm = "recursive_halving",
      .reason = few_bytes_many_ranks},
     {.max_bytes_a_rank = 256 * kib - 1,
      .min_ranks = 17,
-     .only_raw = true,
+     .codec = "raw",
      .algorithm = "mixed_radix",
      .reason = "above 16 ranks 4 sqrt(n) messages cost less than 2n"},
-    {.only_raw = true, .algorithm = "ring", .reason = "fewest bytes and fewest peers"},
+    {.codec = "raw", .algorithm = "ring", .reason = "fewest bytes and fewest peers"},
     {.max_bytes = 1024 * kib,
      .max_ranks = 16,
      .several_a_node = true,
@@ -94,6 +117,13 @@ constexpr SelectionRow table[] = {
      .algorithm = "direct",
      .third = "recursive_doubling",
      .reason = "contributions travel in their narrow form"},
+    // A few bits an element: to send all of them in each hop costs little.
+    {.max_bytes = 1024 * kib,
+     .max_ranks = 8,
+     .codec = "signcount",
+     .algorithm = "direct",
+     .third = "recursive_doubling",
+     .reason = "contributions travel in their narrow form"},
     {.max_bytes = 1024 * kib,
      .max_ranks = 16,
      .algorithm = "direct",
@@ -107,8 +137,9 @@ bool fits(const SelectionRow& row, const SelectionInput& input) {
   const bool several_a_node = input.nodes > 1 && input.nodes < ranks;
   return input.bytes <= row.max_bytes && input.bytes / ranks <= row.max_bytes_a_rank &&
          input.ranks >= row.min_ranks && input.ranks <= row.max_ranks &&
-         (several_a_node || !row.several_a_node) && (input.codec == "raw" || !row.only_raw) &&
-         (input.aggregator || !row.offloads);
+         (several_a_node || !row.several_a_node) &&
+         ((input.allreduce && input.nodes != 1) || !row.between_nodes) &&
+         (row.codec.empty() || input.codec == row.codec) && (input.aggregator || !row.offloads);
 }
 
 }  // namespace
@@ -129,9 +160,13 @@ Selection select_algorithm(std::string_view requested, const SelectionInput& inp
   }
   for (const auto& row : table) {
     if (!fits(row, input)) continue;
-    const bool bypass = row.bypass && input.codec != "raw";
-    return {find_algorithm(row.algorithm), bypass, std::string(row.reason),
-            row.bypass && !bypass ? nullptr : find_algorithm(row.third)};
+    const bool compresses = input.codec != "raw";
+    const bool has_third = compresses || !row.bypass;
+    return {.algorithm = find_algorithm(row.algorithm),
+            .bypass = row.bypass && compresses,
+            .reason = std::string(row.reason),
+            .third = has_third ? find_algorithm(row.third) : nullptr,
+            .third_bypass = row.third_raw && compresses};
   }
   throw Error(ErrorKind::state, "the selection table has no row for this call");
 }

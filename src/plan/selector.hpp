@@ -20,13 +20,15 @@ struct SelectionRow {
   int min_ranks = 1;
   int max_ranks = std::numeric_limits<int>::max();
   bool several_a_node = false;  ///< applies where nodes with several ranks are among others
-  bool only_raw = false;        ///< applies to codec raw alone
+  bool between_nodes = false;   ///< applies to an allreduce of ranks that are not all on one node
+  std::string_view codec = {};  ///< applies to this one alone; empty: to all
   bool offloads =
       false;  ///< applies where an aggregator is attached that merges the payload for certain
   bool bypass = false;  ///< the vector goes raw whatever codec was asked for
   std::string_view algorithm;
-  /// May be faster, on some links or with some codecs; a race finds out. It always compresses.
+  /// May be faster, on some links or with some codecs; a race finds out.
   std::string_view third = {};
+  bool third_raw = false;  ///< it goes raw; else it compresses, even where the row does not
   std::string_view reason;
 };
 
@@ -37,6 +39,7 @@ struct Selection {
   bool bypass = false;
   std::string reason;
   const AlgorithmRow* third = nullptr;  ///< SelectionRow's; null: there is none
+  bool third_bypass = false;            ///< and goes raw, whatever codec was asked for
 };
 
 /// What the table looks at. Alike on all ranks.
@@ -46,6 +49,7 @@ struct SelectionInput {
   int ranks = 1;
   std::uint32_t nodes = 0;  ///< that they are on; 0: each is on one of its own
   bool aggregator = false;  ///< one is attached that merges the codec's payload for certain
+  bool allreduce = true;    ///< else ranks get parts of the result, or bring them
 };
 
 /// `requested` is "auto" or the name of an algorithm.

@@ -59,6 +59,8 @@ TEST(Checksum, ChangesNoSumAndAddsEightBytesAMessage) {
         options.checksum = "on";
         const Sum with = sum_of(inputs, ranks, options);
         EXPECT_TRUE(same_bytes(with.bytes, without.bytes)) << codec.spec << " by " << algorithm;
+        // Without them that vector travels with the agreement.
+        if (codec.spec == "raw" && options.algorithm == "recursive_doubling") continue;
         const auto more = with.sent.messages_sent - without.sent.messages_sent;
         EXPECT_EQ(with.sent.bytes_sent - without.sent.bytes_sent, 8 * more);
         EXPECT_GT(2 * more, without.sent.messages_sent) << "all but the agreements' messages";

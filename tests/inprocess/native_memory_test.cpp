@@ -1,6 +1,7 @@
 // Memory of the calls that take turns with the library below: whoever makes a kind of call once
 // takes none for those of the library.
 
+#include "agreement/short_sum.hpp"
 #include "environment_variable.hpp"
 #include "forwarding_transport.hpp"
 #include "testing/loopback_transport.hpp"
@@ -80,7 +81,7 @@ void on_two_ranks(const Body& body, const LoopbackOptions& options = {}) {
     });
 }
 
-constexpr std::size_t elements = 30000;
+constexpr std::size_t elements = 70000;  // too many to travel with the agreement
 const Options raced{.codec = "thc", .native = "auto"};
 
 void expect_twice(const std::vector<float>& sums) {
@@ -152,6 +153,37 @@ TEST(NativeMemory, CountsOnceItIsTaken) {
     EXPECT_EQ(bytes_after_call(), taken);
     const AllreducePlan plan(communicator, elements, ElementType::f32, raced);
     EXPECT_GT(plan.describe().workspace_bytes, 0u);
+  });
+  EXPECT_EQ(plan_memory_use().bytes, before);
+}
+
+/// A vector that travels with the agreement in turns of the third way, for which there is no route
+/// until some rank cannot add it so.
+TEST(NativeMemory, CountsLongVectorsThatTravel) {
+  const Watchdog watchdog("memory of vectors that travel");
+  constexpr std::size_t travel = 30000;
+  const std::size_t before = plan_memory_use().bytes;
+  std::barrier<> both(2);
+  on_two_ranks([&](int, Communicator& communicator, CountingTransport& transport) {
+    std::vector<float> data(travel, 1.0f);
+    std::vector<std::size_t> counted;
+    for (int call = 0; call < 4; ++call) {
+      data.assign(travel, 1.0f);
+      allreduce(std::span(data), communicator, raced);
+      expect_twice(data);
+      both.arrive_and_wait();
+      counted.push_back(plan_memory_use().bytes - before);
+      both.arrive_and_wait();
+    }
+    EXPECT_EQ(communicator.third_calls(), 1u);
+    EXPECT_EQ(transport.taken, 1) << "by the codec";
+    EXPECT_EQ(counted[0], 0u);
+    const std::size_t message = travel * sizeof(float), rest = message - ShortSum::first_bytes;
+    EXPECT_EQ(counted[2], counted[1] + 2 * (message + rest));
+    EXPECT_EQ(counted[3], counted[2]);
+    const AllreducePlan plan(communicator, travel, ElementType::f32, raced);
+    EXPECT_GE(plan.describe().workspace_bytes, message + rest);
+    EXPECT_EQ(plan.describe().third_codec, "raw");
   });
   EXPECT_EQ(plan_memory_use().bytes, before);
 }

@@ -351,6 +351,46 @@ TEST(Native, ARaceHasAThirdWay) {
   }
 }
 
+/// Two ranks on two nodes: in turns of the third way the vector travels as it is, with the words of
+/// the agreement. Other calls between them change nothing, nor does a rank that does not wait.
+TEST(Native, TheThirdWayMayTravelWithTheAgreement) {
+  const Watchdog watchdog("a third way without a route");
+  constexpr int ranks = 2, calls = 24;
+  const RankInputs inputs(ranks, ElementType::f32, raced_elements);
+  const Bytes sum = result_of(inputs, ReduceOp::sum);
+  LoopbackHub hub(ranks, {.before_native_sum = [] {
+                    std::this_thread::sleep_for(std::chrono::milliseconds(3));
+                  }});
+  on_hub(hub, ranks, [&](int rank, Communicator& communicator) {
+    std::uint64_t raw = 0, patient = 0;
+    for (int call = 0; call < calls; ++call) {
+      const bool gives_up = call % 4 == 3 && rank == 1;
+      Options options = raced();
+      if (gives_up) options.timeout = 60;
+      Bytes data = inputs.bytes(rank);
+      const std::uint64_t before = communicator.third_calls();
+      const WireCounters sent = communicator.wire_counters();
+      allreduce(data.data(), data.data(), raced_elements, ElementType::f32, communicator, options);
+      if (call % 4 == 3) {
+        EXPECT_EQ(communicator.third_calls(), before) << "a rank may give up";
+        EXPECT_TRUE(is_compressed(data, sum)) << call;
+        continue;
+      }
+      ++patient;
+      if (communicator.third_calls() == before) continue;
+      ++raw;
+      EXPECT_TRUE(same_bytes(data, sum)) << call;
+      EXPECT_EQ(communicator.wire_counters().messages_sent - sent.messages_sent, 2u);
+    }
+    EXPECT_GE(raw, 4u);
+    EXPECT_LT(raw, patient);
+    communicator.impl().races().for_each([](const RouteRaces::Entry& entry) {
+      EXPECT_EQ(entry.name_of(RouteRace::Way::third), "raw by recursive_doubling");
+      EXPECT_EQ(entry.name_of(RouteRace::Way::own).substr(0, 7), "thc by ");
+    });
+  });
+}
+
 /// A race begins alike on all ranks, whatever calls of its kind each has made before: segments of
 /// the user's have no third way, a call may have been an error, or on one rank in no race.
 TEST(Native, RanksBeginARaceAlike) {

@@ -86,7 +86,8 @@ RankInputs nasty_inputs(int ranks, ElementType type, std::size_t count) {
 void expect_sums(const RankInputs& inputs, ReduceOp op, Communicator& communicator) {
   const Bytes expected = result_of(inputs, op);
   const Bytes& input = inputs.bytes(communicator.rank());
-  const Options options{.codec = "raw", .op = op, .native = "never"};
+  const Options options{
+      .codec = "raw", .algorithm = "recursive_doubling", .op = op, .native = "never"};
   const auto call = [&](const void* from, Bytes& output) {
     allreduce(from, output.data(), inputs.count(), inputs.type(), communicator, options);
     EXPECT_TRUE(same_bytes(output, expected)) << inputs.name();
@@ -111,6 +112,10 @@ LoopbackOptions options_for(Way way, int ranks) {
   return {.eager_limit = ranks % 2 == 0 ? std::size_t{0} : std::size_t{65536}};
 }
 
+std::size_t longest_of(Way way, int ranks) {
+  return ShortSum::longest(ranks, way == Way::board && ranks <= CallBoard::max_ranks, false);
+}
+
 class ShortCallsBy : public ::testing::TestWithParam<Way> {};
 
 INSTANTIATE_TEST_SUITE_P(Ways, ShortCallsBy, ::testing::Values(Way::messages, Way::board),
@@ -123,9 +128,11 @@ TEST_P(ShortCallsBy, AddAsRecursiveDoublingDoes) {
     const Watchdog watchdog("sums of " + std::to_string(ranks) + " ranks");
     std::vector<RankInputs> all;
     for (const ElementType type : all_element_types)
-      for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{7},
-                                      std::size_t{301}, ShortSum::max_bytes / size_of(type)})
-        all.push_back(nasty_inputs(ranks, type, count));
+      for (const std::size_t bytes :
+           {std::size_t{0}, size_of(type), 7 * size_of(type), 301 * size_of(type),
+            ShortSum::first_bytes, ShortSum::first_bytes + size_of(type),
+            longest_of(GetParam(), ranks)})
+        all.push_back(nasty_inputs(ranks, type, bytes / size_of(type)));
     on_ranks(ranks, options_for(GetParam(), ranks), [&](int, Communicator& communicator) {
       for (const RankInputs& inputs : all)
         for (const ReduceOp op : {ReduceOp::sum, ReduceOp::mean})
@@ -142,7 +149,8 @@ WireCounters sent_with(std::size_t count, const Options& options, Communicator& 
   return {after.bytes_sent - before.bytes_sent, after.messages_sent - before.messages_sent};
 }
 
-/// One message a hop, which holds the vector, or one post; longer vectors travel apart.
+/// One message a hop, which holds the vector, or one post, and of few ranks a second message, which
+/// holds what has no room there; longer vectors travel apart.
 TEST_P(ShortCallsBy, TakeOneExchange) {
   for (const int ranks : {2, 3, 4, 7, 9}) {
     on_ranks(ranks, options_for(GetParam(), ranks), [&](int rank, Communicator& communicator) {
@@ -150,7 +158,7 @@ TEST_P(ShortCallsBy, TakeOneExchange) {
       std::uint64_t sends = 0;
       for (int hop = 0; hop < hops.count(); ++hop) sends += hops[hop].sends ? 1 : 0;
       if (GetParam() == Way::board && ranks <= CallBoard::max_ranks) sends = 1;
-      constexpr std::size_t longest = ShortSum::max_bytes / sizeof(float);
+      constexpr std::size_t longest = ShortSum::first_bytes / sizeof(float);
       for (const std::size_t count : {std::size_t{0}, std::size_t{5}, longest})
         for (const char* const codec : {"raw", "thc"}) {
           const WireCounters sent =
@@ -163,7 +171,18 @@ TEST_P(ShortCallsBy, TakeOneExchange) {
       };
       // In a race with MPI's sum, but a rank that may give up has no turn for that.
       EXPECT_EQ(messages(longest / 2, {.codec = "raw", .timeout = 60}), sends);
-      EXPECT_GT(messages(longest + 1, {.codec = "raw", .native = "never"}), sends);
+      const Options doubling{.codec = "raw", .algorithm = "recursive_doubling", .native = "never"};
+      const std::size_t most = longest_of(GetParam(), ranks) / sizeof(float);
+      for (const std::size_t count : {longest + 1, most})
+        if (longest < count && count <= most) {
+          const WireCounters sent = sent_with(count, doubling, communicator);
+          EXPECT_EQ(sent.messages_sent, 2 * sends);
+          EXPECT_EQ(sent.bytes_sent, sends * (head_bytes + 4 * count));
+        }
+      EXPECT_GT(messages(most + 1, doubling), sends);
+      Options checked = doubling;
+      checked.checksum = "on";
+      EXPECT_GT(messages(longest + 1, checked), 2 * sends);
       EXPECT_GT(messages(5, {.codec = "raw", .algorithm = "tree"}), sends);
       EXPECT_EQ(messages(5, {.codec = "raw", .checksum = "on"}), sends);
     });
@@ -226,6 +245,15 @@ std::vector<Kind> kinds() {
       {"ring",
        [](auto& own, auto&, auto&) { reduce(own, 100, {.codec = "raw", .algorithm = "ring"}); }},
       {"long", [](auto& own, auto&, auto&) { reduce(own, 5000, {.codec = "thc"}); }},
+      // Of few ranks they travel with the words, and behind them.
+      {"rest",
+       [](auto& own, auto&, auto&) {
+         reduce(own, 5000, {.codec = "raw", .algorithm = "recursive_doubling"});
+       }},
+      {"longer_rest",
+       [](auto& own, auto&, auto&) {
+         reduce(own, 60000, {.codec = "raw", .algorithm = "recursive_doubling"});
+       }},
       {"bad",
        [](auto& own, auto&, auto&) {
          std::vector<float> data(100);
@@ -288,17 +316,19 @@ TEST_P(ShortCallsBy, ARankThatAddsNoneMakesTheCallLonger) {
   for (const int ranks : {2, 3, 4, 5})
     for (int odd = 0; odd < ranks; ++odd) {
       const Watchdog watchdog("a rank without short sums");
-      const RankInputs inputs = nasty_inputs(ranks, ElementType::f32, 200);
-      const Bytes expected = result_of(inputs, ReduceOp::sum);
-      on_ranks(ranks, options_for(GetParam(), ranks), [&](int rank, Communicator& communicator) {
-        // With a segment ranks need not agree on where their buffers lie.
-        const Options options{.codec = "raw", .segment = 512};
-        Bytes data = inputs.bytes(rank);
-        const DeviceVector there(data);
-        void* const buffer = rank == odd ? there.data() : data.data();
-        allreduce(buffer, buffer, 200, ElementType::f32, communicator, options);
-        EXPECT_TRUE(same_bytes(rank == odd ? there.fetch() : data, expected)) << "rank " << rank;
-      });
+      for (const std::size_t count : {std::size_t{200}, std::size_t{5000}}) {
+        const RankInputs inputs = nasty_inputs(ranks, ElementType::f32, count);
+        const Bytes expected = result_of(inputs, ReduceOp::sum);
+        on_ranks(ranks, options_for(GetParam(), ranks), [&](int rank, Communicator& communicator) {
+          // With a segment ranks need not agree on where their buffers lie.
+          const Options options{.codec = "raw", .algorithm = "recursive_doubling", .segment = 512};
+          Bytes data = inputs.bytes(rank);
+          const DeviceVector there(data);
+          void* const buffer = rank == odd ? there.data() : data.data();
+          allreduce(buffer, buffer, count, ElementType::f32, communicator, options);
+          EXPECT_TRUE(same_bytes(rank == odd ? there.fetch() : data, expected)) << "rank " << rank;
+        });
+      }
     }
 }
 
@@ -349,7 +379,8 @@ TEST(ShortCalls, EndWhereARankDoesNotComeToTheBoard) {
 }
 
 /// What ranks 0 and 1 say when rank 1 alters its messages, and a second call works.
-std::vector<std::string> errors_with(const Alter& alter, const Options& options) {
+std::vector<std::string> errors_with(const Alter& alter, const Options& options,
+                                     std::size_t count = 100) {
   const Watchdog watchdog("altered messages");
   std::vector<std::string> errors(2);
   LoopbackHub hub(2);
@@ -359,12 +390,12 @@ std::vector<std::string> errors_with(const Alter& alter, const Options& options)
       std::shared_ptr<Transport> transport = hub.transport(rank);
       if (rank == 1) transport = std::make_shared<AlteringTransport>(transport, alter);
       Communicator communicator(transport);
-      std::vector<float> data(100, 1.0f);
+      std::vector<float> data(count, 1.0f);
       try {
         allreduce(std::span(data), communicator, options);
       } catch (const Error& error) {
         errors[std::size_t(rank)] = error.what();
-        EXPECT_EQ(data, std::vector<float>(100, 1.0f)) << "an output was touched";
+        EXPECT_EQ(data, std::vector<float>(count, 1.0f)) << "an output was touched";
       }
     });
   threads.clear();
@@ -394,6 +425,40 @@ TEST(ShortCalls, ElementsThatAreMissingAreAnError) {
                 std::string::npos)
           << errors[0];
     }
+}
+
+/// What follows the words is longer or shorter than they say.
+TEST(ShortCalls, ARestOfAnotherLengthIsAnError) {
+  for (const std::size_t bytes : {std::size_t{0}, 4 * 5000 - ShortSum::first_bytes - 4}) {
+    const auto errors = errors_with(
+        [&](std::vector<std::byte>& message, int, std::uint32_t tag) {
+          if (tag == rest_tag) message.resize(bytes);
+          return true;
+        },
+        {.codec = "raw"}, 5000);
+    EXPECT_NE(errors[0].find(std::to_string(bytes) + " bytes came from rank 1"), std::string::npos)
+        << errors[0];
+  }
+}
+
+/// Words with a right checksum that announce more than any rank has room for.
+TEST(ShortCalls, ARestThatIsTooLongIsRefused) {
+  const auto announce = [](std::vector<std::byte>& message, std::uint64_t bytes) {
+    AgreementWords::Table table;
+    std::memcpy(&table, message.data(), sizeof table);
+    table.elements = (table.elements & ~std::uint64_t{0xffffffff}) | bytes;
+    const auto words = AgreementWords().message_of(table);
+    std::memcpy(message.data(), words.data(), words.size());
+  };
+  for (const std::uint64_t bytes : {ShortSum::max_bytes + 4, std::size_t{0xffffffff}}) {
+    const auto errors = errors_with(
+        [&](std::vector<std::byte>& message, int, std::uint32_t tag) {
+          if (tag == call_tag) announce(message, bytes);
+          return true;
+        },
+        {.codec = "raw"}, 5000);
+    EXPECT_EQ(errors[0], "the agreement of a call: words of rank 1 were changed on their way");
+  }
 }
 
 }  // namespace

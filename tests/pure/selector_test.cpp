@@ -109,11 +109,51 @@ TEST(Selector, SomeHaveAThirdWay) {
   EXPECT_EQ(third("thc", 1024 * kib, 2), "recursive_doubling") << "one exchange";
   EXPECT_EQ(third("thc", 1024 * kib + 1, 4), "none");
   EXPECT_EQ(third("thc", 1024 * kib, 8, 4), "recursive_doubling");
+  EXPECT_EQ(third("signcount", 1024 * kib, 4), "recursive_doubling") << "few bits an element";
+  EXPECT_EQ(third("signcount", 1024 * kib, 9), "recursive_halving");
   EXPECT_EQ(third("raw", 1024 * kib, 8, 4), "none");
   EXPECT_EQ(third("raw", 4096 * kib + 1, 8, 4), "mixed_radix");
   EXPECT_EQ(third("raw", 64 << 20, 8, 4), "mixed_radix");
   EXPECT_EQ(third("raw", (64 << 20) + 1, 8, 4), "none") << "for its workspace's sake";
   EXPECT_EQ(select_algorithm("direct", {"thc", 1024 * kib, 4}).third, nullptr) << "asked for";
+}
+
+/// Few ranks on several nodes: the vector may travel with the agreement.
+TEST(Selector, OneExchangeOfTwoRanksIsEnough) {
+  const std::size_t most = 256 * kib;
+  EXPECT_EQ(choose("raw", most, 2), (Choice{"recursive_doubling"}));
+  EXPECT_EQ(choose("raw", most, 2, false, 1), (Choice{"direct"})) << "one node";
+  EXPECT_EQ(choose("raw", most + 1, 2), (Choice{"direct"}));
+  EXPECT_EQ(choose("raw", 64 * kib, 4, false, 2), (Choice{"mixed_radix"}));
+  EXPECT_EQ(select_algorithm("auto", {.codec = "raw", .bytes = most, .ranks = 2}).third, nullptr);
+  EXPECT_EQ(
+      select_algorithm("auto", {.codec = "raw", .bytes = most, .ranks = 2, .allreduce = false})
+          .algorithm->name,
+      "direct")
+      << "a part of the vector is enough";
+  struct Case {
+    std::string_view codec;
+    std::size_t bytes;
+    int ranks;
+    std::uint32_t nodes;
+    bool raw;
+  };
+  for (const Case& one :
+       {Case{"thc", most, 2, 2, true}, Case{"thc", most + 1, 2, 2, false},
+        Case{"thc", most, 2, 1, false}, Case{"thc", 64 * kib, 4, 2, true},
+        Case{"thc", 64 * kib + 1, 4, 2, false}, Case{"thc", 64 * kib, 4, 4, false},
+        Case{"thc", 64 * kib, 3, 2, false}, Case{"thc", 16 * kib, 2, 2, false}}) {
+    const Selection selection =
+        select_algorithm("auto", {one.codec, one.bytes, one.ranks, one.nodes});
+    ASSERT_NE(selection.third, nullptr);
+    EXPECT_EQ(selection.third_bypass, one.raw) << one.bytes << " bytes, " << one.ranks << " ranks";
+    if (one.raw) EXPECT_EQ(selection.third->name, "recursive_doubling");
+  }
+  const Selection of_raw =
+      select_algorithm("auto", {.codec = "raw", .bytes = 64 * kib, .ranks = 4, .nodes = 2});
+  ASSERT_NE(of_raw.third, nullptr);
+  EXPECT_EQ(of_raw.third->name, "recursive_doubling");
+  EXPECT_FALSE(of_raw.third_bypass) << "there is nothing to bypass";
 }
 
 TEST(Selector, OneRankHasNothingToCompressFor) {
@@ -144,7 +184,7 @@ std::size_t largest_of(const SelectionRow& row) {
 TEST(Selector, EveryRowIsUsedAndEveryCallHasOne) {
   for (const SelectionRow& row : selection_table()) {
     ASSERT_NE(find_algorithm(row.algorithm), nullptr) << row.algorithm;
-    const SelectionInput input{.codec = row.only_raw ? "raw" : "thc",
+    const SelectionInput input{.codec = row.codec.empty() ? "thc" : row.codec,
                                .bytes = largest_of(row),
                                .ranks = many_ranks(row),
                                .nodes = row.several_a_node ? 2u : 0u,
