@@ -149,7 +149,7 @@ CallModel model_call(const NetworkShape& network, const CallShape& shape) {
   const auto last = [&] { return static_cast<int>(model.parts.size()) - 1; };
   const std::size_t bytes = shape.elements * sizeof(float);
   if (spec.name == "raw" && algorithm.name == "recursive_doubling" &&
-      bytes <= ShortSum::max_bytes) {
+      bytes <= ShortSum::longest(shape.ranks, network.nodes(shape.ranks) == 1, false)) {
     model.parts.push_back(agreement_part(shape.ranks, CallPart::begin_of_call, bytes));
     return model;
   }

@@ -54,8 +54,9 @@ class Communicator {
   /// How many calls went by PlanDescription::third_algorithm, of those without an error; equal on
   /// all ranks as native_calls().
   [[nodiscard]] std::uint64_t third_calls() const;
-  /// How many calls went raw where a compressing codec was asked for (PlanDescription::bypass), of
-  /// those without an error; equal on all ranks once calls that went well on all of them are over.
+  /// How many calls went raw where a compressing codec was asked for (PlanDescription::bypass, or
+  /// third_codec in turns of that way), of those without an error; equal on all ranks once calls
+  /// that went well on all of them are over.
   [[nodiscard]] std::uint64_t bypassed_calls() const;
 
   /// Adds the time of all calls from now on to `profile`, which outlives them; null: to none, which

@@ -68,7 +68,7 @@ AgreementWords::Arrived AgreementWords::read(std::span<const std::byte> message,
   std::memcpy(&table, message.data(), sizeof table);
   arrived.elements = message.data() + sizeof table;
   const std::size_t bytes = std::uint32_t(table.elements);
-  const std::size_t right = sizeof table + ShortSum::first_of(bytes);
+  const std::size_t right = sizeof table + ShortSum::bytes_of_part(bytes, 0);
   const bool is_whole = message.size() == right;
   // A part has no checksum where that is of all bytes.
   if (is_whole || (table.elements & are_checked) == 0) {
@@ -79,7 +79,7 @@ AgreementWords::Arrived AgreementWords::read(std::span<const std::byte> message,
       CallChannel::throw_changed(from);
   }
   CallChannel::expect_bytes(message.size(), right, from);
-  arrived.rest_bytes = ShortSum::rest_of(bytes);
+  arrived.bytes = bytes;
   return arrived;
 }
 

@@ -32,7 +32,7 @@ class AgreementWords {
   struct Arrived {
     Table table;
     const std::byte* elements = nullptr;  ///< behind the table
-    std::size_t rest_bytes = 0;           ///< of more elements, in another message
+    std::size_t bytes = 0;                ///< of all parts of the vector
   };
 
   /// This rank has told nobody, and heard of nobody. `sum`, which has begun and outlives this, may

@@ -3,7 +3,6 @@
 #include "base/tags.hpp"
 
 #include <span>
-#include <utility>
 
 namespace cohom {
 
@@ -20,19 +19,21 @@ void MaximumExchange::tell(const AgreementWords::Table& own) {
 void MaximumExchange::start_hop() {
   const DoublingHop hop = hops_[hop_];
   if (hop.receives)
-    channel_.receive_or_lend(std::as_writable_bytes(std::span(arriving_)), hop.peer, call_tag);
+    channel_.receive_or_lend(room().first(AgreementWords::max_bytes), hop.peer, call_tag);
   if (!hop.sends) return;
   channel_.send(words_.message(), hop.peer, call_tag);
   ShortSum* const sum = words_.sum();
-  if (sum != nullptr && !sum->rest().empty()) channel_.send(sum->rest(), hop.peer, rest_tag);
+  const std::size_t parts = sum != nullptr ? ShortSum::parts_of(sum->bytes()) : 1;
+  for (std::size_t part = 1; part < parts; ++part)
+    channel_.send(sum->part(part), hop.peer, part_tag);
 }
 
 void MaximumExchange::complete(const Completion& completion) {
   if (!is_sent(completion.cookie)) {
-    if (std::exchange(awaits_rest_, false))
-      CallChannel::expect_bytes(completion.bytes, arrived_.rest_bytes, peer());
+    if (parts_left_ == 0)
+      take_words(completion);
     else
-      read(completion);
+      take_part(completion);
   }
   if (channel_.pending() != 0) return;
   if (hops_[hop_].receives) merge_arrived();
@@ -44,26 +45,38 @@ void MaximumExchange::complete(const Completion& completion) {
   if (!hops_[hop_].receives && sum != nullptr && words_.all_make_this_call()) sum->write_output();
 }
 
-void MaximumExchange::read(const Completion& completion) {
+void MaximumExchange::take_words(const Completion& completion) {
+  is_owed_ = true;  // until they say that nothing follows
   is_lent_ = completion.lent != nullptr;
   const std::byte* const here = reinterpret_cast<const std::byte*>(arriving_.data());
   arrived_ = AgreementWords::read({is_lent_ ? completion.lent : here, completion.bytes},
                                   channel_.ranks(), peer());
-  if (arrived_.rest_bytes != 0) receive_rest();
+  parts_left_ = ShortSum::parts_of(arrived_.bytes) - 1;
+  if (parts_left_ != 0) receive_parts();
+  is_owed_ = parts_left_ != 0 && !takes_arrived();
 }
 
-/// Not before its sender's words have said that it comes: nothing may wait where nothing is sent.
-void MaximumExchange::receive_rest() {
-  ShortSum* const sum = words_.sum();
-  std::span<std::byte> room;
-  if (sum != nullptr && sum->rest().size() == arrived_.rest_bytes) {
-    room = sum->room_for_rest();
-  } else {
-    unwanted_ = std::make_unique_for_overwrite<std::byte[]>(arrived_.rest_bytes);
-    room = {unwanted_.get(), arrived_.rest_bytes};
-  }
-  awaits_rest_ = true;
-  channel_.receive(room, peer(), rest_tag);
+/// Not before the words have said that they come: no receive may wait where nothing is sent.
+void MaximumExchange::receive_parts() {
+  if (!takes_arrived()) return receive_unwanted();
+  const std::size_t parts = parts_left_ + 1;
+  for (std::size_t part = 1; part < parts; ++part)
+    channel_.receive(words_.sum()->room_for(part), peer(), part_tag, part);
+}
+
+/// One after the other, where the words came.
+void MaximumExchange::receive_unwanted() { channel_.receive(room(), peer(), part_tag); }
+
+void MaximumExchange::take_part(const Completion& completion) {
+  const bool wanted = takes_arrived();
+  const std::size_t number =
+      wanted ? part_of_cookie(completion.cookie) : ShortSum::parts_of(arrived_.bytes) - parts_left_;
+  CallChannel::expect_bytes(completion.bytes, ShortSum::bytes_of_part(arrived_.bytes, number),
+                            peer());
+  --parts_left_;
+  if (wanted) return;
+  if (parts_left_ != 0) receive_unwanted();
+  is_owed_ = parts_left_ != 0;
 }
 
 void MaximumExchange::merge_arrived() {

@@ -1,8 +1,7 @@
 #pragma once
 // MaximumExchange: all ranks' AgreementWords, by recursive doubling (doubling_hops.hpp); and with
-// them the sum of their vectors, if all of them have short ones. What of a vector has no room
-// behind the words follows them at once; who gets words learns from them how much does, and takes
-// it even where its own call is another one.
+// them the sum of their vectors, if all of them have short ones. Who gets words learns from them
+// how many parts of a vector follow, and takes them even where its own call is another one.
 
 #include "agreement/agreement_words.hpp"
 #include "agreement/call_channel.hpp"
@@ -13,7 +12,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <span>
 
 namespace cohom {
 
@@ -33,13 +32,23 @@ class MaximumExchange {
 
   /// Then the sum, if the words have one, is in the output, unless a rank failed or calls differ.
   [[nodiscard]] bool done() const { return hop_ == hops_.count(); }
+  /// Whether another rank may have sent what this one has not asked for yet: who leaves then leaves
+  /// a message.
+  [[nodiscard]] bool is_owed_more() const { return is_owed_; }
   /// Whom it waits for, unless it is done.
   [[nodiscard]] int peer() const { return hops_[hop_].peer; }
 
  private:
   void start_hop();
-  void read(const Completion& completion);
-  void receive_rest();
+  void take_words(const Completion& completion);
+  /// Whether it takes the parts that the words announced, for its sum.
+  [[nodiscard]] bool takes_arrived() const {
+    return words_.sum() != nullptr && words_.sum()->bytes() == arrived_.bytes;
+  }
+  [[nodiscard]] std::span<std::byte> room() { return std::as_writable_bytes(std::span(arriving_)); }
+  void receive_parts();
+  void receive_unwanted();
+  void take_part(const Completion& completion);
   void merge_arrived();
 
   CallChannel& channel_;
@@ -47,11 +56,13 @@ class MaximumExchange {
   DoublingHops hops_;
   AgreementWords::Arrived arrived_;
   bool is_lent_ = false;  ///< what arrived lies at its sender
-  bool awaits_rest_ = false;
+  /// Somebody may have sent what no receive waits for.
+  bool is_owed_ = false;
+  std::size_t parts_left_ = 0;  ///< to arrive, of this hop's vector
   int hop_ = 0;
-  std::unique_ptr<std::byte[]> unwanted_;  ///< room for what follows words of another call
-  /// Not initialized: it is long.
-  std::array<std::uint64_t, AgreementWords::max_bytes / 8> arriving_;
+  /// Words, or parts that nobody wants. Not initialized: it is long.
+  std::array<std::uint64_t, ShortSum::part_bytes / 8> arriving_;
+  static_assert(AgreementWords::max_bytes <= sizeof arriving_);
 };
 
 }  // namespace cohom

@@ -37,11 +37,13 @@ void ShortSum::take_memory() {
 }
 
 void ShortSum::take_room(std::size_t bytes) {
+  const std::size_t others = bytes <= first_bytes ? 0 : bytes - first_bytes;
+  const std::size_t partials = others == 0 ? partials_ * words_of(bytes) : 0;
   auto message = std::make_unique_for_overwrite<std::uint64_t[]>(words_of(head_bytes_ + bytes));
-  auto rest = std::make_unique_for_overwrite<std::uint64_t[]>(words_of(rest_of(bytes)));
-  partial_ = std::make_unique_for_overwrite<std::uint64_t[]>(partials_ * words_of(first_of(bytes)));
+  auto other_parts = std::make_unique_for_overwrite<std::uint64_t[]>(words_of(others));
+  partial_ = std::make_unique_for_overwrite<std::uint64_t[]>(partials);
   message_ = std::move(message);
-  arrived_rest_ = std::move(rest);
+  other_parts_ = std::move(other_parts);
   room_ = bytes;
 }
 
@@ -56,19 +58,19 @@ void ShortSum::begin(const void* input, void* output) {
 }
 
 void ShortSum::add(const std::byte* arrived, bool own_first, bool last) {
-  add(first(), arrived, own_first, last);
-  if (second().bytes != 0) add(second(), room_for_rest().data(), own_first, last);
+  add_range(first(), arrived, own_first, last);
+  if (others().bytes != 0) add_range(others(), other_parts(), own_first, last);
 }
 
-void ShortSum::add(Part part, const std::byte* arrived, bool own_first, bool last) {
+void ShortSum::add_range(Range range, const std::byte* arrived, bool own_first, bool last) {
   const bool is_result = last && divisor_ == 1;
-  std::byte* const own = elements() + part.begin;
-  void* const sum = is_result ? static_cast<std::byte*>(output_) + part.begin : own;
-  add(own_first ? own : arrived, own_first ? arrived : own, part.bytes, sum);
-  if (last && !is_result) finish(part, own);
+  std::byte* const own = elements() + range.begin;
+  void* const sum = is_result ? static_cast<std::byte*>(output_) + range.begin : own;
+  merge(own_first ? own : arrived, own_first ? arrived : own, range.bytes, sum);
+  if (last && !is_result) finish(range, own);
 }
 
-void ShortSum::add(const std::byte* lower, const std::byte* upper, std::size_t bytes, void* sum) {
+void ShortSum::merge(const std::byte* lower, const std::byte* upper, std::size_t bytes, void* sum) {
   const std::array<const void*, 2> operands{lower, upper};
   kernels_.merge({MergeKind::add_float, type_}, operands.data(), operands.size(), bytes, sum);
 }
@@ -82,7 +84,7 @@ void ShortSum::add_all(std::span<const std::byte*> vectors, std::size_t own) {
   const auto joined = [&](const Group& lower, const Group& upper, bool last) -> Group {
     void* const place = partial_.get() + lower.lowest / 2 * words_of(bytes());
     void* const to = last && divisor_ == 1 ? output_ : place;
-    add(lower.sum, upper.sum, bytes(), to);
+    merge(lower.sum, upper.sum, bytes(), to);
     return {static_cast<const std::byte*>(to), lower.lowest};
   };
   // Pairs, where there is no power of two; then groups of neighbours.
@@ -98,19 +100,19 @@ void ShortSum::add_all(std::span<const std::byte*> vectors, std::size_t own) {
   for (; count > 1; count /= 2)
     for (std::size_t g = 0; g < count / 2; ++g)
       groups[g] = joined(groups[2 * g], groups[2 * g + 1], count == 2);
-  if (divisor_ != 1) finish(first(), groups[0].sum);
+  if (divisor_ != 1) finish(all(), groups[0].sum);
 }
 
 void ShortSum::take(const std::byte* arrived) {
   finish(first(), arrived);
-  if (second().bytes != 0) finish(second(), room_for_rest().data());
+  if (others().bytes != 0) finish(others(), other_parts());
 }
 
-void ShortSum::write_output() { finish({0, bytes()}, elements()); }
+void ShortSum::write_output() { finish(all(), elements()); }
 
-void ShortSum::finish(Part part, const std::byte* sum) {
-  kernels_.finish_elements(type_, sum, part.bytes / size_of(type_), divisor_,
-                           static_cast<std::byte*>(output_) + part.begin);
+void ShortSum::finish(Range range, const std::byte* sum) {
+  kernels_.finish_elements(type_, sum, range.bytes / size_of(type_), divisor_,
+                           static_cast<std::byte*>(output_) + range.begin);
 }
 
 }  // namespace cohom

@@ -159,10 +159,8 @@ void CallAtOnce::complete() try {
   turn_.agree(pace_, owner_);
   if (native_)
     sum_natively();
-  else if (sum_ == plan().third_sum())
-    owner_.count_third_call();
-  else if (plan().description().bypass)
-    owner_.count_bypassed_call();
+  else
+    owner_.count_own_call(plan(), sum_ == plan().third_sum());
   turn_.end(owner_);
 } catch (...) {
   const Error error = owner_.failures().take("a call on this rank");

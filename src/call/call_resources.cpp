@@ -162,10 +162,10 @@ void CallResources::end(const std::optional<Error>& error, End end,
                         const std::weak_ptr<EndedCall>& call) {
   // Half-updated feedback would count a gradient twice.
   if (error && begun_ && request_.state != nullptr) *request_.state = {};
-  const bool early = error && end == End::early;
+  const bool early = error && end != End::alike;
   const bool goes = early && goes_on();
   const bool kept = goes && keep(call);
-  const bool leaves = early && leaves_channel();
+  const bool leaves = early && leaves_channel(end == End::owed);
   if (!kept) {
     channel_.reset();
     native_.reset();
@@ -181,12 +181,13 @@ void CallResources::end(const std::optional<Error>& error, End end,
   ended_ = true;
 }
 
-/// Of a call that ends early: whether others may wait for it, without a timeout.
-bool CallResources::leaves_channel() {
+/// Of a call that ends early: whether others may wait for it, without a timeout, or a later call
+/// would meet a message of this one.
+bool CallResources::leaves_channel(bool owed) {
   if (channel_ == nullptr) return false;
   // Others may go on with this call, and their messages must not meet another communicator.
-  if (!channel_->ends_at_once()) owner_.failures().keep_transport();
-  return request_.timeout == 0;
+  if (owed || !channel_->ends_at_once()) owner_.failures().keep_transport();
+  return owed || request_.timeout == 0;
 }
 
 bool CallResources::goes_on() noexcept {

@@ -54,6 +54,7 @@ class CallResources {
   enum class End {
     alike,  ///< all ranks end, with this error or none
     early,  ///< this rank alone ends
+    owed,   ///< the same, and others may have sent what it has not asked for yet
   };
   /// Gives everything back, or keeps it for as long as something of the call goes on: then `call`,
   /// which holds this, lives on. Errors are told to the owner's failures.
@@ -108,7 +109,7 @@ class CallResources {
   /// What codec and executor take for them.
   [[nodiscard]] const void* codec_input() const;
   [[nodiscard]] void* codec_output() const;
-  [[nodiscard]] bool leaves_channel();
+  [[nodiscard]] bool leaves_channel(bool owed);
   [[nodiscard]] bool keep(const std::weak_ptr<EndedCall>& call) noexcept;
   void give_back_plan();
   /// Of a call that is no allreduce; else null.

@@ -2,8 +2,6 @@
 
 #include "plan/offloading.hpp"
 
-#include <cohom/error.hpp>
-
 namespace cohom {
 
 void CallRoute::of_plan(PlanCore& plan) {
@@ -12,19 +10,14 @@ void CallRoute::of_plan(PlanCore& plan) {
 }
 
 bool CallRoute::take_third() {
-  if (plan_->third_sum() == nullptr) {
-    plan_->routes().take_memory();
-    if (!plan_->routes().take_memory_of_third()) return false;
-  }
+  if (plan_->third_sum() == nullptr) plan_->routes().take_memory();
+  if (!plan_->routes().take_memory_of_third()) return false;
   taken_ = &plan_->routes().third;
   return true;
 }
 
 void CallRoute::take_memory() {
-  if (!is_third())
-    plan_->routes().take_memory();
-  else if (!plan_->routes().take_memory_of_third())
-    throw Error(ErrorKind::memory, "out of memory for the third way of a race");
+  if (!is_third()) plan_->routes().take_memory();
 }
 
 void CallRoute::prepare(bool fails) {
@@ -44,7 +37,8 @@ Offloads CallRoute::word() const {
 }
 
 bool CallRoute::agree(std::optional<int> unready_rank, int own_rank, bool in_race) {
-  if (is_third() && !in_race) {
+  // A sum that did not travel has no other way as the third.
+  if (is_third() && (!in_race || plan_->third_sum() != nullptr)) {
     taken_ = &plan_->routes().first;
     return true;
   }

@@ -18,10 +18,11 @@ class CallRoute {
   /// The plan outlives the route. As far as anybody knows calls of the plan take its first route.
   void of_plan(PlanCore& plan);
   /// As far as this rank knows all ranks go the third way of their race. Takes its memory, and that
-  /// of the own way, in case they do not; where the vector travels with the agreement, none. False:
-  /// there is none for the third way, which is a warning. @throws as PlanRoutes::take_memory()
+  /// of the own way, in case they do not; but not where the vector travels with the agreement.
+  /// False: there is none for the third way, which is a warning.
+  /// @throws as PlanRoutes::take_memory()
   [[nodiscard]] bool take_third();
-  /// Of the route that it takes. Does nothing the second time. @throws the same
+  /// Of the route that it takes, if that is not the third way. @throws the same
   void take_memory();
   /// What this rank can: it takes the call's turn at MPI, and asks an aggregator in the network
   /// unless the call `fails` anyway. @throws Error of MPI's

@@ -126,6 +126,13 @@ OffloadCounters CommunicatorImpl::offload_counters() const {
   return sum;
 }
 
+void CommunicatorImpl::count_own_call(const PlanCore& plan, bool third) {
+  const PlanDescription& description = plan.description();
+  if (third) ++counters_.third_calls;
+  const bool bypasses = third ? description.third_codec != plan.asked_codec() : description.bypass;
+  if (bypasses) ++counters_.bypassed_calls;
+}
+
 bool CommunicatorImpl::has_turn(std::uint64_t number) const {
   for (const auto& earlier : in_flight_) {
     if (earlier->number() >= number) return true;

@@ -42,11 +42,9 @@ NativeSums* use_native(const PlanEnvironment& environment, const PlanOptions& op
     if (decided == RouteDecisions::native) {
       choice.selection = {&native_algorithm, bypass, reason};
     } else if (decided) {
-      if (decided != RouteDecisions::own) {
-        const AlgorithmRow* const algorithm = find_algorithm(*decided);
-        const bool goes_raw = algorithm == choice.selection.third && choice.selection.third_bypass;
-        choice.selection = {algorithm, goes_raw, reason};
-      }
+      // Of a file all words are known.
+      if (const auto way = named_way(*decided))
+        choice.selection = {way->algorithm, way->raw && bypass, reason};
       return nullptr;
     }
   }

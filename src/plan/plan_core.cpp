@@ -56,6 +56,7 @@ PlanCore::PlanCore(const PlanEnvironment& environment, const PlanShape& shape,
   } else {
     race_.third_codec = third.spec();
     make_routes(environment, codec, std::move(made), choice);
+    // The plan's is fit for its work already.
     prepare_third_way(environment, third.name() == codec.name() ? codec : third);
   }
 }
@@ -193,6 +194,7 @@ void PlanCore::prepare_third_way(const PlanEnvironment& environment, const PlanC
   if (codec.name() == "raw")
     routes_.third_sum =
         make_short_sum(material, *codec.make(), *race_.third, divisor_, options_.checksum);
+  if (routes_.third_sum) return;
   routes_.make_third = [material, codec, algorithm = race_.third] {
     return make_route(material, codec.make(), *algorithm, nullptr);
   };

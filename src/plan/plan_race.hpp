@@ -24,8 +24,8 @@ struct PlanRace {
   NativeSums* sums = nullptr;           ///< native, of a race or of all calls; null: none
   const AlgorithmRow* own = nullptr;    ///< of the plan
   const AlgorithmRow* third = nullptr;  ///< of the third way; null: there is none
-  std::string third_codec;
-  RouteRaces::Entry* entry = nullptr;  ///< the plan's; null: it is in none
+  std::string third_codec;              ///< its spec
+  RouteRaces::Entry* entry = nullptr;   ///< the plan's; null: it is in none
 };
 
 }  // namespace cohom

@@ -65,6 +65,10 @@ void PlanRoutes::take_memory() {
 /// A race that a program survives only with more memory would be worse than none. Races have no
 /// device.
 bool PlanRoutes::take_memory_of_third() noexcept try {
+  if (third_sum) {
+    take_memory_of(*third_sum);
+    return true;
+  }
   if (!make_third || third.has_memory) return third.has_memory;
   if (!third.exists()) third = make_third();
   if (counted) counted->make_room();
@@ -86,9 +90,8 @@ void PlanRoutes::take_memory_of(ShortSum& sum) {
 
 void PlanRoutes::take_all_memory() {
   take_memory();
-  for (const auto* const sum : {&first_sum, &third_sum})
-    if (*sum) take_memory_of(**sum);
-  if (!third_sum) static_cast<void>(take_memory_of_third());  // else with its first turn
+  if (first_sum) take_memory_of(*first_sum);
+  static_cast<void>(take_memory_of_third());  // if it fails, the first turn tries again
 }
 
 std::size_t PlanRoutes::workspace_bytes() const {

@@ -30,8 +30,8 @@ struct PlanRoutes {
   /// prepare(). Does nothing where an earlier call took it, or all calls go natively.
   /// @throws std::bad_alloc or Error
   void take_memory();
-  /// Makes `third`, and takes the memory of calls that go by it. Whether there is such a route, and
-  /// that went well: else a warning says why not.
+  /// Takes the memory of calls that go the third way: of `third_sum`, or else of `third`, which it
+  /// makes. Whether there is such a way, and that went well: else a warning says why not.
   [[nodiscard]] bool take_memory_of_third() noexcept;
   /// What a vector takes that travels with the agreement of its call. @throws std::bad_alloc
   void take_memory_of(ShortSum& sum);

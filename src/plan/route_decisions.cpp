@@ -24,6 +24,8 @@ namespace {
 /// 1: bytes were the least of a kind.
 constexpr std::string_view first_line = "cohom-decisions 2";
 
+constexpr std::string_view raw_prefix = "raw:";
+
 [[noreturn]] void refuse(const std::string& path, const std::string& why) {
   throw Error(ErrorKind::invalid_argument, "decisions in " + path + ": " + why);
 }
@@ -52,9 +54,7 @@ std::optional<T> number_of(std::string_view text) {
 
 bool is_way(std::string_view word, ReductionKind collective) {
   if (word == RouteDecisions::native || word == RouteDecisions::own) return true;
-  const AlgorithmRow* const algorithm = find_algorithm(word);
-  return algorithm != nullptr && !algorithm->needs_aggregator &&
-         collective == ReductionKind::allreduce;
+  return named_way(word) && collective == ReductionKind::allreduce;
 }
 
 /// Of "4 thc f32 65536 native", an allreduce, or "4 thc f32 65536 native reduce_scatter".
@@ -89,6 +89,17 @@ std::optional<std::string> content_of(const std::string& path) {
 }
 
 }  // namespace
+
+std::string word_for(std::string_view algorithm, bool raw) {
+  return (raw ? std::string(raw_prefix) : std::string()) + std::string(algorithm);
+}
+
+std::optional<NamedWay> named_way(std::string_view word) {
+  const bool raw = word.starts_with(raw_prefix);
+  const AlgorithmRow* const algorithm = find_algorithm(word.substr(raw ? raw_prefix.size() : 0));
+  if (algorithm == nullptr || algorithm->needs_aggregator) return std::nullopt;
+  return NamedWay{algorithm, raw};
+}
 
 CallKind kind_of(const PlanShape& shape, int ranks, const std::string& codec) {
   return {.ranks = ranks,
@@ -126,7 +137,8 @@ RouteDecisions RouteDecisions::parse(std::string_view content, const std::string
     if (!decision)
       refuse(path, "line " + std::to_string(number) + ", \"" + line.substr(0, 80) +
                        "\", should be ranks, codec, type, bytes, and native, own or, of an "
-                       "allreduce, an algorithm of the ranks; then the collective, if it is no "
+                       "allreduce, an algorithm of the ranks, with raw: before it where the codec "
+                       "is bypassed; then the collective, if it is no "
                        "allreduce; with a space between two of them; for example "
                        "\"4 thc f32 65536 native\"");
     decisions.set(decision->first, decision->second);

@@ -3,6 +3,7 @@
 // that they go the same way from their first call on, and have the same bits in each run.
 
 #include "plan/plan_shape.hpp"
+#include "schedule/algorithms/algorithm.hpp"
 
 #include <cohom/element_type.hpp>
 #include <cohom/reduction_kind.hpp>
@@ -36,9 +37,19 @@ int size_class(std::size_t bytes);
 /// The longest vector of a class.
 std::size_t most_bytes(int size_class);
 
+/// What a decision says of a way that is neither native nor the calls' own: "ring", or "raw:ring"
+/// where the vector goes raw though a codec was asked for.
+struct NamedWay {
+  const AlgorithmRow* algorithm = nullptr;
+  bool raw = false;
+};
+std::string word_for(std::string_view algorithm, bool raw);
+/// None: it names no algorithm of the ranks.
+std::optional<NamedWay> named_way(std::string_view word);
+
 class RouteDecisions {
  public:
-  /// What a line says of the first two ways; of another one it has the name of its algorithm.
+  /// What a line says of the first two ways; of another one it has word_for() it.
   static constexpr std::string_view native = "native", own = "own";
 
   /// Of a file's content. @throws Error(invalid_argument) that names `path`, the line and what

@@ -65,10 +65,11 @@ std::string RouteRaces::Entry::name_of(RouteRace::Way way) const {
   return std::string(RouteDecisions::native);
 }
 
-std::string_view RouteRaces::Entry::decided_way() const {
+std::string RouteRaces::Entry::decided_way() const {
   const RouteRace::Way winner = decision->winner;
-  if (winner == RouteRace::Way::third) return ways.third_algorithm;
-  return winner == RouteRace::Way::own ? RouteDecisions::own : RouteDecisions::native;
+  if (winner == RouteRace::Way::third)
+    return word_for(ways.third_algorithm, ways.third_codec != kind.codec);
+  return std::string(winner == RouteRace::Way::own ? RouteDecisions::own : RouteDecisions::native);
 }
 
 RouteRaces::RouteRaces(std::string decisions) {

@@ -38,7 +38,7 @@ class RouteRaces {
     /// "native", "thc by direct"; empty: there is no such way.
     [[nodiscard]] std::string name_of(RouteRace::Way way) const;
     /// The last winner's, as RouteDecisions has it. There is a decision.
-    [[nodiscard]] std::string_view decided_way() const;
+    [[nodiscard]] std::string decided_way() const;
   };
 
   /// `decisions`: as COHOM_DECISIONS says, FILE, write:FILE or nothing.

@@ -14,6 +14,7 @@
 
 #include <cohom/allreduce.hpp>
 #include <cohom/exact_sum.hpp>
+#include <cohom/profile.hpp>
 
 #include <gtest/gtest.h>
 
@@ -184,6 +185,7 @@ TEST_P(AllocationFailure, IsAnErrorAndTheNextCallWorks) {
 INSTANTIATE_TEST_SUITE_P(
     Calls, AllocationFailure,
     testing::Values(Case{"raw", "ring", true, false}, Case{"thc", "direct", false, false},
+                    Case{"raw", "recursive_doubling", true, false},
                     Case{"thc:error_feedback=on", "recursive_doubling", true, true},
                     Case{"packed", "ring", true, false}, Case{"packed", "tree", true, true},
                     Case{"sparse", "direct", true, true}, Case{"sketch", "ring", false, true},
@@ -277,6 +279,46 @@ TEST(ShortCalls, LackMemoryForALongerVector) {
   EXPECT_GE(of_the_plan, 3) << "the race, the message and partial sums";
   std::printf("a longer vector: %ld allocations, %ld of them the plan's\n", allocations.number(),
               of_the_plan);
+}
+
+/// In the first turn of a race's third way, for vectors that travel with the words. What rank 1
+/// lacks for that way is no error: the call goes its own way on both ranks.
+TEST(ShortCalls, LackMemoryForAThirdWay) {
+  FailingAllocations allocations;
+  int gone_own_way = 0;
+  while (allocations.more()) {
+    const Watchdog watchdog(allocations.name());
+    LoopbackHub hub(2);
+    std::barrier all(2);
+    std::string errors[2];
+    std::uint64_t third_calls[2];
+    in_threads(2, [&](int rank) {
+      Profile profile;  // so calls go the usual way at once, and take what they lack once
+      Communicator communicator(std::make_shared<SparedTransport>(hub.transport(rank)),
+                                Aggregators{.native = hub.native_sums(rank)});
+      communicator.set_profile(&profile);
+      for (int i = 0; i < 3; ++i) {
+        std::vector<float> data(30000, 1.0f);
+        all.arrive_and_wait();
+        const auto call = [&] {
+          errors[rank] = error_of(communicator, data, {.codec = "thc", .native = "auto"});
+        };
+        if (rank == 1 && i == 2)
+          allocations.fail_in(call);
+        else
+          call();
+        all.arrive_and_wait();
+        if (errors[rank].empty()) EXPECT_NEAR(data[20000], 2, 0.9) << "1 is what went in";
+      }
+      third_calls[rank] = communicator.third_calls();
+    });
+    EXPECT_EQ(errors[0], errors[1]) << allocations.name();
+    EXPECT_EQ(third_calls[0], third_calls[1]) << allocations.name();
+    if (errors[1].empty() && third_calls[1] == 0) ++gone_own_way;
+    if (!allocations.failed()) EXPECT_EQ(third_calls[1], 1u);
+  }
+  EXPECT_GE(gone_own_way, 2) << "the vector, and that of the other rank";
+  std::printf("a third way: %ld allocations\n", allocations.number());
 }
 
 /// A vector that was added in part is in no sum.

@@ -1,6 +1,7 @@
 // algorithm=native: the vector goes to the allreduce of the library below, in an order that is the
 // same on all ranks, and blocks only where no rank has anything else to do.
 
+#include "agreement/short_sum.hpp"
 #include "call/communicator_impl.hpp"
 #include "loopback_ranks.hpp"
 #include "rank_inputs.hpp"
@@ -362,7 +363,7 @@ TEST(Native, TheThirdWayMayTravelWithTheAgreement) {
                     std::this_thread::sleep_for(std::chrono::milliseconds(3));
                   }});
   on_hub(hub, ranks, [&](int rank, Communicator& communicator) {
-    std::uint64_t raw = 0, patient = 0;
+    std::uint64_t raw = 0, patient = 0;  // calls
     for (int call = 0; call < calls; ++call) {
       const bool gives_up = call % 4 == 3 && rank == 1;
       Options options = raced();
@@ -380,10 +381,12 @@ TEST(Native, TheThirdWayMayTravelWithTheAgreement) {
       if (communicator.third_calls() == before) continue;
       ++raw;
       EXPECT_TRUE(same_bytes(data, sum)) << call;
-      EXPECT_EQ(communicator.wire_counters().messages_sent - sent.messages_sent, 2u);
+      EXPECT_EQ(communicator.wire_counters().messages_sent - sent.messages_sent,
+                ShortSum::parts_of(raced_elements * sizeof(float)));
     }
     EXPECT_GE(raw, 4u);
     EXPECT_LT(raw, patient);
+    EXPECT_EQ(communicator.bypassed_calls(), raw);
     communicator.impl().races().for_each([](const RouteRaces::Entry& entry) {
       EXPECT_EQ(entry.name_of(RouteRace::Way::third), "raw by recursive_doubling");
       EXPECT_EQ(entry.name_of(RouteRace::Way::own).substr(0, 7), "thc by ");
@@ -470,7 +473,8 @@ TEST(Native, CallsGoAsAFileSays) {
   const Watchdog watchdog("decisions of a file");
   const DecisionsFile file(
       "cohom-decisions 2\n2 thc f32 131072 native\n2 packed f32 131072 own\n"
-      "2 raw f32 131072 native reduce\n2 signcount f32 131072 ring\n2 thc f32 8192 tree\n");
+      "2 raw f32 131072 native reduce\n2 signcount f32 131072 ring\n2 thc f32 8192 tree\n"
+      "2 thc f32 65536 raw:recursive_doubling\n");
   LoopbackHub hub(2);
   on_hub(hub, 2, [&](int, Communicator& communicator) {
     for (int i = 0; i < 20; ++i) {
@@ -494,6 +498,13 @@ TEST(Native, CallsGoAsAFileSays) {
       EXPECT_EQ(plan.describe().algorithm, algorithm);
       EXPECT_FALSE(plan.describe().bypass);
     }
+    std::vector<float> data(16384, 1.0f);
+    const WireCounters before = communicator.wire_counters();
+    allreduce(std::span(data), communicator, raced());
+    EXPECT_EQ(data, std::vector<float>(data.size(), 2.0f));
+    EXPECT_EQ(communicator.wire_counters().messages_sent - before.messages_sent, 2u)
+        << "raw, with the words";
+    EXPECT_EQ(communicator.bypassed_calls(), 1u);
   });
 }
 

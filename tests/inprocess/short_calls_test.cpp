@@ -33,6 +33,7 @@
 #include <limits>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace cohom::test {
@@ -149,8 +150,8 @@ WireCounters sent_with(std::size_t count, const Options& options, Communicator& 
   return {after.bytes_sent - before.bytes_sent, after.messages_sent - before.messages_sent};
 }
 
-/// One message a hop, which holds the vector, or one post, and of few ranks a second message, which
-/// holds what has no room there; longer vectors travel apart.
+/// One message a hop, which holds the vector, or one post, and of few ranks as many messages as the
+/// vector has parts; longer vectors travel apart.
 TEST_P(ShortCallsBy, TakeOneExchange) {
   for (const int ranks : {2, 3, 4, 7, 9}) {
     on_ranks(ranks, options_for(GetParam(), ranks), [&](int rank, Communicator& communicator) {
@@ -176,7 +177,7 @@ TEST_P(ShortCallsBy, TakeOneExchange) {
       for (const std::size_t count : {longest + 1, most})
         if (longest < count && count <= most) {
           const WireCounters sent = sent_with(count, doubling, communicator);
-          EXPECT_EQ(sent.messages_sent, 2 * sends);
+          EXPECT_EQ(sent.messages_sent, sends * ShortSum::parts_of(4 * count));
           EXPECT_EQ(sent.bytes_sent, sends * (head_bytes + 4 * count));
         }
       EXPECT_GT(messages(most + 1, doubling), sends);
@@ -246,11 +247,11 @@ std::vector<Kind> kinds() {
        [](auto& own, auto&, auto&) { reduce(own, 100, {.codec = "raw", .algorithm = "ring"}); }},
       {"long", [](auto& own, auto&, auto&) { reduce(own, 5000, {.codec = "thc"}); }},
       // Of few ranks they travel with the words, and behind them.
-      {"rest",
+      {"parts",
        [](auto& own, auto&, auto&) {
          reduce(own, 5000, {.codec = "raw", .algorithm = "recursive_doubling"});
        }},
-      {"longer_rest",
+      {"more_parts",
        [](auto& own, auto&, auto&) {
          reduce(own, 60000, {.codec = "raw", .algorithm = "recursive_doubling"});
        }},
@@ -427,12 +428,12 @@ TEST(ShortCalls, ElementsThatAreMissingAreAnError) {
     }
 }
 
-/// What follows the words is longer or shorter than they say.
-TEST(ShortCalls, ARestOfAnotherLengthIsAnError) {
+/// Behind the words.
+TEST(ShortCalls, APartOfAnotherLengthIsAnError) {
   for (const std::size_t bytes : {std::size_t{0}, 4 * 5000 - ShortSum::first_bytes - 4}) {
     const auto errors = errors_with(
         [&](std::vector<std::byte>& message, int, std::uint32_t tag) {
-          if (tag == rest_tag) message.resize(bytes);
+          if (tag == part_tag) message.resize(bytes);
           return true;
         },
         {.codec = "raw"}, 5000);
@@ -442,7 +443,7 @@ TEST(ShortCalls, ARestOfAnotherLengthIsAnError) {
 }
 
 /// Words with a right checksum that announce more than any rank has room for.
-TEST(ShortCalls, ARestThatIsTooLongIsRefused) {
+TEST(ShortCalls, PartsThatAreTooManyAreRefused) {
   const auto announce = [](std::vector<std::byte>& message, std::uint64_t bytes) {
     AgreementWords::Table table;
     std::memcpy(&table, message.data(), sizeof table);
@@ -459,6 +460,43 @@ TEST(ShortCalls, ARestThatIsTooLongIsRefused) {
         {.codec = "raw"}, 5000);
     EXPECT_EQ(errors[0], "the agreement of a call: words of rank 1 were changed on their way");
   }
+}
+
+/// Words that were changed end a call on rank 0 alone, which has not asked for the parts behind
+/// them: a later call with the same channel would take them for its own. With a timeout it would go
+/// on. What it tells in later calls comes, though it takes no part of theirs.
+TEST(ShortCalls, PartsThatNobodyAskedForMeetNoLaterCall) {
+  const Watchdog watchdog("parts of a call that ended");
+  constexpr std::size_t count = 8000, calls = 6;
+  LoopbackHub hub(2, {.channels = 2});
+  const auto call = [](Communicator& communicator) -> std::string {
+    std::vector<float> data(count, 1.0f);
+    try {
+      allreduce(std::span(data), communicator, {.codec = "raw", .timeout = 30});
+    } catch (const Error& error) {
+      return error.what();
+    }
+    EXPECT_EQ(data, std::vector<float>(count, 2.0f)) << "rank " << communicator.rank();
+    return {};
+  };
+  std::vector<std::jthread> threads;
+  threads.emplace_back([&] {
+    Communicator communicator(hub.transport(0));
+    EXPECT_NE(call(communicator).find("words of rank 1 were changed"), std::string::npos);
+    for (std::size_t i = 1; i < calls; ++i)
+      EXPECT_NE(call(communicator).find("make a new communicator"), std::string::npos) << i;
+  });
+  threads.emplace_back([&] {
+    bool first = true;
+    const auto transport = std::make_shared<AlteringTransport>(
+        hub.transport(1), [&](std::vector<std::byte>& bytes, int, std::uint32_t tag) {
+          if (tag == call_tag && std::exchange(first, false)) bytes[20] ^= std::byte{1};
+          return true;
+        });
+    Communicator communicator(transport);
+    EXPECT_EQ(call(communicator), "");
+    for (std::size_t i = 1; i < calls; ++i) EXPECT_EQ(call(communicator).find("rank 0: "), 0u) << i;
+  });
 }
 
 }  // namespace

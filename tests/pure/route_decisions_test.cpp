@@ -52,6 +52,18 @@ TEST(RouteDecisions, ReadsWhatItWrites) {
   EXPECT_EQ(read.find(kind("thc", 70000)), std::nullopt);
 }
 
+TEST(RouteDecisions, NamesWaysOfAlgorithms) {
+  for (const bool raw : {false, true}) {
+    const auto way = named_way(word_for("ring", raw));
+    ASSERT_TRUE(way);
+    EXPECT_EQ(way->algorithm, find_algorithm("ring"));
+    EXPECT_EQ(way->raw, raw);
+  }
+  EXPECT_EQ(word_for("ring", true), "raw:ring");
+  for (const char* word : {"native", "own", "offload", "raw:", "raw:raw:ring", ""})
+    EXPECT_FALSE(named_way(word)) << word;
+}
+
 std::string error_of(const std::string& content) {
   try {
     (void)RouteDecisions::parse(content, "some/file");
@@ -73,7 +85,8 @@ TEST(RouteDecisions, SaysWhichLineIsWrong) {
        {"4 raw f32 65536", "4 raw f32 65536 own native", "4 raw f32 65536 own reduce own",
         "0 raw f32 65536 own", "-4 raw f32 65536 own", "4 raw f33 65536 own", "4 raw f32 64K own",
         "4 raw f32 0 own", "4 raw f32 99999999999999999999 own", "4 raw f32 65536 Native",
-        "4 raw f32 65536 offload", "4 raw f32 65536 rings", "4 raw f32 65536 ring reduce"}) {
+        "4 raw f32 65536 offload", "4 raw f32 65536 rings", "4 raw f32 65536 ring reduce",
+        "4 thc f32 65536 raw:", "4 thc f32 65536 raw:native", "4 thc f32 65536 raw:ring reduce"}) {
     const std::string error = error_of(head + line);
     EXPECT_EQ(error.find("decisions in some/file: line 5, \"" + std::string(line) + "\", should"),
               0u)
