@@ -46,7 +46,7 @@ void MaximumExchange::complete(const Completion& completion) {
 }
 
 void MaximumExchange::take_words(const Completion& completion) {
-  is_owed_ = true;  // until they say that nothing follows
+  is_owed_ = completion.bytes == AgreementWords::max_bytes;  // parts follow a full message
   is_lent_ = completion.lent != nullptr;
   const std::byte* const here = reinterpret_cast<const std::byte*>(arriving_.data());
   arrived_ = AgreementWords::read({is_lent_ ? completion.lent : here, completion.bytes},
