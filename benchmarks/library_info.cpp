@@ -114,6 +114,8 @@ Json selection_rows() {
                     {"max_ranks", limit(row.max_ranks)},
                     {"several_a_node", row.several_a_node},
                     {"between_nodes", row.between_nodes},
+                    {"only_allreduce", row.only_allreduce},
+                    {"only_raw", row.codec == "raw"},
                     {"codec", row.codec.empty() ? Json(nullptr) : Json(row.codec)},
                     {"offloads", row.offloads},
                     {"bypass", row.bypass},
@@ -222,6 +224,7 @@ std::string conditions_text(const Json& row) {
     conditions.emplace_back("shared nodes");
   else if (row["between_nodes"].get<bool>())
     conditions.emplace_back("several nodes");
+  if (row["only_allreduce"].get<bool>()) conditions.emplace_back("allreduce");
   if (row["offloads"].get<bool>()) conditions.emplace_back("attached");
   return fmt::to_string(fmt::join(conditions, ", "));
 }
@@ -239,7 +242,7 @@ std::string selection_text(const Json& row) {
       row["max_bytes"].is_null()
           ? "any size"
           : fmt::format("up to {} KiB", row["max_bytes"].get<std::size_t>() / 1024);
-  return fmt::format("  {:<14}  {:<13}  {:<23}  {}{}{}: {}\n", size, ranks_text(row),
+  return fmt::format("  {:<14}  {:<13}  {:<34}  {}{}{}: {}\n", size, ranks_text(row),
                      conditions_text(row), row["bypass"].get<bool>() ? "raw by " : "",
                      row["algorithm"].get<std::string>(), third_text(row),
                      row["reason"].get<std::string>());

@@ -66,7 +66,7 @@ RouteDecisions earlier_decisions(const std::string& path) {
 }
 
 std::string head() {
-  return fmt::format("{:<24} {:>5} {:>12}  {:<18} {:>10}  {}\n", "codec", "type", "bytes", "way",
+  return fmt::format("{:<24} {:>5} {:>12}  {:<22} {:>10}  {}\n", "codec", "type", "bytes", "way",
                      "native ms", "own ways, ms");
 }
 
@@ -79,7 +79,7 @@ std::string line_of(const RouteRaces::Entry& entry) {
     if (const std::string name = entry.name_of(way); !name.empty())
       own +=
           fmt::format("{}{} {:.4g}", own.empty() ? "" : ", ", name, 1e3 * decision.seconds_by(way));
-  return fmt::format("{:<24} {:>5} {:>12}  {:<18} {:>10.4g}  {}\n", kind.codec, name_of(kind.type),
+  return fmt::format("{:<24} {:>5} {:>12}  {:<22} {:>10.4g}  {}\n", kind.codec, name_of(kind.type),
                      most_bytes(kind.size), entry.decided_way(),
                      1e3 * decision.seconds_by(Way::native), own);
 }

@@ -68,7 +68,7 @@ AgreementWords::Arrived AgreementWords::read(std::span<const std::byte> message,
   std::memcpy(&table, message.data(), sizeof table);
   arrived.elements = message.data() + sizeof table;
   const std::size_t bytes = std::uint32_t(table.elements);
-  const std::size_t right = sizeof table + ShortSum::bytes_of_part(bytes, 0);
+  const std::size_t right = sizeof table + ShortSum::bytes_of_section(bytes, 0);
   const bool is_whole = message.size() == right;
   // A part has no checksum where that is of all bytes.
   if (is_whole || (table.elements & are_checked) == 0) {

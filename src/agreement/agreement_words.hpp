@@ -26,13 +26,13 @@ class AgreementWords {
     std::uint64_t complement = 0;
     std::uint64_t elements = 0;
   };
-  static constexpr std::size_t max_bytes = sizeof(Table) + ShortSum::first_bytes;
+  static constexpr std::size_t max_bytes = sizeof(Table) + ShortSum::section_bytes;
 
   /// What another rank told, checked.
   struct Arrived {
     Table table;
     const std::byte* elements = nullptr;  ///< behind the table
-    std::size_t bytes = 0;                ///< of all parts of the vector
+    std::size_t bytes = 0;                ///< of the whole vector
   };
 
   /// This rank has told nobody, and heard of nobody. `sum`, which has begun and outlives this, may

@@ -4,7 +4,7 @@
 
 namespace cohom {
 
-static_assert(AgreementWords::max_bytes <= CallBoard::max_bytes);
+static_assert(sizeof(AgreementWords::Table) + ShortSum::short_bytes <= CallBoard::max_bytes);
 static_assert(std::size_t(CallBoard::max_ranks) <= ShortSum::max_vectors);
 
 void BoardExchange::begin() {

@@ -80,8 +80,8 @@ class CallAgreement {
   /// The lowest rank that cannot offload the call, of those that do not just wait for others if
   /// there is one; once finished. None: all can.
   [[nodiscard]] std::optional<int> unready_rank() const;
-  /// MaximumExchange::is_owed_more()
-  [[nodiscard]] bool is_owed_more() const { return exchange_.is_owed_more(); }
+  /// MaximumExchange::is_owed_sections()
+  [[nodiscard]] bool is_owed_sections() const { return exchange_.is_owed_sections(); }
   /// Whom it waits for until it is finished; for messages.
   [[nodiscard]] std::string waits_for() const;
 

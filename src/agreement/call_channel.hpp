@@ -23,10 +23,10 @@ class CallChannel {
   }
   /// Not to a rank that cannot be reached any more.
   void try_send(std::span<const std::byte> bytes, int peer, std::uint32_t tag);
-  /// `part`: what part_of_cookie() of the completion says.
-  void receive(std::span<std::byte> bytes, int peer, std::uint32_t tag, std::size_t part = 0) {
+  /// `section`: what index_of_cookie() of the completion says.
+  void receive(std::span<std::byte> bytes, int peer, std::uint32_t tag, std::size_t section = 0) {
     ++pending_;
-    channel_.receive(bytes, peer, tag, call_cookie(false, part));
+    channel_.receive(bytes, peer, tag, call_cookie(false, section));
   }
   /// What arrives may stay where its sender has it (Completion::lent), until it is given back.
   void receive_or_lend(std::span<std::byte> bytes, int peer, std::uint32_t tag) {

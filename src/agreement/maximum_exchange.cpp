@@ -18,22 +18,21 @@ void MaximumExchange::tell(const AgreementWords::Table& own) {
 
 void MaximumExchange::start_hop() {
   const DoublingHop hop = hops_[hop_];
-  if (hop.receives)
-    channel_.receive_or_lend(room().first(AgreementWords::max_bytes), hop.peer, call_tag);
+  if (hop.receives) channel_.receive_or_lend(buffer(), hop.peer, call_tag);
   if (!hop.sends) return;
   channel_.send(words_.message(), hop.peer, call_tag);
   ShortSum* const sum = words_.sum();
-  const std::size_t parts = sum != nullptr ? ShortSum::parts_of(sum->bytes()) : 1;
-  for (std::size_t part = 1; part < parts; ++part)
-    channel_.send(sum->part(part), hop.peer, part_tag);
+  const std::size_t sections = sum != nullptr ? ShortSum::sections_of(sum->bytes()) : 1;
+  for (std::size_t number = 1; number < sections; ++number)
+    channel_.send(sum->section(number), hop.peer, section_tag);
 }
 
 void MaximumExchange::complete(const Completion& completion) {
   if (!is_sent(completion.cookie)) {
-    if (parts_left_ == 0)
+    if (sections_left_ == 0)
       take_words(completion);
     else
-      take_part(completion);
+      take_section(completion);
   }
   if (channel_.pending() != 0) return;
   if (hops_[hop_].receives) merge_arrived();
@@ -46,37 +45,39 @@ void MaximumExchange::complete(const Completion& completion) {
 }
 
 void MaximumExchange::take_words(const Completion& completion) {
-  is_owed_ = completion.bytes == AgreementWords::max_bytes;  // parts follow a full message
+  // Even if they cannot be read: sections follow a full message.
+  is_owed_sections_ = completion.bytes == AgreementWords::max_bytes;
   is_lent_ = completion.lent != nullptr;
-  const std::byte* const here = reinterpret_cast<const std::byte*>(arriving_.data());
-  arrived_ = AgreementWords::read({is_lent_ ? completion.lent : here, completion.bytes},
+  arrived_ = AgreementWords::read({is_lent_ ? completion.lent : buffer().data(), completion.bytes},
                                   channel_.ranks(), peer());
-  parts_left_ = ShortSum::parts_of(arrived_.bytes) - 1;
-  if (parts_left_ != 0) receive_parts();
-  is_owed_ = parts_left_ != 0 && !takes_arrived();
+  sections_left_ = ShortSum::sections_of(arrived_.bytes) - 1;
+  if (sections_left_ != 0) receive_sections();
+  is_owed_sections_ = sections_left_ != 0 && !takes_arrived();
 }
 
 /// Not before the words have said that they come: no receive may wait where nothing is sent.
-void MaximumExchange::receive_parts() {
+void MaximumExchange::receive_sections() {
   if (!takes_arrived()) return receive_unwanted();
-  const std::size_t parts = parts_left_ + 1;
-  for (std::size_t part = 1; part < parts; ++part)
-    channel_.receive(words_.sum()->room_for(part), peer(), part_tag, part);
+  const std::size_t sections = sections_left_ + 1;
+  for (std::size_t number = 1; number < sections; ++number)
+    channel_.receive(words_.sum()->incoming(number), peer(), section_tag, number);
 }
 
-/// One after the other, where the words came.
-void MaximumExchange::receive_unwanted() { channel_.receive(room(), peer(), part_tag); }
+/// One after the other.
+void MaximumExchange::receive_unwanted() {
+  channel_.receive(buffer().first(ShortSum::section_bytes), peer(), section_tag);
+}
 
-void MaximumExchange::take_part(const Completion& completion) {
+void MaximumExchange::take_section(const Completion& completion) {
   const bool wanted = takes_arrived();
-  const std::size_t number =
-      wanted ? part_of_cookie(completion.cookie) : ShortSum::parts_of(arrived_.bytes) - parts_left_;
-  CallChannel::expect_bytes(completion.bytes, ShortSum::bytes_of_part(arrived_.bytes, number),
+  const std::size_t number = wanted ? index_of_cookie(completion.cookie)
+                                    : ShortSum::sections_of(arrived_.bytes) - sections_left_;
+  CallChannel::expect_bytes(completion.bytes, ShortSum::bytes_of_section(arrived_.bytes, number),
                             peer());
-  --parts_left_;
+  --sections_left_;
   if (wanted) return;
-  if (parts_left_ != 0) receive_unwanted();
-  is_owed_ = parts_left_ != 0;
+  if (sections_left_ != 0) receive_unwanted();
+  is_owed_sections_ = sections_left_ != 0;
 }
 
 void MaximumExchange::merge_arrived() {

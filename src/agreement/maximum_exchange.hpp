@@ -1,7 +1,7 @@
 #pragma once
 // MaximumExchange: all ranks' AgreementWords, by recursive doubling (doubling_hops.hpp); and with
 // them the sum of their vectors, if all of them have short ones. Who gets words learns from them
-// how many parts of a vector follow, and takes them even where its own call is another one.
+// how many sections of a vector follow, and takes them even where its own call is another one.
 
 #include "agreement/agreement_words.hpp"
 #include "agreement/call_channel.hpp"
@@ -32,23 +32,23 @@ class MaximumExchange {
 
   /// Then the sum, if the words have one, is in the output, unless a rank failed or calls differ.
   [[nodiscard]] bool done() const { return hop_ == hops_.count(); }
-  /// Whether another rank may have sent what this one has not asked for yet: who leaves then leaves
-  /// a message.
-  [[nodiscard]] bool is_owed_more() const { return is_owed_; }
+  /// Whether a rank whose words came may have sent sections that no receive waits for: in a later
+  /// call they would pass for other ones. (Words that nobody received are of another call there.)
+  [[nodiscard]] bool is_owed_sections() const { return is_owed_sections_; }
   /// Whom it waits for, unless it is done.
   [[nodiscard]] int peer() const { return hops_[hop_].peer; }
 
  private:
   void start_hop();
   void take_words(const Completion& completion);
-  /// Whether it takes the parts that the words announced, for its sum.
+  /// Whether it takes the sections that the words announced, for its sum.
   [[nodiscard]] bool takes_arrived() const {
     return words_.sum() != nullptr && words_.sum()->bytes() == arrived_.bytes;
   }
-  [[nodiscard]] std::span<std::byte> room() { return std::as_writable_bytes(std::span(arriving_)); }
-  void receive_parts();
+  [[nodiscard]] std::span<std::byte> buffer() { return std::as_writable_bytes(std::span(buffer_)); }
+  void receive_sections();
   void receive_unwanted();
-  void take_part(const Completion& completion);
+  void take_section(const Completion& completion);
   void merge_arrived();
 
   CallChannel& channel_;
@@ -56,13 +56,11 @@ class MaximumExchange {
   DoublingHops hops_;
   AgreementWords::Arrived arrived_;
   bool is_lent_ = false;  ///< what arrived lies at its sender
-  /// Somebody may have sent what no receive waits for.
-  bool is_owed_ = false;
-  std::size_t parts_left_ = 0;  ///< to arrive, of this hop's vector
+  bool is_owed_sections_ = false;
+  std::size_t sections_left_ = 0;  ///< to arrive, of this hop's vector
   int hop_ = 0;
-  /// Words, or parts that nobody wants. Not initialized: it is long.
-  std::array<std::uint64_t, ShortSum::part_bytes / 8> arriving_;
-  static_assert(AgreementWords::max_bytes <= sizeof arriving_);
+  /// Words with a section, or a section that nobody wants. Not initialized: it is long.
+  std::array<std::uint64_t, AgreementWords::max_bytes / 8> buffer_;
 };
 
 }  // namespace cohom

@@ -38,7 +38,7 @@ void OutcomeAgreement::tell(bool failed) {
 void OutcomeAgreement::complete(const Completion& completion) {
   --pending_;
   if (is_sent(completion.cookie)) return;
-  const std::size_t hop = hop_of_cookie(completion.cookie);
+  const std::size_t hop = index_of_cookie(completion.cookie);
   arrived_[hop] = true;
   if (completion.bytes != sizeof arriving_[hop] ||
       (arriving_[hop] != all_well && arriving_[hop] != some_failed))

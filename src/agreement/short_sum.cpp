@@ -14,7 +14,7 @@ namespace {
 
 /// So that among the shortest vectors a longer one takes no memory: fresh pages take longer than
 /// its call.
-constexpr std::size_t least_room = 1024;
+constexpr std::size_t least_capacity = 1024;
 
 std::size_t words_of(std::size_t bytes) { return (bytes + 7) / 8; }
 
@@ -29,26 +29,25 @@ ShortSum::ShortSum(const kernels::KernelTable& kernels, ElementType type, std::s
       head_bytes_(head_bytes),
       partials_(ranks <= max_vectors ? ranks / 2 : 0),
       checksum_(checksum) {
-  if (bytes() <= first_bytes) take_room(std::max(bytes(), least_room));
+  if (bytes() <= short_bytes) reserve(std::max(bytes(), least_capacity));
 }
 
 void ShortSum::take_memory() {
-  if (!has_memory()) take_room(bytes());
+  if (!has_memory()) reserve(bytes());
 }
 
-void ShortSum::take_room(std::size_t bytes) {
-  const std::size_t others = bytes <= first_bytes ? 0 : bytes - first_bytes;
-  const std::size_t partials = others == 0 ? partials_ * words_of(bytes) : 0;
+void ShortSum::reserve(std::size_t bytes) {
+  const std::size_t partials = bytes <= short_bytes ? partials_ * words_of(bytes) : 0;
   auto message = std::make_unique_for_overwrite<std::uint64_t[]>(words_of(head_bytes_ + bytes));
-  auto other_parts = std::make_unique_for_overwrite<std::uint64_t[]>(words_of(others));
+  auto incoming = std::make_unique_for_overwrite<std::uint64_t[]>(words_of(behind_first(bytes)));
   partial_ = std::make_unique_for_overwrite<std::uint64_t[]>(partials);
   message_ = std::move(message);
-  other_parts_ = std::move(other_parts);
-  room_ = bytes;
+  incoming_ = std::move(incoming);
+  capacity_ = bytes;
 }
 
 void ShortSum::become(std::size_t count) {
-  if (count * size_of(type_) > room_) take_room(first_bytes);
+  if (count * size_of(type_) > capacity_) reserve(short_bytes);
   count_ = count;
 }
 
@@ -59,7 +58,7 @@ void ShortSum::begin(const void* input, void* output) {
 
 void ShortSum::add(const std::byte* arrived, bool own_first, bool last) {
   add_range(first(), arrived, own_first, last);
-  if (others().bytes != 0) add_range(others(), other_parts(), own_first, last);
+  if (others().bytes != 0) add_range(others(), behind_first(), own_first, last);
 }
 
 void ShortSum::add_range(Range range, const std::byte* arrived, bool own_first, bool last) {
@@ -105,7 +104,7 @@ void ShortSum::add_all(std::span<const std::byte*> vectors, std::size_t own) {
 
 void ShortSum::take(const std::byte* arrived) {
   finish(first(), arrived);
-  if (others().bytes != 0) finish(others(), other_parts());
+  if (others().bytes != 0) finish(others(), behind_first());
 }
 
 void ShortSum::write_output() { finish(all(), elements()); }

@@ -1,8 +1,8 @@
 #pragma once
 // ShortSum: a vector so short that it travels with the words by which ranks agree on a call, and is
-// added on the way: such a call has no other messages. Its first part travels in the message of the
-// words, each other one in a message right behind: no message is so long that the transport would
-// ask its receiver first.
+// added on the way: such a call needs nothing else. It travels in sections, the first one in the
+// message of the words, each other one in a message right behind. A section is so short that many
+// transports send it before its receiver asks for it.
 //
 // Partial sums stay here. The user's output is written when the last hop has said that all ranks
 // make the same call.
@@ -11,6 +11,7 @@
 
 #include <cohom/element_type.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -20,44 +21,44 @@ namespace cohom {
 
 class ShortSum {
  public:
-  /// Of a vector, in the message of the words. Who receives them has room for so many bytes,
-  /// whether its own call is short or not.
-  static constexpr std::size_t first_bytes = std::size_t{16} << 10;
-  /// In each other message. Open MPI sends up to 64 KiB over TCP before the receiver answers.
-  static constexpr std::size_t part_bytes = std::size_t{48} << 10;
-  /// No vector of more bytes travels so.
+  /// Of a vector, in one message. Whoever receives words has memory for a section behind them,
+  /// whether its own call is short or not. Open MPI sends up to 64 KiB over TCP unasked.
+  static constexpr std::size_t section_bytes = std::size_t{48} << 10;
+  /// The longest vector that travels so.
   static constexpr std::size_t max_bytes = std::size_t{256} << 10;
+  /// The same on a board, with checksums, and on more ranks than max_ranks.
+  static constexpr std::size_t short_bytes = std::size_t{16} << 10;
+  /// With which more than short_bytes may travel: the whole vector does so log2 n times.
+  static constexpr int max_ranks = 4;
 
   static constexpr std::size_t max_vectors = 8;  ///< of add_all()
-  /// In each of log2 n hops all of the vector travels.
-  static constexpr int few_ranks = 4;
 
   /// `divisor`: of the sum. `head_bytes`: room for what stands before the elements. `checksum`: of
-  /// all bytes, not of the head alone: then there is one part. Memory for more is taken later.
+  /// all bytes, not of the head alone. Memory for more than short_bytes is taken later.
   /// @throws std::bad_alloc
   ShortSum(const kernels::KernelTable& kernels, ElementType type, std::size_t count,
            std::uint64_t divisor, std::size_t ranks, std::size_t head_bytes, bool checksum);
 
-  /// From now on calls sum so many elements, of one part at most. @throws std::bad_alloc, with
+  /// From now on calls sum so many elements, of short_bytes at most. @throws std::bad_alloc, with
   /// nothing changed
   void become(std::size_t count);
 
   /// The longest vector that travels so, in bytes.
   [[nodiscard]] static constexpr std::size_t longest(int ranks, bool has_board, bool checksum) {
-    return has_board || checksum || ranks > few_ranks ? first_bytes : max_bytes;
+    return has_board || checksum || ranks > max_ranks ? short_bytes : max_bytes;
   }
-  [[nodiscard]] bool has_memory() const { return room_ >= bytes(); }
+  [[nodiscard]] bool has_memory() const { return capacity_ >= bytes(); }
   /// What calls need. Does nothing the second time. @throws std::bad_alloc, with nothing changed
   void take_memory();
-  /// Of a vector of several parts: bytes of that memory.
+  /// Of that memory, what counts as a workspace: all of more than short_bytes.
   [[nodiscard]] std::size_t workspace_bytes() const {
-    return room_ > first_bytes ? 2 * room_ - first_bytes : 0;
+    return capacity_ > short_bytes ? capacity_ + behind_first(capacity_) : 0;
   }
   /// A call begins, and there is memory. The buffers outlive it; they may be the same.
   void begin(const void* input, void* output);
   /// Adds the elements of other ranks, which stand behind those of this sum or before them: the
-  /// first part, that has `arrived`, and what room_for() has of the others. In the `last` hop the
-  /// output gets the result.
+  /// first section, which is in `arrived`, and the others, which are in incoming(). In the `last`
+  /// hop the output gets the result.
   void add(const std::byte* arrived, bool own_first, bool last);
   /// Adds the elements of all ranks, which lie at `vectors` by rank; those of this rank are here,
   /// whatever stands there. In the order of recursive doubling (doubling_hops.hpp), as add() does
@@ -69,31 +70,26 @@ class ShortSum {
   /// The output gets the result, which was added before.
   void write_output();
 
-  /// Room for the head, and the first part.
+  /// Memory of the head, and the first section.
   [[nodiscard]] std::span<std::byte> message() {
-    return {reinterpret_cast<std::byte*>(message_.get()), head_bytes_ + bytes_of_part(bytes(), 0)};
+    return {reinterpret_cast<std::byte*>(message_.get()), head_bytes_ + first().bytes};
   }
-  /// Another one: from 1 to parts_of() - 1.
-  [[nodiscard]] std::span<const std::byte> part(std::size_t number) {
-    return {elements() + begin_of_part(number), bytes_of_part(bytes(), number)};
+  /// Another section: `number` is from 1 to sections_of() - 1.
+  [[nodiscard]] std::span<const std::byte> section(std::size_t number) {
+    return {elements() + number * section_bytes, bytes_of_section(bytes(), number)};
   }
-  /// For that part of another rank's vector.
-  [[nodiscard]] std::span<std::byte> room_for(std::size_t number) {
-    return {other_parts() + begin_of_part(number) - first_bytes, bytes_of_part(bytes(), number)};
+  /// Memory for that section of another rank's vector.
+  [[nodiscard]] std::span<std::byte> incoming(std::size_t number) {
+    return {behind_first() + (number - 1) * section_bytes, bytes_of_section(bytes(), number)};
   }
   [[nodiscard]] std::size_t bytes() const { return count_ * size_of(type_); }
-  /// Of a vector of so many bytes.
-  [[nodiscard]] static constexpr std::size_t parts_of(std::size_t bytes) {
-    return bytes <= first_bytes ? 1 : 1 + (bytes - first_bytes + part_bytes - 1) / part_bytes;
+  /// Of a vector of so many bytes; at least one.
+  [[nodiscard]] static constexpr std::size_t sections_of(std::size_t bytes) {
+    return bytes <= section_bytes ? 1 : (bytes + section_bytes - 1) / section_bytes;
   }
-  /// The place of a part in a vector.
-  [[nodiscard]] static constexpr std::size_t begin_of_part(std::size_t number) {
-    return number == 0 ? 0 : first_bytes + (number - 1) * part_bytes;
-  }
-  [[nodiscard]] static constexpr std::size_t bytes_of_part(std::size_t bytes, std::size_t number) {
-    const std::size_t behind = bytes - begin_of_part(number);
-    const std::size_t most = number == 0 ? first_bytes : part_bytes;
-    return behind < most ? behind : most;
+  [[nodiscard]] static constexpr std::size_t bytes_of_section(std::size_t bytes,
+                                                              std::size_t number) {
+    return std::min(bytes - number * section_bytes, section_bytes);
   }
   [[nodiscard]] bool checksum() const { return checksum_; }
   /// Whether no other way is faster for so many bytes. By messages the whole vector travels log2 n
@@ -107,15 +103,16 @@ class ShortSum {
   struct Range {
     std::size_t begin, bytes;
   };
-  [[nodiscard]] Range first() const { return {0, bytes_of_part(bytes(), 0)}; }
-  [[nodiscard]] Range others() const { return {first().bytes, bytes() - first().bytes}; }
+  static constexpr std::size_t behind_first(std::size_t bytes) {
+    return bytes - bytes_of_section(bytes, 0);
+  }
+  [[nodiscard]] Range first() const { return {0, bytes_of_section(bytes(), 0)}; }
+  [[nodiscard]] Range others() const { return {first().bytes, behind_first(bytes())}; }
   [[nodiscard]] Range all() const { return {0, bytes()}; }
 
   [[nodiscard]] std::byte* elements() { return message().data() + head_bytes_; }
-  [[nodiscard]] std::byte* other_parts() {
-    return reinterpret_cast<std::byte*>(other_parts_.get());
-  }
-  void take_room(std::size_t bytes);
+  [[nodiscard]] std::byte* behind_first() { return reinterpret_cast<std::byte*>(incoming_.get()); }
+  void reserve(std::size_t bytes);
   void add_range(Range range, const std::byte* arrived, bool own_first, bool last);
   void finish(Range range, const std::byte* sum);
   void merge(const std::byte* lower, const std::byte* upper, std::size_t bytes, void* sum);
@@ -125,13 +122,13 @@ class ShortSum {
   std::size_t count_;
   std::uint64_t divisor_;
   std::size_t head_bytes_;
-  std::size_t partials_;  ///< vectors at partial_, where there is one part
-  std::size_t room_ = 0;  ///< bytes of the longest vector
+  std::size_t partials_;      ///< vectors at partial_, where these are no longer than short_bytes
+  std::size_t capacity_ = 0;  ///< bytes of the longest vector
   bool checksum_;
   // Written before they are read.
   std::unique_ptr<std::uint64_t[]> message_;
-  std::unique_ptr<std::uint64_t[]> other_parts_;  ///< that arrived
-  std::unique_ptr<std::uint64_t[]> partial_;      ///< sums of add_all(): one for two ranks
+  std::unique_ptr<std::uint64_t[]> incoming_;  ///< sections of another rank behind its first one
+  std::unique_ptr<std::uint64_t[]> partial_;   ///< sums of add_all(): one for two ranks
   void* output_ = nullptr;
 };
 

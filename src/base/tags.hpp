@@ -7,7 +7,7 @@
 //   round << 16 | 2 * index + down    a sum that ranks form themselves; down: on its way back
 //   2^20 - 128 + hop                  the agreement on how an aggregator's sums went
 //   2^20 - 64                         the agreement of a call
-//   2^20 - 3                          a part of a vector, behind the words of an agreement
+//   2^20 - 3                          a section of a vector, behind the words of an agreement
 //   2^20 - 2                          a rank's record, where calls differ
 //   2^20 - 1                          why a call fails
 //
@@ -18,7 +18,7 @@
 //   0xfc << 56 | place                a message from a device's words, staged
 //   0xfd << 56 | place                a message to them, staged
 //   0xfe << 56 | sent << 8 | hop      the agreement on how an aggregator's sums went
-//   0xff << 56 | sent << 8 | part     the agreement of a call
+//   0xff << 56 | sent << 8 | index    the agreement of a call, and a section behind it
 //
 // A channel that wraps another one may give that one cookies of its own below those of agreements
 // (ChecksumChannel does). How a transport makes its own tags of channel and tag is its own affair.
@@ -54,8 +54,8 @@ inline constexpr std::uint32_t first_outcome_tag = Transport::tag_limit - 128;
 /// All hops have it: two ranks meet in one of them only, and a pair once each way
 /// (agreement/doubling_hops.hpp).
 inline constexpr std::uint32_t call_tag = Transport::tag_limit - 64;
-/// All parts of a vector that follow the words of a hop, in their order.
-inline constexpr std::uint32_t part_tag = Transport::tag_limit - 3;
+/// All sections of a vector that follow the words of a hop, in their order.
+inline constexpr std::uint32_t section_tag = Transport::tag_limit - 3;
 inline constexpr std::uint32_t record_tag = Transport::tag_limit - 2;
 inline constexpr std::uint32_t failure_tag = Transport::tag_limit - 1;
 
@@ -72,7 +72,7 @@ constexpr bool is_agreement_tag(std::uint32_t tag) { return tag >= first_outcome
 static_assert(payload_tag(max_rounds - 1, 0xffff) < first_outcome_tag);
 static_assert(payload_tag(max_rounds, 0xffff) >= first_outcome_tag);
 static_assert(outcome_tag(max_outcome_hops - 1) < call_tag);
-static_assert(call_tag < part_tag && part_tag < record_tag);
+static_assert(call_tag < section_tag && section_tag < record_tag);
 static_assert(round_of_tag(rank_sum_tag(3, 3, true)) == 3);
 
 // Cookies.
@@ -105,12 +105,13 @@ inline constexpr std::uint64_t sent_bit = 1u << 8;
 constexpr std::uint64_t outcome_cookie(std::size_t hop, bool sent) {
   return std::uint64_t(outcome_round) << 56 | (sent ? sent_bit : 0) | hop;
 }
-constexpr std::uint64_t call_cookie(bool sent, std::size_t part = 0) {
-  return std::uint64_t(call_round) << 56 | (sent ? sent_bit : 0) | part;
+/// `section`: the receive is of that one.
+constexpr std::uint64_t call_cookie(bool sent, std::size_t section = 0) {
+  return std::uint64_t(call_round) << 56 | (sent ? sent_bit : 0) | section;
 }
 constexpr bool is_sent(std::uint64_t cookie) { return (cookie & sent_bit) != 0; }
-constexpr std::size_t hop_of_cookie(std::uint64_t cookie) { return cookie & (sent_bit - 1); }
-constexpr std::size_t part_of_cookie(std::uint64_t cookie) { return cookie & (sent_bit - 1); }
+/// Of an agreement: the hop, or the section.
+constexpr std::size_t index_of_cookie(std::uint64_t cookie) { return cookie & (sent_bit - 1); }
 constexpr bool is_agreement_cookie(std::uint64_t cookie) {
   return round_of_cookie(cookie) >= outcome_round;
 }
@@ -120,7 +121,7 @@ static_assert(round_of_cookie(payload_cookie(14, 0xffffff, 0xffffffff)) == 14);
 static_assert(step_of_cookie(payload_cookie(14, 0xabcdef, 0xffffffff)) == 0xabcdef);
 static_assert(unit_of_cookie(payload_cookie(14, 0xffffff, 0x12345678)) == 0x12345678);
 static_assert(is_sent(outcome_cookie(15, true)) && !is_sent(outcome_cookie(15, false)));
-static_assert(hop_of_cookie(outcome_cookie(max_outcome_hops - 1, true)) == max_outcome_hops - 1);
+static_assert(index_of_cookie(outcome_cookie(max_outcome_hops - 1, true)) == max_outcome_hops - 1);
 static_assert(is_agreement_cookie(outcome_cookie(0, false)) &&
               is_agreement_cookie(call_cookie(true)));
 

@@ -212,7 +212,7 @@ void CallImpl::leave(std::optional<Error> error) {
   error_ = std::move(error);
   const std::shared_ptr<PlanCore>& core = resources_.request().core;
   if (!error_ && core && !resources_.goes_natively())
-    owner_.count_own_call(*core, resources_.route().is_third());
+    owner_.count_call(*core, resources_.route().is_third());
   state_ = State::leaving;
   try_to_complete();
 }
@@ -284,7 +284,7 @@ void CallImpl::complete(std::optional<Error> error) {
   if (CallBoard* const board = owner_.board(); error_ && board != nullptr)
     board->end(resources_.number(), true);
   using End = CallResources::End;
-  const bool owed = agreement_ != nullptr && agreement_->is_owed_more();
+  const bool owed = agreement_ != nullptr && agreement_->is_owed_sections();
   const End early = owed ? End::owed : End::early;
   resources_.end(error_, state_ == State::leaving ? End::alike : early, weak_from_this());
   state_.store(State::done, std::memory_order_release);

@@ -128,14 +128,14 @@ bool CallAtOnce::is_such() const {
 /// Whether the vector travels with the words, or MPI's reduction has it, as far as this rank knows.
 bool CallAtOnce::take_turn() {
   const bool races = plan().race() != nullptr;
-  if (!races && plan().short_sum() != nullptr) return takes_turn_with(plan().short_sum());
+  if (!races && plan().short_sum() != nullptr) return start_turn(plan().short_sum());
   waits_ = request_.timeout == 0;
   const Transport& transport = owner_.transport();
   if (plan().has_routes()) {
     turn_.take(plan(), transport.rank());
     if (!races) return false;
-    if (waits_ && turn_.goes_third_way()) return takes_turn_with(plan().third_sum());
-    if (!waits_ || !turn_.may_go_natively()) return takes_turn_with(plan().short_sum());
+    if (waits_ && turn_.goes_third_way()) return start_turn(plan().third_sum());
+    if (!waits_ || !turn_.may_go_natively()) return start_turn(plan().short_sum());
   }
   if (!waits_) return false;
   native_.emplace(*plan().native_sums(), plan(), transport.rank(), transport.ranks());
@@ -144,8 +144,8 @@ bool CallAtOnce::take_turn() {
   return true;
 }
 
-/// False where there is none.
-bool CallAtOnce::takes_turn_with(ShortSum* sum) {
+/// Of a way by which that sum travels, if there is one: else the call is made in the usual way.
+bool CallAtOnce::start_turn(ShortSum* sum) {
   if (sum == nullptr) return false;
   plan().routes().take_memory_of(*sum);
   sum_ = sum;
@@ -160,7 +160,7 @@ void CallAtOnce::complete() try {
   if (native_)
     sum_natively();
   else
-    owner_.count_own_call(plan(), sum_ == plan().third_sum());
+    owner_.count_call(plan(), sum_ == plan().third_sum());
   turn_.end(owner_);
 } catch (...) {
   const Error error = owner_.failures().take("a call on this rank");

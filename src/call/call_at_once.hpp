@@ -41,7 +41,7 @@ class CallAtOnce {
  private:
   [[nodiscard]] bool is_such() const;
   bool take_turn();
-  bool takes_turn_with(ShortSum* sum);
+  bool start_turn(ShortSum* sum);
   bool agree_by_board(const CallPace& pace);
   bool agree_by_messages(const CallPace& pace);
   bool all_are_told();

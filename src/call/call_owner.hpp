@@ -31,8 +31,8 @@ class CallOwner {
   [[nodiscard]] virtual bool has_own_core() const = 0;
   [[nodiscard]] virtual RouteRaces& races() = 0;
   virtual void count_native_call() = 0;
-  /// One that ranks made; `third`: by the third way of its race.
-  virtual void count_own_call(const PlanCore& plan, bool third) = 0;
+  /// One that did not go natively; `third`: it went the third way of its race.
+  virtual void count_call(const PlanCore& plan, bool third) = 0;
   /// Room for what one poll of a call brings.
   [[nodiscard]] virtual std::span<Completion> completions() = 0;
 

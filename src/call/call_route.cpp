@@ -37,7 +37,7 @@ Offloads CallRoute::word() const {
 }
 
 bool CallRoute::agree(std::optional<int> unready_rank, int own_rank, bool in_race) {
-  // A sum that did not travel has no other way as the third.
+  // Where the third way is a sum that travels, there is no route to go that way without it.
   if (is_third() && (!in_race || plan_->third_sum() != nullptr)) {
     taken_ = &plan_->routes().first;
     return true;

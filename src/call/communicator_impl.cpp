@@ -126,7 +126,7 @@ OffloadCounters CommunicatorImpl::offload_counters() const {
   return sum;
 }
 
-void CommunicatorImpl::count_own_call(const PlanCore& plan, bool third) {
+void CommunicatorImpl::count_call(const PlanCore& plan, bool third) {
   const PlanDescription& description = plan.description();
   if (third) ++counters_.third_calls;
   const bool bypasses = third ? description.third_codec != plan.asked_codec() : description.bypass;

@@ -68,7 +68,7 @@ class CommunicatorImpl final : public CallOwner, public CallQueue {
   void count_native_call() override { ++counters_.native_calls; }
   [[nodiscard]] std::uint64_t third_calls() const { return counters_.third_calls; }
   [[nodiscard]] std::uint64_t bypassed_calls() const { return counters_.bypassed_calls; }
-  void count_own_call(const PlanCore& plan, bool third) override;
+  void count_call(const PlanCore& plan, bool third) override;
   [[nodiscard]] bool has_turn(std::uint64_t number) const override;
   [[nodiscard]] bool nothing_else_moves() const override;
   [[nodiscard]] RouteRaces& races() override { return races_; }

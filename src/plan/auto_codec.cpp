@@ -50,12 +50,12 @@ std::uint64_t bytes_of(const Candidate& candidate, const BytesQuery& query,
     return static_cast<std::uint64_t>(question.ranks - 1) * (bytes.agreement + part);
   }
   const AlgorithmRow& algorithm =
-      *select_algorithm(
-           question.algorithm,
-           {.codec = candidate.row->info.name,
-            .bytes = question.elements * size_of(question.type),
-            .ranks = question.ranks,
-            .nodes = question.nodes.empty() ? 0 : std::ranges::max(question.nodes) + 1})
+      *select_algorithm(question.algorithm,
+                        {.codec = candidate.row->info.name,
+                         .bytes = question.elements * size_of(question.type),
+                         .ranks = question.ranks,
+                         .nodes = question.nodes.empty() ? 0 : std::ranges::max(question.nodes) + 1,
+                         .allreduce = question.allreduce})
            .algorithm;
   const auto words = [&](std::size_t) { return bytes.agreement; };
   const std::uint64_t agreement =

@@ -21,7 +21,8 @@ struct AutoCodecQuestion {
   std::size_t elements = 0;
   ElementType type = ElementType::f32;
   int ranks = 1;
-  bool gathers = false;  ///< an allgather: each part is of one rank
+  bool gathers = false;   ///< an allgather: each part is of one rank
+  bool allreduce = true;  ///< SelectionInput's
   /// By rank: AlgorithmInput's.
   std::span<const std::uint32_t> nodes = {};
   std::span<const std::uint32_t> switches = {};

@@ -12,13 +12,15 @@ NamedCodec named_codec(const PlanEnvironment& environment, const PlanVector& vec
                        const PlanOptions& options, std::uint64_t divisor) {
   const PlanShape& shape = vector.shape;
   const int rank = environment.transport->rank();
-  const ChosenCodec chosen = choose_codec(options.codec, {.algorithm = options.algorithm,
-                                                          .elements = vector.count,
-                                                          .type = shape.type,
-                                                          .ranks = vector.ranks,
-                                                          .gathers = shape.gathers(),
-                                                          .nodes = environment.nodes,
-                                                          .switches = environment.switches});
+  const ChosenCodec chosen =
+      choose_codec(options.codec, {.algorithm = options.algorithm,
+                                   .elements = vector.count,
+                                   .type = shape.type,
+                                   .ranks = vector.ranks,
+                                   .gathers = shape.gathers(),
+                                   .allreduce = shape.collective == ReductionKind::allreduce,
+                                   .nodes = environment.nodes,
+                                   .switches = environment.switches});
   const bool by_length = !chosen.reason.empty();
   if (by_length)
     log_once_for_all(rank, "codec " + options.codec + " for " + std::to_string(vector.bytes()) +

@@ -42,7 +42,7 @@ NativeSums* use_native(const PlanEnvironment& environment, const PlanOptions& op
     if (decided == RouteDecisions::native) {
       choice.selection = {&native_algorithm, bypass, reason};
     } else if (decided) {
-      // Of a file all words are known.
+      // Else the word is `own`.
       if (const auto way = named_way(*decided))
         choice.selection = {way->algorithm, way->raw && bypass, reason};
       return nullptr;

@@ -184,7 +184,8 @@ void PlanCore::make_routes(const PlanEnvironment& environment, const PlanCodec& 
   if ((!race_.entry && !short_sum()) || !routes_.first.takes_any_piece) routes_.make_executors();
 }
 
-/// Its codec need not be the plan's, which may bypass one or not.
+/// `codec`: of that way. It compresses where the plan's own bypasses the codec, or the other way
+/// round, or is the same.
 void PlanCore::prepare_third_way(const PlanEnvironment& environment, const PlanCodec& codec) {
   if (!race_.has_third()) return;
   description_.third_algorithm = race_.third->name;
@@ -200,14 +201,14 @@ void PlanCore::prepare_third_way(const PlanEnvironment& environment, const PlanC
   };
 }
 
-/// Up to ShortSum::first_bytes the selection is the same, and no codec refuses a length. A file may
+/// Up to ShortSum::short_bytes the selection is the same, and no codec refuses a length. A file may
 /// have decided otherwise for another length.
 bool PlanCore::serves(const PlanEnvironment& environment, const PlanShape& shape) const {
   PlanShape same = vector_.shape;
   same.count = shape.count;
   const std::size_t bytes = std::max(shape.count, vector_.count) * size_of(shape.type);
-  return short_sum() && same == shape && bytes <= ShortSum::first_bytes && !vector_.part &&
-         !state_.wanted && !chosen_by_length_ && !routes_.first.executor &&
+  return short_sum() && same == shape && bytes <= ShortSum::short_bytes && !routes_.third_sum &&
+         !vector_.part && !state_.wanted && !chosen_by_length_ && !routes_.first.executor &&
          !routes_.first.workers && !routes_.make_third &&
          !(race_.third && race_.holds(environment, shape, true)) &&
          (environment.races == nullptr || !environment.races->follow_file());

@@ -37,25 +37,28 @@ constexpr SelectionRow table[] = {
      .algorithm = "recursive_doubling",
      .reason = "up to 64 KiB with less than 1 KiB (256 f32 elements) a rank: few ranks would own a "
                "block, and latency decides"},
-    // With two ranks to add as they are is one exchange, of no more bytes than a schedule's.
+    // Vectors that are exchanged as they are travel with the agreement (ShortSum). Two ranks send
+    // no more bytes so than by a schedule; compressed bytes may be fewer.
     {.max_bytes = 256 * kib,
      .max_ranks = 2,
      .between_nodes = true,
+     .only_allreduce = true,
      .codec = "raw",
      .algorithm = "recursive_doubling",
      .reason = "one exchange"},
     {.max_bytes = 256 * kib,
      .max_ranks = 2,
      .between_nodes = true,
-     .algorithm = "recursive_doubling",
+     .only_allreduce = true,
+     .algorithm = "direct",
      .third = "recursive_doubling",
      .third_raw = true,
-     .reason = "one exchange"},
+     .reason = "contributions travel in their narrow form"},
     {.max_bytes = 64 * kib,
      .min_ranks = 4,
      .max_ranks = 4,
      .several_a_node = true,
-     .between_nodes = true,
+     .only_allreduce = true,
      .algorithm = "mixed_radix",
      .third = "recursive_doubling",
      .third_raw = true,
@@ -137,8 +140,8 @@ bool fits(const SelectionRow& row, const SelectionInput& input) {
   const bool several_a_node = input.nodes > 1 && input.nodes < ranks;
   return input.bytes <= row.max_bytes && input.bytes / ranks <= row.max_bytes_a_rank &&
          input.ranks >= row.min_ranks && input.ranks <= row.max_ranks &&
-         (several_a_node || !row.several_a_node) &&
-         ((input.allreduce && input.nodes != 1) || !row.between_nodes) &&
+         (several_a_node || !row.several_a_node) && (input.nodes != 1 || !row.between_nodes) &&
+         (input.allreduce || !row.only_allreduce) &&
          (row.codec.empty() || input.codec == row.codec) && (input.aggregator || !row.offloads);
 }
 

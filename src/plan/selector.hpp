@@ -20,7 +20,8 @@ struct SelectionRow {
   int min_ranks = 1;
   int max_ranks = std::numeric_limits<int>::max();
   bool several_a_node = false;  ///< applies where nodes with several ranks are among others
-  bool between_nodes = false;   ///< applies to an allreduce of ranks that are not all on one node
+  bool between_nodes = false;   ///< applies where ranks are not all on one node
+  bool only_allreduce = false;  ///< applies where every rank gets all of the result
   std::string_view codec = {};  ///< applies to this one alone; empty: to all
   bool offloads =
       false;  ///< applies where an aggregator is attached that merges the payload for certain
@@ -28,7 +29,7 @@ struct SelectionRow {
   std::string_view algorithm;
   /// May be faster, on some links or with some codecs; a race finds out.
   std::string_view third = {};
-  bool third_raw = false;  ///< it goes raw; else it compresses, even where the row does not
+  bool third_raw = false;  ///< it goes raw; else by the codec, even where the row bypasses that
   std::string_view reason;
 };
 

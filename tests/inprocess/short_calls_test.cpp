@@ -104,12 +104,18 @@ void expect_sums(const RankInputs& inputs, ReduceOp op, Communicator& communicat
   }
 }
 
-/// How ranks tell each other their words: by messages, or by the board of ranks that are one node.
-enum class Way { messages, board };
+/// How ranks tell each other their words: by messages, by messages of ranks on
+/// two nodes, which lie in windows inside a node, or by the board of ranks that are one node.
+enum class Way { messages, nodes, board };
 
 LoopbackOptions options_for(Way way, int ranks) {
   if (way == Way::board)
     return {.nodes = std::vector<std::uint64_t>(std::size_t(ranks), 7), .node_windows = true};
+  if (way == Way::nodes) {
+    std::vector<std::uint64_t> nodes;
+    for (int rank = 0; rank < ranks; ++rank) nodes.push_back(std::uint64_t(2 * rank / ranks));
+    return {.nodes = nodes, .node_windows = true};
+  }
   return {.eager_limit = ranks % 2 == 0 ? std::size_t{0} : std::size_t{65536}};
 }
 
@@ -119,9 +125,12 @@ std::size_t longest_of(Way way, int ranks) {
 
 class ShortCallsBy : public ::testing::TestWithParam<Way> {};
 
-INSTANTIATE_TEST_SUITE_P(Ways, ShortCallsBy, ::testing::Values(Way::messages, Way::board),
+INSTANTIATE_TEST_SUITE_P(Ways, ShortCallsBy,
+                         ::testing::Values(Way::messages, Way::nodes, Way::board),
                          [](const auto& tested) {
-                           return tested.param == Way::board ? "Board" : "Messages";
+                           return tested.param == Way::board   ? "Board"
+                                  : tested.param == Way::nodes ? "Nodes"
+                                                               : "Messages";
                          });
 
 TEST_P(ShortCallsBy, AddAsRecursiveDoublingDoes) {
@@ -131,7 +140,7 @@ TEST_P(ShortCallsBy, AddAsRecursiveDoublingDoes) {
     for (const ElementType type : all_element_types)
       for (const std::size_t bytes :
            {std::size_t{0}, size_of(type), 7 * size_of(type), 301 * size_of(type),
-            ShortSum::first_bytes, ShortSum::first_bytes + size_of(type),
+            ShortSum::short_bytes, ShortSum::section_bytes + size_of(type),
             longest_of(GetParam(), ranks)})
         all.push_back(nasty_inputs(ranks, type, bytes / size_of(type)));
     on_ranks(ranks, options_for(GetParam(), ranks), [&](int, Communicator& communicator) {
@@ -151,7 +160,7 @@ WireCounters sent_with(std::size_t count, const Options& options, Communicator& 
 }
 
 /// One message a hop, which holds the vector, or one post, and of few ranks as many messages as the
-/// vector has parts; longer vectors travel apart.
+/// vector has sections; longer vectors travel apart.
 TEST_P(ShortCallsBy, TakeOneExchange) {
   for (const int ranks : {2, 3, 4, 7, 9}) {
     on_ranks(ranks, options_for(GetParam(), ranks), [&](int rank, Communicator& communicator) {
@@ -159,7 +168,7 @@ TEST_P(ShortCallsBy, TakeOneExchange) {
       std::uint64_t sends = 0;
       for (int hop = 0; hop < hops.count(); ++hop) sends += hops[hop].sends ? 1 : 0;
       if (GetParam() == Way::board && ranks <= CallBoard::max_ranks) sends = 1;
-      constexpr std::size_t longest = ShortSum::first_bytes / sizeof(float);
+      constexpr std::size_t longest = ShortSum::short_bytes / sizeof(float);
       for (const std::size_t count : {std::size_t{0}, std::size_t{5}, longest})
         for (const char* const codec : {"raw", "thc"}) {
           const WireCounters sent =
@@ -177,7 +186,7 @@ TEST_P(ShortCallsBy, TakeOneExchange) {
       for (const std::size_t count : {longest + 1, most})
         if (longest < count && count <= most) {
           const WireCounters sent = sent_with(count, doubling, communicator);
-          EXPECT_EQ(sent.messages_sent, sends * ShortSum::parts_of(4 * count));
+          EXPECT_EQ(sent.messages_sent, sends * ShortSum::sections_of(4 * count));
           EXPECT_EQ(sent.bytes_sent, sends * (head_bytes + 4 * count));
         }
       EXPECT_GT(messages(most + 1, doubling), sends);
@@ -247,11 +256,11 @@ std::vector<Kind> kinds() {
        [](auto& own, auto&, auto&) { reduce(own, 100, {.codec = "raw", .algorithm = "ring"}); }},
       {"long", [](auto& own, auto&, auto&) { reduce(own, 5000, {.codec = "thc"}); }},
       // Of few ranks they travel with the words, and behind them.
-      {"parts",
+      {"sections",
        [](auto& own, auto&, auto&) {
-         reduce(own, 5000, {.codec = "raw", .algorithm = "recursive_doubling"});
+         reduce(own, 15000, {.codec = "raw", .algorithm = "recursive_doubling"});
        }},
-      {"more_parts",
+      {"more_sections",
        [](auto& own, auto&, auto&) {
          reduce(own, 60000, {.codec = "raw", .algorithm = "recursive_doubling"});
        }},
@@ -317,7 +326,7 @@ TEST_P(ShortCallsBy, ARankThatAddsNoneMakesTheCallLonger) {
   for (const int ranks : {2, 3, 4, 5})
     for (int odd = 0; odd < ranks; ++odd) {
       const Watchdog watchdog("a rank without short sums");
-      for (const std::size_t count : {std::size_t{200}, std::size_t{5000}}) {
+      for (const std::size_t count : {std::size_t{200}, std::size_t{15000}}) {
         const RankInputs inputs = nasty_inputs(ranks, ElementType::f32, count);
         const Bytes expected = result_of(inputs, ReduceOp::sum);
         on_ranks(ranks, options_for(GetParam(), ranks), [&](int rank, Communicator& communicator) {
@@ -379,7 +388,7 @@ TEST(ShortCalls, EndWhereARankDoesNotComeToTheBoard) {
   });
 }
 
-/// What ranks 0 and 1 say when rank 1 alters its messages, and a second call works.
+/// What ranks 0 and 1 say when rank 1 alters its messages.
 std::vector<std::string> errors_with(const Alter& alter, const Options& options,
                                      std::size_t count = 100) {
   const Watchdog watchdog("altered messages");
@@ -428,75 +437,94 @@ TEST(ShortCalls, ElementsThatAreMissingAreAnError) {
     }
 }
 
+constexpr std::size_t of_two_sections = 15000;  // elements
+
 /// Behind the words.
-TEST(ShortCalls, APartOfAnotherLengthIsAnError) {
-  for (const std::size_t bytes : {std::size_t{0}, 4 * 5000 - ShortSum::first_bytes - 4}) {
+TEST(ShortCalls, ASectionOfAnotherLengthIsAnError) {
+  for (const std::size_t bytes :
+       {std::size_t{0}, 4 * of_two_sections - ShortSum::section_bytes - 4}) {
     const auto errors = errors_with(
         [&](std::vector<std::byte>& message, int, std::uint32_t tag) {
-          if (tag == part_tag) message.resize(bytes);
+          if (tag == section_tag) message.resize(bytes);
           return true;
         },
-        {.codec = "raw"}, 5000);
+        {.codec = "raw"}, of_two_sections);
     EXPECT_NE(errors[0].find(std::to_string(bytes) + " bytes came from rank 1"), std::string::npos)
         << errors[0];
   }
 }
 
-/// Words with a right checksum that announce more than any rank has room for.
-TEST(ShortCalls, PartsThatAreTooManyAreRefused) {
-  const auto announce = [](std::vector<std::byte>& message, std::uint64_t bytes) {
-    AgreementWords::Table table;
-    std::memcpy(&table, message.data(), sizeof table);
-    table.elements = (table.elements & ~std::uint64_t{0xffffffff}) | bytes;
-    const auto words = AgreementWords().message_of(table);
-    std::memcpy(message.data(), words.data(), words.size());
-  };
-  for (const std::uint64_t bytes : {ShortSum::max_bytes + 4, std::size_t{0xffffffff}}) {
-    const auto errors = errors_with(
-        [&](std::vector<std::byte>& message, int, std::uint32_t tag) {
-          if (tag == call_tag) announce(message, bytes);
+/// Words with a right checksum that announce more than any rank has memory for.
+TEST(ShortCalls, SectionsThatAreTooManyAreRefused) {
+  const auto error_where_announced = [](std::uint64_t bytes) {
+    return errors_with(
+        [bytes](std::vector<std::byte>& message, int, std::uint32_t tag) {
+          if (tag != call_tag) return true;
+          AgreementWords::Table table;
+          std::memcpy(&table, message.data(), sizeof table);
+          table.elements = (table.elements & ~std::uint64_t{0xffffffff}) | bytes;
+          AgreementWords words;
+          const auto forged = words.message_of(table);
+          std::memcpy(message.data(), forged.data(), forged.size());
           return true;
         },
-        {.codec = "raw"}, 5000);
-    EXPECT_EQ(errors[0], "the agreement of a call: words of rank 1 were changed on their way");
-  }
+        {.codec = "raw", .timeout = 0.1}, of_two_sections)[0];
+  };
+  for (const std::uint64_t bytes : {ShortSum::max_bytes + 4, std::size_t{0xffffffff}})
+    EXPECT_EQ(error_where_announced(bytes),
+              "the agreement of a call: words of rank 1 were changed on their way");
+  EXPECT_EQ(error_where_announced(4 * of_two_sections), "") << "the words are well made";
+  EXPECT_NE(error_where_announced(ShortSum::max_bytes).find("bytes came from rank 1"),
+            std::string::npos)
+      << "so many are looked for";
 }
 
-/// Words that were changed end a call on rank 0 alone, which has not asked for the parts behind
+/// Words that were changed end a call on rank 0 alone, which has not asked for the sections behind
 /// them: a later call with the same channel would take them for its own. With a timeout it would go
 /// on. What it tells in later calls comes, though it takes no part of theirs.
-TEST(ShortCalls, PartsThatNobodyAskedForMeetNoLaterCall) {
-  const Watchdog watchdog("parts of a call that ended");
-  constexpr std::size_t count = 8000, calls = 6;
-  LoopbackHub hub(2, {.channels = 2});
-  const auto call = [](Communicator& communicator) -> std::string {
-    std::vector<float> data(count, 1.0f);
+void leave_sections(int ranks, const LoopbackOptions& options) {
+  const Watchdog watchdog("sections of a call that ended");
+  constexpr int calls = 6;
+  LoopbackHub hub(ranks, options);
+  const auto call = [&](Communicator& communicator) -> std::string {
+    std::vector<float> data(of_two_sections, 1.0f);
     try {
-      allreduce(std::span(data), communicator, {.codec = "raw", .timeout = 30});
+      allreduce(std::span(data), communicator,
+                {.codec = "raw", .algorithm = "recursive_doubling", .timeout = 30});
     } catch (const Error& error) {
       return error.what();
     }
-    EXPECT_EQ(data, std::vector<float>(count, 2.0f)) << "rank " << communicator.rank();
+    EXPECT_EQ(data, std::vector<float>(of_two_sections, float(ranks)));
     return {};
   };
   std::vector<std::jthread> threads;
-  threads.emplace_back([&] {
-    Communicator communicator(hub.transport(0));
-    EXPECT_NE(call(communicator).find("words of rank 1 were changed"), std::string::npos);
-    for (std::size_t i = 1; i < calls; ++i)
-      EXPECT_NE(call(communicator).find("make a new communicator"), std::string::npos) << i;
-  });
-  threads.emplace_back([&] {
-    bool first = true;
-    const auto transport = std::make_shared<AlteringTransport>(
-        hub.transport(1), [&](std::vector<std::byte>& bytes, int, std::uint32_t tag) {
-          if (tag == call_tag && std::exchange(first, false)) bytes[20] ^= std::byte{1};
-          return true;
-        });
-    Communicator communicator(transport);
-    EXPECT_EQ(call(communicator), "");
-    for (std::size_t i = 1; i < calls; ++i) EXPECT_EQ(call(communicator).find("rank 0: "), 0u) << i;
-  });
+  for (int rank = 0; rank < ranks; ++rank)
+    threads.emplace_back([&, rank] {
+      std::shared_ptr<Transport> transport = hub.transport(rank);
+      bool altered = rank != ranks / 2;  // who sends to rank 0 in the last hop
+      const Alter alter = [&](std::vector<std::byte>& bytes, int peer, std::uint32_t tag) {
+        if (peer == 0 && tag == call_tag && !std::exchange(altered, true))
+          bytes[20] ^= std::byte{1};
+        return true;
+      };
+      if (!altered) transport = std::make_shared<AlteringTransport>(transport, alter);
+      Communicator communicator(transport);
+      const std::string first = call(communicator);
+      if (rank == 0)
+        EXPECT_NE(first.find("words of rank " + std::to_string(ranks / 2)), std::string::npos);
+      else
+        EXPECT_EQ(first, "") << rank;
+      for (int i = 1; i < calls; ++i) {
+        const std::string later = call(communicator);
+        EXPECT_NE(later.find("make a new communicator"), std::string::npos) << later;
+        EXPECT_EQ(later.find("rank 0: "), 0u) << "on rank " << rank << ", call " << i;
+      }
+    });
+}
+
+TEST(ShortCalls, SectionsThatNobodyAskedForMeetNoLaterCall) {
+  leave_sections(2, {.channels = 2});
+  leave_sections(4, {.channels = 2, .nodes = {7, 7, 9, 9}, .node_windows = true});
 }
 
 }  // namespace

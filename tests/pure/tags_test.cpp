@@ -15,13 +15,13 @@ TEST(Tags, AreThoseOfTheWireFormat) {
   EXPECT_EQ(outcome_tag(0), 0xfff80u);
   EXPECT_EQ(outcome_tag(15), 0xfff8fu);
   EXPECT_EQ(call_tag, 0xfffc0u);
-  EXPECT_EQ(part_tag, 0xffffdu);
+  EXPECT_EQ(section_tag, 0xffffdu);
   EXPECT_EQ(record_tag, 0xffffeu);
   EXPECT_EQ(failure_tag, 0xfffffu);
 }
 
 TEST(Tags, SayWhetherAnAgreementSendsThem) {
-  for (const std::uint32_t tag : {outcome_tag(0), call_tag, part_tag, record_tag, failure_tag})
+  for (const std::uint32_t tag : {outcome_tag(0), call_tag, section_tag, record_tag, failure_tag})
     EXPECT_TRUE(is_agreement_tag(tag)) << tag;
   EXPECT_FALSE(is_agreement_tag(payload_tag(max_rounds - 1, 0xffff)));
   EXPECT_EQ(round_of_tag(payload_tag(max_rounds - 1, 0xffff)), std::uint32_t(max_rounds - 1));
@@ -37,12 +37,12 @@ TEST(Cookies, SayWhatIsComplete) {
   EXPECT_FALSE(is_agreement_cookie(payload));
   for (const bool sent : {false, true}) {
     EXPECT_EQ(is_sent(outcome_cookie(7, sent)), sent);
-    EXPECT_EQ(hop_of_cookie(outcome_cookie(7, sent)), 7u);
+    EXPECT_EQ(index_of_cookie(outcome_cookie(7, sent)), 7u);
     EXPECT_EQ(round_of_cookie(outcome_cookie(7, sent)), outcome_round);
     EXPECT_EQ(is_sent(call_cookie(sent)), sent);
     EXPECT_EQ(round_of_cookie(call_cookie(sent)), call_round);
-    EXPECT_EQ(part_of_cookie(call_cookie(sent)), 0u);
-    EXPECT_EQ(part_of_cookie(call_cookie(sent, 5)), 5u);
+    EXPECT_EQ(index_of_cookie(call_cookie(sent)), 0u);
+    EXPECT_EQ(index_of_cookie(call_cookie(sent, 5)), 5u);
     EXPECT_EQ(is_sent(call_cookie(sent, 5)), sent);
     EXPECT_TRUE(is_agreement_cookie(outcome_cookie(7, sent)));
     EXPECT_TRUE(is_agreement_cookie(call_cookie(sent)));
