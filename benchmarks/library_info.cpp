@@ -242,7 +242,7 @@ std::string selection_text(const Json& row) {
       row["max_bytes"].is_null()
           ? "any size"
           : fmt::format("up to {} KiB", row["max_bytes"].get<std::size_t>() / 1024);
-  return fmt::format("  {:<14}  {:<13}  {:<34}  {}{}{}: {}\n", size, ranks_text(row),
+  return fmt::format("  {:<15}  {:<15}  {:<34}  {}{}{}: {}\n", size, ranks_text(row),
                      conditions_text(row), row["bypass"].get<bool>() ? "raw by " : "",
                      row["algorithm"].get<std::string>(), third_text(row),
                      row["reason"].get<std::string>());
