@@ -114,6 +114,7 @@ Json selection_rows() {
                     {"max_ranks", limit(row.max_ranks)},
                     {"several_a_node", row.several_a_node},
                     {"between_nodes", row.between_nodes},
+                    {"on_board", row.on_board},
                     {"only_allreduce", row.only_allreduce},
                     {"only_raw", row.codec == "raw"},
                     {"codec", row.codec.empty() ? Json(nullptr) : Json(row.codec)},
@@ -224,6 +225,7 @@ std::string conditions_text(const Json& row) {
     conditions.emplace_back("shared nodes");
   else if (row["between_nodes"].get<bool>())
     conditions.emplace_back("several nodes");
+  if (row["on_board"].get<bool>()) conditions.emplace_back("one node");
   if (row["only_allreduce"].get<bool>()) conditions.emplace_back("allreduce");
   if (row["offloads"].get<bool>()) conditions.emplace_back("attached");
   return fmt::to_string(fmt::join(conditions, ", "));

@@ -1,7 +1,9 @@
 #include "scale/call_model.hpp"
 
 #include "agreement/agreement_words.hpp"
+#include "agreement/call_board.hpp"
 #include "agreement/short_sum.hpp"
+#include "codecs/codec_table.hpp"
 #include "plan/selector.hpp"
 #include "plan/spec.hpp"
 #include "scale/codec_model.hpp"
@@ -119,10 +121,15 @@ const AlgorithmRow& expect_among_ranks(const AlgorithmRow& row) {
 
 Selection select(const NetworkShape& network, const CallShape& shape) {
   const Spec spec = parse_spec(shape.codec);
-  return select_algorithm(shape.algorithm, {.codec = spec.name,
-                                            .bytes = shape.elements * sizeof(float),
-                                            .ranks = shape.ranks,
-                                            .nodes = std::uint32_t(network.nodes(shape.ranks))});
+  const auto nodes = std::uint32_t(network.nodes(shape.ranks));
+  const bool has_board = nodes == 1 && shape.ranks <= CallBoard::max_ranks;
+  return select_algorithm(shape.algorithm,
+                          {.codec = spec.name,
+                           .bytes = shape.elements * sizeof(float),
+                           .ranks = shape.ranks,
+                           .nodes = nodes,
+                           .on_board = has_board && find_codec(spec.name).may_be_bypassed(
+                                                        spec.parameters, shape.ranks)});
 }
 
 CallModel model_call(const NetworkShape& network, const CallShape& shape) {

@@ -40,11 +40,18 @@ class AgreementWords {
   void begin(const Table& own, const CallPace& pace, ShortSum* sum);
   /// The message that tells all this rank has heard; in the memory of this, or of the sum.
   [[nodiscard]] std::span<const std::byte> message();
+  /// The same on a board: the words, and behind them this rank's vector, which may be empty.
+  struct Post {
+    std::span<const std::byte> words, vector;
+  };
+  [[nodiscard]] Post post();
   /// The same of a rank that takes no other part in the call.
   [[nodiscard]] std::span<const std::byte> message_of(const Table& own);
   /// What is used of the table is read once: a message may lie in another process's memory.
   /// @throws Error(transport) for words that were changed on their way, or are none
   static Arrived read(std::span<const std::byte> message, int ranks, int from);
+  /// The same of a post, in which a vector is whole.
+  static Arrived read_post(std::span<const std::byte> post, int ranks, int from);
   /// The words and the pace, and whether the sum still has all that arrived.
   void merge(const Table& arrived);
 
@@ -58,6 +65,8 @@ class AgreementWords {
   [[nodiscard]] const CallPace& pace() const { return pace_; }
 
  private:
+  [[nodiscard]] Table own_table(std::span<const std::byte> elements) const;
+
   Table maximum_, leaving_;
   CallPace pace_;
   ShortSum* sum_ = nullptr;

@@ -5,15 +5,18 @@
 namespace cohom {
 
 static_assert(sizeof(AgreementWords::Table) + ShortSum::short_bytes <= CallBoard::max_bytes);
+static_assert(sizeof(AgreementWords::Table) + ShortSum::max_bytes <= CallBoard::max_long_bytes);
+static_assert(ShortSum::max_ranks == CallBoard::max_long_ranks);
 static_assert(std::size_t(CallBoard::max_ranks) <= ShortSum::max_vectors);
 
 void BoardExchange::begin() {
   board_.begin(number_);
+  own_ = words_.post();
   post();
 }
 
 bool BoardExchange::post() {
-  posted_ = board_.has_posted(number_) || board_.post(number_, words_.message());
+  posted_ = board_.has_posted(number_) || board_.post(number_, own_.words, own_.vector);
   return posted_;
 }
 
@@ -28,7 +31,7 @@ bool BoardExchange::poll() {
   for (; peer_ < ranks_ - 1; ++peer_) {
     const auto words = board_.words_of(number_, peer());
     if (!words) return moved;
-    const auto arrived = AgreementWords::read(*words, ranks_, peer());
+    const auto arrived = AgreementWords::read_post(*words, ranks_, peer());
     words_.merge(arrived.table);
     elements_[static_cast<std::size_t>(peer())] = arrived.elements;
     moved = true;

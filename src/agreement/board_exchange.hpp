@@ -41,6 +41,7 @@ class BoardExchange {
   CallBoard& board_;
   std::uint64_t number_;
   AgreementWords& words_;
+  AgreementWords::Post own_;
   int rank_, ranks_;
   int peer_ = 0;  ///< of the other ranks, the first that has not been read
   bool posted_ = false, done_ = false;

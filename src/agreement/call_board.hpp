@@ -16,22 +16,27 @@ namespace cohom {
 
 class CallBoard {
  public:
-  /// Of longer words no post is made.
-  static constexpr std::size_t max_bytes = 16448;
   /// A rank reads those of all others: of many ranks that may take longer than messages.
   static constexpr int max_ranks = 8;
-  /// Calls whose posts may stand there at once; with long words fewer.
-  static constexpr std::uint64_t calls = 64, long_calls = 16;
+  /// Bytes of a post, on a board of at most so many ranks, and on others.
+  static constexpr int max_long_ranks = 4;
+  static constexpr std::size_t max_long_bytes = (std::size_t{256} << 10) + 64;
+  static constexpr std::size_t max_bytes = (std::size_t{16} << 10) + 64;
+  /// Calls whose posts may stand there at once, those with more than a hundred bytes or so, and
+  /// those with more than max_bytes.
+  static constexpr std::uint64_t calls = 64, long_calls = 16, longest_calls = 2;
 
   virtual ~CallBoard() = default;
 
   /// A call of this rank begins. Calls are numbered alike on all ranks, and begin in the order of
   /// their numbers; one that has begun goes on.
   virtual void begin(std::uint64_t number) = 0;
-  /// Puts this rank's words of a call there, which has begun. What was posted before stays as it
-  /// is. @returns whether they are there: not while other ranks may still read what they would
-  /// replace. @throws Error(transport) where another rank's process has ended
-  virtual bool post(std::uint64_t number, std::span<const std::byte> words) = 0;
+  /// Puts this rank's words of a call there, which has begun, and right behind them its vector,
+  /// which may be empty. What was posted before stays as it is. @returns whether they are there:
+  /// not while other ranks may still read what they would replace. @throws Error(transport) where
+  /// another rank's process has ended
+  virtual bool post(std::uint64_t number, std::span<const std::byte> words,
+                    std::span<const std::byte> vector) = 0;
   /// In place of both, on a rank that left an earlier call and takes no other part in this one and
   /// those behind it: the words, or where there is no room for them, that it has left.
   virtual void leave(std::uint64_t number, std::span<const std::byte> words) noexcept = 0;

@@ -21,14 +21,10 @@ std::size_t words_of(std::size_t bytes) { return (bytes + 7) / 8; }
 }  // namespace
 
 ShortSum::ShortSum(const kernels::KernelTable& kernels, ElementType type, std::size_t count,
-                   std::uint64_t divisor, std::size_t ranks, std::size_t head_bytes, bool checksum)
-    : kernels_(kernels),
-      type_(type),
-      count_(count),
-      divisor_(divisor),
-      head_bytes_(head_bytes),
-      partials_(ranks <= max_vectors ? ranks / 2 : 0),
-      checksum_(checksum) {
+                   std::uint64_t divisor, const Way& way)
+    : kernels_(kernels), type_(type), count_(count), divisor_(divisor), way_(way) {
+  // Of two ranks the only sum is the result.
+  if (way.on_board && (way.ranks > 2 || divisor != 1)) partials_ = way.ranks / 2;
   if (bytes() <= short_bytes) reserve(std::max(bytes(), least_capacity));
 }
 
@@ -37,13 +33,20 @@ void ShortSum::take_memory() {
 }
 
 void ShortSum::reserve(std::size_t bytes) {
-  const std::size_t partials = bytes <= short_bytes ? partials_ * words_of(bytes) : 0;
-  auto message = std::make_unique_for_overwrite<std::uint64_t[]>(words_of(head_bytes_ + bytes));
-  auto incoming = std::make_unique_for_overwrite<std::uint64_t[]>(words_of(behind_first(bytes)));
-  partial_ = std::make_unique_for_overwrite<std::uint64_t[]>(partials);
-  message_ = std::move(message);
-  incoming_ = std::move(incoming);
+  if (way_.on_board) {
+    partial_ = std::make_unique_for_overwrite<std::uint64_t[]>(partials_ * words_of(bytes));
+  } else {
+    auto message =
+        std::make_unique_for_overwrite<std::uint64_t[]>(words_of(way_.head_bytes + bytes));
+    incoming_ = std::make_unique_for_overwrite<std::uint64_t[]>(words_of(behind_first(bytes)));
+    message_ = std::move(message);
+  }
   capacity_ = bytes;
+}
+
+std::size_t ShortSum::workspace_bytes() const {
+  if (capacity_ <= short_bytes) return 0;
+  return way_.on_board ? partials_ * capacity_ : capacity_ + behind_first(capacity_);
 }
 
 void ShortSum::become(std::size_t count) {
@@ -52,8 +55,9 @@ void ShortSum::become(std::size_t count) {
 }
 
 void ShortSum::begin(const void* input, void* output) {
+  input_ = input;
   output_ = output;
-  if (bytes() != 0) std::memcpy(elements(), input, bytes());
+  if (!way_.on_board && bytes() != 0) std::memcpy(elements(), input, bytes());
 }
 
 void ShortSum::add(const std::byte* arrived, bool own_first, bool last) {
@@ -75,7 +79,7 @@ void ShortSum::merge(const std::byte* lower, const std::byte* upper, std::size_t
 }
 
 void ShortSum::add_all(std::span<const std::byte*> vectors, std::size_t own) {
-  vectors[own] = elements();
+  vectors[own] = input().data();
   struct Group {
     const std::byte* sum;
     std::size_t lowest;  ///< rank

@@ -37,7 +37,8 @@ class NodeBoard final : public CallBoard {
   ~NodeBoard() override = default;
 
   void begin(std::uint64_t number) override;
-  bool post(std::uint64_t number, std::span<const std::byte> words) override;
+  bool post(std::uint64_t number, std::span<const std::byte> words,
+            std::span<const std::byte> vector) override;
   void leave(std::uint64_t number, std::span<const std::byte> words) noexcept override;
   [[nodiscard]] bool has_posted(std::uint64_t number) const override;
   [[nodiscard]] std::optional<std::span<const std::byte>> words_of(std::uint64_t number,
@@ -52,12 +53,13 @@ class NodeBoard final : public CallBoard {
 
   /// Null: it has not begun, or has ended.
   [[nodiscard]] Open* open(std::uint64_t number);
-  [[nodiscard]] bool has_room(std::uint64_t number, bool is_long);
-  void write(Open& call, std::span<const std::byte> words);
+  [[nodiscard]] bool has_room(std::uint64_t number, std::size_t bytes);
+  void write(Open& call, std::span<const std::byte> words, std::span<const std::byte> vector);
   void tell_that_it_left(std::uint64_t number);
 
   Board& own_;
   std::vector<Peer> peers_;
+  std::size_t most_bytes_;  ///< of a post
   std::vector<std::size_t> peer_of_rank_;
   Reports reports_;
   std::vector<Open> open_;  ///< calls that have begun and not ended, in their order

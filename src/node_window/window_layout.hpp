@@ -16,7 +16,7 @@ namespace cohom {
 
 /// The first words of a window. Whoever maps it compares them.
 struct WindowHeader {
-  static constexpr std::uint64_t right_magic = 0x3377'6564'6f6e'6863;  // "chnodew3"
+  static constexpr std::uint64_t right_magic = 0x3477'6564'6f6e'6863;  // "chnodew4"
   using Token = std::array<std::uint64_t, 2>;
 
   std::uint64_t magic = 0;
@@ -85,11 +85,11 @@ struct alignas(64) SenderNotes {
 };
 
 /// Where a rank posts its words of a call (CallBoard), for all others; the slot is the call's
-/// number modulo theirs. Words of more than `carried_bytes` lie in Board::long_words.
+/// number modulo theirs. Words of more than `carried_bytes` lie elsewhere on the Board.
 struct alignas(64) BoardSlot {
   static constexpr std::size_t carried_bytes = 120;
 
-  /// (number + 1) << 16 | bytes, written last; 0: nothing was posted.
+  /// (number + 1) << 20 | bytes, written last; 0: nothing was posted.
   std::atomic<std::uint64_t> head;
   std::array<std::byte, carried_bytes> words;
 };
@@ -103,8 +103,11 @@ struct alignas(64) Board {
   std::array<BoardSlot, CallBoard::calls> slots;
   /// By the call's number modulo theirs.
   std::array<std::array<std::byte, CallBoard::max_bytes>, CallBoard::long_calls> long_words;
+  /// Of more than max_bytes. Not there on nodes of more than max_long_ranks.
+  std::array<std::array<std::byte, CallBoard::max_long_bytes>, CallBoard::longest_calls>
+      longest_words;
 };
-static_assert(CallBoard::max_bytes % 64 == 0);
+static_assert(CallBoard::max_bytes % 64 == 0 && CallBoard::max_long_bytes % 64 == 0);
 
 /// Between words and the mark that says whether they are void: who writes makes the mark first, who
 /// reads looks at it last. The thread sanitizer knows no fences, and needs none to see the others.
@@ -143,7 +146,8 @@ class WindowLayout {
   [[nodiscard]] std::size_t board() const { return notes(ranks_); }
   /// Of many ranks there is none.
   [[nodiscard]] std::size_t board_bytes() const {
-    return ranks_ <= std::size_t(CallBoard::max_ranks) ? sizeof(Board) : 0;
+    if (ranks_ <= std::size_t(CallBoard::max_long_ranks)) return sizeof(Board);
+    return ranks_ <= std::size_t(CallBoard::max_ranks) ? offsetof(Board, longest_words) : 0;
   }
   [[nodiscard]] std::size_t slot(std::size_t peer, std::size_t number) const {
     return (board() + board_bytes() + page - 1) / page * page +

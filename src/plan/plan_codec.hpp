@@ -42,6 +42,10 @@ class PlanCodec {
   [[nodiscard]] std::string spec() const { return canonical_spec(*row_, context_.parameters); }
   /// Whether errors are bounded, which raw's are not.
   [[nodiscard]] bool bounds_errors() const;
+  /// Whether raw keeps, among so many ranks, all that it promises.
+  [[nodiscard]] bool may_be_bypassed(int ranks) const {
+    return parts_ || row_->may_be_bypassed(context_.parameters, ranks);
+  }
   /// Whether ranks may contribute any number of vectors each.
   [[nodiscard]] bool takes_many() const;
   /// Whether parts may be decoded alone, where each is a chunk.

@@ -63,21 +63,22 @@ PlanCore::PlanCore(const PlanEnvironment& environment, const PlanShape& shape,
 
 RouteChoice PlanCore::choose_way(const PlanEnvironment& environment, const PlanCodec& codec,
                                  Merge payload, const Placement& placement) {
+  const int ranks = environment.transport->ranks();
   RouteChoice choice = choose_route(environment, options_,
                                     {.codec = codec.name(),
                                      .payload = payload,
                                      .bytes = vector_.bytes(),
                                      .collective = vector_.shape.collective,
-                                     .decodes_parts = codec.row().decodes_parts});
-  race_.sums =
-      choose_native(environment, options_,
-                    {.codec = codec,
-                     .shape = vector_.shape,
-                     .kind = kind_of(vector_.shape, environment.transport->ranks(), asked_codec_),
-                     .bytes = vector_.bytes(),
-                     .keeps_state = state_.wanted,
-                     .placement = placement},
-                    choice);
+                                     .decodes_parts = codec.row().decodes_parts,
+                                     .may_be_bypassed = codec.may_be_bypassed(ranks)});
+  race_.sums = choose_native(environment, options_,
+                             {.codec = codec,
+                              .shape = vector_.shape,
+                              .kind = kind_of(vector_.shape, ranks, asked_codec_),
+                              .bytes = vector_.bytes(),
+                              .keeps_state = state_.wanted,
+                              .placement = placement},
+                             choice);
   return choice;
 }
 
@@ -87,8 +88,7 @@ std::unique_ptr<Codec> PlanCore::fit_codec(const PlanEnvironment& environment, P
                                            const Placement& placement) {
   const Transport& transport = *environment.transport;
   const std::size_t users_bytes = vector_.bytes();
-  description_.bypass =
-      selection.bypass && !(codec.bounds_errors() && transport.ranks() > 1) && !codec.takes_many();
+  description_.bypass = selection.bypass && codec.may_be_bypassed(transport.ranks());
   if (description_.bypass) {
     log_once_for_all(transport.rank(),
                      "codec " + asked_codec_ + " bypassed for " + std::to_string(vector_.bytes()) +

@@ -62,8 +62,7 @@ class PlanCore {
   [[nodiscard]] bool serves(const PlanEnvironment& environment, const PlanShape& shape) const;
   /// @throws std::bad_alloc, with nothing changed
   void become(const PlanEnvironment& environment, std::size_t count);
-  /// For vectors that travel with the agreement of their calls; else null. The other: in a turn of
-  /// the third way.
+  /// Of vectors that travel with the agreement; else null. The other: in a turn of the third way.
   [[nodiscard]] ShortSum* short_sum() const { return routes_.first_sum.get(); }
   [[nodiscard]] ShortSum* third_sum() const { return routes_.third_sum.get(); }
   [[nodiscard]] std::size_t state_bytes() const { return description_.state_bytes; }

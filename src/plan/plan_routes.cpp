@@ -38,8 +38,11 @@ std::unique_ptr<ShortSum> make_short_sum(const RouteMaterial& material, const Co
       material.count * size_of(material.type) > ShortSum::longest(ranks, has_board, checksum))
     return nullptr;
   return std::make_unique<ShortSum>(*material.environment.kernels, material.type, material.count,
-                                    divisor, static_cast<std::size_t>(ranks),
-                                    sizeof(AgreementWords::Table), checksum);
+                                    divisor,
+                                    ShortSum::Way{.ranks = static_cast<std::size_t>(ranks),
+                                                  .on_board = has_board,
+                                                  .checksum = checksum,
+                                                  .head_bytes = sizeof(AgreementWords::Table)});
 }
 
 void PlanRoutes::make_executors() {

@@ -35,6 +35,7 @@ class Chooser {
           const RouteQuestion& question)
       : transport_(*environment.transport),
         nodes_(environment.nodes.empty() ? 0 : std::ranges::max(environment.nodes) + 1),
+        has_board_(environment.has_board),
         options_(options),
         question_(question) {
     const AlgorithmRow* const asked = find_algorithm(options.algorithm);
@@ -55,13 +56,15 @@ class Chooser {
   }
 
  private:
-  [[nodiscard]] Selection select(std::string_view algorithm, bool aggregator) const {
+  [[nodiscard]] Selection select(std::string_view algorithm, bool aggregator,
+                                 bool may_go_raw = true) const {
     return select_algorithm(algorithm,
                             {.codec = question_.codec,
                              .bytes = question_.bytes,
                              .ranks = transport_.ranks(),
                              .nodes = nodes_,
                              .aggregator = aggregator,
+                             .on_board = has_board_ && may_go_raw && question_.may_be_bypassed,
                              .allreduce = question_.collective == ReductionKind::allreduce});
   }
 
@@ -86,13 +89,14 @@ class Chooser {
     // Sums of floats depend on the order of additions.
     const AlgorithmRow* const other = question_.payload.kind == MergeKind::add_float
                                           ? &algorithm_that_merges_at_once()
-                                          : select("auto", false).algorithm;
+                                          : select("auto", false, false).algorithm;
     if (transport_.ranks() == 1) return {.selection = {other, false, "one rank: nothing travels"}};
     return {.selection = selection, .network = network_, .other_algorithm = other};
   }
 
   const Transport& transport_;
   std::uint32_t nodes_;
+  bool has_board_;
   const PlanOptions& options_;
   const RouteQuestion& question_;
   Offloading* network_ = nullptr;

@@ -30,7 +30,8 @@ struct RouteQuestion {
   Merge payload;           ///< what merges the codec's contributions
   std::size_t bytes = 0;   ///< of the vector
   ReductionKind collective = ReductionKind::allreduce;
-  bool decodes_parts = false;  ///< CodecRow's
+  bool decodes_parts = false;    ///< CodecRow's
+  bool may_be_bypassed = false;  ///< PlanCodec's
 };
 
 /// Where `auto` may, it takes an algorithm that gives each rank its part of what is no allreduce.

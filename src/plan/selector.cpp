@@ -27,6 +27,14 @@ constexpr SelectionRow table[] = {
      .reason =
          "an aggregator is attached that adds such payloads: every word leaves once and comes "
          "back once"},
+    // Each rank reads the vectors of all others (ShortSum).
+    {.max_bytes = 256 * kib,
+     .max_ranks = 4,
+     .on_board = true,
+     .only_allreduce = true,
+     .bypass = true,
+     .algorithm = "recursive_doubling",
+     .reason = "few ranks of one node read each other's vectors"},
     // Owners have whole blocks, most of 256 elements. Which codec has which block is not asked: the
     // row is a latency bound, and f32 the common type. The whole vector travels log2(n) times, so
     // the bound does not grow for ever.
@@ -141,7 +149,7 @@ bool fits(const SelectionRow& row, const SelectionInput& input) {
   return input.bytes <= row.max_bytes && input.bytes / ranks <= row.max_bytes_a_rank &&
          input.ranks >= row.min_ranks && input.ranks <= row.max_ranks &&
          (several_a_node || !row.several_a_node) && (input.nodes != 1 || !row.between_nodes) &&
-         (input.allreduce || !row.only_allreduce) &&
+         (input.on_board || !row.on_board) && (input.allreduce || !row.only_allreduce) &&
          (row.codec.empty() || input.codec == row.codec) && (input.aggregator || !row.offloads);
 }
 

@@ -21,6 +21,7 @@ struct SelectionRow {
   int max_ranks = std::numeric_limits<int>::max();
   bool several_a_node = false;  ///< applies where nodes with several ranks are among others
   bool between_nodes = false;   ///< applies where ranks are not all on one node
+  bool on_board = false;        ///< applies where the vector may go raw on a board of all ranks
   bool only_allreduce = false;  ///< applies where every rank gets all of the result
   std::string_view codec = {};  ///< applies to this one alone; empty: to all
   bool offloads =
@@ -50,6 +51,7 @@ struct SelectionInput {
   int ranks = 1;
   std::uint32_t nodes = 0;  ///< that they are on; 0: each is on one of its own
   bool aggregator = false;  ///< one is attached that merges the codec's payload for certain
+  bool on_board = false;    ///< ranks have a CallBoard, and the codec may be bypassed
   bool allreduce = true;    ///< else ranks get parts of the result, or bring them
 };
 

@@ -189,6 +189,35 @@ TEST(NativeMemory, CountsLongVectorsThatTravel) {
   EXPECT_EQ(plan_memory_use().bytes, before);
 }
 
+/// On a board what two ranks post lies in their windows; a mean is made elsewhere.
+TEST(NativeMemory, CountsWhatIsAddedOfPosts) {
+  const Watchdog watchdog("memory of vectors on a board");
+  constexpr std::size_t posted = 30000;
+  const std::size_t before = plan_memory_use().bytes;
+  std::barrier<> both(2);
+  on_two_ranks(
+      [&](int, Communicator& communicator, CountingTransport& transport) {
+        for (const auto& [op, vectors] :
+             {std::pair{ReduceOp::sum, std::size_t{0}}, {ReduceOp::mean, std::size_t{1}}}) {
+          std::vector<float> data(posted, 1.0f);
+          const Options options{.codec = "thc", .op = op, .native = "never"};
+          allreduce(std::span(data), communicator, options);
+          EXPECT_EQ(data, std::vector<float>(posted, op == ReduceOp::sum ? 2.0f : 1.0f));
+          both.arrive_and_wait();
+          const std::size_t bytes = vectors * posted * sizeof(float);  // of a rank
+          EXPECT_EQ(plan_memory_use().bytes, before + 2 * bytes);
+          both.arrive_and_wait();
+          const AllreducePlan plan(communicator, posted, ElementType::f32, options);
+          EXPECT_GE(plan.describe().workspace_bytes, bytes);
+          EXPECT_EQ(plan.describe().codec, "raw");
+          both.arrive_and_wait();
+        }
+        EXPECT_EQ(transport.taken, 2) << "by the plans";
+      },
+      {.nodes = {0, 0}, .node_windows = true});
+  EXPECT_EQ(plan_memory_use().bytes, before);
+}
+
 /// Plans that went natively at first take their workspaces in calls that find them.
 TEST(NativeMemory, HasABudget) {
   const Watchdog watchdog("a budget");

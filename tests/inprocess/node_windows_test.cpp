@@ -108,22 +108,28 @@ TEST(NodeWindows, HavePayloadsOfFixedLengthReadWhereTheyLie) {
   }
 }
 
+void carry_many_calls_at_once(const Options& options) {
+  on_ranks(3, {.nodes = {0, 0, 0}, .node_windows = true},
+           [&](int rank, Communicator& communicator) {
+             constexpr std::size_t calls = 40, count = 5000;
+             std::vector<std::vector<float>> data(calls, std::vector<float>(count));
+             std::vector<Request> requests;
+             for (std::size_t call = 0; call < calls; ++call) {
+               for (std::size_t i = 0; i < count; ++i)
+                 data[call][i] = float(call) + float(i % 100) * float(rank + 1);
+               requests.push_back(allreduce_start(data[call].data(), data[call].data(), count,
+                                                  ElementType::f32, communicator, options));
+             }
+             for (std::size_t call = calls; call-- > 0;) requests[call].wait();
+             for (std::size_t call = 0; call < calls; ++call)
+               for (std::size_t i = 0; i < count; ++i)
+                 ASSERT_EQ(data[call][i], float(3 * call) + float(i % 100) * 6.0f);
+           });
+}
+
 TEST(NodeWindows, CarryManyCallsAtOnce) {
-  on_ranks(3, {.nodes = {0, 0, 0}, .node_windows = true}, [](int rank, Communicator& communicator) {
-    constexpr std::size_t calls = 40, count = 5000;
-    std::vector<std::vector<float>> data(calls, std::vector<float>(count));
-    std::vector<Request> requests;
-    for (std::size_t call = 0; call < calls; ++call) {
-      for (std::size_t i = 0; i < count; ++i)
-        data[call][i] = float(call) + float(i % 100) * float(rank + 1);
-      requests.push_back(allreduce_start(data[call].data(), data[call].data(), count,
-                                         ElementType::f32, communicator, {.codec = "raw"}));
-    }
-    for (std::size_t call = calls; call-- > 0;) requests[call].wait();
-    for (std::size_t call = 0; call < calls; ++call)
-      for (std::size_t i = 0; i < count; ++i)
-        ASSERT_EQ(data[call][i], float(3 * call) + float(i % 100) * 6.0f);
-  });
+  for (const char* const algorithm : {"direct", "auto"})  // in messages, and on the board
+    carry_many_calls_at_once({.codec = "raw", .algorithm = algorithm});
 }
 
 // Merges read what two other ranks sent where it lies, in calls that fill all slots of a link.

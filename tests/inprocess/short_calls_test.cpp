@@ -159,15 +159,16 @@ WireCounters sent_with(std::size_t count, const Options& options, Communicator& 
   return {after.bytes_sent - before.bytes_sent, after.messages_sent - before.messages_sent};
 }
 
-/// One message a hop, which holds the vector, or one post, and of few ranks as many messages as the
-/// vector has sections; longer vectors travel apart.
+/// One message a hop, which holds the vector, or one post, and of few ranks without a board as many
+/// messages as the vector has sections; longer vectors travel apart.
 TEST_P(ShortCallsBy, TakeOneExchange) {
   for (const int ranks : {2, 3, 4, 7, 9}) {
     on_ranks(ranks, options_for(GetParam(), ranks), [&](int rank, Communicator& communicator) {
       const DoublingHops hops(rank, ranks);
       std::uint64_t sends = 0;
       for (int hop = 0; hop < hops.count(); ++hop) sends += hops[hop].sends ? 1 : 0;
-      if (GetParam() == Way::board && ranks <= CallBoard::max_ranks) sends = 1;
+      const bool on_board = GetParam() == Way::board && ranks <= CallBoard::max_ranks;
+      if (on_board) sends = 1;
       constexpr std::size_t longest = ShortSum::short_bytes / sizeof(float);
       for (const std::size_t count : {std::size_t{0}, std::size_t{5}, longest})
         for (const char* const codec : {"raw", "thc"}) {
@@ -186,13 +187,25 @@ TEST_P(ShortCallsBy, TakeOneExchange) {
       for (const std::size_t count : {longest + 1, most})
         if (longest < count && count <= most) {
           const WireCounters sent = sent_with(count, doubling, communicator);
-          EXPECT_EQ(sent.messages_sent, sends * ShortSum::sections_of(4 * count));
+          EXPECT_EQ(sent.messages_sent, on_board ? 1 : sends * ShortSum::sections_of(4 * count));
           EXPECT_EQ(sent.bytes_sent, sends * (head_bytes + 4 * count));
         }
       EXPECT_GT(messages(most + 1, doubling), sends);
       Options checked = doubling;
       checked.checksum = "on";
-      EXPECT_GT(messages(longest + 1, checked), 2 * sends);
+      const bool whole = on_board && ranks <= ShortSum::max_ranks;
+      EXPECT_EQ(messages(longest + 1, checked) > 2 * sends, !whole);
+      if (whole)
+        for (const std::size_t count : {longest + 1, most})
+          // Which no aggregator would take.
+          EXPECT_EQ(
+              sent_with(count, {.codec = "packed", .native = "never"}, communicator).bytes_sent,
+              head_bytes + 4 * count)
+              << "the codec is bypassed";
+      const Options bounded{.codec = "packed:abs_error=0.1", .native = "never"};
+      if (whole)
+        EXPECT_LT(sent_with(most, bounded, communicator).bytes_sent, 4 * most)
+            << "errors are bounded";
       EXPECT_GT(messages(5, {.codec = "raw", .algorithm = "tree"}), sends);
       EXPECT_EQ(messages(5, {.codec = "raw", .checksum = "on"}), sends);
     });
@@ -233,6 +246,36 @@ TEST_P(ShortCallsBy, AddManyAtOnce) {
       ASSERT_EQ(data[call], std::vector<float>(data[call].size(), 3 * float(call) + 3));
     expect_sums(nasty_inputs(ranks, ElementType::f32, 9), ReduceOp::sum, communicator);
   });
+}
+
+/// Long ones have room for two, among others that have room for more; and one rank begins when the
+/// others have begun all.
+TEST_P(ShortCallsBy, AddLongOnesAmongOthersAtOnce) {
+  constexpr int ranks = 3;
+  constexpr std::size_t calls = 40;
+  std::atomic<int> started = 0;
+  const Watchdog watchdog("many long calls at once");
+  for (const char* const checksum : {"off", "on"}) {
+    started = 0;
+    on_ranks(ranks, options_for(GetParam(), ranks), [&](int rank, Communicator& communicator) {
+      while (rank == 1 && started < ranks - 1) std::this_thread::yield();
+      std::vector<std::vector<float>> data;
+      for (std::size_t call = 0; call < calls; ++call)
+        data.emplace_back(call % 4 == 3   ? 9
+                          : call % 4 == 2 ? 700
+                                          : 30000 + call,
+                          float(call) + float(rank));
+      std::vector<Request> requests;
+      for (auto& vector : data)
+        requests.push_back(allreduce_start(
+            vector.data(), vector.data(), vector.size(), ElementType::f32, communicator,
+            {.codec = "raw", .algorithm = "recursive_doubling", .checksum = checksum}));
+      ++started;
+      for (std::size_t call = calls; call-- > 0;) requests[call].wait();
+      for (std::size_t call = 0; call < calls; ++call)
+        ASSERT_EQ(data[call], std::vector<float>(data[call].size(), 3 * float(call) + 3));
+    });
+  }
 }
 
 /// What a rank may do when others make another call.

@@ -100,10 +100,10 @@ TEST_F(Communicators, WorkSideBySide) {
   const Info info{{"cohom_codec", "raw"}};
   for (std::size_t c = 0; c < many; ++c) {
     comms.push_back(duplicate(comm_));
-    data.emplace_back(20000, static_cast<float>(c + 1));
+    data.emplace_back(100000, static_cast<float>(c + 1));
   }
   for (std::size_t c = 0; c < many; ++c)
-    ASSERT_EQ(MPIX_Iallreduce_compressed(MPI_IN_PLACE, data[c].data(), 20000, MPI_FLOAT, MPI_SUM,
+    ASSERT_EQ(MPIX_Iallreduce_compressed(MPI_IN_PLACE, data[c].data(), 100000, MPI_FLOAT, MPI_SUM,
                                          comms[c], info, &requests[c]),
               MPI_SUCCESS);
   // Round robin: waiting for one does not move the others.
@@ -116,7 +116,7 @@ TEST_F(Communicators, WorkSideBySide) {
     }
   }
   for (std::size_t c = 0; c < many; ++c)
-    EXPECT_EQ(data[c], std::vector<float>(20000, static_cast<float>((int(c) + 1) * ranks_)));
+    EXPECT_EQ(data[c], std::vector<float>(100000, static_cast<float>((int(c) + 1) * ranks_)));
   for (const std::size_t c : {3u, 0u, 5u, 1u, 4u, 2u}) MPI_Comm_free(&comms[c]);
   expect_good_call(comm_);
 }

@@ -16,7 +16,7 @@ launcher=$*
 # shellcheck source=tests/mpi/cli_checks.sh
 . "$checks"
 
-expect 0 --predict 256K --codec thc
+expect 0 --predict 512K --codec thc
 grep -q '^3 ranks, 3 a node; measured: .*inside a node.*hardware thread' out || fail "no measures"
 grep -q 'between nodes' out && fail "there is one node"
 [ "$(grep -c '^native' out)" -eq 1 ] || fail "not one row of native"

@@ -21,58 +21,58 @@ program=$tune
 # native_calls: what the file json says, a row a line.
 native_calls() { sed -n 's/^.*"native_calls": \([0-9]*\).*$/\1/p' json; }
 
-expect 0 --codec thc --codec raw --size 64K:128K --calls 20 decisions
+expect 0 --codec thc --codec raw --size 512K:1M --calls 20 decisions
 ways='(native|own|recursive_halving)'
-[ "$(grep -cE "^3 (thc|raw) f32 (65536|98304|131072) $ways\$" decisions)" -eq 6 ] ||
+[ "$(grep -cE "^3 (thc|raw) f32 (524288|786432|1048576) $ways\$" decisions)" -eq 6 ] ||
   fail "six decisions of three ranks: $(cat decisions)"
 [ "$(grep -cE '^(thc|raw) ' out)" -eq 6 ] || fail "six lines"
 cp decisions before
-expect 0 --codec signcount --size 64K decisions
+expect 0 --codec signcount --size 512K decisions
 grep -v -xF -f decisions before >gone && fail "what the file had is gone: $(cat gone)"
 for collective in reduce_scatter reduce; do
-  expect 0 --collective $collective --codec thc --size 64K --calls 20 decisions
-  [ "$(grep -cE "^3 thc f32 65536 (native|own) $collective\$" decisions)" -eq 1 ] ||
+  expect 0 --collective $collective --codec thc --size 512K --calls 20 decisions
+  [ "$(grep -cE "^3 thc f32 524288 (native|own) $collective\$" decisions)" -eq 1 ] ||
     fail "a decision on $collective: $(cat decisions)"
 done
 grep -v -xF -f decisions before >gone && fail "what the file had of others is gone: $(cat gone)"
 
 # A program goes as the file says, from its first call on, and does not race.
 program=$bench
-sed -i -E "s/^3 thc f32 65536 $ways\$/3 thc f32 65536 native/
-  s/^3 raw f32 65536 $ways\$/3 raw f32 65536 own/
-  s/^3 thc f32 65536 $ways reduce\$/3 thc f32 65536 own reduce/" decisions
-echo '3 signcount f32 65536 recursive_doubling' >>decisions
+sed -i -E "s/^3 thc f32 524288 $ways\$/3 thc f32 524288 native/
+  s/^3 raw f32 524288 $ways\$/3 raw f32 524288 own/
+  s/^3 thc f32 524288 $ways reduce\$/3 thc f32 524288 own reduce/" decisions
+echo '3 signcount f32 524288 recursive_doubling' >>decisions
 COHOM_DECISIONS=decisions
 export COHOM_DECISIONS
-expect 0 --native auto --codec thc --codec raw --codec packed --size 64K --iterations 30 \
+expect 0 --native auto --codec thc --codec raw --codec packed --size 512K --iterations 30 \
   --warmup 0 --quiet --json json
 [ "$(native_calls | tr '\n' ' ')" = "30 0 0 " ] || fail "native calls: $(native_calls)"
-expect 0 --native auto --codec signcount --size 64K --iterations 3 --quiet
+expect 0 --native auto --codec signcount --size 512K --iterations 3 --quiet
 grep -q ' timed by recursive_doubling' out || fail "the algorithm that the file names"
-expect 0 --native auto --collective reduce --codec thc --size 64K --iterations 30 --warmup 0 \
+expect 0 --native auto --collective reduce --codec thc --size 512K --iterations 30 --warmup 0 \
   --quiet --json json
 [ "$(native_calls | tr '\n' ' ')" = "0 " ] || fail "native calls of reduce: $(native_calls)"
 
 # What is decided in one run goes into the file.
 COHOM_DECISIONS=write:decided
-expect 0 --native auto --codec thc --size 64K --iterations 30 --quiet
-grep -qE "^3 thc f32 65536 $ways\$" decided || fail "nothing is decided: $(cat decided)"
+expect 0 --native auto --codec thc --size 512K --iterations 30 --quiet
+grep -qE "^3 thc f32 524288 $ways\$" decided || fail "nothing is decided: $(cat decided)"
 
-echo '3 thc f32 65536 neither' >>decisions
+echo '3 thc f32 524288 neither' >>decisions
 COHOM_DECISIONS=decisions
-expect_refusal 'decisions in decisions: line ' --native auto --codec thc --size 64K --quiet
+expect_refusal 'decisions in decisions: line ' --native auto --codec thc --size 512K --quiet
 COHOM_DECISIONS=none
-expect_refusal 'decisions in none: there is no such file' --native auto --codec thc --size 64K
+expect_refusal 'decisions in none: there is no such file' --native auto --codec thc --size 512K
 unset COHOM_DECISIONS
 
 program=$tune
 expect_refusal 'FILE is required'
 expect_refusal "--dtype 'f16' should be f32 or f64" --dtype f16 f
 expect_refusal "codec \"thcc\" is unknown" --codec thcc f
-expect_refusal "no call could go by MPI's own reduction" --codec exact --size 64K f
+expect_refusal "no call could go by MPI's own reduction" --codec exact --size 512K f
 expect_refusal "--collective 'gather' should be allreduce, reduce_scatter, reduce or allgather" \
   --collective gather f
-expect_refusal 'FILE none/f' --size 64K none/f
-expect_refusal 'its first line should be' --size 64K json
+expect_refusal 'FILE none/f' --size 512K none/f
+expect_refusal 'its first line should be' --size 512K json
 
 finish

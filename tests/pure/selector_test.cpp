@@ -156,6 +156,35 @@ TEST(Selector, OneExchangeOfTwoRanksIsEnough) {
   EXPECT_FALSE(of_raw.third_bypass) << "there is nothing to bypass";
 }
 
+/// Where a codec may be bypassed.
+TEST(Selector, FewRanksOfANodeReadEachOthersVectors) {
+  const auto chosen = [](SelectionInput input) {
+    input.nodes = 1;
+    const Selection selection = select_algorithm("auto", input);
+    return Choice{std::string(selection.algorithm->name), selection.bypass};
+  };
+  const std::size_t most = 256 * kib;
+  for (const int ranks : {2, 3, 4}) {
+    EXPECT_EQ(chosen({.codec = "thc", .bytes = most, .ranks = ranks, .on_board = true}),
+              (Choice{"recursive_doubling", true}));
+    EXPECT_EQ(chosen({.codec = "raw", .bytes = most, .ranks = ranks, .on_board = true}),
+              (Choice{"recursive_doubling"}));
+  }
+  EXPECT_EQ(chosen({.codec = "thc", .bytes = most + 1, .ranks = 4, .on_board = true}),
+            (Choice{"direct"}));
+  EXPECT_EQ(chosen({.codec = "thc", .bytes = most, .ranks = 5, .on_board = true}),
+            (Choice{"direct"}));
+  EXPECT_EQ(chosen({.codec = "thc", .bytes = most, .ranks = 4}), (Choice{"direct"}));
+  EXPECT_EQ(
+      chosen({.codec = "thc", .bytes = most, .ranks = 4, .on_board = true, .allreduce = false}),
+      (Choice{"direct"}))
+      << "a part of the vector is enough";
+  EXPECT_EQ(
+      chosen({.codec = "thc", .bytes = most, .ranks = 4, .aggregator = true, .on_board = true}),
+      (Choice{"offload"}))
+      << "somebody attached it";
+}
+
 TEST(Selector, OneRankHasNothingToCompressFor) {
   EXPECT_EQ(choose("thc", 64 << 20, 1), (Choice{"direct", true}));
   EXPECT_EQ(choose("raw", std::numeric_limits<std::size_t>::max(), 1), (Choice{"direct"}));
@@ -188,7 +217,8 @@ TEST(Selector, EveryRowIsUsedAndEveryCallHasOne) {
                                .bytes = largest_of(row),
                                .ranks = many_ranks(row),
                                .nodes = row.several_a_node ? 2u : 0u,
-                               .aggregator = row.offloads};
+                               .aggregator = row.offloads,
+                               .on_board = row.on_board};
     const Selection selection = select_algorithm("auto", input);
     EXPECT_EQ(selection.algorithm->name, row.algorithm);
     EXPECT_EQ(selection.reason, row.reason);

@@ -463,16 +463,20 @@ TEST_F(LyingRank, IsFoundOutByItsReceipts) {
 /// The error that a rank gets of words, with such a head, that rank 1 puts on the board.
 class LyingOnTheBoard : public LyingRank {
  protected:
-  std::string error_of_post(std::uint64_t head, std::span<const std::byte> words) {
+  std::string error_of_post(std::uint64_t head, std::span<const std::byte> words,
+                            std::string_view checksum = "off") {
     auto transport = std::make_shared<NodeTransport>(std::make_shared<test::OneNodeTransport>(0, 2),
                                                      windows_of_both());
-    BoardSlot& slot = peers_[1]->at<Board>(peers_[1]->layout().board())->slots[0];
-    std::ranges::copy(words, slot.words.begin());
-    slot.head = head;
+    Board& board = *peers_[1]->at<Board>(peers_[1]->layout().board());
+    std::ranges::copy(words, words.size() <= BoardSlot::carried_bytes
+                                 ? board.slots[0].words.data()
+                                 : board.longest_words[0].data());
+    board.slots[0].head = head;
     Communicator communicator(transport);
-    std::vector<float> data(1, 1.0f);
+    std::vector<float> data(elements, 1.0f);
     try {
-      allreduce(std::span(data), communicator, {.codec = "raw", .timeout = 0.1});
+      allreduce(std::span(data), communicator,
+                {.codec = "raw", .timeout = 0.1, .checksum = std::string(checksum)});
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::transport);
       EXPECT_EQ(data[0], 1.0f);
@@ -488,7 +492,21 @@ class LyingOnTheBoard : public LyingRank {
     const auto message = words.message();
     return {message.begin(), message.end()};
   }
-  static constexpr std::uint64_t first = 1 << 16;
+  /// The same with a vector behind them.
+  std::vector<std::byte> right_words_and_vector(bool checksum) {
+    ShortSum sum(kernels::kernel_table(kernels::Isa::scalar), ElementType::f32, elements, 1,
+                 {.ranks = 2, .on_board = true, .checksum = checksum});
+    std::vector<float> vector(elements, 2.0f);
+    sum.begin(vector.data(), vector.data());
+    AgreementWords words;
+    words.begin({.hash = 1, .complement = ~1ull}, {}, &sum);
+    const AgreementWords::Post post = words.post();
+    std::vector<std::byte> all(post.words.begin(), post.words.end());
+    all.insert(all.end(), post.vector.begin(), post.vector.end());
+    return all;
+  }
+  static constexpr std::uint64_t first = 1 << 20;
+  static constexpr std::size_t elements = 30000;
 };
 
 TEST_F(LyingOnTheBoard, IsFoundOut) {
@@ -498,8 +516,8 @@ TEST_F(LyingOnTheBoard, IsFoundOut) {
       << "for its record: all is right";
   EXPECT_TRUE(has(error_of_post(first, words), "0 bytes came from rank 1 where 48"));
   EXPECT_TRUE(has(error_of_post(right + 4, words), "52 bytes came from rank 1 where 48"));
-  EXPECT_TRUE(has(error_of_post(first | (CallBoard::max_bytes + 1), words), "that cannot be"));
-  EXPECT_TRUE(has(error_of_post((1 << 16) * 65 | words.size(), words), "that cannot be"));
+  EXPECT_TRUE(has(error_of_post(first | (CallBoard::max_long_bytes + 1), words), "that cannot be"));
+  EXPECT_TRUE(has(error_of_post(first * 65 | words.size(), words), "that cannot be"));
   EXPECT_TRUE(has(error_of_post(~0ull, words), "that cannot be"));
   for (std::size_t byte = 0; byte < words.size(); ++byte) {
     auto changed = words;
@@ -509,21 +527,50 @@ TEST_F(LyingOnTheBoard, IsFoundOut) {
   }
 }
 
+/// Those of the first calls are the longest for which there is room, and get shorter.
+std::vector<std::byte> words_of_call(std::uint64_t call) {
+  if (call < CallBoard::longest_calls)
+    return pattern(call == 0 ? CallBoard::max_long_bytes : 20000, call);
+  return pattern(call < CallBoard::long_calls ? 5000 : 100, call);
+}
+
+TEST_F(LyingOnTheBoard, IsFoundOutBehindTheWords) {
+  for (const bool checksum : {false, true}) {
+    const auto right = right_words_and_vector(checksum);
+    const auto error_of = [&](std::span<const std::byte> post) {
+      return error_of_post(first | post.size(), post, checksum ? "on" : "off");
+    };
+    EXPECT_TRUE(has(error_of(right), "waits for rank 1")) << "for its record: all is right";
+    auto changed = right;
+    changed[right.size() - 5] ^= std::byte{1};
+    EXPECT_TRUE(has(error_of(changed), checksum ? "words of rank 1 were changed" : "waits for"));
+    const std::span all(right);
+    for (const std::size_t bytes : {std::size_t{48}, right.size() - 4})
+      EXPECT_TRUE(has(error_of(all.first(bytes)), "bytes came from rank 1 where 120048"));
+    changed = right;
+    changed.resize(right.size() + 4);
+    EXPECT_TRUE(has(error_of(changed), "120052 bytes came from rank 1 where 120048"));
+  }
+  AgreementWords words;
+  AgreementWords::Table table;
+  table.elements = (1ull << 32) | (ShortSum::max_bytes + 4);
+  const auto too_many = words.message_of(table);
+  EXPECT_TRUE(has(error_of_post(first | too_many.size(), too_many), "words of rank 1 were changed"))
+      << "more than any rank has";
+}
+
 TEST_F(TwoRanks, KeepWordsOnTheBoardUntilAllHaveReadThem) {
   CallBoard& left = *left_->take_board();
   CallBoard& right = *right_->take_board();
   EXPECT_EQ(left_->take_board(), nullptr) << "another communicator's calls have the same numbers";
-  const auto words_of_call = [](std::uint64_t call) {
-    return pattern(call < CallBoard::long_calls ? 5000 : 100, call);
-  };
   constexpr std::uint64_t next = CallBoard::calls;
-  EXPECT_FALSE(left.post(0, words_of_call(0))) << "it has not begun";
+  EXPECT_FALSE(left.post(0, words_of_call(0), {})) << "it has not begun";
   for (std::uint64_t call = 0; call <= next; ++call) left.begin(call);
   for (std::uint64_t call = 0; call < next; ++call)
-    EXPECT_TRUE(left.post(call, words_of_call(call)));
-  EXPECT_FALSE(left.post(next, words_of_call(next))) << "nobody has read the first";
+    EXPECT_TRUE(left.post(call, words_of_call(call), {}));
+  EXPECT_FALSE(left.post(next, words_of_call(next), {})) << "nobody has read the first";
   EXPECT_FALSE(left.has_posted(next));
-  EXPECT_TRUE(left.post(5, {})) << "it is there";
+  EXPECT_TRUE(left.post(5, {}, {})) << "it is there";
   for (std::uint64_t call = 0; call < next; ++call) {
     const auto words = right.words_of(call, 0);
     ASSERT_TRUE(words);
@@ -533,10 +580,11 @@ TEST_F(TwoRanks, KeepWordsOnTheBoardUntilAllHaveReadThem) {
   EXPECT_FALSE(right.words_of(next, 0));
   for (const std::uint64_t call : {0, 1}) right.begin(call);
   right.end(1, false);
-  EXPECT_FALSE(left.post(next, words_of_call(next))) << "the first may still be read";
+  EXPECT_FALSE(left.post(next, words_of_call(next), {})) << "the first may still be read";
   right.end(0, false);
-  EXPECT_FALSE(left.post(next, words_of_call(0))) << "of long words there are fewer";
-  EXPECT_TRUE(left.post(next, words_of_call(next)));
+  for (const std::uint64_t longer : {std::uint64_t{0}, CallBoard::longest_calls})
+    EXPECT_FALSE(left.post(next, words_of_call(longer), {})) << "of longer words there are fewer";
+  EXPECT_TRUE(left.post(next, words_of_call(next), {}));
   EXPECT_TRUE(std::ranges::equal(right.words_of(next, 0).value(), words_of_call(next)));
   EXPECT_FALSE(left_->failure());
   left.end(next, true);
@@ -548,7 +596,7 @@ TEST_F(TwoRanks, LearnThatARankHasLeftWhereItsWordsHaveNoRoom) {
   CallBoard& right = *right_->take_board();
   for (std::uint64_t call = 0; call < CallBoard::calls; ++call) {
     left.begin(call);
-    EXPECT_TRUE(left.post(call, pattern(48, call)));
+    EXPECT_TRUE(left.post(call, pattern(48, call), {}));
   }
   left.leave(CallBoard::calls, pattern(48, 1));
   EXPECT_TRUE(right.words_of(CallBoard::calls - 1, 0)) << "earlier calls go on";
@@ -567,12 +615,57 @@ TEST_F(TwoRanks, LearnThatARankLeftACallForWhoseWordsItFoundNoRoom) {
   CallBoard& right = *right_->take_board();
   for (std::uint64_t call = 0; call <= CallBoard::long_calls; ++call) {
     left.begin(call);
-    EXPECT_EQ(left.post(call, pattern(5000, call)), call < CallBoard::long_calls);
+    EXPECT_EQ(left.post(call, pattern(5000, call), {}), call < CallBoard::long_calls);
   }
   EXPECT_FALSE(right.words_of(CallBoard::long_calls, 0));
   left.end(CallBoard::long_calls, true);
   EXPECT_THROW(right.words_of(CallBoard::long_calls, 0), Error);
   EXPECT_TRUE(right.words_of(CallBoard::long_calls - 1, 0));
+}
+
+/// Of a length that is copied past the caches, or not, in whole lines, or not.
+TEST_F(TwoRanks, PostAVectorBehindTheWords) {
+  CallBoard& left = *left_->take_board();
+  CallBoard& right = *right_->take_board();
+  std::uint64_t call = 0;
+  for (const std::size_t words : {std::size_t{48}, std::size_t{40}})
+    for (const std::size_t bytes :
+         {std::size_t{0}, std::size_t{1}, std::size_t{72}, std::size_t{8192}, std::size_t{8193},
+          std::size_t{16400}, std::size_t{16401}, CallBoard::max_long_bytes - 48})
+      for (const std::size_t at : {std::size_t{0}, std::size_t{3}}) {
+        const auto all = pattern(words + at + bytes, call);
+        const std::span<const std::byte> head(all.data(), words);
+        const auto vector = std::span(all).subspan(words + at);
+        left.begin(call);
+        right.begin(call);
+        ASSERT_TRUE(left.post(call, head, vector));
+        const auto posted = right.words_of(call, 0);
+        ASSERT_TRUE(posted);
+        ASSERT_EQ(posted->size(), words + bytes);
+        EXPECT_TRUE(std::ranges::equal(posted->first(words), head));
+        EXPECT_TRUE(std::ranges::equal(posted->subspan(words), vector)) << bytes;
+        left.end(call, false);
+        right.end(call++, false);
+      }
+}
+
+/// Of two such calls there is room. Who has left never comes to the third, nor to those behind it.
+TEST_F(TwoRanks, LearnThatARankHasLeftWhereTheirOwnWordsHaveNoRoom) {
+  CallBoard& left = *left_->take_board();
+  CallBoard& right = *right_->take_board();
+  right.begin(0);
+  for (std::uint64_t call = 0; call <= CallBoard::longest_calls; ++call) left.begin(call);
+  for (std::uint64_t call = 0; call < CallBoard::longest_calls; ++call)
+    EXPECT_TRUE(left.post(call, pattern(20000, call), {}));
+  EXPECT_FALSE(left.post(CallBoard::longest_calls, pattern(20000, 1), {}));
+  right.begin(1);
+  right.end(1, true);
+  try {
+    left.post(CallBoard::longest_calls, pattern(20000, 1), {});
+    ADD_FAILURE() << "it waits for ever";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("rank 1: an earlier call"), std::string::npos);
+  }
 }
 
 TEST_F(TwoRanks, HaveRoomBehindCallsThatNeverBegan) {
@@ -582,7 +675,7 @@ TEST_F(TwoRanks, HaveRoomBehindCallsThatNeverBegan) {
   for (CallBoard* const board : {&left, &right})
     for (std::uint64_t call = 0; call < next; ++call) board->end(call, true);
   left.begin(next);
-  EXPECT_TRUE(left.post(next, pattern(5000, 1)));
+  EXPECT_TRUE(left.post(next, pattern(5000, 1), {}));
   EXPECT_TRUE(right.words_of(next, 0));
 }
 

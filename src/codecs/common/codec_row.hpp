@@ -72,6 +72,12 @@ struct CodecRow {
   /// Whether with these parameters a rank may contribute any number of vectors, of which raw takes
   /// one: such a codec is not bypassed, on one rank neither. Null: never.
   bool (*takes_many)(const Parameters&) = nullptr;
+  /// Whether raw keeps, among so many ranks, all that the codec promises with these parameters.
+  [[nodiscard]] bool may_be_bypassed(const Parameters& given, int ranks) const {
+    const bool bounds = ranks > 1 && bounds_errors != nullptr && bounds_errors(given);
+    return !bounds && !(takes_many != nullptr && takes_many(given));
+  }
+
   /// What calls put into messages, where payloads vary in length. Null: bytes_of_rounds().
   std::optional<CodecBytes> (*bytes)(const BytesQuery&) = nullptr;
   /// What `codec=auto:nmse=` asks; empty where the codec cannot keep it. The query's parameters say
