@@ -600,7 +600,8 @@ TEST_P(NativeAt, RanksChooseAlike) {
       ASSERT_NEAR(data.back(), ranks, 1) << "call " << i;
     }
   });
-  EXPECT_GT(hub.native_sums_that_blocked(), std::size_t(ranks * 8));
+  // Of each of four kinds at least two, if MPI's sum is much slower.
+  EXPECT_GE(hub.native_sums_that_blocked(), std::size_t(ranks * 8));
 }
 
 /// Whether a rank has other things to do may change while it waits for others: here another thread
