@@ -203,9 +203,12 @@ TEST_P(ShortCallsBy, TakeOneExchange) {
               head_bytes + 4 * count)
               << "the codec is bypassed";
       const Options bounded{.codec = "packed:abs_error=0.1", .native = "never"};
-      if (whole)
+      if (whole) {
         EXPECT_LT(sent_with(most, bounded, communicator).bytes_sent, 4 * most)
             << "errors are bounded";
+        EXPECT_EQ(AllreducePlan(communicator, most, ElementType::f32, bounded).describe().algorithm,
+                  "direct");
+      }
       EXPECT_GT(messages(5, {.codec = "raw", .algorithm = "tree"}), sends);
       EXPECT_EQ(messages(5, {.codec = "raw", .checksum = "on"}), sends);
     });
