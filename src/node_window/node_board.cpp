@@ -42,6 +42,12 @@ auto place_of(Board& board, std::uint64_t number, std::size_t bytes) {
              : board.longest_words[number % CallBoard::longest_calls].data();
 }
 
+/// So that they are there before the first calls. All bytes would push a user's vectors out of the
+/// caches.
+void touch_pages(std::span<std::byte> words) {
+  for (std::size_t at = 0; at < words.size(); at += WindowLayout::page) words[at] = std::byte{0};
+}
+
 [[noreturn]] void throw_ended(int rank) {
   throw Error(ErrorKind::transport,
               "the process of rank " + std::to_string(rank) + ", on this node, has ended");
@@ -69,10 +75,9 @@ NodeBoard::NodeBoard(NodeWindow& window, std::vector<Peer> peers, std::size_t mo
       peer_of_rank_(peers_.size() + 1),
       reports_(reports) {
   open_.reserve(most_calls);
-  // Its pages are there before the first calls.
-  for (auto& words : own_.long_words) words.fill(std::byte{0});
+  for (auto& words : own_.long_words) touch_pages(words);
   if (most_bytes_ > max_bytes)
-    for (auto& words : own_.longest_words) words.fill(std::byte{0});
+    for (auto& words : own_.longest_words) touch_pages(words);
   for (std::size_t peer = 0; peer < peers_.size(); ++peer)
     peer_of_rank_[static_cast<std::size_t>(peers_[peer].rank)] = peer;
 }
