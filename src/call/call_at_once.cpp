@@ -22,7 +22,8 @@ namespace {
 struct Looks {
   int on_own_core, that_yield;
 };
-constexpr Looks at_board{100, 40};
+/// A yield takes as long as a call of a few bytes: a rank that comes first spins for longer.
+constexpr Looks at_board{1000, 40};
 constexpr Looks for_messages{20, 400};  // a link takes longer, and each look asks the system
 constexpr std::chrono::milliseconds patience{1};  // of who yields to ranks that are busy
 
