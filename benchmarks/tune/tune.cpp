@@ -99,8 +99,9 @@ void write(const TuneOptions& options, const RouteRaces& races, OutputFile& file
   });
   if (decisions.empty())
     throw UsageError(
-        "no call could go by MPI's own reduction: one rank, short vectors, or codecs that keep "
-        "state or bound errors");
+        "no call could go by MPI's own reduction: one rank, short vectors, codecs that keep state "
+        "or bound errors, or a COHOM_ALGORITHM, COHOM_CHECKSUM, COHOM_PROGRESS or COHOM_TIMEOUT "
+        "with which no call races");
   RouteDecisions all = earlier_decisions(options.path);
   all.add(decisions);
   file.write(all.content());

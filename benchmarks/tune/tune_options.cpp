@@ -44,7 +44,7 @@ std::variant<TuneOptions, Information> parse_tune_options(int argc, const char* 
       ->capture_default_str();
   app.add_option("--size", sizes,
                  "bytes of the vectors: comma list of N, NK, NM, NG and ranges a:b (a, 1.5a, 2a, "
-                 "3a ... b); where ranks have parts rounded up to equal ones")
+                 "3a ... b); where ranks have parts these are equal, and some bytes fewer")
       ->capture_default_str();
   app.add_option("--dtype", type, "element type: f32 or f64")->capture_default_str();
   app.add_option("--collective", collective,

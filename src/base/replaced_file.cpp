@@ -1,5 +1,7 @@
 #include "base/replaced_file.hpp"
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -10,6 +12,40 @@
 #include <system_error>
 
 namespace cohom {
+
+namespace {
+
+/// Makes a file of a name that nobody else has. @returns empty: it cannot be made, and errno says
+/// why
+std::string part_beside(const std::string& target) {
+  constexpr int most_left_behind = 1000;  // by programs that ended in between
+  for (int number = 0; number < most_left_behind; ++number) {
+    std::string part = target + "." + std::to_string(getpid()) + "." + std::to_string(number);
+    const int file = open(part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (file >= 0) {
+      close(file);
+      return part;
+    }
+    if (errno != EEXIST) break;
+  }
+  return {};
+}
+
+}  // namespace
+
+FolderLock::FolderLock(const std::string& path) {
+  std::error_code error;
+  const auto target = std::filesystem::weakly_canonical(path, error);
+  const auto folder = target.has_parent_path() ? target.parent_path() : ".";
+  folder_ = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder_ < 0) return;
+  while (flock(folder_, LOCK_EX) != 0 && errno == EINTR) {
+  }
+}
+
+FolderLock::~FolderLock() {
+  if (folder_ >= 0) close(folder_);
+}
 
 std::string why_not_replaceable(const std::string& path) {
   std::error_code error;
@@ -26,7 +62,8 @@ std::string replace_file(const std::string& path, std::string_view content) {
   std::error_code error;
   const auto target = std::filesystem::weakly_canonical(path, error);
   const auto status = std::filesystem::status(target, error);
-  const std::string part = target.string() + "." + std::to_string(getpid());
+  const std::string part = part_beside(target.string());
+  if (part.empty()) return std::string("it cannot be written: ") + std::strerror(errno);
   std::ofstream file(part, std::ios::binary | std::ios::trunc);
   file << content;
   file.close();

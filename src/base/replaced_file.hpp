@@ -9,6 +9,20 @@ namespace cohom {
 /// Why a file there cannot be replaced, as far as can be seen without writing; empty: it can.
 std::string why_not_replaceable(const std::string& path);
 
+/// Keeps others waiting, in this process and others of the machine, who hold such a lock of a file
+/// in the same folder. Where the file system locks no folders (NFS) nobody waits.
+class FolderLock {
+ public:
+  /// Of the file that the path leads to.
+  explicit FolderLock(const std::string& path);
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+  ~FolderLock();
+
+ private:
+  int folder_;
+};
+
 /// Replaces a regular file, or makes one, as a whole: written beside it and renamed, so that a
 /// reader never meets a part. Links are followed, and the mode stays. @returns why not; empty: it
 /// is done

@@ -18,7 +18,7 @@ struct NativeQuestion {
   const PlanCodec& codec;
   const PlanShape& shape;
   CallKind kind;
-  std::size_t bytes;  ///< of the vector that each rank brings
+  std::size_t bytes;  ///< of the vector, with all its parts
   bool keeps_state;   ///< the codec does, of what the user asked for
   const Placement& placement;
 };

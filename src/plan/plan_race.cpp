@@ -8,7 +8,7 @@ namespace cohom {
 
 namespace {
 
-/// What each rank brings.
+/// Of the vector, with all its parts.
 std::size_t bytes_of(const PlanEnvironment& environment, const PlanShape& shape) {
   return shape.elements(environment.transport->ranks()) * size_of(shape.type);
 }

@@ -19,10 +19,6 @@ struct PlanVector {
 
   /// Of what codec and executor see.
   [[nodiscard]] std::size_t bytes() const { return count * size_of(shape.type); }
-  /// Of the users' vector, with all its parts.
-  [[nodiscard]] std::size_t users_bytes() const {
-    return shape.elements(ranks) * size_of(shape.type);
-  }
   /// Parts get whole blocks of a codec; returns the codec for that.
   std::unique_ptr<Codec> align_part(PlanCodec& codec, std::unique_ptr<Codec> made);
   /// Names what a state of that codec belongs to: the same text, the same state layout.

@@ -1,6 +1,9 @@
 #include "plan/route_decisions.hpp"
 
 #include "base/replaced_file.hpp"
+#include "codecs/codec_table.hpp"
+#include "codecs/common/parameters.hpp"
+#include "plan/spec.hpp"
 #include "schedule/algorithms/algorithm.hpp"
 
 #include <cohom/error.hpp>
@@ -10,10 +13,12 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <limits>
 #include <sstream>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -57,7 +62,17 @@ bool is_way(std::string_view word, ReductionKind collective) {
   return named_way(word) && collective == ReductionKind::allreduce;
 }
 
+/// As calls have it, without parameters that have their defaults. @throws Error(invalid_argument)
+/// for a codec that is none, and for a parameter that it does not have
+std::string codec_of(std::string_view spec) {
+  const Spec parsed = parse_spec(spec);
+  const CodecRow& row = find_codec(parsed.name);
+  static_cast<void>(ParameterReader(row.info.name, row.info.parameters, parsed.parameters));
+  return canonical_spec(row, parsed.parameters);
+}
+
 /// Of "4 thc f32 65536 native", an allreduce, or "4 thc f32 65536 native reduce_scatter".
+/// @throws Error(invalid_argument) as codec_of() does
 std::optional<std::pair<CallKind, std::string_view>> decision_of(std::string_view line) {
   const auto words = words_of(line);
   if (words.size() != 5 && words.size() != 6) return std::nullopt;
@@ -69,7 +84,7 @@ std::optional<std::pair<CallKind, std::string_view>> decision_of(std::string_vie
   if (!ranks || !type || !bytes || !collective || !is_way(words[4], *collective))
     return std::nullopt;
   const CallKind kind{.ranks = *ranks,
-                      .codec = std::string(words[1]),
+                      .codec = codec_of(words[1]),
                       .type = *type,
                       .size = size_class(*bytes),
                       .collective = *collective};
@@ -78,6 +93,10 @@ std::optional<std::pair<CallKind, std::string_view>> decision_of(std::string_vie
 
 /// None: there is no such file.
 std::optional<std::string> content_of(const std::string& path) {
+  std::error_code none;
+  if (const auto status = std::filesystem::status(path, none);
+      std::filesystem::is_directory(status))
+    refuse(path, "it is a folder");
   std::ifstream file(path, std::ios::binary);
   if (!file) {
     if (errno == ENOENT) return std::nullopt;
@@ -133,10 +152,16 @@ RouteDecisions RouteDecisions::parse(std::string_view content, const std::string
     refuse(path, "its first line should be \"" + std::string(first_line) + "\"");
   for (std::size_t number = 2; std::getline(lines, line); ++number) {
     if (line.empty() || line.front() == '#') continue;
-    const auto decision = decision_of(line);
+    const std::string which = "line " + std::to_string(number) + ", \"" + line.substr(0, 80) + "\"";
+    std::optional<std::pair<CallKind, std::string_view>> decision;
+    try {
+      decision = decision_of(line);
+    } catch (const Error& error) {
+      refuse(path, which + ": " + error.what());
+    }
     if (!decision)
-      refuse(path, "line " + std::to_string(number) + ", \"" + line.substr(0, 80) +
-                       "\", should be ranks, codec, type, bytes, and native, own or, of an "
+      refuse(path, which +
+                       ", should be ranks, codec, type, bytes, and native, own or, of an "
                        "allreduce, an algorithm of the ranks, with raw: before it where the codec "
                        "is bypassed; then the collective, if it is no "
                        "allreduce; with a space between two of them; for example "
@@ -165,7 +190,8 @@ std::optional<std::string> RouteDecisions::find(const CallKind& kind) const {
 std::string RouteDecisions::content() const {
   std::ostringstream text;
   text << first_line
-       << "\n# ranks, codec, type, bytes each rank brings (at most): which way such calls go\n";
+       << "\n# ranks, codec, type, bytes of the vector with all its parts (at most): which way "
+          "such calls go\n";
   for (const auto& [kind, way] : ways_) {
     text << kind.ranks << ' ' << kind.codec << ' ' << name_of(kind.type) << ' '
          << most_bytes(kind.size) << ' ' << way;
@@ -181,6 +207,7 @@ void RouteDecisions::add(const RouteDecisions& others) {
 
 void RouteDecisions::add_to(const std::string& path) const {
   if (const std::string why = why_not_replaceable(path); !why.empty()) refuse(path, why);
+  const FolderLock lock(path);  // another communicator may do the same
   RouteDecisions all = read_if_any(path);
   all.add(*this);
   if (const std::string why = replace_file(path, all.content()); !why.empty()) refuse(path, why);

@@ -22,7 +22,7 @@ struct CallKind {
   int ranks = 0;
   std::string codec;  ///< as asked for
   ElementType type = ElementType::f32;
-  int size = 0;  ///< size_class() of what each rank brings
+  int size = 0;  ///< size_class() of the vector, with all its parts
   ReductionKind collective = ReductionKind::allreduce;
   // It takes the 0 of a comparison for a null pointer. NOLINTNEXTLINE(modernize-use-nullptr)
   friend auto operator<=>(const CallKind&, const CallKind&) = default;
@@ -52,8 +52,8 @@ class RouteDecisions {
   /// What a line says of the first two ways; of another one it has word_for() it.
   static constexpr std::string_view native = "native", own = "own";
 
-  /// Of a file's content. @throws Error(invalid_argument) that names `path`, the line and what
-  /// would be right
+  /// Of a file's content. Codecs may be written as in an option.
+  /// @throws Error(invalid_argument) that names `path`, the line and what would be right
   static RouteDecisions parse(std::string_view content, const std::string& path);
   /// @throws Error(invalid_argument) as parse() does, and where the file cannot be read
   static RouteDecisions read(const std::string& path);

@@ -89,7 +89,7 @@ std::optional<std::string> RouteRaces::decided(const CallKind& kind, std::size_t
 }
 
 RouteRaces::Entry& RouteRaces::of(const CallKind& kind, std::size_t bytes, const OwnWays& ways) {
-  std::pair key(kind, std::string(ways.third_algorithm));
+  std::pair key(kind, std::string(ways.algorithm) + " " + std::string(ways.third_algorithm));
   const auto found = entries_.find(key);
   if (found != entries_.end()) return found->second;
   // No rank knows its links yet, and with native none is slower than without this library.
@@ -118,8 +118,8 @@ void RouteRaces::agree(std::optional<double> seconds, int rank) {
   if (!decision) return;
   entry.decision = decision;
   if (!logs_info()) return;
-  log_once_for_all(rank, entry.name() + ": from call " + std::to_string(decision->calls + 1) +
-                             " on " + times_of(entry, *decision));
+  log_once_for_all(rank, entry.name() + ": after " + std::to_string(decision->calls) + " calls " +
+                             times_of(entry, *decision));
 }
 
 void RouteRaces::for_each(const std::function<void(const Entry&)>& visit) const {
@@ -146,7 +146,10 @@ void RouteRaces::finish(int rank) const noexcept {
     if (write_to_.empty()) return;
     if (const RouteDecisions all = decisions(); !all.empty()) all.add_to(write_to_);
   } catch (const std::exception& error) {
-    warn_once(error.what());
+    try {
+      warn_once(error.what());
+    } catch (const std::exception&) {  // no memory to say so
+    }
   }
 }
 

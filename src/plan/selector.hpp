@@ -1,5 +1,6 @@
 #pragma once
-// Selector: the static table behind algorithm=auto. Every threshold of the choice lives in it.
+// Selector: the static table behind algorithm=auto, with the thresholds of its choice. What travels
+// with the agreement on a call is ShortSum's, and what races PlanRace's.
 
 #include "schedule/algorithms/algorithm.hpp"
 

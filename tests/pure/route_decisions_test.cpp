@@ -11,6 +11,9 @@
 #include <iterator>
 #include <string>
 #include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
 
 namespace cohom {
 namespace {
@@ -32,7 +35,7 @@ TEST(RouteDecisions, HasTwoSizesForEachPowerOfTwo) {
 
 TEST(RouteDecisions, ReadsWhatItWrites) {
   RouteDecisions decisions;
-  decisions.set(kind("thc:bits=4,dither=nearest", 70000), native);
+  decisions.set(kind("thc:dither=nearest", 70000), native);
   decisions.set(kind("raw", 70000), own);
   decisions.set(kind("raw", 70000, 5), native);
   CallKind parts = kind("raw", 70000);
@@ -41,7 +44,7 @@ TEST(RouteDecisions, ReadsWhatItWrites) {
   decisions.set(kind("packed", 70000), "mixed_radix");
   const RouteDecisions read = RouteDecisions::parse(decisions.content(), "f");
   EXPECT_EQ(read.content(), decisions.content());
-  EXPECT_EQ(read.find(kind("thc:bits=4,dither=nearest", 98304)), native);
+  EXPECT_EQ(read.find(kind("thc:dither=nearest", 98304)), native);
   EXPECT_EQ(read.find(kind("raw", 65537)), own);
   EXPECT_EQ(read.find(kind("raw", 65537, 5)), native);
   EXPECT_EQ(read.find(parts), native);
@@ -50,6 +53,18 @@ TEST(RouteDecisions, ReadsWhatItWrites) {
   EXPECT_EQ(read.find(parts), std::nullopt);
   EXPECT_EQ(read.find(kind("raw", 1 << 20)), std::nullopt);
   EXPECT_EQ(read.find(kind("thc", 70000)), std::nullopt);
+}
+
+TEST(RouteDecisions, HasCodecsAsTheyAreAskedFor) {
+  const RouteDecisions read = RouteDecisions::parse(
+      "cohom-decisions 2\n"
+      "4 thc:bits=4 f32 65536 native\n"
+      "4 thc:dither=nearest,bits=4 f32 65536 native\n"
+      "4 topk:0.02 f32 65536 own\n",
+      "f");
+  EXPECT_EQ(read.find(kind("thc", 65536)), native);
+  EXPECT_EQ(read.find(kind("thc:dither=nearest", 65536)), native);
+  EXPECT_EQ(read.find(kind("topk:fraction=0.02", 65536)), own);
 }
 
 TEST(RouteDecisions, NamesWaysOfAlgorithms) {
@@ -91,6 +106,54 @@ TEST(RouteDecisions, SaysWhichLineIsWrong) {
     EXPECT_EQ(error.find("decisions in some/file: line 5, \"" + std::string(line) + "\", should"),
               0u)
         << error;
+  }
+}
+
+TEST(RouteDecisions, SaysWhichCodecIsWrong) {
+  const std::string head = "cohom-decisions 2\n";
+  const std::string place = "decisions in some/file: line 2, ";
+  for (const auto& [codec, why] : {std::pair("thcc", "codec \"thcc\" is unknown"),
+                                   std::pair("thc:bit=4", "thc has no parameter 'bit'"),
+                                   std::pair("thc:bits", "\"bits\" is not parameter=value"),
+                                   std::pair("auto:nmse=1e-3", "codec \"auto\" is unknown")}) {
+    const std::string line = "4 " + std::string(codec) + " f32 65536 own";
+    const std::string error = error_of(head + line);
+    EXPECT_EQ(error.find(place + "\"" + line + "\": "), 0u) << error;
+    EXPECT_NE(error.find(why), std::string::npos) << error;
+  }
+}
+
+TEST(RouteDecisions, AreAddedByManyAtOnce) {
+  const std::filesystem::path folder =
+      std::filesystem::path(testing::TempDir()) / "cohom_many_route_decisions";
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directories(folder);
+  const std::string path = folder / "decisions";
+  constexpr int writers = 4, each = 25;
+  {
+    std::vector<std::jthread> threads;
+    for (int writer = 0; writer < writers; ++writer)
+      threads.emplace_back([&path, writer] {
+        for (int i = 0; i < each; ++i) {
+          RouteDecisions one;
+          one.set(kind("raw", 1000, 2 + writer * each + i), own);
+          one.add_to(path);
+          EXPECT_TRUE(RouteDecisions::read(path).find(kind("raw", 1000, 2 + writer * each + i)));
+        }
+      });
+  }
+  const RouteDecisions all = RouteDecisions::read(path);
+  for (int i = 0; i < writers * each; ++i) EXPECT_TRUE(all.find(kind("raw", 1000, 2 + i))) << i;
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1) << "no other file";
+}
+
+TEST(RouteDecisions, AreReadOfNoFolder) {
+  try {
+    (void)RouteDecisions::read(testing::TempDir());
+    ADD_FAILURE() << "it is a folder";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::invalid_argument);
+    EXPECT_NE(std::string(error.what()).find("it is a folder"), std::string::npos) << error.what();
   }
 }
 

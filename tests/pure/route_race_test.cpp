@@ -231,6 +231,15 @@ TEST(RouteRace, RanksWithTheSameTimesChooseAlike) {
   }
 }
 
+/// One kind has lengths for which the table takes different algorithms: their times are no rivals.
+TEST(RouteRace, AlgorithmsOfAKindRaceEachByItself) {
+  const CallKind kind{.ranks = 20, .codec = "thc", .type = ElementType::f32, .size = 44};
+  RouteRaces races({});
+  RouteRaces::Entry& direct = races.of(kind, 5 << 20, {.codec = "thc", .algorithm = "direct"});
+  EXPECT_EQ(&direct, &races.of(kind, 6 << 20, {.codec = "thc", .algorithm = "direct"}));
+  EXPECT_NE(&direct, &races.of(kind, 5 << 20, {.codec = "thc", .algorithm = "mixed_radix"}));
+}
+
 /// Each rank has times of its own: clocks that run fast or slow, and one rank that always comes
 /// late, for which the others wait. They tell each other as calls do.
 TEST(RouteRace, RanksWithDifferentClocksChooseAlike) {
