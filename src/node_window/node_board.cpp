@@ -102,9 +102,10 @@ bool NodeBoard::has_posted(std::uint64_t number) const {
 bool NodeBoard::has_room(std::uint64_t number, std::size_t bytes) {
   const std::uint64_t places = places_of(bytes);
   return std::ranges::all_of(peers_, [&](Peer& peer) {
-    if (peer.ended + places > number) return true;
+    const auto is_far_enough = [&] { return peer.ended > number || number - peer.ended < places; };
+    if (is_far_enough()) return true;
     peer.ended = peer.board->ended.load(std::memory_order_acquire);
-    return peer.ended + places > number;
+    return is_far_enough();
   });
 }
 
@@ -147,8 +148,8 @@ void NodeBoard::leave(std::uint64_t number, std::span<const std::byte> words) no
 }
 
 void NodeBoard::tell_that_it_left(std::uint64_t number) {
-  if (own_.left.load(std::memory_order_relaxed) == 0)
-    own_.left.store(number + 1, std::memory_order_release);
+  const std::uint64_t left = own_.left.load(std::memory_order_relaxed);
+  if (left == 0 || number + 1 < left) own_.left.store(number + 1, std::memory_order_release);
 }
 
 std::optional<std::span<const std::byte>> NodeBoard::words_of(std::uint64_t number, int rank) {

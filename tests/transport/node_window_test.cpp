@@ -527,6 +527,16 @@ TEST_F(LyingOnTheBoard, IsFoundOut) {
   }
 }
 
+TEST_F(LyingOnTheBoard, KeepsNobodyWaitingForRoom) {
+  NodeTransport transport(std::make_shared<test::OneNodeTransport>(0, 2), windows_of_both());
+  peers_[1]->at<Board>(peers_[1]->layout().board())->ended = ~0ull;
+  CallBoard& board = *transport.take_board();
+  for (std::uint64_t call = 0; call <= CallBoard::calls; ++call) {
+    board.begin(call);
+    EXPECT_TRUE(board.post(call, right_words(), {})) << call;
+  }
+}
+
 /// Those of the first calls are the longest for which there is room, and get shorter.
 std::vector<std::byte> words_of_call(std::uint64_t call) {
   if (call < CallBoard::longest_calls)
@@ -621,6 +631,18 @@ TEST_F(TwoRanks, LearnThatARankLeftACallForWhoseWordsItFoundNoRoom) {
   left.end(CallBoard::long_calls, true);
   EXPECT_THROW(right.words_of(CallBoard::long_calls, 0), Error);
   EXPECT_TRUE(right.words_of(CallBoard::long_calls - 1, 0));
+}
+
+TEST_F(TwoRanks, LearnOfTheFirstCallThatARankLeftUnposted) {
+  CallBoard& left = *left_->take_board();
+  CallBoard& right = *right_->take_board();
+  for (std::uint64_t call = 0; call < 4; ++call) left.begin(call);
+  for (const std::uint64_t call : {0, 1}) EXPECT_TRUE(left.post(call, pattern(20000, call), {}));
+  left.end(3, true);
+  EXPECT_FALSE(right.words_of(2, 0)) << "it goes on";
+  left.end(2, true);
+  EXPECT_THROW(right.words_of(2, 0), Error);
+  EXPECT_TRUE(right.words_of(1, 0));
 }
 
 /// Of a length that is copied past the caches, or not, in whole lines, or not.
