@@ -51,8 +51,6 @@ bool sees_soon(const Looks& looks, bool has_own_core, Look&& look) {
 /// The sum is there, or MPI's to make. What goes wrong the usual way meets again.
 bool CallAtOnce::agree() noexcept try {
   if (!is_such() || owner_.failures().of_transport() || !owner_.nothing_else_moves()) return false;
-  const Transport& transport = owner_.transport();
-  transport.check_thread();
   if (!take_turn()) return false;
   if (sum_ != nullptr) sum_->begin(request_.input, request_.output);
   const CallPace pace(waits_, native_ && native_->is_in_place(), owner_.races().seconds());

@@ -148,6 +148,7 @@ bool CommunicatorImpl::nothing_else_moves() const {
 std::shared_ptr<CallImpl> CommunicatorImpl::start(CallRequest request) {
   const DefaultFloatMode mode;
   const auto guard = lock();
+  transport_->check_thread();  // before the call has a number, which other ranks would wait for
   CallAtOnce at_once(*this, request, counters_.next_call);
   if (at_once.agree()) {
     ++counters_.next_call;

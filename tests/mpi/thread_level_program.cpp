@@ -54,15 +54,18 @@ bool has(const std::string& text, const char* words) {
   return false;
 }
 
+constexpr const char* funneled_words = "only the thread that initialized it may call";
+
 /// Another thread than the one that initialized MPI.
 bool funneled() {
   auto communicator = cohom::mpi::communicator(MPI_COMM_WORLD);
-  const std::string of_call = error_elsewhere([&] { call(communicator); });
+  // On one rank: the others wait for its next call.
+  const std::string of_call =
+      communicator.rank() == 0 ? error_elsewhere([&] { call(communicator); }) : funneled_words;
   const std::string of_communicator =
       error_elsewhere([] { cohom::mpi::communicator(MPI_COMM_WORLD); });
   const bool here = error_of_call(communicator).empty();
-  return has(of_call, "only the thread that initialized it may call") &&
-         has(of_communicator, "MPI_THREAD_FUNNELED") && here;
+  return has(of_call, funneled_words) && has(of_communicator, "MPI_THREAD_FUNNELED") && here;
 }
 
 /// Two threads, one at a time, are allowed.
