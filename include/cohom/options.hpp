@@ -63,11 +63,11 @@ struct Options {
   std::string progress = {};
   /// Whether calls of algorithm=auto may go by MPI's own reduction (algorithm native), or by
   /// another algorithm than the table's, where that is faster. "auto": calls of the blocking
-  /// functions take turns at first, then the fastest way goes on; results of one vector then differ
-  /// in their last bits from call to call, or, of codecs that lose, by the codec's error. "never".
-  /// "always": all calls that can. Not of codecs that keep state, buffers on a device, nor with a
-  /// timeout, checksums or an aggregator; nor of sums by codecs with a bound of errors, or of f16
-  /// and bf16. COHOM_NATIVE, "auto".
+  /// functions without a timeout take turns at first, then the fastest way goes on; results of one
+  /// vector then differ in their last bits from call to call, or, of codecs that lose, by the
+  /// codec's error. "never". "always": all calls that can. Not of codecs that keep state, buffers
+  /// on a device, nor with checksums, progress=thread or an aggregator; nor of sums by codecs with
+  /// a bound of errors, or of f16 and bf16. COHOM_NATIVE, "auto".
   std::string native = {};
 };
 
