@@ -22,7 +22,8 @@ PredictOptions parse_predict(std::string_view text, const std::string& network) 
   const std::size_t comma = text.find(',');
   try {
     options.bytes = parse_size(text.substr(0, comma));
-    if (options.bytes % sizeof(float) != 0) throw UsageError("no whole elements");
+    if (options.bytes == 0 || options.bytes % sizeof(float) != 0)
+      throw UsageError("no whole elements");
     if (comma != std::string_view::npos) {
       const std::vector<int> ranks = parse_ranks(text.substr(comma + 1));
       if (ranks.size() != 1) throw UsageError("several numbers");

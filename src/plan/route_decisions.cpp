@@ -15,6 +15,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <istream>
 #include <iterator>
 #include <limits>
 #include <sstream>
@@ -91,12 +92,19 @@ std::optional<std::pair<CallKind, std::string_view>> decision_of(std::string_vie
   return std::pair(kind, words[4]);
 }
 
+/// Some editors end lines in two characters.
+bool next_line(std::istream& lines, std::string& line) {
+  if (!std::getline(lines, line)) return false;
+  if (line.ends_with('\r')) line.pop_back();
+  return true;
+}
+
 /// None: there is no such file.
 std::optional<std::string> content_of(const std::string& path) {
   std::error_code none;
   if (const auto status = std::filesystem::status(path, none);
-      std::filesystem::is_directory(status))
-    refuse(path, "it is a folder");
+      std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
+    refuse(path, "it is no regular file");
   std::ifstream file(path, std::ios::binary);
   if (!file) {
     if (errno == ENOENT) return std::nullopt;
@@ -148,9 +156,9 @@ RouteDecisions RouteDecisions::parse(std::string_view content, const std::string
   RouteDecisions decisions;
   std::istringstream lines{std::string(content)};
   std::string line;
-  if (!std::getline(lines, line) || line != first_line)
+  if (!next_line(lines, line) || line != first_line)
     refuse(path, "its first line should be \"" + std::string(first_line) + "\"");
-  for (std::size_t number = 2; std::getline(lines, line); ++number) {
+  for (std::size_t number = 2; next_line(lines, line); ++number) {
     if (line.empty() || line.front() == '#') continue;
     const std::string which = "line " + std::to_string(number) + ", \"" + line.substr(0, 80) + "\"";
     std::optional<std::pair<CallKind, std::string_view>> decision;
@@ -166,6 +174,9 @@ RouteDecisions RouteDecisions::parse(std::string_view content, const std::string
                        "is bypassed; then the collective, if it is no "
                        "allreduce; with a space between two of them; for example "
                        "\"4 thc f32 65536 native\"");
+    const auto earlier = decisions.find(decision->first);
+    if (earlier && *earlier != decision->second)
+      refuse(path, which + ": a line before says " + *earlier + " for calls of this kind");
     decisions.set(decision->first, decision->second);
   }
   return decisions;

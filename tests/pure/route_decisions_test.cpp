@@ -92,6 +92,12 @@ std::string error_of(const std::string& content) {
 TEST(RouteDecisions, SaysWhichLineIsWrong) {
   const std::string head = "cohom-decisions 2\n# a remark\n\n4 raw f32 65536 own\n";
   EXPECT_EQ(error_of(head), "");
+  EXPECT_EQ(error_of("cohom-decisions 2\r\n4 raw f32 65536 own\r\n\r\n"), "");
+  EXPECT_EQ(error_of(head + "4 raw f32 65000 own\n"), "") << "the same kind, and way";
+  EXPECT_NE(error_of(head + "4 raw f32 65000 native\n")
+                .find("line 5, \"4 raw f32 65000 native\": "
+                      "a line before says own"),
+            std::string::npos);
   for (const char* content : {"", "\n", "cohom-decisions 1\n", "4 raw f32 65536 own\n", "\xff\xfe"})
     EXPECT_EQ(error_of(content),
               "decisions in some/file: its first line should be \"cohom-decisions 2\"")
@@ -146,13 +152,16 @@ TEST(RouteDecisions, AreAddedByManyAtOnce) {
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1) << "no other file";
 }
 
-TEST(RouteDecisions, AreReadOfNoFolder) {
-  try {
-    (void)RouteDecisions::read(testing::TempDir());
-    ADD_FAILURE() << "it is a folder";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::invalid_argument);
-    EXPECT_NE(std::string(error.what()).find("it is a folder"), std::string::npos) << error.what();
+TEST(RouteDecisions, AreReadOfRegularFiles) {
+  for (const std::string& path : {testing::TempDir(), std::string("/dev/zero")}) {
+    try {
+      (void)RouteDecisions::read(path);
+      ADD_FAILURE() << path;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::invalid_argument);
+      EXPECT_NE(std::string(error.what()).find("it is no regular file"), std::string::npos)
+          << error.what();
+    }
   }
 }
 
