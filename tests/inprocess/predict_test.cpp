@@ -114,7 +114,8 @@ TEST(PredictOptions, TakesBytesAndRanks) {
 }
 
 TEST(PredictOptions, SayWhatIsWrong) {
-  for (const char* const wrong : {"", "16Q", "3", "16M,", "16M,1", "16M,2,4", "16M,2:4", "-4,2"})
+  for (const char* const wrong :
+       {"", "0", "16Q", "3", "16M,", "16M,1", "16M,2,4", "16M,2:4", "-4,2"})
     EXPECT_NE(refusal(wrong).find(std::string("--predict '") + wrong + "'"), std::string::npos)
         << wrong;
   EXPECT_NE(refusal("16M,4", "eth9").find("--network 'eth9' is unknown"), std::string::npos);
