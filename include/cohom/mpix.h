@@ -57,8 +57,8 @@ int MPIX_Program_comm(MPI_Comm* comm);
  * Other keys that start with cohom_ are an error; keys of others are ignored.
  * Buffers may lie in the host's memory or in a GPU's, here and in all functions below; ranks must
  * have the same kind unless cohom_segment is given. Of a GPU's the call first waits for all that
- * the GPU has to do. Collective over comm. All ranks get bit-identical results, but
- * where MPI makes the sum itself (native, fabric). */
+ * the GPU has to do. Collective over comm. All ranks get bit-identical results, but where
+ * MPI makes the sum itself (native, fabric). */
 int MPIX_Allreduce_compressed(const void* sendbuf, void* recvbuf, MPI_Count count,
                               MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info);
 
