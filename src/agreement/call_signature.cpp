@@ -17,8 +17,9 @@ void CallSignature::number(std::string_view name, std::uint64_t value) {
   add({name, value, std::nullopt});
 }
 
-void CallSignature::text(std::string_view name, std::string value) {
+void CallSignature::text(std::string_view name, std::string value, std::string_view remark) {
   const std::uint64_t hash = XXH3_64bits(value.data(), value.size());
+  value += remark;
   add({name, hash, std::move(value)});
 }
 

@@ -58,7 +58,18 @@ CommunicatorImpl::CommunicatorImpl(std::shared_ptr<Transport> transport, Aggrega
 CommunicatorImpl::~CommunicatorImpl() {
   progress_.handle->close();
   complete_calls();
+  log_calls();
   races_.finish(transport_->rank());
+}
+
+/// Those that no race decided, too.
+void CommunicatorImpl::log_calls() const noexcept try {
+  if (counters_.next_call == 0 || !logs_info()) return;
+  log_once_for_all(transport_->rank(),
+                   std::to_string(counters_.next_call) + " calls (plans were made by some): " +
+                       std::to_string(counters_.native_calls) + " by native, " +
+                       std::to_string(counters_.bypassed_calls) + " raw in place of a codec");
+} catch (...) {  // no memory to say so
 }
 
 namespace {

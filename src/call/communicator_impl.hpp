@@ -96,6 +96,7 @@ class CommunicatorImpl final : public CallOwner, public CallQueue {
  private:
   std::shared_ptr<CallImpl> make_call(CallRequest request);
   void advance_in_own_thread(CallRequest& request);
+  void log_calls() const noexcept;
 
   struct Place {
     std::shared_ptr<const Topology> topology;  ///< never null

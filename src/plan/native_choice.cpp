@@ -38,7 +38,7 @@ NativeSums* use_native(const PlanEnvironment& environment, const PlanOptions& op
   } else if (raced) {
     const auto decided =
         environment.races->decided(question.kind, question.bytes, environment.transport->rank());
-    const std::string reason = "COHOM_DECISIONS says so";
+    const std::string reason(decided_by_file);
     if (decided == RouteDecisions::native) {
       choice.selection = {&native_algorithm, bypass, reason};
     } else if (decided) {

@@ -1,8 +1,11 @@
 #include "plan/plan_signature.hpp"
 
+#include "plan/route_choice.hpp"
+
 #include <cohom/version.hpp>
 
 #include <string>
+#include <string_view>
 
 namespace cohom {
 
@@ -17,9 +20,12 @@ void sign_plan(const SignedPlan& plan, CallSignature& signature) {
   signature.text("element type", std::string(name_of(plan.shape.type)));
   signature.text("op", std::string(name_of(options.op)));
   const bool bypassed = plan.asked_codec != description.codec;
-  signature.text("codec", description.codec + (bypassed ? " in place of " + plan.asked_codec : ""));
+  const std::string_view by_file =
+      description.reason == decided_by_file ? ", as COHOM_DECISIONS says" : "";
+  signature.text("codec", description.codec + (bypassed ? " in place of " + plan.asked_codec : ""),
+                 bypassed ? by_file : "");
   signature.text("algorithm",
-                 description.algorithm + (by_address ? " by " + options.aggregator : ""));
+                 description.algorithm + (by_address ? " by " + options.aggregator : ""), by_file);
   signature.number("segment", description.segment);
   signature.number("message bytes", plan.message_bytes);
   signature.text("checksum", options.checksum ? "on" : "off");

@@ -17,6 +17,9 @@
 
 namespace cohom {
 
+/// The reason of a choice that a file made.
+inline constexpr std::string_view decided_by_file = "COHOM_DECISIONS says so";
+
 struct RouteChoice {
   Selection selection;
   Offloading* network = nullptr;  ///< the aggregator that calls go to; null: to none

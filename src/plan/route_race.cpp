@@ -48,6 +48,10 @@ std::uint64_t RouteRace::calls() const {
   return calls;
 }
 
+std::optional<double> RouteRace::saved() const {
+  return saving_.native == 0 ? std::nullopt : std::optional(saving_.seconds());
+}
+
 RouteRace::Turn RouteRace::next() const {
   if (duels()) {
     const Runner* next = &winning();
@@ -79,6 +83,10 @@ void RouteRace::began(const Turn& turn) {
 }
 
 std::optional<RouteRace::Decision> RouteRace::measured(const Turn& turn, double seconds) {
+  if (turn.way != Way::native) {
+    ++saving_.calls;
+    saving_.took += seconds;
+  }
   if (turn.duel != duel_) return std::nullopt;  // of a duel that is over, or before one
   Runner& runner = runners_[index(turn.way)];
   if (turn.duels) return take_of_duel(runner, seconds);
@@ -138,6 +146,7 @@ RouteRace::Decision RouteRace::decide() {
   const double usual_before = std::exchange(usual_, winning().best);
   const bool is_as_before = usual_ < changed * usual_before && usual_before < changed * usual_;
   set_gaps(winner_ != before, is_as_before);
+  saving_.native_takes(runners_[index(Way::native)].best);
   since_duel_ = 0;
   recent_count_ = 0;
   Decision decision{.winner = winner_, .changed = winner_ != before, .calls = calls()};

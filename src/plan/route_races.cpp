@@ -3,6 +3,7 @@
 #include "base/log.hpp"
 
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <exception>
@@ -43,6 +44,9 @@ std::string summary_of(const RouteRaces::Entry& entry) {
             (first ? " calls by " : " by ") + entry.name_of(way);
   }
   if (entry.decision) text += "; in the end " + times_of(entry, *entry.decision);
+  if (const auto saved = entry.race.saved())
+    text += "; beside native alone " + milliseconds(std::abs(*saved)) +
+            (*saved < 0 ? " lost" : " saved");
   return text;
 }
 

@@ -310,6 +310,10 @@ std::vector<Kind> kinds() {
        [](auto& own, auto&, auto&) {
          reduce(own, 60000, {.codec = "raw", .algorithm = "recursive_doubling"});
        }},
+      {"native",
+       [](auto& own, auto&, auto&) { reduce(own, 100, {.codec = "raw", .algorithm = "native"}); }},
+      {"raced",
+       [](auto& own, auto&, auto&) { reduce(own, 6000, {.codec = "thc", .native = "auto"}); }},
       {"bad",
        [](auto& own, auto&, auto&) {
          std::vector<float> data(100);

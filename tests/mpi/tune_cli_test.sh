@@ -55,8 +55,20 @@ expect 0 --native auto --collective reduce --codec thc --size 512K --iterations 
 
 # What is decided in one run goes into the file.
 COHOM_DECISIONS=write:decided
+COHOM_LOG=info
+export COHOM_LOG
 expect 0 --native auto --codec thc --size 512K --iterations 30 --quiet
+unset COHOM_LOG
 grep -qE "^3 thc f32 524288 $ways\$" decided || fail "nothing is decided: $(cat decided)"
+# The log says when and why, and in the end how often and what for.
+time='[0-9.e+-]+ ms'
+way="(native|thc by [a-z_]+)"
+kind='thc, f32, about 524288 bytes'
+grep -qE "$kind: after [0-9]+ calls $way, $time \($way: $time" err || fail "no decision in the log"
+ends="; in the end $way, $time \(.*\); beside native alone $time (saved|lost)"
+grep -qE "$kind: [0-9]+ calls by native, [0-9]+ by thc by .*$ends" err || fail "no summary"
+grep -qE '[0-9]+ calls \(plans were made by some\): [0-9]+ by native, [0-9]+ raw' err ||
+  fail "no counts of all calls"
 
 echo '3 thc f32 524288 neither' >>decisions
 COHOM_DECISIONS=decisions

@@ -172,12 +172,40 @@ double lost_share(double native, double own, double third, int first, int calls)
 TEST(RouteRace, LosingTurnsCostOnePerCent) {
   for (const double ratio : {1.1, 1.5, 3.0, 10.0, 100.0}) {
     for (const double third : {0.0, 1.2, 2.0, 20.0}) {
-      for (const auto& [calls, share] : {std::pair(980, 0.02), std::pair(100000, 0.01)}) {
-        EXPECT_LE(lost_share(1, ratio, third, 20, calls), share) << "native wins, " << ratio;
-        EXPECT_LE(lost_share(ratio, 1, third, 20, calls), share) << "own wins, " << ratio;
+      for (const int calls : {980, 100000}) {
+        EXPECT_LE(lost_share(1, ratio, third, 20, calls), 0.01) << "native wins, " << ratio;
+        EXPECT_LE(lost_share(ratio, 1, third, 20, calls), 0.01) << "own wins, " << ratio;
       }
     }
   }
+}
+
+/// Beside native alone, by its last time: whichever wins, also before there was a decision.
+TEST(RouteRace, SaysWhatWasSaved) {
+  RouteRace race(Way::native, false);
+  const auto make = [&](int calls, double native, double own) {
+    for (int i = 0; i < calls; ++i) {
+      const RouteRace::Turn turn = race.next();
+      race.began(turn);
+      static_cast<void>(race.measured(turn, turn.way == Way::native ? native : own));
+    }
+  };
+  make(7, 1, 0.5);
+  EXPECT_FALSE(race.saved());
+  make(93, 1, 0.5);
+  const double saved = 0.5 * static_cast<double>(race.calls_by(Way::own));
+  EXPECT_NEAR(race.saved().value_or(0), saved, 1e-9);
+
+  const std::uint64_t before = race.calls_by(Way::own);
+  make(100, 50, 12);
+  // Until the duel, in which native's new time shows, its calls stand beside the old one.
+  EXPECT_NEAR(race.saved().value_or(0),
+              saved + 38 * static_cast<double>(race.calls_by(Way::own) - before), 49 * 8);
+  EXPECT_GT(race.saved().value_or(0), saved + 38 * 80);
+
+  race = RouteRace(Way::native, false);
+  make(8, 1, 2);
+  EXPECT_NEAR(race.saved().value_or(0), -4, 1e-9);
 }
 
 /// A link that becomes 50 times slower, and fast again.
