@@ -4,6 +4,7 @@
 #include "bench_options.hpp"
 #include "measure.hpp"
 #include "mpi_program.hpp"
+#include "some_values.hpp"
 
 #include <cohom/allreduce.hpp>
 #include <cohom/mpi.hpp>
@@ -53,9 +54,8 @@ std::variant<FirstCallOptions, Information> parse_first_call_options(int argc,
 /// The first call's median over MPI's.
 double ratio_of(const std::string& codec, std::size_t elements, int runs) {
   const MPI_Comm comm = mpi::program_ranks();
-  std::vector<float> input(elements), output(elements);
-  for (std::size_t i = 0; i < elements; ++i)
-    input[i] = static_cast<float>(i * 2654435761u % 1009) / 504.5f - 1;
+  const std::vector<float> input = some_values(elements);
+  std::vector<float> output(elements);
   std::optional<Communicator> fresh;
   const Options options{.codec = codec};
   const std::vector<Contender> contenders{

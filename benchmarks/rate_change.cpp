@@ -1,7 +1,8 @@
-// How soon calls go the right way when links become slower or faster in between.
+// How soon calls go the fastest way when links become slower or faster in between.
 
 #include "bench_options.hpp"
 #include "mpi_program.hpp"
+#include "some_values.hpp"
 
 #include <cohom/allreduce.hpp>
 #include <cohom/mpi.hpp>
@@ -9,6 +10,8 @@
 #include <fmt/format.h>
 #include <mpi.h>
 #include <CLI/CLI.hpp>
+
+#include <sys/wait.h>
 
 #include <algorithm>
 #include <chrono>
@@ -33,23 +36,25 @@ struct RateChangeOptions {
 std::variant<RateChangeOptions, Information> parse_rate_change_options(int argc,
                                                                        const char* const* argv) {
   RateChangeOptions options;
-  std::string size = "128K";
+  std::string sizes = "128K";
   CLI::App app(
-      "Makes calls with native=auto, then rank 0 runs a command that changes the links while no\n"
-      "call is under way, and so on. A line a phase: the ways of its first 60 calls (n: native,\n"
-      "r: raw in place of the codec, c: the codec), how many of the others went so, and how long\n"
-      "the middle call of these took.",
+      "Makes calls with native=auto. Then rank 0 runs the first COMMAND, which changes the links,\n"
+      "while no call is under way; then come as many calls again, and so on for each COMMAND.\n"
+      "Prints a line each time: the ways of the first 60 calls (n: native, r: raw in place of the\n"
+      "codec, c: the codec), how many later ones went which way, and the median of their times.",
       "rate_change");
   app.add_option("--codec", options.codec, "codec spec")
       ->check(some_codec())
       ->capture_default_str();
-  app.add_option("--size", size, "bytes of the vector: N, NK or NM")->capture_default_str();
+  app.add_option("--size", sizes, "bytes of the vector: N, NK or NM")->capture_default_str();
   app.add_option("--calls", options.calls, "of a phase")
       ->check(whole_number(100))
       ->capture_default_str();
   app.add_option("COMMAND", options.commands, "shell commands, each run between two phases");
   if (auto information = parse(app, argc, argv)) return *information;
-  options.bytes = parse_sizes(size, ElementType::f32).front();
+  const std::vector<std::size_t> bytes = parse_sizes(sizes, ElementType::f32);
+  if (bytes.size() != 1) throw UsageError("--size '" + sizes + "' should be one number of bytes");
+  options.bytes = bytes.front();
   return options;
 }
 
@@ -60,9 +65,8 @@ struct Phase {
 
 Phase phase_of(const RateChangeOptions& options, Communicator& communicator) {
   using Clock = std::chrono::steady_clock;
-  std::vector<float> input(options.bytes / sizeof(float)), output(input.size());
-  for (std::size_t i = 0; i < input.size(); ++i)
-    input[i] = static_cast<float>(i * 2654435761u % 1009) / 504.5f - 1;
+  const std::vector<float> input = some_values(options.bytes / sizeof(float));
+  std::vector<float> output(input.size());
   Phase phase;
   for (int call = 0; call < options.calls; ++call) {
     const std::uint64_t native = communicator.native_calls(), raw = communicator.bypassed_calls();
@@ -76,13 +80,13 @@ Phase phase_of(const RateChangeOptions& options, Communicator& communicator) {
   return phase;
 }
 
-void print(const Phase& phase, const std::string& links) {
+void print(const Phase& phase, const std::string& label) {
   constexpr std::size_t shown = 60;
   const std::string later = phase.ways.substr(shown);
   std::vector<double> seconds(phase.seconds.begin() + shown, phase.seconds.end());
   std::ranges::nth_element(seconds, seconds.begin() + std::ptrdiff_t(seconds.size() / 2));
   const auto count = [&](char way) { return std::ranges::count(later, way); };
-  fmt::print("{}: {}, then {} native, {} raw, {} by the codec, {:.3f} ms\n", links,
+  fmt::print("{}: {}, then {} native, {} raw, {} by the codec, {:.3f} ms\n", label,
              phase.ways.substr(0, shown), count('n'), count('r'), count('c'),
              1e3 * seconds[seconds.size() / 2]);
   std::fflush(stdout);
@@ -91,22 +95,23 @@ void print(const Phase& phase, const std::string& links) {
 /// Whether it ended well, on all ranks.
 bool run_command(const std::string& command, Communicator& communicator) {
   // Its output may be a table of links.
-  int status = communicator.rank() == 0 ? std::system((command + " >/dev/null").c_str()) : 0;
+  int status = communicator.rank() == 0 ? std::system(("(" + command + ") >/dev/null").c_str()) : 0;
   MPI_Bcast(&status, 1, MPI_INT, 0, mpi::program_ranks());
   if (status != 0 && communicator.rank() == 0)
-    fmt::print(stderr, "rate_change: {}: status {}\n", command, status);
+    fmt::print(stderr, "rate_change: {}: exit status {}\n", command,
+               WIFEXITED(status) ? WEXITSTATUS(status) : status);
   return status == 0;
 }
 
 int run(const RateChangeOptions& options, Communicator& communicator) {
   const bool prints = communicator.rank() == 0;
-  std::string links = "at first";
+  std::string label = "at first";
   for (std::size_t i = 0;; ++i) {
     const Phase phase = phase_of(options, communicator);
-    if (prints) print(phase, links);
+    if (prints) print(phase, label);
     if (i == options.commands.size()) return 0;
-    links = options.commands[i];
-    if (!run_command(links, communicator)) return 1;
+    label = options.commands[i];
+    if (!run_command(label, communicator)) return 1;
   }
 }
 

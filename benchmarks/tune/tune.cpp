@@ -19,6 +19,7 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -84,14 +85,25 @@ std::string line_of(const RouteRaces::Entry& entry) {
                      1e3 * decision.seconds_by(Way::native), own);
 }
 
-void make_calls(const std::string& codec, const TuneOptions& options, const Elements& input,
-                Elements& output, Communicator& communicator) {
-  Plan plan = plan_of(codec, options, input.count, communicator);
-  for (int call = 0; call < options.calls; ++call) plan.execute(input.data(), output.data());
+std::uint64_t raced_calls(const RouteRaces& races) {
+  std::uint64_t calls = 0;
+  races.for_each([&](const RouteRaces::Entry& entry) { calls += entry.race.calls(); });
+  return calls;
 }
 
-/// On rank 0, once all calls are made.
-void write(const TuneOptions& options, const RouteRaces& races, OutputFile& file) {
+/// Returns whether they raced.
+bool make_calls(const std::string& codec, const TuneOptions& options, const Elements& input,
+                Elements& output, Communicator& communicator) {
+  const std::uint64_t before = raced_calls(communicator.impl().races());
+  Plan plan = plan_of(codec, options, input.count, communicator);
+  for (int call = 0; call < options.calls; ++call) plan.execute(input.data(), output.data());
+  return raced_calls(communicator.impl().races()) != before;
+}
+
+/// On rank 0, once all calls are made. `without_race`: by codec, the bytes of vectors that did not
+/// race, as text.
+void write(const TuneOptions& options, const RouteRaces& races,
+           std::span<const std::string> without_race, OutputFile& file) {
   const RouteDecisions decisions = races.decisions();
   std::string table = head();
   races.for_each([&](const RouteRaces::Entry& entry) {
@@ -106,6 +118,10 @@ void write(const TuneOptions& options, const RouteRaces& races, OutputFile& file
   all.add(decisions);
   file.write(all.content());
   file.close();
+  for (std::size_t i = 0; i < without_race.size(); ++i)
+    if (!without_race[i].empty())
+      table += fmt::format("{} does not race, and has no line, for bytes: {}\n", options.codecs[i],
+                           without_race[i]);
   fmt::print("{}written to {}\n", table, options.path);
   flush_standard_output();
 }
@@ -125,17 +141,20 @@ int tune(const TuneOptions& options, Communicator& communicator) {
   });
   run_on_all_ranks(world,
                    [&] { input = make_input(options.input, options.seed, communicator.rank()); });
+  std::vector<std::string> without_race(options.codecs.size());  // by codec: bytes, or empty
   for (const std::size_t bytes : options.sizes) {
     Elements vector, output;
     run_on_all_ranks(world, [&] {
       vector = vector_of(*input, options, elements_of(options, bytes, communicator.ranks()));
       output = Elements(options.type, vector.count);
     });
-    for (const std::string& codec : options.codecs)
-      make_calls(codec, options, vector, output, communicator);
+    for (std::size_t i = 0; i < options.codecs.size(); ++i)
+      if (!make_calls(options.codecs[i], options, vector, output, communicator))
+        without_race[i] += fmt::format("{}{}", without_race[i].empty() ? "" : ", ",
+                                       vector.count * size_of(options.type));
   }
   run_on_all_ranks(world, [&] {
-    if (communicator.rank() == 0) write(options, communicator.impl().races(), *file);
+    if (communicator.rank() == 0) write(options, communicator.impl().races(), without_race, *file);
   });
   return 0;
 }

@@ -27,7 +27,7 @@ class CallSignature {
   static constexpr std::size_t field_limit = 13;
 
   void number(std::string_view name, std::uint64_t value);
-  /// `remark`: for messages, behind the text; it need not be equal.
+  /// `remark` follows the text in messages. Ranks may differ in it.
   void text(std::string_view name, std::string value, std::string_view remark = {});
   /// The number of that name, which is there, has another value.
   void set(std::string_view name, std::uint64_t value);

@@ -10,6 +10,8 @@
 #include "call/waiting.hpp"
 #include "topology/topology_of.hpp"
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 #include <exception>
 #include <new>
@@ -62,13 +64,13 @@ CommunicatorImpl::~CommunicatorImpl() {
   races_.finish(transport_->rank());
 }
 
-/// Those that no race decided, too.
+/// Also those that were in no race; RouteRaces::finish() logs those of races.
 void CommunicatorImpl::log_calls() const noexcept try {
-  if (counters_.next_call == 0 || !logs_info()) return;
-  log_once_for_all(transport_->rank(),
-                   std::to_string(counters_.next_call) + " calls (plans were made by some): " +
-                       std::to_string(counters_.native_calls) + " by native, " +
-                       std::to_string(counters_.bypassed_calls) + " raw in place of a codec");
+  if (transport_->rank() != 0 || counters_.next_call == 0 || !logs_info()) return;
+  log().info(
+      "{} calls, some of which may only have made plans: {} by native, {} raw in place of "
+      "a codec",
+      counters_.next_call, counters_.native_calls, counters_.bypassed_calls);
 } catch (...) {  // no memory to say so
 }
 

@@ -17,7 +17,7 @@
 
 namespace cohom {
 
-/// The reason of a choice that a file made.
+/// The reason of a choice that a file made. Signatures compare it.
 inline constexpr std::string_view decided_by_file = "COHOM_DECISIONS says so";
 
 struct RouteChoice {

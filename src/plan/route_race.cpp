@@ -49,7 +49,14 @@ std::uint64_t RouteRace::calls() const {
 }
 
 std::optional<double> RouteRace::saved() const {
-  return saving_.native == 0 ? std::nullopt : std::optional(saving_.seconds());
+  const double native = decided_[index(Way::native)];
+  if (native == 0) return std::nullopt;
+  double saved = saved_;
+  for (const Runner& runner : all()) {
+    const std::size_t way = index(runner.way);
+    saved += static_cast<double>(runner.calls - saved_of_[way]) * (native - decided_[way]);
+  }
+  return saved;
 }
 
 RouteRace::Turn RouteRace::next() const {
@@ -83,10 +90,6 @@ void RouteRace::began(const Turn& turn) {
 }
 
 std::optional<RouteRace::Decision> RouteRace::measured(const Turn& turn, double seconds) {
-  if (turn.way != Way::native) {
-    ++saving_.calls;
-    saving_.took += seconds;
-  }
   if (turn.duel != duel_) return std::nullopt;  // of a duel that is over, or before one
   Runner& runner = runners_[index(turn.way)];
   if (turn.duels) return take_of_duel(runner, seconds);
@@ -146,11 +149,15 @@ RouteRace::Decision RouteRace::decide() {
   const double usual_before = std::exchange(usual_, winning().best);
   const bool is_as_before = usual_ < changed * usual_before && usual_before < changed * usual_;
   set_gaps(winner_ != before, is_as_before);
-  saving_.native_takes(runners_[index(Way::native)].best);
   since_duel_ = 0;
   recent_count_ = 0;
   Decision decision{.winner = winner_, .changed = winner_ != before, .calls = calls()};
   for (const Runner& runner : all()) decision.seconds[index(runner.way)] = runner.best;
+  if (const auto saved = this->saved()) {
+    saved_ = *saved;
+    for (const Runner& runner : all()) saved_of_[index(runner.way)] = runner.calls;
+  }
+  decided_ = decision.seconds;
   ++duel_;
   return decision;
 }

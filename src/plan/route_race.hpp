@@ -51,9 +51,8 @@ class RouteRace {
   [[nodiscard]] Way winner() const { return winner_; }
   [[nodiscard]] std::uint64_t calls() const;
   [[nodiscard]] std::uint64_t calls_by(Way way) const { return runners_[index(way)].calls; }
-  /// What measured calls took less than by native: for those that went otherwise, native's time in
-  /// the last duel before them, or in the first. Seconds; less than 0: they took longer. None
-  /// without a decision.
+  /// Seconds that calls by other ways took less than by native, by the least times of the last duel
+  /// before them, or of the first one; less than 0: more. None without a decision.
   [[nodiscard]] std::optional<double> saved() const;
 
  private:
@@ -71,22 +70,6 @@ class RouteRace {
     // Where it lost.
     std::uint64_t since_trial = 0, trial_gap = 0;  ///< calls, at least
   };
-  /// Of calls that native did not make: since it has that time, or before it has one.
-  struct Saving {
-    double native = 0;  ///< seconds of a call by it; 0: not known yet
-    std::uint64_t calls = 0;
-    double took = 0;
-    double before = 0;  ///< saved when it had other times
-
-    [[nodiscard]] double seconds() const {
-      return before + static_cast<double>(calls) * native - took;
-    }
-    void native_takes(double seconds) {
-      if (native != 0) *this = {.before = this->seconds()};
-      native = seconds;
-    }
-  };
-
   static constexpr std::size_t index(Way way) { return static_cast<std::size_t>(way); }
   [[nodiscard]] const Runner& winning() const { return runners_[index(winner_)]; }
   [[nodiscard]] std::span<Runner> all() { return {runners_.data(), ways_}; }
@@ -110,7 +93,10 @@ class RouteRace {
   std::array<double, recent_times> recent_ = {};
   std::size_t recent_count_ = 0;
   std::uint64_t since_duel_ = 0, quiet_ = 0;  ///< calls, at least
-  Saving saving_;
+  // Since the first duel.
+  std::array<double, most_ways> decided_ = {};          ///< Decision::seconds of the last one
+  std::array<std::uint64_t, most_ways> saved_of_ = {};  ///< calls by way that saved_ is of
+  double saved_ = 0;
 };
 
 }  // namespace cohom

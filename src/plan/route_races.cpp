@@ -16,9 +16,11 @@ namespace {
 
 constexpr std::string_view write_prefix = "write:";
 
-std::string milliseconds(double seconds) {
+std::string text_of(double seconds) {
+  const bool is_short = seconds < 1;
   std::array<char, 32> text;
-  const int length = std::snprintf(text.data(), text.size(), "%.4g ms", 1e3 * seconds);
+  const int length = std::snprintf(text.data(), text.size(), is_short ? "%.4g ms" : "%.4g s",
+                                   is_short ? 1e3 * seconds : seconds);
   return {text.data(), static_cast<std::size_t>(length)};
 }
 
@@ -28,10 +30,10 @@ std::string times_of(const RouteRaces::Entry& entry, const RouteRace::Decision& 
   for (const RouteRace::Way way : RouteRace::all_ways) {
     if (way == decision.winner || entry.name_of(way).empty()) continue;
     others += (others.empty() ? "" : ", ") + entry.name_of(way) + ": " +
-              milliseconds(decision.seconds_by(way));
+              text_of(decision.seconds_by(way));
   }
-  return entry.name_of(decision.winner) + ", " +
-         milliseconds(decision.seconds_by(decision.winner)) + " (" + others + ")";
+  return entry.name_of(decision.winner) + ", " + text_of(decision.seconds_by(decision.winner)) +
+         " (" + others + ")";
 }
 
 /// "thc, f32, about 1048576 bytes: 5 calls by native, 90 by thc by direct".
@@ -45,8 +47,8 @@ std::string summary_of(const RouteRaces::Entry& entry) {
   }
   if (entry.decision) text += "; in the end " + times_of(entry, *entry.decision);
   if (const auto saved = entry.race.saved())
-    text += "; beside native alone " + milliseconds(std::abs(*saved)) +
-            (*saved < 0 ? " lost" : " saved");
+    text +=
+        (*saved < 0 ? "; lost " : "; saved ") + text_of(std::abs(*saved)) + " beside native alone";
   return text;
 }
 

@@ -153,9 +153,11 @@ TEST(RouteRace, AHopelessWayGetsTwoTurns) {
   EXPECT_EQ(calls.decisions.size(), 1u);
 }
 
-/// What the calls of losers cost, in calls of the winner. `third`: 0, or a third way's time.
-double lost_share(double native, double own, double third, int first, int calls) {
-  Times times({native, own, third}, 0.1);
+/// What the calls of losers cost, in calls of the winner. The third time is 0 where there is no
+/// such way.
+double lost_share(const std::array<double, 3>& seconds, double noise, int first, int calls) {
+  const auto [native, own, third] = seconds;
+  Times times(seconds, noise);
   const double winner = std::min({native, own, third != 0 ? third : own});
   double lost = 0;
   int number = 0;
@@ -172,40 +174,52 @@ double lost_share(double native, double own, double third, int first, int calls)
 TEST(RouteRace, LosingTurnsCostOnePerCent) {
   for (const double ratio : {1.1, 1.5, 3.0, 10.0, 100.0}) {
     for (const double third : {0.0, 1.2, 2.0, 20.0}) {
-      for (const int calls : {980, 100000}) {
-        EXPECT_LE(lost_share(1, ratio, third, 20, calls), 0.01) << "native wins, " << ratio;
-        EXPECT_LE(lost_share(ratio, 1, third, 20, calls), 0.01) << "own wins, " << ratio;
+      for (const double noise : {0.02, 0.1}) {
+        for (const int calls : {980, 100000}) {
+          EXPECT_LE(lost_share({1, ratio, third}, noise, 20, calls), 0.01) << "native, " << ratio;
+          EXPECT_LE(lost_share({ratio, 1, third}, noise, 20, calls), 0.01) << "own, " << ratio;
+        }
       }
     }
   }
 }
 
-/// Beside native alone, by its last time: whichever wins, also before there was a decision.
+/// Beside native alone, whichever wins, by the last times. Calls before the first decision count,
+/// too.
 TEST(RouteRace, SaysWhatWasSaved) {
   RouteRace race(Way::native, false);
-  const auto make = [&](int calls, double native, double own) {
-    for (int i = 0; i < calls; ++i) {
-      const RouteRace::Turn turn = race.next();
-      race.began(turn);
-      static_cast<void>(race.measured(turn, turn.way == Way::native ? native : own));
-    }
+  double native = 1, own = 0.5;
+  const auto make_call = [&] {
+    const RouteRace::Turn turn = race.next();
+    race.began(turn);
+    return race.measured(turn, turn.way == Way::native ? native : own).has_value();
   };
-  make(7, 1, 0.5);
+  const auto make_calls = [&](int calls) {
+    for (int i = 0; i < calls; ++i) static_cast<void>(make_call());
+    return static_cast<double>(race.calls_by(Way::own));
+  };
+  for (int i = 0; i < 7; ++i) EXPECT_FALSE(make_call());
   EXPECT_FALSE(race.saved());
-  make(93, 1, 0.5);
-  const double saved = 0.5 * static_cast<double>(race.calls_by(Way::own));
-  EXPECT_NEAR(race.saved().value_or(0), saved, 1e-9);
+  EXPECT_TRUE(make_call());
+  EXPECT_DOUBLE_EQ(race.saved().value_or(0), 0.5 * 4);
+  const double own_calls = make_calls(100);
+  EXPECT_DOUBLE_EQ(race.saved().value_or(0), 0.5 * own_calls);
 
-  const std::uint64_t before = race.calls_by(Way::own);
-  make(100, 50, 12);
-  // Until the duel, in which native's new time shows, its calls stand beside the old one.
-  EXPECT_NEAR(race.saved().value_or(0),
-              saved + 38 * static_cast<double>(race.calls_by(Way::own) - before), 49 * 8);
-  EXPECT_GT(race.saved().value_or(0), saved + 38 * 80);
+  native = 50;
+  own = 12;
+  while (!make_call()) {
+  }
+  const double until = static_cast<double>(race.calls_by(Way::own));
+  EXPECT_DOUBLE_EQ(race.saved().value_or(0), 0.5 * until) << "so long native's new time is unknown";
+  const double later = make_calls(100) - until;
+  EXPECT_GE(later, 90);
+  EXPECT_DOUBLE_EQ(race.saved().value_or(0), 0.5 * until + 38 * later);
 
   race = RouteRace(Way::native, false);
-  make(8, 1, 2);
-  EXPECT_NEAR(race.saved().value_or(0), -4, 1e-9);
+  native = 1;
+  own = 2;
+  const double lost = make_calls(200);
+  EXPECT_DOUBLE_EQ(race.saved().value_or(0), -lost) << "native wins";
 }
 
 /// A link that becomes 50 times slower, and fast again.
