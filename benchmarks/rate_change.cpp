@@ -47,7 +47,7 @@ std::variant<RateChangeOptions, Information> parse_rate_change_options(int argc,
       ->check(some_codec())
       ->capture_default_str();
   app.add_option("--size", sizes, "bytes of the vector: N, NK or NM")->capture_default_str();
-  app.add_option("--calls", options.calls, "of a phase")
+  app.add_option("--calls", options.calls, "of a phase, at least 100")
       ->check(whole_number(100))
       ->capture_default_str();
   app.add_option("COMMAND", options.commands, "shell commands, each run between two phases");
@@ -95,11 +95,13 @@ void print(const Phase& phase, const std::string& label) {
 /// Whether it ended well, on all ranks.
 bool run_command(const std::string& command, Communicator& communicator) {
   // Its output may be a table of links.
-  int status = communicator.rank() == 0 ? std::system(("(" + command + ") >/dev/null").c_str()) : 0;
+  int status =
+      communicator.rank() == 0 ? std::system(("(" + command + "\n) >/dev/null").c_str()) : 0;
   MPI_Bcast(&status, 1, MPI_INT, 0, mpi::program_ranks());
   if (status != 0 && communicator.rank() == 0)
-    fmt::print(stderr, "rate_change: {}: exit status {}\n", command,
-               WIFEXITED(status) ? WEXITSTATUS(status) : status);
+    fmt::print(stderr, "rate_change: {}: {} {}\n", command,
+               WIFEXITED(status) ? "exit status" : "ended by signal",
+               WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
   return status == 0;
 }
 

@@ -95,9 +95,9 @@ CodecModel model_codec(const std::string& name, const Parameters& parameters,
                                 .type = ElementType::f32,
                                 .kernels = kernels::kernel_table(),
                                 .parameters = parameters}));
-    throw std::runtime_error(
-        fmt::format("what {} sends on {} ranks is not known beforehand; take --mode executor", name,
-                    vector.ranks));
+    throw std::runtime_error(fmt::format(
+        "what {} sends on {} ranks is not known beforehand (cohom-scale --mode executor runs it)",
+        name, vector.ranks));
   }
   CodecModel model{
       .block = bytes->block,

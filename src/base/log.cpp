@@ -78,6 +78,10 @@ void log_once_for_all(int rank, const std::string& message) {
   if (rank == 0) log_once(message);
 }
 
+void log_each_for_all(int rank, const std::string& message) {
+  if (rank == 0) log().info(message);
+}
+
 bool speaks_for_all(int rank) {
   const int in_job = rank_in_job();
   return (in_job >= 0 ? in_job : rank) == 0;

@@ -25,6 +25,9 @@ bool logs_info();
 /// Logs what all ranks of a communicator would say alike: its rank 0 alone does.
 void log_once_for_all(int rank, const std::string& message);
 
+/// The same, as often as it is said: for what is over.
+void log_each_for_all(int rank, const std::string& message);
+
 /// Whether this process says what all of the job would: rank 0 of the job does. `rank`, which is
 /// one of a communicator, counts where nobody said which rank of the job this is; 0: every process
 /// does.

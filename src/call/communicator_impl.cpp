@@ -6,11 +6,10 @@
 #include "base/known_names.hpp"
 #include "base/log.hpp"
 #include "base/phase_timer.hpp"
+#include "base/text.hpp"
 #include "call/call_at_once.hpp"
 #include "call/waiting.hpp"
 #include "topology/topology_of.hpp"
-
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <exception>
@@ -66,11 +65,12 @@ CommunicatorImpl::~CommunicatorImpl() {
 
 /// Also those that were in no race; RouteRaces::finish() logs those of races.
 void CommunicatorImpl::log_calls() const noexcept try {
-  if (transport_->rank() != 0 || counters_.next_call == 0 || !logs_info()) return;
-  log().info(
-      "{} calls, some of which may only have made plans: {} by native, {} raw in place of "
-      "a codec",
-      counters_.next_call, counters_.native_calls, counters_.bypassed_calls);
+  if (counters_.next_call == 0 || !logs_info()) return;
+  log_each_for_all(
+      transport_->rank(),
+      counted(counters_.next_call, "call") +
+          ", some of which may only have made plans: " + std::to_string(counters_.native_calls) +
+          " by native, " + std::to_string(counters_.bypassed_calls) + " raw in place of a codec");
 } catch (...) {  // no memory to say so
 }
 

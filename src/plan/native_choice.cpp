@@ -42,9 +42,10 @@ NativeSums* use_native(const PlanEnvironment& environment, const PlanOptions& op
     if (decided == RouteDecisions::native) {
       choice.selection = {&native_algorithm, bypass, reason};
     } else if (decided) {
-      // Else the word is `own`.
       if (const auto way = named_way(*decided))
         choice.selection = {way->algorithm, way->raw && bypass, reason};
+      else
+        choice.selection.reason += " (COHOM_DECISIONS: own)";
       return nullptr;
     }
   }

@@ -1,6 +1,7 @@
 #include "plan/route_decisions.hpp"
 
 #include "base/replaced_file.hpp"
+#include "base/text.hpp"
 #include "codecs/codec_table.hpp"
 #include "codecs/common/parameters.hpp"
 #include "plan/spec.hpp"
@@ -58,11 +59,6 @@ std::optional<T> number_of(std::string_view text) {
   return number;
 }
 
-bool is_way(std::string_view word, ReductionKind collective) {
-  if (word == RouteDecisions::native || word == RouteDecisions::own) return true;
-  return named_way(word) && collective == ReductionKind::allreduce;
-}
-
 /// As calls have it, without parameters that have their defaults. @throws Error(invalid_argument)
 /// for a codec that is none, and for a parameter that it does not have
 std::string codec_of(std::string_view spec) {
@@ -72,24 +68,45 @@ std::string codec_of(std::string_view spec) {
   return canonical_spec(row, parsed.parameters);
 }
 
+/// Of a word of a line. @throws Error(invalid_argument) where it has no value
+template <class T>
+T value_of(std::optional<T> value, std::string_view word, const std::string& right) {
+  if (!value)
+    throw Error(ErrorKind::invalid_argument,
+                "\"" + printable(std::string(word)) + "\" should be " + right);
+  return *value;
+}
+
+std::string_view way_of(std::string_view word, ReductionKind collective) {
+  const bool is_allreduce = collective == ReductionKind::allreduce;
+  if (word == RouteDecisions::native || word == RouteDecisions::own) return word;
+  if (is_allreduce && named_way(word)) return word;
+  return value_of(std::optional<std::string_view>(), word,
+                  is_allreduce ? "native, own, " + algorithms_of_ranks() +
+                                     ", or one of these algorithms with raw: before it"
+                               : "native or own");
+}
+
 /// Of "4 thc f32 65536 native", an allreduce, or "4 thc f32 65536 native reduce_scatter".
-/// @throws Error(invalid_argument) as codec_of() does
-std::optional<std::pair<CallKind, std::string_view>> decision_of(std::string_view line) {
+/// @throws Error(invalid_argument) for a word that is wrong, and as codec_of() does
+std::pair<CallKind, std::string_view> decision_of(std::string_view line) {
   const auto words = words_of(line);
-  if (words.size() != 5 && words.size() != 6) return std::nullopt;
-  const auto ranks = number_of<int>(words[0]);
-  const auto type = element_type_named(words[2]);
-  const auto bytes = number_of<std::size_t>(words[3]);
+  if (words.size() != 5 && words.size() != 6)
+    throw Error(ErrorKind::invalid_argument,
+                counted(words.size(), "word") +
+                    ", should be ranks, codec, type, bytes, way, and the collective if it is no "
+                    "allreduce, with spaces between them: 4 thc f32 65536 native");
   const auto collective =
-      words.size() == 6 ? reduction_kind_named(words[5]) : ReductionKind::allreduce;
-  if (!ranks || !type || !bytes || !collective || !is_way(words[4], *collective))
-    return std::nullopt;
-  const CallKind kind{.ranks = *ranks,
-                      .codec = codec_of(words[1]),
-                      .type = *type,
-                      .size = size_class(*bytes),
-                      .collective = *collective};
-  return std::pair(kind, words[4]);
+      value_of(words.size() == 6 ? reduction_kind_named(words[5]) : ReductionKind::allreduce,
+               words.back(), "allreduce, reduce_scatter, reduce or allgather");
+  const CallKind kind{
+      .ranks = value_of(number_of<int>(words[0]), words[0], "a number of ranks"),
+      .codec = codec_of(words[1]),
+      .type = value_of(element_type_named(words[2]), words[2], "f32, f64, f16 or bf16"),
+      .size = size_class(value_of(number_of<std::size_t>(words[3]), words[3],
+                                  "a number of bytes, without a unit")),
+      .collective = collective};
+  return {kind, way_of(words[4], collective)};
 }
 
 /// Some editors end lines in two characters.
@@ -160,24 +177,19 @@ RouteDecisions RouteDecisions::parse(std::string_view content, const std::string
     refuse(path, "its first line should be \"" + std::string(first_line) + "\"");
   for (std::size_t number = 2; next_line(lines, line); ++number) {
     if (line.empty() || line.front() == '#') continue;
-    const std::string which = "line " + std::to_string(number) + ", \"" + line.substr(0, 80) + "\"";
-    std::optional<std::pair<CallKind, std::string_view>> decision;
+    const std::string which =
+        "line " + std::to_string(number) + ", \"" + printable(line.substr(0, 80)) + "\": ";
+    std::pair<CallKind, std::string_view> decision;
     try {
       decision = decision_of(line);
     } catch (const Error& error) {
-      refuse(path, which + ": " + error.what());
+      refuse(path, which + error.what());
     }
-    if (!decision)
-      refuse(path, which +
-                       ", should be ranks, codec, type, bytes, and native, own or, of an "
-                       "allreduce, an algorithm of the ranks, with raw: before it where the codec "
-                       "is bypassed; then the collective, if it is no "
-                       "allreduce; with a space between two of them; for example "
-                       "\"4 thc f32 65536 native\"");
-    const auto earlier = decisions.find(decision->first);
-    if (earlier && *earlier != decision->second)
-      refuse(path, which + ": a line before says " + *earlier + " for calls of this kind");
-    decisions.set(decision->first, decision->second);
+    const auto& [kind, way] = decision;
+    const auto earlier = decisions.find(kind);
+    if (earlier && *earlier != way)
+      refuse(path, which + "a line before says " + *earlier + " for calls of this kind");
+    decisions.set(kind, way);
   }
   return decisions;
 }

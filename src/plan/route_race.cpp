@@ -13,8 +13,10 @@ constexpr double clearly_faster = 0.95;
 /// Where the winner's times change by this factor, who wins is asked at once; by the smaller one,
 /// when it was not asked for long.
 constexpr double changed_much = 2, changed = 1.2;
-/// A way that is so much slower in its first turn gets no more turns than it takes to believe it.
+/// A way that is so much slower in two turns gets no more. (In one, the machine may have had other
+/// things to do.)
 constexpr double hopeless = 3;
+constexpr int enough_turns = 2;
 
 constexpr std::uint64_t least_trial_gap = 8, least_quiet = 128, longest = std::uint64_t{1} << 20;
 /// A winner that has become slower than another way was is asked after this share of the quiet
@@ -104,7 +106,8 @@ std::optional<RouteRace::Decision> RouteRace::measured(const Turn& turn, double 
 void RouteRace::begin_turns(Runner& runner, int turns) const {
   runner.duel = duel_;
   runner.left = runner.waited = turns;
-  runner.best = 0;
+  runner.best = runner.least = 0;
+  runner.timed = 0;
 }
 
 void RouteRace::start_duel() {
@@ -123,6 +126,7 @@ std::optional<RouteRace::Decision> RouteRace::take_of_duel(Runner& runner, doubl
   // Memory is touched for the first time, and peers meet.
   const bool counts = runner.warm || runner.waited == 0;
   runner.warm = true;
+  runner.least = runner.timed++ == 0 ? seconds : std::min(runner.least, seconds);
   if (counts) runner.best = runner.best == 0 ? seconds : std::min(runner.best, seconds);
   double least = 0;
   for (const Runner& one : all())
@@ -131,7 +135,8 @@ std::optional<RouteRace::Decision> RouteRace::take_of_duel(Runner& runner, doubl
   int waited = 0;
   for (Runner& one : all()) {
     if (one.duel != duel_) continue;
-    if (one.best > hopeless * least) one.waited -= std::exchange(one.left, 0);
+    if (one.timed >= enough_turns && one.least > hopeless * least)
+      one.waited -= std::exchange(one.left, 0);
     waited += one.waited;
   }
   if (waited != 0) return std::nullopt;

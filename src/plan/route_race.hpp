@@ -67,6 +67,8 @@ class RouteRace {
     int waited = 0;     ///< times to come
     bool warm = false;  ///< its first call, which does not count, is over
     double best = 0;    ///< seconds; 0: none yet
+    int timed = 0;      ///< turns, also a cold one
+    double least = 0;   ///< of these
     // Where it lost.
     std::uint64_t since_trial = 0, trial_gap = 0;  ///< calls, at least
   };

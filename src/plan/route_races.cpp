@@ -1,6 +1,7 @@
 #include "plan/route_races.hpp"
 
 #include "base/log.hpp"
+#include "base/text.hpp"
 
 #include <array>
 #include <cmath>
@@ -24,6 +25,13 @@ std::string text_of(double seconds) {
   return {text.data(), static_cast<std::size_t>(length)};
 }
 
+/// To two digits.
+double rounded(double number) {
+  if (number == 0) return 0;
+  const double unit = std::pow(10, std::floor(std::log10(number)) - 1);
+  return std::round(number / unit) * unit;
+}
+
 /// "native, 1 ms (thc by direct: 2 ms, thc by ring: 3 ms)".
 std::string times_of(const RouteRaces::Entry& entry, const RouteRace::Decision& decision) {
   std::string others;
@@ -42,13 +50,14 @@ std::string summary_of(const RouteRaces::Entry& entry) {
   for (const RouteRace::Way way : RouteRace::all_ways) {
     if (entry.name_of(way).empty()) continue;
     const bool first = way == RouteRace::all_ways.front();
-    text += (first ? " " : ", ") + std::to_string(entry.race.calls_by(way)) +
-            (first ? " calls by " : " by ") + entry.name_of(way);
+    const std::uint64_t calls = entry.race.calls_by(way);
+    text += (first ? " " + counted(calls, "call") : ", " + std::to_string(calls)) + " by " +
+            entry.name_of(way);
   }
   if (entry.decision) text += "; in the end " + times_of(entry, *entry.decision);
   if (const auto saved = entry.race.saved())
-    text +=
-        (*saved < 0 ? "; lost " : "; saved ") + text_of(std::abs(*saved)) + " beside native alone";
+    text += (*saved < 0 ? "; lost about " : "; saved about ") + text_of(rounded(std::abs(*saved))) +
+            " beside native alone";
   return text;
 }
 
@@ -148,7 +157,7 @@ void RouteRaces::finish(int rank) const noexcept {
   if (rank != 0) return;
   try {
     for (const auto& [key, entry] : entries_)
-      if (entry.race.calls() != 0) log_once_for_all(rank, summary_of(entry));
+      if (entry.race.calls() != 0) log_each_for_all(rank, summary_of(entry));
     if (write_to_.empty()) return;
     if (const RouteDecisions all = decisions(); !all.empty()) all.add_to(write_to_);
   } catch (const std::exception& error) {

@@ -66,8 +66,8 @@ time='[0-9.e+-]+ m?s'
 way="(native|thc by [a-z_]+)"
 kind='thc, f32, about 524288 bytes'
 grep -qE "$kind: after [0-9]+ calls $way, $time \($way: $time" err || fail "no decision in the log"
-ends="; in the end $way, $time \(.*\); (saved|lost) $time beside native alone"
-grep -qE "$kind: [0-9]+ calls by native, [0-9]+ by thc by .*$ends" err || fail "no summary"
+ends="; in the end $way, $time \(.*\); (saved|lost) about $time beside native alone"
+grep -qE "$kind: [0-9]+ calls? by native, [0-9]+ by thc by .*$ends" err || fail "no summary"
 grep -qE '[0-9]+ calls, .* made plans: [0-9]+ by native, [0-9]+ raw in place of a codec' err ||
   fail "no counts of all calls"
 

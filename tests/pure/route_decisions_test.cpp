@@ -102,17 +102,36 @@ TEST(RouteDecisions, SaysWhichLineIsWrong) {
     EXPECT_EQ(error_of(content),
               "decisions in some/file: its first line should be \"cohom-decisions 2\"")
         << content;
-  for (const char* line :
-       {"4 raw f32 65536", "4 raw f32 65536 own native", "4 raw f32 65536 own reduce own",
-        "0 raw f32 65536 own", "-4 raw f32 65536 own", "4 raw f33 65536 own", "4 raw f32 64K own",
-        "4 raw f32 0 own", "4 raw f32 99999999999999999999 own", "4 raw f32 65536 Native",
-        "4 raw f32 65536 offload", "4 raw f32 65536 rings", "4 raw f32 65536 ring reduce",
-        "4 thc f32 65536 raw:", "4 thc f32 65536 raw:native", "4 thc f32 65536 raw:ring reduce"}) {
+}
+
+TEST(RouteDecisions, SaysWhichWordIsWrong) {
+  const std::string head = "cohom-decisions 2\n# a remark\n\n4 raw f32 65536 own\n";
+  const std::string algorithm = "\" should be native, own, ring, direct, ";
+  for (const auto& [line, why] : std::vector<std::pair<std::string, std::string>>{
+           {"4 raw f32 65536", "4 words, should be ranks, codec, type, bytes, way"},
+           {"4\traw f32 65536 own", "4 words"},
+           {"4 raw f32 65536 own reduce own", "7 words"},
+           {"0 raw f32 65536 own", "\"0\" should be a number of ranks"},
+           {"-4 raw f32 65536 own", "\"-4\" should be a number of ranks"},
+           {"4 raw f33 65536 own", "\"f33\" should be f32, f64, f16 or bf16"},
+           {"4 raw f32 64K own", "\"64K\" should be a number of bytes, without a unit"},
+           {"4 raw f32 0 own", "\"0\" should be a number of bytes"},
+           {"4 raw f32 99999999999999999999 own", "\"99999999999999999999\" should be a number"},
+           {"4 raw f32 65536 own native", "\"native\" should be allreduce, reduce_scatter"},
+           {"4 raw f32 65536 Native", "\"Native" + algorithm},
+           {"4 raw f32 65536 offload", "\"offload" + algorithm},
+           {"4 raw f32 65536 rings", "\"rings" + algorithm},
+           {"4 thc f32 65536 raw:", "\"raw:" + algorithm},
+           {"4 thc f32 65536 raw:native", "\"raw:native" + algorithm},
+           {"4 raw f32 65536 ring reduce", "\"ring\" should be native or own"},
+           {"4 thc f32 65536 raw:ring reduce", "\"raw:ring\" should be native or own"}}) {
     const std::string error = error_of(head + line);
-    EXPECT_EQ(error.find("decisions in some/file: line 5, \"" + std::string(line) + "\", should"),
-              0u)
-        << error;
+    std::string shown = line;
+    std::ranges::replace(shown, '\t', '?');
+    EXPECT_EQ(error.find("decisions in some/file: line 5, \"" + shown + "\": " + why), 0u) << error;
   }
+  const std::string nothing("4 raw f32 65536 \0wn", 19);
+  EXPECT_NE(error_of(head + nothing).find("\"?wn\" should be native"), std::string::npos);
 }
 
 TEST(RouteDecisions, SaysWhichCodecIsWrong) {

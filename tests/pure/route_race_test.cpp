@@ -153,6 +153,21 @@ TEST(RouteRace, AHopelessWayGetsTwoTurns) {
   EXPECT_EQ(calls.decisions.size(), 1u);
 }
 
+/// One call takes long for another reason, in any turn of the duel.
+TEST(RouteRace, OneSlowCallDecidesNothing) {
+  for (int slow = 0; slow < 8; ++slow) {
+    int call = 0;
+    Calls calls([&](Way way) {
+      const double seconds = way == Way::native ? 1.0 : 0.8;
+      return call++ == slow ? 50 : seconds;
+    });
+    calls.make(12, Way::own);
+    ASSERT_EQ(calls.decisions.size(), 1u);
+    EXPECT_EQ(calls.decisions.front().winner, Way::own) << slow;
+    EXPECT_DOUBLE_EQ(calls.decisions.front().seconds_by(Way::native), 1) << slow;
+  }
+}
+
 /// What the calls of losers cost, in calls of the winner. The third time is 0 where there is no
 /// such way.
 double lost_share(const std::array<double, 3>& seconds, double noise, int first, int calls) {
