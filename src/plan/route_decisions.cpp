@@ -70,11 +70,10 @@ std::string codec_of(std::string_view spec) {
 
 /// Of a word of a line. @throws Error(invalid_argument) where it has no value
 template <class T>
-T value_of(std::optional<T> value, std::string_view word, const std::string& right) {
-  if (!value)
-    throw Error(ErrorKind::invalid_argument,
-                "\"" + printable(std::string(word)) + "\" should be " + right);
-  return *value;
+T value_of(const std::optional<T>& value, std::string_view word, const std::string& right) {
+  if (value) return *value;
+  throw Error(ErrorKind::invalid_argument,
+              "\"" + printable(std::string(word)) + "\" should be " + right);
 }
 
 std::string_view way_of(std::string_view word, ReductionKind collective) {
