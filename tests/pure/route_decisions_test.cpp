@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -127,7 +128,7 @@ TEST(RouteDecisions, SaysWhichWordIsWrong) {
            {"4 thc f32 65536 raw:ring reduce", "\"raw:ring\" should be native or own"}}) {
     const std::string error = error_of(head + line);
     std::string shown = line;
-    std::ranges::replace(shown, '\t', '?');
+    std::replace(shown.begin(), shown.end(), '\t', '?');
     const std::string start =
         std::string("decisions in some/file: line 5, \"").append(shown).append("\": ").append(why);
     EXPECT_TRUE(error.starts_with(start)) << error;
