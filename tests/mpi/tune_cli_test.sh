@@ -28,7 +28,7 @@ ways='(native|own|recursive_halving)'
 [ "$(grep -cE '^(thc|raw) ' out)" -eq 6 ] || fail "six lines"
 cp decisions before
 expect 0 --codec signcount --size 64,512K decisions
-grep -qxF 'signcount does not race, and has no line, for bytes: 64' out || fail "no race"
+grep -qxF 'signcount does not race, and has no line, for bytes: 64' out || fail "what does not race"
 grep -v -xF -f decisions before >gone && fail "what the file had is gone: $(cat gone)"
 for collective in reduce_scatter reduce; do
   expect 0 --collective $collective --codec thc --size 512K --calls 20 decisions
