@@ -14,6 +14,6 @@ inline constexpr int version_patch = COHOM_VERSION_PATCH;
 inline constexpr const char* version_string = COHOM_VERSION_STRING;
 
 /// Version of docs/wire-format.md this library speaks. Ranks with different ones refuse each other.
-inline constexpr std::uint32_t wire_format_version = 18;
+inline constexpr std::uint32_t wire_format_version = 19;
 
 }  // namespace cohom

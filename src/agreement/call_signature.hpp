@@ -24,7 +24,7 @@ struct SignatureField {
 /// which says the kind.
 class CallSignature {
  public:
-  static constexpr std::size_t field_limit = 13;
+  static constexpr std::size_t field_limit = 14;
 
   void number(std::string_view name, std::uint64_t value);
   /// `remark` follows the text in messages. Ranks may differ in it.

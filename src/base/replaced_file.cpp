@@ -54,6 +54,9 @@ std::string why_not_replaceable(const std::string& path) {
   const auto status = std::filesystem::status(target, error);
   if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
     return "it is no regular file";
+  const auto folder = target.has_parent_path() ? target.parent_path() : ".";
+  if (access(folder.c_str(), W_OK | X_OK) != 0)
+    return "folder " + folder.string() + " cannot be written: " + std::strerror(errno);
   return {};
 }
 

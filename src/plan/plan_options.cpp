@@ -3,6 +3,7 @@
 #include "base/environment.hpp"
 #include "base/text.hpp"
 #include "base/worker_pool.hpp"
+#include "plan/route_decisions.hpp"
 
 #include <cohom/error.hpp>
 
@@ -86,6 +87,7 @@ PlanOptions resolve(const Options& options, const OptionDefaults& defaults) {
                     " is neither call nor thread (Options::progress, Info key "
                     "cohom_progress, COHOM_PROGRESS)");
   resolved.native = native_use_of(given_or(options.native, defaults.native));
+  resolved.follows_file = !defaults.decisions.empty() && !decisions_to_write(defaults.decisions);
   resolved.threads = workers_of(given_or(options.threads, defaults.threads));
   return resolved;
 }

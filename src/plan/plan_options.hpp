@@ -8,11 +8,17 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace cohom {
 
 /// Which calls may go by the native allreduce.
 enum class NativeUse : std::uint8_t { never, automatic, always };
+
+constexpr std::string_view name_of(NativeUse use) noexcept {
+  if (use == NativeUse::always) return "always";
+  return use == NativeUse::automatic ? "auto" : "never";
+}
 
 struct PlanOptions {
   std::string codec;
@@ -26,6 +32,7 @@ struct PlanOptions {
   std::optional<std::size_t> threads = std::nullopt;
   bool own_thread = false;  ///< advances calls
   NativeUse native = NativeUse::never;
+  bool follows_file = false;  ///< calls that could race go as a file of decisions says
 };
 
 /// What the environment says where options say nothing, as text: what is wrong with it is an error

@@ -144,6 +144,12 @@ std::optional<NamedWay> named_way(std::string_view word) {
   return NamedWay{algorithm, raw};
 }
 
+std::optional<std::string> decisions_to_write(std::string_view text) {
+  constexpr std::string_view prefix = "write:";
+  if (!text.starts_with(prefix) || text.size() == prefix.size()) return std::nullopt;
+  return std::string(text.substr(prefix.size()));
+}
+
 CallKind kind_of(const PlanShape& shape, int ranks, const std::string& codec) {
   return {.ranks = ranks,
           .codec = codec,
@@ -225,6 +231,11 @@ std::string RouteDecisions::content() const {
 
 void RouteDecisions::add(const RouteDecisions& others) {
   for (const auto& [kind, way] : others.ways_) set(kind, way);
+}
+
+void RouteDecisions::check_writable(const std::string& path) {
+  if (const std::string why = why_not_replaceable(path); !why.empty()) refuse(path, why);
+  static_cast<void>(read_if_any(path));
 }
 
 void RouteDecisions::add_to(const std::string& path) const {

@@ -47,6 +47,10 @@ std::string word_for(std::string_view algorithm, bool raw);
 /// None: it names no algorithm of the ranks.
 std::optional<NamedWay> named_way(std::string_view word);
 
+/// COHOM_DECISIONS of a run that is to write what it decides, "write:FILE": that file; of any other
+/// text: none.
+std::optional<std::string> decisions_to_write(std::string_view text);
+
 class RouteDecisions {
  public:
   /// What a line says of the first two ways; of another one it has word_for() it.
@@ -73,6 +77,8 @@ class RouteDecisions {
   /// followed. @throws Error(invalid_argument) where it is no file of decisions, no regular file,
   /// or cannot be written
   void add_to(const std::string& path) const;
+  /// Throws what add_to() would, as far as can be seen without writing.
+  static void check_writable(const std::string& path);
 
  private:
   std::map<CallKind, std::string> ways_;

@@ -15,8 +15,6 @@ namespace cohom {
 
 namespace {
 
-constexpr std::string_view write_prefix = "write:";
-
 std::string text_of(double seconds) {
   const bool is_short = seconds < 1;
   std::array<char, 32> text;
@@ -88,13 +86,15 @@ std::string RouteRaces::Entry::decided_way() const {
 }
 
 RouteRaces::RouteRaces(std::string decisions) {
-  if (decisions.starts_with(write_prefix) && decisions.size() > write_prefix.size())
-    write_to_ = decisions.substr(write_prefix.size());
-  else
-    read_from_ = std::move(decisions);
+  write_to_ = decisions_to_write(decisions);
+  if (!write_to_) read_from_ = std::move(decisions);
 }
 
 std::optional<std::string> RouteRaces::decided(const CallKind& kind, std::size_t bytes, int rank) {
+  if (write_to_ && rank == 0 && !may_write_) {
+    RouteDecisions::check_writable(*write_to_);
+    may_write_ = true;
+  }
   if (read_from_.empty()) return std::nullopt;
   if (!read_) read_ = RouteDecisions::read(read_from_);
   if (auto way = read_->find(kind)) return way;
@@ -158,8 +158,8 @@ void RouteRaces::finish(int rank) const noexcept {
   try {
     for (const auto& [key, entry] : entries_)
       if (entry.race.calls() != 0) log_each_for_all(rank, summary_of(entry));
-    if (write_to_.empty()) return;
-    if (const RouteDecisions all = decisions(); !all.empty()) all.add_to(write_to_);
+    if (!write_to_) return;
+    if (const RouteDecisions all = decisions(); !all.empty()) all.add_to(*write_to_);
   } catch (const std::exception& error) {
     try {
       warn_once(error.what());

@@ -46,7 +46,8 @@ class RouteRaces {
 
   /// Which way calls of a kind go by the file that was named, in its words; none: there is no file.
   /// Where it does not know them they go their own, which rank `rank` logs. `bytes`: of the vector.
-  /// @throws Error(invalid_argument) as RouteDecisions::read()
+  /// @throws Error(invalid_argument) as RouteDecisions::read(), and on rank 0, which is to write
+  /// one, as check_writable()
   [[nodiscard]] std::optional<std::string> decided(const CallKind& kind, std::size_t bytes,
                                                    int rank);
 
@@ -81,7 +82,9 @@ class RouteRaces {
     std::optional<double> seconds = std::nullopt;
   };
 
-  std::string read_from_, write_to_;  ///< files; empty: none
+  std::string read_from_;  ///< a file; empty: none
+  std::optional<std::string> write_to_;
+  bool may_write_ = false;  ///< as far as could be seen
   std::optional<RouteDecisions> read_;
   /// By the algorithm of the third way, too.
   std::map<std::pair<CallKind, std::string>, Entry> entries_;

@@ -585,21 +585,47 @@ TEST(Native, RanksHaveDifferentFiles) {
     });
 }
 
+/// A launcher may give its environment to the ranks of its own host alone.
+TEST(Native, OneRankHasAFile) {
+  const Watchdog watchdog("a file on one rank");
+  LoopbackHub hub(2);
+  std::optional<DecisionsFile> file;
+  std::vector<std::unique_ptr<Communicator>> communicators;
+  for (const bool has_file : {false, true}) {
+    if (has_file) file.emplace("cohom-decisions 2\n2 thc f32 131072 own\n");
+    const int rank = static_cast<int>(communicators.size());
+    communicators.push_back(std::make_unique<Communicator>(
+        hub.transport(rank), Aggregators{.native = hub.native_sums(rank)}));
+  }
+  std::vector<std::jthread> threads;
+  for (auto& communicator : communicators)
+    threads.emplace_back([&] {
+      const std::string error = error_of(*communicator, raced_elements, raced());
+      EXPECT_NE(error.find("native"), std::string::npos) << error;
+      EXPECT_NE(error.find("auto by COHOM_DECISIONS"), std::string::npos) << error;
+      Options alike = raced();
+      alike.native = "never";
+      EXPECT_EQ(error_of(*communicator, raced_elements, alike), "") << "it has no use for a file";
+    });
+}
+
 /// What only some ranks allow none does: who may race is not the same on all of them.
 TEST_P(NativeAt, SomeRanksMayNotRace) {
   const Watchdog watchdog("ranks that may not race");
   LoopbackHub hub(3, at(GetParam(), 3));
   on_hub(hub, 3, [&](int rank, Communicator& communicator) {
-    for (const std::string name : {"native", "progress"})
-      for (int i = 0; i < 20; ++i) {
-        Options options = raced();
-        if (rank == 1)
-          (name == "native" ? options.native : options.progress) =
-              name == "native" ? "never" : "thread";
-        std::vector<float> data(raced_elements, 1.0f);
-        allreduce(std::span(data), communicator, options);
-        EXPECT_NEAR(data.back(), 3, 1) << name;
-      }
+    Options options = raced();
+    if (rank == 1) options.progress = "thread";
+    for (int i = 0; i < 20; ++i) {
+      std::vector<float> data(raced_elements, 1.0f);
+      allreduce(std::span(data), communicator, options);
+      EXPECT_NEAR(data.back(), 3, 1);
+    }
+    options = raced();
+    if (rank == 1) options.native = "never";
+    const std::string error = error_of(communicator, raced_elements, options);
+    EXPECT_NE(error.find("rank 1"), std::string::npos) << error;
+    EXPECT_NE(error.find("native"), std::string::npos) << error;
     EXPECT_EQ(communicator.native_calls(), 0u);
   });
 }

@@ -54,6 +54,15 @@ expect 0 --native auto --collective reduce --codec thc --size 512K --iterations 
   --quiet --json json
 [ "$(native_calls | tr '\n' ' ')" = "0 " ] || fail "native calls of reduce: $(native_calls)"
 
+# Before a call, who is to write a file finds out whether that can be done.
+COHOM_DECISIONS=write:nowhere/decided
+expect_refusal 'nowhere cannot be written: No such file or directory' \
+  --native auto --codec thc --size 512K --quiet
+echo 'no decisions' >text
+COHOM_DECISIONS=write:text
+expect_refusal 'decisions in text: its first line should be' --native auto --codec thc \
+  --size 512K --quiet
+
 # What is decided in one run goes into the file.
 COHOM_DECISIONS=write:decided
 COHOM_LOG=info
