@@ -3,6 +3,7 @@
 #include "agreement/call_agreement.hpp"
 #include "agreement/call_board.hpp"
 #include "base/free_list.hpp"
+#include "call/board_looks.hpp"
 #include "call/call_failures.hpp"
 #include "call/call_owner.hpp"
 #include "plan/route_races.hpp"
@@ -17,27 +18,29 @@ namespace cohom {
 
 namespace {
 
-/// Looks without yielding, where the rank has a core of its own, and then with. Who has not come by
-/// then takes longer than what the usual way costs.
-struct Looks {
-  int on_own_core, that_yield;
-};
-/// A yield takes as long as a call of a few bytes: a rank that comes first spins for longer.
-constexpr Looks at_board{1000, 40};
-constexpr Looks for_messages{20, 400};  // a link takes longer, and each look asks the system
+/// Looks that yield. Who has not come by then takes longer than what the usual way costs.
+constexpr int yields_at_board = 40, yields_for_messages = 400;  // a link takes longer
+constexpr int looks_for_messages = 20;  // on a core of its own: each of them asks the system
 constexpr std::chrono::milliseconds patience{1};  // of who yields to ranks that are busy
 
 /// Now and then a call goes the usual way, which makes progress for whatever else uses MPI.
 constexpr std::uint64_t calls_a_look_beyond = 64;
 
-/// Whether `look` saw in time what it looks for.
+/// How many looks, which do not yield, were in vain before one saw what it looks for; `most`: all.
 template <class Look>
-bool sees_soon(const Looks& looks, bool has_own_core, Look&& look) {
+int looks_in_vain(int most, Look&& look) {
+  int looks = 0;
+  while (looks < most && !look()) ++looks;
+  return looks;
+}
+
+/// Whether a look saw it in time, with yields between them.
+template <class Look>
+bool sees_soon(int looks, Look&& look) {
   using Clock = std::chrono::steady_clock;
   Clock::time_point began;
-  for (int i = has_own_core ? -looks.on_own_core : 0; i < looks.that_yield; ++i) {
+  for (int i = 0; i < looks; ++i) {
     if (look()) return true;
-    if (i < 0) continue;
     const Clock::time_point now = Clock::now();
     if (i == 0) began = now;
     if (now - began > patience) return false;
@@ -66,11 +69,19 @@ bool CallAtOnce::agree_by_board(const CallPace& pace) {
                pace, sum_);
   exchange_.emplace(*owner_.board(), number_, words_, transport.rank(), transport.ranks());
   exchange_->begin();
-  const bool all_are_heard = sees_soon(at_board, owner_.has_own_core(), [this] {
+  const auto all_are_heard = [this] {
     exchange_->poll();
     return exchange_->done();
-  });
-  if (!all_are_heard || !words_.all_make_this_call()) return false;
+  };
+  bool heard = false;
+  if (owner_.has_own_core()) {
+    BoardLooks& own = owner_.board_looks();
+    const int most = own.most(), looks = looks_in_vain(most, all_are_heard);
+    own.ended(looks);
+    heard = looks < most;
+  }
+  heard = heard || sees_soon(yields_at_board, all_are_heard);
+  if (!heard || !words_.all_make_this_call()) return false;
   pace_ = words_.pace();
   return native_ ? pace_.all_wait() : words_.sum() != nullptr;
 }
@@ -85,9 +96,10 @@ bool CallAtOnce::agree_by_messages(const CallPace& pace) {
   try {
     CallAgreement& agreement = begun_->agreement;
     agreement.begin({.sum = sum_, .pace = pace});
-    if (!sees_soon(for_messages, owner_.has_own_core(), [this] { return all_are_told(); }) ||
-        agreement.error())
-      return false;
+    const auto told = [this] { return all_are_told(); };
+    const int looks = owner_.has_own_core() ? looks_for_messages : 0;
+    const bool is_told = looks_in_vain(looks, told) < looks || sees_soon(yields_for_messages, told);
+    if (!is_told || agreement.error()) return false;
     pace_ = agreement.pace();
     return native_ ? pace_.all_wait() : agreement.has_sum();
   } catch (...) {

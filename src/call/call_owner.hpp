@@ -9,6 +9,7 @@
 
 namespace cohom {
 
+class BoardLooks;
 class CallBoard;
 class CallFailures;
 class PlanCore;
@@ -29,6 +30,8 @@ class CallOwner {
   [[nodiscard]] virtual bool nothing_else_moves() const = 0;
   /// Whether no other rank runs where this one does.
   [[nodiscard]] virtual bool has_own_core() const = 0;
+  /// Of this rank, where it has such a core.
+  [[nodiscard]] virtual BoardLooks& board_looks() = 0;
   [[nodiscard]] virtual RouteRaces& races() = 0;
   virtual void count_native_call() = 0;
   /// One that did not go natively; `third`: it went the third way of its race.

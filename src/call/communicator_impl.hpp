@@ -1,6 +1,7 @@
 #pragma once
 // CommunicatorImpl: what the library keeps for one communicator: calls in flight, plans, states.
 
+#include "call/board_looks.hpp"
 #include "call/call.hpp"
 #include "call/call_failures.hpp"
 #include "call/call_owner.hpp"
@@ -86,6 +87,7 @@ class CommunicatorImpl final : public CallOwner, public CallQueue {
   [[nodiscard]] bool idle() override;
   void waited() override;
   [[nodiscard]] bool has_own_core() const override { return place_.has_own_core; }
+  [[nodiscard]] BoardLooks& board_looks() override { return place_.board_looks; }
   [[nodiscard]] std::span<Completion> completions() override { return completions_; }
   [[nodiscard]] Profile* profile() const override { return profile_; }
   /// Outlives the calls from now on.
@@ -101,6 +103,7 @@ class CommunicatorImpl final : public CallOwner, public CallQueue {
   struct Place {
     std::shared_ptr<const Topology> topology;  ///< never null
     bool has_own_core = false;
+    BoardLooks board_looks = {};
   };
   struct AggregatorEnds {
     Aggregators given;
