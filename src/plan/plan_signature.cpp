@@ -20,8 +20,8 @@ void sign_plan(const SignedPlan& plan, CallSignature& signature) {
   signature.text("element type", std::string(name_of(plan.shape.type)));
   signature.text("op", std::string(name_of(options.op)));
   const bool by_decisions = options.native == NativeUse::automatic && options.follows_file;
-  signature.text("native",
-                 std::string(name_of(options.native)) + (by_decisions ? " by COHOM_DECISIONS" : ""));
+  signature.text(
+      "native", std::string(name_of(options.native)) + (by_decisions ? " by COHOM_DECISIONS" : ""));
   const bool bypassed = plan.asked_codec != description.codec;
   const std::string_view by_file =
       description.reason == decided_by_file ? ", as COHOM_DECISIONS says" : "";
