@@ -9,7 +9,6 @@
 #include "element_values.hpp"
 #include "inputs.hpp"
 #include "mpi_program.hpp"
-#include "output_file.hpp"
 #include "reduction_plan.hpp"
 #include "tune/tune_options.hpp"
 
@@ -21,9 +20,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
-#include <filesystem>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -58,12 +55,6 @@ Elements vector_of(Input& input, const TuneOptions& options, std::size_t element
     store(options.type, part, vector.at(first));
   }
   return vector;
-}
-
-/// Of a pipe or a device: none.
-RouteDecisions earlier_decisions(const std::string& path) {
-  return std::filesystem::is_regular_file(path) ? RouteDecisions::read_if_any(path)
-                                                : RouteDecisions();
 }
 
 std::string head() {
@@ -103,7 +94,7 @@ bool make_calls(const std::string& codec, const TuneOptions& options, const Elem
 /// On rank 0, once all calls are made. `without_race`: by codec, the bytes of vectors that did not
 /// race, as text.
 void write(const TuneOptions& options, const RouteRaces& races,
-           std::span<const std::string> without_race, OutputFile& file) {
+           std::span<const std::string> without_race) {
   const RouteDecisions decisions = races.decisions();
   std::string table = head();
   races.for_each([&](const RouteRaces::Entry& entry) {
@@ -114,10 +105,7 @@ void write(const TuneOptions& options, const RouteRaces& races,
         "no call could go by MPI's own reduction: one rank, short vectors, codecs that keep state "
         "or bound errors, or a COHOM_ALGORITHM, COHOM_CHECKSUM, COHOM_PROGRESS or COHOM_TIMEOUT "
         "with which no call races");
-  RouteDecisions all = earlier_decisions(options.path);
-  all.add(decisions);
-  file.write(all.content());
-  file.close();
+  decisions.add_to(options.path);
   for (std::size_t i = 0; i < without_race.size(); ++i)
     if (!without_race[i].empty())
       table += fmt::format("{} does not race, and has no line, for bytes: {}\n", options.codecs[i],
@@ -133,11 +121,8 @@ int tune(const TuneOptions& options, Communicator& communicator) {
       (void)plan_of(codec, options, elements_of(options, bytes, communicator.ranks()),
                     communicator);
   std::unique_ptr<Input> input;
-  std::optional<OutputFile> file;
   run_on_all_ranks(world, [&] {  // to find out now that it cannot be written or added to
-    if (communicator.rank() != 0) return;
-    file.emplace("FILE", options.path);
-    (void)earlier_decisions(options.path);
+    if (communicator.rank() == 0) RouteDecisions::check_writable(options.path);
   });
   run_on_all_ranks(world,
                    [&] { input = make_input(options.input, options.seed, communicator.rank()); });
@@ -154,7 +139,7 @@ int tune(const TuneOptions& options, Communicator& communicator) {
                                        vector.count * size_of(options.type));
   }
   run_on_all_ranks(world, [&] {
-    if (communicator.rank() == 0) write(options, communicator.impl().races(), without_race, *file);
+    if (communicator.rank() == 0) write(options, communicator.impl().races(), without_race);
   });
   return 0;
 }

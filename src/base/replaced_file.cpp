@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <system_error>
+#include <thread>
 
 namespace cohom {
 
@@ -31,15 +32,37 @@ std::string part_beside(const std::string& target) {
   return {};
 }
 
+/// Where all links lead, also one to a file that is not there yet.
+std::filesystem::path target_of(std::filesystem::path path, std::error_code& error) {
+  constexpr int most_links = 40;
+  for (int links = 0; std::filesystem::is_symlink(std::filesystem::symlink_status(path, error));
+       ++links) {
+    if (links == most_links) {
+      error = std::make_error_code(std::errc::too_many_symbolic_link_levels);
+      break;
+    }
+    path = path.parent_path() / std::filesystem::read_symlink(path, error);
+    if (error) break;
+  }
+  if (error && error != std::errc::no_such_file_or_directory) return path;
+  return std::filesystem::weakly_canonical(path, error);
+}
+
 }  // namespace
 
-FolderLock::FolderLock(const std::string& path) {
+FolderLock::FolderLock(const std::string& path, std::chrono::milliseconds patience) {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::milliseconds pause{10};
   std::error_code error;
-  const auto target = std::filesystem::weakly_canonical(path, error);
+  const auto target = target_of(path, error);
   const auto folder = target.has_parent_path() ? target.parent_path() : ".";
   folder_ = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder_ < 0) return;
-  while (flock(folder_, LOCK_EX) != 0 && errno == EINTR) {
+  const Clock::time_point began = Clock::now();
+  while (flock(folder_, LOCK_EX | LOCK_NB) != 0 && (errno == EINTR || errno == EWOULDBLOCK)) {
+    others_hold_it_ = Clock::now() - began > patience;
+    if (others_hold_it_) return;
+    std::this_thread::sleep_for(pause);
   }
 }
 
@@ -49,21 +72,23 @@ FolderLock::~FolderLock() {
 
 std::string why_not_replaceable(const std::string& path) {
   std::error_code error;
-  const auto target = std::filesystem::weakly_canonical(path, error);
+  const auto target = target_of(path, error);
   if (error) return "it cannot be written: " + error.message();
   const auto status = std::filesystem::status(target, error);
   if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
     return "it is no regular file";
+  if (std::filesystem::exists(status) && access(target.c_str(), W_OK) != 0)
+    return std::string("it cannot be written: ") + std::strerror(errno);
+  const std::string part = part_beside(target.string());
+  if (!part.empty() && std::remove(part.c_str()) == 0) return {};
   const auto folder = target.has_parent_path() ? target.parent_path() : ".";
-  if (access(folder.c_str(), W_OK | X_OK) != 0)
-    return "folder " + folder.string() + " cannot be written: " + std::strerror(errno);
-  return {};
+  return "no file can be made in folder " + folder.string() + ": " + std::strerror(errno);
 }
 
 std::string replace_file(const std::string& path, std::string_view content) {
   if (std::string why = why_not_replaceable(path); !why.empty()) return why;
   std::error_code error;
-  const auto target = std::filesystem::weakly_canonical(path, error);
+  const auto target = target_of(path, error);
   const auto status = std::filesystem::status(target, error);
   const std::string part = part_beside(target.string());
   if (part.empty()) return std::string("it cannot be written: ") + std::strerror(errno);

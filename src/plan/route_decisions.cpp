@@ -146,7 +146,7 @@ std::optional<NamedWay> named_way(std::string_view word) {
 
 std::optional<std::string> decisions_to_write(std::string_view text) {
   constexpr std::string_view prefix = "write:";
-  if (!text.starts_with(prefix) || text.size() == prefix.size()) return std::nullopt;
+  if (!text.starts_with(prefix)) return std::nullopt;
   return std::string(text.substr(prefix.size()));
 }
 
@@ -181,7 +181,9 @@ RouteDecisions RouteDecisions::parse(std::string_view content, const std::string
   if (!next_line(lines, line) || line != first_line)
     refuse(path, "its first line should be \"" + std::string(first_line) + "\"");
   for (std::size_t number = 2; next_line(lines, line); ++number) {
-    if (line.empty() || line.front() == '#') continue;
+    if (const std::size_t word = line.find_first_not_of(' ');
+        word == std::string::npos || line[word] == '#')
+      continue;
     const std::string which =
         "line " + std::to_string(number) + ", \"" + printable(line.substr(0, 80)) + "\": ";
     std::pair<CallKind, std::string_view> decision;
@@ -234,6 +236,8 @@ void RouteDecisions::add(const RouteDecisions& others) {
 }
 
 void RouteDecisions::check_writable(const std::string& path) {
+  if (path.empty())
+    throw Error(ErrorKind::invalid_argument, "COHOM_DECISIONS=write: names no file");
   if (const std::string why = why_not_replaceable(path); !why.empty()) refuse(path, why);
   static_cast<void>(read_if_any(path));
 }
@@ -241,6 +245,7 @@ void RouteDecisions::check_writable(const std::string& path) {
 void RouteDecisions::add_to(const std::string& path) const {
   if (const std::string why = why_not_replaceable(path); !why.empty()) refuse(path, why);
   const FolderLock lock(path);  // another communicator may do the same
+  if (lock.others_hold_it()) refuse(path, "another program keeps its folder locked");
   RouteDecisions all = read_if_any(path);
   all.add(*this);
   if (const std::string why = replace_file(path, all.content()); !why.empty()) refuse(path, why);

@@ -77,7 +77,7 @@ class RouteDecisions {
   /// followed. @throws Error(invalid_argument) where it is no file of decisions, no regular file,
   /// or cannot be written
   void add_to(const std::string& path) const;
-  /// Throws what add_to() would, as far as can be seen without writing.
+  /// Throws what add_to() would, as far as can be seen without writing it.
   static void check_writable(const std::string& path);
 
  private:

@@ -56,8 +56,10 @@ expect 0 --native auto --collective reduce --codec thc --size 512K --iterations 
 
 # Before a call, who is to write a file finds out whether that can be done.
 COHOM_DECISIONS=write:nowhere/decided
-expect_refusal 'nowhere cannot be written: No such file or directory' \
+expect_refusal 'no file can be made in folder nowhere: No such file or directory' \
   --native auto --codec thc --size 512K --quiet
+COHOM_DECISIONS=write:
+expect_refusal 'COHOM_DECISIONS=write: names no file' --native auto --codec thc --size 512K --quiet
 echo 'no decisions' >text
 COHOM_DECISIONS=write:text
 expect_refusal 'decisions in text: its first line should be' --native auto --codec thc \
@@ -94,7 +96,9 @@ expect_refusal "codec \"thcc\" is unknown" --codec thcc f
 expect_refusal "no call could go by MPI's own reduction" --codec exact --size 512K f
 expect_refusal "--collective 'gather' should be allreduce, reduce_scatter, reduce or allgather" \
   --collective gather f
-expect_refusal 'FILE none/f' --size 512K none/f
+expect_refusal 'no file can be made in folder none: No such file' --size 512K none/f
+mkfifo fifo
+expect_refusal 'decisions in fifo: it is no regular file' --size 512K fifo
 expect_refusal 'its first line should be' --size 512K json
 
 finish

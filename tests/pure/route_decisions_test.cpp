@@ -1,12 +1,14 @@
 // Files of decisions: what they say, what is refused, and that they are added to.
 
 #include "plan/route_decisions.hpp"
+#include "base/replaced_file.hpp"
 
 #include <cohom/error.hpp>
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -150,6 +152,28 @@ TEST(RouteDecisions, SaysWhichCodecIsWrong) {
   }
 }
 
+/// Who may read a folder may lock it, for as long as he likes.
+TEST(RouteDecisions, NobodyWaitsForALockForEver) {
+  const std::string path = testing::TempDir() + "cohom_locked_route_decisions/decisions";
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+  const FolderLock first(path);
+  EXPECT_FALSE(first.others_hold_it());
+  EXPECT_TRUE(FolderLock(path, std::chrono::milliseconds(30)).others_hold_it());
+  std::filesystem::remove_all(std::filesystem::path(path).parent_path());
+}
+
+TEST(RouteDecisions, SaysWhatCannotBeWritten) {
+  for (const auto& [path, words] :
+       {std::pair("/proc/decisions", "no file can be made in folder /proc"),
+        std::pair("/dev/null", "it is no regular file"), std::pair("", "names no file")})
+    try {
+      RouteDecisions::check_writable(path);
+      ADD_FAILURE() << path;
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();
+    }
+}
+
 TEST(RouteDecisions, AreAddedByManyAtOnce) {
   const std::filesystem::path folder =
       std::filesystem::path(testing::TempDir()) / "cohom_many_route_decisions";
@@ -222,6 +246,13 @@ TEST(RouteDecisions, AreAddedToAFile) {
   std::ifstream file(path);
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), "something else");
   EXPECT_THROW(first.add_to(folder / "none" / "decisions"), Error);
+
+  std::filesystem::create_symlink("later", folder / "to_later");
+  first.add_to(folder / "to_later");
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "to_later"));
+  EXPECT_EQ(RouteDecisions::read(folder / "later").find(kind("raw", 1000)), own);
+  std::filesystem::create_symlink("to_itself", folder / "to_itself");
+  EXPECT_THROW(first.add_to(folder / "to_itself"), Error);
   std::filesystem::remove_all(folder);
 }
 
