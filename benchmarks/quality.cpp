@@ -38,17 +38,15 @@ void QualityMeter::add_result(const Elements& result) {
   }
 }
 
-Quality QualityMeter::finish(const Elements& input, const Elements& last_result,
-                             ReduceOp op) const {
+Quality QualityMeter::finish(ExactSums& sums, const Elements& last_result, ReduceOp op) const {
   int ranks = 1;
   MPI_Comm_size(comm_, &ranks);
   ErrorRatio last, running;
   double max_abs_error = 0;
-  std::vector<double> exact(std::min(elements_at_a_time, input.count)), found(exact.size());
-  for (std::size_t first = 0; first < input.count; first += elements_at_a_time) {
-    const std::size_t count = std::min(elements_at_a_time, input.count - first);
-    load(input.type, input.at(first), std::span(exact).first(count));
-    MPI_Allreduce(MPI_IN_PLACE, exact.data(), static_cast<int>(count), MPI_DOUBLE, MPI_SUM, comm_);
+  std::vector<double> found(std::min(elements_at_a_time, last_result.count));
+  for (std::size_t first = 0; first < last_result.count; first += elements_at_a_time) {
+    const std::size_t count = std::min(elements_at_a_time, last_result.count - first);
+    const std::span<const double> exact = sums.of(first, count);
     load(last_result.type, last_result.at(first), std::span(found).first(count));
     for (std::size_t i = 0; i < count; ++i) {
       const double expected = op == ReduceOp::mean ? exact[i] / ranks : exact[i];

@@ -2,6 +2,7 @@
 // Quality: how close a result is to the exact sum, and whether all ranks have the same one.
 
 #include "element_values.hpp"
+#include "exact_sums.hpp"
 
 #include <cohom/options.hpp>
 
@@ -37,9 +38,8 @@ class QualityMeter {
   /// XXH3 of the last result on rank 0.
   [[nodiscard]] std::uint64_t hash() const { return hash_; }
 
-  /// `input` is this rank's vector as it was reduced; the exact sum is one of float64, over ranks.
-  [[nodiscard]] Quality finish(const Elements& input, const Elements& last_result,
-                               ReduceOp op) const;
+  /// `sums` are of the vector that was reduced.
+  [[nodiscard]] Quality finish(ExactSums& sums, const Elements& last_result, ReduceOp op) const;
 
  private:
   int steps_;

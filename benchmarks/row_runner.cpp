@@ -102,6 +102,8 @@ void RowRunner::make_vector(const std::string& spec, Input& input, std::size_t b
              .input = spec,
              .extended = count > input.elements(),
              .input_rows = input.rows()};
+  native_time_.reset();
+  exact_sums_.reset();
   rounded_sums_.reset();
   raw_hashes_.clear();
   // The old vectors go first, so that two sizes are never in memory together.
@@ -214,7 +216,7 @@ void RowRunner::check(Row& row) {
     meter.add_result(output_);
   }
   row.plan = plan.describe();  // after a call, which knows where buffers lie
-  row.quality = meter.finish(input_, output_, options_.op);
+  row.quality = meter.finish(*exact_sums_, output_, options_.op);
   row.rounded = rounded_sums_->count_in(output_);
   if (const auto raw = raw_hash(algorithm_of_raw(row.plan.algorithm)))
     row.equals_raw = row.quality.result_hash == *raw;
@@ -260,7 +262,8 @@ Timed RowRunner::measure(const Row& row) {
                               else
                                 call(plan);
                             }});
-  for (const NativeCandidate& candidate : native_.candidates())
+  for (const NativeCandidate& candidate :
+       native_time_ ? std::span<const NativeCandidate>() : native_.candidates())
     contenders.push_back({.prepare = [this] { restore_native_input(); },
                           .run = [this, &candidate] { run_native(candidate); },
                           .rival = true});
@@ -271,10 +274,12 @@ Timed RowRunner::measure(const Row& row) {
     });
     meter.reset();
   };
-  const Timing timing = measure_in_turn(
-      contenders,
-      {.warmup = options_.warmup, .iterations = options_.iterations, .warm = start_counting},
-      comm_);
+  const Timing timing = measure_in_turn(contenders,
+                                        {.warmup = options_.warmup,
+                                         .rival_warmup = options_.native_warmup,
+                                         .iterations = options_.iterations,
+                                         .warm = start_counting},
+                                        comm_);
   run_on_all_ranks(comm_, [&] {
     if (counter_command_) counters = counter_command_->since(counters);
   });
@@ -283,8 +288,11 @@ Timed RowRunner::measure(const Row& row) {
               .native_calls = communicator_.native_calls() - native_before,
               .third_calls = communicator_.third_calls() - third_before,
               .time = *timing.times.front(),
-              .native = best_of(native_.candidates(), std::span(timing.times).subspan(1)),
+              .native = native_time_
+                            ? *native_time_
+                            : best_of(native_.candidates(), std::span(timing.times).subspan(1)),
               .counters = std::move(counters)};
+  if (options_.native_once) native_time_ = timed.native;
   if (options_.profile) timed.profile = meter.means(comm_);
   return timed;
 }
@@ -308,6 +316,7 @@ void RowRunner::wait_for_aggregator(const Row& row) {
 /// What all rows of a vector share.
 void RowRunner::learn_about_vector() {
   vector_.shape = union_over_ranks(input_, comm_);
+  exact_sums_.emplace(input_, comm_);
   rounded_sums_.emplace(input_, options_.op, comm_);
   if (options_.op == ReduceOp::mean) return;
   restore_native_input();

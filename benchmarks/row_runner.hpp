@@ -3,6 +3,7 @@
 
 #include "bench_options.hpp"
 #include "call_vectors.hpp"
+#include "exact_sums.hpp"
 #include "inputs.hpp"
 #include "native.hpp"
 #include "rounded_sums.hpp"
@@ -68,7 +69,9 @@ class RowRunner {
   NativeReduction native_;
   Row vector_;  ///< what all rows of the current vector have in common
   bool waited_for_aggregator_ = false;
-  std::optional<RoundedSums> rounded_sums_;  ///< of the current vector, when a row has asked
+  std::optional<ExactSums> exact_sums_;      ///< of the current vector, when a row has asked
+  std::optional<RoundedSums> rounded_sums_;  ///< likewise
+  std::optional<NativeTime> native_time_;    ///< likewise, with --native-once
   /// By algorithm, of the current vector.
   std::map<std::string, std::optional<std::uint64_t>> raw_hashes_;
   /// By codec, algorithm and elements.

@@ -565,48 +565,45 @@ TEST(Native, CallsGoAsAFileSaysForTheirOwnLength) {
   });
 }
 
-TEST(Native, RanksHaveDifferentFiles) {
-  const Watchdog watchdog("different decisions");
-  LoopbackHub hub(2);
-  std::vector<std::unique_ptr<DecisionsFile>> files;
+/// Two ranks, each with a file of decisions of its own, or none where it says nothing; runs `body`
+/// on each.
+void with_files(const std::vector<std::string>& files,
+                const std::function<void(Communicator&)>& body) {
+  LoopbackHub hub(static_cast<int>(files.size()));
+  std::vector<std::unique_ptr<DecisionsFile>> of_ranks;
   std::vector<std::unique_ptr<Communicator>> communicators;
-  for (const std::string way : {"native", "own"}) {
-    files.push_back(
-        std::make_unique<DecisionsFile>("cohom-decisions 2\n2 thc f32 131072 " + way + "\n", way));
+  for (const std::string& content : files) {
     const int rank = static_cast<int>(communicators.size());
+    if (!content.empty())
+      of_ranks.push_back(std::make_unique<DecisionsFile>(content, std::to_string(rank)));
     communicators.push_back(std::make_unique<Communicator>(
         hub.transport(rank), Aggregators{.native = hub.native_sums(rank)}));
   }
   std::vector<std::jthread> threads;
-  for (auto& communicator : communicators)
-    threads.emplace_back([&] {
-      const std::string error = error_of(*communicator, raced_elements, raced());
-      EXPECT_NE(error.find("native, as COHOM_DECISIONS says"), std::string::npos) << error;
-    });
+  for (auto& communicator : communicators) threads.emplace_back([&] { body(*communicator); });
+}
+
+TEST(Native, RanksHaveDifferentFiles) {
+  const Watchdog watchdog("different decisions");
+  with_files(
+      {"cohom-decisions 2\n2 thc f32 131072 native\n", "cohom-decisions 2\n2 thc f32 131072 own\n"},
+      [](Communicator& communicator) {
+        const std::string error = error_of(communicator, raced_elements, raced());
+        EXPECT_NE(error.find("native, as COHOM_DECISIONS says"), std::string::npos) << error;
+      });
 }
 
 /// A launcher may give its environment to the ranks of its own host alone.
 TEST(Native, OneRankHasAFile) {
   const Watchdog watchdog("a file on one rank");
-  LoopbackHub hub(2);
-  std::optional<DecisionsFile> file;
-  std::vector<std::unique_ptr<Communicator>> communicators;
-  for (const bool has_file : {false, true}) {
-    if (has_file) file.emplace("cohom-decisions 2\n2 thc f32 131072 own\n");
-    const int rank = static_cast<int>(communicators.size());
-    communicators.push_back(std::make_unique<Communicator>(
-        hub.transport(rank), Aggregators{.native = hub.native_sums(rank)}));
-  }
-  std::vector<std::jthread> threads;
-  for (auto& communicator : communicators)
-    threads.emplace_back([&] {
-      const std::string error = error_of(*communicator, raced_elements, raced());
-      EXPECT_NE(error.find("native"), std::string::npos) << error;
-      EXPECT_NE(error.find("auto by COHOM_DECISIONS"), std::string::npos) << error;
-      Options alike = raced();
-      alike.native = "never";
-      EXPECT_EQ(error_of(*communicator, raced_elements, alike), "") << "it has no use for a file";
-    });
+  with_files({"", "cohom-decisions 2\n2 thc f32 131072 own\n"}, [](Communicator& communicator) {
+    const std::string error = error_of(communicator, raced_elements, raced());
+    EXPECT_NE(error.find("native"), std::string::npos) << error;
+    EXPECT_NE(error.find("auto by COHOM_DECISIONS"), std::string::npos) << error;
+    Options alike = raced();
+    alike.native = "never";
+    EXPECT_EQ(error_of(communicator, raced_elements, alike), "") << "it has no use for a file";
+  });
 }
 
 /// What only some ranks allow none does: who may race is not the same on all of them.
