@@ -86,11 +86,9 @@ void add_run_flags(CLI::App& app, BenchOptions& options) {
   app.add_option("--iterations", options.iterations,
                  "timed calls a row (default: about 1.5 s worth, 5 to 1000)");
   app.add_option("--warmup", options.warmup, "calls before the timed ones");
-  app.add_option("--native-warmup", options.native_warmup,
-                 "calls of native before the timed ones, if fewer than --warmup");
-  app.add_flag("--native-once", options.native_once,
-               "native calls take turns with a vector's first row alone, and other rows show their "
-               "time: for long calls");
+  app.add_flag("--native-apart", options.native_apart,
+               "native calls are timed before a vector's first row, not in turn with each row, and "
+               "all its rows show their time: for long calls");
   app.add_option("--seed", options.seed, "of the input")->check(whole_number());
   app.add_option(
       "--steps", options.steps,
@@ -129,15 +127,12 @@ void check_numbers(const BenchOptions& options, const CLI::App& app) {
     throw UsageError(fmt::format("--iterations {} should be at least 1", options.iterations));
   if (options.warmup < 0)
     throw UsageError(fmt::format("--warmup {} should be at least 0", options.warmup));
-  if (app.count("--native-warmup") > 0 && options.native_warmup < 1)
-    throw UsageError(fmt::format("--native-warmup {} should be at least 1", options.native_warmup));
   if (options.steps < 1)
     throw UsageError(fmt::format("--steps {} should be at least 1", options.steps));
   if (!(options.timeout >= 0))
     throw UsageError(
         fmt::format("--timeout {} should be a number of seconds, 0 or more", options.timeout));
-  for (const char* timing :
-       {"--iterations", "--warmup", "--native-warmup", "--native-once", "--profile"})
+  for (const char* timing : {"--iterations", "--warmup", "--native-apart", "--profile"})
     if (options.check_only && app.count(timing) > 0)
       throw UsageError(fmt::format("--check-only does no timing, so {} has no meaning", timing));
 }

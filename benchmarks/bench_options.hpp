@@ -29,8 +29,7 @@ struct BenchOptions {
   std::string transport = {};                           ///< empty: as COHOM_TRANSPORT says
   int iterations = 0;                                   ///< 0: as many as fit the time for a row
   int warmup = 2;
-  int native_warmup = 0;     ///< calls of native before the timed ones; 0: `warmup`
-  bool native_once = false;  ///< native calls take turns with the first row of a vector alone
+  bool native_apart = false;  ///< native calls are timed once a vector, in turns of their own
   std::uint64_t seed = 1;
   int steps = 1;
   bool in_place = false;

@@ -23,14 +23,11 @@ void longest_over_ranks(std::vector<double>& seconds, MPI_Comm comm) {
 }
 
 /// Best warm-up time of each contender, or nothing known (0) without warm-up.
-std::vector<double> warm_up(std::span<const Contender> contenders, int calls, int rival_calls,
-                            MPI_Comm comm) {
-  constexpr double never = std::numeric_limits<double>::max();
-  std::vector<double> best(contenders.size(), calls == 0 ? 0 : never);
+std::vector<double> warm_up(std::span<const Contender> contenders, int calls, MPI_Comm comm) {
+  std::vector<double> best(contenders.size(), calls == 0 ? 0 : std::numeric_limits<double>::max());
   for (int call = 0; call < calls; ++call) {
     std::vector<double> now;
-    for (const Contender& contender : contenders)
-      now.push_back(contender.rival && call >= rival_calls ? never : time_once(contender, comm));
+    for (const Contender& contender : contenders) now.push_back(time_once(contender, comm));
     longest_over_ranks(now, comm);
     std::ranges::transform(best, now, best.begin(),
                            [](double a, double b) { return std::min(a, b); });
@@ -65,8 +62,7 @@ Timing measure_in_turn(std::span<const Contender> contenders, const TimingPlan& 
                        MPI_Comm comm) {
   // Without any call nobody knows how many fit the budget.
   const int warmup = plan.iterations == 0 ? std::max(1, plan.warmup) : plan.warmup;
-  const int rival_warmup = plan.rival_warmup == 0 ? warmup : plan.rival_warmup;
-  const auto warm = warm_up(contenders, warmup, rival_warmup, comm);
+  const auto warm = warm_up(contenders, warmup, comm);
   const auto takes_part = choose(contenders, warm);
 
   Timing timing;

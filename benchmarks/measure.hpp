@@ -22,8 +22,7 @@ struct Contender {
 
 struct TimingPlan {
   int warmup = 2;
-  int rival_warmup = 0;  ///< calls of a rival, if fewer; 0: `warmup`
-  int iterations = 0;    ///< 0: as many as fit `budget_seconds`, within the limits below
+  int iterations = 0;  ///< 0: as many as fit `budget_seconds`, within the limits below
   double budget_seconds = 1.5;
   std::function<void()> warm = {};  ///< called between the warm-up and the timed turns, if any
 

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <iterator>
 #include <span>
 #include <string_view>
 #include <thread>
@@ -248,6 +249,22 @@ const FormulaByRanks& RowRunner::formula_by_ranks(const Row& row) {
   return entry->second;
 }
 
+std::vector<Contender> RowRunner::native_contenders() {
+  std::vector<Contender> contenders;
+  for (const NativeCandidate& candidate : native_.candidates())
+    contenders.push_back({.prepare = [this] { restore_native_input(); },
+                          .run = [this, &candidate] { run_native(candidate); },
+                          .rival = true});
+  return contenders;
+}
+
+/// In turns of their own.
+NativeTime RowRunner::time_native() {
+  const Timing timing =
+      measure_in_turn(native_contenders(), {.iterations = options_.iterations}, comm_);
+  return best_of(native_.candidates(), timing.times);
+}
+
 Timed RowRunner::measure(const Row& row) {
   Plan plan = make_plan(row.elements, timed_options(row.codec, row.algorithm));
   const std::uint64_t native_before = communicator_.native_calls();
@@ -262,11 +279,8 @@ Timed RowRunner::measure(const Row& row) {
                               else
                                 call(plan);
                             }});
-  for (const NativeCandidate& candidate :
-       native_time_ ? std::span<const NativeCandidate>() : native_.candidates())
-    contenders.push_back({.prepare = [this] { restore_native_input(); },
-                          .run = [this, &candidate] { run_native(candidate); },
-                          .rival = true});
+  if (options_.native_apart && !native_time_) native_time_ = time_native();
+  if (!native_time_) std::ranges::copy(native_contenders(), std::back_inserter(contenders));
   Counters counters;
   const auto start_counting = [&] {
     run_on_all_ranks(comm_, [&] {
@@ -274,12 +288,10 @@ Timed RowRunner::measure(const Row& row) {
     });
     meter.reset();
   };
-  const Timing timing = measure_in_turn(contenders,
-                                        {.warmup = options_.warmup,
-                                         .rival_warmup = options_.native_warmup,
-                                         .iterations = options_.iterations,
-                                         .warm = start_counting},
-                                        comm_);
+  const Timing timing = measure_in_turn(
+      contenders,
+      {.warmup = options_.warmup, .iterations = options_.iterations, .warm = start_counting},
+      comm_);
   run_on_all_ranks(comm_, [&] {
     if (counter_command_) counters = counter_command_->since(counters);
   });
@@ -292,7 +304,6 @@ Timed RowRunner::measure(const Row& row) {
                             ? *native_time_
                             : best_of(native_.candidates(), std::span(timing.times).subspan(1)),
               .counters = std::move(counters)};
-  if (options_.native_once) native_time_ = timed.native;
   if (options_.profile) timed.profile = meter.means(comm_);
   return timed;
 }

@@ -5,6 +5,7 @@
 #include "call_vectors.hpp"
 #include "exact_sums.hpp"
 #include "inputs.hpp"
+#include "measure.hpp"
 #include "native.hpp"
 #include "rounded_sums.hpp"
 #include "row.hpp"
@@ -18,6 +19,7 @@
 #include <optional>
 #include <string>
 #include <tuple>
+#include <vector>
 
 namespace cohom::bench {
 
@@ -61,6 +63,8 @@ class RowRunner {
   [[nodiscard]] std::uint64_t last_step() const {
     return static_cast<std::uint64_t>(options_.steps) - 1;
   }
+  [[nodiscard]] std::vector<Contender> native_contenders();
+  [[nodiscard]] NativeTime time_native();
   [[nodiscard]] Timed measure(const Row& row);
 
   const BenchOptions& options_;
@@ -71,7 +75,7 @@ class RowRunner {
   bool waited_for_aggregator_ = false;
   std::optional<ExactSums> exact_sums_;      ///< of the current vector, when a row has asked
   std::optional<RoundedSums> rounded_sums_;  ///< likewise
-  std::optional<NativeTime> native_time_;    ///< likewise, with --native-once
+  std::optional<NativeTime> native_time_;    ///< likewise, with --native-apart
   /// By algorithm, of the current vector.
   std::map<std::string, std::optional<std::uint64_t>> raw_hashes_;
   /// By codec, algorithm and elements.

@@ -565,7 +565,7 @@ TEST(Native, CallsGoAsAFileSaysForTheirOwnLength) {
   });
 }
 
-/// Two ranks, each with a file of decisions of its own, or none where it says nothing; runs `body`
+/// Ranks, each with a file of decisions of its own, or none where its content is empty; runs `body`
 /// on each.
 void with_files(const std::vector<std::string>& files,
                 const std::function<void(Communicator&)>& body) {

@@ -35,7 +35,7 @@ refuses 'no whole number of f64 elements' --size 1000012 --dtype f64
 refuses '--dtype' --dtype f8
 refuses '--check-only does no timing' --check-only --iterations 3
 refuses 'so --profile has no meaning' --check-only --profile
-refuses 'so --native-once has no meaning' --check-only --native-once
+refuses 'so --native-apart has no meaning' --check-only --native-apart
 refuses 'did you mean thc' --codec thk
 expect_refusal 'give it, as auto:nmse=1e-3 does' --codec auto
 refuses 'bitz' --codec thc:bitz=4
@@ -114,9 +114,9 @@ expect 0 $flags --iterations 2 --warmup 1 --json timed.json
 # shellcheck disable=SC2086
 expect 0 $flags --check-only --json checked.json
 expect 0 --codec raw --codec thc --algorithm ring,direct --size 8K,16K --iterations 3 \
-  --warmup 2 --native-warmup 1 --native-once --json once.json
+  --native-apart --json apart.json
 # shellcheck disable=SC2086
-"$never_slower" --few-native-calls --codec raw --size 4K,64K --runs 2 --iterations 2 \
+"$never_slower" --native-apart --codec raw --size 4K,64K --runs 2 --iterations 2 \
   --bench "$program" -- $launcher 2 >out 2>err || fail "never_slower"
 [ "$(grep -c '^| 64K | [0-9.]* | [0-9.]* to [0-9.]* |$' out)" -eq 2 ] ||
   fail "never_slower prints no tables"
@@ -242,11 +242,11 @@ for name in "pinned", "cuda":
 assert [row["path"] for row in load("in_cuda.json")["results"]] == ["staged", "staged", "copied"]
 assert [row["runs_on"] for row in load("in_pinned.json")["results"]] == ["host"] * 3
 one_hash(timed["results"])
-once = collections.defaultdict(list)
-for row in load("once.json")["results"]:
-    once[row["bytes"]].append(row["native_time_s"])
-assert [len(times) for times in once.values()] == [4, 4], once
-assert all(time == times[0] for times in once.values() for time in times), once
+apart = collections.defaultdict(list)
+for row in load("apart.json")["results"]:
+    apart[row["bytes"]].append(row["native_time_s"])
+assert [len(times) for times in apart.values()] == [4, 4], apart
+assert all(time == times[0] for times in apart.values() for time in times), apart
 for row in load("counted.json")["results"]:
     assert row["counters"] == {"drops": 1, "lost": 0}, row
     phases = "agree encode merge decode wire wait other".split()

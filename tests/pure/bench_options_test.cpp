@@ -140,7 +140,6 @@ TEST(Options, RefuseWhatTheyDoNotKnow) {
 TEST(Options, RefuseImpossibleNumbersAndCombinations) {
   expect_refusal([] { options_of({"--iterations", "0"}); }, "--iterations 0");
   expect_refusal([] { options_of({"--warmup", "-1"}); }, "--warmup -1");
-  expect_refusal([] { options_of({"--native-warmup", "0"}); }, "--native-warmup 0");
   expect_refusal([] { options_of({"--timeout", "-1"}); }, "--timeout -1");
   expect_refusal([] { options_of({"--steps", "0"}); }, "--steps 0");
   expect_refusal(
