@@ -221,8 +221,8 @@ std::variant<BenchOptions, Information> parse_options(int argc, const char* cons
   CLI::App app(
       "Measures compressed allreduces, or other reductions, beside the native ones, on the same "
       "vectors.\n"
-      "Run it under mpirun; rank 0 prints. Ranks behind a ':' of mpirun's command line are another "
-      "program's, which these do not sum with.",
+      "Run it under mpirun; rank 0 prints. Ranks behind a ':' of mpirun's command line belong to "
+      "another program, and take no part.",
       "cohom-bench");
   add_row_flags(app, options, texts);
   add_run_flags(app, options);

@@ -147,6 +147,7 @@ grep -q 'correctly rounded  native rounded' out || fail "--rounding shows no col
 expect 0 --codec raw --algorithm ring --size 8K --input ties.npy --op mean --in-place --rounding \
   --check-only --json means.json
 expect 0 --codec raw --algorithm ring --size 8M --input ties.npy --check-only --json sampled.json
+expect 0 --codec raw --algorithm ring --size 65M --check-only --json long.json
 grep -q 'correctly rounded' out && fail "columns that nobody asked for"
 # Latencies: 1, 7 and 256 doubles beside native.
 expect 0 --codec raw --algorithm auto --dtype f64 --size 8,56,2K --iterations 50 --json short.json
@@ -284,6 +285,9 @@ assert means["correctly_rounded"] <= 0.75 and means["native_correctly_rounded"] 
 (sampled,) = load("sampled.json")["results"]
 assert sampled["rounding_checked"] == 2**20 and sampled["elements"] == 2**21, sampled
 assert abs(sampled["correctly_rounded"] - 0.75) < 0.01, sampled
+# Of more than 2^24 elements sums are not kept; of 120,000 they are, in several parts.
+for (row, *_) in load("long.json")["results"], load("allreduce.json")["results"]:
+    assert row["codec"] == "raw" and row["vnmse"] < 1e-12, row
 short = load("short.json")["results"]
 assert [row["elements"] for row in short] == [1, 7, 256], short
 for row in short:

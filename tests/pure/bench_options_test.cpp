@@ -96,7 +96,7 @@ TEST(Options, TakeEveryFlag) {
                                            "--timeout",    "2.5",
                                            "--checksum",   "on",
                                            "--json",       "out.json",
-                                           "--quiet"});
+                                           "--quiet",      "--native-apart"});
   EXPECT_EQ(options.codecs, (std::vector<std::string>{"thc:bits=4,dither=nearest", "raw"}));
   EXPECT_EQ(options.algorithms, (std::vector<std::string>{"ring", "direct"}));
   EXPECT_EQ(options.inputs, (std::vector<std::string>{"smooth", "a.npy"}));
@@ -106,7 +106,8 @@ TEST(Options, TakeEveryFlag) {
   EXPECT_EQ(options.warmup, 0);
   EXPECT_EQ(options.seed, 5u);
   EXPECT_EQ(options.steps, 10);
-  EXPECT_TRUE(options.in_place && options.nonblocking && options.quiet && !options.check_only);
+  EXPECT_TRUE(options.in_place && options.nonblocking && options.native_apart && options.quiet &&
+              !options.check_only);
   EXPECT_EQ(options.segment, 4096u);
   EXPECT_EQ(options.timeout, 2.5);
   EXPECT_EQ(options.checksum, "on");
